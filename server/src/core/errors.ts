@@ -40,7 +40,14 @@ export const errorCatalogue = {
 export type ErrorCode = keyof typeof errorCatalogue;
 
 /** One fault of a request: `pointer` (RFC 6901) into the body, or the name of a parameter or header. */
-export type Fault = { pointer?: string; parameter?: string; code: string; detail: string };
+export type Fault = {
+  pointer?: string;
+  parameter?: string;
+  /** The attribute that a fault is about. */
+  token?: string;
+  code: string;
+  detail: string;
+};
 
 export type AppErrorOptions = {
   faults?: Fault[];

@@ -1,0 +1,126 @@
+import { hashSecret, newId, newSecret } from '../core/ids.ts';
+import type { Session } from '../db/pool.ts';
+import { type BaseServices, type Scope, scopes } from '../http/route.ts';
+import {
+  type CredentialKind,
+  findClientScopes,
+  insertAccessToken,
+  insertAccount,
+  insertCredential,
+} from './accounts.sql.ts';
+import { formatAccessToken, formatApiKey, formatClientId, readClientId } from './tokens.ts';
+
+/** Client accounts and their credentials. Secrets are shown once and kept as SHA-256 only. */
+
+/** Access tokens live an hour by the environment's clock. */
+export const accessTokenSeconds = 3600;
+
+export type NewAccount = {
+  account: string;
+  client_id: string;
+  client_secret: string;
+  api_key: string;
+};
+
+/** Makes an account with an OAuth client and an API key, both with every scope. */
+export async function createAccount(
+  session: Session,
+  account: { name: string; environmentName: BaseServices['name'] },
+): Promise<NewAccount> {
+  const accountId = newId();
+  await insertAccount(session, { id: accountId, name: account.name });
+  const client = await createClient(session, { accountId, scopes, allowedAddresses: [] });
+  const key = await createApiKey(session, {
+    accountId,
+    scopes,
+    allowedAddresses: [],
+    environmentName: account.environmentName,
+  });
+  return { account: accountId, ...client, api_key: key.api_key };
+}
+
+export type NewCredential = {
+  accountId: string;
+  scopes: readonly Scope[];
+  /** CIDR ranges the credential may be used from; none: from anywhere. */
+  allowedAddresses: readonly string[];
+};
+
+export async function createClient(
+  session: Session,
+  credential: NewCredential,
+): Promise<{ client_id: string; client_secret: string }> {
+  const secret = newSecret();
+  const id = await storeCredential(session, { ...credential, kind: 'client', secret });
+  return {
+    client_id: formatClientId({ accountId: credential.accountId, credentialId: id }),
+    client_secret: secret,
+  };
+}
+
+export async function createApiKey(
+  session: Session,
+  credential: NewCredential & { environmentName: BaseServices['name'] },
+): Promise<{ credential_id: string; api_key: string }> {
+  const id = newId();
+  const prefix = credential.environmentName === 'live' ? 'live' : 'test';
+  const key = formatApiKey(prefix, { accountId: credential.accountId, credentialId: id });
+  await storeCredential(session, { ...credential, id, kind: 'api_key', secret: key });
+  return { credential_id: id, api_key: key };
+}
+
+async function storeCredential(
+  session: Session,
+  credential: NewCredential & { id?: string; kind: CredentialKind; secret: string },
+): Promise<string> {
+  const { accountId, kind, secret, allowedAddresses, id = newId() } = credential;
+  await insertCredential(session, {
+    accountId,
+    id,
+    kind,
+    secretHash: hashSecret(secret),
+    scopes: credential.scopes,
+    allowedAddresses,
+  });
+  return id;
+}
+
+export type TokenRequest = {
+  clientId: string;
+  clientSecret: string;
+  /** Space-separated; undefined asks for all that the client has. */
+  scope: string | undefined;
+  address: string;
+};
+
+export type TokenResult =
+  | { ok: true; accessToken: string; scopes: readonly string[] }
+  | { ok: false; error: 'invalid_client' | 'invalid_scope' };
+
+/** The client credentials grant (RFC 6749 4.4). */
+export async function issueAccessToken(
+  env: Pick<BaseServices, 'db'>,
+  request: TokenRequest,
+): Promise<TokenResult> {
+  const client = readClientId(request.clientId);
+  if (client === undefined) return { ok: false, error: 'invalid_client' };
+  const session = env.db.tenant(client.accountId);
+  const granted = await findClientScopes(session, {
+    ...client,
+    secretHash: hashSecret(request.clientSecret),
+    address: request.address,
+  });
+  if (granted === undefined) return { ok: false, error: 'invalid_client' };
+  const asked = request.scope?.split(' ').filter((scope) => scope !== '') ?? granted;
+  if (asked.length === 0 || asked.some((scope) => !granted.includes(scope))) {
+    return { ok: false, error: 'invalid_scope' };
+  }
+  const accessToken = formatAccessToken(client.accountId);
+  await insertAccessToken(session, {
+    ...client,
+    tokenHash: hashSecret(accessToken),
+    scopes: asked,
+    lifetimeSeconds: accessTokenSeconds,
+  });
+  return { ok: true, accessToken, scopes: asked };
+}

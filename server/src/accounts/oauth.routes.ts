@@ -1,0 +1,141 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { RateLimiters } from '../http/limits.ts';
+import { type BaseServices, scopes } from '../http/route.ts';
+import { type EnvironmentName, readHeaders } from '../http/server.ts';
+import { accessTokenSeconds, issueAccessToken } from './accounts.ts';
+
+/**
+ * OAuth 2.0 for machines: the client credentials grant (RFC 6749 4.4) and the server's metadata
+ * (RFC 8414). Errors of the token endpoint have the form of RFC 6749 5.2, not of a problem answer.
+ */
+
+export type OauthOptions = {
+  environments: Readonly<Partial<Record<EnvironmentName, BaseServices>>>;
+  limiters: RateLimiters;
+  publicUrl: string | undefined;
+};
+
+type TokenError = {
+  status: number;
+  error: 'invalid_request' | 'invalid_client' | 'invalid_scope' | 'unsupported_grant_type';
+  detail: string;
+};
+
+export function addOauthRoutes(app: FastifyInstance, options: OauthOptions): void {
+  app.get('/.well-known/oauth-authorization-server', async (request, reply) => {
+    const issuer = options.publicUrl ?? `${request.protocol}://${request.host}`;
+    return reply.type('application/json').send(
+      JSON.stringify({
+        issuer,
+        token_endpoint: `${issuer}/oauth2/token`,
+        token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+        grant_types_supported: ['client_credentials'],
+        response_types_supported: [],
+        scopes_supported: scopes,
+        service_documentation: `${issuer}/docs`,
+      }),
+    );
+  });
+
+  app.post('/oauth2/token', async (request, reply) => {
+    await options.limiters.expensive.check(request, request.ip);
+    const result = await answerToken(request, options.environments[request.environmentName]);
+    void reply
+      .header('cache-control', 'no-store')
+      .header('pragma', 'no-cache')
+      .type('application/json');
+    if (!('error' in result)) {
+      return reply.send(
+        JSON.stringify({
+          access_token: result.accessToken,
+          token_type: 'Bearer',
+          expires_in: accessTokenSeconds,
+          scope: result.scopes.join(' '),
+        }),
+      );
+    }
+    if (result.status === 401) void reply.header('www-authenticate', 'Basic realm="outlay"');
+    return reply
+      .code(result.status)
+      .send(JSON.stringify({ error: result.error, error_description: result.detail }));
+  });
+}
+
+async function answerToken(
+  request: FastifyRequest,
+  env: BaseServices | undefined,
+): Promise<{ accessToken: string; scopes: readonly string[] } | TokenError> {
+  const form = readForm(request);
+  if (form === undefined) {
+    return fail('invalid_request', 'send application/x-www-form-urlencoded, each field once');
+  }
+  const grantType = form.get('grant_type');
+  if (grantType === undefined) return fail('invalid_request', 'grant_type is missing');
+  if (grantType !== 'client_credentials') {
+    return fail('unsupported_grant_type', 'the grant is client_credentials');
+  }
+  const client = readClient(request, form);
+  if (client === 'two methods') return fail('invalid_request', 'authenticate the client one way');
+  if (client === undefined || env === undefined) return refuseClient();
+  const result = await issueAccessToken(env, {
+    ...client,
+    scope: form.get('scope'),
+    address: request.ip.replace(/^::ffff:/, ''),
+  });
+  if (result.ok) return result;
+  return result.error === 'invalid_client'
+    ? refuseClient()
+    : fail('invalid_scope', 'the client does not have this scope');
+}
+
+function fail(error: TokenError['error'], detail: string): TokenError {
+  return { status: 400, error, detail };
+}
+
+function refuseClient(): TokenError {
+  return { status: 401, error: 'invalid_client', detail: 'the client is unknown or its secret wrong' };
+}
+
+/** The form's fields, or undefined when it is none or repeats a field (RFC 6749 3.2). */
+function readForm(request: FastifyRequest): Map<string, string> | undefined {
+  const type = request.headers['content-type'] ?? '';
+  if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type)) return undefined;
+  const text = Buffer.isBuffer(request.body) ? request.body.toString('utf8') : '';
+  const form = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(text)) {
+    if (form.has(name)) return undefined;
+    // A field without a value counts as absent.
+    if (value !== '') form.set(name, value);
+  }
+  return form;
+}
+
+type Client = { clientId: string; clientSecret: string };
+
+function readClient(
+  request: FastifyRequest,
+  form: ReadonlyMap<string, string>,
+): Client | 'two methods' | undefined {
+  const headers = readHeaders(request.raw, 'authorization');
+  const secretInForm = form.get('client_secret');
+  if (headers.length > 1) return 'two methods';
+  if (headers.length === 0) {
+    const clientId = form.get('client_id');
+    if (clientId === undefined || secretInForm === undefined) return undefined;
+    return { clientId, clientSecret: secretInForm };
+  }
+  if (secretInForm !== undefined) return 'two methods';
+  const match = /^Basic +([A-Za-z0-9+/]+=*)$/i.exec(headers[0] ?? '');
+  const [clientId, clientSecret] = Buffer.from(match?.[1] ?? '', 'base64')
+    .toString('utf8')
+    .split(':', 2);
+  if (clientId === undefined || clientSecret === undefined) return undefined;
+  const inForm = form.get('client_id');
+  const decoded = { clientId: decodeForm(clientId), clientSecret: decodeForm(clientSecret) };
+  return inForm === undefined || inForm === decoded.clientId ? decoded : undefined;
+}
+
+/** Both parts of Basic are form-encoded before they are joined (RFC 6749 2.3.1). */
+function decodeForm(text: string): string {
+  return new URLSearchParams(`v=${text.replaceAll('&', '%26')}`).get('v') ?? '';
+}

@@ -1,0 +1,81 @@
+import { hashSecret, isUuid, newSecret } from '../core/ids.ts';
+
+/**
+ * Credentials and tokens as texts. Each begins with the account that it belongs to, so that a
+ * look-up needs no index across accounts; 256 random bits are what makes it valid.
+ */
+
+const uuidBytes = 16;
+const secretBytes = 32;
+
+export type ApiKeyParts = { accountId: string; credentialId: string };
+
+/** `test_` or `live_`, then account, credential and secret. */
+export function formatApiKey(prefix: 'test' | 'live', parts: ApiKeyParts): string {
+  const secret = Buffer.from(newSecret(), 'base64url');
+  const bytes = [uuidToBytes(parts.accountId), uuidToBytes(parts.credentialId), secret];
+  return `${prefix}_${Buffer.concat(bytes).toString('base64url')}`;
+}
+
+export function formatClientId(parts: ApiKeyParts): string {
+  const bytes = [uuidToBytes(parts.accountId), uuidToBytes(parts.credentialId)];
+  return `client_${Buffer.concat(bytes).toString('base64url')}`;
+}
+
+export function formatAccessToken(accountId: string): string {
+  const secret = Buffer.from(newSecret(), 'base64url');
+  return Buffer.concat([uuidToBytes(accountId), secret]).toString('base64url');
+}
+
+export type BearerToken =
+  | { kind: 'api_key'; accountId: string; credentialId: string; hash: Buffer }
+  | { kind: 'access_token'; accountId: string; hash: Buffer };
+
+/** What a bearer text claims to be, or undefined when it has no form of ours. */
+export function readBearerToken(text: string): BearerToken | undefined {
+  const key = /^(?:test|live)_([A-Za-z0-9_-]+)$/.exec(text);
+  if (key !== null) {
+    const bytes = Buffer.from(key[1] ?? '', 'base64url');
+    if (bytes.length !== 2 * uuidBytes + secretBytes) return undefined;
+    return {
+      kind: 'api_key',
+      accountId: bytesToUuid(bytes.subarray(0, uuidBytes)),
+      credentialId: bytesToUuid(bytes.subarray(uuidBytes, 2 * uuidBytes)),
+      hash: hashSecret(text),
+    };
+  }
+  if (!/^[A-Za-z0-9_-]{64}$/.test(text)) return undefined;
+  const bytes = Buffer.from(text, 'base64url');
+  return {
+    kind: 'access_token',
+    accountId: bytesToUuid(bytes.subarray(0, uuidBytes)),
+    hash: hashSecret(text),
+  };
+}
+
+/** The account and credential that a client_id names, or undefined when it is none. */
+export function readClientId(text: string): ApiKeyParts | undefined {
+  const match = /^client_([A-Za-z0-9_-]{43})$/.exec(text);
+  const bytes = Buffer.from(match?.[1] ?? '', 'base64url');
+  if (bytes.length !== 2 * uuidBytes) return undefined;
+  return {
+    accountId: bytesToUuid(bytes.subarray(0, uuidBytes)),
+    credentialId: bytesToUuid(bytes.subarray(uuidBytes)),
+  };
+}
+
+function uuidToBytes(uuid: string): Buffer {
+  if (!isUuid(uuid)) throw new Error('not a UUID');
+  return Buffer.from(uuid.replaceAll('-', ''), 'hex');
+}
+
+function bytesToUuid(bytes: Buffer): string {
+  const hex = bytes.toString('hex');
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    hex.slice(12, 16),
+    hex.slice(16, 20),
+    hex.slice(20),
+  ].join('-');
+}

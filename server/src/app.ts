@@ -1,0 +1,212 @@
+import { mkdirSync } from 'node:fs';
+import { type Logger, pino } from 'pino';
+import { addOauthRoutes } from './accounts/oauth.routes.ts';
+import { attributeRoutes } from './attributes/attributes.routes.ts';
+import type { Config } from './config.ts';
+import { type EmbeddedServer, startEmbedded } from './db/embedded.ts';
+import { createDatabaseIfAbsent } from './db/create-database.ts';
+import { prepareStagingFile } from './demo-account.ts';
+import { destinationRoutes } from './destinations/destinations.routes.ts';
+import { type Environment, openEnvironment } from './environment.ts';
+import { eventRoutes } from './events/events.routes.ts';
+import { addReference } from './http/reference.ts';
+import { createRateLimiters } from './http/limits.ts';
+import { addOperations, createMetrics } from './http/operations.ts';
+import type { Route } from './http/route.ts';
+import { addRoutes } from './http/routing.ts';
+import { createServer, type EnvironmentName, type HttpServer, setNotFound } from './http/server.ts';
+import { createKycRoutes } from './kyc/kyc.routes.ts';
+import { ledgerRoutes } from './ledger/ledger.routes.ts';
+import { countDue } from './payouts/dispatch.sql.ts';
+import { payoutRoutes } from './payouts/payouts.routes.ts';
+import { closeReceipts } from './payouts/receipt.ts';
+import { sandboxRoutes } from './sandbox/sandbox.routes.ts';
+import { userRoutes } from './users/users.routes.ts';
+
+/** The whole service, in the order in which it is put together. Reads as the list of its parts. */
+
+export type Overrides = {
+  /** A clock that never jumps, in milliseconds. */
+  steadyMs?: () => number;
+  fetch?: typeof fetch;
+  log?: Logger;
+  /** Told what takes long while the service starts. */
+  report?: (line: string) => void;
+};
+
+/** What this process does: answer requests, work in the background, or both. */
+export type Role = 'all' | 'serve' | 'work';
+
+export type App = {
+  readonly environments: Readonly<Partial<Record<EnvironmentName, Environment>>>;
+  readonly log: Logger;
+  /** Resolves, with the reason, if the embedded database ends unasked. */
+  readonly failed: Promise<Error>;
+  listen(): Promise<{ baseUrl: string; stagingFile: string | undefined }>;
+  close(): Promise<void>;
+};
+
+/** Every route of every module, as it is served and described. */
+export function listRoutes(): Route<Environment>[] {
+  return [
+    ...ledgerRoutes(),
+    ...userRoutes(),
+    ...createKycRoutes<Environment>(),
+    ...destinationRoutes(),
+    ...attributeRoutes(),
+    ...payoutRoutes(),
+    ...eventRoutes(),
+    ...sandboxRoutes(),
+  ];
+}
+
+export async function createApp(
+  config: Config,
+  options: { role: Role } & Overrides,
+): Promise<App> {
+  const log = options.log ?? createLog(config);
+  mkdirSync(config.OUTLAY_DATA, { recursive: true, mode: 0o700 });
+  const database = await openDatabases(config, options.report);
+  const environments: Partial<Record<EnvironmentName, Environment>> = {};
+  const closeAll = async (): Promise<void> => {
+    await Promise.all(Object.values(environments).map((env) => env.close()));
+    closeReceipts();
+    await database.embedded?.close();
+  };
+  try {
+    const metrics = createMetrics({
+      countDue: async () => {
+        const counts = Object.values(environments).map((env) => countDue(env.db.system));
+        return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+      },
+    });
+    for (const [name, url] of database.urls) {
+      environments[name] = await openEnvironment({
+        config,
+        name,
+        url,
+        log,
+        steadyMs: options.steadyMs ?? (() => performance.now()),
+        fetch: options.fetch ?? fetch,
+        onRailAnswer: metrics.countRailAnswer,
+      });
+    }
+    const server = await createHttp({ config, environments, log, metrics });
+    return {
+      environments,
+      log,
+      failed: database.embedded?.failed ?? new Promise(() => undefined),
+      listen: () => start({ config, environments, server, role: options.role }),
+      close: async () => {
+        server.startDrain();
+        await stopServer(server, config.OUTLAY_DRAIN_SECONDS * 1000);
+        await closeAll();
+      },
+    };
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+}
+
+function createLog(config: Config): Logger {
+  return pino({ level: config.OUTLAY_LOG_LEVEL, base: null });
+}
+
+type Databases = { urls: [EnvironmentName, string][]; embedded: EmbeddedServer | undefined };
+
+/** Each environment has a database of its own; those without a URL share the embedded server. */
+async function openDatabases(
+  config: Config,
+  report: ((line: string) => void) | undefined,
+): Promise<Databases> {
+  const names = config.OUTLAY_ENVIRONMENTS.split(',') as EnvironmentName[];
+  const given = { staging: config.DATABASE_URL, live: config.OUTLAY_LIVE_DATABASE_URL };
+  const isEmbedded = names.some((name) => given[name] === undefined);
+  const embedded = isEmbedded
+    ? await startEmbedded({
+        dataDirectory: config.OUTLAY_DATA,
+        ...(report === undefined ? {} : { report }),
+      })
+    : undefined;
+  const urls: Databases['urls'] = [];
+  for (const name of names) {
+    const url = given[name];
+    if (url !== undefined || embedded === undefined) urls.push([name, url ?? '']);
+    else urls.push([name, await createDatabaseIfAbsent(embedded, `outlay_${name}`)]);
+  }
+  return { urls, embedded };
+}
+
+type HttpParts = {
+  config: Config;
+  environments: Readonly<Partial<Record<EnvironmentName, Environment>>>;
+  log: Logger;
+  metrics: ReturnType<typeof createMetrics>;
+};
+
+async function createHttp({ config, environments, log, metrics }: HttpParts): Promise<HttpServer> {
+  const server = createServer({
+    environments,
+    defaultEnvironment: config.OUTLAY_DEFAULT_ENVIRONMENT,
+    log,
+    logEvery: config.OUTLAY_LOG_EVERY,
+    trustProxy: config.OUTLAY_TRUST_PROXY,
+  });
+  const { app } = server;
+  const publicUrl = config.OUTLAY_PUBLIC_URL;
+  const limiters = await createRateLimiters(app, {
+    credentialPerSecond: config.OUTLAY_RATE_LIMIT_CREDENTIAL,
+    addressPerSecond: config.OUTLAY_RATE_LIMIT_ADDRESS,
+    expensivePerSecond: config.OUTLAY_RATE_LIMIT_EXPENSIVE,
+  });
+  addOperations(app, {
+    metrics,
+    metricsToken: config.OUTLAY_METRICS_TOKEN,
+    checkReady: async () => {
+      await Promise.all(
+        Object.values(environments).map((env) => env.clock.refresh(env.db.system)),
+      );
+    },
+  });
+  addOauthRoutes(app, { environments, limiters, publicUrl });
+  const routes = listRoutes();
+  addRoutes(app, {
+    environments,
+    routes,
+    authenticate: (env, token, address) => env.authenticator.authenticate(token, address),
+    limiters,
+    publicUrl,
+  });
+  addReference(app, routes);
+  setNotFound(app, routes);
+  return server;
+}
+
+type StartParts = Pick<HttpParts, 'config' | 'environments'> & { server: HttpServer; role: Role };
+
+async function start({ config, environments, server, role }: StartParts) {
+  const { app } = server;
+  let baseUrl = '';
+  if (role !== 'work') {
+    const address = await app.listen({ host: config.HOST, port: config.PORT });
+    baseUrl = config.OUTLAY_PUBLIC_URL ?? address;
+  }
+  if (role !== 'serve') for (const env of Object.values(environments)) env.startLoops();
+  const { staging } = environments;
+  const stagingFile =
+    staging === undefined || role === 'work'
+      ? undefined
+      : await prepareStagingFile(staging, { dataDirectory: config.OUTLAY_DATA, baseUrl });
+  return { baseUrl, stagingFile };
+}
+
+/** Lets requests under way end, then cuts what is left. */
+async function stopServer(server: HttpServer, drainMs: number): Promise<void> {
+  const cut = setTimeout(() => server.app.server.closeAllConnections(), drainMs);
+  try {
+    await server.app.close();
+  } finally {
+    clearTimeout(cut);
+  }
+}

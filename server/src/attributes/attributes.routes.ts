@@ -1,0 +1,145 @@
+import { z } from 'zod';
+import { currencyPattern } from '../core/currency.ts';
+import { AppError } from '../core/errors.ts';
+import { formatToken } from '../core/ids.ts';
+import type { DestinationServices } from '../destinations/destinations.routes.ts';
+import { defineRoute, type Route } from '../http/route.ts';
+import { readUserToken } from '../users/users.routes.ts';
+import { type Destination, readAttributes, storeAttributes } from './attributes.ts';
+import { attributeTypes } from './field.ts';
+
+export type AttributeServices = DestinationServices & {
+  /** The link to a user's verification session, as the value of an IDSelfieCollection attribute. */
+  createVerificationLink(user: {
+    accountId: string;
+    userId: string;
+    baseUrl: string;
+  }): Promise<string>;
+};
+
+const attributeAnswer = z
+  .object({
+    token: z.string(),
+    attr_set_token: z.string().describe('"" until something is stored'),
+    label: z.string(),
+    validation: z.string().describe('RE2 pattern; a value matches it in full'),
+    is_optional: z.boolean(),
+    value: z.string(),
+    expected_value: z.string(),
+    type: z.enum(attributeTypes),
+    input_type: z.enum(['text', 'options', 'date']),
+    last_attr_value_used: z.boolean(),
+  })
+  .meta({ id: 'Attribute' });
+
+const storeRequest = z
+  .object({
+    values: z
+      .array(z.object({ token: z.string().max(100), value: z.string().max(1000) }))
+      .min(1)
+      .max(50),
+    attr_set_token: z
+      .string()
+      .max(100)
+      .optional()
+      .describe('The set that gets a new version; a new or equal set without it'),
+  })
+  .meta({ id: 'AttributeValues' });
+
+const attributeParams = z.object({
+  user_token: z.string(),
+  destination_token: z.string(),
+  currency: z.string().meta({ jsonSchema: { type: 'string', pattern: currencyPattern.source } }),
+});
+
+const path = '/attribute/{user_token}/{destination_token}/{currency}';
+
+/** @throws AppError not_found (destination), invalid_request (currency). */
+function readDestination(
+  env: DestinationServices,
+  params: z.infer<typeof attributeParams>,
+): Destination {
+  const payer = env.catalogue.findPayer(params.destination_token);
+  if (payer === undefined) throw new AppError('not_found', 'no such destination');
+  if (currencyPattern.test(params.currency) && payer.currencies.includes(params.currency)) {
+    return { payer, currency: params.currency };
+  }
+  const detail = `this destination delivers ${payer.currencies.join(', ')}`;
+  throw new AppError('invalid_request', detail, {
+    faults: [{ parameter: 'currency', code: 'currency_not_delivered', detail }],
+  });
+}
+
+export function attributeRoutes(): Route<AttributeServices>[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path,
+      isVersioned: true,
+      operationId: 'readAttributes',
+      tag: 'Attributes',
+      summary: 'Read what a destination requires of a user, with the values stored last',
+      access: 'users:read',
+      params: attributeParams,
+      response: z.array(attributeAnswer),
+      refusals: [404],
+      handle: async ({ env, accountId, request }, { params }) => {
+        const userId = readUserToken(params.user_token);
+        const attributes = await readAttributes(
+          { session: env.db.tenant(accountId), keys: env.keys, accountId },
+          {
+            userId,
+            destination: readDestination(env, params),
+            createLink: () =>
+              env.createVerificationLink({ accountId, userId, baseUrl: request.baseUrl }),
+          },
+        );
+        return attributes.map((attribute) => ({
+          token: attribute.token,
+          attr_set_token: attribute.attrSetToken,
+          label: attribute.label,
+          validation: attribute.validation,
+          is_optional: attribute.isOptional,
+          value: attribute.value,
+          expected_value: attribute.expectedValue,
+          type: attribute.type,
+          input_type: attribute.inputType,
+          last_attr_value_used: attribute.isLastValueUsed,
+        }));
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path,
+      isVersioned: true,
+      operationId: 'storeAttributes',
+      tag: 'Attributes',
+      summary: 'Store attribute values of a user for a destination',
+      description:
+        'Every fault is reported at once. A partial set is stored; commit asks for more.',
+      access: 'users:write',
+      params: attributeParams,
+      body: storeRequest,
+      response: z.object({ attr_set_token: z.string() }).meta({ id: 'StoredAttributes' }),
+      refusals: [404],
+      handle: ({ env, accountId, write }, { params, body }) => {
+        const userId = readUserToken(params.user_token);
+        const destination = readDestination(env, params);
+        const today = new Date(env.clock.nowMs()).toISOString().slice(0, 10);
+        return write(async (session) => {
+          const setId = await storeAttributes(
+            { session, keys: env.keys, accountId },
+            {
+              userId,
+              destination,
+              values: body.values,
+              attrSetToken: body.attr_set_token === '' ? undefined : body.attr_set_token,
+              today,
+            },
+          );
+          return { attr_set_token: formatToken('attributeSet', setId) };
+        });
+      },
+    }),
+  ];
+}

@@ -1,0 +1,246 @@
+import { AppError, type Fault, throwFaults } from '../core/errors.ts';
+import { findTokenId, formatToken, nameId, newId } from '../core/ids.ts';
+import { type KeyRing, openBytes, sealBytes } from '../core/sealing.ts';
+import type { Session } from '../db/pool.ts';
+import type { Payer } from '../destinations/catalogue.ts';
+import {
+  findAttributeContext,
+  findEqualSet,
+  insertSet,
+  insertSetVersion,
+  lockSet,
+  type SetOwner,
+  touchSet,
+} from './attributes.sql.ts';
+import { checkValues } from './checks.ts';
+import {
+  type AttributeType,
+  type Corridor,
+  getProfile,
+  identityVerification,
+  type Requirement,
+  type RequirementProfile,
+} from './requirements.ts';
+
+/** What a destination asks of a recipient, and the sets of values that clients stored for it. */
+
+export type AttributeValues = Partial<Record<AttributeType, string>>;
+
+/** Never changed: every attribute token follows from it. */
+const tokenNamespace = '5b0c1f4e-6f0a-4d53-9a2b-2f1f3f0f6f11';
+
+export type AttributeContext = { session: Session; keys: KeyRing; accountId: string };
+
+export type Destination = { payer: Payer; currency: string };
+
+export type ReadAttribute = Requirement & {
+  token: string;
+  attrSetToken: string;
+  value: string;
+  isLastValueUsed: boolean;
+};
+
+/** The token of an attribute: the same for the same requirement of the same profile, for ever. */
+export function formatAttributeToken(profile: RequirementProfile, type: AttributeType): string {
+  return formatToken('attribute', nameId(`${profile.id}/${type}`, tokenNamespace));
+}
+
+export function corridorOf({ payer, currency }: Destination): Corridor {
+  return { countryCode: payer.country.code, deliveryType: payer.deliveryType, currency };
+}
+
+/**
+ * The attributes of a destination with the values stored last. Where an unverified user must be
+ * verified, the verification is one of them; its value is what `createLink` answers.
+ *
+ * @throws AppError not_found when the account has no such user.
+ */
+export async function readAttributes(
+  context: AttributeContext,
+  request: { userId: string; destination: Destination; createLink: () => Promise<string> },
+): Promise<ReadAttribute[]> {
+  const { destination, userId } = request;
+  const owner = ownerOf(context.accountId, userId, destination);
+  const row = await findAttributeContext(context.session, owner);
+  if (row === undefined) throw new AppError('not_found', 'no such user');
+  const profile = getProfile(corridorOf(destination));
+  const values =
+    row.sealed === null || row.set_id === null
+      ? {}
+      : openValues(context.keys.unwrap(row.data_key, userId), row.sealed, row.set_id);
+  const attrSetToken = row.set_id === null ? '' : formatToken('attributeSet', row.set_id);
+  const attributes = profile.requirements.map((requirement) => {
+    const value = values[requirement.type];
+    return {
+      ...requirement,
+      token: formatAttributeToken(profile, requirement.type),
+      attrSetToken,
+      value: value ?? '',
+      isLastValueUsed: value !== undefined,
+    };
+  });
+  const isAsked = destination.payer.verifiedAboveUsdMinor === 0n || row.is_verification_asked;
+  if (isAsked && row.kyc_status !== 'approved') {
+    attributes.push({
+      ...identityVerification,
+      token: formatAttributeToken(profile, identityVerification.type),
+      attrSetToken,
+      value: await request.createLink(),
+      isLastValueUsed: false,
+    });
+  }
+  return attributes;
+}
+
+export type StoreRequest = {
+  userId: string;
+  destination: Destination;
+  values: readonly { token: string; value: string }[];
+  /** Adds a version to this set; without it equal values give their set back, others a new one. */
+  attrSetToken: string | undefined;
+  today: string;
+};
+
+/**
+ * Stores values and answers the id of their set. A partial set is stored; what is wrong is not.
+ *
+ * @throws AppError not_found (no such user), invalid_request with every fault.
+ */
+export async function storeAttributes(
+  context: AttributeContext,
+  request: StoreRequest,
+): Promise<string> {
+  const { session, keys, accountId } = context;
+  const { destination, userId } = request;
+  const owner = ownerOf(accountId, userId, destination);
+  const row = await findAttributeContext(session, owner);
+  if (row === undefined) throw new AppError('not_found', 'no such user');
+  const userKey = keys.unwrap(row.data_key, userId);
+  const named = await lockNamedSet(context, owner, request.attrSetToken);
+  const before = named === undefined ? {} : openValues(userKey, named.sealed, named.set_id);
+  const checked = checkRequest(request, before);
+  const fingerprint = fingerprintValues(keys, owner, checked.values);
+  const equal = named?.fingerprint.equals(fingerprint)
+    ? named
+    : named === undefined
+      ? await findEqualSet(session, { ...owner, fingerprint })
+      : undefined;
+  if (equal !== undefined) {
+    await touchSet(session, { accountId, setId: equal.set_id });
+    return equal.set_id;
+  }
+  const setId = named?.set_id ?? newId();
+  if (named === undefined) await insertSet(session, { ...owner, setId });
+  await insertSetVersion(session, {
+    accountId,
+    setId,
+    userId,
+    version: (named?.version ?? 0) + 1,
+    profileVersion: getProfile(corridorOf(destination)).version,
+    fingerprint,
+    sealed: sealBytes(userKey, Buffer.from(JSON.stringify(checked.values)), sealContext(setId)),
+    isComplete: checked.isComplete,
+  });
+  return setId;
+}
+
+/** The values of a stored version, opened with the user's key. */
+export function openValues(userKey: Buffer, sealed: Buffer, setId: string): AttributeValues {
+  return JSON.parse(openBytes(userKey, sealed, sealContext(setId)).toString()) as AttributeValues;
+}
+
+/** Whether a payout to the destination needs stored attributes at all. */
+export function needsAttributes(destination: Destination): boolean {
+  return getProfile(corridorOf(destination)).requirements.some((one) => !one.isOptional);
+}
+
+const maskedTypes = new Set<AttributeType>([
+  'BankAccountNumber',
+  'IdentificationNumber',
+  'SocialSecurity',
+  'CardNumber',
+]);
+
+/** The values as answers show them: numbers that identify somebody keep their last four only. */
+export function maskValues(
+  values: AttributeValues,
+  deliveryType: Corridor['deliveryType'],
+): Record<string, string> {
+  const shown: Record<string, string> = {};
+  for (const [type, value] of Object.entries(values)) {
+    // A wallet's address is public on its chain, and the sender must be able to compare it.
+    const isPublic = deliveryType === 'CRYPTOCURRENCY' && type === 'BankAccountNumber';
+    const isMasked = maskedTypes.has(type as AttributeType) && !isPublic;
+    shown[type] = isMasked ? maskValue(value) : value;
+  }
+  return shown;
+}
+
+function maskValue(value: string): string {
+  return value.length <= 4 ? '*'.repeat(value.length) : `****${value.slice(-4)}`;
+}
+
+function ownerOf(accountId: string, userId: string, { payer, currency }: Destination): SetOwner {
+  return { accountId, userId, destinationToken: payer.destinationToken, currency };
+}
+
+function sealContext(setId: string): string {
+  return `attributes ${setId}`;
+}
+
+async function lockNamedSet(context: AttributeContext, owner: SetOwner, token: string | undefined) {
+  if (token === undefined) return undefined;
+  const setId = findTokenId('attributeSet', token);
+  const set = setId === undefined ? undefined : await lockSet(context.session, { ...owner, setId });
+  if (set !== undefined) return set;
+  const detail = 'attr_set_token is no set of this user for this destination and currency';
+  throw new AppError('invalid_request', detail, {
+    faults: [{ pointer: '/attr_set_token', code: 'unknown_attr_set', detail }],
+  });
+}
+
+type Checked = { values: AttributeValues; isComplete: boolean };
+
+/** @throws AppError invalid_request with the fault of every value that is wrong. */
+function checkRequest(request: StoreRequest, before: AttributeValues): Checked {
+  const corridor = corridorOf(request.destination);
+  const profile = getProfile(corridor);
+  const types = new Map<string, AttributeType>();
+  for (const { type } of profile.requirements) types.set(formatAttributeToken(profile, type), type);
+  types.set(formatAttributeToken(profile, identityVerification.type), identityVerification.type);
+  const faults: Fault[] = [];
+  const given = new Map<AttributeType, number>();
+  const values = new Map(Object.entries(before) as [AttributeType, string][]);
+  for (const [index, { token, value }] of request.values.entries()) {
+    const type = types.get(token);
+    if (type === undefined || given.has(type)) {
+      const code = type === undefined ? 'unknown_attribute' : 'repeated_attribute';
+      const detail =
+        type === undefined
+          ? 'no attribute of this destination has this token'
+          : 'an attribute is given once';
+      faults.push({ pointer: `/values/${index}/token`, token, code, detail });
+      continue;
+    }
+    given.set(type, index);
+    values.set(type, value);
+  }
+  const result = checkValues(profile, corridor, values, { today: request.today });
+  for (const { type, code, detail } of result.faults) {
+    const index = given.get(type);
+    // A stored value can be at fault too: it no longer fits beside the ones that are sent.
+    const pointer = index === undefined ? '/values' : `/values/${index}/value`;
+    faults.push({ pointer, token: formatAttributeToken(profile, type), code, detail });
+  }
+  throwFaults(faults);
+  return {
+    values: Object.fromEntries(result.normalized) as AttributeValues,
+    isComplete: result.missing.length === 0,
+  };
+}
+
+/** Equal for equal values of the same owner, and says nothing about them. */
+function fingerprintValues(keys: KeyRing, owner: SetOwner, values: AttributeValues): Buffer {
+  const pairs = Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1));
+  return keys.blindIndex(`attributes ${owner.userId}`, JSON.stringify(pairs));
+}

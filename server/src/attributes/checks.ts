@@ -1,0 +1,111 @@
+import { RE2JS } from 're2js';
+import type { AttributeType, CheckContext, Field, Problem, Requirement } from './field.ts';
+import { type Corridor, getFields, type RequirementProfile } from './requirements.ts';
+
+/** What is wrong with one value. The detail never repeats the value: it is personal data. */
+export type AttributeFault = { type: AttributeType; code: string; detail: string };
+
+export type CheckResult = {
+  /** Values given that are wrong, at most one fault each, in the order of the profile. */
+  faults: AttributeFault[];
+  /** Required attributes that were not given: no fault, since a partial set may be stored. */
+  missing: AttributeType[];
+  /** The values without fault in the one form under which equal values are equal. */
+  normalized: Map<AttributeType, string>;
+};
+
+/** No value of an attribute is longer, whatever its pattern says. UTF-16 code units. */
+export const valueLengthMax = 255;
+
+/** Control characters of both ranges, and the separators that break lines. */
+const controlCharacter = /[\p{Cc}\u2028\u2029]/u;
+
+/** Patterns by their text: a few hundred in all, each compiled at its first use. */
+const compiled = new Map<string, RE2JS>();
+
+/** Whether the whole value matches, in time linear in its length. */
+export function matchesPattern(
+  { validation }: Pick<Requirement, 'validation'>,
+  value: string,
+): boolean {
+  let pattern = compiled.get(validation);
+  if (pattern === undefined) {
+    pattern = RE2JS.compile(validation);
+    compiled.set(validation, pattern);
+  }
+  return pattern.matches(value);
+}
+
+function findFormProblem(requirement: Requirement, value: string): Problem | undefined {
+  if (requirement.isReadOnly) {
+    return { code: 'read_only', detail: `${requirement.label} is not stored by clients` };
+  }
+  if (value.length > valueLengthMax) {
+    const detail = `${requirement.label} has more than ${valueLengthMax} characters`;
+    return { code: 'too_long', detail };
+  }
+  if (!value.isWellFormed() || controlCharacter.test(value)) {
+    const detail = `${requirement.label} holds characters that are no text`;
+    return { code: 'invalid_characters', detail };
+  }
+  if (!matchesPattern(requirement, value)) {
+    const detail = `${requirement.label} does not match its pattern. ${requirement.expectedValue}`;
+    return { code: 'pattern_mismatch', detail };
+  }
+  return undefined;
+}
+
+/** Whether a date exists: the pattern admits 31 February. */
+function isCalendarDate(value: string): boolean {
+  const [year, month, day] = value.split('-').map(Number);
+  const date = new Date(Date.UTC(year ?? 0, (month ?? 0) - 1, day ?? 0));
+  return date.toISOString().slice(0, 10) === value;
+}
+
+type Entry = { requirement: Requirement; field: Field | undefined; value: string };
+
+function findProblem(entry: Entry, context: CheckContext): Problem | undefined {
+  const { requirement, field, value } = entry;
+  const problem = findFormProblem(requirement, value);
+  if (problem !== undefined) return problem;
+  if (requirement.inputType === 'date' && !isCalendarDate(value)) {
+    return { code: 'not_a_date', detail: `${requirement.label} is no day of the calendar` };
+  }
+  return field?.check?.(value, context);
+}
+
+/**
+ * Checks the values of an attribute set against its profile: the pattern of each, then the checks
+ * that no pattern can express (check digits, checksums, numbering plans, dates, what one value
+ * demands of another). An empty text for an optional attribute counts as not given.
+ */
+export function checkValues(
+  profile: RequirementProfile,
+  corridor: Corridor,
+  values: ReadonlyMap<AttributeType, string>,
+  options: { today: string },
+): CheckResult {
+  const { today } = options;
+  const context: CheckContext = { countryCode: corridor.countryCode, values, today };
+  const fields = new Map(getFields(corridor).map((one) => [one.requirement.type, one]));
+  const known = new Map(profile.requirements.map((one) => [one.type, one]));
+  const result: CheckResult = { faults: [], missing: [], normalized: new Map() };
+  for (const type of values.keys()) {
+    if (known.has(type)) continue;
+    const detail = `${type} is no attribute of this destination`;
+    result.faults.push({ type, code: 'unknown_attribute', detail });
+  }
+  for (const [type, requirement] of known) {
+    const field = fields.get(type);
+    const value = values.get(type);
+    if (value === undefined || (value === '' && requirement.isOptional)) {
+      const isNeeded = !requirement.isOptional && !requirement.isReadOnly;
+      if (isNeeded && field?.isNeeded?.(values) !== false) result.missing.push(type);
+      continue;
+    }
+    const problem = findProblem({ requirement, field, value }, context);
+    if (problem === undefined) result.normalized.set(type, field?.normalize?.(value) ?? value);
+    else result.faults.push({ type, ...problem });
+  }
+  return result;
+}

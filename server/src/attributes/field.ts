@@ -1,0 +1,212 @@
+/**
+ * The parts that requirement profiles are made of. A field is what a client is told about one
+ * attribute (a requirement) together with the checks that no pattern can express.
+ */
+
+/** Every attribute type of the interface. */
+export const attributeTypes = [
+  'CardNumber',
+  'BankAccountType',
+  'BankAccountNumber',
+  'BankAccountBranchNumber',
+  'BankName',
+  'PhoneNumber',
+  'Gender',
+  'IdentificationNumber',
+  'BillReferenceNumber',
+  'BankRoutingNumber',
+  'BankAccountName',
+  'MaidenName',
+  'SocialSecurity',
+  'EmploymentName',
+  'EmploymentAddress',
+  'EmploymentPhone',
+  'EmploymentOccupation',
+  'EmploymentSupervisor',
+  'RemittanceReason',
+  'Relationship',
+  'SecondLastName',
+  'SWIFT',
+  'BirthCountry',
+  'SourceOfFunds',
+  'DateOfBirth',
+  'CardExpiration',
+  'CardZip',
+  'IdentificationType',
+  'BankCity',
+  'BankState',
+  'IDSelfieCollection',
+  'City',
+  'Country',
+  'IdentificationExpiration',
+  'Address1',
+  'PostalCode',
+] as const;
+export type AttributeType = (typeof attributeTypes)[number];
+
+export type InputType = 'text' | 'options' | 'date';
+
+/** What a client is told about one attribute. `validation` is matched in full. */
+export type Requirement = {
+  readonly type: AttributeType;
+  readonly label: string;
+  readonly validation: string;
+  readonly isOptional: boolean;
+  readonly expectedValue: string;
+  readonly inputType: InputType;
+  readonly isReadOnly: boolean;
+};
+
+export type Problem = { readonly code: string; readonly detail: string };
+
+/** The other values given, the country of the destination, and the day (`YYYY-MM-DD`) of the check. */
+export type CheckContext = {
+  readonly countryCode: string;
+  readonly values: ReadonlyMap<AttributeType, string>;
+  readonly today: string;
+};
+
+/** Says what is wrong with a value that has matched the pattern; undefined when nothing is. */
+export type Check = (value: string, context: CheckContext) => Problem | undefined;
+
+export type Field = {
+  readonly requirement: Requirement;
+  readonly check: Check | undefined;
+  /** For a required field that an alternative can replace: whether these values still need it. */
+  readonly isNeeded: ((values: ReadonlyMap<AttributeType, string>) => boolean) | undefined;
+  /** The one form under which equal values are equal; undefined when the value is its own. */
+  readonly normalize: ((value: string) => string) | undefined;
+  /** How made-up values begin, where the first characters cannot be free (a bank that exists). */
+  readonly sampleStart: string;
+};
+
+export type FieldOptions = {
+  readonly type: AttributeType;
+  readonly label: string;
+  /** Exactly one of these says the form: a length or range of digits, a pattern, choices, a date. */
+  readonly digits?: number | readonly [minimum: number, maximum: number];
+  readonly pattern?: string;
+  readonly choices?: Choices;
+  readonly isDate?: boolean;
+  readonly hint?: string;
+  readonly isOptional?: boolean;
+  readonly check?: Check;
+  readonly isNeeded?: (values: ReadonlyMap<AttributeType, string>) => boolean;
+  readonly normalize?: (value: string) => string;
+  readonly sampleStart?: string;
+};
+
+/** The value of a choice and what it means; an empty meaning when the value says it. */
+export type Choices = Readonly<Record<string, string>>;
+
+const datePattern = '[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])';
+
+function describeForm(options: FieldOptions): Pick<Requirement, 'validation' | 'expectedValue'> {
+  const { digits, pattern, choices, isDate, hint } = options;
+  if (choices !== undefined) {
+    const names = Object.entries(choices).map(([value, meaning]) =>
+      meaning === '' ? value : `${value} (${meaning})`,
+    );
+    // A bare alternation, so that a client can split it into the choices.
+    return {
+      validation: Object.keys(choices).join('|'),
+      expectedValue: `One of: ${names.join(', ')}`,
+    };
+  }
+  if (isDate === true) {
+    return { validation: `^${datePattern}$`, expectedValue: hint ?? 'A date: YYYY-MM-DD' };
+  }
+  if (digits !== undefined) {
+    const [minimum, maximum] = typeof digits === 'number' ? [digits, digits] : digits;
+    const range = minimum === maximum ? `${minimum}` : `${minimum},${maximum}`;
+    const words = minimum === maximum ? `${minimum} digits` : `${minimum} to ${maximum} digits`;
+    return {
+      validation: `^[0-9]{${range}}$`,
+      expectedValue: hint === undefined ? words : `${words}: ${hint}`,
+    };
+  }
+  const form = pattern ?? '';
+  const validation = form.includes('|') ? `^(?:${form})$` : `^${form}$`;
+  return { validation, expectedValue: hint ?? options.label };
+}
+
+/** Makes a field; patterns are given without anchors. */
+export function field(options: FieldOptions): Field {
+  const { choices, isDate } = options;
+  return {
+    requirement: {
+      type: options.type,
+      label: options.label,
+      ...describeForm(options),
+      isOptional: options.isOptional ?? false,
+      inputType: choices !== undefined ? 'options' : isDate === true ? 'date' : 'text',
+      isReadOnly: false,
+    },
+    check: options.check,
+    isNeeded: options.isNeeded,
+    normalize: options.normalize,
+    sampleStart: options.sampleStart ?? '',
+  };
+}
+
+type Named = Omit<FieldOptions, 'type' | 'label'> & { readonly label?: string };
+
+/** The number of an account, under whatever name the country gives it. */
+export function account(options: Named): Field {
+  return field({ label: 'Account number', ...options, type: 'BankAccountNumber' });
+}
+
+/** The code that routes to a bank, or to a bank and its branch. */
+export function routing(options: Named): Field {
+  return field({ label: 'Bank code', ...options, type: 'BankRoutingNumber' });
+}
+
+export function branch(options: Named): Field {
+  return field({ label: 'Branch code', ...options, type: 'BankAccountBranchNumber' });
+}
+
+export function identification(options: Named): Field {
+  return field({
+    label: 'Identification number',
+    ...options,
+    type: 'IdentificationNumber',
+  });
+}
+
+/** No control characters, no space at either end. JavaScript and RE2 read it alike. */
+export function freeText(lengthMax: number): string {
+  const inner = '[^\\x00-\\x1f\\x7f]';
+  const edge = '[^\\x00-\\x20\\x7f]';
+  return `${edge}(?:${inner}{0,${lengthMax - 2}}${edge})?`;
+}
+
+/** Pure text such as a name or an address, in any script. */
+export function words(
+  options: Pick<FieldOptions, 'type' | 'label' | 'isOptional' | 'hint'> & {
+    readonly lengthMax?: number;
+  },
+): Field {
+  return field({ ...options, pattern: freeText(options.lengthMax ?? 100) });
+}
+
+export const accountTypes: Choices = { CHECKING: '', SAVINGS: '' };
+
+export function accountType(choices: Choices = accountTypes): Field {
+  return field({ type: 'BankAccountType', label: 'Account type', choices });
+}
+
+export const bankName: Field = words({
+  type: 'BankName',
+  label: 'Bank name',
+  hint: 'The name of the bank, as on a statement',
+});
+
+/** Hyphens that people write between groups of digits say nothing. */
+export function dropHyphens(value: string): string {
+  return value.replaceAll('-', '');
+}
+
+/** The same field, but the client may leave it out. */
+export function optional(base: Field): Field {
+  return { ...base, requirement: { ...base.requirement, isOptional: true } };
+}

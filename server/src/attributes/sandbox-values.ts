@@ -1,0 +1,208 @@
+import { listCountries } from '../core/country.ts';
+import type { DeliveryType } from '../rails/contract.ts';
+import {
+  formatMagicRow,
+  type MagicOutcome,
+  type MagicRow,
+  type MagicType,
+  magicOutcomeMeanings,
+  magicOutcomes,
+  outcomeNames,
+} from '../rails/sandbox/magic-rows.ts';
+import type { AttributeType, Field } from './field.ts';
+import { type Corridor, getFields } from './requirements.ts';
+import { makeSampleSet, makeSampleValue, type Sample } from './sample-values.ts';
+
+/**
+ * The sandbox's documented values: one per outcome for every form that an account, a telephone
+ * number, a document or a wallet address can have. Used by the script that writes them down and by
+ * the tests that they are not stale; never while serving.
+ */
+
+/** Where money lies ready for somebody to fetch. Elsewhere such an outcome makes no sense. */
+const pickupOutcomes = new Set<string>(
+  Object.keys(magicOutcomes).filter((outcome) => outcome.startsWith('ready_')),
+);
+
+/** Any day does: no value that carries an outcome is a date. */
+const today = '2026-01-01';
+
+type Plan = {
+  readonly destination: string;
+  readonly deliveryTypes: readonly DeliveryType[];
+  readonly corridor: Corridor;
+  readonly type: MagicType;
+};
+
+function listBankPlans(): Plan[] {
+  return listCountries().flatMap(({ code, currency }) =>
+    [...new Set([currency, 'EUR', 'USD'])].map((one) => ({
+      destination: `${code} ${one}`,
+      deliveryTypes: ['BANK_DEPOSIT'] as const,
+      corridor: { countryCode: code, deliveryType: 'BANK_DEPOSIT', currency: one } as const,
+      type: 'BankAccountNumber' as const,
+    })),
+  );
+}
+
+function listWalletPlans(): Plan[] {
+  return ['BTC', 'LTC', 'ETH', 'USDC'].map((currency) => ({
+    destination: `* ${currency}`,
+    deliveryTypes: ['CRYPTOCURRENCY'],
+    corridor: { countryCode: 'USA', deliveryType: 'CRYPTOCURRENCY', currency },
+    type: 'BankAccountNumber',
+  }));
+}
+
+function listMobilePlans(): Plan[] {
+  return listCountries().map(({ code, currency }) => ({
+    destination: code,
+    deliveryTypes: ['MOBILE_WALLET', 'HOME_DELIVERY', 'PAPER_CHECK'],
+    corridor: { countryCode: code, deliveryType: 'MOBILE_WALLET', currency },
+    type: 'PhoneNumber',
+  }));
+}
+
+const countrylessPlans: readonly Plan[] = [
+  {
+    destination: '*',
+    deliveryTypes: ['CASH_PICKUP'],
+    corridor: { countryCode: 'USA', deliveryType: 'CASH_PICKUP', currency: 'USD' },
+    type: 'IdentificationNumber',
+  },
+  {
+    destination: '*',
+    deliveryTypes: ['BILL'],
+    corridor: { countryCode: 'USA', deliveryType: 'BILL', currency: 'USD' },
+    type: 'BillReferenceNumber',
+  },
+];
+
+function hasPickup(plan: Plan): boolean {
+  return plan.deliveryTypes.some((one) => one === 'CASH_PICKUP' || one === 'PAPER_CHECK');
+}
+
+/** Whether a value of the field can decide whether the magic value fits: bank codes, identities. */
+function isCompanion(field: Field, type: MagicType): boolean {
+  const { requirement } = field;
+  if (requirement.isOptional || requirement.type === type || requirement.type === 'SWIFT') {
+    return false;
+  }
+  return requirement.inputType === 'text' && !requirement.validation.includes('[^');
+}
+
+function makeRow(plan: Plan): MagicRow {
+  const fields = getFields(plan.corridor);
+  const { countryCode } = plan.corridor;
+  const companionFields = fields.filter((one) => isCompanion(one, plan.type));
+  const companions = makeSampleSet(companionFields, { seed: '771700', countryCode, today });
+  const field = fields.find((one) => one.requirement.type === plan.type);
+  if (field === undefined) throw new Error(`impossible: no ${plan.type} for ${plan.destination}`);
+  const values: Partial<Record<MagicOutcome, string>> = {};
+  for (const [outcome, digits] of Object.entries(magicOutcomes)) {
+    if (pickupOutcomes.has(outcome) && !hasPickup(plan)) continue;
+    const sample: Sample = { seed: `7717${digits}`, countryCode, values: companions, today };
+    const value = makeSampleValue(field, sample);
+    values[outcome as MagicOutcome] = field.normalize?.(value) ?? value;
+  }
+  return {
+    destinations: [plan.destination],
+    deliveryTypes: plan.deliveryTypes,
+    type: plan.type,
+    companions: Object.fromEntries(companions) as Partial<Record<AttributeType, string>>,
+    values,
+  };
+}
+
+/** All rows; destinations that share their values share a row. */
+export function makeMagicRows(): MagicRow[] {
+  const plans = [
+    ...listBankPlans(),
+    ...listWalletPlans(),
+    ...countrylessPlans,
+    ...listMobilePlans(),
+  ];
+  const rows = new Map<string, MagicRow>();
+  for (const plan of plans) {
+    const row = makeRow(plan);
+    const key = JSON.stringify({ ...row, destinations: [] });
+    const same = rows.get(key);
+    const destinations = [...(same?.destinations ?? []), plan.destination];
+    rows.set(key, { ...row, destinations });
+  }
+  return [...rows.values()];
+}
+
+/** The data file: one row a line, so that a change shows as one. */
+export function formatMagicData(rows: readonly MagicRow[]): string {
+  return `${JSON.stringify(rows.map(formatMagicRow), null, 2)}
+`;
+}
+
+const sections: readonly { title: string; deliveryType: DeliveryType }[] = [
+  { title: 'Wallet addresses (`BankAccountNumber`)', deliveryType: 'CRYPTOCURRENCY' },
+  { title: 'Cash pickup (`IdentificationNumber`, with a passport)', deliveryType: 'CASH_PICKUP' },
+  { title: 'Bills (`BillReferenceNumber`)', deliveryType: 'BILL' },
+  { title: 'Bank accounts (`BankAccountNumber`)', deliveryType: 'BANK_DEPOSIT' },
+  {
+    title: 'Mobile wallets, home delivery, cheques (`PhoneNumber`)',
+    deliveryType: 'MOBILE_WALLET',
+  },
+];
+
+function describeDestinations(row: MagicRow): string {
+  const { destinations } = row;
+  if (destinations.length > 60) return 'every other country and currency (with its SWIFT/BIC)';
+  return destinations.map((one) => one.replace(/^\* ?/, '')).join(', ') || 'every country';
+}
+
+function formatRow(row: MagicRow, outcomes: readonly MagicOutcome[]): string {
+  const companions = Object.entries(row.companions).map(([type, value]) => `${type} \`${value}\``);
+  const values = outcomes.map((outcome) => {
+    const value = row.values[outcome];
+    return value === undefined ? '' : `\`${value}\``;
+  });
+  return `| ${[describeDestinations(row), companions.join(', '), ...values].join(' | ')} |`;
+}
+
+function formatSection(title: string, rows: readonly MagicRow[]): string[] {
+  const all = outcomeNames;
+  const outcomes = all.filter((outcome) => rows.some((row) => row.values[outcome] !== undefined));
+  const heads = ['Destination', 'Together with', ...outcomes.map((one) => `\`${one}\``)];
+  return [
+    `## ${title}`,
+    '',
+    `| ${heads.join(' | ')} |`,
+    `|${heads.map(() => '---').join('|')}|`,
+    ...rows.map((row) => formatRow(row, outcomes)),
+    '',
+  ];
+}
+
+/** `docs/sandbox-values.md`. */
+export function formatMagicDocument(rows: readonly MagicRow[]): string {
+  const meanings = Object.entries(magicOutcomeMeanings);
+  const lines = [
+    '# Values that make the sandbox behave',
+    '',
+    '<!-- Generated by server/src/attributes/sandbox-values.generate.ts; do not edit. -->',
+    '',
+    'In the staging environment the recipient decides what becomes of a payout: store one of these',
+    'values, and the simulated network does what the outcome says, every time. They pass the same',
+    'checks as any value; spaces, hyphens and case do not matter. No other value means anything.',
+    'Where a row names other attributes, their values belong to it. Attributes with choices take',
+    'any of them, and texts such as a bank name any text. In live none of this exists.',
+    '',
+    '| Outcome | What happens |',
+    '|---|---|',
+    ...meanings.map(([outcome, meaning]) => `| \`${outcome}\` | ${meaning} |`),
+    '',
+    ...sections.flatMap(({ title, deliveryType }) =>
+      formatSection(
+        title,
+        rows.filter((row) => row.deliveryTypes.includes(deliveryType)),
+      ),
+    ),
+  ];
+  return `${lines.join('\n').trimEnd()}\n`;
+}

@@ -1,0 +1,129 @@
+import { sha256 } from '@noble/hashes/sha2.js';
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+import { bech32, bech32m, createBase58check } from '@scure/base';
+import { account, type Check, type Field, type Problem } from './field.ts';
+
+/**
+ * Wallet addresses of the main networks. A transfer to a wrong address is lost, so every checksum
+ * that the format carries is verified, and addresses of test networks are refused.
+ */
+
+const base58check = createBase58check(sha256);
+const base58 = '[1-9A-HJ-NP-Za-km-z]';
+const bech32Lower = '[02-9ac-hj-np-z]';
+const bech32Upper = '[02-9AC-HJ-NP-Z]';
+
+const wrongChecksum: Problem = {
+  code: 'checksum',
+  detail: 'The checksum of the address does not fit; a character may be mistyped',
+};
+
+type Chain = { readonly prefix: string; readonly versions: readonly number[] };
+const bitcoin: Chain = { prefix: 'bc', versions: [0x00, 0x05] };
+/** Litecoin's script addresses have two versions: 0x32 (M) and the older 0x05 (3). */
+const litecoin: Chain = { prefix: 'ltc', versions: [0x30, 0x32, 0x05] };
+
+function decodeBase58(address: string): Uint8Array | undefined {
+  try {
+    return base58check.decode(address);
+  } catch (cause) {
+    // The decoder throws on a wrong checksum, which here is an answer and no failure.
+    if (cause instanceof Error) return undefined;
+    throw cause;
+  }
+}
+
+function isLegacyAddress(chain: Chain, address: string): boolean {
+  const bytes = decodeBase58(address);
+  return bytes?.length === 21 && chain.versions.includes(bytes[0] ?? -1);
+}
+
+/**
+ * A witness address: version 0 is bech32 with 20 or 32 bytes (BIP 173), version 1 is bech32m with
+ * 32 (BIP 350, BIP 341). Later versions have no rules yet: whoever likes can take what is sent
+ * there, so they are refused.
+ */
+function isWitnessAddress(chain: Chain, address: string): boolean {
+  const isFirst = address.toLowerCase().startsWith(`${chain.prefix}1q`);
+  const encoding = isFirst ? bech32 : bech32m;
+  const decoded = encoding.decodeUnsafe(address, 90);
+  if (decoded === undefined || decoded.prefix !== chain.prefix) return false;
+  const [version, ...groups] = decoded.words;
+  const length = encoding.fromWordsUnsafe(groups)?.length;
+  if (isFirst) return version === 0 && (length === 20 || length === 32);
+  return version === 1 && length === 32;
+}
+
+function checkChain(chain: Chain): Check {
+  return (value) => {
+    const isWitness = value.toLowerCase().startsWith(`${chain.prefix}1`);
+    const isRight = isWitness ? isWitnessAddress(chain, value) : isLegacyAddress(chain, value);
+    return isRight ? undefined : wrongChecksum;
+  };
+}
+
+/** ERC-55: the case of each letter is a bit of the Keccak-256 hash of the lower-case address. */
+export function formatEthereumAddress(lowerCaseHex: string): string {
+  const hash = bytesToHex(keccak_256(utf8ToBytes(lowerCaseHex)));
+  const letters = [...lowerCaseHex].map((letter, index) =>
+    Number.parseInt(hash[index] ?? '0', 16) >= 8 ? letter.toUpperCase() : letter,
+  );
+  return `0x${letters.join('')}`;
+}
+
+/** An address in one case carries no checksum; one in mixed case must carry the right one. */
+const checkEthereumAddress: Check = (value) => {
+  const letters = value.slice(2);
+  if (/^0{40}$/.test(letters)) {
+    return { code: 'burn_address', detail: 'Nobody holds the key of the zero address' };
+  }
+  if (letters === letters.toLowerCase() || letters === letters.toUpperCase()) return undefined;
+  return formatEthereumAddress(letters.toLowerCase()) === value ? undefined : wrongChecksum;
+};
+
+/** Witness addresses may come in capitals (as in QR codes); lower case is the usual form. */
+function normalizeWitness(value: string): string {
+  return /^(?:BC|LTC)1/.test(value) ? value.toLowerCase() : value;
+}
+
+/** Version 0 with a key hash or a script hash, version 1; the checksum is 6 characters. */
+function describeWitness(prefix: string): string {
+  const lower = `${prefix}1(?:q${bech32Lower}{38}|[qp]${bech32Lower}{58})`;
+  const upper = `${prefix.toUpperCase()}1(?:Q${bech32Upper}{38}|[QP]${bech32Upper}{58})`;
+  return `${lower}|${upper}`;
+}
+
+const bitcoinAddress: Field = account({
+  label: 'Wallet address',
+  pattern: `[13]${base58}{25,33}|${describeWitness('bc')}`,
+  hint: 'A Bitcoin address of the main network, beginning with 1, 3, bc1q or bc1p',
+  check: checkChain(bitcoin),
+  normalize: normalizeWitness,
+});
+
+const litecoinAddress: Field = account({
+  label: 'Wallet address',
+  pattern: `[LM3]${base58}{25,33}|${describeWitness('ltc')}`,
+  hint: 'A Litecoin address of the main network, beginning with L, M, 3, ltc1q or ltc1p',
+  check: checkChain(litecoin),
+  normalize: normalizeWitness,
+});
+
+function ethereumAddress(hint: string): Field {
+  return account({
+    label: 'Wallet address',
+    pattern: '0x[0-9A-Fa-f]{40}',
+    hint,
+    check: checkEthereumAddress,
+    normalize: (value) => formatEthereumAddress(value.slice(2).toLowerCase()),
+  });
+}
+
+/** The field of each cryptocurrency that can be paid out. USDC is the token on Ethereum. */
+export const walletFields: Readonly<Record<string, Field>> = {
+  BTC: bitcoinAddress,
+  LTC: litecoinAddress,
+  ETH: ethereumAddress('An Ethereum address: 0x and 40 hexadecimal digits'),
+  USDC: ethereumAddress('An address on Ethereum: 0x and 40 hexadecimal digits'),
+};

@@ -1,0 +1,192 @@
+import { parseArgs } from 'node:util';
+import { createAccount, createApiKey, createClient } from './accounts/accounts.ts';
+import {
+  revokeCredentialRow,
+  selectAccounts,
+  selectCredentials,
+  updateAcceptBothTokens,
+} from './accounts/accounts.sql.ts';
+import { createApp } from './app.ts';
+import { type Config, ConfigError, describeConfig, readConfig } from './config.ts';
+import { findCurrency } from './core/currency.ts';
+import { isUuid } from './core/ids.ts';
+import { formatAmount, parseAmount } from './core/money.ts';
+import { runDoctor } from './doctor.ts';
+import type { Environment } from './environment.ts';
+import { type Scope, scopes } from './http/route.ts';
+import { fundBalance, verifyLedger } from './ledger/ledger.ts';
+
+/** The commands beside the service: `npm run outlay -- <command>`. */
+
+const usage = `usage: outlay <command>
+
+  all | serve | work        the service: both, only requests, only background work
+  migrate                   bring the databases up to date and end
+  doctor                    say what is wrong with this setup
+  verify                    recompute every balance and prove that the ledger is sound
+  rates import              import the configured exchange rates now  [--accept-jumps]
+  account list
+  account create --name NAME
+  account fund --account ID --currency CODE --amount AMOUNT
+  account set --account ID --accept-both-tokens true|false
+  credential list --account ID
+  credential create --account ID --kind api_key|client [--scopes "a b"] [--addresses "cidr cidr"]
+  credential revoke --account ID --credential ID
+  env-example               print .env.example
+
+  --environment staging|live   which environment a command means (default: the configured one)
+`;
+
+const options = {
+  environment: { type: 'string' },
+  name: { type: 'string' },
+  account: { type: 'string' },
+  currency: { type: 'string' },
+  amount: { type: 'string' },
+  credential: { type: 'string' },
+  kind: { type: 'string' },
+  scopes: { type: 'string' },
+  addresses: { type: 'string' },
+  'accept-both-tokens': { type: 'string' },
+  'accept-jumps': { type: 'boolean' },
+} as const;
+
+type Values = ReturnType<typeof parseArgs<{ options: typeof options }>>['values'];
+
+/** @throws ConfigError where the command or its words are not known. */
+export async function runCommand(command: string, words: readonly string[]): Promise<void> {
+  if (command === 'env-example') return print(describeConfig());
+  if (command === 'help' || command === '--help') return print(usage);
+  const { values, positionals } = parse(words);
+  const name = [command, ...positionals].join(' ');
+  const config = readConfig(process.env);
+  if (name === 'doctor') return runDoctor(config, (line) => print(`${line}\n`));
+  const run = commands[name];
+  if (run === undefined) throw new ConfigError(`unknown command ${name}\n\n${usage}`);
+  await withEnvironment(config, values, (env) => run(env, values));
+}
+
+function parse(words: readonly string[]) {
+  try {
+    return parseArgs({ args: [...words], options, allowPositionals: true });
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new ConfigError(`${message}\n\n${usage}`, { cause });
+  }
+}
+
+async function withEnvironment(
+  config: Config,
+  values: Values,
+  run: (env: Environment) => Promise<void>,
+): Promise<void> {
+  const app = await createApp(config, { role: 'work' });
+  try {
+    const name = values.environment ?? config.OUTLAY_DEFAULT_ENVIRONMENT;
+    const env = app.environments[name as 'staging' | 'live'];
+    if (env === undefined) throw new ConfigError(`the environment ${name} is not configured`);
+    await run(env);
+  } finally {
+    await app.close();
+  }
+}
+
+const commands: Readonly<Record<string, (env: Environment, values: Values) => Promise<void>>> = {
+  migrate: async () => print('The databases are up to date.\n'),
+  verify: async (env) => {
+    const proof = await verifyLedger(env.db);
+    printJson(proof);
+    if (!proof.isSound) process.exitCode = 1;
+  },
+  'rates import': async (env, values) => {
+    const acceptJumps = values['accept-jumps'] === true;
+    const report = await env.importRates({ acceptJumps });
+    printJson(report);
+    if (!report.ok) process.exitCode = 1;
+  },
+  'account list': async (env) => printJson(await selectAccounts(env.db.system)),
+  'account create': async (env, values) => {
+    const name = need(values, 'name');
+    const environmentName = env.name;
+    printJson(
+      await env.db.systemTransaction((session) =>
+        createAccount(session, { name, environmentName }),
+      ),
+    );
+  },
+  'account fund': async (env, values) => {
+    const currency = findCurrency(need(values, 'currency'));
+    if (currency === undefined) throw new ConfigError('--currency is not known');
+    const amount = parseAmount(need(values, 'amount'), currency);
+    if (!amount.ok) throw new ConfigError(`--amount: ${amount.fault}`);
+    const accountId = needUuid(values, 'account');
+    const wallet = await env.db.systemTransaction((session) =>
+      fundBalance(session, { accountId, currency: currency.code, amountMinor: amount.minor }),
+    );
+    printJson({ ...wallet, balance: formatAmount(wallet.balance, currency) });
+  },
+  'account set': async (env, values) => {
+    const accountId = needUuid(values, 'account');
+    const isAccepted = need(values, 'accept-both-tokens') === 'true';
+    const isFound = await updateAcceptBothTokens(env.db.system, { accountId, isAccepted });
+    if (!isFound) throw new ConfigError('no such account');
+    print('Done.\n');
+  },
+  'credential list': async (env, values) =>
+    printJson(await selectCredentials(env.db.system, needUuid(values, 'account'))),
+  'credential create': async (env, values) => {
+    const credential = {
+      accountId: needUuid(values, 'account'),
+      scopes: readScopes(values.scopes),
+      allowedAddresses: values.addresses?.split(' ').filter(Boolean) ?? [],
+    };
+    const isClient = need(values, 'kind') === 'client';
+    printJson(
+      await env.db.systemTransaction<object>((session) =>
+        isClient
+          ? createClient(session, credential)
+          : createApiKey(session, { ...credential, environmentName: env.name }),
+      ),
+    );
+  },
+  'credential revoke': async (env, values) => {
+    const id = {
+      accountId: needUuid(values, 'account'),
+      credentialId: needUuid(values, 'credential'),
+    };
+    if (!(await revokeCredentialRow(env.db.system, id))) {
+      throw new ConfigError('no such credential in force');
+    }
+    print('Revoked.\n');
+  },
+};
+
+function need(values: Values, name: keyof Values): string {
+  const value = values[name];
+  if (typeof value !== 'string' || value === '') throw new ConfigError(`--${name} is missing`);
+  return value;
+}
+
+function needUuid(values: Values, name: keyof Values): string {
+  const value = need(values, name);
+  if (!isUuid(value)) throw new ConfigError(`--${name} is not an identifier`);
+  return value;
+}
+
+function readScopes(text: string | undefined): readonly Scope[] {
+  if (text === undefined) return scopes;
+  const asked = text.split(' ').filter(Boolean);
+  const unknown = asked.filter((scope) => !(scopes as readonly string[]).includes(scope));
+  if (unknown.length > 0) throw new ConfigError(`unknown scope ${unknown.join(' ')}`);
+  return asked as Scope[];
+}
+
+function print(text: string): void {
+  process.stdout.write(text);
+}
+
+function printJson(value: unknown): void {
+  print(
+    `${JSON.stringify(value, (_key, member: unknown) => (typeof member === 'bigint' ? member.toString() : member), 2)}\n`,
+  );
+}

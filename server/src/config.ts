@@ -1,0 +1,182 @@
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+
+/**
+ * Every setting, read once. This is the only place that looks at the environment variables;
+ * `.env.example` is generated from it.
+ */
+
+type Setting<T> = { schema: z.ZodType<T, string | undefined>; about: string; example: string };
+
+function setting<T>(
+  schema: z.ZodType<T, string | undefined>,
+  about: string,
+  example: string,
+): Setting<T> {
+  return { schema, about, example };
+}
+
+function wholeNumber(bounds: { min: number; max: number; otherwise: number }) {
+  return z
+    .string()
+    .optional()
+    .transform((text) => (text === undefined ? bounds.otherwise : Number(text)))
+    .refine((value) => Number.isInteger(value) && value >= bounds.min && value <= bounds.max, {
+      error: `must be a whole number from ${bounds.min} to ${bounds.max}`,
+    });
+}
+
+function choice<const T extends string>(values: readonly [T, ...T[]], otherwise: T) {
+  return z
+    .enum(values, { error: `must be one of ${values.join(', ')}` })
+    .optional()
+    .transform((value): T => value ?? otherwise);
+}
+
+const text = z.string().optional();
+const databaseUrl = text.refine(
+  (value) => value === undefined || /^postgres(?:ql)?:\/\//.test(value),
+  { error: 'must be a postgresql:// URL' },
+);
+const httpUrl = text.refine(
+  (value) => value === undefined || /^https?:\/\/[^/?#]+$/.test(value),
+  { error: 'must be http(s)://host without a path' },
+);
+const secretKey = text.refine(
+  (value) => value === undefined || Buffer.from(value, 'base64').length === 32,
+  { error: 'must be 32 bytes in Base64' },
+);
+const flag = choice(['true', 'false'], 'false').transform((value) => value === 'true');
+
+const settings = {
+  PORT: setting(wholeNumber({ min: 0, max: 65_535, otherwise: 8080 }), 'Port; 0 takes a free one', '8080'),
+  HOST: setting(text.transform((value) => value ?? '127.0.0.1'), 'Address to listen on', '127.0.0.1'),
+  OUTLAY_DATA: setting(
+    text.transform((value) => resolve(value ?? join(import.meta.dirname, '../../.outlay'))),
+    'Folder for the embedded database, keys and staging.json',
+    '.outlay',
+  ),
+  OUTLAY_ENVIRONMENTS: setting(
+    choice(['staging', 'live', 'staging,live'], 'staging'),
+    'Which environments this process serves: staging, live or staging,live',
+    'staging',
+  ),
+  OUTLAY_DEFAULT_ENVIRONMENT: setting(
+    choice(['staging', 'live'], 'staging'),
+    'What a Host means that begins with neither api nor staging-api',
+    'staging',
+  ),
+  DATABASE_URL: setting(
+    databaseUrl,
+    'PostgreSQL 15 or newer for staging; the embedded one when empty',
+    'postgresql://outlay@localhost:5432/outlay_staging',
+  ),
+  OUTLAY_LIVE_DATABASE_URL: setting(
+    databaseUrl,
+    'The same for live',
+    'postgresql://outlay@localhost:5432/outlay_live',
+  ),
+  OUTLAY_MASTER_KEY: setting(
+    secretKey,
+    'Staging: 32 bytes in Base64 that wrap the keys of personal data; a file in OUTLAY_DATA when empty',
+    '',
+  ),
+  OUTLAY_LIVE_MASTER_KEY: setting(secretKey, 'The same for live', ''),
+  OUTLAY_DATABASE_CONNECTIONS: setting(
+    wholeNumber({ min: 2, max: 200, otherwise: 16 }),
+    'At most so many database connections of each of the two roles, per environment',
+    '16',
+  ),
+  OUTLAY_PUBLIC_URL: setting(
+    httpUrl,
+    'Where clients reach the service; the Host of each request when empty',
+    'https://api.example.com',
+  ),
+  OUTLAY_TRUST_PROXY: setting(flag, 'true behind a reverse proxy that sets X-Forwarded-*', 'false'),
+  OUTLAY_QUOTE_SECONDS: setting(
+    wholeNumber({ min: 1, max: 86_400, otherwise: 900 }),
+    'How long a quote between national currencies holds',
+    '900',
+  ),
+  OUTLAY_CRYPTO_QUOTE_SECONDS: setting(
+    wholeNumber({ min: 1, max: 86_400, otherwise: 120 }),
+    'How long a quote with a cryptocurrency holds',
+    '120',
+  ),
+  OUTLAY_RATES_ECB: setting(
+    text,
+    "The European Central Bank's daily rates: a file or URL",
+    'https://www.ecb.europa.eu/stats/eurofxref/eurofxref-daily.xml',
+  ),
+  OUTLAY_RATES_CRYPTO: setting(text, 'Prices of cryptocurrencies: a file or URL (docs/rates.md)', ''),
+  OUTLAY_RATES_TABLE: setting(
+    text,
+    'Rates of your own for what the ECB does not quote: a file or URL (docs/rates.md)',
+    '',
+  ),
+  OUTLAY_RATE_LIMIT_CREDENTIAL: setting(
+    wholeNumber({ min: 1, max: 1_000_000, otherwise: 1000 }),
+    'Requests per second of one credential',
+    '1000',
+  ),
+  OUTLAY_RATE_LIMIT_ADDRESS: setting(
+    wholeNumber({ min: 1, max: 1_000_000, otherwise: 5000 }),
+    'Requests per second of one address',
+    '5000',
+  ),
+  OUTLAY_RATE_LIMIT_EXPENSIVE: setting(
+    wholeNumber({ min: 1, max: 1_000_000, otherwise: 50 }),
+    'Uploads of one credential, and token requests of one address, per second',
+    '50',
+  ),
+  OUTLAY_LOG_LEVEL: setting(
+    choice(['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'info'),
+    'trace, debug, info, warn, error or silent',
+    'info',
+  ),
+  OUTLAY_LOG_EVERY: setting(
+    wholeNumber({ min: 1, max: 1_000_000, otherwise: 100 }),
+    'One in so many successful requests is logged; every other one always is',
+    '100',
+  ),
+  OUTLAY_METRICS_TOKEN: setting(text, 'Bearer token that /metrics asks for; open when empty', ''),
+  OUTLAY_DRAIN_SECONDS: setting(
+    wholeNumber({ min: 0, max: 600, otherwise: 20 }),
+    'How long requests under way may take to end when the service stops',
+    '20',
+  ),
+} as const;
+
+type Settings = { [Name in keyof typeof settings]: z.output<(typeof settings)[Name]['schema']> };
+
+export type Config = Readonly<Settings>;
+
+/** A wrong setting. Its message is one line that names each of them. */
+export class ConfigError extends Error {}
+
+/** @throws ConfigError. An empty variable counts as absent. */
+export function readConfig(variables: Readonly<Record<string, string | undefined>>): Config {
+  const faults: string[] = [];
+  const config: Record<string, unknown> = {};
+  for (const [name, { schema }] of Object.entries(settings)) {
+    const given = variables[name];
+    const result = schema.safeParse(given === '' ? undefined : given);
+    if (result.success) config[name] = result.data;
+    else faults.push(`${name} ${result.error.issues[0]?.message ?? 'is wrong'}`);
+  }
+  if (faults.length > 0) throw new ConfigError(faults.join('; '));
+  const whole = config as Settings;
+  if (!whole.OUTLAY_ENVIRONMENTS.split(',').includes(whole.OUTLAY_DEFAULT_ENVIRONMENT)) {
+    throw new ConfigError('OUTLAY_DEFAULT_ENVIRONMENT must be one of OUTLAY_ENVIRONMENTS');
+  }
+  return Object.freeze(whole);
+}
+
+/** The text of `.env.example`. */
+export function describeConfig(): string {
+  const lines = ['# Every setting of Outlay. Generated: npm run generate', ''];
+  for (const [name, { about, example }] of Object.entries(settings)) {
+    lines.push(`# ${about}`, `# ${name}=${example}`, '');
+  }
+  return lines.join('\n');
+}

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { type EmbeddedServer, startEmbedded } from './embedded.ts';
+
+/** A service in a process of its own: starts the database, prints its pid, then does what it is told. */
+const SERVICE = `
+import pg from 'pg';
+import { startEmbedded } from ${JSON.stringify(join(import.meta.dirname, 'embedded.ts'))};
+const server = await startEmbedded({ dataDirectory: process.argv[1] });
+const client = new pg.Client({ connectionString: server.connectionUrl('postgres') });
+client.on('error', () => undefined);
+await client.connect();
+await client.query('create table if not exists acknowledged (id int primary key)');
+console.log(server.processId + ' ' + server.socketDirectory);
+for (let id = 1; ; id++) {
+  await client.query('insert into acknowledged values ($1)', [id]);
+  console.log(id);
+}
+`;
+
+const folders: string[] = [];
+const services: ChildProcess[] = [];
+
+after(async () => {
+  for (const service of services) service.kill('SIGKILL');
+  for (const folder of folders) await rm(folder, { recursive: true, force: true });
+});
+
+async function makeFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'outlay-embedded-'));
+  folders.push(folder);
+  return folder;
+}
+
+async function query(server: EmbeddedServer, statement: string): Promise<pg.QueryResultRow[]> {
+  const client = new pg.Client({ connectionString: server.connectionUrl('postgres') });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return (await client.query<pg.QueryResultRow>(statement)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+interface StartedService {
+  service: ChildProcess;
+  databaseProcessId: number;
+  socketDirectory: string;
+  lines: AsyncIterator<string>;
+}
+
+async function startService(dataDirectory: string): Promise<StartedService> {
+  const service = spawn(
+    process.execPath,
+    ['--input-type=module-typescript', '-e', SERVICE, dataDirectory],
+    { cwd: import.meta.dirname, stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  services.push(service);
+  const lines = createInterface({ input: service.stdout })[Symbol.asyncIterator]();
+  const [pid = '', socketDirectory = ''] = String((await lines.next()).value).split(' ');
+  return { service, databaseProcessId: Number(pid), socketDirectory, lines };
+}
+
+/** Kills the service without warning, and returns the last insert that it saw acknowledged. */
+async function killService({ service, lines }: StartedService): Promise<number> {
+  let last = 0;
+  while (last < 50) last = Number((await lines.next()).value);
+  service.kill('SIGKILL');
+  for (;;) {
+    const { done, value } = await lines.next();
+    if (done === true) return last;
+    last = Number(value);
+  }
+}
+
+/** The number of a process that has ended stays taken until its parent asks; its files go at once. */
+async function waitUntilGone(path: string): Promise<void> {
+  while (existsSync(path)) await sleep(10);
+}
+
+test('a first start makes a durable database, and a second one finds it', async () => {
+  const dataDirectory = join(await makeFolder(), 'data');
+  const reports: string[] = [];
+  const first = await startEmbedded({ dataDirectory, report: (line) => reports.push(line) });
+  const settings = await query(
+    first,
+    `select name, setting from pg_settings where name in
+      ('data_checksums', 'fsync', 'synchronous_commit', 'full_page_writes', 'listen_addresses',
+       'server_encoding', 'jit')`,
+  );
+  assert.deepEqual(Object.fromEntries(settings.map(({ name, setting }) => [name, setting])), {
+    data_checksums: 'on',
+    fsync: 'on',
+    synchronous_commit: 'on',
+    full_page_writes: 'on',
+    listen_addresses: '',
+    server_encoding: 'UTF8',
+    jit: 'off',
+  });
+  assert.equal(statSync(first.socketDirectory).mode & 0o077, 0);
+  await query(first, 'create table kept (id int); insert into kept values (7)');
+  await first.close();
+  await first.close();
+  assert.ok(!existsSync(first.socketDirectory));
+  assert.ok(reports.some((line) => line.includes('Creating')));
+
+  reports.length = 0;
+  const second = await startEmbedded({ dataDirectory, report: (line) => reports.push(line) });
+  assert.deepEqual(await query(second, 'select id from kept'), [{ id: 7 }]);
+  await second.close();
+  assert.deepEqual(reports, []);
+});
+
+test('a data folder with a path of more than 150 bytes works', async () => {
+  const dataDirectory = join(await makeFolder(), 'long '.repeat(20), 'påth'.repeat(20));
+  const server = await startEmbedded({ dataDirectory });
+  assert.deepEqual(await query(server, 'select 1 as one'), [{ one: 1 }]);
+  await server.close();
+});
+
+test('after kill -9 the database stops by itself, and the next start has every acknowledged row', async () => {
+  const dataDirectory = await makeFolder();
+  const killed = await startService(dataDirectory);
+  const acknowledged = await killService(killed);
+  await waitUntilGone(join(dataDirectory, 'postgres', 'postmaster.pid'));
+  await waitUntilGone(killed.socketDirectory);
+
+  const server = await startEmbedded({ dataDirectory });
+  const [row] = await query(server, 'select count(*)::int as count from acknowledged');
+  assert.ok(row?.['count'] >= acknowledged, `${row?.['count']} of ${acknowledged} rows`);
+  await server.close();
+});
+
+test('a start right after kill -9 takes over from the server that is still there', async () => {
+  const dataDirectory = await makeFolder();
+  const killed = await startService(dataDirectory);
+  const acknowledged = await killService(killed);
+  const server = await startEmbedded({ dataDirectory });
+  assert.notEqual(server.processId, killed.databaseProcessId);
+  const [row] = await query(server, 'select count(*)::int as count from acknowledged');
+  assert.ok(row?.['count'] >= acknowledged);
+  await server.close();
+  await waitUntilGone(killed.socketDirectory);
+});
+
+test('a pid file whose number another process got does not stop a start', async () => {
+  const dataDirectory = await makeFolder();
+  const killed = await startService(dataDirectory);
+  const pidFile = join(dataDirectory, 'postgres', 'postmaster.pid');
+  const text = readFileSync(pidFile, 'utf8');
+  await killService(killed);
+  await waitUntilGone(pidFile);
+  // PostgreSQL looks only at processes of its own user.
+  const { uid, gid } = statSync(join(dataDirectory, 'postgres'));
+  const identity = process.getuid?.() === 0 ? { uid, gid } : {};
+  const stranger = spawn('/bin/sleep', ['60'], { ...identity, cwd: '/', stdio: 'ignore' });
+  services.push(stranger);
+  writeFileSync(pidFile, text.replace(/^\d+/, String(stranger.pid)));
+
+  const server = await startEmbedded({ dataDirectory });
+  await server.close();
+  assert.equal(stranger.exitCode ?? stranger.signalCode, null);
+});
+
+test('a second service on the same folder is refused by name, and the first one goes on', async () => {
+  const dataDirectory = await makeFolder();
+  const first = await startEmbedded({ dataDirectory });
+  await assert.rejects(startEmbedded({ dataDirectory }), {
+    name: 'EmbeddedDatabaseError',
+    message: new RegExp(`Another Outlay service \\(process ${process.pid}, .* OUTLAY_DATA`),
+  });
+  assert.deepEqual(await query(first, 'select 1 as one'), [{ one: 1 }]);
+  await first.close();
+});
+
+test('a folder of another major version, and one that cannot be made, are explained', async () => {
+  const dataDirectory = await makeFolder();
+  const server = await startEmbedded({ dataDirectory });
+  await server.close();
+  writeFileSync(join(dataDirectory, 'postgres', 'PG_VERSION'), '12\n');
+  await assert.rejects(startEmbedded({ dataDirectory }), {
+    name: 'EmbeddedDatabaseError',
+    message: /PostgreSQL 12.*PostgreSQL 18/,
+  });
+  const file = join(dataDirectory, 'postgres', 'PG_VERSION');
+  await assert.rejects(startEmbedded({ dataDirectory: join(file, 'below') }), {
+    name: 'EmbeddedDatabaseError',
+    message: /cannot be used.*OUTLAY_DATA/,
+  });
+});
+
+test('the loss of the server is reported', async () => {
+  const dataDirectory = await makeFolder();
+  const server = await startEmbedded({ dataDirectory });
+  process.kill(server.processId, 'SIGQUIT');
+  assert.match((await server.failed).message, /The database stopped/);
+  await server.close();
+});
+
+test('a temporary server leaves nothing behind', async () => {
+  const dataDirectory = join(await makeFolder(), 'temporary');
+  const server = await startEmbedded({ dataDirectory, temporary: true });
+  await server.close();
+  assert.ok(!existsSync(dataDirectory));
+});

@@ -1,0 +1,48 @@
+import type { Clock } from '../core/clock.ts';
+import type { Session, Statement } from './pool.ts';
+
+/**
+ * The environment's clock as a process sees it: the database's time (in staging plus the offset
+ * that the sandbox moves), carried forward by this machine's steady clock. Every answer of the
+ * database that tells its time corrects it. What decides about money asks the database itself.
+ */
+export type EnvironmentClock = Clock & {
+  /** Milliseconds of a clock that never jumps. */
+  steadyMs(): number;
+  /** How long anything read from the database under this clock may be believed. */
+  readonly cacheMs: number;
+  observe(databaseNow: Date): void;
+  refresh(session: Session): Promise<void>;
+};
+
+const selectNow: Statement = {
+  name: 'select_environment_now',
+  text: `select environment_now() as now`,
+};
+
+/**
+ * In staging any process may move the clock, and everything due must have happened before the
+ * answer: whoever moves it waits for `cacheMs`, after which no process believes the old time.
+ */
+export const cacheMsOf = { staging: 100, live: 1000 } as const;
+
+export async function createEnvironmentClock(
+  session: Session,
+  options: { environmentName: 'staging' | 'live'; steadyMs: () => number },
+): Promise<EnvironmentClock> {
+  let offsetMs = 0;
+  const clock: EnvironmentClock = {
+    steadyMs: options.steadyMs,
+    cacheMs: cacheMsOf[options.environmentName],
+    nowMs: () => Math.floor(options.steadyMs() + offsetMs),
+    observe: (databaseNow) => {
+      offsetMs = databaseNow.getTime() - options.steadyMs();
+    },
+    refresh: async (from) => {
+      const [row] = await from.rows<{ now: Date }>(selectNow);
+      if (row !== undefined) clock.observe(row.now);
+    },
+  };
+  await clock.refresh(session);
+  return clock;
+}

@@ -1,0 +1,183 @@
+import pg from 'pg';
+
+/**
+ * The database as the modules see it: statements prepared by name, sessions bound to one client
+ * account (row-level security backs every filter), and a system session for loops and for what
+ * moves money.
+ */
+
+/** A statement with the name under which each connection prepares it once. */
+export type Statement = { readonly name: string; readonly text: string };
+
+export type Session = {
+  /** Integers of 64 bits decode as bigint, timestamptz as Date, bytea as Buffer. */
+  rows<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
+};
+
+export type Database = {
+  /** The owner's view: all accounts. Every statement names its account itself. */
+  readonly system: Session;
+  /** Sees and writes the rows of one account only, whatever the statement says. */
+  tenant(accountId: string): Session;
+  systemTransaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
+  tenantTransaction<T>(accountId: string, work: (session: Session) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+};
+
+export type DatabaseOptions = {
+  url: string;
+  connectionsMax: number;
+  /** Told of the loss of an idle connection; the next statement opens a new one. */
+  onConnectionLost?: (error: Error) => void;
+};
+
+const decodeBigint = (text: string): bigint => BigInt(text);
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (id: number, format?: string) =>
+    id === pg.types.builtins.INT8 && format !== 'binary'
+      ? decodeBigint
+      : pg.types.getTypeParser(id, format === 'binary' ? 'binary' : 'text'),
+};
+
+const setAccount: Statement = {
+  name: 'set_account',
+  text: `select set_config('outlay.account', $1, false)`,
+};
+
+/** SQLSTATEs after which the same transaction may simply be run again: it left nothing behind. */
+const retryableStates = new Set(['40001', '40P01']);
+const transactionTriesMax = 4;
+
+export function connectDatabase(options: DatabaseOptions): Database {
+  const systemPool = createPool(options, '');
+  const tenantPool = createPool(options, 'set role outlay_tenant');
+  const accountOfClient = new WeakMap<pg.PoolClient, string>();
+
+  const bind = async (client: pg.PoolClient, accountId: string): Promise<void> => {
+    // The setting lasts as long as the connection, so one account's traffic pays for it once.
+    if (accountOfClient.get(client) === accountId) return;
+    await run(client, setAccount, [accountId]);
+    accountOfClient.set(client, accountId);
+  };
+  const withTenant = <T>(accountId: string, work: (session: Session) => Promise<T>): Promise<T> =>
+    withClient(tenantPool, async (client) => {
+      await bind(client, accountId);
+      return work(sessionOf(client));
+    });
+
+  return {
+    system: {
+      rows: (statement, values) =>
+        withClient(systemPool, (client) => run(client, statement, values)),
+    },
+    tenant: (accountId) => ({
+      rows: (statement, values) =>
+        withTenant(accountId, (session) => session.rows(statement, values)),
+    }),
+    systemTransaction: (work) =>
+      retry(() => withClient(systemPool, (client) => transact(client, work))),
+    tenantTransaction: (accountId, work) =>
+      retry(() =>
+        withClient(tenantPool, async (client) => {
+          await bind(client, accountId);
+          return transact(client, work);
+        }),
+      ),
+    close: async () => {
+      await Promise.all([systemPool.end(), tenantPool.end()]);
+    },
+  };
+}
+
+function createPool(options: DatabaseOptions, onConnect: string): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.connectionsMax,
+    types,
+    application_name: 'outlay',
+    connectionTimeoutMillis: 10_000,
+    idleTimeoutMillis: 60_000,
+    statement_timeout: 30_000,
+    idle_in_transaction_session_timeout: 30_000,
+    // The pool awaits this before it hands the connection out for the first time.
+    ...(onConnect === ''
+      ? {}
+      : {
+          onConnect: async (client: pg.ClientBase) => {
+            await client.query(onConnect);
+          },
+        }),
+  });
+  // Without a listener the loss of an idle connection would end the process.
+  pool.on('error', (error) => options.onConnectionLost?.(error));
+  return pool;
+}
+
+async function withClient<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  const onError = (error: Error): void => {
+    broken = error;
+  };
+  client.on('error', onError);
+  try {
+    return await work(client);
+  } finally {
+    client.off('error', onError);
+    client.release(broken);
+  }
+}
+
+async function run<Row>(
+  client: pg.PoolClient,
+  statement: Statement,
+  values: readonly unknown[] = [],
+): Promise<Row[]> {
+  const result = await client.query({ ...statement, values: values as unknown[] });
+  return result.rows as Row[];
+}
+
+function sessionOf(client: pg.PoolClient): Session {
+  return { rows: (statement, values) => run(client, statement, values) };
+}
+
+async function transact<T>(
+  client: pg.PoolClient,
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
+  await client.query('begin');
+  let result: T;
+  try {
+    result = await work(sessionOf(client));
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined);
+    throw error;
+  }
+  await client.query('commit');
+  return result;
+}
+
+async function retry<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (tries === transactionTriesMax || !retryableStates.has(findSqlState(error) ?? '')) {
+        throw error;
+      }
+    }
+  }
+}
+
+/** The SQLSTATE of a database error, or undefined for any other error. */
+export function findSqlState(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined;
+}
+
+/** The constraint that a database error names (a unique key, a check), or undefined. */
+export function findConstraint(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.constraint : undefined;
+}

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AvailabilityRule } from '../rails/contract.ts';
+import { estimateAvailability, findAvailability } from './availability.ts';
+import { getHolidays } from './holidays.ts';
+import { getSandboxPayer, sandboxCatalogue } from './testing.ts';
+
+function estimate(rule: AvailabilityRule, now: string): string {
+  return new Date(estimateAvailability(rule, Date.parse(now))).toISOString().slice(0, 19);
+}
+
+function getRule(key: string): AvailabilityRule {
+  return getSandboxPayer(key).availability;
+}
+
+/** The next business day at noon, sent until 15:00. */
+const mexico = getRule('mex-bank-meridian');
+const nextDayIn = (
+  timeZone: string,
+  changes: Partial<AvailabilityRule> = {},
+): AvailabilityRule => ({
+  timeZone,
+  calendar: null,
+  weekend: [],
+  cutOff: '15:00',
+  delay: { businessDays: 1, arrival: '12:00' },
+  ...changes,
+});
+
+test('in Mexico on the Friday before a Monday holiday, the cut-off decides between two days', () => {
+  // Friday 13 March 2026; Monday 16 March is the holiday of Benito Juarez. UTC-6.
+  assert.equal(estimate(mexico, '2026-03-13T20:59:00Z'), '2026-03-17T18:00:00');
+  assert.equal(estimate(mexico, '2026-03-13T21:00:00Z'), '2026-03-17T18:00:00');
+  assert.equal(estimate(mexico, '2026-03-13T21:00:00.001Z'), '2026-03-18T18:00:00');
+  assert.equal(estimate(mexico, '2026-03-15T12:00:00Z'), '2026-03-18T18:00:00');
+});
+
+test('in Saudi Arabia Friday and Saturday are the weekend', () => {
+  const rule = getRule('sau-bank-meridian');
+  // Thursday 15 January 2026, 11:00 local, and the same evening.
+  assert.equal(estimate(rule, '2026-01-15T08:00:00Z'), '2026-01-18T09:00:00');
+  assert.equal(estimate(rule, '2026-01-15T18:00:00Z'), '2026-01-19T09:00:00');
+});
+
+test('in the Emirates it is Saturday and Sunday', () => {
+  const rule = getRule('are-bank-meridian');
+  // Thursday 8 January 2026: Friday the 9th is a business day.
+  assert.equal(estimate(rule, '2026-01-08T08:00:00Z'), '2026-01-09T08:00:00');
+});
+
+test('a holiday of several days is kept whole', () => {
+  // Eid al-Fitr in Saudi Arabia, 19 to 22 March 2026; Wednesday 18 March after the cut-off.
+  assert.equal(
+    estimate(getRule('sau-bank-meridian'), '2026-03-18T15:00:00Z'),
+    '2026-03-24T09:00:00',
+  );
+});
+
+test('the change to summer time in New York moves the hour of arrival in UTC', () => {
+  // The clocks change on Sunday 8 March 2026. Noon is 17:00 before and 16:00 after.
+  const rule = getRule('usa-bank-meridian');
+  assert.equal(estimate(rule, '2026-03-05T15:00:00Z'), '2026-03-06T17:00:00');
+  assert.equal(estimate(rule, '2026-03-06T15:00:00Z'), '2026-03-09T16:00:00');
+  // And back on Sunday 1 November 2026.
+  assert.equal(estimate(rule, '2026-10-29T15:00:00Z'), '2026-10-30T16:00:00');
+  assert.equal(estimate(rule, '2026-10-30T15:00:00Z'), '2026-11-02T17:00:00');
+});
+
+test('the cut-off follows the clocks, too', () => {
+  const rule = nextDayIn('Europe/Berlin');
+  // 15:00 is 14:00 UTC in winter and 13:00 in summer.
+  assert.equal(estimate(rule, '2026-03-27T13:30:00Z'), '2026-03-28T11:00:00');
+  assert.equal(estimate(rule, '2026-03-30T13:30:00Z'), '2026-04-01T10:00:00');
+});
+
+test('a time that the clocks skip is as much later, one that comes twice is the first', () => {
+  const rule = nextDayIn('Europe/Berlin', { delay: { businessDays: 1, arrival: '02:30' } });
+  assert.equal(estimate(rule, '2026-03-28T10:00:00Z'), '2026-03-29T01:30:00');
+  assert.equal(estimate(rule, '2026-10-24T10:00:00Z'), '2026-10-25T00:30:00');
+});
+
+test('zones with offsets of parts of an hour are read right', () => {
+  const rule = nextDayIn('Asia/Kathmandu');
+  assert.equal(estimate(rule, '2026-01-05T09:15:00Z'), '2026-01-06T06:15:00');
+  assert.equal(estimate(rule, '2026-01-05T09:15:01Z'), '2026-01-07T06:15:00');
+});
+
+test('the year ends across calendars', () => {
+  // Thursday 31 December 2026 after the cut-off: New Year and the weekend lie between.
+  const rule = getRule('deu-bank-meridian');
+  assert.equal(estimate(rule, '2026-12-31T15:00:00Z'), '2027-01-05T11:00:00');
+});
+
+test('what is instant never waits, and its answer is the same for a minute', () => {
+  const rule = getRule('ken-wallet-tamarind');
+  assert.equal(estimate(rule, '2026-12-25T03:00:00Z'), '2026-12-25T03:06:00');
+  assert.equal(estimate(rule, '2026-12-25T03:00:59.999Z'), '2026-12-25T03:06:00');
+  assert.equal(estimate(rule, '2026-12-25T03:01:00Z'), '2026-12-25T03:07:00');
+});
+
+test('a shop pays out from its opening on when it is closed', () => {
+  const rule = getRule('mex-cash-meridian');
+  // Saturday 14 March 2026: open, early, late. Sunday is closed, Monday a holiday. UTC-6.
+  assert.equal(estimate(rule, '2026-03-14T18:00:00Z'), '2026-03-14T18:31:00');
+  assert.equal(estimate(rule, '2026-03-14T10:00:00Z'), '2026-03-14T15:30:00');
+  assert.equal(estimate(rule, '2026-03-15T01:00:00Z'), '2026-03-17T15:30:00');
+});
+
+test('an estimate that was made at the cut-off does not hold just after it', () => {
+  const rule = getRule('mex-cash-meridian');
+  // Thursday 12 March 2026, 18:00 local.
+  assert.equal(estimate(rule, '2026-03-13T00:00:00.000Z'), '2026-03-13T00:31:00');
+  assert.equal(estimate(rule, '2026-03-13T00:00:00.001Z'), '2026-03-13T15:30:00');
+});
+
+test('days that are only observed are business days', () => {
+  assert.ok(getHolidays('MX', 2026).has('2026-03-16'));
+  assert.ok(!getHolidays('MX', 2026).has('2026-05-10'));
+  assert.ok(!getHolidays('US', 2026).has('2026-02-14'));
+});
+
+test('a holiday that begins at the end of a year goes on in the next one', () => {
+  // Eid al-Adha began on 31 December 2006.
+  assert.ok(getHolidays('SA', 2006).has('2006-12-31'));
+  assert.ok(getHolidays('SA', 2007).has('2007-01-02'));
+});
+
+test('half a holiday is none, and a country without a calendar has weekends', () => {
+  assert.ok(!getHolidays('CN', 2026).has('2026-03-08'));
+  assert.equal(getHolidays('AQ', 2026).size, 0);
+  assert.ok(getHolidays('JO', 2026).has('2026-05-25'));
+});
+
+test('an estimate that is kept is the one that would be computed', () => {
+  for (const key of [
+    'mex-bank-harbour',
+    'irn-bank-meridian',
+    'mex-cash-meridian',
+    'phl-app-kestrel',
+  ]) {
+    const rule = getRule(key);
+    let keptCount = 0;
+    let previous = findAvailability(rule, Date.UTC(2026, 2, 1));
+    for (let step = 0; step < 2_000; step += 1) {
+      const nowMs = Date.UTC(2026, 2, 1) + step * 20 * 60_000 + (step % 3);
+      const kept = findAvailability(rule, nowMs);
+      if (kept === previous) keptCount += 1;
+      previous = kept;
+      assert.equal(kept.availableAtMs, estimateAvailability({ ...rule }, nowMs), `${key} ${nowMs}`);
+    }
+    const isOfDays = 'businessDays' in rule.delay;
+    assert.equal(keptCount > 1_000, isOfDays, `${key} was kept ${keptCount} times`);
+  }
+});
+
+test('no payer of any country keeps one waiting for long, nor pays before it is paid', () => {
+  const nowMs = Date.UTC(2026, 3, 1, 17);
+  for (const { country } of sandboxCatalogue.servedCountries()) {
+    for (const payer of sandboxCatalogue.payersIn(country.code)) {
+      const waitMs = estimateAvailability(payer.availability, nowMs) - nowMs;
+      assert.ok(waitMs > 0 && waitMs < 16 * 86_400_000, `${payer.key} ${waitMs}`);
+    }
+  }
+});

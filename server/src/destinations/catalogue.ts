@@ -1,0 +1,194 @@
+import type { Country } from '../core/country.ts';
+import { getCountry } from '../core/country.ts';
+import { assert } from '../core/errors.ts';
+import { nameId } from '../core/ids.ts';
+import type {
+  AvailabilityRule,
+  CompanyDeclaration,
+  DeliveryType,
+  PayerDeclaration,
+  Rail,
+} from '../rails/contract.ts';
+import { checkPayer, checkRail } from './declaration-checks.ts';
+import { type Pricing, readFeeSteps, readUsdMinor } from './pricing.ts';
+
+/** Never changed: every destination token that was ever given out follows from it. */
+const tokenNamespace = 'c73492ac-8804-4dbd-9c56-9ca1d8731170';
+
+export type Company = {
+  readonly railName: string;
+  readonly key: string;
+  readonly name: string;
+  readonly description: string;
+  /** PNG, Base64. */
+  readonly logo: string;
+};
+
+/** From which worth in cents of USD on (exclusive) a recipient is verified; null: never. */
+export type VerificationThreshold = bigint | null;
+
+export type Payer = {
+  readonly destinationToken: string;
+  readonly railName: string;
+  /** The key of the declaration, which an instruction to the rail names. */
+  readonly key: string;
+  readonly company: Company;
+  readonly name: string;
+  /** PNG, Base64. */
+  readonly logo: string;
+  readonly country: Country;
+  readonly deliveryType: DeliveryType;
+  /** What it delivers; the first one is the usual one. */
+  readonly currencies: readonly string[];
+  readonly pricing: Pricing;
+  readonly availability: AvailabilityRule;
+  readonly numberOfLocations: number;
+  readonly additionalDescription: string;
+  readonly isDynamicToken: boolean;
+  /** 0n: always. */
+  readonly verifiedAboveUsdMinor: VerificationThreshold;
+  readonly rateLockSeconds: number | null;
+};
+
+export type ServedCountry = {
+  readonly country: Country;
+  /** Each once, in the order of the declarations. */
+  readonly deliveryTypes: readonly DeliveryType[];
+  readonly currencies: readonly string[];
+};
+
+export type Catalogue = {
+  readonly payerCount: number;
+  findPayer(destinationToken: string): Payer | undefined;
+  /** None for a country that no rail serves. */
+  payersIn(countryCode: string): readonly Payer[];
+  /** Ordered by code. */
+  servedCountries(): readonly ServedCountry[];
+  /**
+   * The other payers that do the same thing: same country, delivery type and payer name, and the
+   * currency among theirs. It is through them that a dynamic destination may be retried.
+   */
+  findEquivalents(payer: Payer, currency: string): readonly Payer[];
+};
+
+/**
+ * All payers of all rails, checked and indexed. A wrong declaration throws with the name of the
+ * payer: a rail is code of ours, so that this is a defect and no client's mistake.
+ */
+export function compileCatalogue(rails: readonly Rail[]): Catalogue {
+  const payersByToken = new Map<string, Payer>();
+  const payersByCountry = new Map<string, Payer[]>();
+  const share = createSharing();
+  for (const rail of rails) {
+    const companies = compileCompanies(rail);
+    for (const declaration of rail.payers) {
+      const company = companies.get(declaration.companyKey);
+      checkPayer(rail.name, declaration, company !== undefined);
+      assert(company !== undefined, 'a checked payer has a company');
+      const payer = compilePayer(declaration, company, share);
+      if (payersByToken.has(payer.destinationToken)) {
+        throw new Error(`payer ${rail.name}/${declaration.key}: its key is used twice`);
+      }
+      payersByToken.set(payer.destinationToken, payer);
+      const neighbours = payersByCountry.get(payer.country.code);
+      if (neighbours === undefined) payersByCountry.set(payer.country.code, [payer]);
+      else neighbours.push(payer);
+    }
+  }
+  const served = [...payersByCountry.values()].map(describeCountry);
+  served.sort((a, b) => (a.country.code < b.country.code ? -1 : 1));
+  return {
+    payerCount: payersByToken.size,
+    findPayer: (destinationToken) => payersByToken.get(destinationToken),
+    payersIn: (countryCode) => payersByCountry.get(countryCode) ?? [],
+    servedCountries: () => served,
+    findEquivalents: (payer, currency) =>
+      (payersByCountry.get(payer.country.code) ?? []).filter(
+        (other) =>
+          other !== payer &&
+          other.deliveryType === payer.deliveryType &&
+          other.name === payer.name &&
+          other.currencies.includes(currency),
+      ),
+  };
+}
+
+function compileCompanies(rail: Rail): Map<string, Company> {
+  checkRail(rail);
+  const compile = ({ key, name, description, logo }: CompanyDeclaration): Company => ({
+    railName: rail.name,
+    key,
+    name,
+    description,
+    logo,
+  });
+  return new Map(rail.companies.map((company) => [company.key, compile(company)]));
+}
+
+/** A bare UUID that depends on nothing but the rail's name and the payer's key. */
+export function getDestinationToken(railName: string, payerKey: string): string {
+  return nameId(`${railName}/${payerKey}`, tokenNamespace);
+}
+
+type Share = (declaration: PayerDeclaration) => Pricing;
+
+/** Payers that cost the same refer to the same pricing, which keeps thousands of them small. */
+function createSharing(): Share {
+  const known = new Map<string, Pricing>();
+  return ({ key, fee, marginBasisPoints, minLimit, maxLimit }) => {
+    const name = JSON.stringify([fee, marginBasisPoints, minLimit, maxLimit]);
+    const shared = known.get(name);
+    if (shared !== undefined) return shared;
+    const steps = readFeeSteps(fee);
+    const minLimitUsdMinor = readUsdMinor(minLimit);
+    const maxLimitUsdMinor = readUsdMinor(maxLimit);
+    assert(
+      steps !== undefined && minLimitUsdMinor !== undefined && maxLimitUsdMinor !== undefined,
+      `${key} has been checked`,
+    );
+    const pricing = { steps, marginBasisPoints, minLimitUsdMinor, maxLimitUsdMinor };
+    known.set(name, pricing);
+    return pricing;
+  };
+}
+
+function compilePayer(declaration: PayerDeclaration, company: Company, share: Share): Payer {
+  return {
+    destinationToken: getDestinationToken(company.railName, declaration.key),
+    railName: company.railName,
+    key: declaration.key,
+    company,
+    name: declaration.payerName,
+    logo: declaration.logo,
+    country: getCountry(declaration.countryCode),
+    deliveryType: declaration.deliveryType,
+    currencies: declaration.currencies,
+    pricing: share(declaration),
+    availability: declaration.availability,
+    numberOfLocations: declaration.numberOfLocations,
+    additionalDescription: declaration.additionalDescription,
+    isDynamicToken: declaration.isDynamicToken,
+    verifiedAboveUsdMinor: compileVerification(declaration.verification),
+    rateLockSeconds: declaration.rateLockSeconds,
+  };
+}
+
+function compileVerification(
+  verification: PayerDeclaration['verification'],
+): VerificationThreshold {
+  if (verification.kind === 'never') return null;
+  if (verification.kind === 'always') return 0n;
+  const amount = readUsdMinor(verification.amount);
+  assert(amount !== undefined, 'the amount has been checked');
+  return amount;
+}
+
+function describeCountry(payers: readonly Payer[]): ServedCountry {
+  const [first] = payers;
+  assert(first !== undefined, 'a served country has a payer');
+  return {
+    country: first.country,
+    deliveryTypes: [...new Set(payers.map((payer) => payer.deliveryType))],
+    currencies: [...new Set(payers.flatMap((payer) => payer.currencies))],
+  };
+}

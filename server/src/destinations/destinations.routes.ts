@@ -1,0 +1,260 @@
+import { z } from 'zod';
+import { formatSecondsZ } from '../core/clock.ts';
+import { type Currency, findCurrency } from '../core/currency.ts';
+import { AppError, type Fault, throwFaults } from '../core/errors.ts';
+import { JsonNumber } from '../core/exact-json.ts';
+import { isUuid } from '../core/ids.ts';
+import { formatAmount, parseAmount } from '../core/money.ts';
+import { formatRate } from '../core/rate.ts';
+import type { MidRates } from '../fx/rate-book.ts';
+import { amountFaults } from '../http/amounts.ts';
+import { type Answer, jsonType } from '../http/problem.ts';
+import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
+import { amountAnswer, compileWriter } from '../http/schema.ts';
+import { findWallet } from '../ledger/ledger.sql.ts';
+import { deliveryTypes } from '../rails/contract.ts';
+import type { Catalogue } from './catalogue.ts';
+import type { LookUp } from './lookup.ts';
+import type { CachedLookUp } from './lookup-cache.ts';
+
+export type DestinationServices = BaseServices & {
+  readonly catalogue: Catalogue;
+  readonly lookUp: CachedLookUp;
+  /** The mid rates of now; the same object as long as they do not change. */
+  rates(): MidRates;
+};
+
+const payerAnswer = z.object({
+  destination_token: z.string(),
+  payer_name: z.string(),
+  payer_logo: z.string().describe('Base64 PNG; "" unless include_payer_logos is true'),
+  exchange_rate: z.array(z.object({ currency_symbol: z.string(), exchange_rate: amountAnswer })),
+  fee: amountAnswer.describe('In the source currency, on top of the amount'),
+  min_limit: amountAnswer.describe('In the source currency, inclusive; 0 is no bound'),
+  max_limit: amountAnswer.describe('In the source currency, inclusive; 0 is no bound'),
+  source_amount: amountAnswer,
+  number_of_locations: z.int(),
+  estimated_availability: z.string().describe('RFC 3339, UTC'),
+  additional_description: z.string(),
+  is_dynamic_token: z.boolean(),
+});
+
+const lookupAnswer = z
+  .object({
+    companies: z.array(
+      z.object({
+        company_name: z.string(),
+        company_logo: z.string(),
+        rating: amountAnswer.describe('0 to 5'),
+        description: z.string(),
+        services: z.array(
+          z.object({
+            country_code: z.string(),
+            delivery_type: z.enum(deliveryTypes),
+            payers: z.array(payerAnswer),
+          }),
+        ),
+      }),
+    ),
+  })
+  .meta({ id: 'CountryLookup' });
+
+const countryAnswer = z
+  .object({
+    country_code: z.string(),
+    country_name: z.string(),
+    currencies: z.array(z.string()),
+    delivery_types: z.array(z.enum(deliveryTypes)),
+  })
+  .meta({ id: 'ServedCountry' });
+
+const textQuery = z.string().max(200).optional();
+const decimalQuery = textQuery.meta({ jsonSchema: { type: 'number', exclusiveMinimum: 0 } });
+
+const lookupQuery = z.object({
+  source_currency: textQuery.describe('Default USD'),
+  amount: decimalQuery.describe('In the source currency; default 200'),
+  limit: decimalQuery.describe('A cap, in money, on amount and fee together'),
+  wallet_token: textQuery.describe('A balance token: its currency is the source'),
+  user_token: textQuery,
+  destination_currency: textQuery,
+  payer_name: textQuery,
+  include_payer_logos: z
+    .enum(['true', 'false'])
+    .optional()
+    .meta({ jsonSchema: { type: 'boolean', default: false } }),
+});
+
+type LookupInput = {
+  params: { country_code: string };
+  query: z.infer<typeof lookupQuery>;
+};
+
+export function destinationRoutes(): Route<DestinationServices>[] {
+  const lookupRoute = (path: `/${string}`, cheapestOnly: boolean) =>
+    defineRoute<DestinationServices, LookupInput['params'], LookupInput['query'], unknown>({
+      method: 'GET',
+      path,
+      isVersioned: true,
+      operationId: cheapestOnly ? 'findCheapestDestinations' : 'listDestinations',
+      tag: 'Destinations',
+      summary: cheapestOnly
+        ? 'Find the cheapest ways to pay to a country'
+        : 'List every way to pay to a country',
+      description:
+        'Rates are indicative: only a payout locks one. Ordered by what the sender pays in all.',
+      access: 'destinations:read',
+      params: z.object({
+        country_code: z.string().meta({ jsonSchema: { type: 'string', pattern: '^[A-Z]{3}$' } }),
+      }),
+      query: lookupQuery,
+      response: lookupAnswer,
+      refusals: [404],
+      handle: (context, input) => answerLookup(context, input, cheapestOnly),
+    });
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/country/list',
+      isVersioned: true,
+      operationId: 'listCountries',
+      tag: 'Destinations',
+      summary: 'List the countries that are served',
+      access: 'destinations:read',
+      response: z.array(countryAnswer),
+      handle: async ({ env }) =>
+        env.catalogue.servedCountries().map((served) => ({
+          country_code: served.country.code,
+          country_name: served.country.name,
+          currencies: served.currencies,
+          delivery_types: served.deliveryTypes,
+        })),
+    }),
+    lookupRoute('/country/{country_code}/cheapest', true),
+    lookupRoute('/country/{country_code}', false),
+  ];
+}
+
+async function answerLookup(
+  context: RouteContext<DestinationServices>,
+  { params, query }: LookupInput,
+  cheapestOnly: boolean,
+): Promise<Answer> {
+  const { env } = context;
+  const source = await findSource(context, query);
+  const faults: Fault[] = [];
+  const amountMinor = readAmount('amount', query.amount, source, faults);
+  const limitMinor = readAmount('limit', query.limit, source, faults);
+  const { destination_currency: destinationCurrency, payer_name: payerName } = query;
+  if (destinationCurrency !== undefined && findCurrency(destinationCurrency) === undefined) {
+    const detail = 'destination_currency is not a currency that is known here';
+    faults.push({ parameter: 'destination_currency', code: 'unknown_currency', detail });
+  }
+  throwFaults(faults);
+  const result = env.lookUp({
+    rates: env.rates(),
+    countryCode: params.country_code,
+    sourceCurrency: source.code,
+    ...(amountMinor === undefined ? {} : { amountMinor }),
+    ...(limitMinor === undefined ? {} : { limitMinor }),
+    ...(destinationCurrency === undefined ? {} : { destinationCurrency }),
+    ...(payerName === undefined ? {} : { payerName }),
+    nowMs: env.clock.nowMs(),
+    cheapestOnly,
+  });
+  if (!result.ok) {
+    if (result.reason === 'country_unknown') {
+      const detail = 'country_code is not an alpha-3 code of ISO 3166-1';
+      throw new AppError('invalid_request', detail, {
+        faults: [{ parameter: 'country_code', code: 'unknown_country', detail }],
+      });
+    }
+    throw new AppError('rates_unavailable', result.detail, { retryAfterSeconds: 60 });
+  }
+  const body = writeLookup(result, query.include_payer_logos === 'true');
+  return { status: 200, contentType: jsonType, body };
+}
+
+/** The currency to pay from: of the balance that is named, else as asked, else USD. */
+async function findSource(
+  { env, accountId }: RouteContext<DestinationServices>,
+  query: LookupInput['query'],
+): Promise<Currency> {
+  const { wallet_token: token, source_currency: code } = query;
+  if (token !== undefined) {
+    const session = env.db.tenant(accountId);
+    const wallet = isUuid(token) ? await findWallet(session, { accountId, token }) : undefined;
+    if (wallet === undefined) throw new AppError('not_found', 'no such balance');
+    if (code !== undefined && code !== wallet.currency) {
+      const detail = 'source_currency contradicts the currency of the balance';
+      throw new AppError('invalid_request', detail, {
+        faults: [{ parameter: 'source_currency', code: 'currency_mismatch', detail }],
+      });
+    }
+    return findCurrency(wallet.currency) as Currency;
+  }
+  const currency = findCurrency(code ?? 'USD');
+  if (currency !== undefined) return currency;
+  const detail = 'source_currency is not a currency that is known here';
+  throw new AppError('invalid_request', detail, {
+    faults: [{ parameter: 'source_currency', code: 'unknown_currency', detail }],
+  });
+}
+
+function readAmount(
+  parameter: string,
+  text: string | undefined,
+  currency: Currency,
+  faults: Fault[],
+): bigint | undefined {
+  if (text === undefined) return undefined;
+  const result = parseAmount(text, currency);
+  if (result.ok) return result.minor;
+  faults.push({ parameter, ...amountFaults(parameter, result.fault, currency) });
+  return undefined;
+}
+
+const write = compileWriter(lookupAnswer);
+
+/** The answer's text is kept beside the look-up, which is itself kept until rates or times move. */
+const textsWithLogos = new WeakMap<LookUp, string>();
+const texts = new WeakMap<LookUp, string>();
+
+function writeLookup(result: LookUp, includesLogos: boolean): string {
+  const kept = includesLogos ? textsWithLogos : texts;
+  const known = kept.get(result);
+  if (known !== undefined) return known;
+  const { source } = result;
+  const amount = (minor: bigint): JsonNumber => new JsonNumber(formatAmount(minor, source));
+  const text = write({
+    companies: result.companies.map(({ company, services }) => ({
+      company_name: company.name,
+      company_logo: includesLogos ? company.logo : '',
+      rating: new JsonNumber('0'),
+      description: company.description,
+      services: services.map((service) => ({
+        country_code: service.countryCode,
+        delivery_type: service.deliveryType,
+        payers: service.payers.map((offer) => ({
+          destination_token: offer.payer.destinationToken,
+          payer_name: offer.payer.name,
+          payer_logo: includesLogos ? offer.payer.logo : '',
+          exchange_rate: offer.currencies.map(({ code, rate }) => ({
+            currency_symbol: code,
+            exchange_rate: new JsonNumber(formatRate(rate)),
+          })),
+          fee: amount(offer.feeMinor),
+          min_limit: amount(offer.minLimitMinor),
+          max_limit: amount(offer.maxLimitMinor),
+          source_amount: amount(offer.sourceMinor),
+          number_of_locations: offer.payer.numberOfLocations,
+          estimated_availability: formatSecondsZ(new Date(offer.availableAtMs)),
+          additional_description: offer.payer.additionalDescription,
+          is_dynamic_token: offer.payer.isDynamicToken,
+        })),
+      })),
+    })),
+  });
+  kept.set(result, text);
+  return text;
+}

@@ -1,0 +1,110 @@
+import { createRequire } from 'node:module';
+import type HolidayCalendar from 'date-holidays';
+
+/**
+ * The national holidays of a country, by the `date-holidays` library. Its rules for all countries
+ * take some 30 MB once loaded, so that it is loaded when the first calendar is asked for and not
+ * before: an idle service does not carry it.
+ */
+
+/**
+ * Countries the library has no calendar of, in its own grammar. The days that follow the moon of
+ * another calendar are those the library computes; days that an authority fixes each year from
+ * observation may differ by one.
+ */
+const islamic = ['1 Shawwal P3D', '10 Dhu al-Hijjah P4D', '1 Muharram', '12 Rabi al-awwal'];
+const addedCalendars: Readonly<Record<string, readonly string[]>> = {
+  AF: [...islamic, '08-19'],
+  BT: ['02-21', '02-22', '02-23', '05-02', '11-11', '12-17'],
+  IQ: [...islamic, '01-01', '01-06', '05-01', '07-14', '10-03', '12-25'],
+  JO: [...islamic, '01-01', '05-01', '05-25', '12-25'],
+  KG: ['01-01', '01-07', '02-23', '03-08', '03-21', '05-01', '05-05', '05-09', '08-31', '11-07'],
+  KH: [
+    '01-01',
+    '01-07',
+    '03-08',
+    '04-14 P3D',
+    '05-01',
+    '06-18',
+    '09-24',
+    '10-15',
+    '10-29',
+    '11-09',
+  ],
+  KW: [...islamic, '01-01', '02-25', '02-26'],
+  LA: ['01-01', '03-08', '04-14 P3D', '05-01', '12-02'],
+  LB: [...islamic, '01-01', '01-06', '02-09', '03-25', '05-01', '08-15', '11-22', '12-25'],
+  MM: ['01-04', '02-12', '03-02', '03-27', '04-13 P5D', '05-01', '07-19', '12-25'],
+  MN: ['01-01', '03-08', '06-01', '07-11 P5D', '11-26', '12-29'],
+  MV: [...islamic, '01-01', '05-01', '07-26', '11-03', '11-11'],
+  NP: ['02-19', '03-08', '04-14', '05-01', '05-29', '09-19'],
+  OM: [...islamic, '01-11', '11-20', '11-21'],
+  PS: [...islamic, '01-01', '01-07', '05-01', '11-15', '12-25'],
+  QA: ['1 Shawwal P3D', '10 Dhu al-Hijjah P3D', '12-18'],
+  SY: [...islamic, '01-01', '03-21', '05-01', '12-25'],
+  TJ: ['01-01', '03-08', '03-21 P4D', '05-01', '05-09', '06-27', '09-09', '11-06'],
+  TL: ['01-01', '03-03', '05-01', '05-20', '08-30', '11-01', '11-02', '11-12', '12-07', '12-25'],
+  TM: ['01-01', '03-08', '03-21', '03-22', '05-18', '09-27', '12-12'],
+  WS: ['01-01', '01-02', '06-01', '12-25', '12-26'],
+  YE: [...islamic, '05-01', '05-22', '09-26', '10-14', '11-30'],
+};
+
+let loadedLibrary: typeof HolidayCalendar | undefined;
+
+function loadLibrary(): typeof HolidayCalendar {
+  if (loadedLibrary === undefined) {
+    const loaded: unknown = createRequire(import.meta.url)('date-holidays');
+    loadedLibrary = loaded as typeof HolidayCalendar;
+  }
+  return loadedLibrary;
+}
+
+const daysByYear = new Map<string, ReadonlySet<string>>();
+/** A year of a calendar takes about 2 kB. */
+const daysByYearMax = 600;
+
+/**
+ * The days (`YYYY-MM-DD`) of the year on which business rests in the country, ISO 3166-1 alpha-2.
+ * Only public holidays of the whole country that cover noon. A country without a calendar in the
+ * library and in the list above has no holidays, only weekends.
+ */
+export function getHolidays(calendar: string, year: number): ReadonlySet<string> {
+  const name = `${calendar} ${year}`;
+  const known = daysByYear.get(name);
+  if (known !== undefined) return known;
+  const days = computeHolidays(calendar, year);
+  if (daysByYear.size >= daysByYearMax) daysByYear.clear();
+  daysByYear.set(name, days);
+  return days;
+}
+
+function computeHolidays(calendar: string, year: number): ReadonlySet<string> {
+  const days = new Set<string>();
+  // A holiday of several days may begin in the year before.
+  for (const { date, start, end, type } of [
+    ...listHolidays(calendar, year - 1),
+    ...listHolidays(calendar, year),
+  ]) {
+    const startsAfterNoon = date.slice(11, 13) >= '12';
+    if (type !== 'public' || startsAfterNoon) continue;
+    const length = Math.max(1, Math.round((end.getTime() - start.getTime()) / dayMs));
+    const firstMs = Date.parse(`${date.slice(0, 10)}T00:00:00Z`);
+    for (let index = 0; index < length; index += 1) {
+      const day = new Date(firstMs + index * dayMs).toISOString().slice(0, 10);
+      if (day.startsWith(`${year}-`)) days.add(day);
+    }
+  }
+  return days;
+}
+
+const dayMs = 86_400_000;
+
+function listHolidays(calendar: string, year: number): HolidayCalendarEntry[] {
+  const Library = loadLibrary();
+  const rules = addedCalendars[calendar];
+  const holidays = rules === undefined ? new Library(calendar) : new Library();
+  for (const rule of rules ?? []) holidays.setHoliday(rule, { name: rule, type: 'public' });
+  return holidays.getHolidays(year) ?? [];
+}
+
+type HolidayCalendarEntry = ReturnType<HolidayCalendar['getHolidays']>[number];

@@ -1,0 +1,295 @@
+import { findCountry } from '../core/country.ts';
+import { type Currency, findCurrency } from '../core/currency.ts';
+import { assert } from '../core/errors.ts';
+import { convert, divideRounded, type Rate, rateOfOne } from '../core/rate.ts';
+import type { MidRates } from '../fx/rate-book.ts';
+import type { DeliveryType } from '../rails/contract.ts';
+import { findAvailability } from './availability.ts';
+import type { Catalogue, Company, Payer } from './catalogue.ts';
+import { findLargestSource, fitsLimits, getFeeMinor, type Terms, usd } from './pricing.ts';
+import { findOfferedRate, findTerms, getCostMinor, type QuoteRefusal } from './quote.ts';
+
+export type LookUpQuery = {
+  catalogue: Catalogue;
+  rates: MidRates;
+  /** ISO 3166-1 alpha-3. */
+  countryCode: string;
+  sourceCurrency: string;
+  /** Minor units of the source, positive. Without it and a limit, `getDefaultAmountMinor`. */
+  amountMinor?: bigint;
+  /** A cap on amount and fee together, minor units of the source. */
+  limitMinor?: bigint;
+  destinationCurrency?: string;
+  /** Compared without regard to case. */
+  payerName?: string;
+  nowMs: number;
+  /** False: every payer, whether the amount fits its limits or not. */
+  cheapestOnly: boolean;
+};
+
+export type OfferedCurrency = { readonly code: string; readonly rate: Rate };
+
+/** A payer for one amount; all amounts in minor units of the source currency. */
+export type PayerOffer = {
+  readonly payer: Payer;
+  /** The usual one first; only those in which it is the cheapest under `cheapestOnly`. */
+  readonly currencies: readonly OfferedCurrency[];
+  /** The amount asked for, or the most that fits the limit (0n when the fee alone exceeds it). */
+  readonly sourceMinor: bigint;
+  readonly feeMinor: bigint;
+  /** Inclusive; 0n is no bound. */
+  readonly minLimitMinor: bigint;
+  readonly maxLimitMinor: bigint;
+  /** Of its cheapest currency. */
+  readonly costMinor: bigint;
+  /** Whether a payout of this amount would be taken. */
+  readonly fits: boolean;
+  readonly availableAtMs: number;
+};
+
+export type ServiceOffer = {
+  readonly countryCode: string;
+  readonly deliveryType: DeliveryType;
+  readonly payers: readonly PayerOffer[];
+};
+
+export type CompanyOffer = {
+  readonly company: Company;
+  readonly services: readonly ServiceOffer[];
+};
+
+export type LookUp = {
+  ok: true;
+  source: Currency;
+  companies: readonly CompanyOffer[];
+  /** The answer holds until then (exclusive), as long as the rates do not change. */
+  untilMs: number;
+};
+
+/** `country_unknown`: the code is none of ISO 3166-1. One that is not served has no companies. */
+export type LookUpRefusal = {
+  ok: false;
+  reason: 'country_unknown' | 'currency_unknown' | 'rate_unknown' | 'rate_stale';
+  detail: string;
+};
+
+/**
+ * What can be paid to a country. Companies, services and payers are each ordered by the cost of
+ * their cheapest payer.
+ *
+ * Under `cheapestOnly` one payer is left of those that offer the same thing (delivery type,
+ * destination currency, payer name), the one that costs the sender least. A payer whose limits the
+ * amount does not fit could not be paid through and so is no candidate; the full list shows it.
+ * A currency without a usable rate is left out; when that leaves nothing at all, it is refused.
+ */
+export function lookUpCountry(query: LookUpQuery): LookUp | LookUpRefusal {
+  const { catalogue, rates, countryCode, sourceCurrency } = query;
+  if (findCountry(countryCode) === undefined) {
+    return { ok: false, reason: 'country_unknown', detail: `unknown country ${countryCode}` };
+  }
+  const source = findCurrency(sourceCurrency);
+  if (source === undefined) {
+    return { ok: false, reason: 'currency_unknown', detail: `unknown currency ${sourceCurrency}` };
+  }
+  const sizing = findSizing(query, source, rates);
+  if (!sizing.ok) return sizing;
+  const payers = filterPayers(catalogue.payersIn(countryCode), query);
+  const priced = pricePayers(payers, sizing, query);
+  if (priced.candidates.length === 0 && priced.refusal !== undefined) return priced.refusal;
+  const kept = query.cheapestOnly ? keepCheapest(priced.candidates) : priced.candidates;
+  kept.sort(compareCandidates);
+  const untilMs = payers.reduce(
+    (earliest, payer) =>
+      Math.min(earliest, findAvailability(payer.availability, query.nowMs).untilMs),
+    query.nowMs + lookUpHoldsMsMax,
+  );
+  return { ok: true, source, companies: groupByCompany(kept, query.nowMs), untilMs };
+}
+
+const lookUpHoldsMsMax = 60_000;
+
+const defaultUnits = 200n;
+
+/**
+ * The amount of a look-up that names none: 200 units of a national currency. 200 bitcoins would be
+ * over every limit, so that of a cryptocurrency it is what 200 USD are worth, to two significant
+ * digits.
+ */
+export function getDefaultAmountMinor(source: Currency, usdToSource: Rate): bigint {
+  if (!source.isCrypto) return defaultUnits * 10n ** BigInt(source.scale);
+  const usdMinor = defaultUnits * 10n ** BigInt(usd.scale);
+  const minor = convert(usdMinor, { from: usd, to: source, rate: usdToSource }, 'floor');
+  const unit = 10n ** BigInt(Math.max(0, minor.toString().length - 2));
+  const nearest = divideRounded(minor + unit / 2n, unit, 'floor') * unit;
+  return nearest > 0n ? nearest : 1n;
+}
+
+/** How the amount is found for a payer: as asked, and never more than fits the limit. */
+type Sizing = { ok: true; amountMinor: bigint | undefined; limitMinor: bigint | undefined };
+
+function findSizing(query: LookUpQuery, source: Currency, rates: MidRates): Sizing | LookUpRefusal {
+  const { amountMinor, limitMinor } = query;
+  assert(amountMinor === undefined || amountMinor > 0n, 'an amount is positive');
+  if (amountMinor !== undefined || limitMinor !== undefined) {
+    return { ok: true, amountMinor, limitMinor };
+  }
+  if (source === usd) {
+    return { ok: true, amountMinor: getDefaultAmountMinor(source, rateOfOne), limitMinor };
+  }
+  const found = rates.find(usd.code, source.code);
+  if (found.ok) {
+    return { ok: true, amountMinor: getDefaultAmountMinor(source, found.rate), limitMinor };
+  }
+  const reason = found.reason === 'stale' ? 'rate_stale' : 'rate_unknown';
+  return { ok: false, reason, detail: found.detail };
+}
+
+function sizeFor(terms: Terms, { amountMinor, limitMinor }: Sizing): bigint {
+  if (limitMinor === undefined) return amountMinor ?? 0n;
+  if (amountMinor !== undefined && amountMinor + getFeeMinor(terms, amountMinor) <= limitMinor) {
+    return amountMinor;
+  }
+  const largest = findLargestSource(terms, limitMinor);
+  return amountMinor !== undefined && amountMinor < largest ? amountMinor : largest;
+}
+
+function filterPayers(payers: readonly Payer[], query: LookUpQuery): readonly Payer[] {
+  const { destinationCurrency } = query;
+  const name = query.payerName?.trim().toLowerCase();
+  if (destinationCurrency === undefined && name === undefined) return payers;
+  return payers.filter(
+    (payer) =>
+      (destinationCurrency === undefined || payer.currencies.includes(destinationCurrency)) &&
+      (name === undefined || payer.name.toLowerCase() === name),
+  );
+}
+
+/** A payer in one of its currencies. */
+type Candidate = {
+  readonly payer: Payer;
+  readonly currency: OfferedCurrency;
+  readonly terms: Terms;
+  readonly sourceMinor: bigint;
+  readonly feeMinor: bigint;
+  readonly costMinor: bigint;
+  readonly fits: boolean;
+};
+
+type Priced = { candidates: Candidate[]; refusal: LookUpRefusal | undefined };
+
+function pricePayers(payers: readonly Payer[], sizing: Sizing, query: LookUpQuery): Priced {
+  const candidates: Candidate[] = [];
+  let refusal: LookUpRefusal | undefined;
+  for (const payer of payers) {
+    const priced = findTerms(payer, query.sourceCurrency, query.rates);
+    if (!priced.ok) return { candidates: [], refusal: toLookUpRefusal(priced) };
+    const { terms, source } = priced;
+    const sourceMinor = sizeFor(terms, sizing);
+    const feeMinor = getFeeMinor(terms, sourceMinor);
+    const isInside = sourceMinor > 0n && fitsLimits(terms, sourceMinor);
+    for (const code of payer.currencies) {
+      if (query.destinationCurrency !== undefined && code !== query.destinationCurrency) continue;
+      const to = findCurrency(code);
+      assert(to !== undefined, 'the catalogue has checked every currency');
+      const offered = findOfferedRate(payer, { from: source, to }, query.rates);
+      if (!offered.ok) {
+        refusal ??= toLookUpRefusal(offered);
+        continue;
+      }
+      const destinationMinor = convert(sourceMinor, offered.allIn, 'floor');
+      candidates.push({
+        payer,
+        currency: { code, rate: offered.allIn.rate },
+        terms,
+        sourceMinor,
+        feeMinor,
+        costMinor: getCostMinor({ sourceMinor, destinationMinor, feeMinor }, offered.mid),
+        fits: isInside && destinationMinor > 0n,
+      });
+    }
+  }
+  return { candidates, refusal };
+}
+
+function toLookUpRefusal({ reason, detail }: QuoteRefusal): LookUpRefusal {
+  return { ok: false, reason: reason === 'rate_stale' ? 'rate_stale' : 'rate_unknown', detail };
+}
+
+function keepCheapest(candidates: readonly Candidate[]): Candidate[] {
+  const cheapest = new Map<string, Candidate>();
+  for (const candidate of candidates) {
+    if (!candidate.fits) continue;
+    const { payer, currency } = candidate;
+    const thing = `${payer.deliveryType}/${currency.code}/${payer.name}`;
+    const best = cheapest.get(thing);
+    if (best === undefined || compareCandidates(candidate, best) < 0) {
+      cheapest.set(thing, candidate);
+    }
+  }
+  return [...cheapest.values()];
+}
+
+/** By cost; then the better rate; then by token, so that the order never depends on chance. */
+function compareCandidates(a: Candidate, b: Candidate): number {
+  if (a.costMinor !== b.costMinor) return a.costMinor < b.costMinor ? -1 : 1;
+  if (a.currency.code === b.currency.code) {
+    const order = compareRates(b.currency.rate, a.currency.rate);
+    if (order !== 0) return order;
+  }
+  if (a.payer === b.payer) return 0;
+  return a.payer.destinationToken < b.payer.destinationToken ? -1 : 1;
+}
+
+function compareRates(a: Rate, b: Rate): number {
+  const left = a.digits * 10n ** BigInt(b.scale);
+  const right = b.digits * 10n ** BigInt(a.scale);
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+}
+
+/** From ordered candidates; what comes first in each group is its cheapest. */
+function groupByCompany(candidates: readonly Candidate[], nowMs: number): CompanyOffer[] {
+  const byPayer = new Map<Payer, Candidate[]>();
+  for (const candidate of candidates) addTo(byPayer, candidate.payer, candidate);
+  const byCompany = new Map<Company, Map<DeliveryType, PayerOffer[]>>();
+  for (const [payer, [first, ...more]] of byPayer) {
+    assert(first !== undefined, 'a payer comes with a candidate');
+    let services = byCompany.get(payer.company);
+    if (services === undefined) {
+      services = new Map();
+      byCompany.set(payer.company, services);
+    }
+    addTo(services, payer.deliveryType, createOffer(first, more, nowMs));
+  }
+  return [...byCompany].map(([company, services]) => ({
+    company,
+    services: [...services].map(([deliveryType, payers]) => ({
+      countryCode: payers[0]?.payer.country.code ?? '',
+      deliveryType,
+      payers,
+    })),
+  }));
+}
+
+function addTo<Key, Value>(groups: Map<Key, Value[]>, key: Key, value: Value): void {
+  const group = groups.get(key);
+  if (group === undefined) groups.set(key, [value]);
+  else group.push(value);
+}
+
+function createOffer(first: Candidate, more: readonly Candidate[], nowMs: number): PayerOffer {
+  const { payer, terms } = first;
+  const currencies = [first, ...more].map(({ currency }) => currency);
+  const order = (currency: OfferedCurrency): number => payer.currencies.indexOf(currency.code);
+  return {
+    payer,
+    currencies: currencies.sort((a, b) => order(a) - order(b)),
+    sourceMinor: first.sourceMinor,
+    feeMinor: first.feeMinor,
+    minLimitMinor: terms.minLimitMinor,
+    maxLimitMinor: terms.maxLimitMinor,
+    costMinor: first.costMinor,
+    fits: first.fits,
+    availableAtMs: findAvailability(payer.availability, nowMs).availableAtMs,
+  };
+}

@@ -1,0 +1,231 @@
+import { type Currency, findCurrency } from '../core/currency.ts';
+import { assert } from '../core/errors.ts';
+import { amountMinorMax, formatAmount } from '../core/money.ts';
+import {
+  type Conversion,
+  convert,
+  convertBack,
+  getRoundingNano,
+  type Rate,
+  rateOfOne,
+  takeMargin,
+} from '../core/rate.ts';
+import type { MidRates } from '../fx/rate-book.ts';
+import type { Payer } from './catalogue.ts';
+import {
+  findLargestSource,
+  fitsLimits,
+  getFeeMinor,
+  getTerms,
+  type Terms,
+  usd,
+} from './pricing.ts';
+
+export type RefusalReason =
+  | 'rate_unknown'
+  | 'rate_stale'
+  | 'below_minimum'
+  | 'above_maximum'
+  | 'currency_not_delivered'
+  | 'amount_too_small'
+  | 'amount_too_large';
+
+/** Why there is no quote; `detail` is fit for a client. */
+export type QuoteRefusal = { ok: false; reason: RefusalReason; detail: string };
+
+/** Amounts in minor units; `destinationMinor` in those of the destination, all else in the source's. */
+export type Quote = {
+  ok: true;
+  sourceMinor: bigint;
+  destinationMinor: bigint;
+  feeMinor: bigint;
+  /** All-in: the mid-market rate with the payer's margin taken from it. */
+  rate: Rate;
+  /** What sourceMinor x rate is worth beyond destinationMinor, in billionths of its minor unit. */
+  roundingNano: bigint;
+  /** Inclusive; 0n is no bound. */
+  minLimitMinor: bigint;
+  maxLimitMinor: bigint;
+  /** What the sender loses: the fee, and what the margin and the rounding keep at the mid rate. */
+  costMinor: bigint;
+  /** Whether the recipient's identity has to be verified for this amount. */
+  verificationRequired: boolean;
+};
+
+export type QuoteResult = Quote | QuoteRefusal;
+
+export type QuoteQuery = {
+  payer: Payer;
+  sourceCurrency: string;
+  destinationCurrency: string;
+  /** Given the source, the destination is rounded down; given the destination, the source up. */
+  amount: { side: 'source' | 'destination'; minor: bigint };
+  rates: MidRates;
+};
+
+/**
+ * What a payout through the payer costs and delivers at the present mid rates. Pure: two calls
+ * with the same rates give the same quote. An amount is positive and was read in its currency.
+ */
+export function quotePayer(query: QuoteQuery): QuoteResult {
+  const { payer, destinationCurrency, amount, rates } = query;
+  assert(amount.minor > 0n, 'an amount is positive');
+  const destination = findCurrency(destinationCurrency);
+  if (destination === undefined || !payer.currencies.includes(destinationCurrency)) {
+    const detail = `${payer.name} does not deliver ${destinationCurrency}`;
+    return { ok: false, reason: 'currency_not_delivered', detail };
+  }
+  const priced = findTerms(payer, query.sourceCurrency, rates);
+  if (!priced.ok) return priced;
+  const offered = findOfferedRate(payer, { from: priced.source, to: destination }, rates);
+  if (!offered.ok) return offered;
+  const sourceMinor =
+    amount.side === 'source' ? amount.minor : convertBack(amount.minor, offered.allIn, 'ceil');
+  const destinationMinor =
+    amount.side === 'source' ? convert(amount.minor, offered.allIn, 'floor') : amount.minor;
+  const { terms } = priced;
+  const feeMinor = getFeeMinor(terms, sourceMinor);
+  const refusal =
+    findSizeRefusal({ sourceMinor, destinationMinor, feeMinor }, offered.allIn) ??
+    findLimitRefusal(payer, terms, sourceMinor);
+  if (refusal !== undefined) return refusal;
+  return {
+    ok: true,
+    sourceMinor,
+    destinationMinor,
+    feeMinor,
+    rate: offered.allIn.rate,
+    roundingNano: getRoundingNano(sourceMinor, destinationMinor, offered.allIn),
+    minLimitMinor: terms.minLimitMinor,
+    maxLimitMinor: terms.maxLimitMinor,
+    costMinor: getCostMinor({ sourceMinor, destinationMinor, feeMinor }, offered.mid),
+    verificationRequired: requiresVerification(payer, priced, sourceMinor),
+  };
+}
+
+export type LargestSourceQuery = {
+  payer: Payer;
+  sourceCurrency: string;
+  limitMinor: bigint;
+  rates: MidRates;
+};
+
+/**
+ * The most, in minor units of the source, whose amount and fee together fit the limit. The payer's
+ * own limits are not looked at: `quotePayer` refuses by them.
+ */
+export function largestSourceUnder(
+  query: LargestSourceQuery,
+): { ok: true; sourceMinor: bigint } | QuoteRefusal {
+  const priced = findTerms(query.payer, query.sourceCurrency, query.rates);
+  if (!priced.ok) return priced;
+  const sourceMinor = findLargestSource(priced.terms, query.limitMinor);
+  if (sourceMinor > 0n) return { ok: true, sourceMinor };
+  const limit = formatAmount(query.limitMinor, priced.source);
+  const detail = `the fee of ${query.payer.name} leaves nothing of ${limit} ${priced.source.code}`;
+  return { ok: false, reason: 'amount_too_small', detail };
+}
+
+export type PricedSource = { ok: true; source: Currency; usdToSource: Rate; terms: Terms };
+
+/** The payer's fees and limits in the source currency, at the mid rate to the dollar. */
+export function findTerms(
+  payer: Payer,
+  sourceCurrency: string,
+  rates: MidRates,
+): PricedSource | QuoteRefusal {
+  const source = findCurrency(sourceCurrency);
+  if (source === undefined) {
+    return { ok: false, reason: 'rate_unknown', detail: `unknown currency ${sourceCurrency}` };
+  }
+  const usdToSource = findMidRate({ from: usd, to: source }, rates);
+  if (!usdToSource.ok) return usdToSource;
+  const terms = getTerms(payer.pricing, source, usdToSource.rate);
+  return { ok: true, source, usdToSource: usdToSource.rate, terms };
+}
+
+export type OfferedRate = { ok: true; mid: Conversion; allIn: Conversion };
+
+/** The mid rate of a pair, and what the payer makes of it: no margin where nothing is exchanged. */
+export function findOfferedRate(
+  payer: Payer,
+  pair: Pick<Conversion, 'from' | 'to'>,
+  rates: MidRates,
+): OfferedRate | QuoteRefusal {
+  const found = findMidRate(pair, rates);
+  if (!found.ok) return found;
+  const mid = { ...pair, rate: found.rate };
+  if (pair.from === pair.to) return { ok: true, mid, allIn: mid };
+  const rate = getAllInRate(found.rate, payer.pricing.marginBasisPoints);
+  return { ok: true, mid, allIn: { ...pair, rate } };
+}
+
+function findMidRate(
+  { from, to }: Pick<Conversion, 'from' | 'to'>,
+  rates: MidRates,
+): { ok: true; rate: Rate } | QuoteRefusal {
+  if (from === to) return { ok: true, rate: rateOfOne };
+  const found = rates.find(from.code, to.code);
+  if (found.ok) return found;
+  const reason = found.reason === 'stale' ? 'rate_stale' : 'rate_unknown';
+  return { ok: false, reason, detail: found.detail };
+}
+
+const allInRates = new WeakMap<Rate, Map<number, Rate>>();
+
+/** Kept per mid rate object: a payer's rate is asked for far more often than rates change. */
+function getAllInRate(mid: Rate, marginBasisPoints: number): Rate {
+  let byMargin = allInRates.get(mid);
+  if (byMargin === undefined) {
+    byMargin = new Map();
+    allInRates.set(mid, byMargin);
+  }
+  const known = byMargin.get(marginBasisPoints);
+  if (known !== undefined) return known;
+  const rate = takeMargin(mid, marginBasisPoints);
+  byMargin.set(marginBasisPoints, rate);
+  return rate;
+}
+
+type Amounts = Pick<Quote, 'sourceMinor' | 'destinationMinor' | 'feeMinor'>;
+
+/** Never negative, since the all-in rate is at most the mid rate. */
+export function getCostMinor(amounts: Amounts, mid: Conversion): bigint {
+  const worthMinor = convertBack(amounts.destinationMinor, mid, 'floor');
+  return amounts.feeMinor + amounts.sourceMinor - worthMinor;
+}
+
+function requiresVerification(payer: Payer, priced: PricedSource, sourceMinor: bigint): boolean {
+  const threshold = payer.verifiedAboveUsdMinor;
+  if (threshold === null) return false;
+  const conversion = { from: usd, to: priced.source, rate: priced.usdToSource };
+  return sourceMinor > convert(threshold, conversion, 'floor');
+}
+
+function findSizeRefusal(amounts: Amounts, { from, to }: Conversion): QuoteRefusal | undefined {
+  const { sourceMinor, destinationMinor, feeMinor } = amounts;
+  if (sourceMinor + feeMinor > amountMinorMax || destinationMinor > amountMinorMax) {
+    const most = `${formatAmount(amountMinorMax, from)} ${from.code} or ${formatAmount(amountMinorMax, to)} ${to.code}`;
+    return { ok: false, reason: 'amount_too_large', detail: `more than ${most}` };
+  }
+  if (destinationMinor > 0n) return undefined;
+  const amount = `${formatAmount(sourceMinor, from)} ${from.code}`;
+  const detail = `${amount} is less than the smallest unit of ${to.code}`;
+  return { ok: false, reason: 'amount_too_small', detail };
+}
+
+function findLimitRefusal(
+  payer: Payer,
+  terms: Terms,
+  sourceMinor: bigint,
+): QuoteRefusal | undefined {
+  if (fitsLimits(terms, sourceMinor)) return undefined;
+  const isBelow = sourceMinor < terms.minLimitMinor;
+  const bound = isBelow ? terms.minLimitMinor : terms.maxLimitMinor;
+  const name = isBelow ? 'least' : 'most';
+  const { source } = terms;
+  const detail =
+    `${payer.name} takes at ${name} ${formatAmount(bound, source)} ${source.code}, ` +
+    `and this is ${formatAmount(sourceMinor, source)} ${source.code}`;
+  return { ok: false, reason: isBelow ? 'below_minimum' : 'above_maximum', detail };
+}

@@ -1,0 +1,228 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { createAuthenticator } from './accounts/authentication.ts';
+import { deleteExpiredTokens } from './accounts/accounts.sql.ts';
+import { type Config, ConfigError } from './config.ts';
+import { createKeyRing, type KeyRing } from './core/sealing.ts';
+import { findEnvironment, insertEnvironment } from './db/environment.sql.ts';
+import { createEnvironmentClock } from './db/environment-clock.ts';
+import { migrate } from './db/migrate.ts';
+import { connectDatabase, type Database } from './db/pool.ts';
+import { compileCatalogue } from './destinations/catalogue.ts';
+import { createCachedLookUp } from './destinations/lookup-cache.ts';
+import { createRates } from './fx/refresher.ts';
+import { describeError } from './http/error-log.ts';
+import { deleteOldRecords } from './http/idempotency.sql.ts';
+import { decideVerification, getOrCreateVerificationLink } from './kyc/kyc.ts';
+import { createDispatcher } from './payouts/dispatch.ts';
+import type { Rail } from './rails/contract.ts';
+import { createSandboxRail } from './rails/sandbox/rail.ts';
+import { findScript } from './sandbox/sandbox.sql.ts';
+import type { SandboxServices } from './sandbox/sandbox.routes.ts';
+import { type Loop, startLoop } from './work/loop.ts';
+
+/** One environment: its database, key, clock, rails and everything that works on them. */
+
+export type EnvironmentOptions = {
+  config: Config;
+  name: 'staging' | 'live';
+  url: string;
+  log: Logger;
+  steadyMs: () => number;
+  fetch: typeof fetch;
+  onRailAnswer: (rail: string, outcome: string) => void;
+};
+
+export type Environment = SandboxServices & {
+  readonly authenticator: ReturnType<typeof createAuthenticator>;
+  readonly importRates: Awaited<ReturnType<typeof createRates>>['importAll'];
+  /** Begins the background work; without it this process only answers requests. */
+  startLoops(): void;
+  close(): Promise<void>;
+};
+
+/** @throws ConfigError where the database belongs to another environment or key. */
+export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
+  const { config, name, url, log } = options;
+  const child = log.child({ environment: name });
+  await migrate({ url });
+  const db = connectDatabase({
+    url,
+    connectionsMax: config.OUTLAY_DATABASE_CONNECTIONS,
+    onConnectionLost: (error) => child.warn({ error: describeError(error) }, 'connection lost'),
+  });
+  try {
+    return await assemble(options, db, child);
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+async function assemble(
+  options: EnvironmentOptions,
+  db: Database,
+  log: Logger,
+): Promise<Environment> {
+  const { config, name } = options;
+  const keys = await openKeyRing(db, { config, name });
+  const clock = await createEnvironmentClock(db.system, {
+    environmentName: name,
+    steadyMs: options.steadyMs,
+  });
+  const authenticator = createAuthenticator({ db, clock });
+  const onError = (error: unknown): void => {
+    log.error({ error: describeError(error) }, 'background work failed');
+  };
+  const rates = await createRates({
+    db,
+    environment: name,
+    sources: readRateSources(config),
+    fetch: options.fetch,
+    nowMs: clock.nowMs,
+    log,
+  });
+  const rails = createRails(db, name, clock.nowMs);
+  const catalogue = compileCatalogue(rails);
+  const dispatcher = createDispatcher({
+    db,
+    keys,
+    clock,
+    rails: new Map(rails.map((rail) => [rail.name, rail])),
+    onAnswer: options.onRailAnswer,
+    onError,
+  });
+  const loops: Loop[] = [];
+  let dispatchLoop: Loop | undefined;
+  return {
+    name,
+    db,
+    keys,
+    clock,
+    authenticator,
+    catalogue,
+    lookUp: createCachedLookUp(catalogue, lookUpsKept),
+    rates: rates.rates,
+    importRates: rates.importAll,
+    lockSeconds: {
+      national: config.OUTLAY_QUOTE_SECONDS,
+      crypto: config.OUTLAY_CRYPTO_QUOTE_SECONDS,
+    },
+    dispatcher,
+    wakeDispatch: () => dispatchLoop?.wake(),
+    forget: () => authenticator.clear(),
+    createVerificationLink: (user) =>
+      getOrCreateVerificationLink({ db, keys, nowMs: clock.nowMs() }, user),
+    decideVerification: async (session, decision) => {
+      await decideVerification({ sql: session }, decision);
+    },
+    startLoops: () => {
+      dispatchLoop = startLoop({
+        idleMs: dispatchIdleMs,
+        run: async () => (await dispatcher.runDue()) > 0,
+        onError,
+      });
+      loops.push(dispatchLoop, ...startUpkeep({ db, rates, hasSources: hasRateSources(config), onError }));
+    },
+    close: async () => {
+      await Promise.all(loops.map((loop) => loop.stop()));
+      await db.close();
+    },
+  };
+}
+
+const lookUpsKept = 2000;
+/** How long a payout committed through another process waits at most until this one sees it. */
+const dispatchIdleMs = 250;
+const ratesIdleMs = 5_000;
+const importIdleMs = 5 * 60_000;
+const cleaningIdleMs = 60_000;
+
+function startUpkeep(work: {
+  db: Database;
+  rates: Awaited<ReturnType<typeof createRates>>;
+  hasSources: boolean;
+  onError: (error: unknown) => void;
+}): Loop[] {
+  const { db, rates, hasSources, onError } = work;
+  const repeat = (idleMs: number, run: () => Promise<unknown>): Loop =>
+    startLoop({
+      idleMs,
+      run: async () => {
+        await run();
+        return false;
+      },
+      onError,
+    });
+  return [
+    repeat(ratesIdleMs, () => rates.refresh()),
+    ...(hasSources ? [repeat(importIdleMs, () => rates.importAll())] : []),
+    repeat(cleaningIdleMs, () => deleteExpiredTokens(db.system)),
+    repeat(cleaningIdleMs, () => deleteOldRecords(db.system)),
+  ];
+}
+
+/** Live has no simulated network: until a rail is configured it serves no country. */
+function createRails(db: Database, name: 'staging' | 'live', nowMs: () => number): Rail[] {
+  if (name === 'live') return [];
+  return [
+    createSandboxRail({ nowMs, findScript: (reference) => findScript(db.system, reference) }),
+  ];
+}
+
+function readRateSources(config: Config) {
+  const { OUTLAY_RATES_ECB: ecb, OUTLAY_RATES_CRYPTO: crypto, OUTLAY_RATES_TABLE: table } = config;
+  return {
+    ...(ecb === undefined ? {} : { ecb }),
+    ...(crypto === undefined ? {} : { crypto }),
+    ...(table === undefined ? {} : { table }),
+  };
+}
+
+function hasRateSources(config: Config): boolean {
+  return Object.keys(readRateSources(config)).length > 0;
+}
+
+/** The key ring of the environment; on the first start the database learns which key is its own. */
+async function openKeyRing(
+  db: Database,
+  { config, name }: { config: Config; name: 'staging' | 'live' },
+): Promise<KeyRing> {
+  const stored = await findEnvironment(db.system);
+  if (stored !== undefined && stored.name !== name) {
+    throw new ConfigError(`the database given for ${name} is the one of ${stored.name}`);
+  }
+  const variable = name === 'live' ? 'OUTLAY_LIVE_MASTER_KEY' : 'OUTLAY_MASTER_KEY';
+  const file = join(config.OUTLAY_DATA, `${name}.key`);
+  const given = config[variable];
+  const encoded = given ?? readKeyFile(file, { mayCreate: stored === undefined, variable });
+  const keys = createKeyRing(Buffer.from(encoded, 'base64'));
+  if (stored === undefined) {
+    await insertEnvironment(db.system, { name, master_key_id: keys.masterKeyId });
+  }
+  const agreed = await findEnvironment(db.system);
+  if (agreed?.master_key_id !== keys.masterKeyId) {
+    throw new ConfigError(
+      `the master key of ${name} is not the one its database was made with: set ${variable} or restore ${file}`,
+    );
+  }
+  return keys;
+}
+
+function readKeyFile(file: string, options: { mayCreate: boolean; variable: string }): string {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (cause) {
+    if (!options.mayCreate) {
+      throw new ConfigError(`the master key is missing: set ${options.variable} or restore ${file}`, {
+        cause,
+      });
+    }
+  }
+  const encoded = randomBytes(32).toString('base64');
+  mkdirSync(join(file, '..'), { recursive: true, mode: 0o700 });
+  writeFileSync(file, `${encoded}\n`, { mode: 0o600, flag: 'wx' });
+  return encoded;
+}

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { formatSeconds } from '../core/clock.ts';
+import { type ExactJson, JsonNumber, parseExactJson } from '../core/exact-json.ts';
+import { type BaseServices, defineRoute, type Route } from '../http/route.ts';
+import { amountAnswer, objectAnswer } from '../http/schema.ts';
+import { selectEvents } from './events.sql.ts';
+
+const eventAnswer = z
+  .object({
+    sequence: amountAnswer.describe('Without gaps in the account, beginning with 1'),
+    type: z.string().describe('Such as payout.completed'),
+    created_on: z.string().describe('UTC, without offset'),
+    data: objectAnswer,
+  })
+  .meta({ id: 'Event' });
+
+const eventsMax = 1000;
+const sequencePattern = /^\d{1,18}$/;
+
+export function eventRoutes(): Route<BaseServices>[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/events',
+      isVersioned: true,
+      operationId: 'listEvents',
+      tag: 'Events',
+      summary: "Read the account's events in their order",
+      description: 'Ask again with `after` of the last one: nothing is skipped and nothing is repeated.',
+      access: 'payouts:read',
+      query: z.object({
+        after: z
+          .string()
+          .regex(sequencePattern, { error: 'must be the sequence of an event' })
+          .default('0')
+          .meta({ jsonSchema: { type: 'integer', minimum: 0, default: 0 } }),
+      }),
+      response: z.array(eventAnswer),
+      handle: async ({ env, accountId }, { query }) => {
+        const after = BigInt(query.after);
+        const range = { accountId, after, count: eventsMax };
+        const rows = await selectEvents(env.db.tenant(accountId), range);
+        return rows.map((row) => ({
+          sequence: new JsonNumber(row.sequence.toString()),
+          type: row.type,
+          created_on: formatSeconds(row.created_at),
+          data: parseExactJson(row.payload) as { [key: string]: ExactJson },
+        }));
+      },
+    }),
+  ];
+}

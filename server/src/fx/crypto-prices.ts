@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import { findCurrency } from '../core/currency.ts';
+import { type ParsedQuotes, parseQuoteRate, quoteText } from './quote-file.ts';
+import type { RateQuote } from './rate-book.ts';
+
+/**
+ * Outlay's own form of prices (docs/rates.md): a list of `{ base, quote, price, as_of }`, or an
+ * object of prices that share a time and, if not the dollar, a quote currency. A price is decimal
+ * text, or a number that is read by its digits and never as a binary double.
+ */
+const code = z.string().min(1).max(40);
+const price = z.string().max(60);
+const asOf = z.iso.datetime({ offset: true }).max(40);
+const pricesMax = 1_000;
+
+const rowSchema = z.object({ base: code, quote: code.default('USD'), price, as_of: asOf });
+const listSchema = z.array(rowSchema).min(1).max(pricesMax);
+const objectSchema = z.object({
+  as_of: asOf,
+  quote: code.default('USD'),
+  prices: z.record(code, price),
+});
+
+type PriceRow = z.infer<typeof rowSchema>;
+
+/** The quotes of a file of prices; `source` is the name they are stored under. */
+export function parsePrices(json: string, source: string): ParsedQuotes {
+  const document = readExactJson(json);
+  if (!document.ok) return document;
+  if (Array.isArray(document.value)) {
+    const list = listSchema.safeParse(document.value);
+    return list.success ? readRows(list.data, source) : fail(describe(list.error));
+  }
+  const object = objectSchema.safeParse(document.value);
+  if (!object.success) return fail(describe(object.error));
+  // JSON.parse silently keeps the last of equal names, so they are looked for in the text.
+  const repeated = findRepeatedName(json);
+  if (repeated !== undefined) return fail(`${quoteText(repeated)} is there twice`);
+  const { as_of, quote, prices } = object.data;
+  const rows = Object.entries(prices).map(([base, text]) => ({ base, quote, price: text, as_of }));
+  if (rows.length === 0 || rows.length > pricesMax) return fail(`it has ${rows.length} prices`);
+  return readRows(rows, source);
+}
+
+/** JSON with each number as its source text. */
+function readExactJson(
+  json: string,
+): { ok: true; value: unknown } | (ParsedQuotes & { ok: false }) {
+  const keepDigits = (_name: string, value: unknown, context: { source?: string }): unknown =>
+    typeof value === 'number' ? context.source : value;
+  try {
+    const value: unknown = JSON.parse(json, keepDigits as Parameters<typeof JSON.parse>[1]);
+    return { ok: true, value };
+  } catch (error) {
+    return fail(`it is not JSON: ${quoteText(String(error))}`);
+  }
+}
+
+function findRepeatedName(json: string): string | undefined {
+  const seen = new Set<string>();
+  for (const [, name = ''] of json.matchAll(/"((?:[^"\\]|\\.)*)"\s*:/g)) {
+    if (seen.has(name)) return name;
+    seen.add(name);
+  }
+  return undefined;
+}
+
+function readRows(rows: readonly PriceRow[], source: string): ParsedQuotes {
+  const quotes: RateQuote[] = [];
+  const unknownCurrencies = new Set<string>();
+  const seen = new Set<string>();
+  for (const { base, quote, price: text, as_of } of rows) {
+    const pair = `${base}/${quote}`;
+    if (base === quote) return fail(`${quoteText(pair)} is no pair`);
+    if (seen.has(pair)) return fail(`${quoteText(pair)} is repeated`);
+    seen.add(pair);
+    const rate = parseQuoteRate(text);
+    if (rate === undefined) return fail(`${quoteText(pair)}: ${quoteText(text)} is no price`);
+    const unknown = [base, quote].filter((name) => findCurrency(name) === undefined);
+    for (const name of unknown) unknownCurrencies.add(quoteText(name));
+    if (unknown.length === 0) {
+      quotes.push({ base, quote, rate, source, asOfMs: Date.parse(as_of) });
+    }
+  }
+  return { ok: true, quotes, unknownCurrencies: [...unknownCurrencies] };
+}
+
+function describe(error: z.ZodError): string {
+  const [issue] = error.issues;
+  return `at ${quoteText(issue?.path.join('.') ?? '')}: ${issue?.message ?? 'unexpected form'}`;
+}
+
+function fail(fault: string): ParsedQuotes & { ok: false } {
+  return { ok: false, fault: `not a usable file of prices: ${fault}` };
+}

@@ -1,0 +1,105 @@
+import { XMLParser } from 'fast-xml-parser';
+import { z } from 'zod';
+import { findCurrency } from '../core/currency.ts';
+import { type ParsedQuotes, parseQuoteRate, quoteText } from './quote-file.ts';
+import type { RateQuote } from './rate-book.ts';
+
+/**
+ * The euro foreign exchange reference rates of the European Central Bank: an envelope of GESMES
+ * with one `Cube` per day (`time`) that holds one `Cube` per currency (`currency`, and `rate` in
+ * units of that currency for one euro). The daily, 90-day and full files share that form.
+ */
+const parser = new XMLParser({
+  ignoreAttributes: false,
+  attributeNamePrefix: '',
+  removeNSPrefix: true,
+  // A rate that becomes a binary double has lost its digits.
+  parseAttributeValue: false,
+  parseTagValue: false,
+  processEntities: false,
+  ignoreDeclaration: true,
+  ignorePiTags: true,
+  maxNestedTags: 16,
+  isArray: (name) => name === 'Cube',
+});
+
+const envelopeSchema = z.object({
+  Envelope: z.object({
+    Cube: z.tuple([
+      z.object({
+        Cube: z
+          .array(z.object({ time: z.string().max(40), Cube: z.unknown() }))
+          .min(1)
+          .max(50_000),
+      }),
+    ]),
+  }),
+});
+
+const daySchema = z
+  .array(z.object({ currency: z.string().max(40), rate: z.string().max(60) }))
+  .min(1)
+  .max(300);
+
+/**
+ * The quotes (base EUR) of the newest day in a file of the central bank. They count as of 14:00 UTC
+ * of that day, the earliest time at which they are out (about 16:00 in Frankfurt).
+ */
+export function parseEcbRates(xml: string): ParsedQuotes {
+  // The bank's files declare no document type; one that does is an attempt at entity expansion.
+  if (/<!(?:doctype|entity)/i.test(xml)) return fail('it declares a document type or entities');
+  let document: unknown;
+  try {
+    document = parser.parse(xml, true);
+  } catch (error) {
+    return fail(`it is not well-formed XML: ${quoteText(String(error))}`);
+  }
+  const envelope = envelopeSchema.safeParse(document);
+  if (!envelope.success) return fail(describe(envelope.error));
+  const [{ Cube: days }] = envelope.data.Envelope.Cube;
+  for (const day of days) {
+    if (readDayMs(day.time) === undefined) return fail(`${quoteText(day.time)} is not a date`);
+  }
+  const newest = days.reduce((left, right) => (right.time > left.time ? right : left));
+  if (days.filter((day) => day.time === newest.time).length > 1) {
+    return fail(`the day ${newest.time} is there twice`);
+  }
+  const rates = daySchema.safeParse(newest.Cube);
+  if (!rates.success) return fail(`${newest.time}: ${describe(rates.error)}`);
+  return readDay(rates.data, readDayMs(newest.time) ?? 0);
+}
+
+function readDay(rates: z.infer<typeof daySchema>, asOfMs: number): ParsedQuotes {
+  const quotes: RateQuote[] = [];
+  const unknownCurrencies: string[] = [];
+  const seen = new Set(['EUR']);
+  for (const { currency, rate: text } of rates) {
+    if (seen.has(currency)) return fail(`the currency ${quoteText(currency)} is repeated`);
+    seen.add(currency);
+    const rate = parseQuoteRate(text);
+    if (rate === undefined) return fail(`${quoteText(currency)}: ${quoteText(text)} is no rate`);
+    if (findCurrency(currency) === undefined) {
+      unknownCurrencies.push(quoteText(currency));
+    } else {
+      quotes.push({ base: 'EUR', quote: currency, rate, source: 'ecb', asOfMs });
+    }
+  }
+  return { ok: true, quotes, unknownCurrencies };
+}
+
+function readDayMs(day: string): number | undefined {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(day)) return undefined;
+  const timeMs = Date.parse(`${day}T14:00:00Z`);
+  // Date.parse may roll 30 February over into March.
+  if (Number.isNaN(timeMs) || new Date(timeMs).toISOString().slice(0, 10) !== day) return undefined;
+  return timeMs;
+}
+
+function describe(error: z.ZodError): string {
+  const [issue] = error.issues;
+  return `at ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'unexpected form'}`;
+}
+
+function fail(fault: string): ParsedQuotes {
+  return { ok: false, fault: `not a usable file of ECB reference rates: ${fault}` };
+}

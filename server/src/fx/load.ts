@@ -1,0 +1,134 @@
+import { formatRate, type Rate } from '../core/rate.ts';
+import type { Database } from '../db/pool.ts';
+import { liveAgeLimits } from './age-limits.ts';
+import { bundledQuotes } from './bundled-rates.ts';
+import { parsePrices } from './crypto-prices.ts';
+import { parseEcbRates } from './ecb.ts';
+import { readNewestRates, readRevision, writeRates } from './fx.sql.ts';
+import type { ParsedQuotes } from './quote-file.ts';
+import { createRateBook, type MidRates, type RateQuote } from './rate-book.ts';
+import { describeLocation, readSource } from './read-source.ts';
+
+/**
+ * Where rates come from, each a path or an http(s) address: the central bank's file, prices of
+ * cryptocurrencies, and a table of the operator's own for what the central bank does not quote.
+ */
+export type RateSources = { ecb?: string; crypto?: string; table?: string };
+export type RateSourceName = keyof RateSources;
+export type RateEnvironment = 'staging' | 'live';
+
+export type SourceReport = { source: RateSourceName; location: string } & (
+  | {
+      ok: true;
+      /** Usable quotes in the file. */
+      quotes: number;
+      /** Those of them that were not stored before, or with another rate. */
+      changed: number;
+      asOfMs: number;
+      unknownCurrencies: string[];
+    }
+  | { ok: false; fault: string }
+);
+
+export type ImportOptions = {
+  db: Database;
+  fetch: typeof fetch;
+  nowMs: () => number;
+  /** Take prices that doubled or halved since the last import; see `findJump`. */
+  acceptJumps?: boolean;
+};
+
+/** Clocks differ, and the central bank is at times a few minutes early. */
+const futureToleranceMs = 3_600_000;
+const jumpFactor = 2n;
+
+/** Reads one source and stores its quotes for all processes; a fault of the source is an answer. */
+export async function importSource(
+  source: RateSourceName,
+  location: string,
+  options: ImportOptions,
+): Promise<SourceReport> {
+  const described = { source, location: describeLocation(location) };
+  const reading = await readSource(location, { fetch: options.fetch });
+  if (!reading.ok) return { ...described, ok: false, fault: reading.fault };
+  const parsed = parseSource(source, reading.text);
+  if (!parsed.ok) return { ...described, ok: false, fault: parsed.fault };
+  const { quotes, unknownCurrencies } = parsed;
+  if (quotes.length === 0) {
+    return { ...described, ok: false, fault: 'none of its currencies is known' };
+  }
+  const asOfMs = Math.max(...quotes.map((quote) => quote.asOfMs));
+  if (asOfMs > options.nowMs() + futureToleranceMs) {
+    // As the newest quote it would hide every true one until its time has come.
+    const asOf = new Date(asOfMs).toISOString();
+    return { ...described, ok: false, fault: `it is dated ${asOf}, which is in the future` };
+  }
+  return options.db.systemTransaction(async (session) => {
+    const jump =
+      options.acceptJumps === true ? undefined : findJump(quotes, await readNewestRates(session));
+    if (jump !== undefined) return { ...described, ok: false, fault: jump };
+    const changed = await writeRates(session, quotes);
+    return { ...described, ok: true, quotes: quotes.length, changed, asOfMs, unknownCurrencies };
+  });
+}
+
+function parseSource(source: RateSourceName, text: string): ParsedQuotes {
+  return source === 'ecb' ? parseEcbRates(text) : parsePrices(text, source);
+}
+
+/**
+ * A misplaced decimal point at a source would pay out a multiple of what was meant. A price that
+ * has more than doubled or halved since its last import is therefore left to a person.
+ */
+function findJump(quotes: readonly RateQuote[], stored: readonly RateQuote[]): string | undefined {
+  const keyOf = (quote: RateQuote): string => `${quote.base}/${quote.quote} ${quote.source}`;
+  const storedByKey = new Map(stored.map((quote) => [keyOf(quote), quote.rate]));
+  for (const quote of quotes) {
+    const before = storedByKey.get(keyOf(quote));
+    if (before !== undefined && isJump(before, quote.rate)) {
+      const pair = `${quote.base}/${quote.quote}`;
+      return (
+        `${pair} went from ${formatRate(before)} to ${formatRate(quote.rate)}: ` +
+        'check it, and import with jumps accepted if it is right'
+      );
+    }
+  }
+  return undefined;
+}
+
+function isJump(before: Rate, after: Rate): boolean {
+  const left = before.digits * 10n ** BigInt(after.scale);
+  const right = after.digits * 10n ** BigInt(before.scale);
+  return right > left * jumpFactor || left > right * jumpFactor;
+}
+
+/** The newest rates, what they were made of, and the revision of the table they were read at. */
+export type LoadedRates = { rates: MidRates; quotes: readonly RateQuote[]; revision: bigint };
+
+export type LoadOptions = {
+  db: Database;
+  environment: RateEnvironment;
+  nowMs: () => number;
+};
+
+/**
+ * The book of an environment from the database. In live every quote has an age limit. In staging
+ * none has, because its clock may be moved by months, and the bundled table fills in what was not
+ * imported.
+ */
+export async function loadRateBook(options: LoadOptions): Promise<LoadedRates> {
+  const { db, environment, nowMs } = options;
+  // Read before the quotes: an import in between is then seen as a change by the next refresh.
+  const revision = await readRevision(db.system);
+  const imported = await readNewestRates(db.system);
+  if (environment === 'live') {
+    // A source without a limit of its own (from another release, say) gets the shortest.
+    const maxAgeMs = Math.min(...Object.values(liveAgeLimits).map((limit) => limit.maxAgeMs));
+    const rates = createRateBook(imported, { maxAgeMs, limits: liveAgeLimits, nowMs });
+    return { rates, quotes: imported, revision };
+  }
+  const importedRates = createRateBook(imported, { maxAgeMs: null, nowMs });
+  const isMissing = (quote: RateQuote): boolean => !importedRates.find(quote.base, quote.quote).ok;
+  const quotes = [...imported, ...bundledQuotes.filter(isMissing)];
+  return { rates: createRateBook(quotes, { maxAgeMs: null, nowMs }), quotes, revision };
+}

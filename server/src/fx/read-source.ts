@@ -1,0 +1,101 @@
+import { open } from 'node:fs/promises';
+
+export type SourceText = { ok: true; text: string } | { ok: false; fault: string };
+
+export type ReadOptions = {
+  fetch: typeof fetch;
+  bytesMax?: number;
+  timeoutMs?: number;
+};
+
+/** The bank's full history since 1999 is about 8 MB. */
+const bytesMaxDefault = 16 * 1_048_576;
+const timeoutMsDefault = 20_000;
+const redirectsMax = 3;
+
+/**
+ * The text (UTF-8) of a file, or of an http or https address. What can go wrong outside of us (no
+ * such file, no answer, too much, not text) is an answer, not an exception.
+ */
+export async function readSource(location: string, options: ReadOptions): Promise<SourceText> {
+  const bytesMax = options.bytesMax ?? bytesMaxDefault;
+  try {
+    const bytes = /^[a-z][a-z0-9+.-]*:\/\//i.test(location)
+      ? await readAddress(location, { ...options, bytesMax })
+      : await readFileBytes(location, bytesMax);
+    return { ok: true, text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
+  } catch (error) {
+    return {
+      ok: false,
+      fault: `${describeLocation(location)} could not be read: ${explain(error)}`,
+    };
+  }
+}
+
+/** `fetch` says only that it failed; the reason is the cause of its error. */
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+}
+
+/** The location without what may be a secret in an address: user, password, query. */
+export function describeLocation(location: string): string {
+  const url = URL.canParse(location) ? new URL(location) : undefined;
+  return url === undefined || url.host === '' ? location : `${url.origin}${url.pathname}`;
+}
+
+async function readFileBytes(path: string, bytesMax: number): Promise<Uint8Array> {
+  const file = await open(path, 'r');
+  try {
+    const status = await file.stat();
+    if (!status.isFile()) throw new Error('it is not a file');
+    if (status.size > bytesMax) throw new Error(`it is larger than ${bytesMax} bytes`);
+    return await file.readFile();
+  } finally {
+    await file.close();
+  }
+}
+
+async function readAddress(
+  location: string,
+  options: ReadOptions & { bytesMax: number },
+): Promise<Uint8Array> {
+  const signal = AbortSignal.timeout(options.timeoutMs ?? timeoutMsDefault);
+  let url = new URL(location);
+  for (let redirects = 0; redirects <= redirectsMax; redirects += 1) {
+    if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+      throw new Error(`${url.protocol} is neither https nor http`);
+    }
+    const answer = await options.fetch(url, { redirect: 'manual', signal });
+    const target = answer.headers.get('location');
+    if (answer.status >= 300 && answer.status < 400 && target !== null) {
+      await answer.body?.cancel();
+      const next = new URL(target, url);
+      // Rates that began their way protected must not end it open to change.
+      if (url.protocol === 'https:' && next.protocol !== 'https:') {
+        throw new Error('it redirects from https to something else');
+      }
+      url = next;
+      continue;
+    }
+    if (answer.status !== 200) {
+      await answer.body?.cancel();
+      throw new Error(`it answers with status ${answer.status}`);
+    }
+    return await readBody(answer, options.bytesMax);
+  }
+  throw new Error(`it redirects more than ${redirectsMax} times`);
+}
+
+/** The length that a server declares proves nothing, so the bytes are counted as they come. */
+async function readBody(answer: Response, bytesMax: number): Promise<Uint8Array> {
+  if (answer.body === null) return new Uint8Array();
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of answer.body) {
+    length += chunk.byteLength;
+    if (length > bytesMax) throw new Error(`it is larger than ${bytesMax} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, beforeEach, test } from 'node:test';
+import pg from 'pg';
+import { formatRate, getRate } from '../core/rate.ts';
+import { type EmbeddedServer, startEmbedded } from '../db/embedded.ts';
+import { connectDatabase, type Database, findConstraint } from '../db/pool.ts';
+import { readNewestRates, writeRates } from './fx.sql.ts';
+import type { RateEnvironment, RateSources } from './load.ts';
+import type { RateQuote } from './rate-book.ts';
+import { createRates, type Rates, type RatesOptions } from './refresher.ts';
+
+const nowMs = Date.parse('2026-11-20T15:00:00Z');
+const minuteMs = 60_000;
+const offline: typeof fetch = async () => {
+  throw new Error('no network in this test');
+};
+
+let folder: string;
+let server: EmbeddedServer;
+let db: Database;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'outlay-fx-'));
+  server = await startEmbedded({ dataDirectory: join(folder, 'data'), temporary: true });
+  const client = new pg.Client({ connectionString: server.connectionUrl('postgres') });
+  await client.connect();
+  await client.query('create database fx_test');
+  await client.end();
+  const url = server.connectionUrl('fx_test');
+  const owner = new pg.Client({ connectionString: url });
+  await owner.connect();
+  // Market data refers to no other table, so its own migration is all that is needed here.
+  const migration = join(import.meta.dirname, '../db/migrations/0002_fx.sql');
+  await owner.query(await readFile(migration, 'utf8'));
+  await owner.end();
+  db = connectDatabase({ url, connectionsMax: 8 });
+});
+
+after(async () => {
+  await db?.close();
+  await server?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+beforeEach(async () => {
+  await db.system.rows({ name: 'test_clear', text: 'truncate rates' });
+});
+
+function writeEcb(day: string, rates: Record<string, string>): string {
+  const rows = Object.entries(rates).map(
+    ([code, rate]) => `<Cube currency="${code}" rate="${rate}"/>`,
+  );
+  return `<Envelope><Cube><Cube time="${day}">${rows.join('')}</Cube></Cube></Envelope>`;
+}
+
+async function writeSource(name: string, text: string): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, text);
+  return path;
+}
+
+async function openRates(
+  environment: RateEnvironment,
+  sources: RateSources = {},
+  changes: Partial<RatesOptions> = {},
+): Promise<Rates> {
+  const log = { info: () => undefined, warn: () => undefined };
+  const defaults = { db, environment, sources, fetch: offline, nowMs: () => nowMs, log };
+  return createRates({ ...defaults, ...changes });
+}
+
+function find(rates: Rates, from: string, to: string): string {
+  const result = rates.rates().find(from, to);
+  return result.ok ? formatRate(result.rate) : result.reason;
+}
+
+test('live starts without any rate, and has those that were imported', async () => {
+  const ecb = await writeSource(
+    'a.xml',
+    writeEcb('2026-11-20', { USD: '1.25', MXN: '20', XYZ: '1' }),
+  );
+  const prices = `{ "as_of": "2026-11-20T14:59:00Z", "prices": { "BTC": 100000.00 } }`;
+  const crypto = await writeSource('a.json', prices);
+  const rates = await openRates('live', { ecb, crypto });
+  assert.equal(find(rates, 'USD', 'MXN'), 'unknown');
+  const report = await rates.importAll();
+  assert.equal(report.ok, true);
+  assert.deepEqual(report.sources[0], {
+    source: 'ecb',
+    location: ecb,
+    ok: true,
+    quotes: 2,
+    changed: 2,
+    asOfMs: Date.parse('2026-11-20T14:00:00Z'),
+    unknownCurrencies: ['"XYZ"'],
+  });
+  assert.equal(find(rates, 'USD', 'MXN'), '16');
+  assert.equal(find(rates, 'BTC', 'MXN'), '1600000');
+  assert.equal(find(rates, 'USD', 'AED'), 'unknown');
+});
+
+test('staging fills in from the bundled table what was not imported', async () => {
+  const ecb = await writeSource('b.xml', writeEcb('2026-11-20', { USD: '1.25', MXN: '20' }));
+  const rates = await openRates('staging', { ecb });
+  assert.equal(find(rates, 'USD', 'MXN'), '18.52');
+  await rates.importAll();
+  assert.equal(find(rates, 'USD', 'MXN'), '16');
+  assert.equal(find(rates, 'EUR', 'USD'), '1.25');
+  assert.equal(find(rates, 'USD', 'AED'), '3.6725');
+  assert.equal(find(rates, 'MXN', 'AED'), '0.22953125');
+});
+
+test('no rate of staging gets stale, however far its clock is moved', async () => {
+  const ecb = await writeSource('c.xml', writeEcb('2026-11-20', { USD: '1.25' }));
+  const laterMs = nowMs + 400 * 24 * 60 * minuteMs;
+  const rates = await openRates('staging', { ecb }, { nowMs: () => laterMs });
+  await rates.importAll();
+  assert.equal(find(rates, 'EUR', 'USD'), '1.25');
+});
+
+test('live refuses old prices of coins after minutes and old bank rates after days', async () => {
+  let clockMs = nowMs;
+  const ecb = await writeSource('d.xml', writeEcb('2026-11-20', { USD: '1.25' }));
+  const prices = `{ "as_of": "2026-11-20T15:00:00Z", "prices": { "BTC": "100000" } }`;
+  const crypto = await writeSource('d.json', prices);
+  const rates = await openRates('live', { ecb, crypto }, { nowMs: () => clockMs });
+  await rates.importAll();
+  clockMs = nowMs + 16 * minuteMs;
+  assert.equal(find(rates, 'BTC', 'EUR'), 'stale');
+  clockMs = Date.parse('2026-11-23T15:00:00Z');
+  assert.equal(find(rates, 'EUR', 'USD'), '1.25');
+  clockMs = Date.parse('2026-11-24T15:00:00Z');
+  assert.equal(find(rates, 'EUR', 'USD'), 'stale');
+});
+
+test('an import of one process reaches another with its next refresh', async () => {
+  const ecb = await writeSource('e.xml', writeEcb('2026-11-19', { USD: '1.25' }));
+  const importer = await openRates('live', { ecb });
+  const other = await openRates('live');
+  await importer.importAll();
+  assert.equal(find(other, 'EUR', 'USD'), 'unknown');
+  await other.refresh();
+  assert.equal(find(other, 'EUR', 'USD'), '1.25');
+  const held = other.rates();
+  await other.refresh();
+  assert.equal(other.rates(), held, 'nothing changed, so nothing was read');
+  await importer.importAll();
+  await other.refresh();
+  assert.equal(other.rates(), held, 'the same file again changes nothing');
+});
+
+test('a correction of a day replaces it, and an older day does not hide a newer one', async () => {
+  const path = await writeSource('f.xml', writeEcb('2026-11-20', { USD: '1.25' }));
+  const rates = await openRates('live', { ecb: path });
+  await rates.importAll();
+  await writeSource('f.xml', writeEcb('2026-11-20', { USD: '1.26' }));
+  await rates.importAll();
+  assert.equal(find(rates, 'EUR', 'USD'), '1.26');
+  await writeSource('f.xml', writeEcb('2026-11-19', { USD: '1.24' }));
+  const report = await rates.importAll();
+  assert.equal(report.ok, true);
+  assert.equal(find(rates, 'EUR', 'USD'), '1.26');
+});
+
+test('a faulty source is reported, changes nothing, and does not stop the others', async () => {
+  const ecb = await writeSource('g.xml', '<html>Service unavailable</html>');
+  const prices = `{ "as_of": "2026-11-20T15:00:00Z", "prices": { "BTC": "100000" } }`;
+  const crypto = await writeSource('g.json', prices);
+  const warnings: string[] = [];
+  const log = {
+    info: () => undefined,
+    warn: (_fields: unknown, message: string) => {
+      warnings.push(message);
+    },
+  };
+  const table = 'https://user:secret@rates.example/table.json';
+  const rates = await openRates('live', { ecb, crypto, table }, { log });
+  const report = await rates.importAll();
+  assert.equal(report.ok, false);
+  assert.deepEqual(
+    report.sources.map((source) => [source.source, source.ok]),
+    [
+      ['ecb', false],
+      ['crypto', true],
+      ['table', false],
+    ],
+  );
+  assert.equal(warnings.length, 2);
+  assert.doesNotMatch(JSON.stringify(report), /secret/);
+  assert.equal(find(rates, 'BTC', 'USD'), '100000');
+  const onlyCrypto = await rates.importAll({ only: ['crypto'] });
+  assert.equal(onlyCrypto.sources.length, 1);
+});
+
+test('a file dated in the future is refused', async () => {
+  const ecb = await writeSource('h.xml', writeEcb('2026-11-23', { USD: '1.25' }));
+  const [report] = (await (await openRates('live', { ecb })).importAll()).sources;
+  assert.ok(report?.ok === false);
+  assert.match(report.fault, /in the future/);
+});
+
+test('a price that more than doubled waits for a person', async () => {
+  const path = await writeSource('i.xml', writeEcb('2026-11-19', { USD: '1.25', MXN: '20' }));
+  const rates = await openRates('live', { ecb: path });
+  await rates.importAll();
+  await writeSource('i.xml', writeEcb('2026-11-20', { USD: '1.26', MXN: '200' }));
+  const [report] = (await rates.importAll()).sources;
+  assert.ok(report?.ok === false);
+  assert.match(report.fault, /EUR\/MXN went from 20 to 200/);
+  assert.equal(find(rates, 'EUR', 'USD'), '1.25', 'the file is taken whole or not at all');
+  assert.equal((await rates.importAll({ acceptJumps: true })).ok, true);
+  assert.equal(find(rates, 'EUR', 'MXN'), '200');
+});
+
+test('the table gives back every digit, and only the newest of each pair and source', async () => {
+  const quote = (base: string, rate: string, source: string, ageMinutes: number): RateQuote => ({
+    base,
+    quote: 'USD',
+    rate: getRate(rate),
+    source,
+    asOfMs: nowMs - ageMinutes * minuteMs,
+  });
+  const quotes = [
+    quote('BTC', '101234.567890123456', 'crypto', 0),
+    quote('BTC', '1', 'crypto', 1),
+    quote('BTC', '2', 'table', 5),
+    quote('AED', '0.000000000001', 'table', 5),
+    quote('ZAR', '999999999999', 'table', 5),
+  ];
+  await db.systemTransaction((session) => writeRates(session, quotes));
+  const stored = await readNewestRates(db.system);
+  const byText = (list: readonly RateQuote[]): string[] =>
+    list.map((row) => `${row.base} ${formatRate(row.rate)} ${row.source} ${row.asOfMs}`).sort();
+  assert.deepEqual(byText(stored), byText(quotes.filter((row) => formatRate(row.rate) !== '1')));
+});
+
+test('history older than ninety days goes with the next price of its pair', async () => {
+  const write = (days: number, rate: string): Promise<number> =>
+    db.systemTransaction((session) =>
+      writeRates(session, [
+        {
+          base: 'BTC',
+          quote: 'USD',
+          rate: getRate(rate),
+          source: 'crypto',
+          asOfMs: nowMs + days * 86_400_000,
+        },
+      ]),
+    );
+  for (const days of [-100, -91, -89, 0]) await write(days, '100000');
+  const count = { name: 'test_count', text: 'select count(*) as count from rates' };
+  assert.deepEqual(await db.system.rows(count), [{ count: 2n }]);
+});
+
+test('the table itself refuses what is no rate', async () => {
+  const insert = {
+    name: 'test_insert',
+    text: `insert into rates (base, quote, source, as_of, digits, scale)
+      values ($1, $2, $3, $4::timestamptz, $5::bigint, $6::smallint)`,
+  };
+  const good = ['EUR', 'USD', 'ecb', '2026-11-20T14:00:00Z', '125', 2] as const;
+  const faults: [number, unknown][] = [
+    [0, 'eur'],
+    [1, 'EUR'],
+    [2, ''],
+    [3, 'infinity'],
+    [4, '0'],
+    [4, '-1'],
+    [4, '1000000000000000000'],
+    [5, -1],
+    [5, 25],
+  ];
+  for (const [index, value] of faults) {
+    const values = good.with(index, value as never);
+    await assert.rejects(db.system.rows(insert, values), (error) => {
+      assert.match(findConstraint(error) ?? '', /check/, `${index} ${String(value)}`);
+      return true;
+    });
+  }
+});
+
+test('two processes that import at once both succeed', async () => {
+  const ecb = await writeSource(
+    'j.xml',
+    writeEcb('2026-11-20', { USD: '1.25', MXN: '20', GBP: '0.87' }),
+  );
+  const importers = await Promise.all(Array.from({ length: 6 }, () => openRates('live', { ecb })));
+  const reports = await Promise.all(importers.map((importer) => importer.importAll()));
+  assert.ok(reports.every((report) => report.ok));
+  const changed = reports.flatMap((report) =>
+    report.sources.map((row) => (row.ok ? row.changed : 0)),
+  );
+  assert.equal(
+    changed.reduce((sum, count) => sum + count, 0),
+    3,
+  );
+});

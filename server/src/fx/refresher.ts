@@ -1,0 +1,80 @@
+import type { Database } from '../db/pool.ts';
+import { readRevision } from './fx.sql.ts';
+import {
+  importSource,
+  loadRateBook,
+  type RateEnvironment,
+  type RateSourceName,
+  type RateSources,
+  type SourceReport,
+} from './load.ts';
+import type { MidRates } from './rate-book.ts';
+
+export type RateLog = {
+  info(fields: Record<string, unknown>, message: string): void;
+  warn(fields: Record<string, unknown>, message: string): void;
+};
+
+export type RatesOptions = {
+  db: Database;
+  environment: RateEnvironment;
+  sources: RateSources;
+  fetch: typeof fetch;
+  nowMs: () => number;
+  log: RateLog;
+};
+
+export type ImportReport = { ok: boolean; sources: SourceReport[] };
+
+export type Rates = {
+  /** The rates of now. A caller that computes several figures takes them once and keeps them. */
+  rates(): MidRates;
+  /** Reads the database again if any process has imported since; one small statement if not. */
+  refresh(): Promise<void>;
+  /** Imports every configured source (or only those named), then refreshes. */
+  importAll(options?: {
+    only?: readonly RateSourceName[];
+    acceptJumps?: boolean;
+  }): Promise<ImportReport>;
+};
+
+const sourceNames: readonly RateSourceName[] = ['ecb', 'crypto', 'table'];
+
+/**
+ * The environment's rates as this process holds them. Reading them never waits; a refresh builds
+ * the next book aside and exchanges it in one assignment.
+ */
+export async function createRates(options: RatesOptions): Promise<Rates> {
+  const { db, environment, sources, nowMs, log } = options;
+  let current = await loadRateBook({ db, environment, nowMs });
+
+  const refresh = async (): Promise<void> => {
+    // Unequal, not greater: a database that was restored from a backup counts from further back.
+    if ((await readRevision(db.system)) === current.revision) return;
+    current = await loadRateBook({ db, environment, nowMs });
+  };
+
+  return {
+    rates: () => current.rates,
+    refresh,
+    importAll: async (selection = {}) => {
+      const reports: SourceReport[] = [];
+      for (const source of sourceNames) {
+        const location = sources[source];
+        if (location === undefined || selection.only?.includes(source) === false) continue;
+        const acceptJumps = selection.acceptJumps ?? false;
+        const report = await importSource(source, location, {
+          db,
+          fetch: options.fetch,
+          nowMs,
+          acceptJumps,
+        });
+        reports.push(report);
+        if (report.ok) log.info(report, 'rates imported');
+        else log.warn(report, 'rates not imported');
+      }
+      await refresh();
+      return { ok: reports.every((report) => report.ok), sources: reports };
+    },
+  };
+}

@@ -1,0 +1,31 @@
+/**
+ * What a log may know of an error: its kind and where it happened. Messages stay out, because a
+ * database's message quotes values, and values are somebody's data.
+ */
+export type LoggedError = {
+  name: string;
+  code?: string;
+  constraint?: string;
+  at: string[];
+  cause?: LoggedError;
+};
+
+const framesMax = 8;
+const causesMax = 3;
+
+export function describeError(error: unknown, depth = 0): LoggedError {
+  if (!(error instanceof Error)) return { name: typeof error, at: [] };
+  const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  const logged: LoggedError = {
+    name: error.name,
+    at: frames.slice(0, framesMax).map((line) => line.trim()),
+  };
+  if ('code' in error && typeof error.code === 'string') logged.code = error.code;
+  if ('constraint' in error && typeof error.constraint === 'string') {
+    logged.constraint = error.constraint;
+  }
+  if (error.cause !== undefined && depth < causesMax) {
+    logged.cause = describeError(error.cause, depth + 1);
+  }
+  return logged;
+}

@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import { AppError } from '../core/errors.ts';
+import { canonicalizeJson, type ExactJson } from '../core/exact-json.ts';
+import type { KeyRing } from '../core/sealing.ts';
+import type { Database, Session } from '../db/pool.ts';
+import { findRecord, type IdempotencyRow, insertRecord } from './idempotency.sql.ts';
+import { type Answer, jsonType } from './problem.ts';
+
+/**
+ * Idempotency-Key: the first answer is stored in the transaction of its effect and replayed for
+ * thirty days. A refusal rolls back and stores nothing.
+ */
+
+export type KeyedRequest = {
+  accountId: string;
+  /** Undefined when the client sent none. */
+  key: string | undefined;
+  method: string;
+  path: string;
+  body: ExactJson | undefined;
+};
+
+export type KeyedServices = { db: Database; keys: KeyRing };
+
+/** Another transaction stored the key first: everything this one did is rolled back. */
+class KeyTaken extends Error {}
+
+export type Work = (session: Session) => Promise<string | null>;
+
+/** Keys whose first request is running in this process. */
+export type RunningKeys = Set<string>;
+
+/**
+ * Runs `work` (which returns the answer's text, null for an empty one) at most once per key.
+ *
+ * @throws AppError idempotency_key_reused, idempotency_in_progress, and whatever `work` throws.
+ */
+export async function runKeyed(
+  services: KeyedServices,
+  request: KeyedRequest,
+  options: { running: RunningKeys; isOneEffect: boolean; work: Work },
+): Promise<Answer> {
+  const { accountId, key } = request;
+  if (key === undefined) {
+    const text = options.isOneEffect
+      ? await options.work(services.db.tenant(accountId))
+      : await services.db.tenantTransaction(accountId, options.work);
+    return answerOf(text, false);
+  }
+  const fingerprint = fingerprintRequest(request);
+  const name = `${accountId} ${key}`;
+  if (options.running.has(name)) {
+    throw new AppError('idempotency_in_progress', 'the first request with this key is running', {
+      retryAfterSeconds: 1,
+    });
+  }
+  options.running.add(name);
+  try {
+    return await runOnce(services, { accountId, key, fingerprint }, options.work);
+  } finally {
+    options.running.delete(name);
+  }
+}
+
+type KeyId = { accountId: string; key: string; fingerprint: Buffer };
+
+async function runOnce(services: KeyedServices, id: KeyId, work: Work): Promise<Answer> {
+  const context = `idempotency ${id.accountId} ${id.key}`;
+  const replay = (row: IdempotencyRow): Answer => {
+    if (!row.fingerprint.equals(id.fingerprint)) {
+      throw new AppError(
+        'idempotency_key_reused',
+        'this Idempotency-Key belongs to a request with another method, path or body',
+      );
+    }
+    const text = row.body === null ? null : services.keys.open(row.body, context).toString();
+    return answerOf(text, true);
+  };
+  try {
+    return await services.db.tenantTransaction(id.accountId, async (session) => {
+      const first = await findRecord(session, id);
+      if (first !== undefined) return replay(first);
+      const text = await work(session);
+      const body = text === null ? null : services.keys.seal(Buffer.from(text), context);
+      if (!(await insertRecord(session, { ...id, status: 200, body }))) throw new KeyTaken();
+      return answerOf(text, false);
+    });
+  } catch (error) {
+    // A second process may have answered the same key meanwhile. Its answer is the answer, also
+    // where ours was a refusal that only its effect had caused.
+    const first = await findRecord(services.db.tenant(id.accountId), id);
+    if (first !== undefined) return replay(first);
+    throw error;
+  }
+}
+
+function answerOf(text: string | null, isReplay: boolean): Answer {
+  return {
+    status: 200,
+    contentType: jsonType,
+    body: text,
+    ...(isReplay ? { headers: { 'idempotent-replayed': 'true' } } : {}),
+  };
+}
+
+/** Spelling, key order and number form of the body do not matter. */
+function fingerprintRequest(request: KeyedRequest): Buffer {
+  const hash = createHash('sha256').update(`${request.method} ${request.path}\n`);
+  if (request.body !== undefined) hash.update(canonicalizeJson(request.body));
+  return hash.digest();
+}
+
+/** The header's value, or undefined when there is none. @throws AppError invalid_request. */
+export function readKey(header: string | string[] | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  if (typeof header !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(header)) {
+    const detail = 'Idempotency-Key must be 1 to 255 visible ASCII characters';
+    throw new AppError('invalid_request', detail, {
+      faults: [{ parameter: 'Idempotency-Key', code: 'invalid_header', detail }],
+    });
+  }
+  return header;
+}

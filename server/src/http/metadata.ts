@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { canonicalizeJson, type ExactJson, JsonNumber } from '../core/exact-json.ts';
+
+/** The client's own key-value object on users and payouts: kept exactly, found by key and value. */
+
+const keysMax = 50;
+const bytesMax = 16 * 1024;
+const keyLengthMax = 200;
+
+export type Metadata = { [key: string]: ExactJson };
+
+export const metadataField = z
+  .custom<Metadata>(
+    (value) =>
+      typeof value === 'object' &&
+      value !== null &&
+      !Array.isArray(value) &&
+      !(value instanceof JsonNumber),
+    { error: 'must be an object' },
+  )
+  .refine((value) => Object.keys(value).length <= keysMax, {
+    error: `must have at most ${keysMax} keys`,
+    params: { code: 'too_many_keys' },
+  })
+  .refine((value) => Object.keys(value).every((key) => key.length <= keyLengthMax), {
+    error: `must have keys of at most ${keyLengthMax} characters`,
+    params: { code: 'too_long' },
+  })
+  .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= bytesMax, {
+    error: `must have at most ${bytesMax} bytes of JSON`,
+    params: { code: 'too_long' },
+  })
+  .meta({ jsonSchema: { type: 'object', additionalProperties: true, maxProperties: keysMax } });
+
+/** One hash per key and scalar value: what a search for `metadata[key]=value` looks up. */
+export function hashMetadata(metadata: Metadata): Buffer[] {
+  const hashes: Buffer[] = [];
+  for (const [key, value] of Object.entries(metadata)) {
+    const text = typeof value === 'string' ? value : canonicalizeJson(value);
+    if (typeof value !== 'object' || value === null || value instanceof JsonNumber) {
+      hashes.push(hashMetadataEntry(key, text));
+    }
+  }
+  return hashes;
+}
+
+export function hashMetadataEntry(key: string, value: string): Buffer {
+  const hash = createHash('sha256').update(`${key.length} ${key}\0${value}`).digest();
+  return hash.subarray(0, 16);
+}
+
+/** The entries that the query `metadata[key]=value` asks for; all of them must be there. */
+export function readMetadataQuery(
+  query: Readonly<Record<string, string | string[] | undefined>>,
+): Buffer[] {
+  const hashes: Buffer[] = [];
+  for (const [name, given] of Object.entries(query)) {
+    const key = /^metadata\[(.+)\]$/.exec(name)?.[1];
+    if (key === undefined || given === undefined) continue;
+    for (const value of Array.isArray(given) ? given : [given]) {
+      hashes.push(hashMetadataEntry(key, value));
+    }
+  }
+  return hashes;
+}

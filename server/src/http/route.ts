@@ -1,0 +1,118 @@
+import type { z } from 'zod';
+import type { Clock } from '../core/clock.ts';
+import type { JsonNumber } from '../core/exact-json.ts';
+import type { KeyRing } from '../core/sealing.ts';
+import type { Database, Session } from '../db/pool.ts';
+import type { Answer } from './problem.ts';
+
+/** How a module says what it serves. `server.ts` runs it, `openapi.ts` describes it. */
+
+export const scopes = [
+  'balance:read',
+  'users:read',
+  'users:write',
+  'destinations:read',
+  'payouts:read',
+  'payouts:create',
+  'payouts:commit',
+  'kyc:write',
+] as const;
+export type Scope = (typeof scopes)[number];
+
+/** Who calls: one credential of one client account. */
+export type Principal = {
+  readonly accountId: string;
+  readonly credentialId: string;
+  readonly scopes: ReadonlySet<string>;
+};
+
+/** What every environment has. A module's routes ask for more by their own type of services. */
+export type BaseServices = {
+  readonly name: 'staging' | 'live';
+  readonly db: Database;
+  readonly keys: KeyRing;
+  readonly clock: Clock;
+};
+
+export type RequestView = {
+  readonly method: string;
+  readonly path: string;
+  /** The path of this request with other query parameters: for links to the next page. */
+  readonly url: string;
+  readonly query: Readonly<Record<string, string | string[] | undefined>>;
+  readonly accept: string;
+  readonly authorization: string;
+  readonly remoteAddress: string;
+  readonly baseUrl: string;
+};
+
+export type RouteContext<S extends BaseServices> = {
+  readonly env: S;
+  readonly principal: Principal;
+  readonly accountId: string;
+  readonly request: RequestView;
+  /**
+   * Runs the effect of a request in one transaction, together with its idempotency record when the
+   * client sent a key; a repeated key answers what the first one did. Everything the client is to
+   * be told is in what `work` returns. Without a key, `isOneEffect` spares begin and commit where a
+   * single statement of `work` changes anything.
+   */
+  write(
+    work: (session: Session) => Promise<unknown>,
+    options?: { isOneEffect?: boolean },
+  ): Promise<Answer>;
+};
+
+export type Input<P, Q, B> = { readonly params: P; readonly query: Q; readonly body: B };
+
+type Path = `/${string}`;
+
+export type RouteSpec<S extends BaseServices, P, Q, B> = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
+  /** With `{name}` for path parameters. */
+  readonly path: Path;
+  /** Whether it lives under `/{version}`. */
+  readonly isVersioned: boolean;
+  readonly operationId: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** A scope, `bearer` for any valid credential, or none for a public route. */
+  readonly access: Scope | 'bearer' | 'public';
+  /** Only served where the environment is staging. */
+  readonly isSandbox?: boolean;
+  readonly params?: z.ZodType<P>;
+  readonly query?: z.ZodType<Q>;
+  readonly body?: z.ZodType<B>;
+  readonly bodyBytesMax?: number;
+  /** What 200 carries; null for an empty body. */
+  readonly response: z.ZodType | null;
+  /** Further media types that 200 can have. */
+  readonly produces?: readonly string[];
+  /** Error statuses besides those that every route has. */
+  readonly refusals?: readonly number[];
+  /** A value for the response schema, or a whole `Answer`. */
+  readonly handle: (context: RouteContext<S>, input: Input<P, Q, B>) => Promise<unknown>;
+};
+
+/** A route whose input types are settled: what `server.ts` and `openapi.ts` work with. */
+export type Route<S extends BaseServices> = RouteSpec<S, unknown, unknown, unknown>;
+
+export function defineRoute<S extends BaseServices, P = unknown, Q = unknown, B = unknown>(
+  spec: RouteSpec<S, P, Q, B>,
+): Route<S> {
+  // The schemas of the same spec produce what its handler takes; that is all the cast relies on.
+  return spec as unknown as Route<S>;
+}
+
+/** Marks a handler's result as one page of a list; `next` is the cursor of the page after it. */
+export class Page<T> {
+  readonly items: readonly T[];
+  readonly next: string | undefined;
+  constructor(items: readonly T[], next: string | undefined) {
+    this.items = items;
+    this.next = next;
+  }
+}
+
+export type { Answer, JsonNumber };

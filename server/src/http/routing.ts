@@ -1,0 +1,201 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '../core/errors.ts';
+import { type RunningKeys, readKey, runKeyed } from './idempotency.ts';
+import type { RateLimiters } from './limits.ts';
+import { type Answer, jsonType } from './problem.ts';
+import {
+  type BaseServices,
+  Page,
+  type Principal,
+  type RequestView,
+  type Route,
+  type RouteContext,
+} from './route.ts';
+import { compileWriter } from './schema.ts';
+import { type EnvironmentName, readHeaders, sendAnswer, versions } from './server.ts';
+import { type CheckedInput, checkInput } from './validation.ts';
+
+/** Puts the modules' routes onto the server: credential, scope, limits, input, answer. */
+
+export type RoutingOptions<S extends BaseServices> = {
+  environments: Readonly<Partial<Record<EnvironmentName, S>>>;
+  routes: readonly Route<S>[];
+  authenticate: (env: S, token: string, remoteAddress: string) => Promise<Principal | undefined>;
+  limiters: RateLimiters;
+  /** Where clients reach the service, when the Host they sent shall not decide it. */
+  publicUrl: string | undefined;
+};
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: { env: BaseServices; principal: Principal } | undefined;
+  }
+}
+
+const nobody: Principal = { accountId: '', credentialId: '', scopes: new Set() };
+
+export function addRoutes<S extends BaseServices>(
+  app: FastifyInstance,
+  options: RoutingOptions<S>,
+): void {
+  const running: RunningKeys = new Set();
+  app.decorateRequest('caller', undefined);
+  for (const route of options.routes) {
+    const handler = createHandler(route, options, running);
+    const path = route.path.replaceAll(/\{([a-z_]+)\}/g, ':$1');
+    const url = route.isVersioned
+      ? `/:version(^(?:${versions.join('|').replaceAll('.', '\\.')})$)${path}`
+      : path;
+    app.route({
+      method: route.method,
+      url,
+      ...(route.bodyBytesMax === undefined ? {} : { bodyLimit: route.bodyBytesMax }),
+      onRequest: async (request) => {
+        request.caller = await admit(route, options, request);
+      },
+      handler,
+    });
+  }
+}
+
+async function admit<S extends BaseServices>(
+  route: Route<S>,
+  options: RoutingOptions<S>,
+  request: FastifyRequest,
+): Promise<{ env: S; principal: Principal }> {
+  const { limiters } = options;
+  const env = options.environments[request.environmentName];
+  if (route.isSandbox === true && request.environmentName === 'live') {
+    throw new AppError('not_found', 'nothing is at this address');
+  }
+  await limiters.address.check(request, request.ip);
+  checkAccept(route, request.headers.accept);
+  if (route.access === 'public') {
+    if (env === undefined) throw new AppError('not_found', 'this environment is not served here');
+    return { env, principal: nobody };
+  }
+  const token = readBearer(readHeaders(request.raw, 'authorization'));
+  const principal =
+    env === undefined || token === undefined
+      ? undefined
+      : await options.authenticate(env, token, request.ip);
+  if (env === undefined || principal === undefined) {
+    throw new AppError('unauthorized', 'send Authorization: Bearer with a valid credential');
+  }
+  await limiters.credential.check(request, principal.credentialId);
+  if (route.bodyBytesMax !== undefined) {
+    await limiters.expensive.check(request, principal.credentialId);
+  }
+  if (route.access !== 'bearer' && !principal.scopes.has(route.access)) {
+    throw new AppError('insufficient_scope', `this needs the scope ${route.access}`);
+  }
+  return { env, principal };
+}
+
+/** The token of exactly one well-formed Authorization header (RFC 6750 2.1). */
+function readBearer(values: readonly string[]): string | undefined {
+  if (values.length !== 1) return undefined;
+  return /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(values[0] ?? '')?.[1];
+}
+
+function checkAccept(route: Route<never>, accept: string | undefined): void {
+  if (accept === undefined || accept === '') return;
+  const served = ['application/json', ...(route.produces ?? [])];
+  const isAcceptable = accept.split(',').some((part) => {
+    const [range = '', ...parameters] = part
+      .trim()
+      .toLowerCase()
+      .split(/\s*;\s*/);
+    if (parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter))) return false;
+    return (
+      range === '*/*' ||
+      served.some((type) => range === type || range === `${type.split('/', 1)[0]}/*`)
+    );
+  });
+  if (!isAcceptable) throw new AppError('not_acceptable', `this answers ${served.join(' or ')}`);
+}
+
+function createHandler<S extends BaseServices>(
+  route: Route<S>,
+  options: RoutingOptions<S>,
+  running: RunningKeys,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
+  const write = route.response === null ? () => null : compileWriter(route.response);
+  const isKeyed = route.method !== 'GET' && route.access !== 'public';
+  return async (request, reply) => {
+    const { env, principal } = request.caller as { env: S; principal: Principal };
+    const input = checkInput(route as Route<BaseServices>, {
+      params: request.params,
+      query: request.query,
+      body: request.body as Buffer | undefined,
+      contentType: request.headers['content-type'],
+    });
+    // The text of a large upload must not outlive its reading.
+    request.body = undefined;
+    const key = isKeyed ? readKey(request.headers['idempotency-key']) : undefined;
+    const view = viewRequest(request, options.publicUrl);
+    const context: RouteContext<S> = {
+      env,
+      principal,
+      accountId: principal.accountId,
+      request: view,
+      write: (work, { isOneEffect = false } = {}) =>
+        runKeyed(
+          env,
+          {
+            accountId: principal.accountId,
+            key,
+            method: view.method,
+            path: view.path,
+            body: input.json,
+          },
+          { running, isOneEffect, work: async (session) => write(await work(session)) },
+        ),
+    };
+    return sendAnswer(reply, await answer(route, context, input, write));
+  };
+}
+
+async function answer<S extends BaseServices>(
+  route: Route<S>,
+  context: RouteContext<S>,
+  input: CheckedInput,
+  write: (value: unknown) => string | null,
+): Promise<Answer> {
+  const result = await route.handle(context, input);
+  if (isAnswer(result)) return result;
+  if (result instanceof Page) {
+    const { items, next } = result as Page<unknown>;
+    return {
+      status: 200,
+      contentType: jsonType,
+      body: write(items),
+      ...(next === undefined ? {} : { headers: { link: linkNext(context.request, next) } }),
+    };
+  }
+  return { status: 200, contentType: jsonType, body: write(result) };
+}
+
+function isAnswer(result: unknown): result is Answer {
+  return typeof result === 'object' && result !== null && 'contentType' in result;
+}
+
+function linkNext(request: RequestView, cursor: string): string {
+  const url = new URL(request.url, request.baseUrl);
+  url.searchParams.set('cursor', cursor);
+  return `<${url.href}>; rel="next"`;
+}
+
+function viewRequest(request: FastifyRequest, publicUrl: string | undefined): RequestView {
+  const [path = ''] = request.url.split('?', 1);
+  return {
+    method: request.method,
+    path,
+    url: request.url,
+    query: request.query as RequestView['query'],
+    accept: request.headers.accept ?? '',
+    authorization: request.headers.authorization ?? '',
+    remoteAddress: request.ip,
+    baseUrl: publicUrl ?? `${request.protocol}://${request.host}`,
+  };
+}

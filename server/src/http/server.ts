@@ -1,0 +1,223 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { AppError } from '../core/errors.ts';
+import { describeError } from './error-log.ts';
+import { type Answer, describeProblem, findHttpFault, problemType } from './problem.ts';
+import type { BaseServices, Route } from './route.ts';
+
+/**
+ * The HTTP server: what holds for every answer, whoever gives it. Which environment a request
+ * means, problem answers for everything that goes wrong (the parser's own refusals included),
+ * request ids, the drain.
+ */
+
+export type EnvironmentName = BaseServices['name'];
+
+export type ServerOptions<S extends BaseServices> = {
+  /** The environments that this process serves. */
+  environments: Readonly<Partial<Record<EnvironmentName, S>>>;
+  /** What a Host without the label of an environment means. */
+  defaultEnvironment: EnvironmentName;
+  log: Logger;
+  /** One in this many successful requests is logged; every other outcome always is. */
+  logEvery: number;
+  /** Trusts X-Forwarded-* of a reverse proxy. */
+  trustProxy: boolean;
+};
+
+export type HttpServer = {
+  readonly app: FastifyInstance;
+  /** From now on every new request is answered 503, and connections end. */
+  startDrain(): void;
+};
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    environmentName: EnvironmentName;
+  }
+}
+
+export const bodyBytesMax = 256 * 1024;
+
+export function createServer<S extends BaseServices>(options: ServerOptions<S>): HttpServer {
+  let isDraining = false;
+  let requestCount = 0;
+  const startedAt = process.hrtime.bigint().toString(36);
+  const app = fastify({
+    bodyLimit: bodyBytesMax,
+    // A header and a body that trickle in for longer are dropped.
+    requestTimeout: 60_000,
+    keepAliveTimeout: 72_000,
+    loggerInstance: options.log as never,
+    disableRequestLogging: true,
+    genReqId: () => `req_${startedAt}${(requestCount++).toString(36)}`,
+    requestIdHeader: false,
+    trustProxy: options.trustProxy,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    routerOptions: { maxParamLength: 500, ignoreTrailingSlash: false },
+    // Both are checked here, so that their refusals are problem answers too.
+    http: { requireHostHeader: false, maxHeaderSize: 16 * 1024 },
+    clientErrorHandler: (error, socket) => answerParserError(error, socket as Duplex),
+    frameworkErrors: (error, request, reply) => {
+      void sendAnswer(reply as never, describeProblem(error, String(request.id)));
+    },
+  }) as unknown as FastifyInstance;
+  answerExpectations(app.server);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.decorateRequest('environmentName', options.defaultEnvironment);
+
+  app.addHook('onRequest', async (request, reply) => {
+    void reply.header('x-request-id', request.id);
+    request.environmentName = readEnvironment(request.raw, options.defaultEnvironment);
+    if (isDraining) {
+      void reply.header('connection', 'close');
+      throw new AppError('unavailable', 'the service is stopping', { retryAfterSeconds: 2 });
+    }
+  });
+  app.setErrorHandler(async (error, request, reply) => {
+    const answer = describeProblem(error, request.id);
+    if (answer.status >= 500) {
+      request.log.error({ request_id: request.id, error: describeError(error) }, 'request failed');
+    }
+    await sendAnswer(reply, answer);
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    if (reply.statusCode < 400 && requestCount % options.logEvery !== 0) return;
+    request.log.info(
+      {
+        request_id: request.id,
+        environment: request.environmentName,
+        method: request.method,
+        route: request.routeOptions.url ?? 'none',
+        status: reply.statusCode,
+        duration_ms: Math.round(reply.elapsedTime * 10) / 10,
+      },
+      'request',
+    );
+  });
+  return {
+    app,
+    startDrain: () => {
+      isDraining = true;
+    },
+  };
+}
+
+/** Answers every path that no route has: 405 with `Allow` where another method has it, else 404. */
+export function setNotFound<S extends BaseServices>(
+  app: FastifyInstance,
+  routes: readonly Route<S>[],
+): void {
+  const patterns = routes.map((route) => ({
+    method: route.method,
+    isSandbox: route.isSandbox === true,
+    pattern: toPattern(route),
+  }));
+  app.setNotFoundHandler(async (request) => {
+    const path = request.url.split('?', 1)[0] ?? '';
+    const allowed = new Set<string>();
+    for (const { method, pattern, isSandbox } of patterns) {
+      if (isSandbox && request.environmentName === 'live') continue;
+      if (pattern.test(path)) allowed.add(method).add(method === 'GET' ? 'HEAD' : method);
+    }
+    if (allowed.size > 0) throw new MethodNotAllowed([...allowed]);
+    const [label = ''] = path.slice(1).split('/', 1);
+    if (/^v\d/.test(label) && !versions.includes(label)) {
+      throw new AppError('unknown_version', `the versions are ${versions.join(', ')}`);
+    }
+    throw new AppError('not_found', 'nothing is at this address');
+  });
+  app.addHook('onError', async (_request, reply, error) => {
+    if (error instanceof MethodNotAllowed) void reply.header('allow', error.allowed.join(', '));
+  });
+}
+
+class MethodNotAllowed extends AppError {
+  readonly allowed: readonly string[];
+  constructor(allowed: readonly string[]) {
+    super('method_not_allowed', `this address takes ${allowed.join(', ')}`);
+    this.allowed = allowed;
+  }
+}
+
+export const versions = ['v0.1.0', 'v0.1.1', 'v0.1.2', 'v0.1.3', 'v0.1.4'];
+
+function toPattern(route: { path: string; isVersioned: boolean }): RegExp {
+  const path = route.path.replaceAll('.', '\\.').replaceAll(/\{[a-z_]+\}/g, '[^/]+');
+  const version = route.isVersioned ? `/(?:${versions.join('|').replaceAll('.', '\\.')})` : '';
+  return new RegExp(`^${version}${path}$`);
+}
+
+export function sendAnswer(reply: FastifyReply, answer: Answer): FastifyReply {
+  void reply.code(answer.status).header('cache-control', 'no-store');
+  for (const [name, value] of Object.entries(answer.headers ?? {})) void reply.header(name, value);
+  if (answer.body === null) return reply.send();
+  void reply.header('content-type', answer.contentType).header('x-content-type-options', 'nosniff');
+  return reply.send(answer.body);
+}
+
+/** @throws AppError malformed_http where the request has no Host, or more than one. */
+function readEnvironment(raw: IncomingMessage, fallback: EnvironmentName): EnvironmentName {
+  const hosts = readHeaders(raw, 'host');
+  const isOldHttp = raw.httpVersionMajor === 1 && raw.httpVersionMinor === 0;
+  if (hosts.length > 1 || (hosts.length === 0 && !isOldHttp)) {
+    throw new AppError('malformed_http', 'a request has exactly one Host');
+  }
+  const [label = ''] = (hosts[0] ?? '').toLowerCase().split('.', 1);
+  if (label === 'api') return 'live';
+  return label === 'staging-api' ? 'staging' : fallback;
+}
+
+/** Every value of a header, also of those that Node would fold into the first one. */
+export function readHeaders(raw: IncomingMessage, name: string): string[] {
+  const values: string[] = [];
+  for (let index = 0; index < raw.rawHeaders.length; index += 2) {
+    if (raw.rawHeaders[index]?.toLowerCase() === name) values.push(raw.rawHeaders[index + 1] ?? '');
+  }
+  return values;
+}
+
+export function readHeadersOf(request: FastifyRequest, name: string): string[] {
+  return readHeaders(request.raw, name);
+}
+
+let parserErrorCount = 0;
+
+/** Node's parser refused the bytes: there is no request to answer, only a socket. */
+function answerParserError(error: Error, socket: Duplex): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  parserErrorCount += 1;
+  const fault =
+    findHttpFault(error) ?? ({ code: 'malformed_http', detail: 'the bytes are not HTTP' } as const);
+  const answer = describeProblem(
+    new AppError(fault.code, fault.detail),
+    `req_parser${parserErrorCount.toString(36)}`,
+  );
+  const body = String(answer.body);
+  socket.end(
+    `HTTP/1.1 ${answer.status} Refused\r\ncontent-type: ${problemType}\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+}
+
+/** Node answers an unknown Expect, and drops CONNECT, without a body; neither is a problem answer. */
+function answerExpectations(server: Server): void {
+  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    const answer = describeProblem(
+      new AppError('expectation_failed', 'only 100-continue is understood'),
+      'req_expectation',
+    );
+    response.writeHead(answer.status, { 'content-type': answer.contentType, connection: 'close' });
+    response.end(answer.body);
+  });
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+    answerParserError(new Error('CONNECT is not served'), socket);
+  });
+}

@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { AppError, type Fault, throwFaults } from '../core/errors.ts';
+import {
+  type ExactJson,
+  formatPointer,
+  JsonFault,
+  JsonNumber,
+  parseExactBytes,
+} from '../core/exact-json.ts';
+import type { BaseServices, Input, Route } from './route.ts';
+
+/** Turns what came over the wire into a handler's input, or into every fault at once. */
+
+export type RawInput = {
+  params: unknown;
+  query: unknown;
+  body: Buffer | undefined;
+  contentType: string | undefined;
+};
+
+export type CheckedInput = Input<unknown, unknown, unknown> & {
+  /** The body before its schema shaped it: what an idempotency key is bound to. */
+  readonly json: ExactJson | undefined;
+};
+
+/** @throws AppError unsupported_media_type, malformed_json, invalid_request. */
+export function checkInput<S extends BaseServices>(route: Route<S>, raw: RawInput): CheckedInput {
+  const faults: Fault[] = [];
+  const json = route.body === undefined ? undefined : readJson(raw);
+  const params = check(route.params, raw.params, (path) => ({ parameter: path.join('.') }), faults);
+  const query = check(route.query, raw.query, (path) => ({ parameter: path.join('.') }), faults);
+  const body = check(route.body, json, (path) => ({ pointer: formatPointer(path) }), faults);
+  throwFaults(faults);
+  return { params, query, body, json };
+}
+
+const jsonTypePattern = /^application\/json\s*(?:;\s*charset="?utf-?8"?\s*)?$/i;
+
+function readJson(raw: RawInput): ExactJson {
+  if (raw.contentType === undefined || !jsonTypePattern.test(raw.contentType)) {
+    throw new AppError('unsupported_media_type', 'the body must be application/json in UTF-8');
+  }
+  try {
+    return parseExactBytes(raw.body ?? Buffer.alloc(0));
+  } catch (error) {
+    if (!(error instanceof JsonFault)) throw error;
+    throw new AppError('malformed_json', error.message, {
+      faults: [{ pointer: error.pointer, code: 'malformed_json', detail: error.message }],
+      cause: error,
+    });
+  }
+}
+
+type Locate = (path: readonly PropertyKey[]) => Pick<Fault, 'pointer' | 'parameter'>;
+
+function check(
+  schema: z.ZodType | undefined,
+  value: unknown,
+  locate: Locate,
+  faults: Fault[],
+): unknown {
+  if (schema === undefined) return undefined;
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  for (const issue of result.error.issues) {
+    const isMissing = findAt(value, issue.path) === undefined;
+    faults.push({
+      ...locate(issue.path),
+      code: isMissing ? 'required' : codeOf(issue),
+      detail: `${issue.path.join('.') || 'the body'} ${isMissing ? 'is required' : describe(issue)}`,
+    });
+  }
+  return undefined;
+}
+
+function codeOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'custom' && typeof issue.params?.['code'] === 'string') {
+    return issue.params['code'];
+  }
+  switch (issue.code) {
+    case 'invalid_type':
+      return 'invalid_type';
+    case 'too_big':
+      return 'too_long';
+    case 'too_small':
+      return 'too_short';
+    default:
+      return 'invalid_value';
+  }
+}
+
+/** Says what is wrong and never repeats the value, which may be somebody's data. */
+function describe(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${issue.expected === 'object' ? 'an object' : `of type ${issue.expected}`}`;
+    case 'too_big':
+      return `must have at most ${issue.maximum} ${issue.origin === 'string' ? 'characters' : 'items'}`;
+    case 'too_small':
+      return `must have at least ${issue.minimum} ${issue.origin === 'string' ? 'characters' : 'items'}`;
+    case 'invalid_value':
+      return `must be one of ${issue.values.map(String).join(', ')}`;
+    case 'custom':
+      return issue.message;
+    default:
+      return 'does not have the form that is asked for';
+  }
+}
+
+function findAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let at = value;
+  for (const key of path) {
+    if (typeof at !== 'object' || at === null || at instanceof JsonNumber) return undefined;
+    at = (at as Record<PropertyKey, unknown>)[key];
+  }
+  return at;
+}

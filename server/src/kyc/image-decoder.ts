@@ -1,0 +1,61 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { AppError } from '../core/errors.ts';
+import { type DecodeAnswer, type DecodeRequest, decodeTimeMaxMs } from './image-limits.ts';
+
+export type ImageDecoder = {
+  /** Throws `unavailable` when the decoder ended without an answer. */
+  decode(bytes: Buffer): Promise<DecodeAnswer>;
+};
+
+/**
+ * Runs the work with a decoder in a process of its own, which ends with it. A decoder takes
+ * hundreds of megabytes that an allocator does not give back, and reads what strangers send: in
+ * its own process neither outlives the upload, and one that hangs can be stopped.
+ */
+export async function withImageDecoder<Result>(
+  work: (decoder: ImageDecoder) => Promise<Result>,
+): Promise<Result> {
+  const child = fork(join(import.meta.dirname, 'image-worker.ts'), {
+    serialization: 'advanced',
+    execArgv: [],
+    // Nothing of the service's settings; one heap, so that freed pages are used again.
+    env: { MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1' },
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  const ended = once(child, 'exit').catch(() => undefined);
+  try {
+    return await work({ decode: (bytes) => decodeIn(child, bytes) });
+  } finally {
+    child.kill('SIGKILL');
+    await ended;
+  }
+}
+
+function decodeIn(child: ChildProcess, bytes: Buffer): Promise<DecodeAnswer> {
+  return new Promise((resolve, reject) => {
+    const fail = (cause?: unknown): void => {
+      finish();
+      const detail = 'The images cannot be read at this moment.';
+      reject(new AppError('unavailable', detail, { retryAfterSeconds: 2, cause }));
+    };
+    const timer = setTimeout(() => {
+      finish();
+      resolve({ isDamaged: true });
+    }, decodeTimeMaxMs);
+    const onMessage = (answer: DecodeAnswer): void => {
+      finish();
+      resolve(answer);
+    };
+    const finish = (): void => {
+      clearTimeout(timer);
+      child.off('message', onMessage).off('exit', fail).off('error', fail);
+    };
+    child.on('message', onMessage).on('exit', fail).on('error', fail);
+    const request: DecodeRequest = { bytes };
+    child.send(request, (error) => {
+      if (error !== null) fail(error);
+    });
+  });
+}

@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { crc32 } from 'node:zlib';
+import sharp from 'sharp';
+import { AppError } from '../core/errors.ts';
+import { type ImageType, imageTypes, prepareImages, readUpload } from './intake.ts';
+import { createUploadGate } from './upload-gate.ts';
+
+/** A picture whose four corners differ, so that every turn and mirror of it can be told apart. */
+function drawCorners(width = 64, height = 40) {
+  const pixels = Buffer.alloc(width * height * 3);
+  for (let y = 0; y < height; y += 1) {
+    for (let x = 0; x < width; x += 1) {
+      const at = (y * width + x) * 3;
+      pixels[at] = x < width / 2 ? 230 : 20;
+      pixels[at + 1] = y < height / 2 ? 230 : 20;
+      pixels[at + 2] = 120;
+    }
+  }
+  return sharp(pixels, { raw: { width, height, channels: 3 } });
+}
+
+const png = await drawCorners().png().toBuffer();
+const jpeg = await drawCorners().jpeg({ quality: 95 }).toBuffer();
+
+const item = (type: ImageType, bytes: Buffer) => ({ type, content: bytes.toString('base64') });
+const upload = (bytes: Buffer) => imageTypes.map((type) => item(type, bytes));
+
+function faultsOf(work: () => unknown): { code: string; faults: [string, string][] } {
+  try {
+    work();
+  } catch (error) {
+    return readFaults(error);
+  }
+  throw new Error('nothing was refused');
+}
+
+function readFaults(error: unknown): { code: string; faults: [string, string][] } {
+  if (!(error instanceof AppError)) throw error;
+  const faults = (error.options.faults ?? []).map((fault): [string, string] => [
+    fault.pointer ?? '',
+    fault.code,
+  ]);
+  return { code: error.code, faults };
+}
+
+/** Prepares one image alone; the other two of the upload are left out. */
+async function prepareOne(bytes: Buffer) {
+  const [first] = readUpload(upload(bytes));
+  assert.ok(first);
+  const [image] = await prepareImages([first]);
+  assert.ok(image);
+  return image;
+}
+
+async function refusalOf(bytes: Buffer): Promise<string> {
+  const [first] = readUpload(upload(bytes));
+  assert.ok(first);
+  try {
+    await prepareImages([first]);
+  } catch (error) {
+    const { code, faults } = readFaults(error);
+    assert.equal(code, 'invalid_request');
+    assert.equal(faults[0]?.[0], '/0/content');
+    return faults[0]?.[1] ?? '';
+  }
+  return 'accepted';
+}
+
+test('an upload of one image of each type, in any order, is read', () => {
+  const items = upload(png).reverse();
+  const read = readUpload(items);
+  assert.deepEqual(
+    read.map((one) => [one.type, one.pointer, one.bytes.equals(png)]),
+    [
+      ['document-back', '/0', true],
+      ['document-front', '/1', true],
+      ['face', '/2', true],
+    ],
+  );
+});
+
+test('every fault of the form is told at once, each with its pointer', () => {
+  const items = [
+    { type: 'face', content: 'AAA' },
+    { type: 'face', content: 5 },
+    { type: 'passport' },
+    item('document-back', png),
+  ];
+  assert.deepEqual(
+    faultsOf(() => readUpload(items)),
+    {
+      code: 'invalid_request',
+      faults: [
+        ['', 'invalid_length'],
+        ['/0/content', 'invalid_base64'],
+        ['/1/type', 'duplicate'],
+        ['/1/content', 'invalid_type'],
+        ['/2/type', 'invalid_value'],
+        ['/2/content', 'required'],
+      ],
+    },
+  );
+  for (const body of [null, {}, 'x', 3]) {
+    assert.deepEqual(faultsOf(() => readUpload(body)).faults, [['', 'invalid_type']]);
+  }
+  assert.deepEqual(faultsOf(() => readUpload([null, [], 'x'])).faults, [
+    ['/0', 'invalid_type'],
+    ['/1', 'invalid_type'],
+    ['/2', 'invalid_type'],
+  ]);
+});
+
+test('only padded, canonical Base64 of the standard alphabet is taken', () => {
+  const wrong = [
+    '',
+    'A',
+    'AA',
+    'AA=',
+    'AB==',
+    'AAB=',
+    'AA==\n',
+    ' AA==',
+    'A-_A',
+    '====',
+    'AA==AA==',
+  ];
+  for (const content of [...wrong, `data:image/png;base64,${png.toString('base64')}`]) {
+    const items = upload(png);
+    items[1] = { type: 'document-front', content };
+    assert.deepEqual(
+      faultsOf(() => readUpload(items)).faults,
+      [['/1/content', 'invalid_base64']],
+      content.slice(0, 30),
+    );
+  }
+});
+
+test('ten mebibytes of Base64 are taken and four characters more are 413', () => {
+  const content = 'A'.repeat(10_485_760);
+  const items = [{ type: 'face', content }, ...upload(png).slice(1)];
+  assert.equal(readUpload(items)[0]?.bytes.length, 7_864_320);
+  const larger = [{ type: 'face', content: `${content}AAAA` }, ...upload(png).slice(1)];
+  assert.deepEqual(
+    faultsOf(() => readUpload(larger)),
+    {
+      code: 'body_too_large',
+      faults: [['/0/content', 'too_large']],
+    },
+  );
+});
+
+test('PNG and JPEG become JPEG without any metadata', async () => {
+  const tagged = await drawCorners()
+    .withExif({ IFD0: { Artist: 'Somebody', Copyright: 'Secret words' } })
+    .withXmp('<x:xmpmeta xmlns:x="adobe:ns:meta/"><a>Secret words</a></x:xmpmeta>')
+    .jpeg()
+    .toBuffer();
+  assert.ok(tagged.includes('Secret words'));
+  for (const bytes of [png, jpeg, tagged]) {
+    const image = await prepareOne(bytes);
+    const metadata = await sharp(image.bytes).metadata();
+    assert.equal(metadata.format, 'jpeg');
+    assert.deepEqual([image.width, image.height], [64, 40]);
+    for (const kind of ['exif', 'xmp', 'icc', 'iptc', 'orientation', 'comments'] as const) {
+      assert.equal(metadata[kind], undefined, kind);
+    }
+    assert.ok(!image.bytes.includes('Secret'));
+  }
+});
+
+test('all eight EXIF orientations end upright', async () => {
+  for (let orientation = 1; orientation <= 8; orientation += 1) {
+    const turned = await sharp(jpeg).withMetadata({ orientation }).jpeg({ quality: 95 }).toBuffer();
+    const expected = await sharp(turned).autoOrient().raw().toBuffer({ resolveWithObject: true });
+    const image = await prepareOne(turned);
+    const { data } = await sharp(image.bytes).raw().toBuffer({ resolveWithObject: true });
+    assert.deepEqual([image.width, image.height], [expected.info.width, expected.info.height]);
+    const distance = data.reduce(
+      (largest, value, index) => Math.max(largest, Math.abs(value - (expected.data[index] ?? 0))),
+      0,
+    );
+    // A wrong turn would swap 230 and 20; two JPEG codings of these edges differ by less than 80.
+    assert.ok(distance < 80, `orientation ${orientation}: ${distance}`);
+  }
+});
+
+test('unusual but real images are taken: 1 x 1, grey, palette, 16 bit, transparent, CMYK', async () => {
+  const corners = await drawCorners().png().toBuffer();
+  const images = [
+    await drawCorners(1, 1).png().toBuffer(),
+    await sharp(corners).greyscale().jpeg().toBuffer(),
+    await sharp(corners).png({ palette: true, colours: 4 }).toBuffer(),
+    await sharp(corners).toColourspace('rgb16').png().toBuffer(),
+    await sharp(corners).ensureAlpha(0.5).png({ progressive: true }).toBuffer(),
+    await sharp(corners).toColourspace('cmyk').jpeg().toBuffer(),
+    await sharp(corners).jpeg({ progressive: true }).toBuffer(),
+  ];
+  for (const [index, bytes] of images.entries()) {
+    assert.equal(await refusalOf(bytes), 'accepted', `image ${index}`);
+  }
+});
+
+test('what is neither PNG nor JPEG by its bytes is refused', async () => {
+  const others = [
+    await drawCorners().webp().toBuffer(),
+    await drawCorners().gif().toBuffer(),
+    await drawCorners().tiff().toBuffer(),
+    Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'),
+    Buffer.from('%PDF-1.7 not a picture'),
+    Buffer.concat([Buffer.from('GIF89a'), png]),
+  ];
+  for (const bytes of others) assert.equal(await refusalOf(bytes), 'unsupported_image');
+});
+
+test('an image cut short anywhere, or damaged inside, is refused', async () => {
+  for (const bytes of [png, jpeg]) {
+    for (const part of [0.2, 0.5, 0.9]) {
+      assert.equal(await refusalOf(bytes.subarray(0, bytes.length * part)), 'damaged_image');
+    }
+    assert.equal(await refusalOf(bytes.subarray(0, bytes.length - 1)), 'damaged_image');
+  }
+  const flipped = Buffer.from(png);
+  const middle = Math.floor(png.length / 2);
+  flipped[middle] = (flipped[middle] ?? 0) ^ 0xff;
+  assert.equal(await refusalOf(flipped), 'damaged_image');
+  // A whole container around scan data that has holes.
+  const scan = jpeg.indexOf(Buffer.from([0xff, 0xda])) + 14;
+  const holed = Buffer.concat([jpeg.subarray(0, scan), Buffer.from([0xff, 0xd9])]);
+  assert.equal(await refusalOf(holed), 'damaged_image');
+});
+
+test('a second file behind the picture is refused, a camera trailer is cut off', async () => {
+  for (const bytes of [png, jpeg]) {
+    for (const tail of ['PK\x03\x04 a zip', '%PDF-1.4', '<script>alert(1)</script>']) {
+      const polyglot = Buffer.concat([bytes, Buffer.from(tail, 'latin1')]);
+      assert.equal(await refusalOf(polyglot), 'trailing_data');
+    }
+    assert.equal(await refusalOf(Buffer.concat([bytes, Buffer.alloc(512)])), 'accepted');
+  }
+  const film = Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from('ftypmp42 and the film')]);
+  for (const trailer of [jpeg, film, Buffer.from('some data of the maker SEFT')]) {
+    assert.equal(await refusalOf(Buffer.concat([jpeg, trailer])), 'accepted');
+  }
+});
+
+test('animated and oversized images are refused before they are decoded', async () => {
+  const control = Buffer.from('0000000861 63544c 0000000200000000'.replaceAll(' ', ''), 'hex');
+  const sum = Buffer.alloc(4);
+  sum.writeUInt32BE(crc32(control.subarray(4)));
+  const animated = Buffer.concat([png.subarray(0, 33), control, sum, png.subarray(33)]);
+  assert.equal(await refusalOf(animated), 'animated_image');
+  for (const [width, height] of [
+    [10_001, 10],
+    [10, 10_001],
+    [8_000, 5_001],
+  ] as const) {
+    const flat = { create: { width, height, channels: 3 as const, background: '#336699' } };
+    assert.equal(await refusalOf(await sharp(flat).png().toBuffer()), 'image_too_large');
+    assert.equal(await refusalOf(await sharp(flat).jpeg().toBuffer()), 'image_too_large');
+  }
+});
+
+test('a header that promises more than the data holds is refused', async () => {
+  const bomb = Buffer.from(png);
+  bomb.writeUInt32BE(6_000, 16);
+  bomb.writeUInt32BE(6_000, 20);
+  bomb.writeUInt32BE(crc32(bomb.subarray(12, 29)), 29);
+  assert.equal(await refusalOf(bomb), 'damaged_image');
+});
+
+test('a large image is kept with at most 3,000 pixels a side', async () => {
+  const flat = {
+    create: { width: 8_000, height: 5_000, channels: 3 as const, background: '#369' },
+  };
+  const image = await prepareOne(await sharp(flat).jpeg().toBuffer());
+  assert.deepEqual([image.width, image.height], [3_000, 1_875]);
+});
+
+test('every image that cannot be used is named', async () => {
+  const items = [item('face', jpeg.subarray(0, 300)), item('document-front', png)];
+  items.push(item('document-back', Buffer.from('text')));
+  await assert.rejects(prepareImages(readUpload(items)), (error) => {
+    assert.deepEqual(readFaults(error).faults, [
+      ['/0/content', 'damaged_image'],
+      ['/2/content', 'unsupported_image'],
+    ]);
+    return true;
+  });
+});
+
+test('uploads past the waiting line are told to come back, the others take turns', async () => {
+  const gate = createUploadGate({ runningMax: 1, waitingMax: 1 });
+  const order: string[] = [];
+  const finish: (() => void)[] = [];
+  const work = (name: string) =>
+    gate.run(async () => {
+      order.push(name);
+      await new Promise<void>((resolve) => finish.push(resolve));
+    });
+  const first = work('first');
+  const second = work('second');
+  await assert.rejects(work('third'), (error) => {
+    assert.ok(error instanceof AppError);
+    assert.equal(error.code, 'unavailable');
+    assert.equal(error.options.retryAfterSeconds, 2);
+    return true;
+  });
+  finish.shift()?.();
+  await first;
+  await new Promise(setImmediate);
+  assert.deepEqual(order, ['first', 'second']);
+  finish.shift()?.();
+  await second;
+  const fourth = work('fourth');
+  await new Promise(setImmediate);
+  finish.shift()?.();
+  await fourth;
+  assert.deepEqual(order, ['first', 'second', 'fourth']);
+});

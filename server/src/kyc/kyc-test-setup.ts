@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto';
+import { pino } from 'pino';
+import sharp from 'sharp';
+import { newId } from '../core/ids.ts';
+import { createKeyRing, newDataKey } from '../core/sealing.ts';
+import { connectDatabase, type Statement } from '../db/pool.ts';
+import { createTestDatabase } from '../db/test-database.ts';
+import { createRateLimiters } from '../http/limits.ts';
+import { addRoutes } from '../http/routing.ts';
+import { createServer, setNotFound } from '../http/server.ts';
+import { imageTypes } from './intake.ts';
+import { createKycRoutes } from './kyc.routes.ts';
+
+/** What the tests of this folder start from: an empty environment, its keys, and users. */
+
+const insertEnvironment: Statement = {
+  name: 'test_insert_environment',
+  text: `insert into environment (name, master_key_id) values ('staging', 'test')
+    on conflict do nothing`,
+};
+const insertAccount: Statement = {
+  name: 'test_insert_account',
+  text: `insert into accounts (id, name, created_at) values ($1, 'Test', environment_now())`,
+};
+const insertUser: Statement = {
+  name: 'test_insert_user',
+  text: `insert into users (account_id, id, internal_user_id, email_index, country, data_key,
+      sealed, created_at, updated_at)
+    values ($1, $2, $3, $4, 'MEX', $5, '', environment_now(), environment_now())`,
+};
+const moveClock: Statement = {
+  name: 'test_move_clock',
+  text: 'update environment set clock_offset_us = clock_offset_us + $1',
+};
+
+export async function createKycTest() {
+  const database = await createTestDatabase();
+  const db = connectDatabase({ url: database.url, connectionsMax: 8 });
+  const keys = createKeyRing(randomBytes(32));
+  await db.system.rows(insertEnvironment);
+  let offsetMs = 0;
+  const test = {
+    db,
+    keys,
+    clock: { nowMs: () => performance.timeOrigin + performance.now() + offsetMs },
+    createAccount: async (): Promise<string> => {
+      const accountId = newId();
+      await db.system.rows(insertAccount, [accountId]);
+      return accountId;
+    },
+    createUser: async (accountId: string): Promise<string> => {
+      const userId = newId();
+      const dataKey = keys.wrap(newDataKey(), userId);
+      await db.system.rows(insertUser, [accountId, userId, userId, randomBytes(32), dataKey]);
+      return userId;
+    },
+    advanceDays: async (days: number): Promise<void> => {
+      const milliseconds = days * 24 * 60 * 60 * 1000;
+      offsetMs += milliseconds;
+      await db.system.rows(moveClock, [BigInt(milliseconds) * 1000n]);
+    },
+    rows: <Row>(text: string, values: unknown[] = []): Promise<Row[]> =>
+      db.system.rows<Row>({ name: '', text }, values),
+    [Symbol.asyncDispose]: async (): Promise<void> => {
+      await db.close();
+      await database.drop();
+    },
+  };
+  return test;
+}
+
+/** The routes of this folder on a server of their own; the bearer `account.{id}` is that account. */
+export async function createKycServer(kyc: Awaited<ReturnType<typeof createKycTest>>) {
+  const env = { name: 'staging' as const, db: kyc.db, keys: kyc.keys, clock: kyc.clock };
+  const environments = { staging: env };
+  const { app } = createServer({
+    environments,
+    defaultEnvironment: 'staging',
+    log: pino({ level: 'silent' }),
+    logEvery: 1,
+    trustProxy: false,
+  });
+  const often = 100_000;
+  const limiters = await createRateLimiters(app, {
+    credentialPerSecond: often,
+    addressPerSecond: often,
+    expensivePerSecond: often,
+  });
+  const routes = createKycRoutes();
+  addRoutes(app, {
+    environments,
+    routes,
+    limiters,
+    publicUrl: undefined,
+    authenticate: async (_env, token) => {
+      const [, accountId] = /^account\.(.+)$/.exec(token) ?? [];
+      if (accountId === undefined) return undefined;
+      return { accountId, credentialId: accountId, scopes: new Set(['kyc:write', 'users:read']) };
+    },
+  });
+  setNotFound(app, routes);
+  await app.ready();
+  return app;
+}
+
+/** A small real upload; each call draws other pixels. */
+export async function drawUpload(): Promise<{ type: string; content: string }[]> {
+  const items = [];
+  for (const [index, type] of imageTypes.entries()) {
+    const pixels = randomBytes(48 * 32 * 3);
+    const image = sharp(pixels, { raw: { width: 48, height: 32, channels: 3 } });
+    const bytes = await (index === 0 ? image.png() : image.jpeg()).toBuffer();
+    items.push({ type, content: bytes.toString('base64') });
+  }
+  return items;
+}

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { FastifyInstance } from 'fastify';
+import { formatToken } from '../core/ids.ts';
+import { decideVerification, getOrCreateVerificationLink } from './kyc.ts';
+import { createKycServer, createKycTest, drawUpload } from './kyc-test-setup.ts';
+
+let kyc: Awaited<ReturnType<typeof createKycTest>>;
+let app: FastifyInstance;
+before(async () => {
+  kyc = await createKycTest();
+  app = await createKycServer(kyc);
+});
+after(async () => {
+  await app.close();
+  await kyc[Symbol.asyncDispose]();
+});
+
+async function createPerson() {
+  const accountId = await kyc.createAccount();
+  const userId = await kyc.createUser(accountId);
+  const url = `/v0.1.4/user/${formatToken('user', userId)}/kyc/id`;
+  const authorization = `Bearer account.${accountId}`;
+  return {
+    accountId,
+    userId,
+    url,
+    post: (body: unknown, headers: Record<string, string> = {}) =>
+      app.inject({
+        method: 'POST',
+        url,
+        headers: { authorization, 'content-type': 'application/json', ...headers },
+        payload: JSON.stringify(body),
+      }),
+    list: async (query = '') => app.inject({ url: url + query, headers: { authorization } }),
+    getLink: () =>
+      getOrCreateVerificationLink(
+        { ...kyc, nowMs: kyc.clock.nowMs() },
+        { accountId, userId, baseUrl: '' },
+      ),
+  };
+}
+
+async function countImages(accountId: string): Promise<bigint | undefined> {
+  const text = 'select count(*) from verification_images where account_id = $1';
+  const [row] = await kyc.rows<{ count: bigint }>(text, [accountId]);
+  return row?.count;
+}
+
+test('an upload is answered 200 with nothing in it', async () => {
+  const person = await createPerson();
+  const answer = await person.post(await drawUpload());
+  assert.equal(answer.statusCode, 200, answer.body);
+  assert.equal(answer.body, '');
+  assert.equal(answer.headers['content-type'], undefined);
+  assert.equal(answer.headers['content-length'], '0');
+  const [session, ...others] = (await person.list()).json();
+  assert.deepEqual(others, []);
+  assert.equal(session.provider, 'outlay');
+  assert.equal(session.status, 'Submitted');
+  assert.match(session.session_id, /^[0-9a-f-]{36}$/);
+  assert.match(session.session_time, /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}$/);
+});
+
+test('a refused upload names the items and stores nothing', async () => {
+  const person = await createPerson();
+  const items = await drawUpload();
+  const [first, second] = items;
+  assert.ok(first && second);
+  second.content = second.content.slice(0, 200);
+  const answer = await person.post(items);
+  assert.equal(answer.statusCode, 400);
+  assert.equal(answer.json().errors[0].pointer, '/1/content');
+  assert.equal((await person.post([first])).statusCode, 400);
+  assert.equal((await person.post({})).json().errors[0].pointer, '');
+  first.content = 'A'.repeat(10_485_764);
+  const large = await person.post(items);
+  assert.equal(large.statusCode, 413);
+  assert.equal(large.json().errors[0].pointer, '/0/content');
+  assert.equal(await countImages(person.accountId), 0n);
+  assert.deepEqual((await person.list()).json(), []);
+});
+
+test('the same Idempotency-Key stores one submission', async () => {
+  const person = await createPerson();
+  const items = await drawUpload();
+  const headers = { 'idempotency-key': 'once' };
+  assert.equal((await person.post(items, headers)).statusCode, 200);
+  const again = await person.post(items, headers);
+  assert.deepEqual([again.statusCode, again.body], [200, '']);
+  assert.equal(again.headers['idempotent-replayed'], 'true');
+  assert.equal(await countImages(person.accountId), 3n);
+});
+
+test('a user of another account is not found, whatever is sent', async () => {
+  const person = await createPerson();
+  const authorization = `Bearer account.${await kyc.createAccount()}`;
+  for (const url of [person.url, '/v0.1.4/user/nobody/kyc/id']) {
+    assert.equal((await app.inject({ url, headers: { authorization } })).statusCode, 404);
+    const headers = { authorization, 'content-type': 'application/json' };
+    const answer = await app.inject({ method: 'POST', url, headers, payload: '[]' });
+    assert.equal(answer.statusCode, 404);
+  }
+});
+
+test('the list of sessions is newest first, a page at a time', async () => {
+  const person = await createPerson();
+  const items = await drawUpload();
+  for (let round = 0; round < 3; round += 1) {
+    await person.post(items);
+    await kyc.db.tenantTransaction(person.accountId, (sql) =>
+      decideVerification({ sql }, { ...person, decision: 'approved' }),
+    );
+  }
+  const all = (await person.list()).json();
+  assert.equal(all.length, 3);
+  const page = await person.list('?number_of_records=2');
+  assert.deepEqual(page.json(), all.slice(0, 2));
+  const [, next] = /^<[^?]+(\?[^>]+)>; rel="next"$/.exec(String(page.headers['link'])) ?? [];
+  const rest = await person.list(next);
+  assert.deepEqual(rest.json(), all.slice(2));
+  assert.equal(rest.headers['link'], undefined);
+  assert.equal((await person.list('?cursor=x')).statusCode, 400);
+});
+
+test('the page behind a link says nothing of the person and loads nothing from elsewhere', async () => {
+  const person = await createPerson();
+  const link = await person.getLink();
+  const page = await app.inject({ url: link, headers: { accept: 'text/html,*/*;q=0.8' } });
+  assert.equal(page.statusCode, 200);
+  assert.equal(page.headers['content-type'], 'text/html; charset=utf-8');
+  assert.equal(page.headers['referrer-policy'], 'no-referrer');
+  assert.equal(page.headers['cache-control'], 'no-store');
+  const policy = String(page.headers['content-security-policy']);
+  assert.match(policy, /default-src 'none'; script-src 'self'/);
+  assert.match(policy, /frame-ancestors 'none'/);
+  assert.ok(!page.body.includes(person.userId) && !/https?:/.test(page.body));
+  const files = [...page.body.matchAll(/(?:href|src)="(assets\/[^"]+)"/g)].map((hit) => hit[1]);
+  assert.deepEqual(files.sort(), ['assets/verify.css', 'assets/verify.js']);
+  for (const file of files) {
+    const asset = await app.inject({ url: `/verify/${file}` });
+    assert.equal(asset.statusCode, 200);
+    assert.equal(asset.headers['x-content-type-options'], 'nosniff');
+  }
+  assert.equal((await app.inject({ url: '/verify/assets/verify.html' })).statusCode, 404);
+  assert.equal((await app.inject({ url: '/verify/assets/..%2F..%2Fkyc.ts' })).statusCode, 404);
+  const state = await app.inject({ url: `${link}/status` });
+  assert.deepEqual(state.json(), { status: 'Started', takes_images: true });
+});
+
+test('an upload through the link is the same upload, once', async () => {
+  const person = await createPerson();
+  const link = await person.getLink();
+  const items = await drawUpload();
+  const post = (payload: string) =>
+    app.inject({
+      method: 'POST',
+      url: link,
+      headers: { 'content-type': 'application/json' },
+      payload,
+    });
+  assert.equal((await post('[]')).statusCode, 400);
+  const first = await post(JSON.stringify(items));
+  assert.deepEqual(
+    [first.statusCode, first.json()],
+    [200, { status: 'Submitted', takes_images: false }],
+  );
+  assert.equal((await post(JSON.stringify(items))).statusCode, 409);
+  assert.equal(await countImages(person.accountId), 3n);
+  assert.equal((await person.list()).json()[0].status, 'Submitted');
+});
+
+test('a link that we never gave out is 404, as a page for people too', async () => {
+  const url = `/verify/${'A'.repeat(86)}`;
+  const page = await app.inject({ url, headers: { accept: 'text/html' } });
+  assert.equal(page.statusCode, 404);
+  assert.equal(page.headers['content-type'], 'text/html; charset=utf-8');
+  assert.equal((await app.inject({ url: `${url}/status` })).statusCode, 404);
+  const headers = { 'content-type': 'application/json' };
+  assert.equal((await app.inject({ method: 'POST', url, headers, payload: '[]' })).statusCode, 404);
+});

@@ -1,0 +1,232 @@
+import { z } from 'zod';
+import { formatSeconds } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import { findTokenId } from '../core/ids.ts';
+import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
+import { type BaseServices, defineRoute, type Route } from '../http/route.ts';
+import { imageCharactersMax } from './image-limits.ts';
+import { imageTypes, prepareImages, readUpload } from './intake.ts';
+import { sessionStatuses } from './kyc.sql.ts';
+import { getLinkedSession, getSessions, statusAt, submitImages } from './kyc.ts';
+import { readPageFiles } from './page-files.ts';
+
+/** Three images of 10 MiB of Base64, and room for the JSON around them. */
+const uploadBytesMax = 32 * 1024 * 1024;
+
+/** The intake reads the items itself: it knows what may be said of each, and holds no copies. */
+const uploadBody = z
+  .custom<unknown>(() => true)
+  .meta({
+    jsonSchema: {
+      type: 'array',
+      minItems: imageTypes.length,
+      maxItems: imageTypes.length,
+      description: 'Three images, one of each type.',
+      items: {
+        type: 'object',
+        required: ['type', 'content'],
+        properties: {
+          type: { type: 'string', enum: [...imageTypes] },
+          content: {
+            type: 'string',
+            contentEncoding: 'base64',
+            maxLength: imageCharactersMax,
+            description: 'A PNG or JPEG image as padded Base64 (RFC 4648 section 4).',
+          },
+        },
+      },
+    },
+  });
+
+const userParams = z.object({ user_token: z.string().max(100) });
+const linkParams = z.object({ token: z.string().max(500) });
+const fileParams = z.object({ file: z.string().max(100) });
+
+const sessionAnswer = z.object({
+  provider: z.string().meta({ description: 'Who verifies.', examples: ['outlay'] }),
+  session_id: z.string(),
+  session_time: z.string().meta({ description: 'When it started, UTC: YYYY-MM-DDThh:mm:ss.' }),
+  status: z.enum(sessionStatuses),
+});
+
+const listQuery = z.object(pageQuery);
+
+const linkStatusAnswer = z.object({
+  status: z.enum(sessionStatuses),
+  takes_images: z.boolean().meta({ description: 'Whether three images can be sent now.' }),
+});
+
+/** The verification routes. The page's files are read once, here. */
+export function createKycRoutes<S extends BaseServices>(): Route<S>[] {
+  return [uploadRoute<S>(), sessionsRoute<S>(), ...createLinkRoutes<S>()];
+}
+
+function uploadRoute<S extends BaseServices>(): Route<S> {
+  return defineRoute<S, z.infer<typeof userParams>, unknown, unknown>({
+    method: 'POST',
+    path: '/user/{user_token}/kyc/id',
+    isVersioned: true,
+    operationId: 'uploadIdImages',
+    tag: 'Verification',
+    summary: 'Upload ID images',
+    description:
+      'Takes a selfie and both sides of an identity document, and puts the user under review.',
+    access: 'kyc:write',
+    params: userParams,
+    body: uploadBody,
+    bodyBytesMax: uploadBytesMax,
+    response: null,
+    refusals: [404, 413, 503],
+    handle: async ({ env, accountId, write }, { params, body }) => {
+      const userId = getUserId(params.user_token);
+      // Whose images they are is known before anything is decoded; the transaction looks again.
+      await getSessions(env, { accountId, userId, before: undefined, rowsMax: 1 });
+      const images = await prepareImages(readUpload(body));
+      return write((sql) => submitImages({ sql, keys: env.keys }, { accountId, userId, images }));
+    },
+  });
+}
+
+function sessionsRoute<S extends BaseServices>(): Route<S> {
+  return defineRoute<S, z.infer<typeof userParams>, z.infer<typeof listQuery>>({
+    method: 'GET',
+    path: '/user/{user_token}/kyc/id',
+    isVersioned: true,
+    operationId: 'listVerificationSessions',
+    tag: 'Verification',
+    summary: 'List the verification sessions of a user',
+    access: 'users:read',
+    params: userParams,
+    query: listQuery,
+    response: z.array(sessionAnswer),
+    refusals: [404],
+    handle: async ({ env, accountId }, { params, query }) => {
+      const userId = getUserId(params.user_token);
+      const count = query.number_of_records;
+      const [before] = readCursor(query.cursor, ['uuid']) ?? [];
+      const rows = await getSessions(env, { accountId, userId, before, rowsMax: count + 1 });
+      const now = new Date(env.clock.nowMs());
+      return toPage(rows, count, {
+        cursor: (session) => cursorOf([session.id]),
+        write: (session) => ({
+          provider: session.provider,
+          session_id: session.id,
+          session_time: formatSeconds(session.createdAt),
+          status: statusAt(session, now),
+        }),
+      });
+    },
+  });
+}
+
+function getUserId(userToken: string): string {
+  const userId = findTokenId('user', userToken);
+  if (userId === undefined) throw new AppError('not_found', 'there is no such user');
+  return userId;
+}
+
+/**
+ * What is behind a verification link. The link is the credential, so there is no bearer; and the
+ * answers tell the state of the session, never whose it is.
+ */
+function createLinkRoutes<S extends BaseServices>(): Route<S>[] {
+  const { page, assets } = readPageFiles();
+  const showPage = defineRoute<S, z.infer<typeof linkParams>>({
+    method: 'GET',
+    path: '/verify/{token}',
+    isVersioned: false,
+    operationId: 'showVerificationPage',
+    tag: 'Verification page',
+    summary: 'The hosted page behind a verification link',
+    access: 'public',
+    params: linkParams,
+    response: null,
+    produces: ['text/html'],
+    handle: async ({ env }, { params }) => {
+      const link = { db: env.db, keys: env.keys, nowMs: env.clock.nowMs() };
+      const isKnown = await isKnownLink(link, params.token);
+      return isKnown ? page : { ...page, status: 404 };
+    },
+  });
+  const showFile = defineRoute<S, z.infer<typeof fileParams>>({
+    method: 'GET',
+    path: '/verify/assets/{file}',
+    isVersioned: false,
+    operationId: 'getVerificationPageFile',
+    tag: 'Verification page',
+    summary: 'A style sheet or script of the hosted page',
+    access: 'public',
+    params: fileParams,
+    response: null,
+    produces: ['text/css', 'text/javascript'],
+    handle: async (_context, { params }) => {
+      const asset = assets.get(params.file);
+      if (asset === undefined) throw new AppError('not_found', 'there is no such file');
+      return asset;
+    },
+  });
+  return [showPage, showFile, linkStatusRoute<S>(), linkUploadRoute<S>()];
+}
+
+async function isKnownLink(
+  services: Parameters<typeof getLinkedSession>[0],
+  token: string,
+): Promise<boolean> {
+  try {
+    await getLinkedSession(services, token);
+    return true;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'not_found') return false;
+    throw error;
+  }
+}
+
+function linkStatusRoute<S extends BaseServices>(): Route<S> {
+  return defineRoute<S, z.infer<typeof linkParams>>({
+    method: 'GET',
+    path: '/verify/{token}/status',
+    isVersioned: false,
+    operationId: 'getVerificationLinkStatus',
+    tag: 'Verification page',
+    summary: 'The state of the session behind a verification link',
+    access: 'public',
+    params: linkParams,
+    response: linkStatusAnswer,
+    refusals: [404],
+    handle: async ({ env }, { params }) => {
+      const nowMs = env.clock.nowMs();
+      const linked = await getLinkedSession({ db: env.db, keys: env.keys, nowMs }, params.token);
+      return { status: linked.status, takes_images: linked.takesImages };
+    },
+  });
+}
+
+function linkUploadRoute<S extends BaseServices>(): Route<S> {
+  return defineRoute<S, z.infer<typeof linkParams>, unknown, unknown>({
+    method: 'POST',
+    path: '/verify/{token}',
+    isVersioned: false,
+    operationId: 'uploadImagesByLink',
+    tag: 'Verification page',
+    summary: 'Send the three images of a verification link',
+    access: 'public',
+    params: linkParams,
+    body: uploadBody,
+    bodyBytesMax: uploadBytesMax,
+    response: linkStatusAnswer,
+    refusals: [404, 409, 413, 503],
+    handle: async ({ env }, { params, body }) => {
+      const { db, keys } = env;
+      const linked = await getLinkedSession({ db, keys, nowMs: env.clock.nowMs() }, params.token);
+      const { accountId, userId, sessionId: linkSessionId } = linked;
+      if (!linked.takesImages) {
+        throw new AppError('illegal_move', 'this verification link takes no images any more');
+      }
+      const images = await prepareImages(readUpload(body));
+      const session = await db.tenantTransaction(accountId, (sql) =>
+        submitImages({ sql, keys }, { accountId, userId, images, linkSessionId }),
+      );
+      return { status: session.status, takes_images: false };
+    },
+  });
+}

@@ -1,0 +1,307 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { AppError } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
+import { openBytes } from '../core/sealing.ts';
+import { imageTypes, type PreparedImage } from './intake.ts';
+import {
+  type Decision,
+  decideVerification,
+  getLinkedSession,
+  getOrCreateVerificationLink,
+  getSessions,
+  imageContext,
+  statusAt,
+  submitImages,
+} from './kyc.ts';
+import { createKycTest } from './kyc-test-setup.ts';
+
+type KycTest = Awaited<ReturnType<typeof createKycTest>>;
+let kyc: KycTest;
+before(async () => {
+  kyc = await createKycTest();
+});
+after(async () => {
+  await kyc[Symbol.asyncDispose]();
+});
+
+const images: PreparedImage[] = imageTypes.map((type) => ({
+  type,
+  bytes: Buffer.from(`pixels of ${type}`),
+  width: 1,
+  height: 1,
+}));
+
+async function createPerson() {
+  const accountId = await kyc.createAccount();
+  const userId = await kyc.createUser(accountId);
+  const services = () => ({ db: kyc.db, keys: kyc.keys, nowMs: kyc.clock.nowMs() });
+  const getLink = () =>
+    getOrCreateVerificationLink(services(), { accountId, userId, baseUrl: 'https://pay.test' });
+  return {
+    accountId,
+    userId,
+    submit: (linkSessionId?: string) =>
+      kyc.db.tenantTransaction(accountId, (sql) =>
+        submitImages(
+          { sql, keys: kyc.keys },
+          { accountId, userId, images, ...(linkSessionId === undefined ? {} : { linkSessionId }) },
+        ),
+      ),
+    decide: (decision: Decision) =>
+      kyc.db.tenantTransaction(accountId, (sql) =>
+        decideVerification({ sql }, { accountId, userId, decision }),
+      ),
+    getLink,
+    readLink: async () =>
+      getLinkedSession(services(), (await getLink()).split('/verify/')[1] ?? ''),
+    readToken: (link: string) => getLinkedSession(services(), link.split('/verify/')[1] ?? ''),
+    statuses: async () => {
+      const page = { accountId, userId, before: undefined, rowsMax: 100 };
+      const now = new Date(kyc.clock.nowMs());
+      return (await getSessions(kyc, page)).map((session) => statusAt(session, now));
+    },
+    kycStatus: async () => {
+      const text = 'select kyc_status from users where account_id = $1 and id = $2';
+      const [row] = await kyc.rows<{ kyc_status: string }>(text, [accountId, userId]);
+      return row?.kyc_status;
+    },
+    events: async () => {
+      const text = 'select type from events where account_id = $1 order by sequence';
+      const rows = await kyc.rows<{ type: string }>(text, [accountId]);
+      return rows.map((row) => row.type);
+    },
+  };
+}
+
+const hasCode = (code: string) => (error: unknown) =>
+  error instanceof AppError && error.code === code;
+
+test('an upload makes a submitted session and puts the user under review', async () => {
+  const person = await createPerson();
+  assert.equal(await person.kycStatus(), 'none');
+  const session = await person.submit();
+  assert.equal(session.status, 'Submitted');
+  assert.equal(await person.kycStatus(), 'pending');
+  assert.deepEqual(await person.events(), ['verification.submitted']);
+});
+
+test('images are sealed under the key of their user and bound to their place', async () => {
+  const person = await createPerson();
+  const { accountId, userId } = person;
+  const session = await person.submit();
+  const rows = await kyc.rows<{ type: string; sealed: Buffer; data_key: Buffer }>(
+    `select type, i.sealed, data_key from verification_images i join users u using (account_id)
+      where account_id = $1 order by type`,
+    [accountId],
+  );
+  assert.deepEqual(
+    rows.map((row) => row.type),
+    ['document-back', 'document-front', 'face'],
+  );
+  for (const row of rows) {
+    assert.ok(!row.sealed.includes('pixels'));
+    const key = kyc.keys.unwrap(row.data_key, userId);
+    const context = imageContext(accountId, session, row.type);
+    assert.equal(openBytes(key, row.sealed, context).toString(), `pixels of ${row.type}`);
+    const other = imageContext(accountId, { id: newId(), submission: 1 }, row.type);
+    assert.throws(() => openBytes(key, row.sealed, other));
+  }
+});
+
+test('an upload completes the session that the link opened', async () => {
+  const person = await createPerson();
+  await person.getLink();
+  assert.deepEqual(await person.statuses(), ['Started']);
+  await person.submit();
+  assert.deepEqual(await person.statuses(), ['Submitted']);
+  await person.submit();
+  assert.deepEqual(await person.statuses(), ['Submitted']);
+  assert.deepEqual(await person.events(), [
+    'verification.started',
+    'verification.submitted',
+    'verification.submitted',
+  ]);
+});
+
+test('after a refusal an upload is a resubmission, and every submission is kept', async () => {
+  const person = await createPerson();
+  await person.submit();
+  await person.decide('declined');
+  assert.equal(await person.kycStatus(), 'declined');
+  await person.submit();
+  assert.deepEqual(await person.statuses(), ['Resubmitted']);
+  assert.equal(await person.kycStatus(), 'pending');
+  await person.decide('approved');
+  assert.deepEqual(await person.statuses(), ['Approved']);
+  assert.equal(await person.kycStatus(), 'approved');
+  const [row] = await kyc.rows<{ count: bigint }>(
+    'select count(*) from verification_images where account_id = $1',
+    [person.accountId],
+  );
+  assert.equal(row?.count, 6n);
+});
+
+test('a decision without an upload makes a decided session', async () => {
+  const person = await createPerson();
+  await person.decide('declined');
+  assert.equal(await person.kycStatus(), 'declined');
+  await person.decide('approved');
+  assert.equal(await person.kycStatus(), 'approved');
+  assert.deepEqual(await person.statuses(), ['Approved']);
+  await person.decide('approved');
+  assert.deepEqual(await person.events(), ['verification.declined', 'verification.approved']);
+});
+
+test('who was approved stays approved', async () => {
+  const person = await createPerson();
+  await person.submit();
+  await person.decide('approved');
+  await assert.rejects(person.decide('declined'), hasCode('illegal_move'));
+  await person.submit();
+  assert.deepEqual(await person.statuses(), ['Submitted', 'Approved']);
+  assert.equal(await person.kycStatus(), 'approved');
+  await person.decide('declined');
+  assert.equal(await person.kycStatus(), 'approved');
+  await assert.rejects(
+    kyc.rows(`update users set kyc_status = 'none' where account_id = $1`, [person.accountId]),
+    /stays approved/,
+  );
+});
+
+test('a user who does not exist, or is of another account, is not found', async () => {
+  const person = await createPerson();
+  const other = await createPerson();
+  const mixed = { accountId: other.accountId, userId: person.userId };
+  await assert.rejects(
+    kyc.db.tenantTransaction(mixed.accountId, (sql) =>
+      decideVerification({ sql }, { ...mixed, decision: 'approved' }),
+    ),
+    hasCode('not_found'),
+  );
+  await assert.rejects(
+    getSessions(kyc, { ...mixed, before: undefined, rowsMax: 1 }),
+    hasCode('not_found'),
+  );
+});
+
+test('the link is the same at every reading, also when many read at once', async () => {
+  const person = await createPerson();
+  const links = await Promise.all(Array.from({ length: 8 }, () => person.getLink()));
+  const [link] = links;
+  assert.match(link ?? '', /^https:\/\/pay\.test\/verify\/[A-Za-z0-9_-]{86}$/);
+  assert.equal(new Set(links).size, 1);
+  assert.deepEqual(await person.statuses(), ['Started']);
+  await person.submit();
+  assert.equal(await person.getLink(), link);
+  await person.decide('declined');
+  assert.equal(await person.getLink(), link);
+  await person.decide('approved');
+  assert.equal(await person.getLink(), link);
+});
+
+test('a link that we never gave out opens nothing', async () => {
+  const person = await createPerson();
+  const link = await person.getLink();
+  assert.equal((await person.readToken(link)).userId, person.userId);
+  const token = link.split('/verify/')[1] ?? '';
+  for (let place = 0; place < token.length; place += 7) {
+    const letter = token[place] === 'A' ? 'Q' : 'A';
+    const forged = `/verify/${token.slice(0, place)}${letter}${token.slice(place + 1)}`;
+    await assert.rejects(person.readToken(forged), hasCode('not_found'));
+  }
+  for (const wrong of ['', 'x', `${token}A`, token.slice(1), '../etc', 'A'.repeat(86)]) {
+    await assert.rejects(person.readToken(`/verify/${wrong}`), hasCode('not_found'));
+  }
+});
+
+test('a link takes images until its session is handed in, and again after a refusal', async () => {
+  const person = await createPerson();
+  const { sessionId, takesImages } = await person.readLink();
+  assert.equal(takesImages, true);
+  await person.submit(sessionId);
+  assert.deepEqual(
+    [(await person.readLink()).status, (await person.readLink()).takesImages],
+    ['Submitted', false],
+  );
+  await assert.rejects(person.submit(sessionId), hasCode('illegal_move'));
+  await person.decide('declined');
+  assert.equal((await person.readLink()).takesImages, true);
+  await person.submit(sessionId);
+  assert.equal((await person.readLink()).status, 'Resubmitted');
+  await person.decide('approved');
+  assert.equal((await person.readLink()).status, 'Approved');
+  await assert.rejects(person.submit(sessionId), hasCode('illegal_move'));
+});
+
+test('a link runs out after thirty days by the clock of the environment', async () => {
+  const person = await createPerson();
+  const first = await person.getLink();
+  const { sessionId } = await person.readToken(first);
+  await kyc.advanceDays(29);
+  assert.equal(await person.getLink(), first);
+  await kyc.advanceDays(1);
+  const linked = await person.readToken(first);
+  assert.deepEqual([linked.status, linked.takesImages], ['Expired', false]);
+  assert.deepEqual(await person.statuses(), ['Expired']);
+  await assert.rejects(person.submit(sessionId), hasCode('illegal_move'));
+  const second = await person.getLink();
+  assert.notEqual(second, first);
+  assert.deepEqual(await person.statuses(), ['Started', 'Expired']);
+  await assert.rejects(person.submit(sessionId), hasCode('illegal_move'));
+  await person.submit();
+  assert.deepEqual(await person.statuses(), ['Submitted', 'Expired']);
+});
+
+test('uploads and decisions at once leave one session that moves', async () => {
+  const person = await createPerson();
+  await Promise.allSettled([
+    person.submit(),
+    person.getLink(),
+    person.submit(),
+    person.decide('declined'),
+    person.submit(),
+    person.getLink(),
+  ]);
+  const moving = new Set(['Started', 'Submitted', 'Resubmitted']);
+  const statuses = await person.statuses();
+  assert.ok(statuses.filter((status) => moving.has(status)).length <= 1, statuses.join());
+});
+
+test('the table refuses moves that cannot be', async () => {
+  const person = await createPerson();
+  const { id } = await person.submit();
+  const where = 'where account_id = $1 and id = $2';
+  const values = [person.accountId, id];
+  for (const change of [
+    `status = 'Started'`,
+    `status = 'Expired'`,
+    `status = 'Whatever'`,
+    `submission = 5`,
+    `submission = 0`,
+    `created_at = now() - interval '1 day'`,
+  ]) {
+    await assert.rejects(
+      kyc.rows(`update verification_sessions set ${change} ${where}`, values),
+      change,
+    );
+  }
+  await person.decide('approved');
+  for (const status of ['Submitted', 'Declined', 'Started', 'Review']) {
+    const change = `update verification_sessions set status = '${status}' ${where}`;
+    await assert.rejects(kyc.rows(change, values), /cannot go/);
+  }
+});
+
+test('a tenant sees its own sessions and images only', async () => {
+  const person = await createPerson();
+  const other = await createPerson();
+  await person.submit();
+  for (const table of ['verification_sessions', 'verification_images']) {
+    const count = { name: `test_count_${table}`, text: `select count(*) as count from ${table}` };
+    const [own] = await kyc.db.tenant(person.accountId).rows<{ count: bigint }>(count);
+    const [foreign] = await kyc.db.tenant(other.accountId).rows<{ count: bigint }>(count);
+    assert.ok(own !== undefined && own.count > 0n);
+    assert.equal(foreign?.count, 0n);
+  }
+});

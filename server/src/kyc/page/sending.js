@@ -1,0 +1,75 @@
+import { readBase64 } from './pictures.js';
+
+/** The order in which the pictures are taken, and in which they are sent. */
+export const types = ['document-front', 'document-back', 'face'];
+
+const address = location.pathname.replace(/\/+$/, '');
+
+/** `{ kind: 'status', status, takesImages }`, `{ kind: 'invalid' }` or `{ kind: 'unavailable' }`. */
+export async function readStatus() {
+  try {
+    const response = await fetch(`${address}/status`, {
+      headers: { accept: 'application/json' },
+      credentials: 'omit',
+    });
+    if (response.status === 404) return { kind: 'invalid' };
+    if (!response.ok) return { kind: 'unavailable' };
+    const { status, takes_images: takesImages } = await response.json();
+    return { kind: 'status', status, takesImages };
+  } catch {
+    return { kind: 'unavailable' };
+  }
+}
+
+/**
+ * Sends the pictures, a map of type to blob, and tells how much has gone (0 to 1). Resolves to
+ * `{ kind: 'sent' }`, `{ kind: 'changed' }` when the link takes nothing any more, or
+ * `{ kind: 'refused', problems: [{ key, type }] }`, where `type` says which picture is meant.
+ */
+export async function sendPictures(pictures, onProgress) {
+  const items = [];
+  for (const type of types) items.push({ type, content: await readBase64(pictures.get(type)) });
+  const { status, text } = await post(JSON.stringify(items), onProgress);
+  if (status === 200) return { kind: 'sent' };
+  if (status === 404 || status === 409) return { kind: 'changed' };
+  return { kind: 'refused', problems: readProblems(status, text) };
+}
+
+/** XMLHttpRequest, because fetch does not tell how much of a body has been sent. */
+function post(body, onProgress) {
+  return new Promise((resolve) => {
+    const request = new XMLHttpRequest();
+    request.open('POST', address);
+    request.setRequestHeader('content-type', 'application/json');
+    request.setRequestHeader('accept', 'application/json');
+    request.upload.onprogress = (event) => {
+      if (event.lengthComputable) onProgress(event.loaded / event.total);
+    };
+    request.onload = () => resolve({ status: request.status, text: request.responseText });
+    request.onerror = () => resolve({ status: 0, text: '' });
+    request.onabort = request.onerror;
+    request.send(body);
+  });
+}
+
+function readProblems(status, text) {
+  if (status === 0) return [{ key: 'networkProblem' }];
+  if (status === 429 || status === 503) return [{ key: 'busyProblem' }];
+  const key = status === 413 ? 'largeProblem' : 'imageProblem';
+  const named = readPointers(text)
+    .map((pointer) => types[Number(pointer.split('/')[1])])
+    .filter((type) => type !== undefined)
+    .map((type) => ({ key, type }));
+  if (named.length > 0) return named;
+  return [{ key: status === 413 ? 'largeProblem' : 'serverProblem' }];
+}
+
+/** Where the problem answer (RFC 9457) says that the faults are. */
+function readPointers(text) {
+  try {
+    const { errors = [] } = JSON.parse(text);
+    return errors.map((error) => String(error.pointer ?? ''));
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,192 @@
+import type { Session, Statement } from '../db/pool.ts';
+
+const selectBalancesText: Statement = {
+  name: 'select_balances',
+  text: `
+    select token, currency, balance from ledger_accounts
+    where account_id = $1 and name = 'wallet'
+    order by created_at, currency`,
+};
+
+const findWalletText: Statement = {
+  name: 'find_wallet',
+  text: `
+    select token, currency, balance from ledger_accounts
+    where account_id = $1 and name = 'wallet' and token = $2`,
+};
+
+const findWalletOfCurrencyText: Statement = {
+  name: 'find_wallet_of_currency',
+  text: `
+    select token, currency, balance from ledger_accounts
+    where account_id = $1 and name = 'wallet' and currency = $2`,
+};
+
+/** Newest first; journal ids are ordered by time. */
+const selectEntriesText: Statement = {
+  name: 'select_wallet_entries',
+  text: `
+    select journal_id, line, kind, payout_id, created_at,
+      case when to_name = 'wallet' then amount else -amount end as amount,
+      case when to_name = 'wallet' then to_balance else from_balance end as balance_after,
+      case when to_name = 'wallet' then from_name else to_name end as counterpart
+    from ledger_transfers
+    where account_id = $1 and currency = $2 and 'wallet' in (from_name, to_name)
+      and ($3::uuid is null or (journal_id, line) < ($3::uuid, $4::smallint))
+    order by journal_id desc, line desc
+    limit $5`,
+};
+
+const fundText: Statement = {
+  name: 'fund_balance',
+  text: `select token, currency, balance from fund_balance($1, $2, $3, $4, $5)`,
+};
+
+/** Every balance beside what its transfers add up to; only the rows that differ. */
+const selectWrongBalancesText: Statement = {
+  name: 'select_wrong_balances',
+  text: `
+    with moved as (
+      select account_id, currency, to_name as name, amount from ledger_transfers
+      union all
+      select account_id, currency, from_name, -amount from ledger_transfers
+    ), summed as (
+      select account_id, currency, name, sum(amount) as total from moved group by 1, 2, 3
+    )
+    select coalesce(l.account_id, s.account_id) as account_id,
+      coalesce(l.currency, s.currency) as currency, coalesce(l.name, s.name) as name,
+      coalesce(l.balance, 0)::text as balance, coalesce(s.total, 0)::text as total
+    from ledger_accounts l
+    full join summed s using (account_id, currency, name)
+    where coalesce(l.balance, 0) <> coalesce(s.total, 0)
+    limit 100`,
+};
+
+const selectCurrencySumsText: Statement = {
+  name: 'select_currency_sums',
+  text: `
+    select currency, sum(balance)::text as total, count(*)::integer as ledger_accounts
+    from ledger_accounts group by currency order by currency`,
+};
+
+/** Payouts whose postings are not those that their status asks for; none in a sound ledger. */
+const selectWrongPayoutsText: Statement = {
+  name: 'select_wrong_payouts',
+  text: `
+    with posted as (
+      select account_id, payout_id,
+        array_agg(distinct kind order by kind) as kinds,
+        sum(case when from_name = 'wallet' then amount when to_name = 'wallet' then -amount
+          else 0 end) as taken,
+        sum(case when to_name like 'settlement:%' then amount
+          when from_name like 'settlement:%' then -amount else 0 end) as settled,
+        sum(case when to_name like 'in_transit:%' then amount
+          when from_name like 'in_transit:%' then -amount else 0 end) as in_transit
+      from ledger_transfers where payout_id is not null
+      group by account_id, payout_id
+    )
+    select p.account_id, p.id as payout_id, p.status
+    from payouts p left join posted t on t.account_id = p.account_id and t.payout_id = p.id
+    where (coalesce(t.taken, 0), coalesce(t.settled, 0), coalesce(t.in_transit, 0)) <>
+      case
+        when p.status = 'PENDING' then (0::numeric, 0::numeric, 0::numeric)
+        when p.status = 'COMPLETED' then
+          ((p.source_amount + p.fee)::numeric, p.destination_amount::numeric, 0::numeric)
+        when p.status = 'CANCELLED' then
+          ((case when p.completed_at is null then 0 else p.fee end)::numeric, 0::numeric, 0::numeric)
+        else ((p.source_amount + p.fee)::numeric, 0::numeric, p.destination_amount::numeric)
+      end
+    limit 100`,
+};
+
+export type WalletRow = { token: string; currency: string; balance: bigint };
+
+export async function selectBalances(session: Session, accountId: string): Promise<WalletRow[]> {
+  return session.rows<WalletRow>(selectBalancesText, [accountId]);
+}
+
+export async function findWallet(
+  session: Session,
+  wallet: { accountId: string; token: string },
+): Promise<WalletRow | undefined> {
+  const [row] = await session.rows<WalletRow>(findWalletText, [wallet.accountId, wallet.token]);
+  return row;
+}
+
+export async function findWalletOfCurrency(
+  session: Session,
+  wallet: { accountId: string; currency: string },
+): Promise<WalletRow | undefined> {
+  const values = [wallet.accountId, wallet.currency];
+  const [row] = await session.rows<WalletRow>(findWalletOfCurrencyText, values);
+  return row;
+}
+
+export type EntryRow = {
+  journal_id: string;
+  line: number;
+  kind: string;
+  payout_id: string | null;
+  created_at: Date;
+  amount: bigint;
+  balance_after: bigint;
+  counterpart: string;
+};
+
+export async function selectEntries(
+  session: Session,
+  range: {
+    accountId: string;
+    currency: string;
+    before: { journalId: string; line: number } | undefined;
+    count: number;
+  },
+): Promise<EntryRow[]> {
+  const { accountId, currency, before, count } = range;
+  return session.rows<EntryRow>(selectEntriesText, [
+    accountId,
+    currency,
+    before?.journalId ?? null,
+    before?.line ?? null,
+    count,
+  ]);
+}
+
+export async function postFunding(
+  session: Session,
+  funding: {
+    accountId: string;
+    currency: string;
+    amountMinor: bigint;
+    token: string;
+    journalId: string;
+  },
+): Promise<WalletRow> {
+  const { accountId, currency, amountMinor, token, journalId } = funding;
+  const values = [accountId, currency, amountMinor, token, journalId];
+  const [row] = await session.rows<WalletRow>(fundText, values);
+  if (row === undefined) throw new Error('funding answered no balance');
+  return row;
+}
+
+export type WrongBalance = {
+  account_id: string;
+  currency: string;
+  name: string;
+  balance: string;
+  total: string;
+};
+export type CurrencySum = { currency: string; total: string; ledger_accounts: number };
+export type WrongPayout = { account_id: string; payout_id: string; status: string };
+
+export async function selectWrongBalances(session: Session): Promise<WrongBalance[]> {
+  return session.rows<WrongBalance>(selectWrongBalancesText);
+}
+
+export async function selectCurrencySums(session: Session): Promise<CurrencySum[]> {
+  return session.rows<CurrencySum>(selectCurrencySumsText);
+}
+
+export async function selectWrongPayouts(session: Session): Promise<WrongPayout[]> {
+  return session.rows<WrongPayout>(selectWrongPayoutsText);
+}

@@ -1,0 +1,53 @@
+import { newId } from '../core/ids.ts';
+import type { Database, Session } from '../db/pool.ts';
+import {
+  type CurrencySum,
+  postFunding,
+  selectCurrencySums,
+  selectWrongBalances,
+  selectWrongPayouts,
+  type WalletRow,
+  type WrongBalance,
+  type WrongPayout,
+} from './ledger.sql.ts';
+
+/**
+ * The ledger's public face. What a payout posts is written by the payout's own statements; here are
+ * funding, and the proof that the books are right.
+ */
+
+/** Brings `amountMinor` in from outside (0n only opens the balance) and answers the balance. */
+export function fundBalance(
+  session: Session,
+  funding: { accountId: string; currency: string; amountMinor: bigint },
+): Promise<WalletRow> {
+  return postFunding(session, { ...funding, token: newId(), journalId: newId() });
+}
+
+export type LedgerProof = {
+  isSound: boolean;
+  currencies: CurrencySum[];
+  wrongBalances: WrongBalance[];
+  wrongPayouts: WrongPayout[];
+};
+
+/**
+ * Recomputes every balance from the transfers, sums each currency (zero, always) and holds every
+ * payout's postings against its status, all of one snapshot.
+ */
+export function verifyLedger(db: Database): Promise<LedgerProof> {
+  return db.systemTransaction(async (session) => {
+    await session.rows({
+      name: 'use_one_snapshot',
+      text: 'set transaction isolation level repeatable read, read only',
+    });
+    const currencies = await selectCurrencySums(session);
+    const wrongBalances = await selectWrongBalances(session);
+    const wrongPayouts = await selectWrongPayouts(session);
+    const isSound =
+      wrongBalances.length === 0 &&
+      wrongPayouts.length === 0 &&
+      currencies.every((currency) => currency.total === '0');
+    return { isSound, currencies, wrongBalances, wrongPayouts };
+  });
+}

@@ -1,0 +1,218 @@
+import { z } from 'zod';
+import { type AttributeValues, maskValues, openValues } from '../attributes/attributes.ts';
+import { getProfile } from '../attributes/requirements.ts';
+import { formatSeconds, formatSecondsZ } from '../core/clock.ts';
+import { getCountry } from '../core/country.ts';
+import { type Currency, getCurrency } from '../core/currency.ts';
+import { type ExactJson, JsonNumber, parseExactJson } from '../core/exact-json.ts';
+import { formatToken } from '../core/ids.ts';
+import { formatAmount } from '../core/money.ts';
+import type { KeyRing } from '../core/sealing.ts';
+import type { Catalogue } from '../destinations/catalogue.ts';
+import { amountAnswer, objectAnswer } from '../http/schema.ts';
+import { deliveryTypes, type DeliveryType } from '../rails/contract.ts';
+import type { User } from '../users/users.ts';
+import type { PayoutRow } from './payouts.sql.ts';
+import type { ReceiptData } from './receipt.ts';
+
+/** How a payout is shown: as an answer, as a row of a history, as the data of a receipt. */
+
+const statuses = [
+  'PENDING',
+  'PROCESSING',
+  'COMPLETED',
+  'CANCELLED',
+  'SCHEDULED',
+  'READY_FOR_PICKUP',
+  'HOLD',
+  'ERROR',
+] as const;
+
+const payoutFields = {
+  payout_token: z.string(),
+  client_transfer_id: z.string(),
+  source_currency_code: z.string(),
+  destination_currency_code: z.string(),
+  source_token: z.string(),
+  destination_token: z.string(),
+  source_amount: amountAnswer.describe('Leaves the balance, before the fee'),
+  destination_amount: amountAnswer.describe('What the recipient gets'),
+  attr_set_token: z.string(),
+  exchange_rate: amountAnswer,
+  fee: amountAnswer.describe('In the source currency, on top of source_amount'),
+  expiration: z.string().describe('UTC, without offset; a commit is in time before it'),
+  pickup_code: z.string().describe('"" until the commit of a cash pickup'),
+  status: z.enum(statuses),
+  status_reason: z.string(),
+  payer_logo: z.string().describe('Base64 PNG; "" unless include_payer_logo is true'),
+  payer_name: z.string(),
+  delivery_type: z.enum(deliveryTypes),
+  country_code: z.string(),
+  metadata: objectAnswer,
+  estimated_availability: z.string().describe('RFC 3339, UTC'),
+  attrs: z.record(z.string(), z.string()).describe('Attribute type to value, numbers masked'),
+};
+
+export const payoutAnswer = z.object(payoutFields).meta({ id: 'Payout' });
+
+export const payoutPdfAnswer = z
+  .object({ ...payoutFields, content: z.string().describe('Base64 PDF') })
+  .meta({ id: 'PayoutWithPdf' });
+
+export const historyAnswer = z
+  .object({
+    token: z.string(),
+    type: z.enum(['payout']),
+    time_of_txn: z.string().describe('UTC, without offset'),
+    source_amount: amountAnswer,
+    source_currency_code: z.string(),
+    destination_amount: amountAnswer,
+    destination_currency_code: z.string(),
+    fee: amountAnswer,
+    status: z.enum(statuses),
+    status_reason: z.string(),
+    payer_name: z.string(),
+    pickup_code: z.string(),
+    source_token: z.string(),
+    destination_token: z.string(),
+    delivery_type: z.enum(deliveryTypes),
+    client_transfer_id: z.string(),
+    user_token: z.string(),
+  })
+  .meta({ id: 'HistoryRow' });
+
+const amountOf = (minor: bigint, currency: Currency): JsonNumber =>
+  new JsonNumber(formatAmount(minor, currency));
+
+export function writePayout(
+  row: PayoutRow,
+  options: { keys: KeyRing; payerLogo: string },
+) {
+  const source = getCurrency(row.source_currency);
+  const destination = getCurrency(row.destination_currency);
+  return {
+    payout_token: formatToken('payout', row.id),
+    client_transfer_id: row.client_transfer_id,
+    source_currency_code: row.source_currency,
+    destination_currency_code: row.destination_currency,
+    source_token: row.source_token,
+    destination_token: row.destination_token,
+    source_amount: amountOf(row.source_amount, source),
+    destination_amount: amountOf(row.destination_amount, destination),
+    attr_set_token: row.attr_set_id === null ? '' : formatToken('attributeSet', row.attr_set_id),
+    exchange_rate: new JsonNumber(row.exchange_rate),
+    fee: amountOf(row.fee, source),
+    expiration: formatSeconds(row.expires_at),
+    pickup_code: row.pickup_code,
+    status: row.status,
+    status_reason: row.status_reason,
+    payer_logo: options.payerLogo,
+    payer_name: row.payer_name,
+    delivery_type: row.delivery_type,
+    country_code: row.country,
+    metadata: parseExactJson(row.metadata) as { [key: string]: ExactJson },
+    estimated_availability: formatSecondsZ(row.estimated_availability),
+    attrs: readAttrs(row, options.keys),
+  };
+}
+
+export function writeHistoryRow(row: PayoutRow) {
+  const source = getCurrency(row.source_currency);
+  return {
+    token: formatToken('payout', row.id),
+    type: 'payout',
+    time_of_txn: formatSeconds(row.committed_at ?? row.created_at),
+    source_amount: amountOf(row.source_amount, source),
+    source_currency_code: row.source_currency,
+    destination_amount: amountOf(row.destination_amount, getCurrency(row.destination_currency)),
+    destination_currency_code: row.destination_currency,
+    fee: amountOf(row.fee, source),
+    status: row.status,
+    status_reason: row.status_reason,
+    payer_name: row.payer_name,
+    pickup_code: row.pickup_code,
+    source_token: row.source_token,
+    destination_token: row.destination_token,
+    delivery_type: row.delivery_type,
+    client_transfer_id: row.client_transfer_id,
+    user_token: formatToken('user', row.user_id),
+  };
+}
+
+/** The payer's logo, "" when it is not asked for or the payer is no longer there. */
+export function findPayerLogo(
+  catalogue: Catalogue,
+  request: { destinationToken: string; isWanted: boolean },
+): string {
+  return request.isWanted ? (catalogue.findPayer(request.destinationToken)?.logo ?? '') : '';
+}
+
+function readAttrs(row: PayoutRow, keys: KeyRing): Record<string, string> {
+  if (row.sealed === null || row.attr_set_id === null) return {};
+  const values = openValues(keys.unwrap(row.data_key, row.user_id), row.sealed, row.attr_set_id);
+  return maskValues(values, row.delivery_type as DeliveryType);
+}
+
+export function describeReceipt(
+  row: PayoutRow,
+  context: {
+    environment: 'staging' | 'live';
+    senderName: string;
+    user: User;
+    keys: KeyRing;
+    nowMs: number;
+  },
+): ReceiptData {
+  const { environment, senderName, user, keys, nowMs } = context;
+  const { person } = user;
+  const source = getCurrency(row.source_currency);
+  const destination = getCurrency(row.destination_currency);
+  const instant = (time: Date | null): string => (time === null ? '' : formatSecondsZ(time));
+  return {
+    environment,
+    payoutToken: formatToken('payout', row.id),
+    clientTransferId: row.client_transfer_id,
+    status: row.status,
+    statusReason: row.status_reason,
+    senderName,
+    recipientName:
+      person.business_name ||
+      [person.first_name, person.middle_name, person.last_name].filter(Boolean).join(' '),
+    recipientAddressLines: [
+      person.address1,
+      person.address2,
+      [person.postal_code, person.city, person.state_province].filter(Boolean).join(' '),
+      getCountry(user.country).name,
+    ].filter(Boolean),
+    internalUserId: user.internalUserId,
+    countryName: getCountry(row.country).name,
+    deliveryType: row.delivery_type,
+    payerName: row.payer_name,
+    destination: labelAttrs(row, readAttrs(row, keys)),
+    sourceAmount: formatAmount(row.source_amount, source),
+    fee: formatAmount(row.fee, source),
+    totalDebited: formatAmount(row.source_amount + row.fee, source),
+    destinationAmount: formatAmount(row.destination_amount, destination),
+    exchangeRate: row.exchange_rate,
+    sourceCurrency: row.source_currency,
+    destinationCurrency: row.destination_currency,
+    createdOn: instant(row.created_at),
+    committedOn: instant(row.committed_at),
+    completedOn: instant(row.completed_at),
+    estimatedAvailability: instant(row.estimated_availability),
+    pickupCode: row.pickup_code,
+    issuedOn: formatSecondsZ(new Date(nowMs)),
+  };
+}
+
+function labelAttrs(row: PayoutRow, attrs: AttributeValues): { label: string; value: string }[] {
+  const profile = getProfile({
+    countryCode: row.country,
+    deliveryType: row.delivery_type as DeliveryType,
+    currency: row.destination_currency,
+  });
+  return profile.requirements.flatMap(({ type, label }) => {
+    const value = attrs[type];
+    return value === undefined || value === '' ? [] : [{ label, value }];
+  });
+}

@@ -1,0 +1,382 @@
+import { z } from 'zod';
+import { getAccountSettings } from '../accounts/accounts.sql.ts';
+import type { AttributeServices } from '../attributes/attributes.routes.ts';
+import { currencyPattern, findCurrency } from '../core/currency.ts';
+import { AppError } from '../core/errors.ts';
+import { findTokenId } from '../core/ids.ts';
+import { hashMetadata, metadataField, readMetadataQuery } from '../http/metadata.ts';
+import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
+import { type Answer, defineRoute, type Page, type Route, type RouteContext } from '../http/route.ts';
+import { decimalField, textField } from '../http/schema.ts';
+import { readUserToken } from '../users/users.routes.ts';
+import { findUser } from '../users/users.ts';
+import type { Dispatcher } from './dispatch.ts';
+import {
+  describeReceipt,
+  findPayerLogo,
+  historyAnswer,
+  payoutAnswer,
+  payoutPdfAnswer,
+  writeHistoryRow,
+  writePayout,
+} from './payout-view.ts';
+import { commitPayout, createPayout, type PayoutRequest } from './payouts.ts';
+import { findPayoutRow, listPayoutRows, type PayoutRow } from './payouts.sql.ts';
+import { renderReceipt } from './receipt.ts';
+import { ReceiptError } from './receipt-renderer.ts';
+
+export type PayoutServices = AttributeServices & {
+  readonly lockSeconds: { national: number; crypto: number };
+  readonly dispatcher: Dispatcher;
+  /** Says that something has become due, so that it need not wait for the next look. */
+  wakeDispatch(): void;
+};
+
+type Context = RouteContext<PayoutServices>;
+
+const tokenText = z.string().max(100).optional();
+
+const currencyField = z
+  .string()
+  .regex(currencyPattern, { error: 'must be an ISO 4217 code or a ticker' })
+  .refine((code) => findCurrency(code) !== undefined, {
+    error: 'is not a currency that is known here',
+    params: { code: 'unknown_currency' },
+  });
+
+const payoutRequest = z
+  .object({
+    client_transfer_id: textField(50)
+      .min(1)
+      .refine((id) => id.trim() === id, { error: 'must not begin or end with a space' })
+      .optional()
+      .describe('Your own identifier; committed once, for ever. Made up when absent'),
+    source_currency_code: currencyField.optional().describe('Default USD'),
+    destination_currency_code: currencyField,
+    source_token: tokenText.describe('A balance; excludes destination_token'),
+    destination_token: tokenText.describe('From the country look-up; excludes source_token'),
+    source_amount: decimalField.optional(),
+    destination_amount: decimalField.optional(),
+    attr_set_token: tokenText,
+    metadata: metadataField.optional(),
+    notify_user: z.boolean().optional(),
+  })
+  .superRefine((body, issues) => {
+    if (body.source_amount !== undefined && body.destination_amount !== undefined) {
+      issues.addIssue({
+        code: 'custom',
+        path: ['destination_amount'],
+        message: 'excludes source_amount: give exactly one',
+        params: { code: 'amounts_exclusive' },
+      });
+    }
+    if (body.source_amount === undefined && body.destination_amount === undefined) {
+      issues.addIssue({
+        code: 'custom',
+        path: ['source_amount'],
+        message: 'or destination_amount is required',
+        params: { code: 'required' },
+      });
+    }
+    if (!body.source_token && !body.destination_token) {
+      issues.addIssue({
+        code: 'custom',
+        path: ['destination_token'],
+        message: 'or source_token is required',
+        params: { code: 'required' },
+      });
+    }
+  })
+  .meta({ id: 'PayoutRequest' });
+
+const commitAnswer = z
+  .object({
+    payout_token: z.string(),
+    status: z.enum(['success', 'failure', 'addtl_attr_req', 'ex_rate_expired']),
+    pickup_code: z.string(),
+    errors: z.string(),
+  })
+  .meta({ id: 'CommitResult' });
+
+const userParams = z.object({ user_token: z.string() });
+const payoutParams = z.object({ user_token: z.string(), payout_token: z.string() });
+const flag = z
+  .enum(['true', 'false'])
+  .optional()
+  .meta({ jsonSchema: { type: 'boolean', default: false } });
+const statusQuery = z.object({
+  include_payer_logo: flag,
+  force_status_update: flag.describe('Asks the rail before answering'),
+});
+const listQuery = z.looseObject({ ...pageQuery });
+
+export function payoutRoutes(): Route<PayoutServices>[] {
+  return [createRoute(), commitRoute(), statusRoute(), pdfRoute(), ...listRoutes()];
+}
+
+function createRoute(): Route<PayoutServices> {
+  return defineRoute({
+    method: 'POST',
+    path: '/payout/{user_token}',
+    isVersioned: true,
+    operationId: 'createPayout',
+    tag: 'Payouts',
+    summary: 'Create a payout: a quote with a locked rate, status PENDING',
+    access: 'payouts:create',
+    params: userParams,
+    body: payoutRequest,
+    response: payoutAnswer,
+    refusals: [404, 409],
+    handle: ({ env, accountId, write }: Context, { params, body }) => {
+      const userId = readUserToken(params.user_token);
+      return write(
+        async (session) => {
+          const services = { ...env, rates: env.rates, nowMs: env.clock.nowMs() };
+          const owner = { session, accountId, userId };
+          const row = await createPayout(services, owner, readPayoutRequest(body));
+          return writePayout(row, { keys: env.keys, payerLogo: '' });
+        },
+        { isOneEffect: true },
+      );
+    },
+  });
+}
+
+function readPayoutRequest(body: z.infer<typeof payoutRequest>): PayoutRequest {
+  const token = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
+  return {
+    clientTransferId: body.client_transfer_id,
+    sourceToken: token(body.source_token),
+    sourceCurrency: body.source_currency_code,
+    destinationToken: token(body.destination_token),
+    destinationCurrency: body.destination_currency_code,
+    sourceAmount: body.source_amount?.text,
+    destinationAmount: body.destination_amount?.text,
+    attrSetToken: token(body.attr_set_token),
+    notifyUser: body.notify_user ?? false,
+    metadata: JSON.stringify(body.metadata ?? {}),
+    metadataHashes: hashMetadata(body.metadata ?? {}),
+  };
+}
+
+function commitRoute(): Route<PayoutServices> {
+  return defineRoute({
+    method: 'PUT',
+    path: '/payout/{user_token}/{payout_token}',
+    isVersioned: true,
+    operationId: 'commitPayout',
+    tag: 'Payouts',
+    summary: 'Commit a payout; it cannot be undone',
+    description:
+      'Answers 200 with the outcome in `status`. Committing a committed payout answers the same success again and moves nothing.',
+    access: 'payouts:commit',
+    params: payoutParams,
+    response: commitAnswer,
+    refusals: [404],
+    handle: async ({ env, accountId, write }: Context, { params }) => {
+      const userId = readUserToken(params.user_token);
+      const payoutId = readPayoutToken(params.payout_token);
+      const answer = await write(
+        async (session) => {
+          const result = await commitPayout({ session, accountId, userId }, payoutId);
+          return {
+            payout_token: params.payout_token,
+            status: result.status,
+            pickup_code: result.pickupCode,
+            errors: result.errors,
+          };
+        },
+        { isOneEffect: true },
+      );
+      env.wakeDispatch();
+      return answer;
+    },
+  });
+}
+
+function statusRoute(): Route<PayoutServices> {
+  return defineRoute({
+    method: 'GET',
+    path: '/payout/{user_token}/{payout_token}',
+    isVersioned: true,
+    operationId: 'getPayout',
+    tag: 'Payouts',
+    summary: 'Read the status of a payout, or its receipt as a PDF',
+    access: 'payouts:read',
+    params: payoutParams,
+    query: statusQuery,
+    response: payoutAnswer,
+    produces: ['application/pdf'],
+    refusals: [404],
+    handle: async (context: Context, { params, query }) => {
+      const row = await getPayout(context, params, query.force_status_update === 'true');
+      if (prefersPdf(context)) return answerPdf(await makeReceipt(context, row));
+      return viewPayout(context, row, query.include_payer_logo === 'true');
+    },
+  });
+}
+
+function pdfRoute(): Route<PayoutServices> {
+  return defineRoute({
+    method: 'PATCH',
+    path: '/payout/{user_token}/{payout_token}',
+    isVersioned: true,
+    operationId: 'exportPayout',
+    tag: 'Payouts',
+    summary: 'Read the status of a payout together with its receipt as a PDF',
+    access: 'payouts:read',
+    params: payoutParams,
+    query: statusQuery,
+    response: payoutPdfAnswer,
+    produces: ['application/pdf'],
+    refusals: [404],
+    handle: async (context: Context, { params, query }) => {
+      const row = await getPayout(context, params, query.force_status_update === 'true');
+      const pdf = await makeReceipt(context, row);
+      if (prefersPdf(context)) return answerPdf(pdf);
+      // Nothing changes, but a repeated key answers the very same bytes, as it does elsewhere.
+      return context.write(async () => ({
+        ...viewPayout(context, row, query.include_payer_logo === 'true'),
+        content: Buffer.from(pdf).toString('base64'),
+      }));
+    },
+  });
+}
+
+function listRoutes(): Route<PayoutServices>[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/payout/{user_token}',
+      isVersioned: true,
+      operationId: 'listUserPayouts',
+      tag: 'Payouts',
+      summary: "List a user's payouts, newest first",
+      description: 'Search with `metadata[key]=value`; several must all hold.',
+      access: 'payouts:read',
+      params: userParams,
+      query: listQuery,
+      response: z.array(payoutAnswer),
+      refusals: [404],
+      handle: (context: Context, { params, query }) =>
+        listPayouts(context, { userToken: params.user_token, query }, (row) =>
+          viewPayout(context, row, false),
+        ),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/user/{user_token}/history',
+      isVersioned: true,
+      operationId: 'listUserHistory',
+      tag: 'Users',
+      summary: "List a user's transactions, newest first",
+      description: 'Search with `metadata[key]=value`; several must all hold.',
+      access: 'payouts:read',
+      params: userParams,
+      query: listQuery,
+      response: z.array(historyAnswer),
+      refusals: [404],
+      handle: (context: Context, { params, query }) =>
+        listPayouts(context, { userToken: params.user_token, query }, writeHistoryRow),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/user/history',
+      isVersioned: true,
+      operationId: 'listHistory',
+      tag: 'Users',
+      summary: "List the transactions of all the account's users, newest first",
+      description: 'Search with `metadata[key]=value`; several must all hold.',
+      access: 'payouts:read',
+      query: listQuery,
+      response: z.array(historyAnswer),
+      handle: (context: Context, { query }) =>
+        listPayouts(context, { userToken: undefined, query }, writeHistoryRow),
+    }),
+  ];
+}
+
+/** The payout that a path names. What is no token of a payout is just not found. */
+export function readPayoutToken(token: string): string {
+  const id = findTokenId('payout', token);
+  if (id === undefined) throw new AppError('not_found', 'no such payout');
+  return id;
+}
+
+async function getPayout(
+  { env, accountId }: Context,
+  params: z.infer<typeof payoutParams>,
+  isForced: boolean,
+): Promise<PayoutRow> {
+  const userId = readUserToken(params.user_token);
+  const payoutId = readPayoutToken(params.payout_token);
+  const find = () => findPayoutRow(env.db.tenant(accountId), { accountId, userId, payoutId });
+  let row = await find();
+  if (row !== undefined && isForced) {
+    await env.dispatcher.runOne(accountId, payoutId);
+    row = await find();
+  }
+  if (row === undefined) throw new AppError('not_found', 'no such payout');
+  return row;
+}
+
+function viewPayout({ env }: Context, row: PayoutRow, isLogoWanted: boolean) {
+  const payerLogo = findPayerLogo(env.catalogue, {
+    destinationToken: row.destination_token,
+    isWanted: isLogoWanted,
+  });
+  return writePayout(row, { keys: env.keys, payerLogo });
+}
+
+async function listPayouts<T>(
+  { env, accountId, request }: Context,
+  list: { userToken: string | undefined; query: z.infer<typeof listQuery> },
+  write: (row: PayoutRow) => T,
+): Promise<Page<T>> {
+  const session = env.db.tenant(accountId);
+  const userId = list.userToken === undefined ? undefined : readUserToken(list.userToken);
+  if (userId !== undefined) {
+    const user = await findUser({ session, keys: env.keys, accountId }, userId);
+    if (user === undefined) throw new AppError('not_found', 'no such user');
+  }
+  const count = list.query.number_of_records;
+  const [beforeId] = readCursor(list.query.cursor, ['uuid']) ?? [];
+  const rows = await listPayoutRows(session, {
+    accountId,
+    userId,
+    beforeId,
+    count: count + 1,
+    metadataHashes: readMetadataQuery(request.query),
+  });
+  return toPage(rows, count, { cursor: (row) => cursorOf([row.id]), write });
+}
+
+function prefersPdf({ request }: Context): boolean {
+  const accept = request.accept.toLowerCase();
+  return accept.includes('application/pdf') && !/application\/json|\*\/\*/.test(accept);
+}
+
+function answerPdf(pdf: Uint8Array): Answer {
+  return { status: 200, contentType: 'application/pdf', body: Buffer.from(pdf) };
+}
+
+async function makeReceipt({ env, accountId }: Context, row: PayoutRow): Promise<Uint8Array> {
+  const session = env.db.tenant(accountId);
+  const user = await findUser({ session, keys: env.keys, accountId }, row.user_id);
+  if (user === undefined) throw new Error('a payout without its user');
+  const { name: senderName } = await getAccountSettings(session, accountId);
+  const { keys } = env;
+  const nowMs = env.clock.nowMs();
+  try {
+    return await renderReceipt(
+      describeReceipt(row, { environment: env.name, senderName, user, keys, nowMs }),
+    );
+  } catch (error) {
+    if (!(error instanceof ReceiptError) || error.reason === 'failed') throw error;
+    throw new AppError('unavailable', 'too many receipts are being made', {
+      retryAfterSeconds: 5,
+      cause: error,
+    });
+  }
+}
+

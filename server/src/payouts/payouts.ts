@@ -1,0 +1,319 @@
+import { findCurrency } from '../core/currency.ts';
+import { AppError, assert, type Fault, throwFaults } from '../core/errors.ts';
+import { findTokenId, formatToken, isUuid, newDigits, newId } from '../core/ids.ts';
+import { parseAmount } from '../core/money.ts';
+import { formatRate } from '../core/rate.ts';
+import type { Session } from '../db/pool.ts';
+import { needsAttributes } from '../attributes/attributes.ts';
+import { estimateAvailability } from '../destinations/availability.ts';
+import type { Catalogue, Payer } from '../destinations/catalogue.ts';
+import { type Quote, quotePayer } from '../destinations/quote.ts';
+import type { MidRates } from '../fx/rate-book.ts';
+import { amountFaults } from '../http/amounts.ts';
+import {
+  type CommitRow,
+  commitPayoutRow,
+  findQuoteContext,
+  insertPayout,
+  type PayoutRow,
+  type QuoteContextRow,
+} from './payouts.sql.ts';
+
+/** A payout from quote to commit. What happens to it afterwards is in `dispatch.ts`. */
+
+export type QuoteServices = {
+  catalogue: Catalogue;
+  rates(): MidRates;
+  nowMs: number;
+  /** How long a quote holds when the payer does not say, in seconds. */
+  lockSeconds: { national: number; crypto: number };
+};
+
+export type PayoutRequest = {
+  clientTransferId: string | undefined;
+  sourceToken: string | undefined;
+  sourceCurrency: string | undefined;
+  destinationToken: string | undefined;
+  destinationCurrency: string;
+  /** Decimal texts. */
+  sourceAmount: string | undefined;
+  destinationAmount: string | undefined;
+  attrSetToken: string | undefined;
+  notifyUser: boolean;
+  /** JSON text, and the hashes by which it is found. */
+  metadata: string;
+  metadataHashes: readonly Buffer[];
+};
+
+type Owner = { session: Session; accountId: string; userId: string };
+
+/**
+ * Quotes a payout and stores it as PENDING; it reserves nothing.
+ *
+ * @throws AppError invalid_request, source_and_destination_exclusive, not_found (user),
+ * user_not_active, duplicate_transfer, rates_unavailable.
+ */
+export async function createPayout(
+  services: QuoteServices,
+  owner: Owner,
+  request: PayoutRequest,
+): Promise<PayoutRow> {
+  const { session, accountId, userId } = owner;
+  const attrSetId = readAttrSet(request.attrSetToken);
+  const row = await findQuoteContext(session, {
+    accountId,
+    userId,
+    sourceToken: request.sourceToken === undefined ? undefined : readUuid(request.sourceToken),
+    sourceCurrency: request.sourceCurrency ?? 'USD',
+    attrSetId,
+    clientTransferId: request.clientTransferId,
+  });
+  if (row === undefined) throw new AppError('not_found', 'no such user');
+  checkStanding(row, request);
+  const faults: Fault[] = [];
+  const wallet = findSource(row, request, faults);
+  const payer = findDestination(row, { request, attrSetId, catalogue: services.catalogue }, faults);
+  const amount = readAmount(request, wallet?.currency, faults);
+  throwFaults(faults);
+  assert(wallet !== undefined && payer !== undefined && amount !== undefined, 'no fault, no quote');
+  const quote = getQuote({ payer, source: wallet, amount, request, rates: services.rates() });
+  const currency = request.destinationCurrency;
+  return insertPayout(session, {
+    accountId,
+    id: newId(),
+    userId,
+    clientTransferId: request.clientTransferId ?? newId(),
+    sourceToken: wallet.token,
+    sourceCurrency: wallet.currency,
+    sourceMinor: quote.sourceMinor,
+    feeMinor: quote.feeMinor,
+    destinationToken: payer.destinationToken,
+    destinationCurrency: currency,
+    destinationMinor: quote.destinationMinor,
+    exchangeRate: formatRate(quote.rate),
+    roundingNano: quote.roundingNano,
+    rail: payer.railName,
+    payerKey: payer.key,
+    payerName: payer.name,
+    attrSetId,
+    deliveryType: payer.deliveryType,
+    countryCode: payer.country.code,
+    needsAttributes: needsAttributes({ payer, currency }),
+    needsVerification: quote.verificationRequired,
+    notifyUser: request.notifyUser,
+    metadata: request.metadata,
+    lockSeconds: payer.rateLockSeconds ?? getLockSeconds(services, [wallet.currency, currency]),
+    estimatedAvailability: new Date(estimateAvailability(payer.availability, services.nowMs)),
+    metadataHashes: request.metadataHashes,
+  });
+}
+
+function getLockSeconds(services: QuoteServices, codes: readonly string[]): number {
+  const isCrypto = codes.some((code) => findCurrency(code)?.isCrypto === true);
+  return isCrypto ? services.lockSeconds.crypto : services.lockSeconds.national;
+}
+
+function readUuid(token: string): string {
+  // A token without the form of ours names nothing; the nil UUID names nothing either.
+  return isUuid(token) ? token : '00000000-0000-0000-0000-000000000000';
+}
+
+function readAttrSet(token: string | undefined): string | undefined {
+  if (token === undefined) return undefined;
+  const id = findTokenId('attributeSet', token);
+  if (id !== undefined) return id;
+  throw refuse('/attr_set_token', 'unknown_attr_set', 'attr_set_token is no set of this user');
+}
+
+function refuse(pointer: string, code: string, detail: string): AppError {
+  return new AppError('invalid_request', detail, { faults: [{ pointer, code, detail }] });
+}
+
+/** @throws AppError source_and_destination_exclusive, user_not_active, duplicate_transfer. */
+function checkStanding(row: QuoteContextRow, request: PayoutRequest): void {
+  const hasBoth = request.sourceToken !== undefined && request.destinationToken !== undefined;
+  if (hasBoth && !row.accept_both_tokens) {
+    const detail = 'give source_token or destination_token, not both';
+    throw new AppError('source_and_destination_exclusive', detail, {
+      faults: ['/source_token', '/destination_token'].map((pointer) => ({
+        pointer,
+        code: 'source_and_destination_exclusive',
+        detail,
+      })),
+    });
+  }
+  if (row.user_status !== 'ACTIVE') {
+    throw new AppError('user_not_active', `the user is ${row.user_status}`);
+  }
+  if (row.committed_id !== null) {
+    const payoutToken = formatToken('payout', row.committed_id);
+    const detail = `duplicate transfer: this client_transfer_id was committed as ${payoutToken}`;
+    throw new AppError('duplicate_transfer', detail, { members: { payout_token: payoutToken } });
+  }
+}
+
+function findSource(
+  row: QuoteContextRow,
+  request: PayoutRequest,
+  faults: Fault[],
+): { token: string; currency: string } | undefined {
+  const { wallet_token: token, wallet_currency: currency } = row;
+  const { sourceToken, sourceCurrency } = request;
+  if (token === null || currency === null) {
+    faults.push(
+      sourceToken === undefined
+        ? {
+            pointer: '/source_currency_code',
+            code: 'no_balance_in_currency',
+            detail: `the account has no balance in ${sourceCurrency ?? 'USD'}`,
+          }
+        : {
+            pointer: '/source_token',
+            code: 'unknown_source',
+            detail: 'source_token is no balance of this account',
+          },
+    );
+    return undefined;
+  }
+  if (sourceCurrency !== undefined && sourceCurrency !== currency) {
+    const detail = `the balance of source_token is in ${currency}`;
+    faults.push({ pointer: '/source_currency_code', code: 'currency_mismatch', detail });
+  }
+  return { token, currency };
+}
+
+function findDestination(
+  row: QuoteContextRow,
+  context: { request: PayoutRequest; attrSetId: string | undefined; catalogue: Catalogue },
+  faults: Fault[],
+): Payer | undefined {
+  const { request, attrSetId, catalogue } = context;
+  const token = request.destinationToken ?? row.set_destination ?? row.last_destination;
+  const payer = token === null ? undefined : catalogue.findPayer(token);
+  if (payer === undefined) {
+    faults.push(
+      request.destinationToken === undefined
+        ? {
+            pointer: '/attr_set_token',
+            code: 'no_destination',
+            detail: 'with source_token alone the set, or an earlier payout, must name a destination',
+          }
+        : {
+            pointer: '/destination_token',
+            code: 'unknown_destination',
+            detail: 'destination_token is no destination',
+          },
+    );
+    return undefined;
+  }
+  if (!payer.currencies.includes(request.destinationCurrency)) {
+    const detail = `this destination delivers ${payer.currencies.join(', ')}`;
+    faults.push({ pointer: '/destination_currency_code', code: 'currency_not_delivered', detail });
+  } else if (
+    attrSetId !== undefined &&
+    (row.set_destination !== payer.destinationToken ||
+      row.set_currency !== request.destinationCurrency)
+  ) {
+    const detail = 'attr_set_token is no set of this user for this destination and currency';
+    faults.push({ pointer: '/attr_set_token', code: 'unknown_attr_set', detail });
+  }
+  return payer;
+}
+
+type Amount = { side: 'source' | 'destination'; minor: bigint };
+
+/** The one amount that was given, in its currency; undefined with a fault, or without a currency. */
+function readAmount(
+  request: PayoutRequest,
+  sourceCurrency: string | undefined,
+  faults: Fault[],
+): Amount | undefined {
+  const side = request.sourceAmount === undefined ? 'destination' : 'source';
+  const code = side === 'source' ? sourceCurrency : request.destinationCurrency;
+  const currency = code === undefined ? undefined : findCurrency(code);
+  // Then the currency itself is at fault, and has been told.
+  if (currency === undefined) return undefined;
+  const amount = parseAmount(request.sourceAmount ?? request.destinationAmount ?? '', currency);
+  if (amount.ok) return { side, minor: amount.minor };
+  const name = `${side}_amount`;
+  faults.push({ pointer: `/${name}`, ...amountFaults(name, amount.fault, currency) });
+  return undefined;
+}
+
+type QuoteRequest = {
+  payer: Payer;
+  source: { currency: string };
+  amount: Amount;
+  request: PayoutRequest;
+  rates: MidRates;
+};
+
+/** @throws AppError invalid_request (amount or limits), rates_unavailable. */
+function getQuote({ payer, source, amount, request, rates }: QuoteRequest): Quote {
+  const quote = quotePayer({
+    payer,
+    sourceCurrency: source.currency,
+    destinationCurrency: request.destinationCurrency,
+    amount,
+    rates,
+  });
+  if (quote.ok) return quote;
+  if (quote.reason === 'rate_unknown' || quote.reason === 'rate_stale') {
+    throw new AppError('rates_unavailable', quote.detail, { retryAfterSeconds: 60 });
+  }
+  throw refuse(`/${amount.side}_amount`, quote.reason, quote.detail);
+}
+
+export type CommitAnswer = {
+  status: 'success' | 'failure' | 'addtl_attr_req' | 'ex_rate_expired';
+  pickupCode: string;
+  errors: string;
+};
+
+/**
+ * Commits a payout: all of it in one transaction, or nothing and the reason.
+ *
+ * @throws AppError not_found.
+ */
+export async function commitPayout(owner: Owner, payoutId: string): Promise<CommitAnswer> {
+  const { session, accountId, userId } = owner;
+  const row = await commitPayoutRow(session, {
+    accountId,
+    userId,
+    payoutId,
+    journalId: newId(),
+    pickupCode: newDigits(8),
+  });
+  if (row.result === 'not_found') throw new AppError('not_found', 'no such payout');
+  return { ...describeCommit(row), pickupCode: row.pickup_code };
+}
+
+function describeCommit({ result, detail }: CommitRow): Omit<CommitAnswer, 'pickupCode'> {
+  switch (result) {
+    case 'success':
+      return { status: 'success', errors: '' };
+    case 'addtl_attr_req':
+      return {
+        status: 'addtl_attr_req',
+        errors:
+          detail === 'verification'
+            ? "the user's identity must be verified before this payout"
+            : 'required attributes of the destination are missing',
+      };
+    case 'ex_rate_expired':
+      return { status: 'ex_rate_expired', errors: 'the exchange rate expired: create a new payout' };
+    case 'duplicate': {
+      const first = formatToken('payout', detail);
+      const errors = `duplicate transfer: this client_transfer_id was committed as ${first}`;
+      return { status: 'failure', errors };
+    }
+    case 'insufficient_funds':
+      return { status: 'failure', errors: 'insufficient funds: the balance is less than amount and fee' };
+    case 'user_not_active':
+      return { status: 'failure', errors: `the user is ${detail}` };
+    case 'ended':
+      return { status: 'failure', errors: `the payout has ended: ${detail}` };
+    case 'not_found':
+      throw new Error('told above');
+  }
+}

@@ -1,0 +1,138 @@
+import type { Instruction, Rail, RailAnswer } from '../contract.ts';
+import { findMagicOutcome, type MagicOutcome } from './magic.ts';
+import { sandboxCompanies, sandboxPayers } from './network.ts';
+
+/**
+ * The simulated network of the staging environment. It keeps no books: where a payment stands is
+ * a function of the instruction, the clock and what a client told the sandbox to do with it. So it
+ * answers the same after a crash, and a thirty-day life can be looked at from its end.
+ */
+
+/** What a client of the sandbox asked for; it wins over magic values. */
+export type ScriptedOutcome =
+  | 'ready_for_pickup'
+  | 'completed'
+  | 'rejected'
+  | 'returned'
+  | 'unknown';
+
+export type SandboxOptions = {
+  nowMs: () => number;
+  findScript: (reference: string) => Promise<ScriptedOutcome | undefined>;
+};
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+/** How long cash waits for its recipient. */
+export const pickupDaysMax = 30;
+const collectedAfterMs = hourMs;
+const returnedAfterMs = 5 * dayMs;
+/** After which a network that did not answer clearly does. */
+const clearAfterMs = 2 * hourMs;
+const reachableAfterMs = 10 * minuteMs;
+
+export function createSandboxRail(options: SandboxOptions): Rail {
+  const answer = async (instruction: Instruction): Promise<RailAnswer> => {
+    const script = await options.findScript(instruction.reference);
+    const nowMs = options.nowMs();
+    if (script !== undefined) return followScript(script, instruction, nowMs);
+    const outcome = findMagicOutcome(instruction.attributes);
+    return outcome === undefined
+      ? followPlan(instruction, nowMs)
+      : followMagic(outcome, instruction, nowMs);
+  };
+  return {
+    name: 'sandbox',
+    reference: { lengthMax: 64, charset: /^[0-9a-z]+$/ },
+    companies: sandboxCompanies,
+    payers: sandboxPayers,
+    send: answer,
+    query: answer,
+  };
+}
+
+function followScript(
+  script: ScriptedOutcome,
+  instruction: Instruction,
+  nowMs: number,
+): RailAnswer {
+  switch (script) {
+    case 'ready_for_pickup':
+      return waitForPickup(instruction, nowMs);
+    case 'completed':
+      return { outcome: 'paid' };
+    case 'rejected':
+      return { outcome: 'rejected', reason: 'refused by the sandbox' };
+    case 'returned':
+      return { outcome: 'returned', reason: 'sent back by the sandbox' };
+    case 'unknown':
+      return { outcome: 'unknown', reason: 'the sandbox gives no clear answer' };
+  }
+}
+
+/** An ordinary payment: on its way until the announced time; cash then waits for its recipient. */
+function followPlan(instruction: Instruction, nowMs: number): RailAnswer {
+  const { availableAtMs, deliveryType } = instruction;
+  if (nowMs < availableAtMs) return { outcome: 'accepted', checkAtMs: availableAtMs };
+  return deliveryType === 'CASH_PICKUP' ? waitForPickup(instruction, nowMs) : { outcome: 'paid' };
+}
+
+function waitForPickup({ availableAtMs }: Instruction, nowMs: number): RailAnswer {
+  // Ready before the announced time, the recipient has until after it all the same.
+  const endsAtMs = availableAtMs + pickupDaysMax * dayMs;
+  if (nowMs < endsAtMs) return { outcome: 'ready_for_pickup', checkAtMs: endsAtMs };
+  return { outcome: 'rejected', reason: `not collected within ${pickupDaysMax} days` };
+}
+
+function followMagic(
+  outcome: MagicOutcome,
+  instruction: Instruction,
+  nowMs: number,
+): RailAnswer {
+  const { availableAtMs, committedAtMs } = instruction;
+  switch (outcome) {
+    case 'paid_at_once':
+      return { outcome: 'paid' };
+    case 'rejected':
+      return { outcome: 'rejected', reason: 'the account cannot be credited' };
+    case 'rejected_later':
+      if (nowMs < availableAtMs) return { outcome: 'accepted', checkAtMs: availableAtMs };
+      return { outcome: 'rejected', reason: 'the account is closed' };
+    case 'returned_late':
+      if (nowMs < availableAtMs) return { outcome: 'accepted', checkAtMs: availableAtMs };
+      return settleUntil(availableAtMs + returnedAfterMs, nowMs);
+    case 'unknown':
+      return { outcome: 'unknown', reason: 'no clear answer from the network' };
+    case 'unknown_then_paid':
+    case 'unknown_then_rejected':
+      if (nowMs < committedAtMs + clearAfterMs) {
+        return { outcome: 'unknown', reason: 'no clear answer from the network yet' };
+      }
+      return outcome === 'unknown_then_paid'
+        ? { outcome: 'paid' }
+        : { outcome: 'rejected', reason: 'the network had refused it' };
+    case 'retry_then_paid':
+      if (nowMs < committedAtMs + reachableAfterMs) {
+        return { outcome: 'retry', reason: 'the network cannot be reached' };
+      }
+      return followPlan({ ...instruction, deliveryType: 'BANK_DEPOSIT' }, nowMs);
+    case 'ready_for_pickup':
+      return { outcome: 'ready_for_pickup', checkAtMs: availableAtMs + 3650 * dayMs };
+    case 'ready_then_collected':
+      if (nowMs < availableAtMs) return { outcome: 'accepted', checkAtMs: availableAtMs };
+      if (nowMs < availableAtMs + collectedAfterMs) {
+        return { outcome: 'ready_for_pickup', checkAtMs: availableAtMs + collectedAfterMs };
+      }
+      return { outcome: 'paid' };
+    case 'ready_then_unclaimed':
+      if (nowMs < availableAtMs) return { outcome: 'accepted', checkAtMs: availableAtMs };
+      return waitForPickup(instruction, nowMs);
+  }
+}
+
+function settleUntil(returnedAtMs: number, nowMs: number): RailAnswer {
+  if (nowMs < returnedAtMs) return { outcome: 'paid', checkAtMs: returnedAtMs };
+  return { outcome: 'returned', reason: 'sent back by the receiving bank' };
+}

@@ -1,0 +1,233 @@
+import { z } from 'zod';
+import { createAccount } from '../accounts/accounts.ts';
+import { findCurrency } from '../core/currency.ts';
+import { AppError } from '../core/errors.ts';
+import { parseAmount } from '../core/money.ts';
+import type { EnvironmentClock } from '../db/environment-clock.ts';
+import { amountFaults } from '../http/amounts.ts';
+import { defineRoute, type Route, type RouteContext } from '../http/route.ts';
+import { decimalField, integerField, textField } from '../http/schema.ts';
+import { balanceAnswer, writeBalance } from '../ledger/ledger.routes.ts';
+import { fundBalance } from '../ledger/ledger.ts';
+import { type PayoutServices, readPayoutToken } from '../payouts/payouts.routes.ts';
+import { readUserToken } from '../users/users.routes.ts';
+import { moveSandboxClock, scriptPayout } from './sandbox.ts';
+
+export type SandboxServices = PayoutServices & {
+  readonly clock: EnvironmentClock;
+  /** Decides about a user's identity verification. @throws AppError not_found, illegal_move. */
+  decideVerification(
+    session: Parameters<Parameters<RouteContext<PayoutServices>['write']>[0]>[0],
+    decision: { accountId: string; userId: string; decision: 'approved' | 'declined' },
+  ): Promise<void>;
+  forget(): void;
+};
+
+type Context = RouteContext<SandboxServices>;
+
+const clockAnswer = z
+  .object({ now: z.string().describe('RFC 3339, UTC, milliseconds') })
+  .meta({ id: 'SandboxClock' });
+
+/** A century: past it times no longer have the form that clients expect. */
+const advanceSecondsMax = 100 * 366 * 86_400;
+
+const instantPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z$/;
+
+const clockRequest = z
+  .object({
+    advance_s: integerField({ min: 0, max: advanceSecondsMax }).optional(),
+    to: z
+      .string()
+      .refine((text) => instantPattern.test(text) && !Number.isNaN(Date.parse(text)), {
+        error: 'must be RFC 3339 with Z',
+      })
+      .optional(),
+  })
+  .refine((body) => (body.advance_s === undefined) !== (body.to === undefined), {
+    error: 'must have exactly one of advance_s and to',
+  })
+  .meta({ id: 'SandboxClockMove' });
+
+export function sandboxRoutes(): Route<SandboxServices>[] {
+  return [
+    accountRoute(),
+    fundRoute(),
+    readClockRoute(),
+    moveClockRoute(),
+    payoutRoute(),
+    verificationRoute(),
+  ];
+}
+
+const sandbox = {
+  isVersioned: false,
+  isSandbox: true,
+  access: 'bearer',
+  tag: 'Sandbox',
+} as const;
+
+function accountRoute(): Route<SandboxServices> {
+  return defineRoute({
+    ...sandbox,
+    method: 'POST',
+    path: '/sandbox/accounts',
+    operationId: 'createSandboxAccount',
+    summary: 'Create another account, with credentials and an empty USD balance',
+    body: z.object({ name: textField(200).min(1) }).meta({ id: 'SandboxAccountRequest' }),
+    response: z
+      .object({
+        account: z.string(),
+        client_id: z.string(),
+        client_secret: z.string(),
+        api_key: z.string(),
+      })
+      .meta({ id: 'SandboxAccount' }),
+    handle: ({ env, write }: Context, { body }) =>
+      write(() =>
+        // Another account's rows are beyond this account's session.
+        env.db.systemTransaction(async (session) => {
+          const made = await createAccount(session, { name: body.name, environmentName: env.name });
+          await fundBalance(session, {
+            accountId: made.account,
+            currency: 'USD',
+            amountMinor: 0n,
+          });
+          return made;
+        }),
+      ),
+  });
+}
+
+function fundRoute(): Route<SandboxServices> {
+  return defineRoute({
+    ...sandbox,
+    method: 'POST',
+    path: '/sandbox/fund',
+    operationId: 'fundSandboxBalance',
+    summary: 'Bring money in, and open the balance where there is none',
+    body: z
+      .object({ currency_code: z.string(), amount: decimalField })
+      .meta({ id: 'SandboxFunding' }),
+    response: balanceAnswer,
+    handle: ({ accountId, write }: Context, { body }) => {
+      const currency = findCurrency(body.currency_code);
+      if (currency === undefined) {
+        const detail = 'currency_code is not a currency that is known here';
+        throw new AppError('invalid_request', detail, {
+          faults: [{ pointer: '/currency_code', code: 'unknown_currency', detail }],
+        });
+      }
+      const amount = parseAmount(body.amount.text, currency);
+      if (!amount.ok) {
+        const fault = amountFaults('amount', amount.fault, currency);
+        throw new AppError('invalid_request', fault.detail, {
+          faults: [{ pointer: '/amount', ...fault }],
+        });
+      }
+      return write(
+        async (session) =>
+          writeBalance(
+            await fundBalance(session, {
+              accountId,
+              currency: currency.code,
+              amountMinor: amount.minor,
+            }),
+          ),
+        { isOneEffect: true },
+      );
+    },
+  });
+}
+
+function readClockRoute(): Route<SandboxServices> {
+  return defineRoute({
+    ...sandbox,
+    method: 'GET',
+    path: '/sandbox/clock',
+    operationId: 'readSandboxClock',
+    summary: "Read the environment's clock",
+    response: clockAnswer,
+    handle: async ({ env }: Context) => {
+      await env.clock.refresh(env.db.system);
+      return { now: new Date(env.clock.nowMs()).toISOString() };
+    },
+  });
+}
+
+function moveClockRoute(): Route<SandboxServices> {
+  return defineRoute({
+    ...sandbox,
+    method: 'POST',
+    path: '/sandbox/clock',
+    operationId: 'moveSandboxClock',
+    summary: "Move the environment's clock forward; what is due by then happens first",
+    body: clockRequest,
+    response: clockAnswer,
+    refusals: [409],
+    handle: ({ env, write }: Context, { body }) =>
+      write(
+        async () => {
+          const target =
+            body.to === undefined
+              ? { advanceMs: (body.advance_s ?? 0) * 1000 }
+              : { toMs: Date.parse(body.to) };
+          return { now: (await moveSandboxClock(env, target)).toISOString() };
+        },
+        { isOneEffect: true },
+      ),
+  });
+}
+
+function payoutRoute(): Route<SandboxServices> {
+  return defineRoute({
+    ...sandbox,
+    method: 'POST',
+    path: '/sandbox/payout/{payout_token}',
+    operationId: 'scriptSandboxPayout',
+    summary: 'Let the simulated network do something with a committed payout',
+    params: z.object({ payout_token: z.string() }),
+    body: z
+      .object({
+        outcome: z.enum(['ready_for_pickup', 'completed', 'rejected', 'returned', 'unknown']),
+      })
+      .meta({ id: 'SandboxOutcome' }),
+    response: z
+      .object({ payout_token: z.string(), outcome: z.string() })
+      .meta({ id: 'SandboxOutcomeApplied' }),
+    refusals: [404, 409],
+    handle: ({ env, accountId, write }: Context, { params, body }) => {
+      const payoutId = readPayoutToken(params.payout_token);
+      const { outcome } = body;
+      return write(async (session) => {
+        await scriptPayout(session, { accountId, payoutId, outcome, nowMs: env.clock.nowMs() });
+        return { payout_token: params.payout_token, outcome };
+      });
+    },
+  });
+}
+
+function verificationRoute(): Route<SandboxServices> {
+  return defineRoute({
+    ...sandbox,
+    method: 'POST',
+    path: '/sandbox/kyc/{user_token}',
+    operationId: 'decideSandboxVerification',
+    summary: "Decide about a user's identity verification",
+    params: z.object({ user_token: z.string() }),
+    body: z
+      .object({ decision: z.enum(['approved', 'declined']) })
+      .meta({ id: 'SandboxDecision' }),
+    response: z
+      .object({ user_token: z.string(), decision: z.string() })
+      .meta({ id: 'SandboxDecisionApplied' }),
+    refusals: [404],
+    handle: ({ env, accountId, write }: Context, { params, body }) => {
+      const userId = readUserToken(params.user_token);
+      return write(async (session) => {
+        await env.decideVerification(session, { accountId, userId, decision: body.decision });
+        return { user_token: params.user_token, decision: body.decision };
+      });
+    },
+  });
+}

@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
+import type { Database, Session } from '../db/pool.ts';
+import type { EnvironmentClock } from '../db/environment-clock.ts';
+import type { Dispatcher } from '../payouts/dispatch.ts';
+import { applyObservation, findNextDue } from '../payouts/dispatch.sql.ts';
+import { pickupDaysMax, type ScriptedOutcome } from '../rails/sandbox/rail.ts';
+import { findSandboxPayout, lockClock, moveClock, storeScript } from './sandbox.sql.ts';
+
+/** What clients of the staging environment may do to the simulated world. */
+
+export type ClockServices = {
+  db: Database;
+  clock: EnvironmentClock;
+  dispatcher: Dispatcher;
+  /** Forgets what this process had read under the old time. */
+  forget: () => void;
+};
+
+/** Past so many stops the rest of the way is one step: the clock's answer has to come some time. */
+const stopsMax = 200;
+
+/**
+ * Moves the environment's clock. On the way it stops at each instant at which something is due, so
+ * that what happens carries its own time; when it answers, nothing is due any more.
+ *
+ * @throws AppError clock_backwards.
+ */
+export async function moveSandboxClock(
+  services: ClockServices,
+  target: { advanceMs: number } | { toMs: number },
+): Promise<Date> {
+  const { db, clock, dispatcher } = services;
+  const to = await db.systemTransaction(async (session) => {
+    const now = await lockClock(session);
+    const toMs = 'toMs' in target ? target.toMs : now.getTime() + target.advanceMs;
+    if (toMs < now.getTime()) {
+      throw new AppError('clock_backwards', `the clock shows ${now.toISOString()} already`);
+    }
+    return new Date(toMs);
+  });
+  for (let stops = 0; stops < stopsMax; stops += 1) {
+    await dispatcher.drain();
+    const next = await findNextDue(db.system, to);
+    if (next === undefined) break;
+    await moveClock(db.system, next);
+    await clock.refresh(db.system);
+  }
+  await moveClock(db.system, to);
+  await clock.refresh(db.system);
+  services.forget();
+  await dispatcher.drain();
+  // Until then other processes may believe the old time.
+  await sleep(clock.cacheMs);
+  await clock.refresh(db.system);
+  return new Date(clock.nowMs());
+}
+
+const observedOutcomes = {
+  ready_for_pickup: 'ready_for_pickup',
+  completed: 'paid',
+  rejected: 'rejected',
+  returned: 'returned',
+  unknown: 'unknown',
+} as const satisfies Record<ScriptedOutcome, string>;
+
+const pickupTypes = new Set(['CASH_PICKUP', 'PAPER_CHECK']);
+const dayMs = 86_400_000;
+/** When an outcome that stays unknown is asked about first. */
+const unknownCheckMs = 60_000;
+
+/**
+ * Lets the simulated network do something with a payout, by the same way as what it says by itself.
+ *
+ * @throws AppError not_found, illegal_move.
+ */
+export async function scriptPayout(
+  session: Session,
+  script: { accountId: string; payoutId: string; outcome: ScriptedOutcome; nowMs: number },
+): Promise<void> {
+  const { accountId, payoutId, outcome, nowMs } = script;
+  const payout = await findSandboxPayout(session, { accountId, payoutId });
+  if (payout === undefined) throw new AppError('not_found', 'no such payout');
+  const illegal = new AppError(
+    'illegal_move',
+    `${outcome} cannot follow: the payout is ${payout.status}, by ${payout.delivery_type}`,
+  );
+  // The network would also take a return before it had paid; a client that asks for it errs.
+  if (outcome === 'returned' && payout.status !== 'COMPLETED') throw illegal;
+  if (outcome === 'ready_for_pickup' && !pickupTypes.has(payout.delivery_type)) throw illegal;
+  await storeScript(session, { accountId, payoutId, outcome });
+  const result = await applyObservation(session, {
+    accountId,
+    payoutId,
+    observationId: newId(),
+    source: 'sandbox',
+    outcome: observedOutcomes[outcome],
+    reason: reasonOf(outcome),
+    fence: undefined,
+    dueAt: findDueAt(outcome, payout.estimated_availability, nowMs),
+    journalIds: [newId(), newId(), newId()],
+  });
+  if (result !== 'applied') throw illegal;
+}
+
+function reasonOf(outcome: ScriptedOutcome): string {
+  switch (outcome) {
+    case 'rejected':
+      return 'refused by the sandbox';
+    case 'returned':
+      return 'sent back by the sandbox';
+    case 'unknown':
+      return 'the sandbox gives no clear answer';
+    case 'completed':
+    case 'ready_for_pickup':
+      return '';
+  }
+}
+
+function findDueAt(
+  outcome: ScriptedOutcome,
+  availableAt: Date,
+  nowMs: number,
+): Date | undefined {
+  if (outcome === 'ready_for_pickup') return new Date(availableAt.getTime() + pickupDaysMax * dayMs);
+  return outcome === 'unknown' ? new Date(nowMs + unknownCheckMs) : undefined;
+}

@@ -1,0 +1,286 @@
+import { z } from 'zod';
+import { formatSeconds } from '../core/clock.ts';
+import { findCountry } from '../core/country.ts';
+import { AppError } from '../core/errors.ts';
+import { type ExactJson, parseExactJson } from '../core/exact-json.ts';
+import { findTokenId, formatToken } from '../core/ids.ts';
+import { metadataField } from '../http/metadata.ts';
+import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
+import { objectAnswer, textField } from '../http/schema.ts';
+import {
+  createUser,
+  findUser,
+  lookUpUser,
+  type User,
+  type UserContext,
+  type UserData,
+  type UserLookup,
+  updateUser,
+} from './users.ts';
+
+const datePattern = /^\d{4}-\d{2}-\d{2}$/;
+
+const timeZones = new Set<string>();
+
+/** Whether the name is a time zone of the IANA database, as this runtime has it. */
+function isTimeZone(name: string): boolean {
+  if (timeZones.has(name)) return true;
+  // The database's names have this form; the runtime also takes offsets, which are no names.
+  if (!/^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/.test(name)) return false;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+  timeZones.add(name);
+  return true;
+}
+
+function isRealDate(text: string): boolean {
+  const time = datePattern.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
+}
+
+/** An optional text may also be sent as "", which is how answers show that it is absent. */
+function optional(schema: z.ZodType<string>) {
+  return z
+    .union([z.literal(''), schema])
+    .optional()
+    .meta({ jsonSchema: z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) });
+}
+
+const nameField = textField(100)
+  .min(1)
+  .refine((name) => name.trim() !== '', { error: 'must not be blank' });
+
+const userFields = {
+  internal_user_id: z
+    .string()
+    .regex(/^[A-Za-z0-9+,\-./_~|]{1,75}$/, {
+      error: 'must be 1 to 75 of letters, digits and + , - . / _ ~ |',
+    })
+    .describe('The user in your own system; unique in the account'),
+  country: z
+    .string()
+    .refine((code) => findCountry(code) !== undefined, {
+      error: 'must be an ISO 3166-1 alpha-3 code',
+    })
+    .meta({ jsonSchema: { type: 'string', pattern: '^[A-Z]{3}$' } }),
+  first_name: nameField,
+  last_name: nameField,
+  email: textField(254)
+    .regex(/^[^\s@<>()]{1,64}@[^\s@<>()]+\.[^\s@<>()]{2,}$/, { error: 'must be an e-mail address' })
+    .describe('Unique in the account'),
+  middle_name: optional(textField(100)),
+  business_name: optional(textField(200)),
+  address1: optional(textField(200)),
+  address2: optional(textField(200)),
+  city: optional(textField(100)),
+  state_province: optional(textField(100)),
+  postal_code: optional(textField(20)),
+  mobile_number: optional(
+    z.string().regex(/^\d{5,20}$/, { error: 'must be 5 to 20 digits and nothing else' }),
+  ),
+  date_of_birth: optional(
+    z
+      .string()
+      .refine(isRealDate, { error: 'must be a real date, YYYY-MM-DD' })
+      .meta({ jsonSchema: { type: 'string', format: 'date' } }),
+  ).describe('Eighteen years ago or more'),
+  language: optional(z.string().regex(/^[a-z]{2}$/, { error: 'must be two small letters' })),
+  timezone: optional(
+    z.string().max(64).refine(isTimeZone, { error: 'must be a name of the IANA database' }),
+  ),
+  metadata: metadataField.optional(),
+};
+
+const userRequest = z.object(userFields).meta({ id: 'UserRequest' });
+const userChanges = z.object(userFields).partial().meta({ id: 'UserChanges' });
+
+export const userAnswer = z
+  .object({
+    user_token: z.string(),
+    status: z.enum(['ACTIVE', 'LOCKED', 'DEACTIVE']),
+    created_on: z.string().describe('UTC, without offset'),
+    internal_user_id: z.string(),
+    address1: z.string(),
+    address2: z.string(),
+    city: z.string(),
+    state_province: z.string(),
+    postal_code: z.string(),
+    country: z.string(),
+    first_name: z.string(),
+    middle_name: z.string(),
+    last_name: z.string(),
+    email: z.string(),
+    language: z.string(),
+    mobile_number: z.string(),
+    business_name: z.string(),
+    timezone: z.string(),
+    date_of_birth: z.string(),
+    metadata: objectAnswer,
+  })
+  .meta({ id: 'User' });
+
+const lookupAnswer = z
+  .object({
+    user_token: z.string(),
+    first_name: z.string(),
+    last_name: z.string(),
+    internal_user_id: z.string(),
+  })
+  .meta({ id: 'UserLookup' });
+
+function writeUser(user: User) {
+  return {
+    ...user.person,
+    user_token: formatToken('user', user.id),
+    status: user.status,
+    created_on: formatSeconds(user.createdAt),
+    internal_user_id: user.internalUserId,
+    country: user.country,
+    metadata: parseExactJson(user.metadata),
+  };
+}
+
+type Fields = z.infer<typeof userChanges>;
+
+function readUserData(fields: Fields, nowMs: number): Partial<UserData> {
+  const { date_of_birth: born, metadata, ...rest } = fields;
+  if (born !== undefined && born !== '' && !isAdult(born, nowMs)) {
+    const detail = 'date_of_birth must be eighteen years ago or more';
+    throw new AppError('invalid_request', detail, {
+      faults: [{ pointer: '/date_of_birth', code: 'too_young', detail }],
+    });
+  }
+  return {
+    ...(rest as Partial<UserData>),
+    ...(born === undefined ? {} : { date_of_birth: born }),
+    // "" asks for what follows from the country, as absence does.
+    ...(rest.timezone === '' ? { timezone: undefined as never } : {}),
+    ...(rest.language === '' ? { language: undefined as never } : {}),
+    metadata: metadata === undefined ? undefined : JSON.stringify(metadata as ExactJson),
+  };
+}
+
+function isAdult(dateOfBirth: string, nowMs: number): boolean {
+  const [year = 0, month = 0, day = 0] = dateOfBirth.split('-').map(Number);
+  return Date.UTC(year + 18, month - 1, day) <= nowMs;
+}
+
+/** The user that a path names. What is no token of a user is just not found. */
+export function readUserToken(token: string): string {
+  const id = findTokenId('user', token);
+  if (id === undefined) throw new AppError('not_found', 'no such user');
+  return id;
+}
+
+const userParams = z.object({ user_token: z.string() });
+
+function contextOf(context: RouteContext<BaseServices>): UserContext {
+  const { env, accountId } = context;
+  return { session: env.db.tenant(accountId), keys: env.keys, accountId };
+}
+
+export function userRoutes(): Route<BaseServices>[] {
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/user',
+      isVersioned: true,
+      operationId: 'createUser',
+      tag: 'Users',
+      summary: 'Create a recipient',
+      access: 'users:write',
+      body: userRequest,
+      response: userAnswer,
+      refusals: [409],
+      handle: (context, { body }) => {
+        const data = readUserData(body, context.env.clock.nowMs()) as UserData;
+        return context.write(
+          async (session) => writeUser(await createUser({ ...contextOf(context), session }, data)),
+          { isOneEffect: true },
+        );
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/user/lookup',
+      isVersioned: true,
+      operationId: 'lookUpUser',
+      tag: 'Users',
+      summary: 'Find a recipient by your own identifier, or by e-mail and first name',
+      access: 'users:read',
+      query: z.object({
+        internal_user_id: z.string().max(75).optional(),
+        email: z.string().max(254).optional(),
+        first_name: z.string().max(100).optional(),
+      }),
+      response: lookupAnswer,
+      refusals: [404],
+      handle: async (context, { query }) => {
+        const user = await lookUpUser(contextOf(context), readLookup(query));
+        if (user === undefined) throw new AppError('not_found', 'no such user');
+        return {
+          user_token: formatToken('user', user.id),
+          first_name: user.person.first_name,
+          last_name: user.person.last_name,
+          internal_user_id: user.internalUserId,
+        };
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/user/{user_token}',
+      isVersioned: true,
+      operationId: 'getUser',
+      tag: 'Users',
+      summary: 'Read a recipient',
+      access: 'users:read',
+      params: userParams,
+      response: userAnswer,
+      refusals: [404],
+      handle: async (context, { params }) => {
+        const user = await findUser(contextOf(context), readUserToken(params.user_token));
+        if (user === undefined) throw new AppError('not_found', 'no such user');
+        return writeUser(user);
+      },
+    }),
+    defineRoute({
+      method: 'PUT',
+      path: '/user/{user_token}',
+      isVersioned: true,
+      operationId: 'updateUser',
+      tag: 'Users',
+      summary: 'Change the fields that are sent, keep the others',
+      access: 'users:write',
+      params: userParams,
+      body: userChanges,
+      response: userAnswer,
+      refusals: [404, 409],
+      handle: (context, { params, body }) => {
+        const userId = readUserToken(params.user_token);
+        const changes = readUserData(body, context.env.clock.nowMs());
+        return context.write(async (session) =>
+          writeUser(await updateUser({ ...contextOf(context), session }, userId, changes)),
+        );
+      },
+    }),
+  ];
+}
+
+function readLookup(query: {
+  internal_user_id?: string | undefined;
+  email?: string | undefined;
+  first_name?: string | undefined;
+}): UserLookup {
+  if (query.internal_user_id !== undefined) return { internalUserId: query.internal_user_id };
+  if (query.email !== undefined && query.first_name !== undefined) {
+    return { email: query.email, firstName: query.first_name };
+  }
+  const detail = 'give internal_user_id, or email and first_name';
+  throw new AppError('invalid_request', detail, {
+    faults: [{ parameter: 'internal_user_id', code: 'required', detail }],
+  });
+}

@@ -1,0 +1,226 @@
+import { getCountry } from '../core/country.ts';
+import { AppError } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
+import { type KeyRing, newDataKey, openBytes, sealBytes } from '../core/sealing.ts';
+import { findConstraint, type Session } from '../db/pool.ts';
+import {
+  findUserByEmail,
+  findUserByInternalId,
+  findUserRow,
+  insertUser,
+  lockUserRow,
+  type StoredUser,
+  type UserRow,
+  updateUserRow,
+} from './users.sql.ts';
+
+/** Recipients. Everything personal is sealed under a key of the user's own. */
+
+/** The personal part of a user: what only the user's key opens. Absent texts are "". */
+export type Person = {
+  first_name: string;
+  middle_name: string;
+  last_name: string;
+  email: string;
+  mobile_number: string;
+  date_of_birth: string;
+  business_name: string;
+  address1: string;
+  address2: string;
+  city: string;
+  state_province: string;
+  postal_code: string;
+  language: string;
+  timezone: string;
+};
+
+export type User = {
+  id: string;
+  internalUserId: string;
+  status: UserRow['status'];
+  kycStatus: UserRow['kyc_status'];
+  country: string;
+  createdAt: Date;
+  metadata: string;
+  person: Person;
+};
+
+export type UserContext = { session: Session; keys: KeyRing; accountId: string };
+
+/** What a client says of a user; `metadata` is its JSON text. */
+export type UserData = Partial<Person> & {
+  internal_user_id: string;
+  country: string;
+  first_name: string;
+  last_name: string;
+  email: string;
+  metadata: string | undefined;
+};
+
+/** @throws AppError user_exists, naming which of the two unique fields is taken. */
+export async function createUser(context: UserContext, data: UserData): Promise<User> {
+  const { session, keys, accountId } = context;
+  const id = newId();
+  const dataKey = newDataKey();
+  const person = completePerson(data);
+  const row = await refuseTwins(
+    insertUser(session, {
+      ...store({ accountId, id, data, keys }, { person, dataKey }),
+      dataKey: keys.wrap(dataKey, id),
+    }),
+  );
+  return { ...describe(row), person };
+}
+
+/**
+ * Changes the fields that are given and keeps the others.
+ *
+ * @throws AppError not_found, user_exists.
+ */
+export async function updateUser(
+  context: UserContext,
+  userId: string,
+  changes: Partial<UserData>,
+): Promise<User> {
+  const { session, keys, accountId } = context;
+  const before = await lockUserRow(session, { accountId, userId });
+  if (before === undefined) throw new AppError('not_found', 'no such user');
+  const old = openUser(before, keys);
+  const data: UserData = {
+    ...old.person,
+    internal_user_id: old.internalUserId,
+    country: old.country,
+    ...dropUndefined(changes),
+    metadata: changes.metadata ?? old.metadata,
+  };
+  const person = completePerson(data);
+  const dataKey = keys.unwrap(before.data_key, userId);
+  const row = await refuseTwins(
+    updateUserRow(session, store({ accountId, id: userId, data, keys }, { person, dataKey })),
+  );
+  return { ...describe(row), person };
+}
+
+export async function findUser(context: UserContext, userId: string): Promise<User | undefined> {
+  const row = await findUserRow(context.session, { accountId: context.accountId, userId });
+  return row === undefined ? undefined : openUser(row, context.keys);
+}
+
+export type UserLookup =
+  | { internalUserId: string }
+  | { email: string; firstName: string };
+
+export async function lookUpUser(
+  context: UserContext,
+  lookup: UserLookup,
+): Promise<User | undefined> {
+  const { session, keys, accountId } = context;
+  if ('internalUserId' in lookup) {
+    const row = await findUserByInternalId(session, { accountId, ...lookup });
+    return row === undefined ? undefined : openUser(row, keys);
+  }
+  const row = await findUserByEmail(session, {
+    accountId,
+    emailIndex: indexEmail(keys, lookup.email),
+  });
+  const user = row === undefined ? undefined : openUser(row, keys);
+  const isSame = user?.person.first_name.toLowerCase() === lookup.firstName.toLowerCase();
+  return isSame ? user : undefined;
+}
+
+/** The key that seals what belongs to a user. */
+export function openUserKey(
+  user: Pick<UserRow, 'id' | 'data_key'>,
+  keys: KeyRing,
+): Buffer {
+  return keys.unwrap(user.data_key, user.id);
+}
+
+/** The personal part of a stored user, opened with the user's key. */
+export function openPerson(userKey: Buffer, row: Pick<UserRow, 'id' | 'sealed'>): Person {
+  return JSON.parse(openBytes(userKey, row.sealed, sealContext(row.id)).toString()) as Person;
+}
+
+function openUser(row: UserRow, keys: KeyRing): User {
+  return { ...describe(row), person: openPerson(openUserKey(row, keys), row) };
+}
+
+function describe(row: UserRow): Omit<User, 'person'> {
+  return {
+    id: row.id,
+    internalUserId: row.internal_user_id,
+    status: row.status,
+    kycStatus: row.kyc_status,
+    country: row.country,
+    createdAt: row.created_at,
+    metadata: row.metadata,
+  };
+}
+
+function store(
+  user: { accountId: string; id: string; data: UserData; keys: KeyRing },
+  secret: { person: Person; dataKey: Buffer },
+): StoredUser {
+  const { accountId, id, data, keys } = user;
+  const plain = Buffer.from(JSON.stringify(secret.person));
+  return {
+    accountId,
+    id,
+    internalUserId: data.internal_user_id,
+    emailIndex: indexEmail(keys, data.email),
+    country: data.country,
+    sealed: sealBytes(secret.dataKey, plain, sealContext(id)),
+    metadata: data.metadata ?? '{}',
+  };
+}
+
+function sealContext(userId: string): string {
+  return `user ${userId}`;
+}
+
+/** Addresses that differ in case only reach the same person. */
+function indexEmail(keys: KeyRing, email: string): Buffer {
+  return keys.blindIndex('email', email.toLowerCase());
+}
+
+function completePerson(data: UserData): Person {
+  return {
+    first_name: data.first_name,
+    middle_name: data.middle_name ?? '',
+    last_name: data.last_name,
+    email: data.email,
+    mobile_number: data.mobile_number ?? '',
+    date_of_birth: data.date_of_birth ?? '',
+    business_name: data.business_name ?? '',
+    address1: data.address1 ?? '',
+    address2: data.address2 ?? '',
+    city: data.city ?? '',
+    state_province: data.state_province ?? '',
+    postal_code: data.postal_code ?? '',
+    language: data.language ?? 'en',
+    timezone: data.timezone ?? getCountry(data.country).timeZone,
+  };
+}
+
+function dropUndefined<T extends object>(value: T): Partial<T> {
+  return Object.fromEntries(
+    Object.entries(value).filter(([, member]) => member !== undefined),
+  ) as Partial<T>;
+}
+
+async function refuseTwins(stored: Promise<UserRow>): Promise<UserRow> {
+  try {
+    return await stored;
+  } catch (error) {
+    const taken = {
+      users_internal_user_id: 'internal_user_id',
+      users_email: 'email',
+    }[findConstraint(error) ?? ''];
+    if (taken === undefined) throw error;
+    const detail = `another user of this account has this ${taken}`;
+    throw new AppError('user_exists', detail, {
+      faults: [{ pointer: `/${taken}`, code: 'already_used', detail }],
+      cause: error,
+    });
+  }
+}

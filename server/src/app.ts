@@ -3,7 +3,7 @@ import { type Logger, pino } from 'pino';
 import { addOauthRoutes } from './accounts/oauth.routes.ts';
 import { attributeRoutes } from './attributes/attributes.routes.ts';
 import type { Config } from './config.ts';
-import { type EmbeddedServer, startEmbedded } from './db/embedded.ts';
+import { findRunningServer, type RunningServer, startEmbedded } from './db/embedded.ts';
 import { createDatabaseIfAbsent } from './db/create-database.ts';
 import { prepareStagingFile } from './demo-account.ts';
 import { destinationRoutes } from './destinations/destinations.routes.ts';
@@ -32,6 +32,8 @@ export type Overrides = {
   log?: Logger;
   /** Told what takes long while the service starts. */
   report?: (line: string) => void;
+  /** For commands: uses the embedded database of a service that runs, instead of its own. */
+  isGuest?: boolean;
 };
 
 /** What this process does: answer requests, work in the background, or both. */
@@ -66,7 +68,7 @@ export async function createApp(
 ): Promise<App> {
   const log = options.log ?? createLog(config);
   mkdirSync(config.OUTLAY_DATA, { recursive: true, mode: 0o700 });
-  const database = await openDatabases(config, options.report);
+  const database = await openDatabases(config, options);
   const environments: Partial<Record<EnvironmentName, Environment>> = {};
   const closeAll = async (): Promise<void> => {
     await Promise.all(Object.values(environments).map((env) => env.close()));
@@ -113,21 +115,21 @@ function createLog(config: Config): Logger {
   return pino({ level: config.OUTLAY_LOG_LEVEL, base: null });
 }
 
-type Databases = { urls: [EnvironmentName, string][]; embedded: EmbeddedServer | undefined };
+type Databases = { urls: [EnvironmentName, string][]; embedded: RunningServer | undefined };
 
 /** Each environment has a database of its own; those without a URL share the embedded server. */
 async function openDatabases(
   config: Config,
-  report: ((line: string) => void) | undefined,
+  { report, isGuest = false }: Overrides,
 ): Promise<Databases> {
   const names = config.OUTLAY_ENVIRONMENTS.split(',') as EnvironmentName[];
   const given = { staging: config.DATABASE_URL, live: config.OUTLAY_LIVE_DATABASE_URL };
   const isEmbedded = names.some((name) => given[name] === undefined);
+  const dataDirectory = config.OUTLAY_DATA;
+  const running = isEmbedded && isGuest ? findRunningServer(dataDirectory) : undefined;
   const embedded = isEmbedded
-    ? await startEmbedded({
-        dataDirectory: config.OUTLAY_DATA,
-        ...(report === undefined ? {} : { report }),
-      })
+    ? (running ??
+      (await startEmbedded({ dataDirectory, ...(report === undefined ? {} : { report }) })))
     : undefined;
   const urls: Databases['urls'] = [];
   for (const name of names) {

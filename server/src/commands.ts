@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { pino } from 'pino';
 import { createAccount, createApiKey, createClient } from './accounts/accounts.ts';
 import {
   revokeCredentialRow,
@@ -80,7 +81,7 @@ async function withEnvironment(
   values: Values,
   run: (env: Environment) => Promise<void>,
 ): Promise<void> {
-  const app = await createApp(config, { role: 'work' });
+  const app = await createApp(config, { role: 'work', isGuest: true, log: pino({ level: 'silent' }) });
   try {
     const name = values.environment ?? config.OUTLAY_DEFAULT_ENVIRONMENT;
     const env = app.environments[name as 'staging' | 'live'];

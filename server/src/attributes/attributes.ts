@@ -241,6 +241,6 @@ function checkRequest(request: StoreRequest, before: AttributeValues): Checked {
 
 /** Equal for equal values of the same owner, and says nothing about them. */
 function fingerprintValues(keys: KeyRing, owner: SetOwner, values: AttributeValues): Buffer {
-  const pairs = Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1));
+  const pairs = Object.entries(values).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return keys.blindIndex(`attributes ${owner.userId}`, JSON.stringify(pairs));
 }

@@ -45,7 +45,7 @@ export function findIbanOwner(countryCode: string): string | undefined {
   const { alpha2 } = getCountry(countryCode);
   const owner = ibanOwners[alpha2] ?? alpha2;
   const structure = structures[owner];
-  if (structure?.bban_regexp == null) return undefined;
+  if (!structure?.bban_regexp) return undefined;
   return structure.IBANRegistry || registeredSince.has(owner) ? owner : undefined;
 }
 

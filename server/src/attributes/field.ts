@@ -119,10 +119,10 @@ function describeForm(options: FieldOptions): Pick<Requirement, 'validation' | '
   if (digits !== undefined) {
     const [minimum, maximum] = typeof digits === 'number' ? [digits, digits] : digits;
     const range = minimum === maximum ? `${minimum}` : `${minimum},${maximum}`;
-    const words = minimum === maximum ? `${minimum} digits` : `${minimum} to ${maximum} digits`;
+    const sentence = minimum === maximum ? `${minimum} digits` : `${minimum} to ${maximum} digits`;
     return {
       validation: `^[0-9]{${range}}$`,
-      expectedValue: hint === undefined ? words : `${words}: ${hint}`,
+      expectedValue: hint === undefined ? sentence : `${sentence}: ${hint}`,
     };
   }
   const form = pattern ?? '';

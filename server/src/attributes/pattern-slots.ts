@@ -10,7 +10,7 @@ export type Slot = {
 /** Beyond this many repetitions a made-up value gets no longer. */
 const repetitionsUsual = 12;
 
-const letters = [...'abcdefghijklmnopqrstuvwxyz'];
+const letters = Array.from('abcdefghijklmnopqrstuvwxyz');
 
 function expandRanges(classBody: string): string[] {
   const characters: string[] = [];

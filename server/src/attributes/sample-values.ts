@@ -67,7 +67,7 @@ function fill(field: Field, sample: Sample, attempt: number): string {
   const room = run.length - sample.seed.length;
   if (room >= 0 && attempt < attemptsMax / 2) {
     const offset = run.from + room - (attempt % (room + 1));
-    characters.splice(offset, sample.seed.length, ...sample.seed);
+    characters.splice(offset, sample.seed.length, ...Array.from(sample.seed));
   }
   return characters.join('');
 }

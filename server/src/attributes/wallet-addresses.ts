@@ -66,7 +66,7 @@ function checkChain(chain: Chain): Check {
 /** ERC-55: the case of each letter is a bit of the Keccak-256 hash of the lower-case address. */
 export function formatEthereumAddress(lowerCaseHex: string): string {
   const hash = bytesToHex(keccak_256(utf8ToBytes(lowerCaseHex)));
-  const letters = [...lowerCaseHex].map((letter, index) =>
+  const letters = Array.from(lowerCaseHex).map((letter, index) =>
     Number.parseInt(hash[index] ?? '0', 16) >= 8 ? letter.toUpperCase() : letter,
   );
   return `0x${letters.join('')}`;

@@ -70,5 +70,5 @@ export function getCountry(code: string): Country {
 }
 
 export function listCountries(): Country[] {
-  return [...countries.values()].sort((a, b) => (a.code < b.code ? -1 : 1));
+  return [...countries.values()].toSorted((a, b) => (a.code < b.code ? -1 : 1));
 }

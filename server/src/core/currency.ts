@@ -21,9 +21,9 @@ const cryptoScales: Readonly<Record<string, number>> = { BTC: 8, LTC: 8, ETH: 9,
  * codes and units of account.
  */
 const notPayable = new Set(
-  (
-    'XAU XAG XPT XPD XBA XBB XBC XBD XDR XSU XUA XTS XXX ' + 'BOV CHE CHW CLF COU MXV USN UYI UYW'
-  ).split(' '),
+  'XAU XAG XPT XPD XBA XBB XBC XBD XDR XSU XUA XTS XXX BOV CHE CHW CLF COU MXV USN UYI UYW'.split(
+    ' ',
+  ),
 );
 
 const currencies = new Map<string, Currency>();

@@ -223,13 +223,24 @@ export function formatPointer(path: readonly PropertyKey[]): string {
 
 /** One text per JSON value: keys sorted, numbers in their shortest form, no spaces. */
 export function canonicalizeJson(value: ExactJson): string {
-  if (value instanceof JsonNumber) return normalizeNumber(value.text);
-  if (value === null || typeof value !== 'object') return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(canonicalizeJson).join(',')}]`;
-  const members = Object.keys(value)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonicalizeJson(value[key] ?? null)}`);
-  return `{${members.join(',')}}`;
+  const parts: string[] = [];
+  emitCanonicalJson(value, (part) => parts.push(part));
+  return parts.join('');
+}
+
+/** The same piece by piece, for values too large to be held as one more text. */
+export function emitCanonicalJson(value: ExactJson, emit: (part: string) => void): void {
+  if (value instanceof JsonNumber) return emit(normalizeNumber(value.text));
+  if (value === null || typeof value !== 'object') return emit(JSON.stringify(value));
+  const isList = Array.isArray(value);
+  emit(isList ? '[' : '{');
+  const keys = isList ? [...value.keys()] : Object.keys(value).toSorted();
+  keys.forEach((key, index) => {
+    if (index > 0) emit(',');
+    if (!isList) emit(`${JSON.stringify(key)}:`);
+    emitCanonicalJson((value as Record<string | number, ExactJson>)[key] ?? null, emit);
+  });
+  emit(isList ? ']' : '}');
 }
 
 function normalizeNumber(text: string): string {

@@ -1,9 +1,9 @@
 import pg from 'pg';
-import type { EmbeddedServer } from './embedded.ts';
+import type { RunningServer } from './embedded.ts';
 
 /** Makes a database of the embedded server where it is not there yet, and answers its URL. */
 export async function createDatabaseIfAbsent(
-  server: EmbeddedServer,
+  server: RunningServer,
   name: string,
 ): Promise<string> {
   const client = new pg.Client({ connectionString: server.connectionUrl('postgres') });

@@ -77,6 +77,15 @@ export async function waitUntilClusterIsFree(clusterDirectory: string): Promise<
   }
 }
 
+/** The socket folder of the cluster's server, if it takes connections and its service lives. */
+export function findServedSocket(clusterDirectory: string): string | undefined {
+  const file = readPostmasterFile(clusterDirectory);
+  if (file?.status !== 'ready') return undefined;
+  const commandLine = findServerCommandLine(file.pid, clusterDirectory) ?? '';
+  const service = /outlay\.service=(\S+)/.exec(commandLine)?.[1];
+  return service !== undefined && isServiceAlive(service) ? file.socketDirectory : undefined;
+}
+
 /** Sends a signal; false when the process is gone. */
 export function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
   try {

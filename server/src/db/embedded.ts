@@ -124,6 +124,23 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   }
 }
 
+/** A server that another process of ours runs: to be used, and not to be ended. */
+export type RunningServer = Pick<EmbeddedServer, 'connectionUrl' | 'failed' | 'close'>;
+
+/**
+ * The server on this data folder, if a live service runs one right now. Commands use it, so that
+ * they work beside the service.
+ */
+export function findRunningServer(dataDirectory: string): RunningServer | undefined {
+  const socketDirectory = findServedSocket(join(resolve(dataDirectory), 'postgres'));
+  if (socketDirectory === undefined) return undefined;
+  return {
+    connectionUrl: (database) => formatUrl(socketDirectory, database),
+    failed: new Promise(() => undefined),
+    close: async () => undefined,
+  };
+}
+
 /**
  * PostgreSQL's own lock decides between services that start at the same time, and it also waits
  * for no one: backends of a killed postmaster may hold the shared memory for a moment longer.
@@ -265,8 +282,7 @@ function describeServer(
     for (const directory of removed) rmSync(directory, { recursive: true, force: true });
   };
   return {
-    connectionUrl: (database) =>
-      `postgresql://${SUPERUSER}@localhost/${encodeURIComponent(database)}?host=${encodeURIComponent(socketDirectory)}`,
+    connectionUrl: (database) => formatUrl(socketDirectory, database),
     socketDirectory,
     processId,
     failed,
@@ -278,6 +294,10 @@ function describeServer(
         (guard.stdin as { unref(): void }).unref();
     },
   };
+}
+
+function formatUrl(socketDirectory: string, database: string): string {
+  return `postgresql://${SUPERUSER}@localhost/${encodeURIComponent(database)}?host=${encodeURIComponent(socketDirectory)}`;
 }
 
 function explainSystemError(error: unknown, dataDirectory: string): unknown {

@@ -14,7 +14,7 @@ const folder = join(import.meta.dirname, 'migrations');
 export async function readMigrations(): Promise<Migration[]> {
   const names = (await readdir(folder)).filter((name) => /^\d{4}_[a-z0-9_]+\.sql$/.test(name));
   const migrations = await Promise.all(
-    names.sort().map(async (name) => {
+    names.toSorted().map(async (name) => {
       const text = await readFile(join(folder, name), 'utf8');
       const hash = createHash('sha256').update(text).digest('hex');
       return { version: Number(name.slice(0, 4)), name: name.slice(5, -4), text, hash };

@@ -54,7 +54,7 @@ test('payers of the same price share it, so that thousands stay small', () => {
 test('equivalents deliver the same currency the same way under the same name', () => {
   const payer = getSandboxPayer('mex-cash-plaza');
   const keys = sandboxCatalogue.findEquivalents(payer, 'MXN').map(({ key }) => key);
-  assert.deepEqual(keys.sort(), ['mex-cash-kestrel', 'mex-cash-meridian']);
+  assert.deepEqual(keys.toSorted(), ['mex-cash-kestrel', 'mex-cash-meridian']);
   assert.deepEqual(sandboxCatalogue.findEquivalents(payer, 'USD'), []);
 });
 

@@ -92,7 +92,7 @@ type LookupInput = {
 
 export function destinationRoutes(): Route<DestinationServices>[] {
   const lookupRoute = (path: `/${string}`, cheapestOnly: boolean) =>
-    defineRoute<DestinationServices, LookupInput['params'], LookupInput['query'], unknown>({
+    defineRoute<DestinationServices, LookupInput['params'], LookupInput['query']>({
       method: 'GET',
       path,
       isVersioned: true,

@@ -188,7 +188,7 @@ test('a payer that the amount does not fit is no candidate, but is listed in ful
     [['pesos', 2]],
   );
   const all = listOffers({ ...query, cheapestOnly: false });
-  assert.deepEqual(all.map(({ payer, fits }) => [payer.key, fits]).sort(), [
+  assert.deepEqual(all.map(({ payer, fits }) => [payer.key, fits]).toSorted(), [
     ['dollars', false],
     ['pesos', true],
   ]);
@@ -202,7 +202,7 @@ test('under a limit the amount is the most that fits, and never more than was as
       offer.sourceMinor,
       offer.feeMinor,
     ]);
-  assert.deepEqual(sizes({ limitMinor: 20_000n }).sort(), [
+  assert.deepEqual(sizes({ limitMinor: 20_000n }).toSorted(), [
     ['harbour', 19_250n, 750n],
     ['kestrel', 19_832n, 168n],
     ['meridian', 19_801n, 199n],
@@ -214,7 +214,7 @@ test('under a limit the amount is the most that fits, and never more than was as
   assert.deepEqual(
     sizes({ limitMinor: 100n })
       .map(([key, minor]) => `${key} ${minor}`)
-      .sort(),
+      .toSorted(),
     ['harbour 0', 'kestrel 50', 'meridian 0'],
   );
   assert.deepEqual(

@@ -283,7 +283,7 @@ function createOffer(first: Candidate, more: readonly Candidate[], nowMs: number
   const order = (currency: OfferedCurrency): number => payer.currencies.indexOf(currency.code);
   return {
     payer,
-    currencies: currencies.sort((a, b) => order(a) - order(b)),
+    currencies: currencies.toSorted((a, b) => order(a) - order(b)),
     sourceMinor: first.sourceMinor,
     feeMinor: first.feeMinor,
     minLimitMinor: terms.minLimitMinor,

@@ -16,7 +16,7 @@ function find(from: string, to: string): string {
 test('every currency has exactly one quote, against the dollar', () => {
   const others = bundledQuotes.map((quote) => (quote.base === 'USD' ? quote.quote : quote.base));
   const expected = listCurrencies().map((currency) => currency.code);
-  assert.deepEqual([...others, 'USD'].sort(), expected.sort());
+  assert.deepEqual([...others, 'USD'].toSorted(), expected.toSorted());
   assert.ok(bundledQuotes.every((quote) => quote.base === 'USD' || quote.quote === 'USD'));
 });
 

@@ -109,7 +109,7 @@ test('a missing or impossible time makes the file unusable', () => {
 });
 
 test('what is no file of prices is a fault and never an exception', () => {
-  const others = ['', '{', 'null', '1', '"x"', '{}', '[]', '{"as_of":1}', `${'['.repeat(300_000)}`];
+  const others = ['', '{', 'null', '1', '"x"', '{}', '[]', '{"as_of":1}', '['.repeat(300_000)];
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
   const empty = `{ "as_of": "${asOf}", "prices": {} }`;
   for (const json of [...others, deep, empty]) readFault(json);

@@ -162,7 +162,7 @@ function keepUseful<T extends { expiresAtMs: number }>(
   compare: (left: T, right: T) => number,
 ): T[] {
   let endMs = Number.NEGATIVE_INFINITY;
-  return items.sort(compare).filter((item) => {
+  return items.toSorted(compare).filter((item) => {
     if (item.expiresAtMs <= endMs) return false;
     endMs = item.expiresAtMs;
     return true;

@@ -92,7 +92,7 @@ async function readBody(answer: Response, bytesMax: number): Promise<Uint8Array>
   if (answer.body === null) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of answer.body) {
+  for await (const chunk of answer.body as ReadableStream<Uint8Array>) {
     length += chunk.byteLength;
     if (length > bytesMax) throw new Error(`it is larger than ${bytesMax} bytes`);
     chunks.push(chunk);

@@ -216,24 +216,25 @@ test('a price that more than doubled waits for a person', async () => {
 });
 
 test('the table gives back every digit, and only the newest of each pair and source', async () => {
-  const quote = (base: string, rate: string, source: string, ageMinutes: number): RateQuote => ({
+  const quote = (base: string, rate: string, from: Partial<RateQuote>): RateQuote => ({
     base,
     quote: 'USD',
     rate: getRate(rate),
-    source,
-    asOfMs: nowMs - ageMinutes * minuteMs,
+    source: 'table',
+    asOfMs: nowMs - 5 * minuteMs,
+    ...from,
   });
   const quotes = [
-    quote('BTC', '101234.567890123456', 'crypto', 0),
-    quote('BTC', '1', 'crypto', 1),
-    quote('BTC', '2', 'table', 5),
-    quote('AED', '0.000000000001', 'table', 5),
-    quote('ZAR', '999999999999', 'table', 5),
+    quote('BTC', '101234.567890123456', { source: 'crypto', asOfMs: nowMs }),
+    quote('BTC', '1', { source: 'crypto', asOfMs: nowMs - minuteMs }),
+    quote('BTC', '2', {}),
+    quote('AED', '0.000000000001', {}),
+    quote('ZAR', '999999999999', {}),
   ];
   await db.systemTransaction((session) => writeRates(session, quotes));
   const stored = await readNewestRates(db.system);
   const byText = (list: readonly RateQuote[]): string[] =>
-    list.map((row) => `${row.base} ${formatRate(row.rate)} ${row.source} ${row.asOfMs}`).sort();
+    list.map((row) => `${row.base} ${formatRate(row.rate)} ${row.source} ${row.asOfMs}`).toSorted();
   assert.deepEqual(byText(stored), byText(quotes.filter((row) => formatRate(row.rate) !== '1')));
 });
 

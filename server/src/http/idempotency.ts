@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '../core/errors.ts';
-import { canonicalizeJson, type ExactJson } from '../core/exact-json.ts';
+import { type ExactJson, emitCanonicalJson } from '../core/exact-json.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Database, Session } from '../db/pool.ts';
 import { findRecord, type IdempotencyRow, insertRecord } from './idempotency.sql.ts';
@@ -11,14 +11,8 @@ import { type Answer, jsonType } from './problem.ts';
  * thirty days. A refusal rolls back and stores nothing.
  */
 
-export type KeyedRequest = {
-  accountId: string;
-  /** Undefined when the client sent none. */
-  key: string | undefined;
-  method: string;
-  path: string;
-  body: ExactJson | undefined;
-};
+/** The key that a client sent with its request, and what the request was. */
+export type RequestKey = { key: string; fingerprint: Buffer };
 
 export type KeyedServices = { db: Database; keys: KeyRing };
 
@@ -37,18 +31,17 @@ export type RunningKeys = Set<string>;
  */
 export async function runKeyed(
   services: KeyedServices,
-  request: KeyedRequest,
+  request: { accountId: string; requestKey: RequestKey | undefined },
   options: { running: RunningKeys; isOneEffect: boolean; work: Work },
 ): Promise<Answer> {
-  const { accountId, key } = request;
-  if (key === undefined) {
+  const { accountId, requestKey } = request;
+  if (requestKey === undefined) {
     const text = options.isOneEffect
       ? await options.work(services.db.tenant(accountId))
       : await services.db.tenantTransaction(accountId, options.work);
     return answerOf(text, false);
   }
-  const fingerprint = fingerprintRequest(request);
-  const name = `${accountId} ${key}`;
+  const name = `${accountId} ${requestKey.key}`;
   if (options.running.has(name)) {
     throw new AppError('idempotency_in_progress', 'the first request with this key is running', {
       retryAfterSeconds: 1,
@@ -56,13 +49,13 @@ export async function runKeyed(
   }
   options.running.add(name);
   try {
-    return await runOnce(services, { accountId, key, fingerprint }, options.work);
+    return await runOnce(services, { accountId, ...requestKey }, options.work);
   } finally {
     options.running.delete(name);
   }
 }
 
-type KeyId = { accountId: string; key: string; fingerprint: Buffer };
+type KeyId = RequestKey & { accountId: string };
 
 async function runOnce(services: KeyedServices, id: KeyId, work: Work): Promise<Answer> {
   const context = `idempotency ${id.accountId} ${id.key}`;
@@ -104,9 +97,13 @@ function answerOf(text: string | null, isReplay: boolean): Answer {
 }
 
 /** Spelling, key order and number form of the body do not matter. */
-function fingerprintRequest(request: KeyedRequest): Buffer {
+export function fingerprintRequest(request: {
+  method: string;
+  path: string;
+  body: ExactJson | undefined;
+}): Buffer {
   const hash = createHash('sha256').update(`${request.method} ${request.path}\n`);
-  if (request.body !== undefined) hash.update(canonicalizeJson(request.body));
+  if (request.body !== undefined) emitCanonicalJson(request.body, (part) => hash.update(part));
   return hash.digest();
 }
 

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { AppError } from '../core/errors.ts';
+import { nameRoute } from './server.ts';
 
 /** For operators: liveness, readiness, and metrics in Prometheus' text form. */
 
@@ -54,7 +55,7 @@ export function addOperations(app: FastifyInstance, options: OperationsOptions):
     durations.observe(
       {
         method: request.method,
-        route: request.routeOptions.url ?? 'none',
+        route: nameRoute(request),
         status: reply.statusCode,
       },
       reply.elapsedTime / 1000,

@@ -16,7 +16,7 @@ export function describeProblem(error: unknown, requestId: string): Answer {
   const { code, detail, options } = readError(error);
   const { status, title } = errorCatalogue[code];
   const body = JSON.stringify({
-    type: `https://outlay.dev/problems/${code}`,
+    type: `/problems/${code}`,
     title,
     status,
     detail,

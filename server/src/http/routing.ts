@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../core/errors.ts';
-import { type RunningKeys, readKey, runKeyed } from './idempotency.ts';
+import { fingerprintRequest, type RunningKeys, readKey, runKeyed } from './idempotency.ts';
 import type { RateLimiters } from './limits.ts';
 import { type Answer, jsonType } from './problem.ts';
 import {
   type BaseServices,
+  type Input,
   Page,
   type Principal,
   type RequestView,
@@ -13,7 +14,7 @@ import {
 } from './route.ts';
 import { compileWriter } from './schema.ts';
 import { type EnvironmentName, readHeaders, sendAnswer, versions } from './server.ts';
-import { type CheckedInput, checkInput } from './validation.ts';
+import { checkInput } from './validation.ts';
 
 /** Puts the modules' routes onto the server: credential, scope, limits, input, answer. */
 
@@ -27,6 +28,10 @@ export type RoutingOptions<S extends BaseServices> = {
 };
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The route as it is described, for logs and metrics. */
+    path?: string;
+  }
   interface FastifyRequest {
     caller: { env: BaseServices; principal: Principal } | undefined;
   }
@@ -39,6 +44,7 @@ export function addRoutes<S extends BaseServices>(
   options: RoutingOptions<S>,
 ): void {
   const running: RunningKeys = new Set();
+  const uploads = createUploadDoor();
   app.decorateRequest('caller', undefined);
   for (const route of options.routes) {
     const handler = createHandler(route, options, running);
@@ -50,8 +56,10 @@ export function addRoutes<S extends BaseServices>(
       method: route.method,
       url,
       ...(route.bodyBytesMax === undefined ? {} : { bodyLimit: route.bodyBytesMax }),
-      onRequest: async (request) => {
+      config: { path: route.path },
+      onRequest: async (request, reply) => {
         request.caller = await admit(route, options, request);
+        if (route.bodyBytesMax !== undefined) uploads.enter(reply);
       },
       handler,
     });
@@ -71,6 +79,7 @@ async function admit<S extends BaseServices>(
   await limiters.address.check(request, request.ip);
   checkAccept(route, request.headers.accept);
   if (route.access === 'public') {
+    if (route.bodyBytesMax !== undefined) await limiters.expensive.check(request, request.ip);
     if (env === undefined) throw new AppError('not_found', 'this environment is not served here');
     return { env, principal: nobody };
   }
@@ -90,6 +99,24 @@ async function admit<S extends BaseServices>(
     throw new AppError('insufficient_scope', `this needs the scope ${route.access}`);
   }
   return { env, principal };
+}
+
+/** Large bodies are held in memory while they arrive: so many at once, and no more. */
+const uploadsMax = 4;
+
+function createUploadDoor(): { enter(reply: FastifyReply): void } {
+  let inside = 0;
+  return {
+    enter: (reply) => {
+      if (inside >= uploadsMax) {
+        throw new AppError('unavailable', 'too many uploads at once', { retryAfterSeconds: 2 });
+      }
+      inside += 1;
+      reply.raw.once('close', () => {
+        inside -= 1;
+      });
+    },
+  };
 }
 
 /** The token of exactly one well-formed Authorization header (RFC 6750 2.1). */
@@ -124,7 +151,8 @@ function createHandler<S extends BaseServices>(
   const isKeyed = route.method !== 'GET' && route.access !== 'public';
   return async (request, reply) => {
     const { env, principal } = request.caller as { env: S; principal: Principal };
-    const input = checkInput(route as Route<BaseServices>, {
+    const view = viewRequest(request, options.publicUrl);
+    const { json, ...input } = checkInput(route as Route<BaseServices>, {
       params: request.params,
       query: request.query,
       body: request.body as Buffer | undefined,
@@ -133,7 +161,10 @@ function createHandler<S extends BaseServices>(
     // The text of a large upload must not outlive its reading.
     request.body = undefined;
     const key = isKeyed ? readKey(request.headers['idempotency-key']) : undefined;
-    const view = viewRequest(request, options.publicUrl);
+    const requestKey =
+      key === undefined
+        ? undefined
+        : { key, fingerprint: fingerprintRequest({ method: view.method, path: view.path, body: json }) };
     const context: RouteContext<S> = {
       env,
       principal,
@@ -142,13 +173,7 @@ function createHandler<S extends BaseServices>(
       write: (work, { isOneEffect = false } = {}) =>
         runKeyed(
           env,
-          {
-            accountId: principal.accountId,
-            key,
-            method: view.method,
-            path: view.path,
-            body: input.json,
-          },
+          { accountId: principal.accountId, requestKey },
           { running, isOneEffect, work: async (session) => write(await work(session)) },
         ),
     };
@@ -159,7 +184,7 @@ function createHandler<S extends BaseServices>(
 async function answer<S extends BaseServices>(
   route: Route<S>,
   context: RouteContext<S>,
-  input: CheckedInput,
+  input: Input<unknown, unknown, unknown>,
   write: (value: unknown) => string | null,
 ): Promise<Answer> {
   const result = await route.handle(context, input);

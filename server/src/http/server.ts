@@ -1,6 +1,11 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
 import type { Logger } from 'pino';
 import { AppError } from '../core/errors.ts';
 import { describeError } from './error-log.ts';
@@ -51,7 +56,7 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
     requestTimeout: 60_000,
     keepAliveTimeout: 72_000,
     loggerInstance: options.log as never,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     genReqId: () => `req_${startedAt}${(requestCount++).toString(36)}`,
     requestIdHeader: false,
     trustProxy: options.trustProxy,
@@ -81,7 +86,7 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
   app.setErrorHandler(async (error, request, reply) => {
     const answer = describeProblem(error, request.id);
     if (answer.status >= 500) {
-      request.log.error({ request_id: request.id, error: describeError(error) }, 'request failed');
+      request.log.error({ error: describeError(error) }, 'request failed');
     }
     await sendAnswer(reply, answer);
   });
@@ -89,10 +94,9 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
     if (reply.statusCode < 400 && requestCount % options.logEvery !== 0) return;
     request.log.info(
       {
-        request_id: request.id,
         environment: request.environmentName,
         method: request.method,
-        route: request.routeOptions.url ?? 'none',
+        route: nameRoute(request),
         status: reply.statusCode,
         duration_ms: Math.round(reply.elapsedTime * 10) / 10,
       },
@@ -172,6 +176,11 @@ function readEnvironment(raw: IncomingMessage, fallback: EnvironmentName): Envir
   return label === 'staging-api' ? 'staging' : fallback;
 }
 
+/** The route of a request as it is described; never the path itself, which names somebody. */
+export function nameRoute(request: FastifyRequest): string {
+  return request.routeOptions.config.path ?? request.routeOptions.url ?? 'none';
+}
+
 /** Every value of a header, also of those that Node would fold into the first one. */
 export function readHeaders(raw: IncomingMessage, name: string): string[] {
   const values: string[] = [];
@@ -179,10 +188,6 @@ export function readHeaders(raw: IncomingMessage, name: string): string[] {
     if (raw.rawHeaders[index]?.toLowerCase() === name) values.push(raw.rawHeaders[index + 1] ?? '');
   }
   return values;
-}
-
-export function readHeadersOf(request: FastifyRequest, name: string): string[] {
-  return readHeaders(request.raw, name);
 }
 
 let parserErrorCount = 0;

@@ -68,7 +68,7 @@ async function refusalOf(bytes: Buffer): Promise<string> {
 }
 
 test('an upload of one image of each type, in any order, is read', () => {
-  const items = upload(png).reverse();
+  const items = upload(png).toReversed();
   const read = readUpload(items);
   assert.deepEqual(
     read.map((one) => [one.type, one.pointer, one.bytes.equals(png)]),

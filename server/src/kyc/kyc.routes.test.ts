@@ -136,7 +136,7 @@ test('the page behind a link says nothing of the person and loads nothing from e
   assert.match(policy, /frame-ancestors 'none'/);
   assert.ok(!page.body.includes(person.userId) && !/https?:/.test(page.body));
   const files = [...page.body.matchAll(/(?:href|src)="(assets\/[^"]+)"/g)].map((hit) => hit[1]);
-  assert.deepEqual(files.sort(), ['assets/verify.css', 'assets/verify.js']);
+  assert.deepEqual(files.toSorted(), ['assets/verify.css', 'assets/verify.js']);
   for (const file of files) {
     const asset = await app.inject({ url: `/verify/${file}` });
     assert.equal(asset.statusCode, 200);

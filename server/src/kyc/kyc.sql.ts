@@ -39,8 +39,11 @@ const sessionColumns = `id, user_id as "userId", provider, status, submission,
 
 const lockUserStatement: Statement = {
   name: 'kyc_lock_user',
-  text: `select data_key as "dataKey", kyc_status as "kycStatus"
-    from users where account_id = $1 and id = $2 for no key update`,
+  // The account's row first, as every writer does: two of them cannot wait for each other.
+  text: `
+    with own as materialized (select id from accounts where id = $1 for update)
+    select data_key as "dataKey", kyc_status as "kycStatus"
+    from users, own where account_id = own.id and users.id = $2 for no key update of users`,
 };
 const readNowStatement: Statement = {
   name: 'kyc_read_now',

@@ -89,7 +89,7 @@ async function glyphsOfName(recipientName: string): Promise<string[]> {
   );
   return withName
     .slice(start, start + withName.length - without.length)
-    .sort((left, right) => left.x - right.x)
+    .toSorted((left, right) => left.x - right.x)
     .flatMap(({ glyphs }) => glyphs.map(String));
 }
 
@@ -218,7 +218,7 @@ test('very long values stay on one page and out of its margins', async () => {
     ...ordinary,
     senderName: 'W'.repeat(300),
     recipientName: 'Wolfeschlegelsteinhausenbergerdorff '.repeat(12),
-    recipientAddressLines: Array(12).fill('Longstreet '.repeat(30)),
+    recipientAddressLines: Array<string>(12).fill('Longstreet '.repeat(30)),
     clientTransferId: 'M'.repeat(50),
     internalUserId: 'w'.repeat(75),
     payerName: 'ك'.repeat(300),

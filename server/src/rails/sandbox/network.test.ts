@@ -49,7 +49,7 @@ test('each way of paying is there where it is used', () => {
   };
   for (const [code, types] of Object.entries(expected)) {
     const offered = deliveryTypes.filter((type) => listPayers(code, type).length > 0);
-    assert.deepEqual(offered.sort(), [...types].sort(), code);
+    assert.deepEqual(offered.toSorted(), [...types].toSorted(), code);
   }
   assert.deepEqual(
     deliveryTypes.filter((type) => !sandboxPayers.some((payer) => payer.deliveryType === type)),

@@ -1,0 +1,297 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ExactNumber, type Json, parseExact } from './exact.ts';
+
+/**
+ * The service as a client sees it. The tests run against the one that the environment names
+ * (`OUTLAY_URL` with `OUTLAY_TOKEN`, or `OUTLAY_STAGING_FILE`), else each file starts its own.
+ */
+
+export type Credentials = {
+  account: string;
+  client_id: string;
+  client_secret: string;
+  api_key: string;
+};
+
+export type Service = {
+  readonly baseUrl: string;
+  /** Calls with the Demo account's API key. */
+  readonly demo: Api;
+  readonly credentials: Credentials;
+  /** Undefined for a service that was running before. */
+  readonly process: ChildProcess | undefined;
+  readonly dataDirectory: string | undefined;
+  /** Everything the started process has printed. */
+  readonly output: () => string;
+  stop(): Promise<void>;
+};
+
+export const versions = ['v0.1.0', 'v0.1.1', 'v0.1.2', 'v0.1.3', 'v0.1.4'];
+
+export const serverMain = join(import.meta.dirname, '../server/src/main.ts');
+
+const startMsMax = 60_000;
+
+export type StartOptions = {
+  /** Settings beside the ones that tests need. */
+  settings?: Readonly<Record<string, string>>;
+  /** A folder to start in again; it is not removed by `stop`. */
+  dataDirectory?: string;
+  /** Starts one even where the environment names a running service. */
+  isOwn?: boolean;
+};
+
+/** The settings of a started service: no rate limit that a test could meet by accident. */
+export function testSettings(dataDirectory: string): Record<string, string> {
+  const inherited = Object.entries(process.env).filter(
+    (entry): entry is [string, string] =>
+      entry[1] !== undefined && !/^(OUTLAY_|DATABASE_URL$|PORT$|HOST$|NODE_)/.test(entry[0]),
+  );
+  return {
+    ...Object.fromEntries(inherited),
+    OUTLAY_DATA: dataDirectory,
+    PORT: '0',
+    OUTLAY_RATE_LIMIT_CREDENTIAL: '1000000',
+    OUTLAY_RATE_LIMIT_ADDRESS: '1000000',
+    OUTLAY_RATE_LIMIT_EXPENSIVE: '1000000',
+    OUTLAY_DRAIN_SECONDS: '2',
+  };
+}
+
+/** @throws Error with what the process printed when it does not start. */
+export async function startService(options: StartOptions = {}): Promise<Service> {
+  const running = options.isOwn === true ? undefined : await findRunning();
+  if (running !== undefined) return running;
+  const dataDirectory =
+    options.dataDirectory ?? (await mkdtemp(join(tmpdir(), 'outlay-acceptance-')));
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', serverMain], {
+    env: { ...testSettings(dataDirectory), ...options.settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output = await waitUntilReady(child);
+  const file = await readFile(join(dataDirectory, 'staging.json'), 'utf8');
+  const service = describeService(JSON.parse(file) as StagingFile);
+  return {
+    ...service,
+    process: child,
+    dataDirectory,
+    output,
+    stop: async () => {
+      service.demo.close();
+      await stopProcess(child);
+      if (options.dataDirectory === undefined) await rm(dataDirectory, { recursive: true });
+    },
+  };
+}
+
+type StagingFile = Credentials & { base_url: string };
+
+async function findRunning(): Promise<Service | undefined> {
+  const { OUTLAY_URL: url, OUTLAY_TOKEN: token, OUTLAY_STAGING_FILE: path } = process.env;
+  if (path !== undefined) return describeService(JSON.parse(await readFile(path, 'utf8')));
+  if (url === undefined || token === undefined) return undefined;
+  const unknown = { account: '', client_id: '', client_secret: '' };
+  return describeService({ ...unknown, base_url: url, api_key: token });
+}
+
+function describeService({ base_url: baseUrl, ...credentials }: StagingFile): Service {
+  const demo = new Api(baseUrl, credentials.api_key);
+  return {
+    baseUrl,
+    demo,
+    credentials,
+    process: undefined,
+    dataDirectory: undefined,
+    output: () => '',
+    stop: async () => demo.close(),
+  };
+}
+
+async function waitUntilReady(child: ChildProcess): Promise<() => string> {
+  let printed = '';
+  await new Promise<void>((resolve, reject) => {
+    const give = (why: string): void => reject(new Error(`${why}\n${printed}`));
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL');
+      give('the service did not start in time');
+    }, startMsMax);
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        printed += text;
+        if (!printed.includes('Outlay is ready')) return;
+        clearTimeout(timer);
+        resolve();
+      });
+    }
+    child.once('exit', (code) => {
+      clearTimeout(timer);
+      give(`the service ended with ${code}`);
+    });
+  });
+  return () => printed;
+}
+
+/** Resolves when the process has ended, by itself or by the signal. */
+export async function stopProcess(
+  child: ChildProcess,
+  signal: NodeJS.Signals = 'SIGTERM',
+): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill(signal);
+  await ended;
+}
+
+export type Reply<T = Json> = {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+  bytes: Buffer;
+  /** The JSON of the answer with exact numbers; undefined when it has none. */
+  body: T;
+};
+
+export type Headers = Readonly<Record<string, string | string[]>>;
+
+const unversioned =
+  /^\/(?:v\d|sandbox\/|oauth2\/|\.well-known\/|health\/|metrics|openapi|docs|verify\/)/;
+
+/** One credential's view of the service, in one version. */
+export class Api {
+  readonly baseUrl: string;
+  readonly token: string;
+  readonly version: string;
+  readonly #agent: Agent;
+
+  constructor(baseUrl: string, token: string, version = 'v0.1.4') {
+    this.baseUrl = baseUrl;
+    this.token = token;
+    this.version = version;
+    this.#agent = new Agent({ keepAlive: true });
+    // Otherwise an idle connection would keep the test's process alive.
+    this.#agent.on('free', (socket) => socket.unref());
+  }
+
+  withToken(token: string): Api {
+    return new Api(this.baseUrl, token, this.version);
+  }
+
+  withVersion(version: string): Api {
+    return new Api(this.baseUrl, this.token, version);
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  get<T = Json>(path: string, headers: Headers = {}): Promise<Reply<T>> {
+    return this.call<T>('GET', path, { headers });
+  }
+
+  post<T = Json>(path: string, body: unknown, headers: Headers = {}): Promise<Reply<T>> {
+    return this.call<T>('POST', path, { body, headers });
+  }
+
+  put<T = Json>(path: string, body?: unknown, headers: Headers = {}): Promise<Reply<T>> {
+    return this.call<T>('PUT', path, { body, headers });
+  }
+
+  patch<T = Json>(path: string, headers: Headers = {}): Promise<Reply<T>> {
+    return this.call<T>('PATCH', path, { headers });
+  }
+
+  /**
+   * A path without a version gets this client's; a text or bytes are sent as they are, anything
+   * else as JSON. A header given as an empty array is left out.
+   */
+  call<T = Json>(
+    method: string,
+    path: string,
+    options: { body?: unknown; headers?: Headers } = {},
+  ): Promise<Reply<T>> {
+    const { body } = options;
+    const isSentAsIs = body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
+    const sent = isSentAsIs ? body : JSON.stringify(body);
+    const headers: Record<string, string | string[]> = {
+      accept: 'application/json',
+      authorization: `Bearer ${this.token}`,
+      ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
+      ...options.headers,
+    };
+    for (const [name, value] of Object.entries(headers)) {
+      if (value.length === 0 && Array.isArray(value)) delete headers[name];
+    }
+    if (sent !== undefined) headers['content-length'] ??= String(Buffer.byteLength(sent));
+    const { hostname, port } = new URL(this.baseUrl);
+    const target = unversioned.test(path) ? path : `/${this.version}${path}`;
+    return new Promise((resolve, reject) => {
+      const request = httpRequest(
+        { hostname, port, method, path: target, headers, agent: this.#agent },
+        (response) => {
+          const chunks: Buffer[] = [];
+          response.on('data', (chunk: Buffer) => chunks.push(chunk));
+          response.once('error', reject);
+          response.once('end', () => {
+            const { statusCode = 0, headers: answered } = response;
+            resolve(readReply<T>(statusCode, answered, Buffer.concat(chunks)));
+          });
+        },
+      );
+      request.once('error', reject);
+      request.end(sent);
+    });
+  }
+}
+
+function readReply<T>(status: number, headers: IncomingHttpHeaders, bytes: Buffer): Reply<T> {
+  const text = bytes.toString('utf8');
+  const isJson = /json/.test(headers['content-type'] ?? '') && text !== '';
+  return { status, headers, text, bytes, body: (isJson ? parseExact(text) : undefined) as T };
+}
+
+/** @throws Error that shows the answer unless it is a 200. */
+export function ok<T>(reply: Reply<T>): T {
+  if (reply.status !== 200) throw new Error(`${reply.status} ${reply.text.slice(0, 2000)}`);
+  return reply.body;
+}
+
+export type Account = { api: Api; credentials: Credentials };
+
+/** A new account that no other test touches, with these funds (`{ USD: '100' }`). */
+export async function createAccount(
+  service: Pick<Service, 'demo'>,
+  funds: Readonly<Record<string, string>> = {},
+): Promise<Account> {
+  const name = `Test ${randomUUID()}`;
+  const credentials = ok(await service.demo.post<Credentials>('/sandbox/accounts', { name }));
+  const api = service.demo.withToken(credentials.api_key);
+  for (const [currency, amount] of Object.entries(funds)) await fund(api, currency, amount);
+  return { api, credentials };
+}
+
+export async function fund(api: Api, currency: string, amount: string): Promise<Balance> {
+  const body = `{"currency_code":"${currency}","amount":${amount}}`;
+  return ok(await api.post<Balance>('/sandbox/fund', body));
+}
+
+export type Balance = { token: string; balance: ExactNumber; currency_code: string };
+
+/** The balance in a currency, as its decimal text. */
+export async function readBalance(api: Api, currency = 'USD'): Promise<string> {
+  const balances = ok(await api.get<Balance[]>('/account/balance'));
+  const found = balances.find((entry) => entry.currency_code === currency);
+  if (found === undefined) throw new Error(`no balance in ${currency}`);
+  return found.balance.text;
+}
+
+/** Moves the environment's clock forward; what is due by then has happened afterwards. */
+export async function advance(api: Api, seconds: number): Promise<string> {
+  return ok(await api.post<{ now: string }>('/sandbox/clock', { advance_s: seconds })).now;
+}
+
+export const daySeconds = 86_400;

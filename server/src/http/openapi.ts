@@ -1,0 +1,204 @@
+import type { ExampleRecord } from './reference/examples.ts';
+import { describeComponents, describeRefusals, describeTags, infoText } from './openapi-common.ts';
+import { describeFixedPaths } from './openapi-fixed-paths.ts';
+import { type JsonObject, SchemaBook } from './openapi-schemas.ts';
+import type { BaseServices, Route } from './route.ts';
+
+/** The OpenAPI 3.1 description, made from the routes and the schemas that they run on. */
+
+export type OpenapiOptions = {
+  /** Where clients reach the service: scheme and host, without a path. */
+  serverUrl: string;
+  /** Recorded requests and answers; shown where they belong. */
+  examples: readonly ExampleRecord[];
+};
+
+/** An OpenAPI 3.1 document as a plain JSON value. */
+export function buildOpenapi<S extends BaseServices>(
+  routes: readonly Route<S>[],
+  { serverUrl, examples }: OpenapiOptions,
+): JsonObject {
+  const book = new SchemaBook();
+  const paths: Record<string, JsonObject> = {};
+  for (const route of routes) {
+    const path = route.isVersioned ? `/{version}${route.path}` : route.path;
+    const own = examples.filter((example) => example.operationId === route.operationId);
+    const method = route.method.toLowerCase();
+    const item = { ...paths[path], [method]: describeOperation(route as never, book, own) };
+    paths[path] = route.isVersioned
+      ? { parameters: [{ $ref: '#/components/parameters/Version' }], ...item }
+      : item;
+  }
+  Object.assign(paths, describeFixedPaths(examples));
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Outlay',
+      version: '0.1.4',
+      summary: 'Payouts to people in many countries and currencies',
+      description: infoText,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: serverUrl }],
+    tags: describeTags(),
+    paths,
+    components: { ...describeComponents(serverUrl, examples), schemas: book.list() },
+  };
+}
+
+function describeOperation(
+  route: Route<BaseServices>,
+  book: SchemaBook,
+  examples: readonly ExampleRecord[],
+): JsonObject {
+  const parameters = describeParameters(route, book, examples);
+  const notes = [
+    route.description,
+    route.isSandbox === true ? 'In staging only: in live nothing is at this address.' : undefined,
+  ].filter((note) => note !== undefined);
+  return {
+    operationId: route.operationId,
+    tags: [route.tag],
+    summary: route.summary,
+    ...(notes.length === 0 ? {} : { description: notes.join('\n\n') }),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(route.body === undefined
+      ? {}
+      : { requestBody: describeBody(book.describe(route.body, 'input'), examples) }),
+    responses: { 200: describeSuccess(route, book, examples), ...describeRefusals(route) },
+    security: describeSecurity(route.access),
+  };
+}
+
+function describeSecurity(access: Route<BaseServices>['access']): JsonObject[] {
+  if (access === 'public') return [];
+  return [{ oauth2: access === 'bearer' ? [] : [access] }, { apiKey: [] }];
+}
+
+function describeParameters(
+  route: Route<BaseServices>,
+  book: SchemaBook,
+  examples: readonly ExampleRecord[],
+): JsonObject[] {
+  const shown = examples.find((example) => example.answer.status === 200)?.request;
+  const inPath = route.params === undefined ? {} : book.describe(route.params, 'input');
+  const inQuery = route.query === undefined ? {} : book.describe(route.query, 'input');
+  const parameters = [
+    ...listParameters(inPath, 'path').map((parameter) => ({
+      ...parameter,
+      ...exampleOf(shown?.params?.[String(parameter['name'])]),
+    })),
+    ...listParameters(inQuery, 'query').map((parameter) => ({
+      ...parameter,
+      ...exampleOf(readQueryExample(parameter, shown?.query)),
+    })),
+  ];
+  // Only a search by metadata leaves a query open for parameters that have no name here.
+  if (inQuery['additionalProperties'] !== undefined) parameters.push(metadataParameter);
+  if (isKeyed(route)) parameters.push({ $ref: '#/components/parameters/IdempotencyKey' });
+  return parameters;
+}
+
+function exampleOf(value: unknown): JsonObject {
+  return value === undefined ? {} : { example: value };
+}
+
+/** A query's text as the JSON value that its schema means. */
+function readQueryExample(parameter: JsonObject, query: ExampleRecord['request']['query']): unknown {
+  const text = query?.[String(parameter['name'])];
+  const type = (parameter['schema'] as JsonObject)['type'];
+  return text === undefined || type === 'string' ? text : JSON.parse(text);
+}
+
+/** Whether the route honours Idempotency-Key. */
+export function isKeyed(route: Route<never>): boolean {
+  return route.method !== 'GET' && route.access !== 'public';
+}
+
+const metadataParameter: JsonObject = {
+  name: 'metadata',
+  in: 'query',
+  description: 'Only those whose metadata has this value under this key: `metadata[key]=value`.',
+  style: 'deepObject',
+  explode: true,
+  schema: { type: 'object', additionalProperties: { type: 'string' } },
+};
+
+function listParameters(schema: JsonObject, place: 'path' | 'query'): JsonObject[] {
+  const required = (schema['required'] ?? []) as string[];
+  return Object.entries((schema['properties'] ?? {}) as Record<string, JsonObject>).map(
+    ([name, { description, ...property }]) => ({
+      name,
+      in: place,
+      required: place === 'path' || required.includes(name),
+      ...(description === undefined ? {} : { description }),
+      schema: property,
+    }),
+  );
+}
+
+function describeBody(schema: JsonObject, examples: readonly ExampleRecord[]): JsonObject {
+  const shown = examples.filter((example) => example.answer.status === 200);
+  return {
+    required: true,
+    content: {
+      'application/json': {
+        schema,
+        ...listExamples(shown, (example) => example.request.body),
+      },
+    },
+  };
+}
+
+/** The `examples` of a media type, by a name made of the summary. */
+export function listExamples(
+  examples: readonly ExampleRecord[],
+  read: (example: ExampleRecord) => unknown,
+): JsonObject {
+  const entries = examples
+    .filter((example) => read(example) !== undefined)
+    .map((example) => [
+      example.summary.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'),
+      { summary: example.summary, value: read(example) },
+    ]);
+  return entries.length === 0 ? {} : { examples: Object.fromEntries(entries) };
+}
+
+function describeSuccess(
+  route: Route<BaseServices>,
+  book: SchemaBook,
+  examples: readonly ExampleRecord[],
+): JsonObject {
+  const content: Record<string, JsonObject> = {};
+  if (route.response !== null) {
+    const shown = examples.filter(({ answer }) => answer.status === 200 && answer.body !== null);
+    content['application/json'] = {
+      schema: book.describe(route.response, 'output'),
+      ...listExamples(shown, (example) => example.answer.body),
+    };
+  }
+  for (const type of route.produces ?? []) {
+    content[type] = { schema: { type: 'string', contentMediaType: type } };
+  }
+  const isEmpty = Object.keys(content).length === 0;
+  const isPaged =
+    route.query !== undefined && 'cursor' in (readProperties(book, route.query) ?? {});
+  return {
+    description: isEmpty ? 'Done; the body is empty.' : 'Done.',
+    headers: {
+      'X-Request-Id': { $ref: '#/components/headers/RequestId' },
+      ...(isPaged ? { Link: { $ref: '#/components/headers/Link' } } : {}),
+      ...(isKeyed(route)
+        ? { 'Idempotent-Replayed': { $ref: '#/components/headers/IdempotentReplayed' } }
+        : {}),
+    },
+    ...(isEmpty ? {} : { content }),
+  };
+}
+
+function readProperties(
+  book: SchemaBook,
+  schema: NonNullable<Route<BaseServices>['query']>,
+): JsonObject | undefined {
+  return book.describe(schema, 'input')['properties'] as JsonObject | undefined;
+}

@@ -23,6 +23,7 @@ import {
 import { EmbeddedDatabaseError, isSystemError } from './embedded-error.ts';
 import { createSocketDirectory } from './embedded-files.ts';
 import {
+  findServedSocket,
   nameThisService,
   readPostmasterFile,
   SERVICE_SETTING,

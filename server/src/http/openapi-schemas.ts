@@ -18,7 +18,6 @@ export class SchemaBook {
     const { $defs, ...root } = describeSchema(schema, side);
     for (const [id, found] of Object.entries(($defs ?? {}) as Record<string, JsonObject>)) {
       const shared = relink(found) as JsonObject;
-      delete shared['id'];
       const known = this.#schemas.get(id);
       if (known !== undefined && !isDeepStrictEqual(known, shared)) {
         throw new Error(`two schemas are called ${id}`);

@@ -1,5 +1,11 @@
 import type { ExampleRecord } from './reference/examples.ts';
-import { describeComponents, describeRefusals, describeTags, infoText } from './openapi-common.ts';
+import {
+  describeComponents,
+  describeProblemSchemas,
+  describeRefusals,
+  describeTags,
+  infoText,
+} from './openapi-common.ts';
 import { describeFixedPaths } from './openapi-fixed-paths.ts';
 import { type JsonObject, SchemaBook } from './openapi-schemas.ts';
 import type { BaseServices, Route } from './route.ts';
@@ -29,7 +35,8 @@ export function buildOpenapi<S extends BaseServices>(
       ? { parameters: [{ $ref: '#/components/parameters/Version' }], ...item }
       : item;
   }
-  Object.assign(paths, describeFixedPaths(examples));
+  describeProblemSchemas(book);
+  Object.assign(paths, describeFixedPaths(book, examples));
   return {
     openapi: '3.1.1',
     info: {

@@ -1,0 +1,201 @@
+import { z } from 'zod';
+import { listExamples } from './openapi.ts';
+import { refuse } from './openapi-common.ts';
+import type { JsonObject, SchemaBook } from './openapi-schemas.ts';
+import type { ExampleRecord } from './reference/examples.ts';
+
+/**
+ * The paths that are no `Route`: the token endpoint, whose form and errors are OAuth's own, and
+ * what operators and readers use. A test holds them against what the server has registered.
+ */
+
+const tokenAnswer = z
+  .object({
+    access_token: z.string().describe('Opaque; send it as a bearer token'),
+    token_type: z.enum(['Bearer']),
+    expires_in: z.int().describe('In seconds'),
+    scope: z.string().describe('The scopes that it has, separated by spaces'),
+  })
+  .meta({ id: 'AccessToken' });
+
+const tokenError = z
+  .object({
+    error: z.enum(['invalid_request', 'invalid_client', 'invalid_scope', 'unsupported_grant_type']),
+    error_description: z.string(),
+  })
+  .meta({ id: 'TokenError' });
+
+const tokenForm = z
+  .object({
+    grant_type: z.enum(['client_credentials']),
+    client_id: z.string().optional().describe('Here, or as the user name of HTTP Basic'),
+    client_secret: z.string().optional().describe('Here, or as the password of HTTP Basic'),
+    scope: z.string().optional().describe('Fewer scopes than the client has, separated by spaces'),
+  })
+  .meta({ id: 'TokenRequest' });
+
+const serverMetadata = z
+  .object({
+    issuer: z.string(),
+    token_endpoint: z.string(),
+    token_endpoint_auth_methods_supported: z.array(z.string()),
+    grant_types_supported: z.array(z.string()),
+    response_types_supported: z.array(z.string()),
+    scopes_supported: z.array(z.string()),
+    service_documentation: z.string(),
+  })
+  .meta({ id: 'AuthorizationServer' });
+
+const healthAnswer = z.object({ status: z.enum(['ok']) }).meta({ id: 'Health' });
+
+export function describeFixedPaths(
+  book: SchemaBook,
+  examples: readonly ExampleRecord[],
+): Record<string, JsonObject> {
+  const json = (schema: z.ZodType, operationId: string): JsonObject => ({
+    description: 'Done.',
+    content: {
+      'application/json': {
+        schema: book.describe(schema, 'output'),
+        ...listExamples(
+          examples.filter((example) => example.operationId === operationId),
+          (example) => (example.answer.status === 200 ? example.answer.body : undefined),
+        ),
+      },
+    },
+  });
+  const discovery = 'readAuthorizationServer';
+  return {
+    '/oauth2/token': { post: describeTokenEndpoint(book, json(tokenAnswer, 'issueToken'), examples) },
+    '/.well-known/oauth-authorization-server': {
+      get: {
+        operationId: discovery,
+        tags: ['Authentication'],
+        summary: 'Read where and how tokens are issued (RFC 8414)',
+        responses: { 200: json(serverMetadata, discovery), 400: refuse(400), 503: refuse(503) },
+        security: [],
+      },
+    },
+    '/health/live': describeHealth('Tell whether the process answers', 'live', json),
+    '/health/ready': describeHealth('Tell whether requests can be served', 'ready', json),
+    '/metrics': { get: describeMetrics() },
+    '/openapi.json': {
+      get: describePage('readDescription', 'This description', {
+        'application/json': { schema: { type: 'object' } },
+      }),
+    },
+    '/docs': { get: describePage('showReference', 'This description as a page to read', htmlContent) },
+    '/docs/{file}': {
+      parameters: [pathText('file', 'A file that the page loads.')],
+      get: {
+        ...describePage('getReferenceFile', 'A script or style of the page', {
+          'text/javascript': { schema: { type: 'string' } },
+          'text/css': { schema: { type: 'string' } },
+        }),
+      },
+    },
+    '/problems/{code}': {
+      parameters: [pathText('code', 'The code of a problem or of one of its faults.')],
+      get: describePage('showProblem', 'What a problem means and what to do about it', htmlContent),
+    },
+  };
+}
+
+const htmlContent = { 'text/html': { schema: { type: 'string' } } };
+
+function pathText(name: string, description: string): JsonObject {
+  return { name, in: 'path', required: true, description, schema: { type: 'string' } };
+}
+
+function describePage(operationId: string, summary: string, content: JsonObject): JsonObject {
+  return {
+    operationId,
+    tags: ['Operations'],
+    summary,
+    responses: { 200: { description: 'Done.', content }, 404: refuse(404), 503: refuse(503) },
+    security: [],
+  };
+}
+
+function describeHealth(
+  summary: string,
+  kind: 'live' | 'ready',
+  json: (schema: z.ZodType, operationId: string) => JsonObject,
+): JsonObject {
+  const operationId = kind === 'live' ? 'checkLiveness' : 'checkReadiness';
+  return {
+    get: {
+      operationId,
+      tags: ['Operations'],
+      summary,
+      responses: { 200: json(healthAnswer, operationId), 400: refuse(400), 503: refuse(503) },
+      security: [],
+    },
+  };
+}
+
+function describeMetrics(): JsonObject {
+  return {
+    operationId: 'readMetrics',
+    tags: ['Operations'],
+    summary: "Metrics in Prometheus' text form",
+    description: 'Open to everybody unless the service is set up with a token for it.',
+    responses: {
+      200: { description: 'Done.', content: { 'text/plain': { schema: { type: 'string' } } } },
+      401: refuse(401),
+      503: refuse(503),
+    },
+    security: [{}, { metricsToken: [] }],
+  };
+}
+
+function describeTokenEndpoint(
+  book: SchemaBook,
+  success: JsonObject,
+  examples: readonly ExampleRecord[],
+): JsonObject {
+  const own = examples.filter((example) => example.operationId === 'issueToken');
+  const fail = (status: number, description: string): JsonObject => ({
+    description,
+    content: {
+      'application/json': {
+        schema: book.describe(tokenError, 'output'),
+        ...listExamples(own, ({ answer }) => (answer.status === status ? answer.body : undefined)),
+      },
+    },
+  });
+  return {
+    operationId: 'issueToken',
+    tags: ['Authentication'],
+    summary: 'Exchange client credentials for an access token',
+    description:
+      'The client credentials grant of OAuth 2.0 (RFC 6749 4.4). Give the credentials by HTTP Basic or in the form, not both.',
+    requestBody: {
+      required: true,
+      content: {
+        'application/x-www-form-urlencoded': {
+          schema: book.describe(tokenForm, 'input'),
+          ...listExamples(own, ({ answer, request }) =>
+            answer.status === 200 ? request.form : undefined,
+          ),
+        },
+      },
+    },
+    responses: {
+      200: {
+        ...success,
+        headers: { 'Cache-Control': { description: 'no-store', schema: { type: 'string' } } },
+      },
+      400: fail(400, 'The request is not valid (RFC 6749 5.2).'),
+      401: {
+        ...fail(401, 'The client is unknown or its secret wrong.'),
+        headers: { 'WWW-Authenticate': { $ref: '#/components/headers/WwwAuthenticate' } },
+      },
+      413: refuse(413),
+      429: refuse(429),
+      500: refuse(500),
+      503: refuse(503),
+    },
+    security: [{}, { clientBasic: [] }],
+  };
+}

@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { createAccount } from '../accounts/accounts.ts';
+import { newDigits, newId } from '../core/ids.ts';
+import { createKeyRing } from '../core/sealing.ts';
+import { createEnvironmentClock } from '../db/environment-clock.ts';
+import { connectDatabase, type Database } from '../db/pool.ts';
+import { createTestDatabase } from '../db/test-database.ts';
+import { fundBalance, verifyLedger } from '../ledger/ledger.ts';
+import type { Rail, RailAnswer } from '../rails/contract.ts';
+import { createUser } from '../users/users.ts';
+import { createDispatcher } from './dispatch.ts';
+import { type ApplyResult, applyObservation } from './dispatch.sql.ts';
+import { commitPayoutRow, insertPayout, type NewPayout, type PayoutRow } from './payouts.sql.ts';
+
+/** What the tests of money start from: an empty environment with accounts, users and payouts. */
+
+export type Owner = { accountId: string; userId: string };
+export type CommittedPayout = Owner & { payoutId: string };
+export type MoneyTest = Awaited<ReturnType<typeof createMoneyTest>>;
+
+const hourMs = 3_600_000;
+
+export async function createMoneyTest(options: { environmentName?: 'staging' | 'live' } = {}) {
+  const { environmentName = 'staging' } = options;
+  const database = await createTestDatabase();
+  const db = connectDatabase({ url: database.url, connectionsMax: 12 });
+  const others: Database[] = [];
+  const keys = createKeyRing(randomBytes(32));
+  const rows = <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
+    db.system.rows<Row>({ name: '', text }, values);
+  await rows(`insert into environment (name, master_key_id) values ($1, 'test')`, [
+    environmentName,
+  ]);
+  const clock = await createEnvironmentClock(db.system, {
+    environmentName,
+    steadyMs: () => performance.now(),
+  });
+
+  const test = {
+    url: database.url,
+    db,
+    keys,
+    clock,
+    /** A statement of the owner, who sees all accounts. */
+    rows,
+    /** Another pool on the same database, as another process would have. */
+    connect: (): Database => {
+      const other = connectDatabase({ url: database.url, connectionsMax: 12 });
+      others.push(other);
+      return other;
+    },
+    /** An account with a user and this much money. */
+    createOwner: async (funds: Readonly<Record<string, bigint>> = {}): Promise<Owner> => {
+      const made = await db.systemTransaction((session) =>
+        createAccount(session, { name: 'Test', environmentName }),
+      );
+      const accountId = made.account;
+      await Promise.all(
+        Object.entries(funds).map(([currency, amountMinor]) =>
+          fundBalance(db.system, { accountId, currency, amountMinor }),
+        ),
+      );
+      return { accountId, userId: await test.createUser(accountId) };
+    },
+    createUser: async (accountId: string): Promise<string> => {
+      const name = randomBytes(8).toString('hex');
+      const context = { session: db.tenant(accountId), keys, accountId };
+      const user = await createUser(context, {
+        internal_user_id: name,
+        country: 'MEX',
+        first_name: 'Ana',
+        last_name: 'Gómez',
+        email: `${name}@example.org`,
+        metadata: undefined,
+      });
+      return user.id;
+    },
+    /** A quote of 100.00 USD, a fee of 1.00, for 1,800.00 MXN, but for what the test names. */
+    quote: (owner: Owner, changes: Partial<NewPayout> = {}): Promise<PayoutRow> =>
+      insertPayout(db.tenant(owner.accountId), { ...describeQuote(owner), ...changes }),
+    commit: (owner: Owner, payoutId: string, through: Database = db) =>
+      commitPayoutRow(through.tenant(owner.accountId), {
+        ...owner,
+        payoutId,
+        journalId: newId(),
+        pickupCode: newDigits(8),
+      }),
+    quoteAndCommit: async (
+      owner: Owner,
+      changes: Partial<NewPayout> = {},
+    ): Promise<CommittedPayout> => {
+      const { id } = await test.quote(owner, changes);
+      assert.equal((await test.commit(owner, id)).result, 'success');
+      return { ...owner, payoutId: id };
+    },
+    observe: (
+      { accountId, payoutId }: CommittedPayout,
+      outcome: string,
+      changes: { fence?: bigint; dueAt?: Date } = {},
+    ): Promise<ApplyResult> =>
+      db.systemTransaction((session) =>
+        applyObservation(session, {
+          accountId,
+          payoutId,
+          observationId: newId(),
+          source: changes.fence === undefined ? 'sandbox' : 'query',
+          outcome,
+          reason: `a test says ${outcome}`,
+          fence: changes.fence,
+          dueAt: changes.dueAt,
+          journalIds: [newId(), newId(), newId()],
+        }),
+      ),
+    /** In staging only. */
+    advance: async (milliseconds: number): Promise<void> => {
+      await rows('update environment set clock_offset_us = clock_offset_us + $1', [
+        BigInt(milliseconds) * 1000n,
+      ]);
+      await clock.refresh(db.system);
+    },
+    createDispatcher: (rail: Rail, through: Database = db) => {
+      const errors: unknown[] = [];
+      const dispatcher = createDispatcher({
+        db: through,
+        keys,
+        clock,
+        rails: new Map([[rail.name, rail]]),
+        onAnswer: () => undefined,
+        onError: (error) => errors.push(error),
+      });
+      return { ...dispatcher, errors };
+    },
+    /** The balance of one ledger account in minor units; 0n where there is none. */
+    balance: async (accountId: string, currency: string, name = 'wallet'): Promise<bigint> => {
+      const [row] = await rows<{ balance: bigint }>(
+        'select balance from ledger_accounts where account_id = $1 and currency = $2 and name = $3',
+        [accountId, currency, name],
+      );
+      return row?.balance ?? 0n;
+    },
+    payout: async (id: string) => {
+      const [row] = await rows<{ status: string; status_reason: string; pickup_code: string }>(
+        'select status, status_reason, pickup_code from payouts where id = $1',
+        [id],
+      );
+      assert.ok(row !== undefined);
+      return row;
+    },
+    attempts: (id: string) =>
+      rows<{ number: number; state: string; reference: string; fence: bigint }>(
+        'select number, state, reference, fence from attempts where payout_id = $1 order by number',
+        [id],
+      ),
+    dispatch: async (id: string) => {
+      const [row] = await rows<{ fence: bigint; due_at: Date; lease_until: Date | null }>(
+        'select fence, due_at, lease_until from payout_dispatches where payout_id = $1',
+        [id],
+      );
+      return row;
+    },
+    assertSound: async (): Promise<void> => {
+      const proof = await verifyLedger(db);
+      assert.ok(proof.isSound, JSON.stringify(proof));
+    },
+    [Symbol.asyncDispose]: async (): Promise<void> => {
+      await Promise.all([db, ...others].map((one) => one.close()));
+      await database.drop();
+    },
+  };
+  return test;
+}
+
+function describeQuote(owner: Owner): NewPayout {
+  return {
+    ...owner,
+    id: newId(),
+    clientTransferId: newId(),
+    sourceToken: newId(),
+    sourceCurrency: 'USD',
+    sourceMinor: 10_000n,
+    feeMinor: 100n,
+    destinationToken: newId(),
+    destinationCurrency: 'MXN',
+    destinationMinor: 180_000n,
+    exchangeRate: '18',
+    roundingNano: 0n,
+    rail: 'fake',
+    payerKey: 'one',
+    payerName: 'Bank',
+    attrSetId: undefined,
+    deliveryType: 'BANK_DEPOSIT',
+    countryCode: 'MEX',
+    needsAttributes: false,
+    needsVerification: false,
+    notifyUser: false,
+    metadata: '{}',
+    lockSeconds: 900,
+    estimatedAvailability: new Date(Date.now() + hourMs),
+    metadataHashes: [],
+  };
+}
+
+export type RailCall = { kind: 'send' | 'query'; reference: string };
+
+/** A rail that answers by the given function, and remembers what it was asked. */
+export function createFakeRail(answer: (call: RailCall) => RailAnswer | Promise<RailAnswer>) {
+  const calls: RailCall[] = [];
+  const ask = (kind: RailCall['kind']) => async (instruction: { reference: string }) => {
+    const call = { kind, reference: instruction.reference };
+    calls.push(call);
+    return answer(call);
+  };
+  return {
+    name: 'fake',
+    reference: { lengthMax: 64, charset: /^[0-9a-z]+$/ },
+    companies: [],
+    payers: [],
+    send: ask('send'),
+    query: ask('query'),
+    calls,
+    /** How often it was told to pay. */
+    sends: () => calls.filter(({ kind }) => kind === 'send').length,
+  } satisfies Rail & Record<string, unknown>;
+}
+
+/** Asserts that the database itself refuses, with one of these SQLSTATEs. */
+export async function assertRefused(
+  work: Promise<unknown>,
+  states: readonly string[],
+  message: string,
+): Promise<void> {
+  await assert.rejects(work, (error: unknown) => {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    assert.ok(states.includes(code), `${message}: refused with ${code} (${String(error)})`);
+    return true;
+  }, message);
+}

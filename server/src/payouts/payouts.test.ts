@@ -1,0 +1,322 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import fc from 'fast-check';
+import { newId } from '../core/ids.ts';
+import { fundBalance } from '../ledger/ledger.ts';
+import { type CommittedPayout, createMoneyTest, type MoneyTest } from './money-test-setup.ts';
+
+let money: MoneyTest;
+before(async () => {
+  money = await createMoneyTest();
+});
+after(async () => {
+  await money[Symbol.asyncDispose]();
+});
+
+function countBy(results: readonly { result: string }[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { result } of results) counts[result] = (counts[result] ?? 0) + 1;
+  return counts;
+}
+
+test('64 parallel commits of one payout pay once, and all answer the same success', async () => {
+  const owner = await money.createOwner({ USD: 1_000_000n });
+  const { id } = await money.quote(owner, { deliveryType: 'CASH_PICKUP' });
+  const second = money.connect();
+  const answers = await Promise.all(
+    Array.from({ length: 64 }, (_, index) =>
+      money.commit(owner, id, index % 2 === 0 ? money.db : second),
+    ),
+  );
+  assert.deepEqual(countBy(answers), { success: 64 });
+  assert.equal(new Set(answers.map((answer) => answer.pickup_code)).size, 1);
+  assert.match(answers[0]?.pickup_code ?? '', /^\d{8}$/);
+  assert.equal(await money.balance(owner.accountId, 'USD'), 1_000_000n - 10_100n);
+  const journals = await money.rows('select distinct journal_id from ledger_transfers where payout_id = $1', [id]);
+  assert.equal(journals.length, 1);
+  const events = await money.rows(`select 1 from events where subject_id = $1 and type = 'payout.processing'`, [id]);
+  assert.equal(events.length, 1);
+  await money.assertSound();
+});
+
+test('60 commits on funds for 30 let exactly 30 through, through two pools', async () => {
+  const owner = await money.createOwner({ USD: 30n * 10_100n + 10_099n });
+  const payouts = await Promise.all(Array.from({ length: 60 }, () => money.quote(owner)));
+  const second = money.connect();
+  const answers = await Promise.all(
+    payouts.map(({ id }, index) => money.commit(owner, id, index % 2 === 0 ? money.db : second)),
+  );
+  assert.deepEqual(countBy(answers), { success: 30, insufficient_funds: 30 });
+  assert.equal(await money.balance(owner.accountId, 'USD'), 10_099n);
+  const pending = await money.rows(
+    `select 1 from payouts where account_id = $1 and status = 'PENDING'`,
+    [owner.accountId],
+  );
+  assert.equal(pending.length, 30);
+  await money.assertSound();
+});
+
+test('one client_transfer_id is committed once, also from many payouts at once', async () => {
+  const owner = await money.createOwner({ USD: 1_000_000n });
+  const clientTransferId = 'invoice-1';
+  const payouts = await Promise.all(
+    Array.from({ length: 16 }, () => money.quote(owner, { clientTransferId })),
+  );
+  const second = money.connect();
+  const answers = await Promise.all(
+    payouts.map(({ id }, index) => money.commit(owner, id, index % 2 === 0 ? money.db : second)),
+  );
+  assert.deepEqual(countBy(answers), { success: 1, duplicate: 15 });
+  const winner = payouts[answers.findIndex(({ result }) => result === 'success')];
+  for (const answer of answers) {
+    if (answer.result === 'duplicate') assert.equal(answer.detail, winner?.id);
+  }
+  const other = await money.createOwner({ USD: 1_000_000n });
+  await money.quoteAndCommit(other, { clientTransferId });
+  await money.quoteAndCommit(owner, { clientTransferId: 'Invoice-1' });
+  assert.equal(await money.balance(owner.accountId, 'USD'), 1_000_000n - 2n * 10_100n);
+  await money.assertSound();
+});
+
+test('the exact funds suffice, and one minor unit less does not', async () => {
+  const owner = await money.createOwner({ USD: 10_099n });
+  const { id } = await money.quote(owner);
+  assert.equal((await money.commit(owner, id)).result, 'insufficient_funds');
+  await fundBalance(money.db.system, { ...owner, currency: 'USD', amountMinor: 1n });
+  assert.equal((await money.commit(owner, id)).result, 'success');
+  assert.equal(await money.balance(owner.accountId, 'USD'), 0n);
+  await money.assertSound();
+});
+
+test('a quote ends with its last instant: expired at exactly the expiration', async () => {
+  // The clock ticks, so the test places it: the whole life of the quote lies before or after now.
+  const owner = await money.createOwner({ USD: 1_000_000n });
+  const { id, expires_at: expiresAt } = await money.quote(owner, { lockSeconds: 900 });
+  const [kept] = await money.rows<{ isInstantKept: boolean }>(
+    `select expires_at = date_trunc('second', created_at + interval '900 seconds') as "isInstantKept"
+     from payouts where id = $1`,
+    [id],
+  );
+  assert.equal(kept?.isInstantKept, true);
+  assert.equal(expiresAt.getTime() % 1000, 0);
+  await money.advance(895_000);
+  assert.equal((await money.commit(owner, id)).result, 'success');
+
+  const { id: late } = await money.quote(owner, { lockSeconds: 900 });
+  await money.advance(900_000);
+  assert.equal((await money.commit(owner, late)).result, 'ex_rate_expired');
+  assert.equal((await money.payout(late)).status, 'PENDING');
+  // A committed payout stays committed after its quote has ended.
+  assert.equal((await money.commit(owner, id)).result, 'success');
+  await money.assertSound();
+});
+
+test('a commit at the very microsecond of the expiration is too late', async () => {
+  const owner = await money.createOwner({ USD: 1_000_000n });
+  // A quote that holds for no time ends in the second in which it began: at or before now.
+  const { id } = await money.quote(owner, { lockSeconds: 0 });
+  assert.equal((await money.commit(owner, id)).result, 'ex_rate_expired');
+  const [row] = await money.rows<{ definition: string }>(
+    `select pg_get_functiondef('commit_payout'::regproc) as definition`,
+  );
+  assert.match(row?.definition ?? '', /v_now >= p\.expires_at/);
+  await money.assertSound();
+});
+
+test('a locked user, and another user, cannot be paid', async () => {
+  const owner = await money.createOwner({ USD: 1_000_000n });
+  const { id } = await money.quote(owner);
+  const stranger = await money.createUser(owner.accountId);
+  assert.equal((await money.commit({ ...owner, userId: stranger }, id)).result, 'not_found');
+  const other = await money.createOwner({ USD: 1_000_000n });
+  assert.equal((await money.commit(other, id)).result, 'not_found');
+  await money.rows(`update users set status = 'LOCKED' where id = $1`, [owner.userId]);
+  assert.equal((await money.commit(owner, id)).result, 'user_not_active');
+  await money.rows(`update users set status = 'ACTIVE' where id = $1`, [owner.userId]);
+  assert.equal((await money.commit(owner, id)).result, 'success');
+  await money.assertSound();
+});
+
+test('a verification that races with commits is seen whole: each commit is before or after it', async () => {
+  for (let round = 0; round < 8; round += 1) {
+    const owner = await money.createOwner({ USD: 1_000_000n });
+    const { id } = await money.quote(owner, { needsVerification: true });
+    const answers = await Promise.all([
+      ...Array.from({ length: 6 }, () => money.commit(owner, id)),
+      money.rows(`update users set kyc_status = 'approved' where id = $1`, [owner.userId]).then(() =>
+        money.commit(owner, id),
+      ),
+    ]);
+    assert.equal(answers.at(-1)?.result, 'success');
+    for (const { result, detail } of answers) {
+      if (result !== 'success') assert.deepEqual([result, detail], ['addtl_attr_req', 'verification']);
+    }
+    assert.equal(await money.balance(owner.accountId, 'USD'), 1_000_000n - 10_100n);
+  }
+  await money.assertSound();
+});
+
+test('attributes that are completed while commits run are pinned by the commit that pays', async () => {
+  for (let round = 0; round < 8; round += 1) {
+    const owner = await money.createOwner({ USD: 1_000_000n });
+    const payout = await money.quote(owner, { needsAttributes: true });
+    const setId = newId();
+    const complete = async () => {
+      await money.rows(
+        `with made as (
+           insert into attribute_sets (account_id, id, user_id, destination_token, currency,
+             latest_version, touched_at, created_at)
+           values ($1, $2, $3, $4, 'MXN', 1, environment_now(), environment_now()))
+         insert into attribute_set_versions (account_id, set_id, version, profile_version,
+           fingerprint, sealed, is_complete, created_at)
+         values ($1, $2, 1, '1', sha256('x'), 'x', true, environment_now())`,
+        [owner.accountId, setId, owner.userId, payout.destination_token],
+      );
+      return money.commit(owner, payout.id);
+    };
+    const answers = await Promise.all([
+      ...Array.from({ length: 6 }, () => money.commit(owner, payout.id)),
+      complete(),
+    ]);
+    assert.equal(answers.at(-1)?.result, 'success');
+    for (const { result, detail } of answers) {
+      if (result !== 'success') assert.deepEqual([result, detail], ['addtl_attr_req', 'attributes']);
+    }
+    const [pinned] = await money.rows<{ attr_set_id: string; attr_version: number }>(
+      'select attr_set_id, attr_version from payouts where id = $1',
+      [payout.id],
+    );
+    assert.deepEqual(pinned, { attr_set_id: setId, attr_version: 1 });
+  }
+  await money.assertSound();
+});
+
+test('funding, commits and refunds of one account at once neither wait in a circle nor lose a cent', async () => {
+  const owner = await money.createOwner({ USD: 400_000n });
+  const first = await Promise.all(Array.from({ length: 10 }, () => money.quoteAndCommit(owner)));
+  const fresh = await Promise.all(Array.from({ length: 10 }, () => money.quote(owner)));
+  const work = fresh.flatMap(({ id }, index) => [
+    () => money.commit(owner, id),
+    () => money.observe(first[index] as CommittedPayout, index % 2 === 0 ? 'rejected' : 'paid'),
+    () => fundBalance(money.db.system, { ...owner, currency: 'USD', amountMinor: 7n }),
+    () => money.quote(owner),
+    () => money.createUser(owner.accountId),
+  ]);
+  await Promise.all(work.map((run) => run()));
+  const spent = 15n * 10_100n;
+  assert.equal(await money.balance(owner.accountId, 'USD'), 400_000n + 70n - spent);
+  const sequences = await money.rows<{ sequence: bigint }>(
+    'select sequence from events where account_id = $1 order by sequence',
+    [owner.accountId],
+  );
+  assert.deepEqual(
+    sequences.map(({ sequence }) => sequence),
+    sequences.map((_, index) => BigInt(index + 1)),
+  );
+  await money.assertSound();
+});
+
+test('what an ended payout answers to a commit', async () => {
+  const owner = await money.createOwner({ USD: 1_000_000n });
+  const paid = await money.quoteAndCommit(owner);
+  await money.observe(paid, 'paid');
+  assert.equal((await money.commit(owner, paid.payoutId)).result, 'success');
+  const refused = await money.quoteAndCommit(owner);
+  await money.observe(refused, 'rejected');
+  const again = await money.commit(owner, refused.payoutId);
+  assert.deepEqual([again.result, again.detail], ['ended', 'a test says rejected']);
+  await money.observe(paid, 'returned');
+  assert.equal((await money.commit(owner, paid.payoutId)).result, 'ended');
+  assert.match((await money.payout(paid.payoutId)).status_reason, /^returned: /);
+  // The fee of what was paid and came back is kept, that of what was refused is not.
+  assert.equal(await money.balance(owner.accountId, 'USD'), 1_000_000n - 100n);
+  await money.assertSound();
+});
+
+/** What the service should do, in a few lines: the model that random histories are held against. */
+type Model = {
+  wallet: bigint;
+  nowMs: number;
+  payouts: { id: string; cost: bigint; fee: bigint; status: string; expiresAtMs: number; transfer: number }[];
+};
+
+const step = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('quote' as const), source: fc.integer({ min: 1, max: 90_000 }), fee: fc.integer({ min: 0, max: 500 }), transfer: fc.integer({ min: 0, max: 5 }) }) },
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant('commit' as const), index: fc.nat(20) }) },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('observe' as const), index: fc.nat(20), outcome: fc.constantFrom('paid', 'rejected', 'returned', 'ready_for_pickup', 'unknown', 'hold', 'accepted') }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('fund' as const), amount: fc.integer({ min: 0, max: 100_000 }) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('clock' as const), seconds: fc.integer({ min: 0, max: 600 }) }) },
+);
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+const moves: Record<string, Record<string, string>> = {
+  PROCESSING: { paid: 'COMPLETED', rejected: 'CANCELLED', returned: 'CANCELLED', ready_for_pickup: 'READY_FOR_PICKUP', unknown: 'PROCESSING', hold: 'HOLD', accepted: 'PROCESSING' },
+  READY_FOR_PICKUP: { paid: 'COMPLETED', rejected: 'CANCELLED', returned: 'CANCELLED', accepted: 'READY_FOR_PICKUP' },
+  HOLD: { paid: 'COMPLETED', rejected: 'CANCELLED', returned: 'CANCELLED', ready_for_pickup: 'READY_FOR_PICKUP', unknown: 'HOLD', accepted: 'PROCESSING' },
+  COMPLETED: { returned: 'CANCELLED' },
+};
+
+function decideCommit(model: Model, payout: Model['payouts'][number]): string {
+  if (payout.status === 'CANCELLED') return 'ended';
+  if (payout.status !== 'PENDING') return 'success';
+  if (model.nowMs >= payout.expiresAtMs) return 'ex_rate_expired';
+  const isTaken = model.payouts.some((one) => one.transfer === payout.transfer && one.status !== 'PENDING');
+  if (isTaken) return 'duplicate';
+  return payout.cost > model.wallet ? 'insufficient_funds' : 'success';
+}
+
+async function runStep(owner: { accountId: string; userId: string }, model: Model, one: Step): Promise<void> {
+  if (one.kind === 'fund') {
+    await fundBalance(money.db.system, { ...owner, currency: 'USD', amountMinor: BigInt(one.amount) });
+    model.wallet += BigInt(one.amount);
+  } else if (one.kind === 'clock') {
+    await money.advance(one.seconds * 1000);
+    model.nowMs += one.seconds * 1000;
+  } else if (one.kind === 'quote') {
+    const source = BigInt(one.source);
+    const fee = BigInt(one.fee);
+    // Half a minute away from every stop of the model's clock, so that the real tick decides nothing.
+    const made = await money.quote(owner, { sourceMinor: source, feeMinor: fee, destinationMinor: source * 18n, lockSeconds: 630, clientTransferId: `transfer-${one.transfer}` });
+    model.payouts.push({ id: made.id, cost: source + fee, fee, status: 'PENDING', expiresAtMs: model.nowMs + 615_000, transfer: one.transfer });
+  } else {
+    const payout = model.payouts[one.index % Math.max(1, model.payouts.length)];
+    if (payout === undefined) return;
+    if (one.kind === 'commit') {
+      const expected = decideCommit(model, payout);
+      assert.equal((await money.commit(owner, payout.id)).result, expected);
+      if (expected === 'success' && payout.status === 'PENDING') {
+        payout.status = 'PROCESSING';
+        model.wallet -= payout.cost;
+      }
+    } else {
+      const next = moves[payout.status]?.[one.outcome];
+      const result = await money.observe({ ...owner, payoutId: payout.id }, one.outcome);
+      assert.equal(result, next === undefined ? 'illegal' : 'applied', `${payout.status} ${one.outcome}`);
+      if (next === undefined) return;
+      if (next === 'CANCELLED') model.wallet += payout.cost - (one.outcome === 'returned' ? payout.fee : 0n);
+      payout.status = next;
+    }
+  }
+}
+
+test('every history of quotes, commits, funding, outcomes and clock moves agrees with the model', async () => {
+  // Stops of the clock are whole multiples of 30 s: no quote ends within 15 s of one.
+  const history = fc.array(step, { minLength: 5, maxLength: 40 }).map((steps) =>
+    steps.map((one) => (one.kind === 'clock' ? { ...one, seconds: one.seconds - (one.seconds % 30) } : one)),
+  );
+  await fc.assert(
+    fc.asyncProperty(history, async (steps) => {
+      const owner = await money.createOwner();
+      const model: Model = { wallet: 0n, nowMs: 0, payouts: [] };
+      for (const one of steps) {
+        await runStep(owner, model, one);
+        assert.equal(await money.balance(owner.accountId, 'USD'), model.wallet);
+      }
+      for (const payout of model.payouts) {
+        assert.equal((await money.payout(payout.id)).status, payout.status);
+      }
+      await money.assertSound();
+    }),
+    { numRuns: 30 },
+  );
+});

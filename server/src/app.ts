@@ -3,21 +3,22 @@ import { type Logger, pino } from 'pino';
 import { addOauthRoutes } from './accounts/oauth.routes.ts';
 import { attributeRoutes } from './attributes/attributes.routes.ts';
 import type { Config } from './config.ts';
-import { findRunningServer, type RunningServer, startEmbedded } from './db/embedded.ts';
+import type { EnvironmentName } from './core/access.ts';
 import { createDatabaseIfAbsent } from './db/create-database.ts';
+import { findRunningServer, type RunningServer, startEmbedded } from './db/embedded.ts';
 import { prepareStagingFile } from './demo-account.ts';
 import { destinationRoutes } from './destinations/destinations.routes.ts';
 import { type Environment, openEnvironment } from './environment.ts';
 import { eventRoutes } from './events/events.routes.ts';
-import { addReference } from './http/reference.ts';
 import { createRateLimiters } from './http/limits.ts';
 import { addOperations, createMetrics } from './http/operations.ts';
+import { addReference } from './http/reference.ts';
 import type { Route } from './http/route.ts';
 import { addRoutes } from './http/routing.ts';
-import { createServer, type EnvironmentName, type HttpServer, setNotFound } from './http/server.ts';
+import { createServer, type HttpServer, setNotFound } from './http/server.ts';
 import { createKycRoutes } from './kyc/kyc.routes.ts';
 import { ledgerRoutes } from './ledger/ledger.routes.ts';
-import { countDue } from './payouts/dispatch.sql.ts';
+import { countDue } from './payouts/dispatch.ts';
 import { payoutRoutes } from './payouts/payouts.routes.ts';
 import { closeReceipts } from './payouts/receipt.ts';
 import { sandboxRoutes } from './sandbox/sandbox.routes.ts';
@@ -62,10 +63,7 @@ export function listRoutes(): Route<Environment>[] {
   ];
 }
 
-export async function createApp(
-  config: Config,
-  options: { role: Role } & Overrides,
-): Promise<App> {
+export async function createApp(config: Config, options: { role: Role } & Overrides): Promise<App> {
   const log = options.log ?? createLog(config);
   mkdirSync(config.OUTLAY_DATA, { recursive: true, mode: 0o700 });
   const database = await openDatabases(config, options);
@@ -166,9 +164,7 @@ async function createHttp({ config, environments, log, metrics }: HttpParts): Pr
     metrics,
     metricsToken: config.OUTLAY_METRICS_TOKEN,
     checkReady: async () => {
-      await Promise.all(
-        Object.values(environments).map((env) => env.clock.refresh(env.db.system)),
-      );
+      await Promise.all(Object.values(environments).map((env) => env.clock.refresh(env.db.system)));
     },
   });
   addOauthRoutes(app, { environments, limiters, publicUrl });

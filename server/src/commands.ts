@@ -1,20 +1,22 @@
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
-import { createAccount, createApiKey, createClient } from './accounts/accounts.ts';
 import {
-  revokeCredentialRow,
-  selectAccounts,
-  selectCredentials,
-  updateAcceptBothTokens,
-} from './accounts/accounts.sql.ts';
+  createAccount,
+  createApiKey,
+  createClient,
+  listAccounts,
+  listCredentials,
+  revokeCredential,
+  setAcceptBothTokens,
+} from './accounts/accounts.ts';
 import { createApp } from './app.ts';
 import { type Config, ConfigError, describeConfig, readConfig } from './config.ts';
+import { type Scope, scopes } from './core/access.ts';
 import { findCurrency } from './core/currency.ts';
 import { isUuid } from './core/ids.ts';
 import { formatAmount, parseAmount } from './core/money.ts';
 import { runDoctor } from './doctor.ts';
 import type { Environment } from './environment.ts';
-import { type Scope, scopes } from './http/route.ts';
 import { fundBalance, verifyLedger } from './ledger/ledger.ts';
 
 /** The commands beside the service: `npm run outlay -- <command>`. */
@@ -81,7 +83,11 @@ async function withEnvironment(
   values: Values,
   run: (env: Environment) => Promise<void>,
 ): Promise<void> {
-  const app = await createApp(config, { role: 'work', isGuest: true, log: pino({ level: 'silent' }) });
+  const app = await createApp(config, {
+    role: 'work',
+    isGuest: true,
+    log: pino({ level: 'silent' }),
+  });
   try {
     const name = values.environment ?? config.OUTLAY_DEFAULT_ENVIRONMENT;
     const env = app.environments[name as 'staging' | 'live'];
@@ -105,7 +111,7 @@ const commands: Readonly<Record<string, (env: Environment, values: Values) => Pr
     printJson(report);
     if (!report.ok) process.exitCode = 1;
   },
-  'account list': async (env) => printJson(await selectAccounts(env.db.system)),
+  'account list': async (env) => printJson(await listAccounts(env.db.system)),
   'account create': async (env, values) => {
     const name = need(values, 'name');
     const environmentName = env.name;
@@ -129,12 +135,12 @@ const commands: Readonly<Record<string, (env: Environment, values: Values) => Pr
   'account set': async (env, values) => {
     const accountId = needUuid(values, 'account');
     const isAccepted = need(values, 'accept-both-tokens') === 'true';
-    const isFound = await updateAcceptBothTokens(env.db.system, { accountId, isAccepted });
+    const isFound = await setAcceptBothTokens(env.db.system, { accountId, isAccepted });
     if (!isFound) throw new ConfigError('no such account');
     print('Done.\n');
   },
   'credential list': async (env, values) =>
-    printJson(await selectCredentials(env.db.system, needUuid(values, 'account'))),
+    printJson(await listCredentials(env.db.system, needUuid(values, 'account'))),
   'credential create': async (env, values) => {
     const credential = {
       accountId: needUuid(values, 'account'),
@@ -155,7 +161,7 @@ const commands: Readonly<Record<string, (env: Environment, values: Values) => Pr
       accountId: needUuid(values, 'account'),
       credentialId: needUuid(values, 'credential'),
     };
-    if (!(await revokeCredentialRow(env.db.system, id))) {
+    if (!(await revokeCredential(env.db.system, id))) {
       throw new ConfigError('no such credential in force');
     }
     print('Revoked.\n');

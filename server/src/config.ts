@@ -38,10 +38,9 @@ const databaseUrl = text.refine(
   (value) => value === undefined || /^postgres(?:ql)?:\/\//.test(value),
   { error: 'must be a postgresql:// URL' },
 );
-const httpUrl = text.refine(
-  (value) => value === undefined || /^https?:\/\/[^/?#]+$/.test(value),
-  { error: 'must be http(s)://host without a path' },
-);
+const httpUrl = text.refine((value) => value === undefined || /^https?:\/\/[^/?#]+$/.test(value), {
+  error: 'must be http(s)://host without a path',
+});
 const secretKey = text.refine(
   (value) => value === undefined || Buffer.from(value, 'base64').length === 32,
   { error: 'must be 32 bytes in Base64' },
@@ -49,8 +48,16 @@ const secretKey = text.refine(
 const flag = choice(['true', 'false'], 'false').transform((value) => value === 'true');
 
 const settings = {
-  PORT: setting(wholeNumber({ min: 0, max: 65_535, otherwise: 8080 }), 'Port; 0 takes a free one', '8080'),
-  HOST: setting(text.transform((value) => value ?? '127.0.0.1'), 'Address to listen on', '127.0.0.1'),
+  PORT: setting(
+    wholeNumber({ min: 0, max: 65_535, otherwise: 8080 }),
+    'Port; 0 takes a free one',
+    '8080',
+  ),
+  HOST: setting(
+    text.transform((value) => value ?? '127.0.0.1'),
+    'Address to listen on',
+    '127.0.0.1',
+  ),
   OUTLAY_DATA: setting(
     text.transform((value) => resolve(value ?? join(import.meta.dirname, '../../.outlay'))),
     'Folder for the embedded database, keys and staging.json',
@@ -108,7 +115,11 @@ const settings = {
     "The European Central Bank's daily rates: a file or URL",
     'https://www.ecb.europa.eu/stats/eurofxref/eurofxref-daily.xml',
   ),
-  OUTLAY_RATES_CRYPTO: setting(text, 'Prices of cryptocurrencies: a file or URL (docs/rates.md)', ''),
+  OUTLAY_RATES_CRYPTO: setting(
+    text,
+    'Prices of cryptocurrencies: a file or URL (docs/rates.md)',
+    '',
+  ),
   OUTLAY_RATES_TABLE: setting(
     text,
     'Rates of your own for what the ECB does not quote: a file or URL (docs/rates.md)',

@@ -1,14 +1,12 @@
 import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createAccount, createApiKey, createClient } from './accounts/accounts.ts';
-import { selectAccounts } from './accounts/accounts.sql.ts';
+import { createAccount, createApiKey, createClient, listAccounts } from './accounts/accounts.ts';
+import { newestVersion, scopes } from './core/access.ts';
 import { getCurrency } from './core/currency.ts';
 import { getAmountMinor } from './core/money.ts';
-import { lockEnvironment } from './db/environment.sql.ts';
+import { lockEnvironment } from './db/environment-record.ts';
 import type { Session } from './db/pool.ts';
 import type { Environment } from './environment.ts';
-import { scopes } from './http/route.ts';
-import { versions } from './http/server.ts';
 import { fundBalance } from './ledger/ledger.ts';
 
 /** The account that a new staging environment begins with, and the file that tells how to use it. */
@@ -36,7 +34,7 @@ export async function prepareStagingFile(
   const credentials = await findOrMakeCredentials(env, path);
   const file: StagingFile = {
     base_url: options.baseUrl,
-    version: versions.at(-1) ?? '',
+    version: newestVersion,
     ...credentials,
   };
   const draft = `${path}.${process.pid}`;
@@ -56,7 +54,7 @@ async function findOrMakeCredentials(env: Environment, path: string): Promise<Cr
   }
   return env.db.systemTransaction(async (session) => {
     await lockEnvironment(session);
-    const accounts = await selectAccounts(session);
+    const accounts = await listAccounts(session);
     const demo = accounts.find((account) => account.name === demoName);
     return demo === undefined ? makeDemo(session) : renewCredentials(session, demo.id);
   });

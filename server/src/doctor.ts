@@ -115,7 +115,10 @@ async function inspectDatabase(name: string, client: pg.Client): Promise<Finding
     },
   ];
   if (String(row['has_migrations']) !== 'true') {
-    return [...findings, { isFine: true, text: `${name}: empty, it is migrated at the first start` }];
+    return [
+      ...findings,
+      { isFine: true, text: `${name}: empty, it is migrated at the first start` },
+    ];
   }
   const applied = await client.query<{ version: number; hash: string }>(
     'select version, hash from migrations order by version',

@@ -2,32 +2,33 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { deleteExpiredTokens } from './accounts/accounts.ts';
 import { createAuthenticator } from './accounts/authentication.ts';
-import { deleteExpiredTokens } from './accounts/accounts.sql.ts';
 import { type Config, ConfigError } from './config.ts';
+import type { EnvironmentName } from './core/access.ts';
 import { createKeyRing, type KeyRing } from './core/sealing.ts';
-import { findEnvironment, insertEnvironment } from './db/environment.sql.ts';
 import { createEnvironmentClock } from './db/environment-clock.ts';
+import { findEnvironment, insertEnvironment } from './db/environment-record.ts';
 import { migrate } from './db/migrate.ts';
 import { connectDatabase, type Database } from './db/pool.ts';
 import { compileCatalogue } from './destinations/catalogue.ts';
 import { createCachedLookUp } from './destinations/lookup-cache.ts';
 import { createRates } from './fx/refresher.ts';
 import { describeError } from './http/error-log.ts';
-import { deleteOldRecords } from './http/idempotency.sql.ts';
+import { deleteOldRecords } from './http/idempotency.ts';
 import { decideVerification, getOrCreateVerificationLink } from './kyc/kyc.ts';
 import { createDispatcher } from './payouts/dispatch.ts';
 import type { Rail } from './rails/contract.ts';
 import { createSandboxRail } from './rails/sandbox/rail.ts';
-import { findScript } from './sandbox/sandbox.sql.ts';
 import type { SandboxServices } from './sandbox/sandbox.routes.ts';
+import { findScript } from './sandbox/sandbox.ts';
 import { type Loop, startLoop } from './work/loop.ts';
 
 /** One environment: its database, key, clock, rails and everything that works on them. */
 
 export type EnvironmentOptions = {
   config: Config;
-  name: 'staging' | 'live';
+  name: EnvironmentName;
   url: string;
   log: Logger;
   steadyMs: () => number;
@@ -124,7 +125,10 @@ async function assemble(
         run: async () => (await dispatcher.runDue()) > 0,
         onError,
       });
-      loops.push(dispatchLoop, ...startUpkeep({ db, rates, hasSources: hasRateSources(config), onError }));
+      loops.push(
+        dispatchLoop,
+        ...startUpkeep({ db, rates, hasSources: hasRateSources(config), onError }),
+      );
     },
     close: async () => {
       await Promise.all(loops.map((loop) => loop.stop()));
@@ -165,7 +169,7 @@ function startUpkeep(work: {
 }
 
 /** Live has no simulated network: until a rail is configured it serves no country. */
-function createRails(db: Database, name: 'staging' | 'live', nowMs: () => number): Rail[] {
+function createRails(db: Database, name: EnvironmentName, nowMs: () => number): Rail[] {
   if (name === 'live') return [];
   return [
     createSandboxRail({ nowMs, findScript: (reference) => findScript(db.system, reference) }),
@@ -188,7 +192,7 @@ function hasRateSources(config: Config): boolean {
 /** The key ring of the environment; on the first start the database learns which key is its own. */
 async function openKeyRing(
   db: Database,
-  { config, name }: { config: Config; name: 'staging' | 'live' },
+  { config, name }: { config: Config; name: EnvironmentName },
 ): Promise<KeyRing> {
   const stored = await findEnvironment(db.system);
   if (stored !== undefined && stored.name !== name) {
@@ -216,9 +220,12 @@ function readKeyFile(file: string, options: { mayCreate: boolean; variable: stri
     return readFileSync(file, 'utf8').trim();
   } catch (cause) {
     if (!options.mayCreate) {
-      throw new ConfigError(`the master key is missing: set ${options.variable} or restore ${file}`, {
-        cause,
-      });
+      throw new ConfigError(
+        `the master key is missing: set ${options.variable} or restore ${file}`,
+        {
+          cause,
+        },
+      );
     }
   }
   const encoded = randomBytes(32).toString('base64');

@@ -1,7 +1,7 @@
+import { createApp, type Role } from './app.ts';
 import { runCommand } from './commands.ts';
 import { ConfigError, readConfig } from './config.ts';
 import { EmbeddedDatabaseError } from './db/embedded-error.ts';
-import { createApp, type Role } from './app.ts';
 import { describeStart } from './start-screen.ts';
 
 /** argv to what shall run; signals; nothing else. */
@@ -19,9 +19,15 @@ function fail(error: unknown): never {
 
 function isListenError(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL', 'ECONNREFUSED', 'ENOTFOUND', '28P01', '3D000'].includes(
-    String(code),
-  );
+  return [
+    'EADDRINUSE',
+    'EACCES',
+    'EADDRNOTAVAIL',
+    'ECONNREFUSED',
+    'ENOTFOUND',
+    '28P01',
+    '3D000',
+  ].includes(String(code));
 }
 
 async function serve(role: Role): Promise<void> {

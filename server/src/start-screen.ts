@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
 import type { Role } from './app.ts';
 import type { Config } from './config.ts';
+import { newestVersion } from './core/access.ts';
 
 /** What a person sees when the service has started. */
 export function describeStart(
@@ -9,7 +10,7 @@ export function describeStart(
 ): string {
   const { role, baseUrl, stagingFile } = started;
   if (role === 'work') return 'Outlay works in the background.\n';
-  const lines = ['', '  Outlay is ready.', '', `  API          ${baseUrl}/v0.1.4`];
+  const lines = ['', '  Outlay is ready.', '', `  API          ${baseUrl}/${newestVersion}`];
   lines.push(`  Reference    ${baseUrl}/docs`);
   if (stagingFile !== undefined) {
     const near = relative(process.cwd(), stagingFile);
@@ -20,10 +21,15 @@ export function describeStart(
       '',
       '  The balances of the Demo account:',
       '',
-      `    curl -s ${baseUrl}/v0.1.4/account/balance -H "Authorization: Bearer ${key}"`,
+      `    curl -s ${baseUrl}/${newestVersion}/account/balance -H "Authorization: Bearer ${key}"`,
     );
   }
-  lines.push('', `  Ctrl-C stops it. Settings: .env.example. Environments: ${config.OUTLAY_ENVIRONMENTS}.`, '', '');
+  lines.push(
+    '',
+    `  Ctrl-C stops it. Settings: .env.example. Environments: ${config.OUTLAY_ENVIRONMENTS}.`,
+    '',
+    '',
+  );
   return lines.join('\n');
 }
 

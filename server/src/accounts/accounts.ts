@@ -1,6 +1,6 @@
+import { type EnvironmentName, type Scope, scopes } from '../core/access.ts';
 import { hashSecret, newId, newSecret } from '../core/ids.ts';
-import type { Session } from '../db/pool.ts';
-import { type BaseServices, type Scope, scopes } from '../http/route.ts';
+import type { Database, Session } from '../db/pool.ts';
 import {
   type CredentialKind,
   findClientScopes,
@@ -9,6 +9,15 @@ import {
   insertCredential,
 } from './accounts.sql.ts';
 import { formatAccessToken, formatApiKey, formatClientId, readClientId } from './tokens.ts';
+
+export {
+  deleteExpiredTokens,
+  getAccountSettings,
+  revokeCredentialRow as revokeCredential,
+  selectAccounts as listAccounts,
+  selectCredentials as listCredentials,
+  updateAcceptBothTokens as setAcceptBothTokens,
+} from './accounts.sql.ts';
 
 /** Client accounts and their credentials. Secrets are shown once and kept as SHA-256 only. */
 
@@ -25,7 +34,7 @@ export type NewAccount = {
 /** Makes an account with an OAuth client and an API key, both with every scope. */
 export async function createAccount(
   session: Session,
-  account: { name: string; environmentName: BaseServices['name'] },
+  account: { name: string; environmentName: EnvironmentName },
 ): Promise<NewAccount> {
   const accountId = newId();
   await insertAccount(session, { id: accountId, name: account.name });
@@ -60,7 +69,7 @@ export async function createClient(
 
 export async function createApiKey(
   session: Session,
-  credential: NewCredential & { environmentName: BaseServices['name'] },
+  credential: NewCredential & { environmentName: EnvironmentName },
 ): Promise<{ credential_id: string; api_key: string }> {
   const id = newId();
   const prefix = credential.environmentName === 'live' ? 'live' : 'test';
@@ -99,7 +108,7 @@ export type TokenResult =
 
 /** The client credentials grant (RFC 6749 4.4). */
 export async function issueAccessToken(
-  env: Pick<BaseServices, 'db'>,
+  env: { db: Database },
   request: TokenRequest,
 ): Promise<TokenResult> {
   const client = readClientId(request.clientId);

@@ -1,5 +1,6 @@
+import type { Principal } from '../core/access.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
-import type { BaseServices, Principal } from '../http/route.ts';
+import type { Database } from '../db/pool.ts';
 import { type BearerRow, findAccessToken, findApiKey } from './accounts.sql.ts';
 import { type BearerToken, readBearerToken } from './tokens.ts';
 
@@ -19,10 +20,7 @@ export type Authenticator = {
 
 const knownMax = 10_000;
 
-export function createAuthenticator(env: {
-  db: BaseServices['db'];
-  clock: EnvironmentClock;
-}): Authenticator {
+export function createAuthenticator(env: { db: Database; clock: EnvironmentClock }): Authenticator {
   const known = new Map<string, Known>();
   const running = new Map<string, Promise<Principal | undefined>>();
 

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type EnvironmentName, scopes } from '../core/access.ts';
 import type { RateLimiters } from '../http/limits.ts';
-import { type BaseServices, scopes } from '../http/route.ts';
-import { type EnvironmentName, readHeaders } from '../http/server.ts';
+import type { BaseServices } from '../http/route.ts';
+import { readHeaders } from '../http/server.ts';
 import { accessTokenSeconds, issueAccessToken } from './accounts.ts';
 
 /**
@@ -93,7 +94,11 @@ function fail(error: TokenError['error'], detail: string): TokenError {
 }
 
 function refuseClient(): TokenError {
-  return { status: 401, error: 'invalid_client', detail: 'the client is unknown or its secret wrong' };
+  return {
+    status: 401,
+    error: 'invalid_client',
+    detail: 'the client is unknown or its secret wrong',
+  };
 }
 
 /** The form's fields, or undefined when it is none or repeats a field (RFC 6749 3.2). */

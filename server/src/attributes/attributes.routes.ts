@@ -5,7 +5,12 @@ import { formatToken } from '../core/ids.ts';
 import type { DestinationServices } from '../destinations/destinations.routes.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { readUserToken } from '../users/users.routes.ts';
-import { type Destination, readAttributes, storeAttributes } from './attributes.ts';
+import {
+  type Destination,
+  type ReadAttribute,
+  readAttributes,
+  storeAttributes,
+} from './attributes.ts';
 import { attributeTypes } from './field.ts';
 
 export type AttributeServices = DestinationServices & {
@@ -70,6 +75,21 @@ function readDestination(
   });
 }
 
+function writeAttribute(attribute: ReadAttribute): z.infer<typeof attributeAnswer> {
+  return {
+    token: attribute.token,
+    attr_set_token: attribute.attrSetToken,
+    label: attribute.label,
+    validation: attribute.validation,
+    is_optional: attribute.isOptional,
+    value: attribute.value,
+    expected_value: attribute.expectedValue,
+    type: attribute.type,
+    input_type: attribute.inputType,
+    last_attr_value_used: attribute.isLastValueUsed,
+  };
+}
+
 export function attributeRoutes(): Route<AttributeServices>[] {
   return [
     defineRoute({
@@ -94,18 +114,7 @@ export function attributeRoutes(): Route<AttributeServices>[] {
               env.createVerificationLink({ accountId, userId, baseUrl: request.baseUrl }),
           },
         );
-        return attributes.map((attribute) => ({
-          token: attribute.token,
-          attr_set_token: attribute.attrSetToken,
-          label: attribute.label,
-          validation: attribute.validation,
-          is_optional: attribute.isOptional,
-          value: attribute.value,
-          expected_value: attribute.expectedValue,
-          type: attribute.type,
-          input_type: attribute.inputType,
-          last_attr_value_used: attribute.isLastValueUsed,
-        }));
+        return attributes.map(writeAttribute);
       },
     }),
     defineRoute({

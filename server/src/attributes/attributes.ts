@@ -225,7 +225,7 @@ function checkRequest(request: StoreRequest, before: AttributeValues): Checked {
     given.set(type, index);
     values.set(type, value);
   }
-  const result = checkValues(profile, corridor, values, { today: request.today });
+  const result = checkValues(profile, corridor, { values, today: request.today });
   for (const { type, code, detail } of result.faults) {
     const index = given.get(type);
     // A stored value can be at fault too: it no longer fits beside the ones that are sent.

@@ -21,7 +21,7 @@ function toCorridor(text: string): Corridor {
 function check(corridorText: string, values: Values) {
   const corridor = toCorridor(corridorText);
   const given = new Map(Object.entries(values) as [AttributeType, string][]);
-  return checkValues(getProfile(corridor), corridor, given, { today });
+  return checkValues(getProfile(corridor), corridor, { values: given, today });
 }
 
 /** The codes of all faults, by attribute. */
@@ -307,7 +307,7 @@ test('an attribute that the destination does not have, or that clients cannot st
   const base = getProfile(corridor);
   const profile = { ...base, requirements: [...base.requirements, identityVerification] };
   const values = new Map<AttributeType, string>([['IDSelfieCollection', 'https://x.example']]);
-  const result = checkValues(profile, corridor, values, { today });
+  const result = checkValues(profile, corridor, { values, today });
   assert.deepEqual(
     result.faults.map((one) => one.code),
     ['read_only'],

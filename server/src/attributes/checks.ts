@@ -82,10 +82,9 @@ function findProblem(entry: Entry, context: CheckContext): Problem | undefined {
 export function checkValues(
   profile: RequirementProfile,
   corridor: Corridor,
-  values: ReadonlyMap<AttributeType, string>,
-  options: { today: string },
+  given: { values: ReadonlyMap<AttributeType, string>; today: string },
 ): CheckResult {
-  const { today } = options;
+  const { values, today } = given;
   const context: CheckContext = { countryCode: corridor.countryCode, values, today };
   const fields = new Map(getFields(corridor).map((one) => [one.requirement.type, one]));
   const known = new Map(profile.requirements.map((one) => [one.type, one]));

@@ -77,7 +77,7 @@ test('values made from the patterns alone fill every profile and pass in both en
     const profile = getProfile(corridor);
     const { countryCode } = corridor;
     const values = makeSampleSet(getFields(corridor), { seed: '771799', countryCode, today });
-    const { faults, missing, normalized } = checkValues(profile, corridor, values, { today });
+    const { faults, missing, normalized } = checkValues(profile, corridor, { values, today });
     assert.deepEqual({ faults, missing }, { faults: [], missing: [] }, profile.id);
     for (const { type, validation, inputType } of profile.requirements) {
       const value = values.get(type);
@@ -86,7 +86,7 @@ test('values made from the patterns alone fill every profile and pass in both en
       assert.match(value, new RegExp(pattern, 'u'));
     }
     // The normalized form is itself a right value, and its own normalized form.
-    const again = checkValues(profile, corridor, normalized, { today });
+    const again = checkValues(profile, corridor, { values: normalized, today });
     assert.deepEqual(again.faults, []);
     assert.deepEqual(again.normalized, normalized);
   }
@@ -145,7 +145,7 @@ test('any text whatever in any attribute is answered without an exception', () =
         const values = new Map<AttributeType, string>(
           requirements.map(({ type }, index) => [type, texts[index % 8] ?? '']),
         );
-        const result = checkValues(getProfile(corridor), corridor, values, { today });
+        const result = checkValues(getProfile(corridor), corridor, { values, today });
         const answered = result.faults.length + result.normalized.size + result.missing.length;
         assert.ok(answered <= requirements.length);
       },
@@ -173,7 +173,7 @@ test('one wrong digit in a number with check digits is always noticed', () => {
       if (!/[0-9]/.test(right[index] ?? '')) continue;
       const other = (Number(right[index]) + 1) % 10;
       values.set(type, `${right.slice(0, index)}${other}${right.slice(index + 1)}`);
-      const { faults } = checkValues(getProfile(corridor), corridor, values, { today });
+      const { faults } = checkValues(getProfile(corridor), corridor, { values, today });
       assert.ok(
         faults.some((one) => one.type === type),
         `${countryCode} ${index}`,

@@ -46,7 +46,7 @@ test('every value passes the checks of every destination that it is documented f
       for (const [outcome, value] of Object.entries(row.values)) {
         const companions = Object.entries(row.companions) as [AttributeType, string][];
         const values = new Map([...filler, ...companions, [row.type, value] as const]);
-        const result = checkValues(getProfile(corridor), corridor, values, { today });
+        const result = checkValues(getProfile(corridor), corridor, { values, today });
         const name = `${row.destinations[0]} ${outcome}`;
         assert.deepEqual(result.faults, [], name);
         assert.deepEqual(result.missing, [], name);

@@ -7,7 +7,7 @@ import { getProfile } from './requirements.ts';
 function check(currency: string, address: string) {
   const corridor = { countryCode: 'MEX', deliveryType: 'CRYPTOCURRENCY', currency } as const;
   const values = new Map<AttributeType, string>([['BankAccountNumber', address]]);
-  return checkValues(getProfile(corridor), corridor, values, { today: '2026-01-01' });
+  return checkValues(getProfile(corridor), corridor, { values, today: '2026-01-01' });
 }
 
 /** From BIP 173, BIP 350, BIP 341, ERC-55 and the projects' own test vectors. */

@@ -2,10 +2,7 @@ import pg from 'pg';
 import type { RunningServer } from './embedded.ts';
 
 /** Makes a database of the embedded server where it is not there yet, and answers its URL. */
-export async function createDatabaseIfAbsent(
-  server: RunningServer,
-  name: string,
-): Promise<string> {
+export async function createDatabaseIfAbsent(server: RunningServer, name: string): Promise<string> {
   const client = new pg.Client({ connectionString: server.connectionUrl('postgres') });
   client.on('error', () => undefined);
   await client.connect();

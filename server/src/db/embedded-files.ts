@@ -103,7 +103,9 @@ export function prepareBinaries(
   const native = join(packageDirectory, 'native');
   const isComplete = isWritable(native) ? linkLibraries(native) : hasLibraryLinks(native);
   const usable =
-    isComplete && isReadable(owner, native) ? native : copyBinaries(native, version, owner, report);
+    isComplete && isReadable(owner, native)
+      ? native
+      : copyBinaries({ native, version }, owner, report);
   const bin = join(usable, 'bin');
   const [major = ''] = version.split('.');
   return { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres'), major };
@@ -190,8 +192,7 @@ function isReadable(owner: ProcessOwner | undefined, native: string): boolean {
 }
 
 function copyBinaries(
-  native: string,
-  version: string,
+  { native, version }: { native: string; version: string },
   owner: ProcessOwner | undefined,
   report: (line: string) => void,
 ): string {

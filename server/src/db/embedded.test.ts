@@ -76,9 +76,9 @@ async function killService({ service, lines }: StartedService): Promise<number> 
   while (last < 50) last = Number((await lines.next()).value);
   service.kill('SIGKILL');
   for (;;) {
-    const { done, value } = await lines.next();
-    if (done === true) return last;
-    last = Number(value);
+    const next = await lines.next();
+    if (next.done === true) return last;
+    last = Number(next.value);
   }
 }
 

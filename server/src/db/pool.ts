@@ -33,7 +33,7 @@ export type DatabaseOptions = {
 
 const decodeBigint = (text: string): bigint => BigInt(text);
 const types: pg.CustomTypesConfig = {
-  getTypeParser: (id: number, format?: string) =>
+  getTypeParser: (id: number, format?: string): unknown =>
     id === pg.types.builtins.INT8 && format !== 'binary'
       ? decodeBigint
       : pg.types.getTypeParser(id, format === 'binary' ? 'binary' : 'text'),
@@ -103,6 +103,7 @@ function createPool(options: DatabaseOptions, onConnect: string): pg.Pool {
     ...(onConnect === ''
       ? {}
       : {
+          // oxlint-disable-next-line typescript/no-misused-promises -- its types do not say so
           onConnect: async (client: pg.ClientBase) => {
             await client.query(onConnect);
           },

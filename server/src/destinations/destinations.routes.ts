@@ -7,11 +7,11 @@ import { isUuid } from '../core/ids.ts';
 import { formatAmount, parseAmount } from '../core/money.ts';
 import { formatRate } from '../core/rate.ts';
 import type { MidRates } from '../fx/rate-book.ts';
-import { amountFaults } from '../http/amounts.ts';
+import { amountFaults } from '../core/amount-faults.ts';
 import { type Answer, jsonType } from '../http/problem.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
 import { amountAnswer, compileWriter } from '../http/schema.ts';
-import { findWallet } from '../ledger/ledger.sql.ts';
+import { findWallet } from '../ledger/ledger.ts';
 import { deliveryTypes } from '../rails/contract.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { LookUp } from './lookup.ts';
@@ -143,8 +143,8 @@ async function answerLookup(
   const { env } = context;
   const source = await findSource(context, query);
   const faults: Fault[] = [];
-  const amountMinor = readAmount('amount', query.amount, source, faults);
-  const limitMinor = readAmount('limit', query.limit, source, faults);
+  const amountMinor = readAmount('amount', query, { source, faults });
+  const limitMinor = readAmount('limit', query, { source, faults });
   const { destination_currency: destinationCurrency, payer_name: payerName } = query;
   if (destinationCurrency !== undefined && findCurrency(destinationCurrency) === undefined) {
     const detail = 'destination_currency is not a currency that is known here';
@@ -202,15 +202,15 @@ async function findSource(
 }
 
 function readAmount(
-  parameter: string,
-  text: string | undefined,
-  currency: Currency,
-  faults: Fault[],
+  parameter: 'amount' | 'limit',
+  query: LookupInput['query'],
+  { source, faults }: { source: Currency; faults: Fault[] },
 ): bigint | undefined {
+  const text = query[parameter];
   if (text === undefined) return undefined;
-  const result = parseAmount(text, currency);
+  const result = parseAmount(text, source);
   if (result.ok) return result.minor;
-  faults.push({ parameter, ...amountFaults(parameter, result.fault, currency) });
+  faults.push({ parameter, ...amountFaults(parameter, result.fault, source) });
   return undefined;
 }
 

@@ -26,7 +26,8 @@ export function eventRoutes(): Route<BaseServices>[] {
       operationId: 'listEvents',
       tag: 'Events',
       summary: "Read the account's events in their order",
-      description: 'Ask again with `after` of the last one: nothing is skipped and nothing is repeated.',
+      description:
+        'Ask again with `after` of the last one: nothing is skipped and nothing is repeated.',
       access: 'payouts:read',
       query: z.object({
         after: z

@@ -6,6 +6,8 @@ import type { Database, Session } from '../db/pool.ts';
 import { findRecord, type IdempotencyRow, insertRecord } from './idempotency.sql.ts';
 import { type Answer, jsonType } from './problem.ts';
 
+export { deleteOldRecords } from './idempotency.sql.ts';
+
 /**
  * Idempotency-Key: the first answer is stored in the transaction of its effect and replayed for
  * thirty days. A refusal rolls back and stores nothing.

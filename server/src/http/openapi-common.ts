@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { errorCatalogue } from '../core/errors.ts';
-import { isKeyed, listExamples } from './openapi.ts';
+import { type ExampleRecord, listExamples } from './openapi-examples.ts';
 import type { JsonObject, SchemaBook } from './openapi-schemas.ts';
-import type { ExampleRecord } from './reference/examples.ts';
-import { type BaseServices, type Route, type Scope, scopes } from './route.ts';
-import { versions } from './server.ts';
+import { type BaseServices, type Route } from './route.ts';
+import { type Scope, scopes, versions } from '../core/access.ts';
 
 /** What the operations of the description share: words, security, headers, refusals. */
 
@@ -67,7 +66,10 @@ const scopeTexts: Record<Scope, string> = {
 
 const problemAnswer = z
   .object({
-    type: z.string().describe('A page about this kind of problem').meta({ format: 'uri-reference' }),
+    type: z
+      .string()
+      .describe('A page about this kind of problem')
+      .meta({ format: 'uri-reference' }),
     title: z.string().describe('The kind of problem in words'),
     status: z.int().describe('The HTTP status'),
     detail: z.string().describe('What is wrong with this request'),
@@ -112,7 +114,10 @@ const refusals: Readonly<Record<number, Refusal>> = {
     text: 'Wait as long as `Retry-After` says.',
     headers: { ...retryAfter, 'RateLimit-Limit': { $ref: '#/components/headers/RateLimitLimit' } },
   },
-  500: { name: 'InternalError', text: 'A defect of the service. Nothing is known about the effect.' },
+  500: {
+    name: 'InternalError',
+    text: 'A defect of the service. Nothing is known about the effect.',
+  },
   503: {
     name: 'Unavailable',
     text: 'The service is starting, stopping or busy, or has no fresh rates.',
@@ -138,6 +143,11 @@ export function describeRefusals(route: Route<BaseServices>): Record<string, Jso
     };
   }
   return result;
+}
+
+/** Whether the route honours Idempotency-Key. */
+export function isKeyed(route: Route<never>): boolean {
+  return route.method !== 'GET' && route.access !== 'public';
 }
 
 /** A reference to the shared response of a status. */
@@ -176,7 +186,8 @@ export function describeComponents(
       apiKey: {
         type: 'http',
         scheme: 'bearer',
-        description: 'A long-lived API key: it begins with `test_` in staging, with `live_` in live.',
+        description:
+          'A long-lived API key: it begins with `test_` in staging, with `live_` in live.',
       },
     },
     parameters: sharedParameters,

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { listExamples } from './openapi.ts';
 import { refuse } from './openapi-common.ts';
+import { type ExampleRecord, listExamples } from './openapi-examples.ts';
 import type { JsonObject, SchemaBook } from './openapi-schemas.ts';
-import type { ExampleRecord } from './reference/examples.ts';
 
 /**
  * The paths that are no `Route`: the token endpoint, whose form and errors are OAuth's own, and
@@ -66,7 +65,9 @@ export function describeFixedPaths(
   });
   const discovery = 'readAuthorizationServer';
   return {
-    '/oauth2/token': { post: describeTokenEndpoint(book, json(tokenAnswer, 'issueToken'), examples) },
+    '/oauth2/token': {
+      post: describeTokenEndpoint(book, json(tokenAnswer, 'issueToken'), examples),
+    },
     '/.well-known/oauth-authorization-server': {
       get: {
         operationId: discovery,
@@ -84,7 +85,9 @@ export function describeFixedPaths(
         'application/json': { schema: { type: 'object' } },
       }),
     },
-    '/docs': { get: describePage('showReference', 'This description as a page to read', htmlContent) },
+    '/docs': {
+      get: describePage('showReference', 'This description as a page to read', htmlContent),
+    },
     '/docs/{file}': {
       parameters: [pathText('file', 'A file that the page loads.')],
       get: {

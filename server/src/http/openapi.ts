@@ -1,11 +1,12 @@
-import type { ExampleRecord } from './reference/examples.ts';
 import {
   describeComponents,
   describeProblemSchemas,
   describeRefusals,
   describeTags,
   infoText,
+  isKeyed,
 } from './openapi-common.ts';
+import { type ExampleRecord, listExamples } from './openapi-examples.ts';
 import { describeFixedPaths } from './openapi-fixed-paths.ts';
 import { type JsonObject, SchemaBook } from './openapi-schemas.ts';
 import type { BaseServices, Route } from './route.ts';
@@ -111,15 +112,13 @@ function exampleOf(value: unknown): JsonObject {
 }
 
 /** A query's text as the JSON value that its schema means. */
-function readQueryExample(parameter: JsonObject, query: ExampleRecord['request']['query']): unknown {
+function readQueryExample(
+  parameter: JsonObject,
+  query: ExampleRecord['request']['query'],
+): unknown {
   const text = query?.[String(parameter['name'])];
   const type = (parameter['schema'] as JsonObject)['type'];
   return text === undefined || type === 'string' ? text : JSON.parse(text);
-}
-
-/** Whether the route honours Idempotency-Key. */
-export function isKeyed(route: Route<never>): boolean {
-  return route.method !== 'GET' && route.access !== 'public';
 }
 
 const metadataParameter: JsonObject = {
@@ -155,20 +154,6 @@ function describeBody(schema: JsonObject, examples: readonly ExampleRecord[]): J
       },
     },
   };
-}
-
-/** The `examples` of a media type, by a name made of the summary. */
-export function listExamples(
-  examples: readonly ExampleRecord[],
-  read: (example: ExampleRecord) => unknown,
-): JsonObject {
-  const entries = examples
-    .filter((example) => read(example) !== undefined)
-    .map((example) => [
-      example.summary.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'),
-      { summary: example.summary, value: read(example) },
-    ]);
-  return entries.length === 0 ? {} : { examples: Object.fromEntries(entries) };
 }
 
 function describeSuccess(

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { EnvironmentName, Principal, Scope } from '../core/access.ts';
 import type { Clock } from '../core/clock.ts';
 import type { JsonNumber } from '../core/exact-json.ts';
 import type { KeyRing } from '../core/sealing.ts';
@@ -7,28 +8,9 @@ import type { Answer } from './problem.ts';
 
 /** How a module says what it serves. `server.ts` runs it, `openapi.ts` describes it. */
 
-export const scopes = [
-  'balance:read',
-  'users:read',
-  'users:write',
-  'destinations:read',
-  'payouts:read',
-  'payouts:create',
-  'payouts:commit',
-  'kyc:write',
-] as const;
-export type Scope = (typeof scopes)[number];
-
-/** Who calls: one credential of one client account. */
-export type Principal = {
-  readonly accountId: string;
-  readonly credentialId: string;
-  readonly scopes: ReadonlySet<string>;
-};
-
 /** What every environment has. A module's routes ask for more by their own type of services. */
 export type BaseServices = {
-  readonly name: 'staging' | 'live';
+  readonly name: EnvironmentName;
   readonly db: Database;
   readonly keys: KeyRing;
   readonly clock: Clock;

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type EnvironmentName, type Principal, versions } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 import { fingerprintRequest, type RunningKeys, readKey, runKeyed } from './idempotency.ts';
 import type { RateLimiters } from './limits.ts';
@@ -7,13 +8,12 @@ import {
   type BaseServices,
   type Input,
   Page,
-  type Principal,
   type RequestView,
   type Route,
   type RouteContext,
 } from './route.ts';
 import { compileWriter } from './schema.ts';
-import { type EnvironmentName, readHeaders, sendAnswer, versions } from './server.ts';
+import { readHeaders, sendAnswer } from './server.ts';
 import { checkInput } from './validation.ts';
 
 /** Puts the modules' routes onto the server: credential, scope, limits, input, answer. */
@@ -164,7 +164,10 @@ function createHandler<S extends BaseServices>(
     const requestKey =
       key === undefined
         ? undefined
-        : { key, fingerprint: fingerprintRequest({ method: view.method, path: view.path, body: json }) };
+        : {
+            key,
+            fingerprint: fingerprintRequest({ method: view.method, path: view.path, body: json }),
+          };
     const context: RouteContext<S> = {
       env,
       principal,

@@ -7,6 +7,7 @@ import fastify, {
   LogController,
 } from 'fastify';
 import type { Logger } from 'pino';
+import { type EnvironmentName, versions } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 import { describeError } from './error-log.ts';
 import { type Answer, describeProblem, findHttpFault, problemType } from './problem.ts';
@@ -17,8 +18,6 @@ import type { BaseServices, Route } from './route.ts';
  * means, problem answers for everything that goes wrong (the parser's own refusals included),
  * request ids, the drain.
  */
-
-export type EnvironmentName = BaseServices['name'];
 
 export type ServerOptions<S extends BaseServices> = {
   /** The environments that this process serves. */
@@ -56,7 +55,10 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
     requestTimeout: 60_000,
     keepAliveTimeout: 72_000,
     loggerInstance: options.log as never,
-    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
+    logController: new LogController({
+      disableRequestLogging: true,
+      requestIdLogLabel: 'request_id',
+    }),
     genReqId: () => `req_${startedAt}${(requestCount++).toString(36)}`,
     requestIdHeader: false,
     trustProxy: options.trustProxy,
@@ -130,7 +132,7 @@ export function setNotFound<S extends BaseServices>(
     }
     if (allowed.size > 0) throw new MethodNotAllowed([...allowed]);
     const [label = ''] = path.slice(1).split('/', 1);
-    if (/^v\d/.test(label) && !versions.includes(label)) {
+    if (/^v\d/.test(label) && !(versions as readonly string[]).includes(label)) {
       throw new AppError('unknown_version', `the versions are ${versions.join(', ')}`);
     }
     throw new AppError('not_found', 'nothing is at this address');
@@ -147,8 +149,6 @@ class MethodNotAllowed extends AppError {
     this.allowed = allowed;
   }
 }
-
-export const versions = ['v0.1.0', 'v0.1.1', 'v0.1.2', 'v0.1.3', 'v0.1.4'];
 
 function toPattern(route: { path: string; isVersioned: boolean }): RegExp {
   const path = route.path.replaceAll('.', '\\.').replaceAll(/\{[a-z_]+\}/g, '[^/]+');

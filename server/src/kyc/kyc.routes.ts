@@ -62,7 +62,7 @@ export function createKycRoutes<S extends BaseServices>(): Route<S>[] {
 }
 
 function uploadRoute<S extends BaseServices>(): Route<S> {
-  return defineRoute<S, z.infer<typeof userParams>, unknown>({
+  return defineRoute<S, z.infer<typeof userParams>>({
     method: 'POST',
     path: '/user/{user_token}/kyc/id',
     isVersioned: true,
@@ -202,7 +202,7 @@ function linkStatusRoute<S extends BaseServices>(): Route<S> {
 }
 
 function linkUploadRoute<S extends BaseServices>(): Route<S> {
-  return defineRoute<S, z.infer<typeof linkParams>, unknown>({
+  return defineRoute<S, z.infer<typeof linkParams>>({
     method: 'POST',
     path: '/verify/{token}',
     isVersioned: false,

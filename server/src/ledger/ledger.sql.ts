@@ -15,13 +15,6 @@ const findWalletText: Statement = {
     where account_id = $1 and name = 'wallet' and token = $2`,
 };
 
-const findWalletOfCurrencyText: Statement = {
-  name: 'find_wallet_of_currency',
-  text: `
-    select token, currency, balance from ledger_accounts
-    where account_id = $1 and name = 'wallet' and currency = $2`,
-};
-
 /** Newest first; journal ids are ordered by time. */
 const selectEntriesText: Statement = {
   name: 'select_wallet_entries',
@@ -110,15 +103,6 @@ export async function findWallet(
   wallet: { accountId: string; token: string },
 ): Promise<WalletRow | undefined> {
   const [row] = await session.rows<WalletRow>(findWalletText, [wallet.accountId, wallet.token]);
-  return row;
-}
-
-export async function findWalletOfCurrency(
-  session: Session,
-  wallet: { accountId: string; currency: string },
-): Promise<WalletRow | undefined> {
-  const values = [wallet.accountId, wallet.currency];
-  const [row] = await session.rows<WalletRow>(findWalletOfCurrencyText, values);
   return row;
 }
 

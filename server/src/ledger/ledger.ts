@@ -11,6 +11,8 @@ import {
   type WrongPayout,
 } from './ledger.sql.ts';
 
+export { findWallet } from './ledger.sql.ts';
+
 /**
  * The ledger's public face. What a payout posts is written by the payout's own statements; here are
  * funding, and the proof that the books are right.

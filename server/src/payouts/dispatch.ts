@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type AttributeValues, openValues } from '../attributes/attributes.ts';
 import { newId } from '../core/ids.ts';
 import type { KeyRing } from '../core/sealing.ts';
-import type { Database } from '../db/pool.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
+import type { Database } from '../db/pool.ts';
 import type { Instruction, Rail, RailAnswer } from '../rails/contract.ts';
 import { openPerson } from '../users/users.ts';
 import {
@@ -15,6 +15,8 @@ import {
   getInstructionRow,
   type InstructionRow,
 } from './dispatch.sql.ts';
+
+export { applyObservation, countDue, findNextDue } from './dispatch.sql.ts';
 
 /**
  * Committed payouts on their way: what is due is claimed with a lease, the attempt is written

@@ -9,8 +9,8 @@ import { createTestDatabase } from '../db/test-database.ts';
 import { fundBalance, verifyLedger } from '../ledger/ledger.ts';
 import type { Rail, RailAnswer } from '../rails/contract.ts';
 import { createUser } from '../users/users.ts';
-import { createDispatcher } from './dispatch.ts';
 import { type ApplyResult, applyObservation } from './dispatch.sql.ts';
+import { createDispatcher } from './dispatch.ts';
 import { commitPayoutRow, insertPayout, type NewPayout, type PayoutRow } from './payouts.sql.ts';
 
 /** What the tests of money start from: an empty environment with accounts, users and payouts. */
@@ -230,9 +230,13 @@ export async function assertRefused(
   states: readonly string[],
   message: string,
 ): Promise<void> {
-  await assert.rejects(work, (error: unknown) => {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    assert.ok(states.includes(code), `${message}: refused with ${code} (${String(error)})`);
-    return true;
-  }, message);
+  await assert.rejects(
+    work,
+    (error: unknown) => {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+      assert.ok(states.includes(code), `${message}: refused with ${code} (${String(error)})`);
+      return true;
+    },
+    message,
+  );
 }

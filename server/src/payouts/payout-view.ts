@@ -10,7 +10,7 @@ import { formatAmount } from '../core/money.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Catalogue } from '../destinations/catalogue.ts';
 import { amountAnswer, objectAnswer } from '../http/schema.ts';
-import { deliveryTypes, type DeliveryType } from '../rails/contract.ts';
+import { type DeliveryType, deliveryTypes } from '../rails/contract.ts';
 import type { User } from '../users/users.ts';
 import type { PayoutRow } from './payouts.sql.ts';
 import type { ReceiptData } from './receipt.ts';
@@ -84,10 +84,7 @@ export const historyAnswer = z
 const amountOf = (minor: bigint, currency: Currency): JsonNumber =>
   new JsonNumber(formatAmount(minor, currency));
 
-export function writePayout(
-  row: PayoutRow,
-  options: { keys: KeyRing; payerLogo: string },
-) {
+export function writePayout(row: PayoutRow, options: { keys: KeyRing; payerLogo: string }) {
   const source = getCurrency(row.source_currency);
   const destination = getCurrency(row.destination_currency);
   return {

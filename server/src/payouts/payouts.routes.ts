@@ -1,12 +1,18 @@
 import { z } from 'zod';
-import { getAccountSettings } from '../accounts/accounts.sql.ts';
+import { getAccountSettings } from '../accounts/accounts.ts';
 import type { AttributeServices } from '../attributes/attributes.routes.ts';
 import { currencyPattern, findCurrency } from '../core/currency.ts';
 import { AppError } from '../core/errors.ts';
 import { findTokenId } from '../core/ids.ts';
 import { hashMetadata, metadataField, readMetadataQuery } from '../http/metadata.ts';
 import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
-import { type Answer, defineRoute, type Page, type Route, type RouteContext } from '../http/route.ts';
+import {
+  type Answer,
+  defineRoute,
+  type Page,
+  type Route,
+  type RouteContext,
+} from '../http/route.ts';
 import { decimalField, textField } from '../http/schema.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import { findUser } from '../users/users.ts';
@@ -20,8 +26,8 @@ import {
   writeHistoryRow,
   writePayout,
 } from './payout-view.ts';
-import { commitPayout, createPayout, type PayoutRequest } from './payouts.ts';
 import { findPayoutRow, listPayoutRows, type PayoutRow } from './payouts.sql.ts';
+import { commitPayout, createPayout, type PayoutRequest } from './payouts.ts';
 import { renderReceipt } from './receipt.ts';
 import { ReceiptError } from './receipt-renderer.ts';
 
@@ -379,4 +385,3 @@ async function makeReceipt({ env, accountId }: Context, row: PayoutRow): Promise
     });
   }
 }
-

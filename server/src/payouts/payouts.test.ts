@@ -32,9 +32,15 @@ test('64 parallel commits of one payout pay once, and all answer the same succes
   assert.equal(new Set(answers.map((answer) => answer.pickup_code)).size, 1);
   assert.match(answers[0]?.pickup_code ?? '', /^\d{8}$/);
   assert.equal(await money.balance(owner.accountId, 'USD'), 1_000_000n - 10_100n);
-  const journals = await money.rows('select distinct journal_id from ledger_transfers where payout_id = $1', [id]);
+  const journals = await money.rows(
+    'select distinct journal_id from ledger_transfers where payout_id = $1',
+    [id],
+  );
   assert.equal(journals.length, 1);
-  const events = await money.rows(`select 1 from events where subject_id = $1 and type = 'payout.processing'`, [id]);
+  const events = await money.rows(
+    `select 1 from events where subject_id = $1 and type = 'payout.processing'`,
+    [id],
+  );
   assert.equal(events.length, 1);
   await money.assertSound();
 });
@@ -143,13 +149,14 @@ test('a verification that races with commits is seen whole: each commit is befor
     const { id } = await money.quote(owner, { needsVerification: true });
     const answers = await Promise.all([
       ...Array.from({ length: 6 }, () => money.commit(owner, id)),
-      money.rows(`update users set kyc_status = 'approved' where id = $1`, [owner.userId]).then(() =>
-        money.commit(owner, id),
-      ),
+      money
+        .rows(`update users set kyc_status = 'approved' where id = $1`, [owner.userId])
+        .then(() => money.commit(owner, id)),
     ]);
     assert.equal(answers.at(-1)?.result, 'success');
     for (const { result, detail } of answers) {
-      if (result !== 'success') assert.deepEqual([result, detail], ['addtl_attr_req', 'verification']);
+      if (result !== 'success')
+        assert.deepEqual([result, detail], ['addtl_attr_req', 'verification']);
     }
     assert.equal(await money.balance(owner.accountId, 'USD'), 1_000_000n - 10_100n);
   }
@@ -180,7 +187,8 @@ test('attributes that are completed while commits run are pinned by the commit t
     ]);
     assert.equal(answers.at(-1)?.result, 'success');
     for (const { result, detail } of answers) {
-      if (result !== 'success') assert.deepEqual([result, detail], ['addtl_attr_req', 'attributes']);
+      if (result !== 'success')
+        assert.deepEqual([result, detail], ['addtl_attr_req', 'attributes']);
     }
     const [pinned] = await money.rows<{ attr_set_id: string; attr_version: number }>(
       'select attr_set_id, attr_version from payouts where id = $1',
@@ -237,22 +245,84 @@ test('what an ended payout answers to a commit', async () => {
 type Model = {
   wallet: bigint;
   nowMs: number;
-  payouts: { id: string; cost: bigint; fee: bigint; status: string; expiresAtMs: number; transfer: number }[];
+  payouts: {
+    id: string;
+    cost: bigint;
+    fee: bigint;
+    status: string;
+    expiresAtMs: number;
+    transfer: number;
+  }[];
 };
 
 const step = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant('quote' as const), source: fc.integer({ min: 1, max: 90_000 }), fee: fc.integer({ min: 0, max: 500 }), transfer: fc.integer({ min: 0, max: 5 }) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('quote' as const),
+      source: fc.integer({ min: 1, max: 90_000 }),
+      fee: fc.integer({ min: 0, max: 500 }),
+      transfer: fc.integer({ min: 0, max: 5 }),
+    }),
+  },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('commit' as const), index: fc.nat(20) }) },
-  { weight: 5, arbitrary: fc.record({ kind: fc.constant('observe' as const), index: fc.nat(20), outcome: fc.constantFrom('paid', 'rejected', 'returned', 'ready_for_pickup', 'unknown', 'hold', 'accepted') }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('fund' as const), amount: fc.integer({ min: 0, max: 100_000 }) }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('clock' as const), seconds: fc.integer({ min: 0, max: 600 }) }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant('observe' as const),
+      index: fc.nat(20),
+      outcome: fc.constantFrom(
+        'paid',
+        'rejected',
+        'returned',
+        'ready_for_pickup',
+        'unknown',
+        'hold',
+        'accepted',
+      ),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('fund' as const),
+      amount: fc.integer({ min: 0, max: 100_000 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('clock' as const),
+      seconds: fc.integer({ min: 0, max: 600 }),
+    }),
+  },
 );
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
 const moves: Record<string, Record<string, string>> = {
-  PROCESSING: { paid: 'COMPLETED', rejected: 'CANCELLED', returned: 'CANCELLED', ready_for_pickup: 'READY_FOR_PICKUP', unknown: 'PROCESSING', hold: 'HOLD', accepted: 'PROCESSING' },
-  READY_FOR_PICKUP: { paid: 'COMPLETED', rejected: 'CANCELLED', returned: 'CANCELLED', accepted: 'READY_FOR_PICKUP' },
-  HOLD: { paid: 'COMPLETED', rejected: 'CANCELLED', returned: 'CANCELLED', ready_for_pickup: 'READY_FOR_PICKUP', unknown: 'HOLD', accepted: 'PROCESSING' },
+  PROCESSING: {
+    paid: 'COMPLETED',
+    rejected: 'CANCELLED',
+    returned: 'CANCELLED',
+    ready_for_pickup: 'READY_FOR_PICKUP',
+    unknown: 'PROCESSING',
+    hold: 'HOLD',
+    accepted: 'PROCESSING',
+  },
+  READY_FOR_PICKUP: {
+    paid: 'COMPLETED',
+    rejected: 'CANCELLED',
+    returned: 'CANCELLED',
+    accepted: 'READY_FOR_PICKUP',
+  },
+  HOLD: {
+    paid: 'COMPLETED',
+    rejected: 'CANCELLED',
+    returned: 'CANCELLED',
+    ready_for_pickup: 'READY_FOR_PICKUP',
+    unknown: 'HOLD',
+    accepted: 'PROCESSING',
+  },
   COMPLETED: { returned: 'CANCELLED' },
 };
 
@@ -260,14 +330,24 @@ function decideCommit(model: Model, payout: Model['payouts'][number]): string {
   if (payout.status === 'CANCELLED') return 'ended';
   if (payout.status !== 'PENDING') return 'success';
   if (model.nowMs >= payout.expiresAtMs) return 'ex_rate_expired';
-  const isTaken = model.payouts.some((one) => one.transfer === payout.transfer && one.status !== 'PENDING');
+  const isTaken = model.payouts.some(
+    (one) => one.transfer === payout.transfer && one.status !== 'PENDING',
+  );
   if (isTaken) return 'duplicate';
   return payout.cost > model.wallet ? 'insufficient_funds' : 'success';
 }
 
-async function runStep(owner: { accountId: string; userId: string }, model: Model, one: Step): Promise<void> {
+async function runStep(
+  owner: { accountId: string; userId: string },
+  model: Model,
+  one: Step,
+): Promise<void> {
   if (one.kind === 'fund') {
-    await fundBalance(money.db.system, { ...owner, currency: 'USD', amountMinor: BigInt(one.amount) });
+    await fundBalance(money.db.system, {
+      ...owner,
+      currency: 'USD',
+      amountMinor: BigInt(one.amount),
+    });
     model.wallet += BigInt(one.amount);
   } else if (one.kind === 'clock') {
     await money.advance(one.seconds * 1000);
@@ -276,8 +356,21 @@ async function runStep(owner: { accountId: string; userId: string }, model: Mode
     const source = BigInt(one.source);
     const fee = BigInt(one.fee);
     // Half a minute away from every stop of the model's clock, so that the real tick decides nothing.
-    const made = await money.quote(owner, { sourceMinor: source, feeMinor: fee, destinationMinor: source * 18n, lockSeconds: 630, clientTransferId: `transfer-${one.transfer}` });
-    model.payouts.push({ id: made.id, cost: source + fee, fee, status: 'PENDING', expiresAtMs: model.nowMs + 615_000, transfer: one.transfer });
+    const made = await money.quote(owner, {
+      sourceMinor: source,
+      feeMinor: fee,
+      destinationMinor: source * 18n,
+      lockSeconds: 630,
+      clientTransferId: `transfer-${one.transfer}`,
+    });
+    model.payouts.push({
+      id: made.id,
+      cost: source + fee,
+      fee,
+      status: 'PENDING',
+      expiresAtMs: model.nowMs + 615_000,
+      transfer: one.transfer,
+    });
   } else {
     const payout = model.payouts[one.index % Math.max(1, model.payouts.length)];
     if (payout === undefined) return;
@@ -291,9 +384,14 @@ async function runStep(owner: { accountId: string; userId: string }, model: Mode
     } else {
       const next = moves[payout.status]?.[one.outcome];
       const result = await money.observe({ ...owner, payoutId: payout.id }, one.outcome);
-      assert.equal(result, next === undefined ? 'illegal' : 'applied', `${payout.status} ${one.outcome}`);
+      assert.equal(
+        result,
+        next === undefined ? 'illegal' : 'applied',
+        `${payout.status} ${one.outcome}`,
+      );
       if (next === undefined) return;
-      if (next === 'CANCELLED') model.wallet += payout.cost - (one.outcome === 'returned' ? payout.fee : 0n);
+      if (next === 'CANCELLED')
+        model.wallet += payout.cost - (one.outcome === 'returned' ? payout.fee : 0n);
       payout.status = next;
     }
   }
@@ -301,9 +399,13 @@ async function runStep(owner: { accountId: string; userId: string }, model: Mode
 
 test('every history of quotes, commits, funding, outcomes and clock moves agrees with the model', async () => {
   // Stops of the clock are whole multiples of 30 s: no quote ends within 15 s of one.
-  const history = fc.array(step, { minLength: 5, maxLength: 40 }).map((steps) =>
-    steps.map((one) => (one.kind === 'clock' ? { ...one, seconds: one.seconds - (one.seconds % 30) } : one)),
-  );
+  const history = fc
+    .array(step, { minLength: 5, maxLength: 40 })
+    .map((steps) =>
+      steps.map((one) =>
+        one.kind === 'clock' ? { ...one, seconds: one.seconds - (one.seconds % 30) } : one,
+      ),
+    );
   await fc.assert(
     fc.asyncProperty(history, async (steps) => {
       const owner = await money.createOwner();

@@ -1,15 +1,15 @@
+import { needsAttributes } from '../attributes/attributes.ts';
+import { amountFaults } from '../core/amount-faults.ts';
 import { findCurrency } from '../core/currency.ts';
 import { AppError, assert, type Fault, throwFaults } from '../core/errors.ts';
 import { findTokenId, formatToken, isUuid, newDigits, newId } from '../core/ids.ts';
 import { parseAmount } from '../core/money.ts';
 import { formatRate } from '../core/rate.ts';
 import type { Session } from '../db/pool.ts';
-import { needsAttributes } from '../attributes/attributes.ts';
 import { estimateAvailability } from '../destinations/availability.ts';
 import type { Catalogue, Payer } from '../destinations/catalogue.ts';
 import { type Quote, quotePayer } from '../destinations/quote.ts';
 import type { MidRates } from '../fx/rate-book.ts';
-import { amountFaults } from '../http/amounts.ts';
 import {
   type CommitRow,
   commitPayoutRow,
@@ -196,7 +196,8 @@ function findDestination(
         ? {
             pointer: '/attr_set_token',
             code: 'no_destination',
-            detail: 'with source_token alone the set, or an earlier payout, must name a destination',
+            detail:
+              'with source_token alone the set, or an earlier payout, must name a destination',
           }
         : {
             pointer: '/destination_token',
@@ -301,14 +302,20 @@ function describeCommit({ result, detail }: CommitRow): Omit<CommitAnswer, 'pick
             : 'required attributes of the destination are missing',
       };
     case 'ex_rate_expired':
-      return { status: 'ex_rate_expired', errors: 'the exchange rate expired: create a new payout' };
+      return {
+        status: 'ex_rate_expired',
+        errors: 'the exchange rate expired: create a new payout',
+      };
     case 'duplicate': {
       const first = formatToken('payout', detail);
       const errors = `duplicate transfer: this client_transfer_id was committed as ${first}`;
       return { status: 'failure', errors };
     }
     case 'insufficient_funds':
-      return { status: 'failure', errors: 'insufficient funds: the balance is less than amount and fee' };
+      return {
+        status: 'failure',
+        errors: 'insufficient funds: the balance is less than amount and fee',
+      };
     case 'user_not_active':
       return { status: 'failure', errors: `the user is ${detail}` };
     case 'ended':

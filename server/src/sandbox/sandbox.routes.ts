@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { createAccount } from '../accounts/accounts.ts';
+import { amountFaults } from '../core/amount-faults.ts';
 import { findCurrency } from '../core/currency.ts';
 import { AppError } from '../core/errors.ts';
 import { parseAmount } from '../core/money.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
-import { amountFaults } from '../http/amounts.ts';
 import { defineRoute, type Route, type RouteContext } from '../http/route.ts';
 import { decimalField, integerField, textField } from '../http/schema.ts';
 import { balanceAnswer, writeBalance } from '../ledger/ledger.routes.ts';
@@ -215,9 +215,7 @@ function verificationRoute(): Route<SandboxServices> {
     operationId: 'decideSandboxVerification',
     summary: "Decide about a user's identity verification",
     params: z.object({ user_token: z.string() }),
-    body: z
-      .object({ decision: z.enum(['approved', 'declined']) })
-      .meta({ id: 'SandboxDecision' }),
+    body: z.object({ decision: z.enum(['approved', 'declined']) }).meta({ id: 'SandboxDecision' }),
     response: z
       .object({ user_token: z.string(), decision: z.string() })
       .meta({ id: 'SandboxDecisionApplied' }),

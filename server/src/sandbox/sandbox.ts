@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import type { Database, Session } from '../db/pool.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
-import type { Dispatcher } from '../payouts/dispatch.ts';
-import { applyObservation, findNextDue } from '../payouts/dispatch.sql.ts';
+import type { Database, Session } from '../db/pool.ts';
+import { applyObservation, type Dispatcher, findNextDue } from '../payouts/dispatch.ts';
 import { pickupDaysMax, type ScriptedOutcome } from '../rails/sandbox/rail.ts';
 import { findSandboxPayout, lockClock, moveClock, storeScript } from './sandbox.sql.ts';
+
+export { findScript } from './sandbox.sql.ts';
 
 /** What clients of the staging environment may do to the simulated world. */
 
@@ -118,11 +119,8 @@ function reasonOf(outcome: ScriptedOutcome): string {
   }
 }
 
-function findDueAt(
-  outcome: ScriptedOutcome,
-  availableAt: Date,
-  nowMs: number,
-): Date | undefined {
-  if (outcome === 'ready_for_pickup') return new Date(availableAt.getTime() + pickupDaysMax * dayMs);
+function findDueAt(outcome: ScriptedOutcome, availableAt: Date, nowMs: number): Date | undefined {
+  if (outcome === 'ready_for_pickup')
+    return new Date(availableAt.getTime() + pickupDaysMax * dayMs);
   return outcome === 'unknown' ? new Date(nowMs + unknownCheckMs) : undefined;
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { formatSeconds } from '../core/clock.ts';
 import { findCountry } from '../core/country.ts';
 import { AppError } from '../core/errors.ts';
-import { type ExactJson, parseExactJson } from '../core/exact-json.ts';
+import { parseExactJson } from '../core/exact-json.ts';
 import { findTokenId, formatToken } from '../core/ids.ts';
 import { metadataField } from '../http/metadata.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
@@ -160,7 +160,7 @@ function readUserData(fields: Fields, nowMs: number): Partial<UserData> {
     // "" asks for what follows from the country, as absence does.
     ...(rest.timezone === '' ? { timezone: undefined as never } : {}),
     ...(rest.language === '' ? { language: undefined as never } : {}),
-    metadata: metadata === undefined ? undefined : JSON.stringify(metadata as ExactJson),
+    metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
   };
 }
 
@@ -204,32 +204,7 @@ export function userRoutes(): Route<BaseServices>[] {
         );
       },
     }),
-    defineRoute({
-      method: 'GET',
-      path: '/user/lookup',
-      isVersioned: true,
-      operationId: 'lookUpUser',
-      tag: 'Users',
-      summary: 'Find a recipient by your own identifier, or by e-mail and first name',
-      access: 'users:read',
-      query: z.object({
-        internal_user_id: z.string().max(75).optional(),
-        email: z.string().max(254).optional(),
-        first_name: z.string().max(100).optional(),
-      }),
-      response: lookupAnswer,
-      refusals: [404],
-      handle: async (context, { query }) => {
-        const user = await lookUpUser(contextOf(context), readLookup(query));
-        if (user === undefined) throw new AppError('not_found', 'no such user');
-        return {
-          user_token: formatToken('user', user.id),
-          first_name: user.person.first_name,
-          last_name: user.person.last_name,
-          internal_user_id: user.internalUserId,
-        };
-      },
-    }),
+    lookUpRoute(),
     defineRoute({
       method: 'GET',
       path: '/user/{user_token}',
@@ -268,6 +243,35 @@ export function userRoutes(): Route<BaseServices>[] {
       },
     }),
   ];
+}
+
+function lookUpRoute(): Route<BaseServices> {
+  return defineRoute({
+    method: 'GET',
+    path: '/user/lookup',
+    isVersioned: true,
+    operationId: 'lookUpUser',
+    tag: 'Users',
+    summary: 'Find a recipient by your own identifier, or by e-mail and first name',
+    access: 'users:read',
+    query: z.object({
+      internal_user_id: z.string().max(75).optional(),
+      email: z.string().max(254).optional(),
+      first_name: z.string().max(100).optional(),
+    }),
+    response: lookupAnswer,
+    refusals: [404],
+    handle: async (context, { query }) => {
+      const user = await lookUpUser(contextOf(context), readLookup(query));
+      if (user === undefined) throw new AppError('not_found', 'no such user');
+      return {
+        user_token: formatToken('user', user.id),
+        first_name: user.person.first_name,
+        last_name: user.person.last_name,
+        internal_user_id: user.internalUserId,
+      };
+    },
+  });
 }
 
 function readLookup(query: {

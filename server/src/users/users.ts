@@ -106,9 +106,7 @@ export async function findUser(context: UserContext, userId: string): Promise<Us
   return row === undefined ? undefined : openUser(row, context.keys);
 }
 
-export type UserLookup =
-  | { internalUserId: string }
-  | { email: string; firstName: string };
+export type UserLookup = { internalUserId: string } | { email: string; firstName: string };
 
 export async function lookUpUser(
   context: UserContext,
@@ -129,10 +127,7 @@ export async function lookUpUser(
 }
 
 /** The key that seals what belongs to a user. */
-export function openUserKey(
-  user: Pick<UserRow, 'id' | 'data_key'>,
-  keys: KeyRing,
-): Buffer {
+export function openUserKey(user: Pick<UserRow, 'id' | 'data_key'>, keys: KeyRing): Buffer {
   return keys.unwrap(user.data_key, user.id);
 }
 

@@ -72,11 +72,16 @@ export function formatMagicRow(row: MagicRow): string {
   ].join('|');
 }
 
+function parsePair(text: string): [string, string] {
+  const [name = '', value = ''] = text.split('=');
+  return [name, value];
+}
+
 /** Reads a line of the data file. */
 export function parseMagicRow(line: string): MagicRow {
   const [destinations = '', deliveryTypes = '', type, companions = '', values = ''] =
     line.split('|');
-  const pairs = companions === '' ? [] : companions.split(',').map((one) => one.split('='));
+  const pairs = companions === '' ? [] : companions.split(',').map(parsePair);
   const valueList = values.split(' ');
   const present = outcomeNames.flatMap((outcome, index) => {
     const value = valueList[index];

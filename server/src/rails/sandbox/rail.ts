@@ -86,11 +86,7 @@ function waitForPickup({ availableAtMs }: Instruction, nowMs: number): RailAnswe
   return { outcome: 'rejected', reason: `not collected within ${pickupDaysMax} days` };
 }
 
-function followMagic(
-  outcome: MagicOutcome,
-  instruction: Instruction,
-  nowMs: number,
-): RailAnswer {
+function followMagic(outcome: MagicOutcome, instruction: Instruction, nowMs: number): RailAnswer {
   const { availableAtMs, committedAtMs } = instruction;
   switch (outcome) {
     case 'paid_at_once':

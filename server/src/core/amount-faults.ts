@@ -1,6 +1,6 @@
-import type { Currency } from '../core/currency.ts';
-import type { Fault } from '../core/errors.ts';
-import { type AmountFault, amountMinorMax, formatAmount } from '../core/money.ts';
+import type { Currency } from './currency.ts';
+import type { Fault } from './errors.ts';
+import { type AmountFault, amountMinorMax, formatAmount } from './money.ts';
 
 /** What is wrong with an amount, in words. */
 export function amountFaults(

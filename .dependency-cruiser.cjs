@@ -1,0 +1,149 @@
+/**
+ * Who may import whom (docs/architecture.md). Types count as imports: what only borrows a type
+ * cannot be understood without its source either.
+ *
+ * Run by `npm run check`; by itself: `npx depcruise server acceptance`.
+ */
+
+const source = '^server/src';
+
+/** Lowest first. A file may import its own rank and the ranks before it. */
+const ranks = [
+  ['core/'],
+  ['db/', 'config\\.ts$'],
+  ['http/', 'work/'],
+  ['ledger/', 'accounts/', 'users/', 'events/', 'rails/'],
+  ['fx/', 'destinations/', 'attributes/', 'kyc/'],
+  ['payouts/'],
+  ['sandbox/'],
+  ['environment\\.ts$', 'demo-account\\.ts$'],
+  ['app\\.ts$'],
+  ['commands\\.ts$', 'doctor\\.ts$', 'start-screen\\.ts$'],
+  ['main\\.ts$'],
+];
+
+/** Tests and their helpers, and scripts that write data files: nothing of the service imports them. */
+const besideTheService =
+  '(\\.test\\.ts|/testing\\.ts|-test-setup\\.ts|/test-(setup|database)\\.ts|\\.generate\\.ts|\\.draw\\.ts)$';
+
+/** Files of the app itself, which put the modules together and so may see all of them. */
+const appFiles = `${source}/(environment|demo-account|app|commands|doctor|start-screen|main)\\.ts$`;
+
+const pathOf = (parts) => `${source}/(${parts.join('|')})`;
+
+const rankRules = ranks.slice(0, -1).map((rank, index) => ({
+  name: `rank-${index}`,
+  comment: `${rank.join(', ')} may not import what is built upon it.`,
+  severity: 'error',
+  from: { path: pathOf(rank), pathNot: besideTheService },
+  to: { path: pathOf(ranks.slice(index + 1).flat()) },
+}));
+
+module.exports = {
+  forbidden: [
+    ...rankRules,
+    {
+      name: 'no-cycle',
+      comment: 'Two files that need each other are one file, or lack a third.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'every-file-has-a-rank',
+      comment: 'A new folder or file of the app needs its place in the list of ranks above.',
+      severity: 'error',
+      from: {},
+      to: { path: `${source}/`, pathNot: pathOf(ranks.flat()) },
+    },
+    {
+      name: 'sql-stays-in-its-folder',
+      comment:
+        'X.sql.ts is an inner part of module X: others call the functions of its public file.',
+      severity: 'error',
+      from: { path: `${source}/([^/]+)/`, pathNot: '\\.test\\.ts$' },
+      to: { path: '\\.sql\\.ts$', pathNot: `${source}/$1/` },
+    },
+    {
+      name: 'sql-stays-out-of-the-app',
+      comment: 'The files of the app use the public functions of modules as well.',
+      severity: 'error',
+      from: { path: `${source}/[^/]+\\.ts$` },
+      to: { path: '\\.sql\\.ts$' },
+    },
+    {
+      name: 'domain-knows-no-http',
+      comment: 'Only routes and the files of the app speak HTTP.',
+      severity: 'error',
+      from: {
+        path: `${source}/`,
+        pathNot: [`${source}/http/`, '\\.routes\\.ts$', appFiles, besideTheService],
+      },
+      to: { path: `${source}/http/` },
+    },
+    {
+      name: 'rails-touch-nothing',
+      comment: 'A rail knows the core and the contract: no database, no other rail.',
+      severity: 'error',
+      from: { path: `${source}/rails/([^/]+)/`, pathNot: besideTheService },
+      to: {
+        path: `${source}/`,
+        pathNot: [`${source}/core/`, `${source}/rails/contract\\.ts$`, `${source}/rails/$1/`],
+      },
+    },
+    {
+      name: 'core-is-pure',
+      comment: 'The core computes: no files, no network, no other process.',
+      severity: 'error',
+      from: { path: `${source}/core/`, pathNot: besideTheService },
+      to: { dependencyTypes: ['core'], pathNot: '^(node:)?(crypto|buffer|util)$' },
+    },
+    {
+      name: 'service-does-not-import-tests',
+      comment: 'Helpers of tests are for tests.',
+      severity: 'error',
+      from: { path: `${source}/`, pathNot: besideTheService },
+      to: { path: besideTheService },
+    },
+    {
+      name: 'service-runs-without-dev-packages',
+      comment: '`npm start` installs no development packages.',
+      severity: 'error',
+      from: { path: `${source}/`, pathNot: besideTheService },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], pathNot: '/@types/' },
+    },
+    {
+      name: 'acceptance-knows-only-the-wire',
+      comment: 'Black-box tests run against any address, so they share no code with the service.',
+      severity: 'error',
+      from: { path: '^acceptance/' },
+      to: { path: '^server/' },
+    },
+    {
+      name: 'clients-know-only-the-wire',
+      comment: 'The console, the SDK and the command line work through the API.',
+      severity: 'error',
+      from: { path: '^(console|sdk|cli)/' },
+      to: { path: '^server/' },
+    },
+    {
+      name: 'resolvable',
+      comment: 'An import that leads nowhere escapes every rule.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '(^|/)dist/' },
+    // Type-only imports count too.
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    combinedDependencies: true,
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default', 'types'],
+    },
+  },
+};

@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { add, compare, divideUp, type ExactNumber, exact, multiplyDown, subtract } from './exact.ts';
+import {
+  commitPayout,
+  createPayout,
+  createRecipient,
+  describePayout,
+  findPayer,
+  pay,
+  type Payer,
+  type Payout,
+  type Recipient,
+  readPayout,
+  type Way,
+  ways,
+} from './recipients.ts';
+import {
+  type Account,
+  type Balance,
+  createAccount,
+  fund,
+  ok,
+  readBalance,
+  type Service,
+  startService,
+} from './service.ts';
+import { assertPlainDecimal, assertProblem, locate, patterns } from './shapes.ts';
+
+/** Exact money: what is answered is held against decimal arithmetic, digit by digit. */
+
+let service: Service;
+let account: Account;
+
+before(async () => {
+  service = await startService();
+  account = await createAccount(service, {
+    USD: '1000000',
+    EUR: '50000.55',
+    BTC: '2.00000001',
+    JPY: '1000000',
+    KWD: '1000.125',
+  });
+});
+after(() => service.stop());
+
+const yen: Way = { country: 'JPN', deliveryType: 'BANK_DEPOSIT', currency: 'JPY' };
+const dinar: Way = { country: 'KWT', deliveryType: 'BANK_DEPOSIT', currency: 'KWD' };
+const bitcoin: Way = { country: 'MEX', deliveryType: 'CRYPTOCURRENCY', currency: 'BTC' };
+
+const digitsOf: Readonly<Record<string, number>> = { USD: 2, MXN: 2, JPY: 0, KWD: 3, BTC: 8, EUR: 2 };
+
+function checkRounding(payout: Payout, side: 'source' | 'destination'): void {
+  const { source_amount: source, destination_amount: destination, exchange_rate: rate } = payout;
+  for (const value of [source, destination, rate, payout.fee]) assertPlainDecimal(value);
+  const sourceDigits = digitsOf[payout['source_currency_code'] ?? ''] ?? 2;
+  const destinationDigits = digitsOf[payout['destination_currency_code'] ?? ''] ?? 2;
+  if (side === 'source') {
+    assert.equal(destination.text, multiplyDown(source, rate, destinationDigits));
+  } else {
+    assert.equal(source.text, divideUp(destination, rate, sourceDigits));
+    assert.ok(compare(multiplyDown(source, rate, 30), destination) >= 0, 'never too little is paid');
+  }
+}
+
+for (const [way, amounts] of [
+  [ways.bank, ['1', '33.33', '100.1', '999.99', '0.99']],
+  [yen, ['7', '33.33', '1000.01']],
+  [dinar, ['33.33', '100.01']],
+  [bitcoin, ['1.01', '99.99']],
+] as const) {
+  test(`given a source amount the amount in ${way.currency} is rounded down`, async () => {
+    const recipient = await createRecipient(account.api, way);
+    for (const amount of amounts) {
+      const payer = { ...recipient, payer: await findPayer(account.api, way, `amount=${amount}`) };
+      const request = { source_amount: exact(amount), attr_set_token: '' };
+      const payout = await createPayout(account.api, payer, request);
+      assert.equal(payout.source_amount.text, amount);
+      checkRounding(payout, 'source');
+    }
+  });
+}
+
+for (const [way, amounts] of [
+  [ways.bank, ['100', '1234.56', '999.01']],
+  [yen, ['1000', '54321']],
+  [dinar, ['10.125', '99.999']],
+  [bitcoin, ['0.00123456', '0.01']],
+] as const) {
+  test(`given an amount in ${way.currency} the source amount is rounded up`, async () => {
+    const recipient = await createRecipient(account.api, way);
+    for (const amount of amounts) {
+      const payout = await createPayout(account.api, recipient, {
+        destination_amount: exact(amount),
+      });
+      assert.equal(payout.destination_amount.text, amount);
+      checkRounding(payout, 'destination');
+    }
+  });
+}
+
+test('the same amount is the same payout however its number is written', async () => {
+  const recipient = await createRecipient(account.api, ways.bank);
+  for (const text of ['100.10', '1001e-1', '1.001E2', '100.1000000000000000000000']) {
+    const payout = await createPayout(account.api, recipient, { source_amount: exact(text) });
+    assert.equal(payout.source_amount.text, '100.1', text);
+  }
+});
+
+test('an amount with more digits than its currency has is refused and never rounded', async () => {
+  for (const [way, side, amount] of [
+    [ways.bank, 'source_amount', '10.001'],
+    [ways.bank, 'destination_amount', '10.001'],
+    [yen, 'destination_amount', '1000.5'],
+    [dinar, 'destination_amount', '10.0001'],
+    [bitcoin, 'destination_amount', '0.000000001'],
+  ] as const) {
+    const recipient = await createRecipient(account.api, way);
+    const body = describePayout(recipient, { [side]: exact(amount) });
+    const reply = await account.api.post(`/payout/${recipient.userToken}`, body);
+    const problem = assertProblem(reply, 400, 'invalid_request');
+    assert.deepEqual(locate(problem), [`/${side}`], amount);
+    assert.equal(problem.errors[0]?.code, 'amount_too_precise');
+  }
+});
+
+test('an amount that is zero, negative, immense or no number is refused', async () => {
+  const recipient = await createRecipient(account.api, ways.bank);
+  const count = await countPayouts(recipient);
+  for (const amount of ['0', '-1', '0.00', '-0', '1e30', '1e59', '12345678901234567890', '"100"',
+    'true', '[]', '{}', 'null']) {
+    for (const side of ['source_amount', 'destination_amount']) {
+      const text = JSON.stringify(describePayout(recipient, { source_amount: 1 })).replace(
+        '"source_amount":1',
+        `"${side}":${amount}`,
+      );
+      const reply = await account.api.post(`/payout/${recipient.userToken}`, text);
+      assert.deepEqual(locate(assertProblem(reply, 400)), [`/${side}`], `${side} ${amount}`);
+    }
+  }
+  assert.equal(await countPayouts(recipient), count);
+});
+
+async function countPayouts({ userToken }: Recipient): Promise<number> {
+  return ok(await account.api.get<unknown[]>(`/payout/${userToken}?number_of_records=1000`)).length;
+}
+
+test('exactly one of the two amounts is given', async () => {
+  const recipient = await createRecipient(account.api, ways.bank);
+  for (const amounts of [{ source_amount: 1, destination_amount: 1 }, {}]) {
+    const { source_amount: _default, ...request } = describePayout(recipient);
+    const body = { ...request, ...amounts };
+    const reply = await account.api.post(`/payout/${recipient.userToken}`, body);
+    assertProblem(reply, 400);
+  }
+});
+
+test('the limits of a payer are inclusive and in the source currency', async () => {
+  const recipient = await createRecipient(account.api, ways.cash);
+  const { min_limit: least, max_limit: most } = recipient.payer;
+  assert.ok(compare(least, '0') > 0 && compare(most, '0') > 0, 'this payer has both bounds');
+  for (const inside of [least, most]) {
+    await createPayout(account.api, recipient, { source_amount: inside });
+  }
+  for (const outside of [subtract(least, '0.01'), add(most, '0.01')]) {
+    const body = describePayout(recipient, { source_amount: exact(outside) });
+    const reply = await account.api.post(`/payout/${recipient.userToken}`, body);
+    assert.deepEqual(locate(assertProblem(reply, 400)), ['/source_amount'], outside);
+  }
+});
+
+test('a look-up and the payout after it say the same rate and fee', async () => {
+  for (const way of [...Object.values(ways), yen, dinar]) {
+    const recipient = await createRecipient(account.api, way, { query: 'amount=150' });
+    const payout = await createPayout(account.api, recipient, { source_amount: 150 });
+    const offered = recipient.payer.exchange_rate.find(
+      (rate) => rate.currency_symbol === way.currency,
+    );
+    assert.equal(payout.exchange_rate.text, offered?.exchange_rate.text, way.currency);
+    assert.equal(payout.fee.text, recipient.payer.fee.text, way.currency);
+  }
+});
+
+test('limits and fees of a payer follow the source currency', async () => {
+  const dollars = await findPayer(account.api, ways.cash, 'amount=200');
+  const query = 'amount=200&source_currency=EUR';
+  const euros = await findPayer(account.api, ways.cash, query);
+  const bound = (payer: Payer): ExactNumber => payer.max_limit;
+  assert.ok(compare(bound(euros), bound(dollars)) !== 0);
+});
+
+test('a payout is charged in the currency of its balance, fee on top, to the last digit', async () => {
+  for (const [currency, amount] of [
+    ['EUR', '33.33'],
+    ['BTC', '0.00123457'],
+    ['JPY', '1001'],
+    ['KWD', '10.125'],
+  ] as const) {
+    const query = `source_currency=${currency}&amount=${amount}`;
+    const recipient = await createRecipient(account.api, ways.bank, { query });
+    const before = await readBalance(account.api, currency);
+    const payout = await pay(account.api, recipient, {
+      source_amount: exact(amount),
+      source_currency_code: currency,
+    });
+    assert.equal(payout['source_currency_code'], currency);
+    checkRounding({ ...payout, source_currency_code: currency } as Payout, 'source');
+    const left = subtract(before, payout.source_amount, payout.fee);
+    assert.equal(await readBalance(account.api, currency), left, currency);
+  }
+});
+
+test('the smallest unit that a balance lacks makes a commit fail, and a repeat can succeed', async () => {
+  const small = await createAccount(service, { USD: '50' });
+  const recipient = await createRecipient(small.api, ways.bank, { query: 'amount=48' });
+  const quote = await createPayout(small.api, recipient, { source_amount: 48 });
+  const total = add(quote.source_amount, quote.fee);
+  const missing = subtract(total, '50');
+  const most = exact(subtract('50', quote.fee));
+  assert.ok(compare(missing, '0') !== 0);
+  const tooMuch = await createPayout(small.api, recipient, {
+    source_amount: exact(add(most, '0.01')),
+  });
+  const failed = await commitPayout(small.api, recipient, tooMuch['payout_token']);
+  assert.equal(failed.status, 'failure');
+  assert.match(failed.errors, /insufficient funds/i);
+  assert.equal((await readPayout(small.api, recipient, tooMuch['payout_token']))['status'], 'PENDING');
+  assert.equal(await readBalance(small.api), '50');
+  await fund(small.api, 'USD', '0.01');
+  const repeated = await commitPayout(small.api, recipient, tooMuch['payout_token']);
+  assert.equal(repeated.status, 'success');
+  assert.equal(await readBalance(small.api), '0');
+});
+
+type Entry = Record<string, string> & { amount: ExactNumber; balance_after: ExactNumber };
+
+test('the statement of a balance adds up to it, entry by entry', async () => {
+  const fresh = await createAccount(service, { USD: '500.05' });
+  await fund(fresh.api, 'USD', '0.95');
+  const recipient = await createRecipient(fresh.api, ways.bank);
+  const payout = await pay(fresh.api, recipient, { source_amount: exact('33.33') });
+  await fresh.api.post(`/sandbox/payout/${payout.payout_token}`, { outcome: 'rejected' });
+  const [balance] = ok(await fresh.api.get<Balance[]>('/account/balance'));
+  const path = `/account/balance/${balance?.token}/entries`;
+  const entries = ok(await fresh.api.get<Entry[]>(path));
+  let running = '0';
+  for (const entry of entries.toReversed()) {
+    running = add(running, entry.amount);
+    assert.equal(entry.balance_after.text, running);
+    assert.match(entry['created_on'] ?? '', patterns.localTime);
+    assert.equal(entry['currency_code'], 'USD');
+  }
+  assert.equal(running, '501');
+  assert.equal(balance?.balance.text, '501');
+  const ofPayout = entries.filter((entry) => entry['payout_token'] === payout.payout_token);
+  const sum = ofPayout.map((entry) => entry.amount.text).reduce((a, b) => add(a, b), '0');
+  assert.equal(sum, '0', 'a rejected payout gives everything back');
+  assertProblem(await account.api.get(path), 404, 'not_found');
+});
+
+test('a new account has an empty balance in US dollars', async () => {
+  const { api } = await createAccount(service);
+  const balances = ok(await api.get<Balance[]>('/account/balance'));
+  assert.deepEqual(
+    balances.map(({ balance, currency_code: code }) => [balance.text, code]),
+    [['0', 'USD']],
+  );
+});
+
+test('large amounts keep every digit', async () => {
+  const rich = await createAccount(service, { USD: '9000000000000.01' });
+  assert.equal(await readBalance(rich.api), '9000000000000.01');
+  await fund(rich.api, 'USD', '0.02');
+  assert.equal(await readBalance(rich.api), '9000000000000.03');
+  const over = await rich.api.post('/sandbox/fund', '{"currency_code":"USD","amount":99999999999999.99}');
+  assertProblem(over, 400);
+});

@@ -1,0 +1,27 @@
+/** What a credential may be allowed to do. */
+export const scopes = [
+  'balance:read',
+  'users:read',
+  'users:write',
+  'destinations:read',
+  'payouts:read',
+  'payouts:create',
+  'payouts:commit',
+  'kyc:write',
+] as const;
+export type Scope = (typeof scopes)[number];
+
+/** Who calls: one credential of one client account. */
+export type Principal = {
+  readonly accountId: string;
+  readonly credentialId: string;
+  readonly scopes: ReadonlySet<string>;
+};
+
+/** The two worlds that share nothing: for tests with a simulated network, and for money. */
+export type EnvironmentName = 'staging' | 'live';
+
+/** The labels that a path may begin with; all behave alike. */
+export const versions = ['v0.1.0', 'v0.1.1', 'v0.1.2', 'v0.1.3', 'v0.1.4'] as const;
+export type Version = (typeof versions)[number];
+export const newestVersion: Version = 'v0.1.4';

@@ -29,11 +29,26 @@ try {
     () => installDependencies(wantsDev),
   );
   const node = findNodeOnPath() ?? (await provideNode());
+  if (!wantsDev) warmCompileCache(node);
   process.stdout.write(`${node}\n`);
 } catch (error) {
   const text = error instanceof SetupError ? error.message : (error?.stack ?? String(error));
   process.stderr.write(`outlay: ${text}\n`);
   process.exitCode = 1;
+}
+
+/**
+ * Loads the program once, so that Node keeps it compiled. A service that finds everything compiled
+ * never loads the TypeScript transformer, which would stay in its memory (20 MB) for good.
+ */
+function warmCompileCache(node) {
+  const cache = join(ROOT, 'node_modules', '.cache', 'compile');
+  if (fs.existsSync(cache)) return;
+  process.stderr.write('Preparing the program\n');
+  spawnSync(node, [join(ROOT, 'server', 'src', 'main.ts'), 'help'], {
+    env: { ...process.env, NODE_COMPILE_CACHE: cache },
+    stdio: 'ignore',
+  });
 }
 
 // Dependencies

@@ -211,23 +211,19 @@ test('a payout is charged in the currency of its balance, fee on top, to the las
 });
 
 test('the smallest unit that a balance lacks makes a commit fail, and a repeat can succeed', async () => {
-  const small = await createAccount(service, { USD: '50' });
-  const recipient = await createRecipient(small.api, ways.bank, { query: 'amount=48' });
-  const quote = await createPayout(small.api, recipient, { source_amount: 48 });
+  const small = await createAccount(service);
+  const recipient = await createRecipient(small.api, ways.bank);
+  const quote = await createPayout(small.api, recipient, { source_amount: exact('48.01') });
   const total = add(quote.source_amount, quote.fee);
-  const missing = subtract(total, '50');
-  const most = exact(subtract('50', quote.fee));
-  assert.ok(compare(missing, '0') !== 0);
-  const tooMuch = await createPayout(small.api, recipient, {
-    source_amount: exact(add(most, '0.01')),
-  });
-  const failed = await commitPayout(small.api, recipient, tooMuch['payout_token']);
+  await fund(small.api, 'USD', subtract(total, '0.01'));
+  const failed = await commitPayout(small.api, recipient, quote['payout_token']);
   assert.equal(failed.status, 'failure');
   assert.match(failed.errors, /insufficient funds/i);
-  assert.equal((await readPayout(small.api, recipient, tooMuch['payout_token']))['status'], 'PENDING');
-  assert.equal(await readBalance(small.api), '50');
+  const after = await readPayout(small.api, recipient, quote['payout_token']);
+  assert.equal(after['status'], 'PENDING');
+  assert.equal(await readBalance(small.api), subtract(total, '0.01'));
   await fund(small.api, 'USD', '0.01');
-  const repeated = await commitPayout(small.api, recipient, tooMuch['payout_token']);
+  const repeated = await commitPayout(small.api, recipient, quote['payout_token']);
   assert.equal(repeated.status, 'success');
   assert.equal(await readBalance(small.api), '0');
 });

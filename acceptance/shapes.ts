@@ -246,7 +246,8 @@ export function assertProblem(reply: Reply<unknown>, status: number, code?: stri
   return problem;
 }
 
-/** Where the faults are: pointers and parameters, sorted. */
+/** Where the faults are: pointers and parameters, sorted, each once. */
 export function locate(problem: Problem): string[] {
-  return problem.errors.map((fault) => fault.pointer ?? fault.parameter ?? '').sort();
+  const places = problem.errors.map((fault) => fault.pointer ?? fault.parameter ?? '');
+  return [...new Set(places)].sort();
 }

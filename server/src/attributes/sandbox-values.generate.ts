@@ -1,14 +1,10 @@
-import { writeFileSync } from 'node:fs';
 import { formatMagicData, formatMagicDocument, makeMagicRows } from './sandbox-values.ts';
 
-/** Writes the sandbox's values down: `node server/src/attributes/sandbox-values.generate.ts`. */
-
-const rows = makeMagicRows();
-writeFileSync(
-  new URL('../rails/sandbox/magic-values.json', import.meta.url),
-  formatMagicData(rows),
-);
-writeFileSync(
-  new URL('../../../docs/sandbox-values.md', import.meta.url),
-  formatMagicDocument(rows),
-);
+/** The sandbox's values as the files that hold them, by their paths in the repository. */
+export function generateSandboxValues(): Map<string, string> {
+  const rows = makeMagicRows();
+  return new Map([
+    ['server/src/rails/sandbox/magic-values.json', formatMagicData(rows)],
+    ['docs/sandbox-values.md', formatMagicDocument(rows)],
+  ]);
+}

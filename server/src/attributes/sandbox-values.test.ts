@@ -19,7 +19,7 @@ const today = '2026-01-01';
 test('the data file and the page are what the script would write now', () => {
   const rows = makeMagicRows();
   const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
-  const advice = 'run node server/src/attributes/sandbox-values.generate.ts';
+  const advice = 'run npm run generate';
   assert.ok(read('../rails/sandbox/magic-values.json') === formatMagicData(rows), advice);
   assert.ok(read('../../../docs/sandbox-values.md') === formatMagicDocument(rows), advice);
 });

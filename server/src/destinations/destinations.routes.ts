@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { amountFaults } from '../core/amount-faults.ts';
 import { formatSecondsZ } from '../core/clock.ts';
 import { type Currency, findCurrency } from '../core/currency.ts';
 import { AppError, type Fault, throwFaults } from '../core/errors.ts';
@@ -7,7 +8,6 @@ import { isUuid } from '../core/ids.ts';
 import { formatAmount, parseAmount } from '../core/money.ts';
 import { formatRate } from '../core/rate.ts';
 import type { MidRates } from '../fx/rate-book.ts';
-import { amountFaults } from '../core/amount-faults.ts';
 import { type Answer, jsonType } from '../http/problem.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
 import { amountAnswer, compileWriter } from '../http/schema.ts';

@@ -5,10 +5,10 @@ import {
   describeTags,
   infoText,
   isKeyed,
-} from './openapi-common.ts';
-import { type ExampleRecord, listExamples } from './openapi-examples.ts';
-import { describeFixedPaths } from './openapi-fixed-paths.ts';
-import { type JsonObject, SchemaBook } from './openapi-schemas.ts';
+} from './openapi/common.ts';
+import { type ExampleRecord, listExamples } from './openapi/examples.ts';
+import { describeFixedPaths } from './openapi/fixed-paths.ts';
+import { type JsonObject, SchemaBook } from './openapi/schemas.ts';
 import type { BaseServices, Route } from './route.ts';
 
 /** The OpenAPI 3.1 description, made from the routes and the schemas that they run on. */

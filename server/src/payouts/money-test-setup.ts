@@ -4,7 +4,7 @@ import { createAccount } from '../accounts/accounts.ts';
 import { newDigits, newId } from '../core/ids.ts';
 import { createKeyRing } from '../core/sealing.ts';
 import { createEnvironmentClock } from '../db/environment-clock.ts';
-import { connectDatabase, type Database } from '../db/pool.ts';
+import { connectDatabase, type Database, findSqlState, type Session } from '../db/pool.ts';
 import { createTestDatabase } from '../db/test-database.ts';
 import { fundBalance, verifyLedger } from '../ledger/ledger.ts';
 import type { Rail, RailAnswer } from '../rails/contract.ts';
@@ -160,8 +160,27 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
       return row;
     },
     assertSound: async (): Promise<void> => {
-      const proof = await verifyLedger(db);
-      assert.ok(proof.isSound, JSON.stringify(proof));
+      const { isSound, ...proof } = await verifyLedger(db);
+      assert.ok(isSound, JSON.stringify(proof).slice(0, 1000));
+    },
+    /** Asserts that the database refuses the statement even to the owner of its tables. */
+    refuse: (text: string, values: readonly unknown[], refusal: Refusal): Promise<void> =>
+      assertRefused((work) => db.systemTransaction(work), { text, values }, refusal),
+    /** The same for a tenant connection; an account of '' is none. */
+    refuseTenant: (
+      accountId: string,
+      statement: { text: string; values?: readonly unknown[] },
+      refusal: Refusal,
+    ): Promise<void> => {
+      const run: Transaction =
+        accountId === ''
+          ? (work) =>
+              db.systemTransaction(async (session) => {
+                await session.rows({ name: '', text: 'set local role outlay_tenant' });
+                await work(session);
+              })
+          : (work) => db.tenantTransaction(accountId, work);
+      return assertRefused(run, statement, refusal);
     },
     [Symbol.asyncDispose]: async (): Promise<void> => {
       await Promise.all([db, ...others].map((one) => one.close()));
@@ -224,19 +243,35 @@ export function createFakeRail(answer: (call: RailCall) => RailAnswer | Promise<
   } satisfies Rail & Record<string, unknown>;
 }
 
-/** Asserts that the database itself refuses, with one of these SQLSTATEs. */
+export type Refusal = { states: readonly string[]; what: string };
+
+type Transaction = (work: (session: Session) => Promise<void>) => Promise<void>;
+
+class NotRefused extends Error {}
+
+/**
+ * Asserts that the database itself refuses the statement, with one of these SQLSTATEs. Where it
+ * does not, what the statement did is taken back, so that no other test sees it.
+ */
 export async function assertRefused(
-  work: Promise<unknown>,
-  states: readonly string[],
-  message: string,
+  transaction: Transaction,
+  statement: { text: string; values?: readonly unknown[] },
+  refusal: Refusal,
 ): Promise<void> {
-  await assert.rejects(
-    work,
-    (error: unknown) => {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-      assert.ok(states.includes(code), `${message}: refused with ${code} (${String(error)})`);
-      return true;
-    },
-    message,
-  );
+  const { text, values = [] } = statement;
+  const { states, what } = refusal;
+  try {
+    await transaction(async (session) => {
+      await session.rows({ name: '', text }, values);
+      await session.rows({ name: '', text: 'set constraints all immediate' });
+      throw new NotRefused();
+    });
+  } catch (error) {
+    if (error instanceof NotRefused) assert.fail(`not refused: ${what}`);
+    const state = findSqlState(error);
+    assert.ok(
+      state !== undefined && states.includes(state),
+      `${what}: refused with ${state} (${String(error)}) instead of ${states.join(' or ')}`,
+    );
+  }
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { refuse } from './openapi-common.ts';
-import { type ExampleRecord, listExamples } from './openapi-examples.ts';
-import type { JsonObject, SchemaBook } from './openapi-schemas.ts';
+import { refuse } from './common.ts';
+import { type ExampleRecord, listExamples } from './examples.ts';
+import type { JsonObject, SchemaBook } from './schemas.ts';
 
 /**
  * The paths that are no `Route`: the token endpoint, whose form and errors are OAuth's own, and

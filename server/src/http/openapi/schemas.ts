@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
-import { describeSchema } from './schema.ts';
+import { describeSchema } from '../schema.ts';
 
 export type JsonObject = { [key: string]: unknown };
 

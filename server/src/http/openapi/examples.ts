@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { JsonObject } from './openapi-schemas.ts';
+import type { JsonObject } from './schemas.ts';
 
 /**
  * The examples of the description: requests that were sent and answers that came, recorded by
- * `openapi.generate.ts` from the steps of `openapi-flow.ts`. A test sends them again.
+ * `generate.ts` from the steps beside it. A test sends them again.
  */
 
 export type ExampleRequest = {
@@ -23,7 +23,7 @@ export type ExampleRecord = {
   answer: { status: number; contentType: string; body: unknown };
 };
 
-export const examplesFile = join(import.meta.dirname, 'openapi-examples.json');
+export const examplesFile = join(import.meta.dirname, 'examples.json');
 
 /** Read when they are asked for, so that an idle service does not hold them. */
 export function readExamples(): ExampleRecord[] {

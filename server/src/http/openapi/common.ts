@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { errorCatalogue } from '../core/errors.ts';
-import { type ExampleRecord, listExamples } from './openapi-examples.ts';
-import type { JsonObject, SchemaBook } from './openapi-schemas.ts';
-import { type BaseServices, type Route } from './route.ts';
-import { type Scope, scopes, versions } from '../core/access.ts';
+import { type Scope, scopes, versions } from '../../core/access.ts';
+import { errorCatalogue } from '../../core/errors.ts';
+import { type BaseServices, type Route } from '../route.ts';
+import { type ExampleRecord, listExamples } from './examples.ts';
+import type { JsonObject, SchemaBook } from './schemas.ts';
 
 /** What the operations of the description share: words, security, headers, refusals. */
 
@@ -75,6 +75,10 @@ const problemAnswer = z
     detail: z.string().describe('What is wrong with this request'),
     code: z.string().describe('Stable, for programs to decide by'),
     request_id: z.string().describe('Quote it when you ask about this answer'),
+    payout_token: z
+      .string()
+      .optional()
+      .describe('With `duplicate_transfer`: the payout that was committed first'),
     errors: z
       .array(
         z

@@ -1,0 +1,34 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { generateSandboxValues } from '../server/src/attributes/sandbox-values.generate.ts';
+import { describeConfig } from '../server/src/config.ts';
+import { generateSchemaListing } from '../server/src/db/schema-listing.generate.ts';
+
+/**
+ * Every file that a program of ours writes. `npm run generate` writes them; `npm run check` runs
+ * this without `--write` and fails when one is not what its program would write now.
+ */
+const generators: readonly (() => Map<string, string> | Promise<Map<string, string>>)[] = [
+  () => new Map([['.env.example', describeConfig()]]),
+  generateSandboxValues,
+  generateSchemaListing,
+];
+
+const root = join(import.meta.dirname, '..');
+const isWriting = process.argv.includes('--write');
+const stale: string[] = [];
+for (const generate of generators) {
+  for (const [path, text] of await generate()) {
+    const file = join(root, path);
+    // A file that is absent is stale like any other.
+    const present = await readFile(file, 'utf8').catch(() => undefined);
+    if (present === text) continue;
+    stale.push(path);
+    if (isWriting) await writeFile(file, text);
+  }
+}
+if (stale.length > 0) {
+  const said = isWriting ? 'Written' : 'Stale, run npm run generate';
+  process.stderr.write(`${said}: ${stale.join(', ')}\n`);
+  if (!isWriting) process.exitCode = 1;
+}

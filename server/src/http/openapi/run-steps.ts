@@ -1,0 +1,147 @@
+import type { ExampleRecord, ExampleRequest } from './examples.ts';
+import { moneySteps } from './money-steps.ts';
+import { otherSteps } from './other-steps.ts';
+import type { JsonObject } from './schemas.ts';
+import type { Known, Step } from './steps.ts';
+
+/** The whole interface used once. Later steps need what earlier ones answered. */
+export const allSteps: readonly Step[] = [...moneySteps, ...otherSteps];
+
+export type RunOptions = {
+  /** Where the requests go: the service, or a proxy in front of it. */
+  baseUrl: string;
+  /** The description: where each operation is. */
+  document: JsonObject;
+  credentials: { client_id: string; client_secret: string };
+  steps: readonly Step[];
+};
+
+export type StepAnswer = {
+  step: Step;
+  /** Such as `GET /v0.1.4/account/balance`. */
+  request: string;
+  sent: ExampleRequest;
+  status: number;
+  contentType: string;
+  text: string;
+};
+
+const version = 'v0.1.4';
+
+/** Sends the steps in their order and hands each answer to `check`, which may throw. */
+export async function runSteps(
+  options: RunOptions,
+  check: (answer: StepAnswer) => void,
+): Promise<void> {
+  const places = findPlaces(options.document);
+  const { client_id, client_secret } = options.credentials;
+  let known: Known = { client_id, client_secret };
+  for (const step of options.steps) {
+    const place = places.get(step.operationId);
+    if (place === undefined) throw new Error(`${step.operationId} is not described`);
+    const sent = step.request(known);
+    const url = options.baseUrl + fillPath(place.path, sent);
+    const answer = await send(url, place.method, { step, sent, known });
+    check({ step, request: `${place.method} ${url}`, sent, ...answer });
+    if (step.keep !== undefined) known = { ...known, ...step.keep(JSON.parse(answer.text)) };
+  }
+}
+
+type Place = { method: string; path: string };
+
+/** Where each operation of a description is, by its id. */
+export function findPlaces(document: JsonObject): Map<string, Place> {
+  const places = new Map<string, Place>();
+  for (const [path, item] of Object.entries(document['paths'] as Record<string, JsonObject>)) {
+    for (const [method, operation] of Object.entries(item)) {
+      const { operationId } = operation as { operationId?: string };
+      if (operationId !== undefined)
+        places.set(operationId, { method: method.toUpperCase(), path });
+    }
+  }
+  return places;
+}
+
+function fillPath(path: string, { params = {}, query = {} }: ExampleRequest): string {
+  const filled = path.replaceAll(/\{([a-z_]+)\}/g, (_whole, name: string) =>
+    encodeURIComponent(name === 'version' ? version : (params[name] ?? '')),
+  );
+  const search = new URLSearchParams(query).toString();
+  return search === '' ? filled : `${filled}?${search}`;
+}
+
+type Sending = { step: Step; sent: ExampleRequest; known: Known };
+
+async function send(
+  url: string,
+  method: string,
+  { step, sent, known }: Sending,
+): Promise<{ status: number; contentType: string; text: string }> {
+  const token = step.credential === 'reduced' ? known['reduced_token'] : known['access_token'];
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(step.credential === 'none' ? {} : { authorization: `Bearer ${token}` }),
+      ...(sent.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...sent.headers,
+    },
+    body:
+      sent.form !== undefined
+        ? new URLSearchParams(sent.form)
+        : sent.body === undefined
+          ? null
+          : JSON.stringify(sent.body),
+  });
+  const contentType = (response.headers.get('content-type') ?? '').split(';', 1)[0] ?? '';
+  return { status: response.status, contentType, text: await response.text() };
+}
+
+/** What the description shows of an answer; undefined for a step that is no example. */
+export function toRecord(answer: StepAnswer, baseUrl: string): ExampleRecord | undefined {
+  const { step, sent, status, contentType, text } = answer;
+  if (step.isHidden === true) return undefined;
+  const isJson = contentType.endsWith('json');
+  const record: ExampleRecord = {
+    operationId: step.operationId,
+    summary: step.summary,
+    // What was wrong on purpose is not shown as a request to copy.
+    request: status === 200 ? sent : {},
+    answer: { status, contentType, body: isJson ? shorten(JSON.parse(text), step) : null },
+  };
+  const shown = JSON.stringify(record).replaceAll(baseUrl, shownBaseUrl);
+  return JSON.parse(hideSecrets(shown)) as ExampleRecord;
+}
+
+const shownBaseUrl = 'http://127.0.0.1:8080';
+
+/** A Base64 text keeps its beginning; so much is enough to see what it is. */
+const shownCharacters = 40;
+
+function shorten(value: unknown, step: Step): unknown {
+  if (Array.isArray(value)) {
+    return value.slice(0, step.itemsMax).map((item) => shorten(item, step));
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [
+      key,
+      key === 'content' && typeof member === 'string'
+        ? member.slice(0, shownCharacters)
+        : shorten(member, step),
+    ]),
+  );
+}
+
+/** Whoever reads the description gets the form of a secret, not one that ever worked. */
+function hideSecrets(text: string): string {
+  return text
+    .replaceAll(
+      /"(access_token|client_secret|api_key)":"((?:[a-z]+_)*)([^"]+)"/g,
+      (_whole, name: string, prefix: string, secret: string) =>
+        `"${name}":"${prefix}${secret === 'not-the-secret' ? secret : 'x'.repeat(secret.length)}"`,
+    )
+    .replaceAll(
+      /(\/verify\/|"token":")([A-Za-z0-9_-]{60,})/g,
+      (_whole, before: string, secret: string) => `${before}${'x'.repeat(secret.length)}`,
+    );
+}

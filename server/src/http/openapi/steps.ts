@@ -1,0 +1,52 @@
+import type { ExampleRequest } from './examples.ts';
+
+/** What a step of the flow through the interface is, and how steps read answers. */
+
+/** What later steps take from earlier answers. */
+export type Known = { [name: string]: string };
+
+export type Step = {
+  operationId: string;
+  summary: string;
+  request: (known: Known) => ExampleRequest;
+  /** 200 unless it says otherwise. */
+  status?: number;
+  /** The request contradicts the description on purpose: a validating proxy would refuse it. */
+  isWrong?: boolean;
+  /** What it sends in Authorization: the access token unless it says otherwise. */
+  credential?: 'none' | 'reduced';
+  /** An array of the answer is shown with so many items at most. */
+  itemsMax?: number;
+  /** Only prepares what follows, or answers something that is no example. */
+  isHidden?: boolean;
+  keep?: (body: unknown) => Known;
+};
+
+/** The path parameters of a user. */
+export const userOf = (known: Known) => ({ user_token: known['user_token'] ?? '' });
+/** The path parameters of a payout, by what it was kept as. */
+export const payoutOf = (known: Known, name: string) => ({
+  ...userOf(known),
+  payout_token: known[name] ?? '',
+});
+
+/** Reads a text out of an answer. @throws Error when it is not there. */
+export function readText(body: unknown, ...path: (string | number)[]): string {
+  let at = body;
+  for (const key of path) at = (at as Record<string | number, unknown> | undefined)?.[key];
+  if (typeof at !== 'string') throw new Error(`the answer has no text at ${path.join('.')}`);
+  return at;
+}
+
+/** The token of the first attribute of this type. */
+export function readAttribute(
+  body: unknown,
+  type: string,
+  member: 'token' | 'value' = 'token',
+): string {
+  const attributes = body as { type: string; token: string }[];
+  return readText(
+    attributes.find((attribute) => attribute.type === type),
+    member,
+  );
+}

@@ -223,16 +223,18 @@ export class Api {
       ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
       ...options.headers,
     };
+    if (sent !== undefined) headers['content-length'] ??= String(Buffer.byteLength(sent));
     for (const [name, value] of Object.entries(headers)) {
       if (value.length === 0 && Array.isArray(value)) delete headers[name];
     }
-    if (sent !== undefined) headers['content-length'] ??= String(Buffer.byteLength(sent));
     const { hostname, port } = new URL(this.baseUrl);
     const target = unversioned.test(path) ? path : `/${this.version}${path}`;
     return new Promise((resolve, reject) => {
       const request = httpRequest(
         { hostname, port, method, path: target, headers, agent: this.#agent },
         (response) => {
+          // A refusal may come while the body is still being sent: the answer is what counts.
+          request.off('error', reject).on('error', () => undefined);
           const chunks: Buffer[] = [];
           response.on('data', (chunk: Buffer) => chunks.push(chunk));
           response.once('error', reject);
@@ -242,7 +244,7 @@ export class Api {
           });
         },
       );
-      request.once('error', reject);
+      request.on("error", reject);
       request.end(sent);
     });
   }

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { createApp } from '../server/src/app.ts';
 import { readConfig } from '../server/src/config.ts';
-import { findRunningServer } from '../server/src/db/embedded.ts';
 import { createDatabaseIfAbsent } from '../server/src/db/create-database.ts';
+import { findRunningServer } from '../server/src/db/embedded.ts';
 import { verifyLedger } from '../server/src/ledger/ledger.ts';
 import { formatRequest, type LoadResult, runLoad } from './load.ts';
 import { prepareTpcB } from './tpcb.ts';
@@ -178,7 +178,7 @@ async function startBareServer(body: string): Promise<{ port: number; close(): v
 }
 
 function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
+  const sorted = [...values].toSorted((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 

@@ -19,7 +19,17 @@ export async function prepareTpcB(url: string): Promise<TpcB> {
     return {
       by: 'pgbench',
       run: async (seconds) => {
-        const words = ['-n', '-c', String(clients), '-j', '2', '-M', 'prepared', '-T', String(seconds)];
+        const words = [
+          '-n',
+          '-c',
+          String(clients),
+          '-j',
+          '2',
+          '-M',
+          'prepared',
+          '-T',
+          String(seconds),
+        ];
         const text = execFileSync(pgbench, [...words, url], {
           encoding: 'utf8',
           stdio: ['ignore', 'pipe', 'ignore'],
@@ -75,11 +85,25 @@ async function runInJavaScript(url: string, seconds: number): Promise<number> {
         const query = (name: string, text: string, values: number[]) =>
           client.query({ name, text, values });
         await client.query('begin');
-        await query('a', 'update pgbench_accounts set abalance = abalance + $1 where aid = $2', [delta, aid]);
+        await query('a', 'update pgbench_accounts set abalance = abalance + $1 where aid = $2', [
+          delta,
+          aid,
+        ]);
         await query('s', 'select abalance from pgbench_accounts where aid = $1', [aid]);
-        await query('t', 'update pgbench_tellers set tbalance = tbalance + $1 where tid = $2', [delta, tid]);
-        await query('b', 'update pgbench_branches set bbalance = bbalance + $1 where bid = $2', [delta, bid]);
-        await query('h', 'insert into pgbench_history values ($1, $2, $3, $4, now())', [tid, bid, aid, delta]);
+        await query('t', 'update pgbench_tellers set tbalance = tbalance + $1 where tid = $2', [
+          delta,
+          tid,
+        ]);
+        await query('b', 'update pgbench_branches set bbalance = bbalance + $1 where bid = $2', [
+          delta,
+          bid,
+        ]);
+        await query('h', 'insert into pgbench_history values ($1, $2, $3, $4, now())', [
+          tid,
+          bid,
+          aid,
+          delta,
+        ]);
         await client.query('commit');
         count += 1;
       }

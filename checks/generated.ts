@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { generateSandboxValues } from '../server/src/attributes/sandbox-values.generate.ts';
 import { describeConfig } from '../server/src/config.ts';
 import { generateSchemaListing } from '../server/src/db/schema-listing.generate.ts';
+import { generateDescription } from '../server/src/http/openapi/generate.ts';
 
 /**
  * Every file that a program of ours writes. `npm run generate` writes them; `npm run check` runs
@@ -11,6 +12,7 @@ import { generateSchemaListing } from '../server/src/db/schema-listing.generate.
 const generators: readonly (() => Map<string, string> | Promise<Map<string, string>>)[] = [
   () => new Map([['.env.example', describeConfig()]]),
   generateSandboxValues,
+  generateDescription,
   generateSchemaListing,
 ];
 

@@ -1,7 +1,76 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '../core/errors.ts';
+import { readExamples } from './openapi/examples.ts';
+import { buildOpenapi } from './openapi.ts';
+import { renderProblemPage } from './reference/problem-page.ts';
+import { pageFiles, sendViewer } from './reference/viewer.ts';
 import type { BaseServices, Route } from './route.ts';
 
+/** For readers: the description, a page that shows it, and what each problem means. */
+
+/** Stands for the server's address until the request says which one that is. */
+const serverPlaceholder = 'http://server.invalid';
+
+/**
+ * What the page may do. The viewer sets styles of its own from scripts, hence `unsafe-inline`;
+ * scripts come from here alone, and nothing is asked of any other host.
+ */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data: blob:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
 export function addReference<S extends BaseServices>(
-  _app: FastifyInstance,
-  _routes: readonly Route<S>[],
-): void {}
+  app: FastifyInstance,
+  routes: readonly Route<S>[],
+): void {
+  let text: string | undefined;
+  app.get('/openapi.json', async (request, reply) => {
+    // Built when somebody asks first: an idle service does not hold it.
+    text ??= JSON.stringify(
+      buildOpenapi(routes, { serverUrl: serverPlaceholder, examples: readExamples() }),
+    );
+    return reply
+      .type('application/json')
+      .header('access-control-allow-origin', '*')
+      .header('vary', 'host')
+      .send(text.replaceAll(serverPlaceholder, quoteAddress(request)));
+  });
+  app.get('/docs', async (_request, reply) => sendPage(reply, pageFiles.page));
+  app.get<{ Params: { file: string } }>('/docs/:file', async (request, reply) => {
+    const { file } = request.params;
+    if (file === 'viewer.js') return sendViewer(request, reply);
+    const found = pageFiles.assets[file];
+    if (found === undefined) throw new AppError('not_found', 'there is no such file');
+    return reply.type(found.type).header('cache-control', 'public, max-age=300').send(found.text);
+  });
+  app.get<{ Params: { code: string } }>('/problems/:code', async (request, reply) => {
+    const page = renderProblemPage(request.params.code);
+    if (page === undefined) throw new AppError('not_found', 'there is no such problem');
+    return sendPage(reply, page);
+  });
+}
+
+/** The address that the client used, as the inside of a JSON text. */
+function quoteAddress(request: FastifyRequest): string {
+  return JSON.stringify(`${request.protocol}://${request.host}`).slice(1, -1);
+}
+
+function sendPage(reply: FastifyReply, html: string): FastifyReply {
+  return reply
+    .type('text/html; charset=utf-8')
+    .headers({
+      'content-security-policy': contentSecurityPolicy,
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-cache',
+    })
+    .send(html);
+}

@@ -4,7 +4,7 @@ import type { JsonObject } from './schemas.ts';
 
 /**
  * The examples of the description: requests that were sent and answers that came, recorded by
- * `generate.ts` from the steps beside it. A test sends them again.
+ * `npm run record` from a running service. An acceptance test sends them again.
  */
 
 export type ExampleRequest = {

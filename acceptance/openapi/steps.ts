@@ -1,6 +1,12 @@
-import type { ExampleRequest } from './examples.ts';
-
 /** What a step of the flow through the interface is, and how steps read answers. */
+
+export type ExampleRequest = {
+  params?: Record<string, string>;
+  query?: Record<string, string>;
+  headers?: Record<string, string>;
+  body?: unknown;
+  form?: Record<string, string>;
+};
 
 /** What later steps take from earlier answers. */
 export type Known = { [name: string]: string };

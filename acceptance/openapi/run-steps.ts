@@ -1,17 +1,30 @@
-import type { ExampleRecord, ExampleRequest } from './examples.ts';
+import { join } from 'node:path';
 import { moneySteps } from './money-steps.ts';
 import { otherSteps } from './other-steps.ts';
-import type { JsonObject } from './schemas.ts';
-import type { Known, Step } from './steps.ts';
+import type { ExampleRequest, Known, Step } from './steps.ts';
 
 /** The whole interface used once. Later steps need what earlier ones answered. */
 export const allSteps: readonly Step[] = [...moneySteps, ...otherSteps];
 
+/** One example of the description: what was sent and what came. */
+export type ExampleRecord = {
+  operationId: string;
+  summary: string;
+  request: ExampleRequest;
+  /** A null body stands for an empty one, or one that is no JSON. */
+  answer: { status: number; contentType: string; body: unknown };
+};
+
+export type Description = {
+  paths: Record<string, Record<string, { operationId?: string }>>;
+};
+
 export type RunOptions = {
-  /** Where the requests go: the service, or a proxy in front of it. */
   baseUrl: string;
+  /** A validating proxy in front of the service; what is wrong on purpose does not go through it. */
+  proxyUrl?: string;
   /** The description: where each operation is. */
-  document: JsonObject;
+  document: Description;
   credentials: { client_id: string; client_secret: string };
   steps: readonly Step[];
 };
@@ -25,6 +38,12 @@ export type StepAnswer = {
   contentType: string;
   text: string;
 };
+
+/** Where the service reads its examples from. */
+export const examplesFile = join(
+  import.meta.dirname,
+  '../../server/src/http/openapi/examples.json',
+);
 
 const version = 'v0.1.4';
 
@@ -40,7 +59,8 @@ export async function runSteps(
     const place = places.get(step.operationId);
     if (place === undefined) throw new Error(`${step.operationId} is not described`);
     const sent = step.request(known);
-    const url = options.baseUrl + fillPath(place.path, sent);
+    const base = step.isWrong === true ? options.baseUrl : (options.proxyUrl ?? options.baseUrl);
+    const url = base + fillPath(place.path, sent);
     const answer = await send(url, place.method, { step, sent, known });
     check({ step, request: `${place.method} ${url}`, sent, ...answer });
     if (step.keep !== undefined) known = { ...known, ...step.keep(JSON.parse(answer.text)) };
@@ -50,11 +70,10 @@ export async function runSteps(
 type Place = { method: string; path: string };
 
 /** Where each operation of a description is, by its id. */
-export function findPlaces(document: JsonObject): Map<string, Place> {
+export function findPlaces(document: Description): Map<string, Place> {
   const places = new Map<string, Place>();
-  for (const [path, item] of Object.entries(document['paths'] as Record<string, JsonObject>)) {
-    for (const [method, operation] of Object.entries(item)) {
-      const { operationId } = operation as { operationId?: string };
+  for (const [path, item] of Object.entries(document.paths)) {
+    for (const [method, { operationId }] of Object.entries(item)) {
       if (operationId !== undefined)
         places.set(operationId, { method: method.toUpperCase(), path });
     }
@@ -144,4 +163,26 @@ function hideSecrets(text: string): string {
       /(\/verify\/|"token":")([A-Za-z0-9_-]{60,})/g,
       (_whole, before: string, secret: string) => `${before}${'x'.repeat(secret.length)}`,
     );
+}
+
+/**
+ * Sends every step and answers the examples.
+ *
+ * @throws Error when an answer has another status than its step.
+ */
+export async function recordExamples(
+  service: Pick<RunOptions, 'baseUrl' | 'proxyUrl' | 'credentials'>,
+): Promise<ExampleRecord[]> {
+  const response = await fetch(`${service.baseUrl}/openapi.json`);
+  const document = (await response.json()) as Description;
+  const records: ExampleRecord[] = [];
+  await runSteps({ ...service, document, steps: allSteps }, (answer) => {
+    const wanted = answer.step.status ?? 200;
+    if (answer.status !== wanted) {
+      throw new Error(`${answer.request}: ${answer.status}, not ${wanted}: ${answer.text}`);
+    }
+    const record = toRecord(answer, service.baseUrl);
+    if (record !== undefined) records.push(record);
+  });
+  return records;
 }

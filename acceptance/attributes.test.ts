@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import {
+  type Attribute,
+  attributePath,
+  chooseValues,
+  createUser,
+  type Destination,
+  findPayer,
+  readAttributes,
+  type Way,
+  ways,
+} from './recipients.ts';
+import { type Api, createAccount, ok, type Service, startService } from './service.ts';
+import { assertProblem, assertShape, locate, patterns, shapes } from './shapes.ts';
+
+/** What destinations ask of recipients, and what is stored. */
+
+let service: Service;
+let api: Api;
+
+before(async () => {
+  service = await startService();
+  api = (await createAccount(service, { USD: '1000' })).api;
+});
+after(() => service.stop());
+
+async function reach(way: Way): Promise<Destination> {
+  const payer = await findPayer(api, way);
+  const userToken = await createUser(api, { country: way.country });
+  return { userToken, destinationToken: payer.destination_token, currency: way.currency };
+}
+
+type Stored = { attr_set_token: string };
+
+const store = (destination: Destination, values: unknown, attrSetToken?: string) =>
+  api.post<Stored>(attributePath(destination), {
+    values,
+    ...(attrSetToken === undefined ? {} : { attr_set_token: attrSetToken }),
+  });
+
+test('the patterns and choices that are served can be used by a client', async () => {
+  for (const country of ['MEX', 'DEU', 'GBR', 'USA', 'IND', 'BRA', 'NGA', 'AUS', 'CAN', 'JPN', 'PHL', 'KEN', 'ZAF', 'CHN']) {
+    const lookup = ok(await api.get<{ companies: { services: { payers: { destination_token: string; exchange_rate: { currency_symbol: string }[] }[] }[] }[] }>(`/country/${country}`));
+    const userToken = await createUser(api, { country });
+    for (const payer of lookup.companies.flatMap((c) => c.services.flatMap((s) => s.payers))) {
+      for (const { currency_symbol: currency } of payer.exchange_rate) {
+        const destination = { userToken, destinationToken: payer.destination_token, currency };
+        for (const attribute of await readAttributes(api, destination)) {
+          assertShape(attribute, shapes.attribute);
+          assert.notEqual(attribute.label, '');
+          assert.notEqual(attribute.expected_value, '');
+          assert.ok(new RegExp(`^(?:${attribute.validation})$`, 'u'), attribute.validation);
+          if (attribute.input_type === 'options') {
+            for (const choice of attribute.validation.split('|')) {
+              assert.match(choice, /^[A-Za-z0-9_ -]+$/);
+              assert.ok(attribute.expected_value.includes(choice));
+            }
+          }
+        }
+      }
+    }
+  }
+});
+
+const wrongValues: [string, Way, Record<string, string[]>][] = [
+  [
+    'a CLABE',
+    ways.bank,
+    {
+      BankAccountNumber: [
+        '',
+        '03218000011835971',
+        '032180000118359718',
+        ' 032180000118359719',
+        '032180000118359719\n',
+        '０３２１８００００１１８３５９７１９',
+        '0'.repeat(5000),
+      ],
+    },
+  ],
+  [
+    'an IBAN',
+    { country: 'DEU', deliveryType: 'BANK_DEPOSIT', currency: 'EUR' },
+    { BankAccountNumber: ['DE89370400440532013001', 'FR1420041010050500013M02606', 'x'], SWIFT: ['x', 'DEUTFRFF'] },
+  ],
+  [
+    'a wallet address',
+    ways.crypto,
+    {
+      BankAccountNumber: [
+        'LaMT348PWRnrqeeWArpwQPbuanpXDZGEUy',
+        'ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n8',
+        'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4',
+        '1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2',
+      ],
+    },
+  ],
+  [
+    'an Ethereum address',
+    { country: 'MEX', deliveryType: 'CRYPTOCURRENCY', currency: 'ETH' },
+    { BankAccountNumber: ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD', '5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'] },
+  ],
+  [
+    'a mobile wallet',
+    ways.wallet,
+    { PhoneNumber: ['254712345678', '+254 712345678', '+14155550100', '+25471234567', '+2547123456789'] },
+  ],
+  [
+    'a document',
+    ways.cash,
+    {
+      IdentificationType: ['passport', 'PASSPORT|INE', 'LIBRARY_CARD'],
+      IdentificationNumber: ['a', 'x'.repeat(200)],
+      IdentificationExpiration: ['2020-01-01', '2199-02-30', '31/12/2199'],
+    },
+  ],
+];
+
+for (const [name, way, wrong] of wrongValues) {
+  test(`${name} that is wrong is refused with its token, and nothing is stored`, async () => {
+    const destination = await reach(way);
+    const attributes = await readAttributes(api, destination);
+    for (const [type, values] of Object.entries(wrong)) {
+      const attribute = attributes.find((one) => one.type === type);
+      assert.ok(attribute, type);
+      for (const value of values) {
+        const right = chooseValues(way, attributes).filter(({ token }) => token !== attribute.token);
+        const reply = await store(destination, [...right, { token: attribute.token, value }]);
+        const problem = assertProblem(reply, 400, 'invalid_request');
+        assert.deepEqual(locate(problem), [`/values/${right.length}/value`], `${type} ${value}`);
+        if (value.length < 1000) assert.equal(problem.errors[0]?.token, attribute.token);
+        if (value.length > 8) assert.ok(!reply.text.includes(value), 'the value is not repeated');
+      }
+    }
+    for (const attribute of await readAttributes(api, destination)) assert.equal(attribute.value, '');
+  });
+}
+
+test('every fault of a set is told at once, each with its attribute', async () => {
+  const destination = await reach(ways.cash);
+  const attributes = await readAttributes(api, destination);
+  const token = (type: string): string =>
+    attributes.find((attribute) => attribute.type === type)?.token ?? '';
+  const reply = await store(destination, [
+    { token: token('IdentificationType'), value: 'NOPE' },
+    { token: token('IdentificationNumber'), value: '?' },
+    { token: token('IdentificationExpiration'), value: '1999-01-01' },
+    { token: `attr_${randomUUID()}`, value: 'x' },
+    { token: token('IdentificationType'), value: 'PASSPORT' },
+  ]);
+  assert.deepEqual(locate(assertProblem(reply, 400)), [
+    '/values/0/value',
+    '/values/1/value',
+    '/values/2/value',
+    '/values/3/token',
+    '/values/4/token',
+  ]);
+});
+
+test('a body that is no set of values is refused', async () => {
+  const destination = await reach(ways.bank);
+  for (const [body, pointers] of [
+    [{}, ['/values']],
+    [{ values: [] }, ['/values']],
+    [{ values: {} }, ['/values']],
+    [{ values: [5] }, ['/values/0']],
+    [{ values: [{}] }, ['/values/0/token', '/values/0/value']],
+    [{ values: [{ token: 5, value: 5 }] }, ['/values/0/token', '/values/0/value']],
+    [{ values: [{ token: 'x', value: null }] }, ['/values/0/value']],
+  ] as const) {
+    const reply = await api.post(attributePath(destination), body);
+    assert.deepEqual(locate(assertProblem(reply, 400)), pointers, JSON.stringify(body));
+  }
+});
+
+test('equal values give the same set back, others a new one, and a named one a new version', async () => {
+  const destination = await reach(ways.crypto);
+  const [attribute] = await readAttributes(api, destination);
+  const values = (value: string) => [{ token: attribute?.token, value }];
+  const first = 'LaMT348PWRnrqeeWArpwQPbuanpXDZGEUz';
+  const second = 'ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9';
+  const one = ok(await store(destination, values(first))).attr_set_token;
+  assert.match(one, patterns.attributeSet);
+  assert.equal(ok(await store(destination, values(first))).attr_set_token, one);
+  const two = ok(await store(destination, values(second))).attr_set_token;
+  assert.notEqual(two, one);
+  assert.equal((await readAttributes(api, destination))[0]?.value, second);
+  assert.equal(ok(await store(destination, values(second), one)).attr_set_token, one);
+  const [latest] = await readAttributes(api, destination);
+  assert.equal(latest?.attr_set_token, one);
+  assert.equal(latest?.last_attr_value_used, true);
+  const otherUser = await reach(ways.crypto);
+  const refused = await store(otherUser, values(first), one);
+  assert.deepEqual(locate(assertProblem(refused, 400)), ['/attr_set_token']);
+});
+
+test('the currency of the path is one that the destination delivers', async () => {
+  const destination = await reach(ways.bank);
+  for (const currency of ['LTC', 'EUR', 'mxn', 'XX', 'TOOLONG', '%20%20%20', 'M-N', '12']) {
+    const path = attributePath({ ...destination, currency });
+    for (const reply of [await api.get(path), await api.post(path, { values: [{ token: 'a', value: 'b' }] })]) {
+      assert.deepEqual(locate(assertProblem(reply, 400)), ['currency'], currency);
+    }
+  }
+});
+
+test('a destination or user that is not there is not found', async () => {
+  const destination = await reach(ways.bank);
+  for (const changed of [
+    { destinationToken: randomUUID() },
+    { destinationToken: 'x' },
+    { userToken: `usr_${randomUUID()}` },
+    { userToken: 'x' },
+  ]) {
+    const path = attributePath({ ...destination, ...changed });
+    assertProblem(await api.get(path), 404, 'not_found');
+    assertProblem(await api.post(path, { values: [{ token: 'a', value: 'b' }] }), 404, 'not_found');
+  }
+});
+
+test('the values of one user are not shown for another', async () => {
+  const destination = await reach(ways.bank);
+  const values = chooseValues(ways.bank, await readAttributes(api, destination));
+  ok(await store(destination, values));
+  const other: Attribute[] = await readAttributes(api, {
+    ...destination,
+    userToken: await createUser(api),
+  });
+  for (const attribute of other) assert.equal(attribute.value, '');
+});

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { type ExampleRecord, examplesFile, recordExamples } from './openapi/run-steps.ts';
+import { type Service, startService, stopProcess } from './service.ts';
+
+/**
+ * The description against the service: the whole flow goes through a proxy (Prism) that holds
+ * every request and answer against `/openapi.json`, and what comes back is what the description
+ * shows as examples.
+ */
+
+const root = join(import.meta.dirname, '..');
+
+let service: Service;
+let folder: string;
+let proxy: { url: string; process: ChildProcess };
+
+before(async () => {
+  // Its first events and balances are examples: nobody else may have used it.
+  service = await startService({ isOwn: true });
+  folder = await mkdtemp(join(tmpdir(), 'outlay-proxy-'));
+  const file = join(folder, 'openapi.json');
+  const response = await fetch(`${service.baseUrl}/openapi.json`);
+  await writeFile(file, await response.text());
+  proxy = await startProxy(file, service.baseUrl);
+});
+after(async () => {
+  await stopProcess(proxy.process);
+  await service.stop();
+  await rm(folder, { recursive: true });
+});
+
+async function startProxy(file: string, upstream: string): Promise<typeof proxy> {
+  const prism = join(root, 'node_modules/@stoplight/prism-cli/dist/index.js');
+  const parameters = ['proxy', file, upstream, '--errors', '--port', '0', '--host', '127.0.0.1'];
+  const child = spawn(process.execPath, [prism, ...parameters, '--multiprocess', 'false'], {
+    env: { ...process.env, NO_COLOR: '1' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let printed = '';
+  const url = await new Promise<string>((resolve, reject) => {
+    const read = (text: string): void => {
+      printed += text;
+      const address = /listening on (http:\/\/127\.0\.0\.1:\d+)/.exec(printed)?.[1];
+      if (address !== undefined) resolve(address);
+    };
+    child.stdout.setEncoding('utf8').on('data', read);
+    child.stderr.setEncoding('utf8').on('data', read);
+    child.once('exit', (code) => reject(new Error(`the proxy ended with ${code}\n${printed}`)));
+  });
+  return { url, process: child };
+}
+
+test('the proxy finds nothing to object to, and the answers are those of the examples', async () => {
+  const fresh = await recordExamples({ ...service, proxyUrl: proxy.url });
+  const committed = JSON.parse(await readFile(examplesFile, 'utf8')) as ExampleRecord[];
+  for (const [index, example] of committed.entries()) {
+    const name = `${example.operationId}: ${example.summary}`;
+    assert.deepEqual(level(fresh)[index], level(committed)[index], `${name} (npm run record)`);
+  }
+  assert.equal(fresh.length, committed.length);
+});
+
+/** What differs from run to run becomes the same text: identifiers by their first appearance. */
+function level(records: readonly ExampleRecord[]): ExampleRecord[] {
+  const names = new Map<string, string>();
+  const text = JSON.stringify(records)
+    .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => {
+      const name = names.get(id) ?? `id ${names.size + 1}`;
+      names.set(id, name);
+      return name;
+    })
+    .replaceAll(/\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z?/g, 'a time')
+    .replaceAll(/"pickup_code":"\d{8}"/g, '"pickup_code":"digits"')
+    .replaceAll(/"client_id":"client_[^"]+"/g, '"client_id":"an id"')
+    .replaceAll(/"request_id":"[^"]+"/g, '"request_id":"an id"');
+  return JSON.parse(text) as ExampleRecord[];
+}
+
+test('the proxy refuses a request that the description does not allow', async () => {
+  const response = await fetch(`${proxy.url}/v0.1.4/user`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${service.credentials.api_key}`,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({ internal_user_id: 7 }),
+  });
+  assert.equal(response.status, 422);
+  assert.match(await response.text(), /UNPROCESSABLE_ENTITY/);
+});
+
+test('the proxy refuses an answer that the description does not allow', async () => {
+  const file = join(folder, 'changed.json');
+  const text = await readFile(join(folder, 'openapi.json'), 'utf8');
+  const document = JSON.parse(text);
+  document.components.schemas.Balance.properties.balance.type = 'string';
+  await writeFile(file, JSON.stringify(document));
+  const other = await startProxy(file, service.baseUrl);
+  try {
+    const response = await fetch(`${other.url}/v0.1.4/account/balance`, {
+      headers: { authorization: `Bearer ${service.credentials.api_key}` },
+    });
+    assert.equal(response.status, 500);
+    assert.match(await response.text(), /VIOLATIONS/);
+  } finally {
+    await stopProcess(other.process);
+  }
+});

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join, relative } from 'node:path';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import { type Service, serverMain, startService, testSettings } from './service.ts';
+
+/** The README's commands, run as they stand there by somebody who pastes them one after the other. */
+
+const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8');
+
+let service: Service;
+let folder: string;
+
+before(async () => {
+  service = await startService({ isOwn: true });
+  folder = mkdtempSync(join(tmpdir(), 'outlay-readme-'));
+});
+after(async () => {
+  await service.stop();
+  rmSync(folder, { recursive: true });
+});
+
+function findBlocks(language: string): string[] {
+  const pattern = new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, 'gm');
+  return [...readme.matchAll(pattern)].map(([, text = '']) => text);
+}
+
+test('the commands of the README pay a bank account in pesos and a wallet in litecoin', async () => {
+  const { dataDirectory = '' } = service;
+  mkdirSync(join(folder, '.outlay'));
+  copyFileSync(join(dataDirectory, 'staging.json'), join(folder, '.outlay/staging.json'));
+  // Beside the tests npm would run in another folder: the command itself is the same.
+  const npm = `npm() { node --disable-warning=ExperimentalWarning ${serverMain} "\${@:5}"; }\n`;
+  const script = join(folder, 'pasted.sh');
+  const blocks = findBlocks('bash');
+  assert.equal(blocks.length, 5);
+  writeFileSync(script, npm + blocks.join('\necho\n'));
+  const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', script], {
+    cwd: folder,
+    env: {
+      ...testSettings(dataDirectory),
+      PATH: [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter),
+    },
+  });
+  assert.equal(stdout.match(/"status":"success"/g)?.length, 3, stdout);
+  assert.equal(stdout.match(/COMPLETED/g)?.length, 2, stdout);
+  assert.match(stdout, /"isSound": true/);
+  assert.equal(readFileSync(join(folder, 'receipt.pdf')).subarray(0, 5).toString(), '%PDF-');
+});
+
+test('the README shows the screen that a start prints', () => {
+  const { dataDirectory = '', baseUrl } = service;
+  const file = join(dataDirectory, 'staging.json');
+  const near = relative(process.cwd(), file);
+  const printed = service
+    .output()
+    .replaceAll(baseUrl, 'http://127.0.0.1:8080')
+    .replaceAll(near.startsWith('..') ? file : near, '.outlay/staging.json');
+  const [screen = ''] = findBlocks('text');
+  assert.ok(printed.includes(screen), printed);
+});

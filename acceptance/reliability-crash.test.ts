@@ -1,0 +1,344 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type CommitResult,
+  createPayout,
+  createRecipient,
+  describePayout,
+  describeUser,
+  type Payout,
+  payoutPath,
+  type Recipient,
+  readPayout,
+  ways,
+} from './recipients.ts';
+import {
+  type Books,
+  chooseSeed,
+  createRandom,
+  findEmbeddedUrl,
+  getMagicClabe,
+  openBooks,
+  type Pair,
+  readPostmaster,
+  startPair,
+  through,
+} from './reliability-kit.ts';
+import {
+  type Account,
+  type Api,
+  advance,
+  createAccount,
+  daySeconds,
+  ok,
+  readBalance,
+  type Service,
+  startService,
+  stopProcess,
+} from './service.ts';
+
+/**
+ * kill -9 under load. The log below is what a client would have on its own disk: what it asked
+ * for, and what was acknowledged, each written before the next request is made.
+ */
+
+const seed = chooseSeed();
+const random = createRandom(seed);
+const workersPerRound = 8;
+const funds = '1000000';
+
+type Entry = {
+  transferId: string;
+  key: string;
+  recipient: Recipient;
+  /** Set when the creation was acknowledged. */
+  payout?: Payout;
+  isCommitSent: boolean;
+  isCommitted: boolean;
+};
+
+type Log = { entries: Entry[]; users: { sent: Record<string, unknown>; token?: string }[] };
+
+/** One client: creates and commits until the service is gone. */
+async function work(api: Api, recipients: readonly Recipient[], log: Log): Promise<void> {
+  for (;;) {
+    const recipient = random.pick(recipients);
+    const key = randomUUID();
+    const entry: Entry = {
+      transferId: randomUUID(),
+      key,
+      recipient,
+      isCommitSent: false,
+      isCommitted: false,
+    };
+    log.entries.push(entry);
+    const body = describePayout(recipient, {
+      client_transfer_id: entry.transferId,
+      source_amount: 1 + random.below(200),
+    });
+    const headers = { 'idempotency-key': key };
+    const path = `/payout/${recipient.userToken}`;
+    entry.payout = ok(await api.post<Payout>(path, body, headers));
+    entry.isCommitSent = true;
+    const result = ok(await api.put<CommitResult>(payoutPath(recipient, tokenOf(entry))));
+    assert.equal(result.status, 'success', result.errors);
+    entry.isCommitted = true;
+    if (random.below(4) === 0) {
+      const user: Log['users'][number] = { sent: describeUser() };
+      log.users.push(user);
+      user.token = ok(await api.post<{ user_token: string }>('/user', user.sent)).user_token;
+    }
+  }
+}
+
+const tokenOf = (entry: Entry): string => entry.payout?.['payout_token'] ?? '';
+const idOf = (token: string): string => token.slice('payout_'.length);
+
+/** Load, and after a while the blow: what a client notices of it is a broken connection. */
+async function workUntil(
+  load: { api: Api; recipients: readonly Recipient[]; log: Log },
+  blow: () => Promise<void>,
+): Promise<void> {
+  let isOver = false;
+  const { api, recipients, log } = load;
+  const workers = Array.from({ length: workersPerRound }, () =>
+    work(api, recipients, log).catch((error: unknown) => {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+      // A database that died a moment before its service makes it answer 500 or 503 first.
+      const isDeath =
+        /ECONNRESET|ECONNREFUSED|EPIPE/.test(code) || /^Error: 50[03] /.test(String(error));
+      assert.ok(isOver && isDeath, `seed ${seed}: ${String(error)}`);
+    }),
+  );
+  const committed = (): number => log.entries.filter((entry) => entry.isCommitted).length;
+  const goal = committed() + 10 + random.below(60);
+  while (committed() < goal) await sleep(1);
+  isOver = true;
+  await blow();
+  await Promise.all(workers);
+}
+
+type PayoutRow = { id: string; status: string; cost: bigint; client_transfer_id: string };
+
+async function readPayouts(books: Books, account: Account): Promise<PayoutRow[]> {
+  return books.rows<PayoutRow>(
+    `select id, status, source_amount + fee as cost, client_transfer_id from payouts
+     where account_id = $1`,
+    [account.credentials.account],
+  );
+}
+
+/** What was acknowledged is there; what was not is there whole or not at all; nothing is paid twice. */
+async function checkLog(books: Books, account: Account, log: Log): Promise<void> {
+  const rows = await readPayouts(books, account);
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const why = `seed ${seed}`;
+  for (const entry of log.entries) {
+    const made = rows.filter((row) => row.client_transfer_id === entry.transferId);
+    assert.ok(made.length <= 1, `${why}: ${made.length} payouts of one creation`);
+    if (entry.payout === undefined) {
+      assert.ok(
+        made.every(({ status }) => status === 'PENDING'),
+        why,
+      );
+      continue;
+    }
+    const row = byId.get(idOf(tokenOf(entry)));
+    assert.ok(row !== undefined, `${why}: an acknowledged payout is lost`);
+    if (entry.isCommitted) {
+      assert.match(
+        row.status,
+        /^(PROCESSING|COMPLETED)$/,
+        `${why}: an acknowledged commit is lost`,
+      );
+    } else if (!entry.isCommitSent) {
+      assert.equal(row.status, 'PENDING', why);
+    }
+  }
+  const taken = rows
+    .filter(({ status }) => status !== 'PENDING')
+    .reduce((sum, { cost }) => sum + cost, 0n);
+  const [wallet] = await books.rows<{ balance: bigint }>(
+    `select balance from ledger_accounts
+     where account_id = $1 and currency = 'USD' and name = 'wallet'`,
+    [account.credentials.account],
+  );
+  assert.equal(wallet?.balance, BigInt(funds) * 100n - taken, why);
+  await checkPaidOnce(books, account);
+  await books.assertSound();
+}
+
+async function checkPaidOnce(books: Books, account: Account): Promise<void> {
+  const accountId = account.credentials.account;
+  const twice = await books.rows(
+    `select payout_id, kind from ledger_transfers where account_id = $1 and payout_id is not null
+     group by payout_id, kind having count(distinct journal_id) > 1`,
+    [accountId],
+  );
+  assert.deepEqual(twice, [], `seed ${seed}: money moved twice`);
+  const resent = await books.rows(
+    `select payout_id from attempts where account_id = $1
+     group by payout_id having count(*) > 1 or count(distinct reference) > 1`,
+    [accountId],
+  );
+  assert.deepEqual(resent, [], `seed ${seed}: told to pay twice`);
+  const uncommitted = await books.rows(
+    `select 1 from attempts a join payouts p on p.account_id = a.account_id and p.id = a.payout_id
+     where p.status = 'PENDING'`,
+  );
+  assert.deepEqual(uncommitted, [], `seed ${seed}: paid without a commit`);
+}
+
+/** A client that finds its log after the crash asks again, with the same keys, for what is in doubt. */
+async function finishDoubts(api: Api, log: Log): Promise<void> {
+  for (const { sent, token } of log.users) {
+    const path = `/user/lookup?internal_user_id=${sent['internal_user_id']}`;
+    const found = await api.get<{ user_token: string }>(path);
+    if (token !== undefined) assert.equal(ok(found).user_token, token, `seed ${seed}`);
+    else assert.match(String(found.status), /^(200|404)$/);
+  }
+  for (const entry of log.entries) {
+    if (entry.isCommitted || !entry.isCommitSent) continue;
+    const path = payoutPath(entry.recipient, tokenOf(entry));
+    const result = ok(await api.put<CommitResult>(path));
+    assert.equal(result.status, 'success', result.errors);
+    entry.isCommitted = true;
+  }
+}
+
+/** Everything that was committed ends. Leases of the dead end by real time: the test ends them. */
+async function finishAll(api: Api, books: Books, account: Account): Promise<void> {
+  await books.rows('update payout_dispatches set lease_until = clock_timestamp()');
+  await advance(api, 30 * daySeconds);
+  const left = (await readPayouts(books, account)).filter(
+    ({ status }) => status !== 'PENDING' && status !== 'COMPLETED',
+  );
+  assert.deepEqual(left, [], `seed ${seed}`);
+  await checkPaidOnce(books, account);
+  await books.assertSound();
+}
+
+/** A recipient who is paid at once, and one whose payment takes its time. */
+async function createRecipients(api: Api): Promise<Recipient[]> {
+  const chosen = { BankAccountNumber: getMagicClabe('paid_at_once') };
+  return [await createRecipient(api, ways.bank), await createRecipient(api, ways.bank, { chosen })];
+}
+
+test('kill -9 of the service, or of it and its database, six times under load', async () => {
+  const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-crash-'));
+  const start = (): Promise<Service> => startService({ isOwn: true, dataDirectory });
+  let service = await start();
+  const account = await createAccount(service, { USD: funds });
+  const recipients = await createRecipients(account.api);
+  const log: Log = { entries: [], users: [] };
+  try {
+    for (let round = 0; round < 6; round += 1) {
+      const api = through(service, account);
+      const { process: child } = service;
+      assert.ok(child !== undefined);
+      const [postmaster] = await readPostmaster(dataDirectory);
+      await workUntil({ api, recipients, log }, async () => {
+        // In every third round the database dies first, in the others its guard stops it.
+        if (round % 3 === 2) process.kill(postmaster, 'SIGKILL');
+        await stopProcess(child, 'SIGKILL');
+      });
+      service = await start();
+      const books = openBooks(await findEmbeddedUrl(dataDirectory));
+      try {
+        await checkLog(books, account, log);
+        await finishDoubts(through(service, account), log);
+        await checkLog(books, account, log);
+        if (round === 5) await finishAll(through(service, account), books, account);
+      } finally {
+        await books.close();
+      }
+    }
+    const acknowledged = log.entries.filter((entry) => entry.isCommitted).length;
+    assert.ok(acknowledged >= 60, `only ${acknowledged} commits: no load`);
+  } finally {
+    await service.stop();
+    await rm(dataDirectory, { recursive: true, force: true });
+  }
+});
+
+let pair: Pair;
+before(async () => {
+  pair = await startPair();
+});
+after(() => pair.stop());
+
+test('kill -9 of one of two processes under load: the other goes on with what it had begun', async () => {
+  const account = await createAccount(pair.first, { USD: funds });
+  const recipients = await createRecipients(account.api);
+  const log: Log = { entries: [], users: [] };
+  for (let round = 0; round < 2; round += 1) {
+    const victim = await pair.startAnother();
+    const api = through(victim, account);
+    const { process: child } = victim;
+    assert.ok(child !== undefined);
+    await workUntil({ api, recipients, log }, () => stopProcess(child, 'SIGKILL'));
+    // The database lives: what the dead process had under way there ends by itself.
+    await waitUntilQuiet(pair.books);
+    await checkLog(pair.books, account, log);
+    await finishDoubts(account.api, log);
+    await checkLog(pair.books, account, log);
+  }
+  await finishAll(through(pair.second, account), pair.books, account);
+});
+
+/** Until no session of a dead process is in a transaction any more. */
+async function waitUntilQuiet(books: Books): Promise<void> {
+  for (;;) {
+    const busy = await books.rows(
+      `select 1 from pg_stat_activity
+       where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()
+         and query not like '%claim_dispatches%'`,
+    );
+    if (busy.length === 0) return;
+    await sleep(5);
+  }
+}
+
+test('the database is lost for a moment: requests fail, and afterwards all is as acknowledged', async () => {
+  const account = await createAccount(pair.first, { USD: funds });
+  const recipients = await createRecipients(account.api);
+  const log: Log = { entries: [], users: [] };
+  await workUntil({ api: account.api, recipients, log }, async () => {
+    await pair.books.rows(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and pid <> pg_backend_pid()
+         and application_name = 'outlay'`,
+    );
+    // The workers end at their first failure; those that met none are ended here.
+    for (let tries = 0; tries < 50; tries += 1) {
+      await pair.books.rows(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'
+           and application_name = 'outlay'`,
+      );
+      await sleep(10);
+    }
+  });
+  const reply = await account.api.get('/account/balance');
+  assert.ok([200, 500, 503].includes(reply.status));
+  await waitUntilQuiet(pair.books);
+  await checkLog(pair.books, account, log);
+  await finishDoubts(account.api, log);
+  await finishAll(account.api, pair.books, account);
+  const { status } = await createPayoutAndCommit(account, recipients);
+  assert.equal(status, 'PROCESSING');
+  assert.ok(Number(await readBalance(account.api)) > 0);
+});
+
+async function createPayoutAndCommit(account: Account, recipients: readonly Recipient[]) {
+  const [recipient] = recipients;
+  assert.ok(recipient !== undefined);
+  const { payout_token: token = '' } = await createPayout(account.api, recipient);
+  ok(await account.api.put(payoutPath(recipient, token)));
+  return readPayout(account.api, recipient, token);
+}

@@ -1,0 +1,166 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { connectDatabase, type Database } from '../server/src/db/pool.ts';
+import { createTestDatabase } from '../server/src/db/test-database.ts';
+import { verifyLedger } from '../server/src/ledger/ledger.ts';
+import { listMagicValues, type MagicOutcome } from '../server/src/rails/sandbox/magic.ts';
+import { type Account, type Api, type Service, startService } from './service.ts';
+
+/** What the tests of crashes, torn connections and several processes share. */
+
+/** Deterministic chance (mulberry32): the seed is printed, so that a failure can be run again. */
+export function createRandom(seed: number) {
+  let state = seed >>> 0;
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  return {
+    /** A whole number from 0 up to but without `end`. */
+    below: (end: number): number => Math.floor(next() * end),
+    pick: <T>(items: readonly T[]): T => items[Math.floor(next() * items.length)] as T,
+  };
+}
+
+/** `OUTLAY_TEST_SEED` repeats a run; otherwise each run is its own. */
+export function chooseSeed(): number {
+  const given = process.env['OUTLAY_TEST_SEED'];
+  return given === undefined ? randomBytes(4).readUInt32LE() : Number(given);
+}
+
+/** The database behind the service, seen by its owner: for what the interface does not show. */
+export type Books = {
+  rows<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+  /** @throws Error that tells what is wrong in the ledger. */
+  assertSound(): Promise<void>;
+  close(): Promise<void>;
+};
+
+export function openBooks(url: string): Books {
+  const db: Database = connectDatabase({ url, connectionsMax: 2 });
+  return {
+    rows: (text, values = []) => db.system.rows({ name: '', text }, values),
+    assertSound: async () => {
+      const { isSound, ...proof } = await verifyLedger(db);
+      if (!isSound) throw new Error(JSON.stringify(proof).slice(0, 2000));
+    },
+    close: () => db.close(),
+  };
+}
+
+/** The address of the embedded server of a data folder, by the fifth line of its own pid file. */
+export async function findEmbeddedUrl(dataDirectory: string): Promise<string> {
+  const [, socketDirectory = ''] = await readPostmaster(dataDirectory);
+  return `postgresql://outlay@localhost/outlay_staging?host=${encodeURIComponent(socketDirectory)}`;
+}
+
+/** The process of the embedded server, and the folder of its socket. */
+export async function readPostmaster(dataDirectory: string): Promise<[number, string]> {
+  const text = await readFile(join(dataDirectory, 'postgres/postmaster.pid'), 'utf8');
+  const lines = text.split('\n');
+  return [Number(lines[0]), lines[4] ?? ''];
+}
+
+export type Pair = {
+  first: Service;
+  second: Service;
+  books: Books;
+  /** A third one, on the same database. */
+  startAnother(): Promise<Service>;
+  /** A database of the same server with nothing in it, and settings to start on it. */
+  createEmpty(): Promise<{ settings: Record<string, string>; url: string }>;
+  stop(): Promise<void>;
+};
+
+/** Two processes on one database, each with a data folder of its own and the same master key. */
+export async function startPair(): Promise<Pair> {
+  const database = await createTestDatabase();
+  const masterKey = randomBytes(32).toString('base64');
+  const settings = { DATABASE_URL: database.url, OUTLAY_MASTER_KEY: masterKey };
+  const services: Service[] = [];
+  const start = async (): Promise<Service> => {
+    const service = await startService({ isOwn: true, settings });
+    services.push(service);
+    return service;
+  };
+  const [first, second] = await Promise.all([start(), start()]);
+  const books = openBooks(database.url);
+  return {
+    first,
+    second,
+    books,
+    startAnother: start,
+    createEmpty: async () => {
+      const name = `outlay_empty_${randomBytes(6).toString('hex')}`;
+      await books.rows(`create database ${name}`);
+      const url = new URL(database.url);
+      url.pathname = `/${name}`;
+      return { settings: { ...settings, DATABASE_URL: url.href }, url: url.href };
+    },
+    stop: async () => {
+      await books.close();
+      await Promise.all(services.map((service) => service.stop()));
+      await database.drop();
+    },
+  };
+}
+
+/** The same account, seen through another process. */
+export function through(service: Service, account: Account): Api {
+  return service.demo.withToken(account.credentials.api_key);
+}
+
+/** The account number for a deposit in Mexico that makes the sandbox behave in this way. */
+export function getMagicClabe(outcome: MagicOutcome): string {
+  for (const row of listMagicValues()) {
+    const value = row.values[outcome];
+    const isClabe = row.destinations.includes('MEX MXN') && /^\d{18}$/.test(value ?? '');
+    if (isClabe && row.type === 'BankAccountNumber' && value !== undefined) return value;
+  }
+  throw new Error(`no value for ${outcome}`);
+}
+
+export type RawRequest = {
+  api: Api;
+  method: string;
+  path: string;
+  key: string;
+  body?: string;
+};
+
+/** Where a torn request ends: after this part of its bytes, or once some of the answer came. */
+export type Tear = { sentShare: number; waitsForAnswer: boolean };
+
+/**
+ * Sends a request, or the beginning of it, over a connection of its own and cuts that without a
+ * farewell (RST), as a client that dies does.
+ */
+export function sendTorn(request: RawRequest, tear: Tear): Promise<void> {
+  const { api, method, path, key, body = '' } = request;
+  const { hostname, port } = new URL(api.baseUrl);
+  const target = path.startsWith('/sandbox') ? path : `/${api.version}${path}`;
+  const head = [
+    `${method} ${target} HTTP/1.1`,
+    `host: ${hostname}:${port}`,
+    `authorization: Bearer ${api.token}`,
+    `idempotency-key: ${key}`,
+    ...(body === '' ? [] : ['content-type: application/json']),
+    `content-length: ${Buffer.byteLength(body)}`,
+  ].join('\r\n');
+  const bytes = Buffer.from(`${head}\r\n\r\n${body}`);
+  return new Promise((resolve) => {
+    const socket = connect({ host: hostname, port: Number(port) }, () => {
+      const part = bytes.subarray(0, Math.floor(bytes.length * tear.sentShare));
+      socket.write(part, () => {
+        if (!tear.waitsForAnswer) socket.resetAndDestroy();
+      });
+    });
+    socket.once('data', () => socket.resetAndDestroy());
+    socket.once('error', () => resolve());
+    socket.once('close', () => resolve());
+  });
+}

@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type CommitResult,
+  createPayout,
+  createRecipient,
+  describePayout,
+  describeUser,
+  payoutPath,
+  ways,
+} from './recipients.ts';
+import {
+  chooseSeed,
+  createRandom,
+  type Pair,
+  type RawRequest,
+  sendTorn,
+  startPair,
+  type Tear,
+  through,
+} from './reliability-kit.ts';
+import { type Account, type Api, createAccount, type Reply, readBalance } from './service.ts';
+
+/** Clients whose connections break, and who ask again with the same key: one effect each. */
+
+const seed = chooseSeed();
+const random = createRandom(seed);
+const tearsPerKey = 6;
+const keysPerKind = 12;
+
+let pair: Pair;
+let account: Account;
+before(async () => {
+  pair = await startPair();
+  account = await createAccount(pair.first, { USD: '100000' });
+});
+after(async () => {
+  await pair.books.assertSound();
+  await pair.stop();
+});
+
+const apis = (): [Api, Api] => [account.api, through(pair.second, account)];
+
+const tears: readonly Tear[] = [
+  { sentShare: 0.5, waitsForAnswer: false },
+  { sentShare: 0.95, waitsForAnswer: false },
+  { sentShare: 1, waitsForAnswer: false },
+  { sentShare: 1, waitsForAnswer: true },
+];
+
+type Request = Omit<RawRequest, 'api' | 'key'>;
+
+/** Calls until there is an answer: "still running" is none, so that one asks again. */
+async function ask(api: Api, request: Request, key: string): Promise<Reply> {
+  for (;;) {
+    const headers = {
+      'idempotency-key': key,
+      ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+    };
+    const { method, path, body } = request;
+    const reply = await api.call(method, path, {
+      ...(body === undefined ? {} : { body }),
+      headers,
+    });
+    if (reply.status !== 409 || !reply.text.includes('idempotency_in_progress')) return reply;
+    await sleep(20);
+  }
+}
+
+/** The request torn many times through both processes, then asked for in earnest: all the answers. */
+async function insist(request: Request): Promise<Reply[]> {
+  const key = randomUUID();
+  const [first, second] = apis();
+  const torn = Array.from({ length: tearsPerKey }, () =>
+    sendTorn({ ...request, api: random.pick([first, second]), key }, random.pick(tears)),
+  );
+  const early = [ask(second, request, key), ask(first, request, key)];
+  await Promise.all(torn);
+  const late = [await ask(first, request, key), await ask(second, request, key)];
+  return [...(await Promise.all(early)), ...late];
+}
+
+function assertOneAnswer(replies: readonly Reply[]): void {
+  for (const reply of replies) {
+    assert.equal(reply.status, 200, `seed ${seed}: ${reply.text}`);
+    assert.equal(reply.text, replies[0]?.text, `seed ${seed}`);
+  }
+  for (const { headers } of replies.slice(-2)) assert.equal(headers['idempotent-replayed'], 'true');
+}
+
+async function countRows(text: string, values: readonly unknown[]): Promise<number> {
+  return (await pair.books.rows(text, values)).length;
+}
+
+test('a user is created once', async () => {
+  await Promise.all(
+    Array.from({ length: keysPerKind }, async () => {
+      const user = describeUser();
+      assertOneAnswer(await insist({ method: 'POST', path: '/user', body: JSON.stringify(user) }));
+      const events = await countRows(
+        `select 1 from events e join users u on u.id = e.subject_id
+         where e.type = 'user.created' and u.internal_user_id = $1`,
+        [user['internal_user_id']],
+      );
+      assert.equal(events, 1, `seed ${seed}`);
+    }),
+  );
+});
+
+test('a payout is created once, although quotes may repeat their client_transfer_id', async () => {
+  const recipient = await createRecipient(account.api, ways.bank);
+  await Promise.all(
+    Array.from({ length: keysPerKind }, async () => {
+      const transfer = { client_transfer_id: randomUUID() };
+      const body = JSON.stringify(describePayout(recipient, transfer));
+      assertOneAnswer(
+        await insist({ method: 'POST', path: `/payout/${recipient.userToken}`, body }),
+      );
+      const made = await countRows('select 1 from payouts where client_transfer_id = $1', [
+        transfer.client_transfer_id,
+      ]);
+      assert.equal(made, 1, `seed ${seed}`);
+    }),
+  );
+});
+
+test('a payout is committed once', async () => {
+  const recipient = await createRecipient(account.api, ways.bank);
+  await Promise.all(
+    Array.from({ length: keysPerKind }, async () => {
+      const { payout_token: token = '' } = await createPayout(account.api, recipient);
+      const replies = await insist({ method: 'PUT', path: payoutPath(recipient, token) });
+      assertOneAnswer(replies);
+      assert.equal((replies[0]?.body as unknown as CommitResult).status, 'success');
+      const taken = await countRows(
+        `select distinct journal_id from ledger_transfers where payout_id = $1 and kind = 'commit'`,
+        [token.slice('payout_'.length)],
+      );
+      assert.equal(taken, 1, `seed ${seed}`);
+    }),
+  );
+});
+
+test('a commit without a key pays once too, however often its connection breaks', async () => {
+  const recipient = await createRecipient(account.api, ways.bank);
+  await Promise.all(
+    Array.from({ length: keysPerKind }, async () => {
+      const { payout_token: token = '' } = await createPayout(account.api, recipient);
+      const path = payoutPath(recipient, token);
+      // Each with a key of its own: for the service, strangers to each other.
+      await Promise.all(
+        Array.from({ length: tearsPerKey }, () =>
+          sendTorn(
+            { api: random.pick(apis()), method: 'PUT', path, key: randomUUID() },
+            random.pick(tears),
+          ),
+        ),
+      );
+      const reply = await account.api.put<CommitResult>(path);
+      assert.equal(reply.body.status, 'success');
+      const taken = await countRows(
+        `select distinct journal_id from ledger_transfers where payout_id = $1`,
+        [token.slice('payout_'.length)],
+      );
+      assert.equal(taken, 1, `seed ${seed}`);
+    }),
+  );
+});
+
+test('a funding is brought in once', async () => {
+  const funded = await createAccount(pair.first);
+  const before = account;
+  account = funded;
+  try {
+    await Promise.all(
+      Array.from({ length: keysPerKind }, async () => {
+        const body = '{"currency_code":"USD","amount":12.34}';
+        assertOneAnswer(await insist({ method: 'POST', path: '/sandbox/fund', body }));
+      }),
+    );
+    assert.equal(await readBalance(funded.api), (12.34 * keysPerKind).toFixed(2).replace(/0$/, ''));
+  } finally {
+    account = before;
+  }
+});
+
+test('an account of the sandbox is made once', async () => {
+  const name = `Torn ${randomUUID()}`;
+  const body = JSON.stringify({ name });
+  assertOneAnswer(await insist({ method: 'POST', path: '/sandbox/accounts', body }));
+  assert.equal(
+    await countRows('select 1 from accounts where name = $1', [name]),
+    1,
+    `seed ${seed}`,
+  );
+});
+
+test('the clock is moved once', async () => {
+  const read = async () =>
+    Date.parse((await account.api.get<{ now: string }>('/sandbox/clock')).body.now);
+  const start = await read();
+  const body = '{"advance_s":5000}';
+  assertOneAnswer(await insist({ method: 'POST', path: '/sandbox/clock', body }));
+  const moved = (await read()) - start;
+  assert.ok(moved >= 5_000_000 && moved < 10_000_000, `seed ${seed}: moved by ${moved} ms`);
+});
+
+test('the same key with another request is refused while it runs and afterwards', async () => {
+  const key = randomUUID();
+  const [first, second] = apis();
+  const requests = Array.from({ length: 8 }, (_, index) => ({
+    method: 'POST',
+    path: '/user',
+    body: JSON.stringify(describeUser({ first_name: `Ana ${index}` })),
+  }));
+  const replies = await Promise.all(
+    requests.map((request, index) => ask(index % 2 === 0 ? first : second, request, key)),
+  );
+  const statuses = replies.map(({ status }) => status).sort();
+  assert.deepEqual(statuses, [200, ...Array.from({ length: 7 }, () => 422)]);
+  for (const [index, request] of requests.entries()) {
+    const again = await ask(second, request, key);
+    assert.equal(again.status, replies[index]?.status);
+  }
+});

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import {
+  findTokenId,
+  formatToken,
+  hashSecret,
+  isUuid,
+  nameId,
+  newDigits,
+  newId,
+  newSecret,
+  type TokenKind,
+} from './ids.ts';
+
+const kinds: readonly TokenKind[] = ['user', 'attribute', 'attributeSet', 'payout'];
+
+test('a token is read back by its own kind only', () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...kinds),
+      fc.constantFrom(...kinds),
+      fc.uuid(),
+      (made, asked, id) => {
+        assert.equal(findTokenId(asked, formatToken(made, id)), made === asked ? id : undefined);
+      },
+    ),
+  );
+});
+
+test('what is no token has no id, and nothing throws', () => {
+  const id = newId();
+  for (const wrong of [
+    '',
+    id,
+    `usr_${id} `,
+    ` usr_${id}`,
+    `usr_${id.toUpperCase()}`,
+    `USR_${id}`,
+    `usr_usr_${id}`,
+    `usr_${id}\0`,
+    'usr_',
+    `usr_{${id}}`,
+    `usr_${id.replaceAll('-', '')}`,
+  ]) {
+    assert.equal(findTokenId('user', wrong), undefined, wrong);
+  }
+  fc.assert(fc.property(fc.string(), (text) => assert.equal(findTokenId('user', text), undefined)));
+});
+
+test('new identifiers differ, and ascend in the order in which they are made', () => {
+  const ids = Array.from({ length: 20_000 }, newId);
+  assert.equal(new Set(ids).size, ids.length);
+  assert.deepEqual([...ids].sort(), ids);
+  for (const id of ids.slice(0, 100)) assert.ok(isUuid(id) && id[14] === '7');
+});
+
+test('the identifier of a name is the same for ever', () => {
+  const namespace = '5b0c1f4e-6f0a-4d53-9a2b-2f1f3f0f6f11';
+  assert.equal(nameId('MEX', namespace), nameId('MEX', namespace));
+  assert.notEqual(nameId('MEX', namespace), nameId('USA', namespace));
+  // RFC 9562, appendix A.4: the example of version 5.
+  assert.equal(
+    nameId('www.example.com', '6ba7b810-9dad-11d1-80b4-00c04fd430c8'),
+    '2ed6657d-e927-568b-95e1-2665a8aea6a2',
+  );
+});
+
+test('secrets have 256 bits and are kept as a hash', () => {
+  const secrets = Array.from({ length: 1000 }, newSecret);
+  assert.equal(new Set(secrets).size, 1000);
+  for (const secret of secrets) assert.match(secret, /^[A-Za-z0-9_-]{43}$/);
+  assert.equal(
+    hashSecret('abc').toString('hex'),
+    'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
+  );
+});
+
+test('digits are digits, each of them as likely', () => {
+  const counts = new Map<string, number>();
+  for (const digit of newDigits(50_000)) counts.set(digit, (counts.get(digit) ?? 0) + 1);
+  assert.equal(counts.size, 10);
+  // Fifteen standard deviations of 67 around 5,000: chance does not fail this.
+  for (const count of counts.values()) assert.ok(Math.abs(count - 5000) < 1000);
+  assert.equal(newDigits(0), '');
+  assert.match(newDigits(8), /^\d{8}$/);
+});

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { createKeyRing, newDataKey, openBytes, sealBytes } from './sealing.ts';
+
+const bytes = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array));
+const context = fc.string({ unit: 'grapheme', maxLength: 40 });
+
+test('what is sealed is opened with its key and context, and with no other', () => {
+  fc.assert(
+    fc.property(bytes, context, context, (plain, own, other) => {
+      const key = newDataKey();
+      const sealed = sealBytes(key, plain, own);
+      assert.deepEqual(openBytes(key, sealed, own), plain);
+      assert.throws(() => openBytes(newDataKey(), sealed, own));
+      if (own !== other) assert.throws(() => openBytes(key, sealed, other));
+    }),
+  );
+});
+
+test('a change of any single bit, and any cut, is noticed', () => {
+  fc.assert(
+    fc.property(bytes, fc.nat(), fc.nat(), (plain, bit, cut) => {
+      const key = newDataKey();
+      const sealed = sealBytes(key, plain, 'context');
+      const changed = Buffer.from(sealed);
+      const at = bit % (sealed.length * 8);
+      changed[at >> 3] = (changed[at >> 3] ?? 0) ^ (1 << (at & 7));
+      assert.throws(() => openBytes(key, changed, 'context'));
+      assert.throws(() => openBytes(key, sealed.subarray(0, cut % sealed.length), 'context'));
+      assert.throws(() => openBytes(key, Buffer.concat([sealed, Buffer.of(0)]), 'context'));
+    }),
+  );
+});
+
+test('nothing of a text shows in what is stored, and the same text is sealed differently each time', () => {
+  const key = newDataKey();
+  const plain = Buffer.from('Gómez Ana 032180000118359719');
+  const sealed = Array.from({ length: 200 }, () => sealBytes(key, plain, 'x').toString('hex'));
+  assert.equal(new Set(sealed).size, 200);
+  for (const one of sealed) assert.ok(!one.includes(plain.subarray(0, 6).toString('hex')));
+});
+
+test('a key ring wraps keys for their owner, and another master key opens nothing', () => {
+  const master = newDataKey();
+  const ring = createKeyRing(master);
+  const other = createKeyRing(newDataKey());
+  const key = newDataKey();
+  const wrapped = ring.wrap(key, 'owner');
+  assert.deepEqual(ring.unwrap(wrapped, 'owner'), key);
+  assert.deepEqual(createKeyRing(master).unwrap(wrapped, 'owner'), key);
+  assert.throws(() => ring.unwrap(wrapped, 'somebody else'));
+  assert.throws(() => other.unwrap(wrapped, 'owner'));
+  const record = ring.seal(Buffer.from('answer'), 'record');
+  assert.equal(ring.open(record, 'record').toString(), 'answer');
+  // The keys of the two purposes differ.
+  assert.throws(() => ring.unwrap(record, 'record'));
+  assert.equal(createKeyRing(master).masterKeyId, ring.masterKeyId);
+  assert.notEqual(other.masterKeyId, ring.masterKeyId);
+  assert.throws(() => createKeyRing(Buffer.alloc(31)));
+});
+
+test('a blind index is equal for equal values of one purpose, and for nothing else', () => {
+  const ring = createKeyRing(newDataKey());
+  const index = (purpose: string, value: string) => ring.blindIndex(purpose, value).toString('hex');
+  assert.equal(index('email', 'a@b'), index('email', 'a@b'));
+  assert.equal(ring.blindIndex('email', 'a@b').length, 32);
+  const others = [
+    index('email', 'a@c'),
+    index('mail', 'a@b'),
+    index('emai', 'la@b'),
+    createKeyRing(newDataKey()).blindIndex('email', 'a@b').toString('hex'),
+  ];
+  for (const one of others) assert.notEqual(one, index('email', 'a@b'));
+});

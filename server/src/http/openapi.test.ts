@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { subscribe } from 'node:diagnostics_channel';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { FastifyInstance } from 'fastify';
+import { createApp, listRoutes } from '../app.ts';
+import { readConfig } from '../config.ts';
+import { createTestDatabase } from '../db/test-database.ts';
+import { readExamples } from './openapi/examples.ts';
+import { buildOpenapi } from './openapi.ts';
+import { scopes } from './route.ts';
+
+type Operation = {
+  operationId: string;
+  tags: string[];
+  security: Record<string, string[]>[];
+  parameters?: { $ref?: string; name?: string; in?: string }[];
+  requestBody?: { content: Record<string, { schema: unknown }> };
+  responses: Record<string, { content?: Record<string, { examples?: object }>; headers?: object }>;
+};
+
+type Document = {
+  paths: Record<string, Record<string, Operation>>;
+  servers: { url: string }[];
+  components: { schemas: Record<string, unknown> };
+};
+
+const serverUrl = 'https://staging-api.pay.test';
+const document = buildOpenapi(listRoutes(), {
+  serverUrl,
+  examples: readExamples(),
+}) as unknown as Document;
+
+function listOperations(): Map<string, Operation> {
+  const operations = new Map<string, Operation>();
+  for (const [path, item] of Object.entries(document.paths)) {
+    for (const [method, operation] of Object.entries(item)) {
+      if (method !== 'parameters') operations.set(`${method.toUpperCase()} ${path}`, operation);
+    }
+  }
+  return operations;
+}
+
+function findOperation(operationId: string): Operation {
+  for (const operation of listOperations().values()) {
+    if (operation.operationId === operationId) return operation;
+  }
+  throw new Error(`${operationId} is not described`);
+}
+
+/** Everything that the whole application registers, as the description would write it. */
+async function listServed(): Promise<string[]> {
+  const served: string[] = [];
+  subscribe('fastify.initialization', (message) => {
+    const { fastify } = message as { fastify: FastifyInstance };
+    fastify.addHook('onRoute', ({ method, url }) => {
+      const path = url
+        .replace(/^\/:version\([^/]*\)/, '/{version}')
+        .replaceAll(/:([a-z_]+)/g, '{$1}');
+      for (const one of [method].flat()) if (one !== 'HEAD') served.push(`${one} ${path}`);
+    });
+  });
+  const database = await createTestDatabase();
+  const dataDirectory = mkdtempSync(join(tmpdir(), 'outlay-openapi-'));
+  const config = readConfig({
+    DATABASE_URL: database.url,
+    OUTLAY_DATA: dataDirectory,
+    OUTLAY_LOG_LEVEL: 'silent',
+  });
+  const app = await createApp(config, { role: 'serve' });
+  await app.close();
+  await database.drop();
+  rmSync(dataDirectory, { recursive: true });
+  return served;
+}
+
+test('every route that is served is described, and nothing else is', async () => {
+  const served = await listServed();
+  assert.ok(served.length > 30, String(served.length));
+  assert.deepEqual([...listOperations().keys()].sort(), served.sort());
+});
+
+test('every operation has its own id, one tag that is explained, and a security', () => {
+  const operations = [...listOperations().values()];
+  const ids = new Set(operations.map((operation) => operation.operationId));
+  assert.equal(ids.size, operations.length);
+  const { tags } = document as unknown as { tags: { name: string }[] };
+  const names = tags.map((tag) => tag.name);
+  for (const { operationId, tags: own, security } of operations) {
+    assert.ok(own.length === 1 && names.includes(own[0] ?? ''), operationId);
+    assert.ok(Array.isArray(security), operationId);
+  }
+});
+
+test('a protected operation asks for exactly the scope of its route', () => {
+  for (const route of listRoutes()) {
+    const { security } = findOperation(route.operationId);
+    if (route.access === 'public') assert.deepEqual(security, [], route.operationId);
+    else {
+      const wanted = route.access === 'bearer' ? [] : [route.access];
+      assert.deepEqual(security, [{ oauth2: wanted }, { apiKey: [] }], route.operationId);
+    }
+  }
+  const text = JSON.stringify(document);
+  for (const scope of scopes) assert.ok(text.includes(`"${scope}":"`), scope);
+});
+
+test('every operation of the interface that answers JSON shows a recorded answer', () => {
+  for (const route of listRoutes()) {
+    if (route.response === null) continue;
+    const { responses } = findOperation(route.operationId);
+    assert.ok(responses['200']?.content?.['application/json']?.examples, route.operationId);
+  }
+});
+
+test('every operation with a body shows a recorded request', () => {
+  for (const route of listRoutes()) {
+    if (route.body === undefined) continue;
+    const { requestBody } = findOperation(route.operationId);
+    const examples = (requestBody?.content['application/json'] as { examples?: object }).examples;
+    assert.ok(examples, route.operationId);
+  }
+});
+
+test('writes take an Idempotency-Key, lists have a Link, the upload answers nothing', () => {
+  const keyed = findOperation('commitPayout').parameters ?? [];
+  assert.ok(keyed.some(({ $ref }) => $ref === '#/components/parameters/IdempotencyKey'));
+  const list = findOperation('listUserPayouts');
+  assert.ok('Link' in (list.responses['200']?.headers ?? {}));
+  assert.ok(list.parameters?.some(({ name }) => name === 'metadata'));
+  assert.ok(!list.parameters?.some(({ $ref }) => $ref?.endsWith('IdempotencyKey')));
+  assert.equal(findOperation('uploadIdImages').responses['200']?.content, undefined);
+  const receipt = findOperation('getPayout').responses['200']?.content ?? {};
+  assert.deepEqual(Object.keys(receipt), ['application/json', 'application/pdf']);
+});
+
+test('every reference leads somewhere', () => {
+  const text = JSON.stringify(document);
+  for (const [, pointer = ''] of text.matchAll(/"\$ref":"#\/([^"]+)"/g)) {
+    let at: unknown = document;
+    for (const part of pointer.split('/')) at = (at as Record<string, unknown> | undefined)?.[part];
+    assert.ok(at !== undefined, pointer);
+  }
+  assert.ok(!text.includes('$defs'));
+});
+
+test('the address of the server is the one that was asked for', () => {
+  assert.deepEqual(document.servers, [{ url: serverUrl }]);
+  assert.ok(JSON.stringify(document).includes(`"tokenUrl":"${serverUrl}/oauth2/token"`));
+});
+
+test('no example holds a secret', () => {
+  const text = JSON.stringify(readExamples());
+  const secrets = text.matchAll(/"(?:access_token|client_secret|api_key)":"(?:test_)?([^"]+)"/g);
+  for (const [, secret = ''] of secrets) assert.match(secret, /^x+$|^not-the-secret$/);
+});

@@ -8,15 +8,15 @@ import { after, before, test } from 'node:test';
 import * as oauth from 'oauth4webapi';
 import { createPayout, createRecipient, createUser, payoutPath, ways } from './recipients.ts';
 import {
-  advance,
   Api,
+  advance,
   type Balance,
-  createAccount,
   type Credentials,
+  createAccount,
   ok,
   type Reply,
-  serverMain,
   type Service,
+  serverMain,
   startService,
   testSettings,
 } from './service.ts';
@@ -84,9 +84,13 @@ for (const [name, create] of [
 
 test('a token has the scopes that were asked for and no others', async () => {
   const { credentials } = await createAccount(service);
-  const granted = await grantToken(credentials, oauth.ClientSecretBasic(credentials.client_secret), {
-    scope: 'balance:read users:read',
-  });
+  const granted = await grantToken(
+    credentials,
+    oauth.ClientSecretBasic(credentials.client_secret),
+    {
+      scope: 'balance:read users:read',
+    },
+  );
   assert.equal(granted.scope, 'balance:read users:read');
   const api = service.demo.withToken(granted.access_token);
   ok(await api.get('/account/balance'));
@@ -123,7 +127,11 @@ test('errors of the token endpoint have the form of RFC 6749 5.2', async () => {
   const wrong = `Basic ${Buffer.from(`${id}:wrong`).toString('base64')}`;
   const cases: [TokenRequest, number, string][] = [
     [{ form: '', headers: { authorization: basic } }, 400, 'invalid_request'],
-    [{ form: 'grant_type=password', headers: { authorization: basic } }, 400, 'unsupported_grant_type'],
+    [
+      { form: 'grant_type=password', headers: { authorization: basic } },
+      400,
+      'unsupported_grant_type',
+    ],
     [{ form: `${form}&${form}`, headers: { authorization: basic } }, 400, 'invalid_request'],
     [{ form: `${form}&scope=root`, headers: { authorization: basic } }, 400, 'invalid_scope'],
     [{ form }, 401, 'invalid_client'],
@@ -133,12 +141,18 @@ test('errors of the token endpoint have the form of RFC 6749 5.2', async () => {
     [{ form: `${form}&client_id=nobody&client_secret=${secret}` }, 401, 'invalid_client'],
     [{ form: `${form}&client_id=%00&client_secret=%00` }, 401, 'invalid_client'],
     [
-      { form: `${form}&client_id=${id}&client_secret=${secret}`, headers: { authorization: basic } },
+      {
+        form: `${form}&client_id=${id}&client_secret=${secret}`,
+        headers: { authorization: basic },
+      },
       400,
       'invalid_request',
     ],
     [
-      { form: '{"grant_type":"client_credentials"}', headers: { 'content-type': 'application/json' } },
+      {
+        form: '{"grant_type":"client_credentials"}',
+        headers: { 'content-type': 'application/json' },
+      },
       400,
       'invalid_request',
     ],
@@ -237,7 +251,12 @@ test('what another account owns is answered like what nobody owns', async () => 
       payoutPath({ userToken: owner }, payoutToken),
       payoutPath({ userToken: unknownUser }, unknownPayout),
     ],
-    ['POST', `/sandbox/payout/${payoutToken}`, `/sandbox/payout/${unknownPayout}`, { outcome: 'completed' }],
+    [
+      'POST',
+      `/sandbox/payout/${payoutToken}`,
+      `/sandbox/payout/${unknownPayout}`,
+      { outcome: 'completed' },
+    ],
     ['POST', `/sandbox/kyc/${owner}`, `/sandbox/kyc/${unknownUser}`, { decision: 'approved' }],
     [
       'GET',

@@ -11,7 +11,15 @@ import {
   type Way,
   ways,
 } from './recipients.ts';
-import { type Api, type Balance, createAccount, ok, type Service, startService, versions } from './service.ts';
+import {
+  type Api,
+  type Balance,
+  createAccount,
+  ok,
+  type Service,
+  startService,
+  versions,
+} from './service.ts';
 import { assertProblem, assertShape, deliveryTypes, locate, shapes } from './shapes.ts';
 
 /** The country look-up: what is shown, for which amount, in which order. */
@@ -32,7 +40,12 @@ const allPayers = (lookup: CountryLookup): Payer[] =>
   lookup.companies.flatMap((company) => company.services.flatMap((one) => one.payers));
 
 test('every country that is served can be looked up, and every country is served', async () => {
-  type Served = { country_code: string; country_name: string; currencies: string[]; delivery_types: string[] };
+  type Served = {
+    country_code: string;
+    country_name: string;
+    currencies: string[];
+    delivery_types: string[];
+  };
   const served = ok(await api.get<Served[]>('/country/list'));
   assert.ok(served.length >= 249, String(served.length));
   assert.equal(new Set(served.map((country) => country.country_code)).size, served.length);
@@ -52,7 +65,10 @@ test('every country that is served can be looked up, and every country is served
         for (const payer of offered.payers) assertShape(payer, shapes.payer);
       }
     }
-    assert.ok([...found].every((type) => types.includes(type)), code);
+    assert.ok(
+      [...found].every((type) => types.includes(type)),
+      code,
+    );
     assert.ok(found.has('CRYPTOCURRENCY'), code);
   }
 });
@@ -62,7 +78,11 @@ test('a code that ISO 3166-1 does not have is refused, in every version', async 
     for (const code of ['ZZZ', 'mex', 'MX', 'MEXX', '484', 'XKX', 'M%20X', 'list2', 'EUR']) {
       for (const path of [`/country/${code}/cheapest`, `/country/${code}`]) {
         const reply = await api.withVersion(version).get(path);
-        assert.deepEqual(locate(assertProblem(reply, 400, 'invalid_request')), ['country_code'], path);
+        assert.deepEqual(
+          locate(assertProblem(reply, 400, 'invalid_request')),
+          ['country_code'],
+          path,
+        );
       }
     }
   }
@@ -163,7 +183,10 @@ test('results are narrowed by currency and by payer', async () => {
   const narrowed = await lookUp('MEX/cheapest?destination_currency=LTC');
   assert.ok(allPayers(narrowed).length > 0);
   for (const payer of allPayers(narrowed)) {
-    assert.deepEqual(payer.exchange_rate.map((rate) => rate.currency_symbol), ['LTC']);
+    assert.deepEqual(
+      payer.exchange_rate.map((rate) => rate.currency_symbol),
+      ['LTC'],
+    );
   }
   const [payer] = listPayers(await lookUp('MEX/cheapest'), ways.bank);
   const name = encodeURIComponent(payer?.payer_name ?? '');
@@ -179,7 +202,9 @@ test('a balance token names the source currency', async () => {
   const euros = balances.find((balance) => balance.currency_code === 'EUR');
   const byToken = await lookUp(`MEX/cheapest?wallet_token=${euros?.token}`);
   assert.deepEqual(byToken, await lookUp('MEX/cheapest?source_currency=EUR'));
-  const reply = await api.get(`/country/MEX/cheapest?wallet_token=${euros?.token}&source_currency=USD`);
+  const reply = await api.get(
+    `/country/MEX/cheapest?wallet_token=${euros?.token}&source_currency=USD`,
+  );
   assertProblem(reply, 400);
 });
 
@@ -193,7 +218,9 @@ test('a user_token is taken when it is one of the account and not found otherwis
 test('a destination token stays the same from call to call and from version to version', async () => {
   const tokens = async (version: string): Promise<string[]> => {
     const reply = await api.withVersion(version).get<CountryLookup>('/country/PHL');
-    return allPayers(ok(reply)).map((payer) => payer.destination_token).sort();
+    return allPayers(ok(reply))
+      .map((payer) => payer.destination_token)
+      .sort();
   };
   const [first, ...others] = await Promise.all(versions.map(tokens));
   for (const other of others) assert.deepEqual(other, first);

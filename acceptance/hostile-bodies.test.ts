@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createPayout, createRecipient, createUser, describeUser, payoutPath, type Recipient, ways } from './recipients.ts';
+import {
+  createPayout,
+  createRecipient,
+  createUser,
+  describeUser,
+  payoutPath,
+  type Recipient,
+  ways,
+} from './recipients.ts';
 import { type Api, createAccount, ok, readBalance, type Service, startService } from './service.ts';
 import { assertProblem, locate } from './shapes.ts';
 
@@ -110,8 +118,17 @@ for (const [name, body] of Object.entries(malformed)) {
 test('JSON that is not an object is refused where an object is asked for', async () => {
   const before = await countAll();
   for (const body of ['null', '[]', '[{}]', '1', '"text"', 'true']) {
-    for (const path of [`/payout/${recipient.userToken}`, '/user', '/sandbox/fund', '/sandbox/clock']) {
-      assert.deepEqual(locate(assertProblem(await api.post(path, body), 400)), [''], `${path} ${body}`);
+    for (const path of [
+      `/payout/${recipient.userToken}`,
+      '/user',
+      '/sandbox/fund',
+      '/sandbox/clock',
+    ]) {
+      assert.deepEqual(
+        locate(assertProblem(await api.post(path, body), 400)),
+        [''],
+        `${path} ${body}`,
+      );
     }
   }
   assert.equal(await countAll(), before);
@@ -175,7 +192,9 @@ test('another content type, or none, is 415', async () => {
 });
 
 test('a content coding is not pretended to be understood', async () => {
-  const reply = await api.post('/user', JSON.stringify(describeUser()), { 'content-encoding': 'gzip' });
+  const reply = await api.post('/user', JSON.stringify(describeUser()), {
+    'content-encoding': 'gzip',
+  });
   assertProblem(reply, 415);
 });
 
@@ -233,7 +252,15 @@ test('names of the prototype are ordinary keys', async () => {
 });
 
 test('texts that look like statements or markup are only texts', async () => {
-  for (const name of ["Robert'); drop table users;--", '<script>alert(1)</script>', '${7*7}', '%s%n', '\\', '🙂👩‍👩‍👧', 'ا‮ب']) {
+  for (const name of [
+    "Robert'); drop table users;--",
+    '<script>alert(1)</script>',
+    '${7*7}',
+    '%s%n',
+    '\\',
+    '🙂👩‍👩‍👧',
+    'ا‮ب',
+  ]) {
     const userToken = await createUser(api, { first_name: name, metadata: { [name]: name } });
     const user = ok(await api.get<Record<string, unknown>>(`/user/${userToken}`));
     assert.equal(user['first_name'], name);

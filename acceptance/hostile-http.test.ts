@@ -67,7 +67,10 @@ function assertRawProblem(reply: RawReply, status: number): void {
   const { headers, body } = reply;
   const parsed = body === '' ? undefined : JSON.parse(body);
   const bytes = Buffer.from(body, 'latin1');
-  assertProblem({ status: reply.status, headers, text: body, bytes, body: exactOf(parsed) }, status);
+  assertProblem(
+    { status: reply.status, headers, text: body, bytes, body: exactOf(parsed) },
+    status,
+  );
 }
 
 /** Only the status is a number in a problem. */
@@ -102,7 +105,7 @@ const refusedBytes: Record<string, [number, () => string | Buffer]> = {
     431,
     () => `GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: ${host()}\r\n\r\n`,
   ],
-  'garbage': [400, () => Buffer.from([0, 255, 1, 2, 3, 13, 10, 13, 10])],
+  garbage: [400, () => Buffer.from([0, 255, 1, 2, 3, 13, 10, 13, 10])],
   'a TLS hello': [400, () => Buffer.from([0x16, 3, 1, 0, 5, 1, 0, 0, 1, 3, 13, 10])],
   'an unknown protocol': [400, () => 'HELLO\r\n\r\n'],
   'an unknown version of HTTP': [400, () => `GET ${balance} HTTP/9.9\r\nHost: ${host()}\r\n\r\n`],
@@ -191,7 +194,9 @@ test('a body that ends before its length has no effect', async () => {
 
 test('requests sent in one piece are answered in their order', async () => {
   const one = `GET ${balance} HTTP/1.1\r\nHost: ${host()}\r\n${bearer()}\r\n`;
-  const { all } = await send(`${one}${one}GET /nothing HTTP/1.1\r\nHost: ${host()}\r\nConnection: close\r\n\r\n`);
+  const { all } = await send(
+    `${one}${one}GET /nothing HTTP/1.1\r\nHost: ${host()}\r\nConnection: close\r\n\r\n`,
+  );
   const statuses = [...all.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => match[1]);
   assert.deepEqual(statuses, ['200', '200', '404']);
 });
@@ -204,7 +209,12 @@ test('an oversized upload is refused without being read to its end', async () =>
 });
 
 test('an address that cannot be decoded, or leads out of the tree, finds nothing', async () => {
-  for (const path of ['/%', '/v0.1.4/user/%zz', '/v0.1.4/user/%C0%AF', '/v0.1.4/country/%ff/cheapest']) {
+  for (const path of [
+    '/%',
+    '/v0.1.4/user/%zz',
+    '/v0.1.4/user/%C0%AF',
+    '/v0.1.4/country/%ff/cheapest',
+  ]) {
     const reply = await api.call('GET', path);
     assertProblem(reply, reply.status === 404 ? 404 : 400);
   }
@@ -227,9 +237,15 @@ test('an address that cannot be decoded, or leads out of the tree, finds nothing
 
 test('a long address is not found or too long, and never an error of the service', async () => {
   for (const length of [200, 600, 2000, 10_000]) {
-    for (const path of [`/user/${'a'.repeat(length)}`, `/user/lookup?internal_user_id=${'a'.repeat(length)}`]) {
+    for (const path of [
+      `/user/${'a'.repeat(length)}`,
+      `/user/lookup?internal_user_id=${'a'.repeat(length)}`,
+    ]) {
       const reply = await api.get(path);
-      assert.ok([400, 404, 414].includes(reply.status), `${reply.status} ${path.length} ${reply.text}`);
+      assert.ok(
+        [400, 404, 414].includes(reply.status),
+        `${reply.status} ${path.length} ${reply.text}`,
+      );
       assertProblem(reply, reply.status);
     }
   }
@@ -270,14 +286,33 @@ test('HEAD is GET without the body', async () => {
     assert.equal(head.headers['content-type'], get.headers['content-type']);
   }
   assert.equal((await api.call('HEAD', '/user/usr_x')).status, 404);
-  assert.equal((await api.call('HEAD', '/account/balance', { headers: { authorization: [] } })).status, 401);
+  assert.equal(
+    (await api.call('HEAD', '/account/balance', { headers: { authorization: [] } })).status,
+    401,
+  );
 });
 
 test('an answer that nobody asked for is 406, and wildcards and weights are understood', async () => {
-  for (const accept of ['text/html', 'application/xml', 'image/*', 'application/json;q=0', 'application/pdf', 'x', ',']) {
+  for (const accept of [
+    'text/html',
+    'application/xml',
+    'image/*',
+    'application/json;q=0',
+    'application/pdf',
+    'x',
+    ',',
+  ]) {
     assertProblem(await api.get('/account/balance', { accept }), 406, 'not_acceptable');
   }
-  for (const accept of ['*/*', 'application/*', 'text/html, application/json;q=0.1', 'text/html,*/*;q=0.8', [], 'APPLICATION/JSON', 'application/json; charset=utf-8']) {
+  for (const accept of [
+    '*/*',
+    'application/*',
+    'text/html, application/json;q=0.1',
+    'text/html,*/*;q=0.8',
+    [],
+    'APPLICATION/JSON',
+    'application/json; charset=utf-8',
+  ]) {
     ok(await api.get('/account/balance', { accept }));
   }
 });
@@ -308,9 +343,15 @@ test('query parameters that are wrong are told by name, and unknown ones are ign
     ['destination_currency=nope', 'destination_currency'],
     ['include_payer_logos=yes', 'include_payer_logos'],
   ]) {
-    const reply = await api.get<{ errors: { parameter: string }[] }>(`/country/MEX/cheapest?${query}`);
+    const reply = await api.get<{ errors: { parameter: string }[] }>(
+      `/country/MEX/cheapest?${query}`,
+    );
     assertProblem(reply, 400);
-    assert.deepEqual(reply.body.errors.map((fault) => fault.parameter), [parameter], query);
+    assert.deepEqual(
+      reply.body.errors.map((fault) => fault.parameter),
+      [parameter],
+      query,
+    );
   }
   ok(await api.get('/country/MEX/cheapest?colour=blue&__proto__=x&constructor=y'));
 });

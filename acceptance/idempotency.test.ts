@@ -21,8 +21,8 @@ import {
   fund,
   type Headers,
   ok,
-  readBalance,
   type Reply,
+  readBalance,
   type Service,
   startService,
 } from './service.ts';
@@ -152,7 +152,9 @@ test('parallel requests with one key have one effect', async () => {
     assertProblem(reply, 409, 'idempotency_in_progress');
     assert.ok(Number(reply.headers['retry-after']) > 0);
   }
-  const tokens = replies.filter(({ status }) => status === 200).map((reply) => reply.body.payout_token);
+  const tokens = replies
+    .filter(({ status }) => status === 200)
+    .map((reply) => reply.body.payout_token);
   assert.equal(new Set(tokens).size, 1);
   assert.equal(ok(await api.get<unknown[]>(path)).length, 1);
 });
@@ -190,7 +192,10 @@ test('a refusal is not stored: the key can be used for the right request', async
   ok(await api.post('/user', taken));
   assertProblem(await api.post('/user', taken, headers), 409);
   const request = describeUser();
-  assertReplay(await api.post('/user', request, headers), await api.post('/user', request, headers));
+  assertReplay(
+    await api.post('/user', request, headers),
+    await api.post('/user', request, headers),
+  );
 });
 
 test('a failure of a commit is an answer: its key repeats it, a new one tries again', async () => {
@@ -238,7 +243,10 @@ test('a key on a GET changes nothing, and keys differ in case', async () => {
   ok(await api.get(`/user/${userToken}`, headers));
   ok(await api.post('/user', describeUser(), headers));
   ok(await api.post('/user', describeUser(), withKey('cASE')));
-  assert.equal((await api.get('/account/balance', headers)).headers['idempotent-replayed'], undefined);
+  assert.equal(
+    (await api.get('/account/balance', headers)).headers['idempotent-replayed'],
+    undefined,
+  );
 });
 
 test('the same request in another version is the same request only at the same address', async () => {

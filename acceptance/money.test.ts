@@ -1,15 +1,23 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { add, compare, divideUp, type ExactNumber, exact, multiplyDown, subtract } from './exact.ts';
+import {
+  add,
+  compare,
+  divideUp,
+  type ExactNumber,
+  exact,
+  multiplyDown,
+  subtract,
+} from './exact.ts';
 import {
   commitPayout,
   createPayout,
   createRecipient,
   describePayout,
   findPayer,
-  pay,
   type Payer,
   type Payout,
+  pay,
   type Recipient,
   readPayout,
   type Way,
@@ -48,7 +56,14 @@ const yen: Way = { country: 'JPN', deliveryType: 'BANK_DEPOSIT', currency: 'JPY'
 const dinar: Way = { country: 'KWT', deliveryType: 'BANK_DEPOSIT', currency: 'KWD' };
 const bitcoin: Way = { country: 'MEX', deliveryType: 'CRYPTOCURRENCY', currency: 'BTC' };
 
-const digitsOf: Readonly<Record<string, number>> = { USD: 2, MXN: 2, JPY: 0, KWD: 3, BTC: 8, EUR: 2 };
+const digitsOf: Readonly<Record<string, number>> = {
+  USD: 2,
+  MXN: 2,
+  JPY: 0,
+  KWD: 3,
+  BTC: 8,
+  EUR: 2,
+};
 
 function checkRounding(payout: Payout, side: 'source' | 'destination'): void {
   const { source_amount: source, destination_amount: destination, exchange_rate: rate } = payout;
@@ -59,7 +74,10 @@ function checkRounding(payout: Payout, side: 'source' | 'destination'): void {
     assert.equal(destination.text, multiplyDown(source, rate, destinationDigits));
   } else {
     assert.equal(source.text, divideUp(destination, rate, sourceDigits));
-    assert.ok(compare(multiplyDown(source, rate, 30), destination) >= 0, 'never too little is paid');
+    assert.ok(
+      compare(multiplyDown(source, rate, 30), destination) >= 0,
+      'never too little is paid',
+    );
   }
 }
 
@@ -127,8 +145,20 @@ test('an amount with more digits than its currency has is refused and never roun
 test('an amount that is zero, negative, immense or no number is refused', async () => {
   const recipient = await createRecipient(account.api, ways.bank);
   const count = await countPayouts(recipient);
-  for (const amount of ['0', '-1', '0.00', '-0', '1e30', '1e59', '12345678901234567890', '"100"',
-    'true', '[]', '{}', 'null']) {
+  for (const amount of [
+    '0',
+    '-1',
+    '0.00',
+    '-0',
+    '1e30',
+    '1e59',
+    '12345678901234567890',
+    '"100"',
+    'true',
+    '[]',
+    '{}',
+    'null',
+  ]) {
     for (const side of ['source_amount', 'destination_amount']) {
       const text = JSON.stringify(describePayout(recipient, { source_amount: 1 })).replace(
         '"source_amount":1',
@@ -268,6 +298,9 @@ test('large amounts keep every digit', async () => {
   assert.equal(await readBalance(rich.api), '9000000000000.01');
   await fund(rich.api, 'USD', '0.02');
   assert.equal(await readBalance(rich.api), '9000000000000.03');
-  const over = await rich.api.post('/sandbox/fund', '{"currency_code":"USD","amount":99999999999999.99}');
+  const over = await rich.api.post(
+    '/sandbox/fund',
+    '{"currency_code":"USD","amount":99999999999999.99}',
+  );
   assertProblem(over, 400);
 });

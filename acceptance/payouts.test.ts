@@ -11,8 +11,8 @@ import {
   describePayout,
   fillAttributes,
   findPayer,
-  pay,
   type Payout,
+  pay,
   payoutPath,
   readAttributes,
   readPayout,
@@ -21,8 +21,8 @@ import {
 } from './recipients.ts';
 import {
   type Account,
-  advance,
   type Api,
+  advance,
   type Balance,
   createAccount,
   ok,
@@ -374,9 +374,7 @@ test('a payout of another user or account does not exist', async () => {
 });
 
 test('every balance and payout is accounted for after all of this', async () => {
-  const rows = ok(
-    await api.get<Payout[]>('/user/history?number_of_records=1000'),
-  );
+  const rows = ok(await api.get<Payout[]>('/user/history?number_of_records=1000'));
   const spent = rows
     .filter((row) => ['PROCESSING', 'COMPLETED', 'READY_FOR_PICKUP'].includes(row['status'] ?? ''))
     .filter((row) => row['source_currency_code'] === 'USD')
@@ -392,6 +390,8 @@ test('notify_user and unknown fields are taken, and a body on a commit is ignore
   const payout = await createPayout(api, recipient, { notify_user: true, colour: 'blue' });
   assert.ok(!('colour' in payout));
   const path = payoutPath(recipient, payout['payout_token'] ?? '');
-  const result = ok(await api.put<{ status: string }>(path, '{"broken', { 'content-type': 'text/x' }));
+  const result = ok(
+    await api.put<{ status: string }>(path, '{"broken', { 'content-type': 'text/x' }),
+  );
   assert.equal(result.status, 'success');
 });

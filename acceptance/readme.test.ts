@@ -40,6 +40,8 @@ test('the commands of the README pay a bank account in pesos and a wallet in lit
   writeFileSync(script, npm + blocks.join('\necho\n'));
   const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', script], {
     cwd: folder,
+    // A command that waits for what never comes must fail the test and not hang it.
+    timeout: 120_000,
     env: {
       ...testSettings(dataDirectory),
       PATH: [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter),
@@ -48,7 +50,10 @@ test('the commands of the README pay a bank account in pesos and a wallet in lit
   assert.equal(stdout.match(/"status":"success"/g)?.length, 3, stdout);
   assert.equal(stdout.match(/COMPLETED/g)?.length, 2, stdout);
   assert.match(stdout, /"isSound": true/);
-  assert.equal(readFileSync(join(folder, 'receipt.pdf')).subarray(0, 5).toString(), '%PDF-');
+  assert.equal(
+    readFileSync(join(folder, '.outlay/receipt.pdf')).subarray(0, 5).toString(),
+    '%PDF-',
+  );
 });
 
 test('the README shows the screen that a start prints', () => {

@@ -56,6 +56,7 @@ type Entry = {
   transferId: string;
   key: string;
   recipient: Recipient;
+  request: Record<string, unknown>;
   /** Set when the creation was acknowledged. */
   payout?: Payout;
   isCommitSent: boolean;
@@ -68,22 +69,18 @@ type Log = { entries: Entry[]; users: { sent: Record<string, unknown>; token?: s
 async function work(api: Api, recipients: readonly Recipient[], log: Log): Promise<void> {
   for (;;) {
     const recipient = random.pick(recipients);
-    const key = randomUUID();
+    const transferId = randomUUID();
+    const source = { client_transfer_id: transferId, source_amount: 1 + random.below(200) };
     const entry: Entry = {
-      transferId: randomUUID(),
-      key,
+      transferId,
+      key: randomUUID(),
       recipient,
+      request: describePayout(recipient, source),
       isCommitSent: false,
       isCommitted: false,
     };
     log.entries.push(entry);
-    const body = describePayout(recipient, {
-      client_transfer_id: entry.transferId,
-      source_amount: 1 + random.below(200),
-    });
-    const headers = { 'idempotency-key': key };
-    const path = `/payout/${recipient.userToken}`;
-    entry.payout = ok(await api.post<Payout>(path, body, headers));
+    entry.payout = await requestPayout(api, entry);
     entry.isCommitSent = true;
     const result = ok(await api.put<CommitResult>(payoutPath(recipient, tokenOf(entry))));
     assert.equal(result.status, 'success', result.errors);
@@ -94,6 +91,11 @@ async function work(api: Api, recipients: readonly Recipient[], log: Log): Promi
       user.token = ok(await api.post<{ user_token: string }>('/user', user.sent)).user_token;
     }
   }
+}
+
+async function requestPayout(api: Api, entry: Entry): Promise<Payout> {
+  const path = `/payout/${entry.recipient.userToken}`;
+  return ok(await api.post<Payout>(path, entry.request, { 'idempotency-key': entry.key }));
 }
 
 const tokenOf = (entry: Entry): string => entry.payout?.['payout_token'] ?? '';
@@ -202,6 +204,15 @@ async function finishDoubts(api: Api, log: Log): Promise<void> {
     if (token !== undefined) assert.equal(ok(found).user_token, token, `seed ${seed}`);
     else assert.match(String(found.status), /^(200|404)$/);
   }
+  for (const entry of log.entries.slice(-4 * workersPerRound)) {
+    const payout = await requestPayout(api, entry);
+    entry.payout ??= payout;
+    assert.equal(
+      payout['payout_token'],
+      tokenOf(entry),
+      `seed ${seed}: a second payout for one key`,
+    );
+  }
   for (const entry of log.entries) {
     if (entry.isCommitted || !entry.isCommitSent) continue;
     const path = payoutPath(entry.recipient, tokenOf(entry));
@@ -209,6 +220,18 @@ async function finishDoubts(api: Api, log: Log): Promise<void> {
     assert.equal(result.status, 'success', result.errors);
     entry.isCommitted = true;
   }
+}
+
+/**
+ * What a dead process had claimed must soon be free: the clock's answer, which waits for everything
+ * that is due, would otherwise come later than any client waits.
+ */
+async function checkLeases(books: Books): Promise<void> {
+  const long = await books.rows(
+    `select payout_id, (lease_until - clock_timestamp())::text as left from payout_dispatches
+     where lease_until > clock_timestamp() + interval '10 seconds' limit 3`,
+  );
+  assert.deepEqual(long, [], 'claims of a dead process that last for more than ten seconds');
 }
 
 /** Everything that was committed ends. Leases of the dead end by real time: the test ends them. */
@@ -260,6 +283,30 @@ test('kill -9 of the service, or of it and its database, six times under load', 
     }
     const acknowledged = log.entries.filter((entry) => entry.isCommitted).length;
     assert.ok(acknowledged >= 60, `only ${acknowledged} commits: no load`);
+  } finally {
+    await service.stop();
+    await rm(dataDirectory, { recursive: true, force: true });
+  }
+});
+
+test('after kill -9 under load what the dead process had claimed is soon free again', async () => {
+  const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-lease-'));
+  const start = (): Promise<Service> => startService({ isOwn: true, dataDirectory });
+  let service = await start();
+  try {
+    const account = await createAccount(service, { USD: funds });
+    const recipients = await createRecipients(account.api);
+    const log: Log = { entries: [], users: [] };
+    const { process: child } = service;
+    assert.ok(child !== undefined);
+    await workUntil({ api: account.api, recipients, log }, () => stopProcess(child, 'SIGKILL'));
+    service = await start();
+    const books = openBooks(await findEmbeddedUrl(dataDirectory));
+    try {
+      await checkLeases(books);
+    } finally {
+      await books.close();
+    }
   } finally {
     await service.stop();
     await rm(dataDirectory, { recursive: true, force: true });

@@ -187,13 +187,14 @@ test('a funding is brought in once', async () => {
 });
 
 test('an account of the sandbox is made once', async () => {
-  const name = `Torn ${randomUUID()}`;
-  const body = JSON.stringify({ name });
-  assertOneAnswer(await insist({ method: 'POST', path: '/sandbox/accounts', body }));
-  assert.equal(
-    await countRows('select 1 from accounts where name = $1', [name]),
-    1,
-    `seed ${seed}`,
+  await Promise.all(
+    Array.from({ length: keysPerKind }, async () => {
+      const name = `Torn ${randomUUID()}`;
+      const body = JSON.stringify({ name });
+      assertOneAnswer(await insist({ method: 'POST', path: '/sandbox/accounts', body }));
+      const made = await countRows('select 1 from accounts where name = $1', [name]);
+      assert.equal(made, 1, `seed ${seed}`);
+    }),
   );
 });
 

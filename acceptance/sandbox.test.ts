@@ -17,8 +17,8 @@ import {
 } from './recipients.ts';
 import {
   type Account,
-  advance,
   type Api,
+  advance,
   type Balance,
   createAccount,
   daySeconds,
@@ -124,7 +124,13 @@ test('a new account has everything to begin with', async () => {
   for (const name of ['account', 'client_id', 'client_secret', 'api_key'] as const) {
     assert.ok(credentials[name].length > 10, name);
   }
-  for (const body of [{}, { name: '' }, { name: 5 }, { name: 'x'.repeat(5000) }, { name: 'a\u0000' }]) {
+  for (const body of [
+    {},
+    { name: '' },
+    { name: 5 },
+    { name: 'x'.repeat(5000) },
+    { name: 'a\u0000' },
+  ]) {
     assertProblem(await api.post('/sandbox/accounts', body), 400);
   }
 });
@@ -244,7 +250,10 @@ for (const [name, way, first, outcome] of illegal) {
     const payout = isCommitted ? await pay(api, recipient) : await createPayout(api, recipient);
     const path = `/sandbox/payout/${payout['payout_token']}`;
     for (const step of isCommitted ? first : []) ok(await api.post(path, { outcome: step }));
-    const before = [await readPayout(api, recipient, payout['payout_token']), await readBalance(api)];
+    const before = [
+      await readPayout(api, recipient, payout['payout_token']),
+      await readBalance(api),
+    ];
     for (const each of isCommitted ? [outcome] : ['completed', 'rejected', 'returned', 'unknown']) {
       assertProblem(await api.post(path, { outcome: each }), 409, 'illegal_move');
     }

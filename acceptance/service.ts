@@ -244,7 +244,7 @@ export class Api {
           });
         },
       );
-      request.on("error", reject);
+      request.on('error', reject);
       request.end(sent);
     });
   }

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { exact, type Json } from './exact.ts';
-import { createPayout, createRecipient, createUser, describeUser, pay, ways } from './recipients.ts';
+import {
+  createPayout,
+  createRecipient,
+  createUser,
+  describeUser,
+  pay,
+  ways,
+} from './recipients.ts';
 import { type Api, createAccount, ok, type Service, startService } from './service.ts';
 import { assertProblem, assertShape, locate, patterns, shapes } from './shapes.ts';
 
@@ -47,8 +54,15 @@ test('what a client leaves out is an empty text, and defaults follow from the co
   const user = ok(await api.post<User>('/user', describeUser({ country: 'JPN' })));
   assertShape(user, shapes.user);
   for (const name of [
-    'address1', 'address2', 'city', 'state_province', 'postal_code', 'middle_name',
-    'mobile_number', 'business_name', 'date_of_birth',
+    'address1',
+    'address2',
+    'city',
+    'state_province',
+    'postal_code',
+    'middle_name',
+    'mobile_number',
+    'business_name',
+    'date_of_birth',
   ]) {
     assert.equal(user[name], '', name);
   }
@@ -182,7 +196,15 @@ test('a change keeps what it does not name', async () => {
 });
 
 test('a user that is not there is not found, whatever the token looks like', async () => {
-  for (const token of [`usr_${randomUUID()}`, 'usr_x', 'x', '%20', '%F0%9F%98%80', "';--", 'a'.repeat(600)]) {
+  for (const token of [
+    `usr_${randomUUID()}`,
+    'usr_x',
+    'x',
+    '%20',
+    '%F0%9F%98%80',
+    "';--",
+    'a'.repeat(600),
+  ]) {
     assertProblem(await api.get(`/user/${token}`), 404, 'not_found');
     assertProblem(await api.put(`/user/${token}`, { city: 'x' }), 404, 'not_found');
   }
@@ -241,7 +263,10 @@ test('lists are newest first, and their pages have no gap and no repeat', async 
     tokens.unshift((await createPayout(mine, to))['payout_token'] ?? '');
   }
   const whole = ok(await mine.get<Row[]>('/user/history'));
-  assert.deepEqual(whole.map((row) => row['token']), tokens);
+  assert.deepEqual(
+    whole.map((row) => row['token']),
+    tokens,
+  );
   for (const row of whole) assertShape(row, shapes.history);
   for (const [count, sizes] of [
     [1, [1, 1, 1, 1, 1, 1, 1]],
@@ -250,7 +275,10 @@ test('lists are newest first, and their pages have no gap and no repeat', async 
     [1000, [7]],
   ] as const) {
     const pages = await readPages<Row>(mine, `/user/history?number_of_records=${count}`);
-    assert.deepEqual(pages.map((page) => page.length), sizes);
+    assert.deepEqual(
+      pages.map((page) => page.length),
+      sizes,
+    );
     assert.deepEqual(pages.flat(), whole);
   }
   const ofUser = await readPages<Row>(
@@ -307,7 +335,9 @@ test('the search by metadata finds by each scalar, all conditions holding togeth
   });
   const second = await createPayout(mine, recipient, { metadata: { order: 'B', common: 'c' } });
   const find = async (query: string, path = '/user/history'): Promise<string[]> =>
-    ok(await mine.get<Row[]>(`${path}?${query}`)).map((row) => row['token'] ?? row['payout_token'] ?? '');
+    ok(await mine.get<Row[]>(`${path}?${query}`)).map(
+      (row) => row['token'] ?? row['payout_token'] ?? '',
+    );
   const one = [first['payout_token'] ?? ''];
   const both = [second['payout_token'] ?? '', ...one];
   assert.deepEqual(await find(`metadata[order]=${encodeURIComponent('A 1&=')}`), one);
@@ -322,7 +352,10 @@ test('the search by metadata finds by each scalar, all conditions holding togeth
   assert.deepEqual(await find('metadata[common]=c', `/payout/${recipient.userToken}`), both);
   assert.deepEqual(await find('metadata[common]=c', `/user/${recipient.userToken}/history`), both);
   const pages = await readPages<Row>(mine, '/user/history?number_of_records=1&metadata[common]=c');
-  assert.deepEqual(pages.flat().map((row) => row['token']), both);
+  assert.deepEqual(
+    pages.flat().map((row) => row['token']),
+    both,
+  );
   const other = await createAccount(service);
   assert.deepEqual(ok(await other.api.get('/user/history?metadata[common]=c')), []);
 });

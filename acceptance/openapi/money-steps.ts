@@ -169,6 +169,11 @@ const users: Step[] = [
   },
   { operationId: 'getUser', summary: 'Ana', request: (known) => ({ params: userOf(known) }) },
   {
+    operationId: 'updateUser',
+    summary: 'A new address',
+    request: (known) => ({ params: userOf(known), body: { address1: 'Avenida Yucatán 12' } }),
+  },
+  {
     operationId: 'lookUpUser',
     summary: 'By your own identifier',
     request: () => ({ query: { internal_user_id: ana.internal_user_id } }),

@@ -154,7 +154,10 @@ async function createHttp({ config, environments, log, metrics }: HttpParts): Pr
     trustProxy: config.OUTLAY_TRUST_PROXY,
   });
   const { app } = server;
-  const publicUrl = config.OUTLAY_PUBLIC_URL;
+  const address = {
+    publicUrl: config.OUTLAY_PUBLIC_URL,
+    defaultEnvironment: config.OUTLAY_DEFAULT_ENVIRONMENT,
+  };
   const limiters = await createRateLimiters(app, {
     credentialPerSecond: config.OUTLAY_RATE_LIMIT_CREDENTIAL,
     addressPerSecond: config.OUTLAY_RATE_LIMIT_ADDRESS,
@@ -167,14 +170,14 @@ async function createHttp({ config, environments, log, metrics }: HttpParts): Pr
       await Promise.all(Object.values(environments).map((env) => env.clock.refresh(env.db.system)));
     },
   });
-  addOauthRoutes(app, { environments, limiters, publicUrl });
+  addOauthRoutes(app, { environments, limiters, address });
   const routes = listRoutes();
   addRoutes(app, {
     environments,
     routes,
     authenticate: (env, token, address) => env.authenticator.authenticate(token, address),
     limiters,
-    publicUrl,
+    address,
   });
   addReference(app, routes);
   setNotFound(app, routes);

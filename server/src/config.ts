@@ -96,7 +96,7 @@ const settings = {
   ),
   OUTLAY_PUBLIC_URL: setting(
     httpUrl,
-    'Where clients reach the service; the Host of each request when empty',
+    'Where clients reach the default environment; the Host of each request when empty',
     'https://api.example.com',
   ),
   OUTLAY_TRUST_PROXY: setting(flag, 'true behind a reverse proxy that sets X-Forwarded-*', 'false'),

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type EnvironmentName, scopes } from '../core/access.ts';
 import type { RateLimiters } from '../http/limits.ts';
 import type { BaseServices } from '../http/route.ts';
-import { readHeaders } from '../http/server.ts';
+import { getBaseUrl, type PublicAddress, readHeaders } from '../http/server.ts';
 import { accessTokenSeconds, issueAccessToken } from './accounts.ts';
 
 /**
@@ -13,7 +13,7 @@ import { accessTokenSeconds, issueAccessToken } from './accounts.ts';
 export type OauthOptions = {
   environments: Readonly<Partial<Record<EnvironmentName, BaseServices>>>;
   limiters: RateLimiters;
-  publicUrl: string | undefined;
+  address: PublicAddress;
 };
 
 type TokenError = {
@@ -24,7 +24,7 @@ type TokenError = {
 
 export function addOauthRoutes(app: FastifyInstance, options: OauthOptions): void {
   app.get('/.well-known/oauth-authorization-server', async (request, reply) => {
-    const issuer = options.publicUrl ?? `${request.protocol}://${request.host}`;
+    const issuer = getBaseUrl(request, options.address);
     return reply.type('application/json').send(
       JSON.stringify({
         issuer,

@@ -95,7 +95,8 @@ export function attributeRoutes(): Route<AttributeServices>[] {
       isVersioned: true,
       operationId: 'readAttributes',
       tag: 'Attributes',
-      summary: 'Read what a destination requires of a user, with the values stored last',
+      summary: 'Read what a destination requires',
+      description: 'With the values that were stored for this user last.',
       access: 'users:read',
       params: attributeParams,
       response: z.array(attributeAnswer),
@@ -120,7 +121,7 @@ export function attributeRoutes(): Route<AttributeServices>[] {
       isVersioned: true,
       operationId: 'storeAttributes',
       tag: 'Attributes',
-      summary: 'Store attribute values of a user for a destination',
+      summary: 'Store attribute values',
       description:
         'Every fault is reported at once. A partial set is stored; commit asks for more.',
       access: 'users:write',

@@ -207,11 +207,13 @@ function checkRequest(request: StoreRequest, before: AttributeValues): Checked {
   const profile = getProfile(corridor);
   const types = new Map<string, AttributeType>();
   for (const { type } of profile.requirements) types.set(formatAttributeToken(profile, type), type);
-  types.set(formatAttributeToken(profile, identityVerification.type), identityVerification.type);
   const faults: Fault[] = [];
   const given = new Map<AttributeType, number>();
   const values = new Map(Object.entries(before) as [AttributeType, string][]);
+  const readOnlyToken = formatAttributeToken(profile, identityVerification.type);
   for (const [index, { token, value }] of request.values.entries()) {
+    // A client that sends back everything it has read does nothing wrong.
+    if (token === readOnlyToken) continue;
     const type = types.get(token);
     if (type === undefined || given.has(type)) {
       const code = type === undefined ? 'unknown_attribute' : 'repeated_attribute';

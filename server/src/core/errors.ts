@@ -12,7 +12,6 @@ export const errorCatalogue = {
   },
   unauthorized: { status: 401, title: 'A valid bearer credential is needed' },
   insufficient_scope: { status: 403, title: 'The credential lacks the scope' },
-  address_not_allowed: { status: 403, title: 'The credential is not valid from this address' },
   not_found: { status: 404, title: 'Not found' },
   unknown_version: { status: 404, title: 'No such version of the interface' },
   method_not_allowed: { status: 405, title: 'The method is not allowed here' },

@@ -115,7 +115,6 @@ test('a tenant cannot write the rows of another account', async () => {
 });
 
 test('a tenant cannot write money, states or attempts by hand', async () => {
-  const session = money.db.tenant(own.accountId);
   const statements = [
     'update ledger_accounts set balance = 1',
     `insert into ledger_accounts (account_id, currency, name, token, created_at) values ('${own.accountId}', 'CHF', 'wallet', gen_random_uuid(), now())`,
@@ -146,10 +145,9 @@ test('a tenant cannot write money, states or attempts by hand', async () => {
 });
 
 test('a tenant cannot call what only the service itself may do', async () => {
-  const session = money.db.tenant(own.accountId);
   const statements = [
     'select * from claim_dispatches(1, 1000)',
-    `select * from begin_attempt('${own.accountId}', '${newId()}', 1, 'x')`,
+    `select * from begin_attempt('${own.accountId}', '${newId()}', 1, 'x', 60000)`,
     `select post_transfer('${own.accountId}', 'USD', '${newId()}', 1::smallint, 'fund', 'external', 'wallet', 1, null, now())`,
     `select move_payout(p, 'CANCELLED', '', '${newId()}', now()) from payouts p`,
     `select post_refund(p, '${newId()}', 'refund', 1::smallint, false, now()) from payouts p`,

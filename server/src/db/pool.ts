@@ -126,6 +126,10 @@ async function withClient<T>(
   client.on('error', onError);
   try {
     return await work(client);
+  } catch (error) {
+    // The server ends the connection after such an error: nobody must get it again.
+    if (error instanceof pg.DatabaseError && error.severity === 'FATAL') broken = error;
+    throw error;
   } finally {
     client.off('error', onError);
     client.release(broken);

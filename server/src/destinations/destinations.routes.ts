@@ -76,9 +76,9 @@ const lookupQuery = z.object({
   amount: decimalQuery.describe('In the source currency; default 200'),
   limit: decimalQuery.describe('A cap, in money, on amount and fee together'),
   wallet_token: textQuery.describe('A balance token: its currency is the source'),
-  user_token: textQuery,
-  destination_currency: textQuery,
-  payer_name: textQuery,
+  user_token: textQuery.describe('Accepted; the answer does not depend on it'),
+  destination_currency: textQuery.describe('Only what can be paid out in it'),
+  payer_name: textQuery.describe('Only this payer'),
   include_payer_logos: z
     .enum(['true', 'false'])
     .optional()
@@ -98,9 +98,7 @@ export function destinationRoutes(): Route<DestinationServices>[] {
       isVersioned: true,
       operationId: cheapestOnly ? 'findCheapestDestinations' : 'listDestinations',
       tag: 'Destinations',
-      summary: cheapestOnly
-        ? 'Find the cheapest ways to pay to a country'
-        : 'List every way to pay to a country',
+      summary: cheapestOnly ? 'Find the cheapest destinations' : 'List all destinations',
       description:
         'Rates are indicative: only a payout locks one. Ordered by what the sender pays in all.',
       access: 'destinations:read',
@@ -119,7 +117,7 @@ export function destinationRoutes(): Route<DestinationServices>[] {
       isVersioned: true,
       operationId: 'listCountries',
       tag: 'Destinations',
-      summary: 'List the countries that are served',
+      summary: 'List the countries',
       access: 'destinations:read',
       response: z.array(countryAnswer),
       handle: async ({ env }) =>

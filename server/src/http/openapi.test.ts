@@ -7,10 +7,10 @@ import { test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import { createApp, listRoutes } from '../app.ts';
 import { readConfig } from '../config.ts';
+import { scopes } from '../core/access.ts';
 import { createTestDatabase } from '../db/test-database.ts';
 import { readExamples } from './openapi/examples.ts';
 import { buildOpenapi } from './openapi.ts';
-import { scopes } from './route.ts';
 
 type Operation = {
   operationId: string;

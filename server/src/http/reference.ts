@@ -47,7 +47,7 @@ export function addReference<S extends BaseServices>(
   app.get<{ Params: { file: string } }>('/docs/:file', async (request, reply) => {
     const { file } = request.params;
     if (file === 'viewer.js') return sendViewer(request, reply);
-    const found = pageFiles.assets[file];
+    const found = pageFiles.assets.get(file);
     if (found === undefined) throw new AppError('not_found', 'there is no such file');
     return reply.type(found.type).header('cache-control', 'public, max-age=300').send(found.text);
   });

@@ -13,7 +13,7 @@ import {
   type RouteContext,
 } from './route.ts';
 import { compileWriter } from './schema.ts';
-import { readHeaders, sendAnswer } from './server.ts';
+import { getBaseUrl, type PublicAddress, readHeaders, sendAnswer } from './server.ts';
 import { checkInput } from './validation.ts';
 
 /** Puts the modules' routes onto the server: credential, scope, limits, input, answer. */
@@ -23,8 +23,7 @@ export type RoutingOptions<S extends BaseServices> = {
   routes: readonly Route<S>[];
   authenticate: (env: S, token: string, remoteAddress: string) => Promise<Principal | undefined>;
   limiters: RateLimiters;
-  /** Where clients reach the service, when the Host they sent shall not decide it. */
-  publicUrl: string | undefined;
+  address: PublicAddress;
 };
 
 declare module 'fastify' {
@@ -151,7 +150,7 @@ function createHandler<S extends BaseServices>(
   const isKeyed = route.method !== 'GET' && route.access !== 'public';
   return async (request, reply) => {
     const { env, principal } = request.caller as { env: S; principal: Principal };
-    const view = viewRequest(request, options.publicUrl);
+    const view = viewRequest(request, options.address);
     const { json, ...input } = checkInput(route as Route<BaseServices>, {
       params: request.params,
       query: request.query,
@@ -214,7 +213,7 @@ function linkNext(request: RequestView, cursor: string): string {
   return `<${url.href}>; rel="next"`;
 }
 
-function viewRequest(request: FastifyRequest, publicUrl: string | undefined): RequestView {
+function viewRequest(request: FastifyRequest, address: PublicAddress): RequestView {
   const [path = ''] = request.url.split('?', 1);
   return {
     method: request.method,
@@ -224,6 +223,6 @@ function viewRequest(request: FastifyRequest, publicUrl: string | undefined): Re
     accept: request.headers.accept ?? '',
     authorization: request.headers.authorization ?? '',
     remoteAddress: request.ip,
-    baseUrl: publicUrl ?? `${request.protocol}://${request.host}`,
+    baseUrl: getBaseUrl(request, address),
   };
 }

@@ -54,7 +54,8 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
     // A header and a body that trickle in for longer are dropped.
     requestTimeout: 60_000,
     keepAliveTimeout: 72_000,
-    loggerInstance: options.log as never,
+    // Its own remarks are for developers of it; what is logged of a request is decided below.
+    loggerInstance: options.log.child({}, { level: 'warn' }) as never,
     logController: new LogController({ disableRequestLogging: true }),
     // A logger of its own for every request costs more than the line it might write.
     childLoggerFactory: (logger) => logger,
@@ -87,13 +88,13 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
   app.setErrorHandler(async (error, request, reply) => {
     const answer = describeProblem(error, request.id);
     if (answer.status >= 500) {
-      request.log.error({ request_id: request.id, error: describeError(error) }, 'request failed');
+      options.log.error({ request_id: request.id, error: describeError(error) }, 'request failed');
     }
     await sendAnswer(reply, answer);
   });
   app.addHook('onResponse', async (request, reply) => {
     if (reply.statusCode < 400 && requestCount % options.logEvery !== 0) return;
-    request.log.info(
+    options.log.info(
       {
         request_id: request.id,
         environment: request.environmentName,
@@ -174,6 +175,16 @@ function readEnvironment(raw: IncomingMessage, fallback: EnvironmentName): Envir
   const [label = ''] = (hosts[0] ?? '').toLowerCase().split('.', 1);
   if (label === 'api') return 'live';
   return label === 'staging-api' ? 'staging' : fallback;
+}
+
+/** Where clients reach the service: `publicUrl` is the address of the default environment. */
+export type PublicAddress = { publicUrl: string | undefined; defaultEnvironment: EnvironmentName };
+
+export function getBaseUrl(request: FastifyRequest, address: PublicAddress): string {
+  const isDefault = request.environmentName === address.defaultEnvironment;
+  return isDefault && address.publicUrl !== undefined
+    ? address.publicUrl
+    : `${request.protocol}://${request.host}`;
 }
 
 /** The route of a request as it is described; never the path itself, which names somebody. */

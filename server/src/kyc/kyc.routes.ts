@@ -17,6 +17,7 @@ const uploadBytesMax = 32 * 1024 * 1024;
 const uploadBody = z
   .custom<unknown>(() => true)
   .meta({
+    id: 'IdImages',
     jsonSchema: {
       type: 'array',
       minItems: imageTypes.length,
@@ -42,19 +43,23 @@ const userParams = z.object({ user_token: z.string().max(100) });
 const linkParams = z.object({ token: z.string().max(500) });
 const fileParams = z.object({ file: z.string().max(100) });
 
-const sessionAnswer = z.object({
-  provider: z.string().meta({ description: 'Who verifies.', examples: ['outlay'] }),
-  session_id: z.string(),
-  session_time: z.string().meta({ description: 'When it started, UTC: YYYY-MM-DDThh:mm:ss.' }),
-  status: z.enum(sessionStatuses),
-});
+const sessionAnswer = z
+  .object({
+    provider: z.string().meta({ description: 'Who verifies.', examples: ['outlay'] }),
+    session_id: z.string(),
+    session_time: z.string().meta({ description: 'When it started, UTC: YYYY-MM-DDThh:mm:ss.' }),
+    status: z.enum(sessionStatuses),
+  })
+  .meta({ id: 'VerificationSession' });
 
 const listQuery = z.object(pageQuery);
 
-const linkStatusAnswer = z.object({
-  status: z.enum(sessionStatuses),
-  takes_images: z.boolean().meta({ description: 'Whether three images can be sent now.' }),
-});
+const linkStatusAnswer = z
+  .object({
+    status: z.enum(sessionStatuses),
+    takes_images: z.boolean().meta({ description: 'Whether three images can be sent now.' }),
+  })
+  .meta({ id: 'VerificationLink' });
 
 /** The verification routes. The page's files are read once, here. */
 export function createKycRoutes<S extends BaseServices>(): Route<S>[] {

@@ -47,7 +47,7 @@ export function ledgerRoutes(): Route<BaseServices>[] {
       isVersioned: true,
       operationId: 'listBalances',
       tag: 'Account',
-      summary: 'Read the balances of the account',
+      summary: 'Read the balances',
       access: 'balance:read',
       response: z.array(balanceAnswer),
       handle: async ({ env, accountId }) => {
@@ -61,7 +61,7 @@ export function ledgerRoutes(): Route<BaseServices>[] {
       isVersioned: true,
       operationId: 'listBalanceEntries',
       tag: 'Account',
-      summary: 'Read the statement of one balance, newest entry first',
+      summary: 'Read the statement of a balance',
       access: 'balance:read',
       params: z.object({ balance_token: z.string() }),
       query: z.object({ ...pageQuery }),

@@ -7,7 +7,7 @@ const claimText: Statement = {
 
 const beginText: Statement = {
   name: 'begin_attempt',
-  text: `select mode, unknown_since from begin_attempt($1, $2, $3, $4)`,
+  text: `select mode, was_taken, unknown_since from begin_attempt($1, $2, $3, $4, $5)`,
 };
 
 const findInstructionText: Statement = {
@@ -58,15 +58,24 @@ export async function claimDispatches(
 
 export type BegunRow = {
   mode: 'send' | 'query' | 'none';
+  /** Whether the rail has ever said that it had the attempt that is asked about. */
+  was_taken: boolean | null;
   unknown_since: Date | null;
 };
 
 export async function beginAttempt(
   session: Session,
-  attempt: { accountId: string; payoutId: string; fence: bigint; reference: string },
+  attempt: {
+    accountId: string;
+    payoutId: string;
+    fence: bigint;
+    reference: string;
+    leaseMs: number;
+  },
 ): Promise<BegunRow> {
-  const { accountId, payoutId, fence, reference } = attempt;
-  const [row] = await session.rows<BegunRow>(beginText, [accountId, payoutId, fence, reference]);
+  const { accountId, payoutId, fence, reference, leaseMs } = attempt;
+  const values = [accountId, payoutId, fence, reference, leaseMs];
+  const [row] = await session.rows<BegunRow>(beginText, values);
   if (row === undefined) throw new Error('an attempt began with no answer');
   return row;
 }

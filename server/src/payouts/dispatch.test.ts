@@ -12,7 +12,6 @@ import {
 } from './money-test-setup.ts';
 
 const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
 const funds = 1_000_000n;
 const cost = 10_100n;
 
@@ -61,12 +60,6 @@ async function observationsOf({ payoutId }: CommittedPayout) {
     'select source, outcome, is_applied from observations where payout_id = $1 order by observed_at, id',
     [payoutId],
   );
-}
-
-/** A rail that says these things one after the other, and the last one for ever. */
-function createScriptedRail(answers: readonly RailAnswer[]) {
-  const left = [...answers];
-  return createFakeRail(() => (left.length > 1 ? left.shift() : left[0]) as RailAnswer);
 }
 
 test('the attempt is on record, outside any transaction, before the rail hears of the payout', async () => {
@@ -118,111 +111,17 @@ test('many dispatchers over many payouts send each of them once', async () => {
   );
 });
 
-for (const [last, status, wallet] of [
-  [{ outcome: 'paid' }, 'COMPLETED', funds - cost],
-  [{ outcome: 'rejected', reason: 'refused after all' }, 'CANCELLED', funds],
-] as const) {
-  test(`an outcome that stays unknown is asked for ever less often, held after a day with the funds kept, and still ${last.outcome} later`, async () => {
-    const payout = await createCommitted();
-    const unknown = { outcome: 'unknown', reason: 'no answer' } as const;
-    let isClear = false;
-    const rail = createFakeRail(() => (isClear ? last : unknown));
-    const dispatcher = money.createDispatcher(rail);
-    await dispatcher.runDue();
-    const waits: number[] = [];
-    for (let passedMs = 0; passedMs < 30 * hourMs; ) {
-      const waitMs = await goToNextLook(payout);
-      waits.push(waitMs);
-      passedMs += waitMs;
-      await dispatcher.runDue();
-      const { status: now } = await money.payout(payout.payoutId);
-      assert.equal(now, passedMs < 24 * hourMs ? 'PROCESSING' : 'HOLD');
-      assert.equal(await walletOf(payout), funds - cost);
-      assert.equal(await money.balance(payout.accountId, 'MXN', 'in_transit:fake'), 180_000n);
-    }
-    assert.ok(waits.length < 30, `asked ${waits.length} times`);
-    assert.ok((waits.at(-1) ?? 0) > (waits[0] ?? 0));
-    assert.equal(rail.sends(), 1);
-    isClear = true;
-    await goToNextLook(payout);
-    await dispatcher.runDue();
-    assert.equal((await money.payout(payout.payoutId)).status, status);
-    assert.equal(await walletOf(payout), wallet);
-    assert.equal(rail.sends(), 1);
-    assert.deepEqual(dispatcher.errors, []);
-  });
-}
-
-test('a rail that had sent nothing for certain is told again, under the same reference', async () => {
-  const payout = await createCommitted();
-  const retry = { outcome: 'retry', reason: 'no connection' } as const;
-  const rail = createScriptedRail([retry, retry, retry, { outcome: 'paid' }]);
-  const dispatcher = money.createDispatcher(rail);
-  await dispatcher.runDue();
-  const waits = [];
-  for (let tries = 0; tries < 3; tries += 1) {
-    waits.push(await goToNextLook(payout));
-    await dispatcher.runDue();
-  }
-  assert.ok((waits[0] ?? 0) < (waits[1] ?? 0) && (waits[1] ?? 0) < (waits[2] ?? 0), String(waits));
-  assert.equal(rail.sends(), 4);
-  assert.equal(new Set(rail.calls.map(({ reference }) => reference)).size, 1);
-  const attempts = await money.attempts(payout.payoutId);
-  assert.deepEqual(
-    attempts.map(({ state }) => state),
-    ['retry', 'retry', 'retry', 'paid'],
-  );
-  assert.equal(await walletOf(payout), funds - cost);
-});
-
-test('a rail that throws has said nothing: it is asked, never told again', async () => {
-  const payout = await createCommitted();
-  let isBroken = true;
-  const rail = createFakeRail(() => {
-    if (isBroken) throw new Error('the network broke');
-    return { outcome: 'paid' };
-  });
-  const dispatcher = money.createDispatcher(rail);
-  await dispatcher.runDue();
-  assert.equal((await money.payout(payout.payoutId)).status, 'PROCESSING');
-  assert.deepEqual(
-    (await money.attempts(payout.payoutId)).map(({ state }) => state),
-    ['unknown'],
-  );
-  assert.equal(dispatcher.errors.length, 1);
-  isBroken = false;
-  await goToNextLook(payout);
-  await dispatcher.runDue();
-  assert.equal((await money.payout(payout.payoutId)).status, 'COMPLETED');
-  assert.equal(rail.sends(), 1);
-});
-
-for (const [name, garbage] of [
-  ['nothing', undefined],
-  ['null', null],
-  ['an outcome that no contract knows', { outcome: 'maybe' }],
-  ['a text', 'paid'],
-] as const) {
-  test(`a rail that answers ${name} has given no definite answer: unknown`, async () => {
-    const payout = await createCommitted();
-    const rail = createFakeRail(() => garbage as unknown as RailAnswer);
-    const dispatcher = money.createDispatcher(rail);
-    await dispatcher.runDue();
-    const [attempt] = await money.attempts(payout.payoutId);
-    assert.equal(attempt?.state, 'unknown');
-    await goToNextLook(payout);
-    await dispatcher.runDue();
-    assert.equal(rail.sends(), 1);
-    assert.equal(await walletOf(payout), funds - cost);
-  });
-}
-
 test('a crash between the record of the attempt and the call: it is asked, not sent', async () => {
   const payout = await createCommitted();
   const [claim] = await claimDispatches(money.db.system, { count: 1, leaseMs: minuteMs });
   assert.equal(claim?.payout_id, payout.payoutId);
   const begun = await money.db.systemTransaction((session) =>
-    beginAttempt(session, { ...payout, fence: claim?.fence ?? 0n, reference: 'x' }),
+    beginAttempt(session, {
+      ...payout,
+      fence: claim?.fence ?? 0n,
+      reference: 'x',
+      leaseMs: minuteMs,
+    }),
   );
   assert.equal(begun.mode, 'send');
   const rail = createFakeRail(() => ({ outcome: 'paid' }));
@@ -315,7 +214,12 @@ test('whoever begins an attempt holds the lease for the whole call, however long
   const [claim] = await claimDispatches(money.db.system, { count: 1, leaseMs: minuteMs });
   await endLease(payout);
   const begun = await money.db.systemTransaction((session) =>
-    beginAttempt(session, { ...payout, fence: claim?.fence ?? 0n, reference: 'x' }),
+    beginAttempt(session, {
+      ...payout,
+      fence: claim?.fence ?? 0n,
+      reference: 'x',
+      leaseMs: minuteMs,
+    }),
   );
   const others = await claimDispatches(money.db.system, { count: 1, leaseMs: minuteMs });
   // Either it was too late to begin, or nobody else may begin now.
@@ -332,140 +236,16 @@ test('an outdated claim begins nothing', async () => {
   const [second] = await claimDispatches(money.db.system, { count: 1, leaseMs: minuteMs });
   assert.ok((second?.fence ?? 0n) > (first?.fence ?? 0n));
   const begun = await money.db.systemTransaction((session) =>
-    beginAttempt(session, { ...payout, fence: first?.fence ?? 0n, reference: 'x' }),
+    beginAttempt(session, {
+      ...payout,
+      fence: first?.fence ?? 0n,
+      reference: 'x',
+      leaseMs: minuteMs,
+    }),
   );
   assert.equal(begun.mode, 'none');
   assert.deepEqual(await money.attempts(payout.payoutId), []);
 });
-
-test('what a rail had accepted is never sent a second time, also when a query says that nothing was sent', async () => {
-  const payout = await createCommitted();
-  const rail = createFakeRail(({ kind }) =>
-    kind === 'send' ? { outcome: 'accepted' } : { outcome: 'retry', reason: 'cannot be reached' },
-  );
-  const dispatcher = money.createDispatcher(rail);
-  await dispatcher.runDue();
-  for (let looks = 0; looks < 4; looks += 1) {
-    await goToNextLook(payout);
-    await dispatcher.runDue();
-  }
-  assert.equal(rail.sends(), 1);
-  assert.equal((await money.attempts(payout.payoutId)).length, 1);
-});
-
-test('a payout on hold is not sent', async () => {
-  const payout = await createCommitted();
-  await money.rows(`update payouts set status = 'HOLD' where id = $1`, [payout.payoutId]);
-  const rail = createFakeRail(() => ({ outcome: 'paid' }));
-  await money.createDispatcher(rail).runDue();
-  assert.equal(rail.sends(), 0);
-  assert.equal((await money.payout(payout.payoutId)).status, 'HOLD');
-});
-
-test('a payout that was put on hold while nothing had been sent is not sent by the next look either', async () => {
-  const payout = await createCommitted();
-  const rail = createFakeRail(() => ({ outcome: 'retry', reason: 'no connection' }));
-  const dispatcher = money.createDispatcher(rail);
-  await dispatcher.runDue();
-  await money.observe(payout, 'hold', { dueAt: new Date(money.clock.nowMs()) });
-  await money.rows(`update attempts set state = 'retry' where payout_id = $1`, [payout.payoutId]);
-  await dispatcher.runDue();
-  assert.equal(rail.sends(), 1);
-});
-
-test('a refusal after the payment is a contradiction: kept on record, without effect', async () => {
-  const payout = await createCommitted();
-  const rail = createScriptedRail([
-    { outcome: 'paid', checkAtMs: money.clock.nowMs() + hourMs },
-    { outcome: 'rejected', reason: 'we changed our mind' },
-  ]);
-  const dispatcher = money.createDispatcher(rail);
-  await dispatcher.runDue();
-  await goToNextLook(payout);
-  await dispatcher.runDue();
-  assert.equal((await money.payout(payout.payoutId)).status, 'COMPLETED');
-  assert.equal(await walletOf(payout), funds - cost);
-  assert.deepEqual((await observationsOf(payout)).at(-1), {
-    source: 'query',
-    outcome: 'rejected',
-    is_applied: false,
-  });
-  assert.deepEqual(
-    (await money.attempts(payout.payoutId)).map(({ state }) => state),
-    ['paid'],
-  );
-});
-
-test('a payment after the refusal is a contradiction too: nothing is taken a second time', async () => {
-  const payout = await createCommitted();
-  const rail = createFakeRail(() => ({ outcome: 'rejected', reason: 'no such account' }));
-  await money.createDispatcher(rail).runDue();
-  assert.equal(await walletOf(payout), funds);
-  const fence = (await money.dispatch(payout.payoutId))?.fence ?? 1n;
-  assert.equal(await money.observe(payout, 'paid', { fence }), 'stale');
-  assert.equal(await money.observe(payout, 'paid'), 'illegal');
-  const { status, status_reason: reason } = await money.payout(payout.payoutId);
-  assert.deepEqual([status, reason], ['CANCELLED', 'no such account']);
-  assert.equal(await walletOf(payout), funds);
-});
-
-test('a return after the payment brings the amount back and keeps the fee', async () => {
-  const payout = await createCommitted();
-  const rail = createScriptedRail([
-    { outcome: 'paid', checkAtMs: money.clock.nowMs() + 72 * hourMs },
-    { outcome: 'returned', reason: 'account closed' },
-  ]);
-  const dispatcher = money.createDispatcher(rail);
-  await dispatcher.runDue();
-  assert.equal((await money.payout(payout.payoutId)).status, 'COMPLETED');
-  await goToNextLook(payout);
-  await dispatcher.runDue();
-  const { status, status_reason: reason } = await money.payout(payout.payoutId);
-  assert.deepEqual([status, reason], ['CANCELLED', 'returned: account closed']);
-  assert.equal(await walletOf(payout), funds - 100n);
-  for (const name of ['settlement:fake', 'in_transit:fake', 'fx']) {
-    assert.equal(await money.balance(payout.accountId, 'MXN', name), 0n, name);
-  }
-  assert.equal(await money.balance(payout.accountId, 'USD', 'fees'), 100n);
-  assert.equal(await money.dispatch(payout.payoutId), undefined);
-  const types = await money.rows<{ type: string }>(
-    'select type from events where subject_id = $1 order by sequence',
-    [payout.payoutId],
-  );
-  assert.deepEqual(
-    types.map(({ type }) => type),
-    ['payout.pending', 'payout.processing', 'payout.completed', 'payout.cancelled'],
-  );
-});
-
-test('a return of what had never been told to be paid passes through the payment', async () => {
-  const payout = await createCommitted();
-  const rail = createFakeRail(() => ({ outcome: 'returned', reason: 'sent back' }));
-  await money.createDispatcher(rail).runDue();
-  assert.equal((await money.payout(payout.payoutId)).status, 'CANCELLED');
-  assert.equal(await walletOf(payout), funds - 100n);
-});
-
-for (const outcome of ['paid', 'ready_for_pickup'] as const) {
-  test(`a rail that cannot be reached after ${outcome} is asked ever less often`, async () => {
-    const payout = await createCommitted();
-    const rail = createFakeRail(({ kind }) =>
-      kind === 'send'
-        ? { outcome, checkAtMs: money.clock.nowMs() + hourMs }
-        : { outcome: 'unknown', reason: 'cannot be reached' },
-    );
-    const dispatcher = money.createDispatcher(rail);
-    await dispatcher.runDue();
-    const waits: number[] = [];
-    for (let looks = 0; looks < 8; looks += 1) {
-      waits.push(await goToNextLook(payout));
-      await dispatcher.runDue();
-    }
-    // The first wait is the rail's own; from then on the service decides.
-    assert.ok((waits.at(-1) ?? 0) > 4 * (waits[1] ?? 0), `waits of ${waits.join(', ')} ms`);
-    assert.equal(await walletOf(payout), funds - cost);
-  });
-}
 
 test('a rail that this process does not have: nothing is sent, and nothing is lost', async () => {
   const payout = await createCommitted();
@@ -515,6 +295,32 @@ test('asking about one payout at once does not disturb who is at it', async () =
   assert.deepEqual(
     rail.calls.map(({ kind }) => kind),
     ['send', 'query'],
+  );
+});
+
+test('the loop and the calls of the sandbox never wait for each other in a circle', async () => {
+  const owner = await money.createOwner({ USD: 200n * cost });
+  const payouts = await Promise.all(Array.from({ length: 120 }, () => money.quoteAndCommit(owner)));
+  const countDeadlocks = async () => {
+    const [row] = await money.rows<{ deadlocks: bigint }>(
+      'select deadlocks from pg_stat_database where datname = current_database()',
+    );
+    return row?.deadlocks ?? 0n;
+  };
+  const before = await countDeadlocks();
+  const rail = createFakeRail(() => ({ outcome: 'accepted' }));
+  const dispatchers = [money.db, money.connect()].map((db) => money.createDispatcher(rail, db));
+  await Promise.all([
+    ...dispatchers.map((dispatcher) => dispatcher.drain()),
+    ...payouts.map((payout) => money.observe(payout, 'paid')),
+  ]);
+  assert.equal((await countDeadlocks()) - before, 0n);
+  for (const { payoutId } of payouts) {
+    assert.equal((await money.payout(payoutId)).status, 'COMPLETED');
+  }
+  assert.deepEqual(
+    dispatchers.flatMap(({ errors }) => errors),
+    [],
   );
 });
 

@@ -8,6 +8,7 @@ import type { Instruction, Rail, RailAnswer } from '../rails/contract.ts';
 import { openPerson } from '../users/users.ts';
 import {
   applyObservation,
+  type BegunRow,
   beginAttempt,
   claimDispatches,
   countDue,
@@ -54,6 +55,8 @@ const backOffMaxMs = 24 * 3_600_000;
 const unknownMsMax = 24 * 3_600_000;
 /** When to look again after a rail accepted and did not say when. */
 const acceptedCheckMs = 15 * 60_000;
+/** However late a rail wants to be asked, a payout is looked at once a year. */
+const lookMsMax = 366 * 24 * 3_600_000;
 
 export function createDispatcher(services: DispatchServices): Dispatcher {
   const work = async (claimed: readonly DispatchRow[]): Promise<void> => {
@@ -99,13 +102,22 @@ async function dispatchOne(services: DispatchServices, claim: DispatchRow): Prom
   const row = await getInstructionRow(db.system, id);
   const instruction = readInstruction(services.keys, claim.payout_id, row);
   const begun = await db.systemTransaction((session) =>
-    beginAttempt(session, { ...id, fence: claim.fence, reference: instruction.reference }),
+    beginAttempt(session, {
+      ...id,
+      fence: claim.fence,
+      reference: instruction.reference,
+      leaseMs,
+    }),
   );
   if (begun.mode === 'none') return;
   const answer = await callRail(services, { mode: begun.mode, railName: row.rail, instruction });
   services.onAnswer(row.rail, answer.outcome);
   await clock.refresh(db.system);
-  const next = planNext(answer, { claim, unknownSince: begun.unknown_since, nowMs: clock.nowMs() });
+  const next = planNext(doubt(answer, begun), {
+    tries: claim.tries,
+    unknownSince: begun.unknown_since,
+    nowMs: clock.nowMs(),
+  });
   await db.systemTransaction((session) =>
     applyObservation(session, {
       ...id,
@@ -149,6 +161,28 @@ function readInstruction(keys: KeyRing, payoutId: string, row: InstructionRow): 
 
 type Call = { mode: 'send' | 'query'; railName: string; instruction: Instruction };
 
+const outcomes: ReadonlySet<unknown> = new Set<RailAnswer['outcome']>([
+  'accepted',
+  'ready_for_pickup',
+  'paid',
+  'rejected',
+  'returned',
+  'retry',
+  'unknown',
+]);
+
+/** A rail is not trusted with the form of its answer either. */
+function readAnswer(answer: RailAnswer | null | undefined): RailAnswer {
+  if (outcomes.has(answer?.outcome)) return answer as RailAnswer;
+  return { outcome: 'unknown', reason: 'the rail answered nothing that can be understood' };
+}
+
+/** What a rail had taken once is never sent again, whatever it says of it later. */
+function doubt(answer: RailAnswer, begun: BegunRow): RailAnswer {
+  if (answer.outcome !== 'retry' || begun.was_taken !== true) return answer;
+  return { outcome: 'unknown', reason: answer.reason };
+}
+
 async function callRail(services: DispatchServices, call: Call): Promise<RailAnswer> {
   const rail = services.rails.get(call.railName);
   if (rail === undefined) {
@@ -160,7 +194,9 @@ async function callRail(services: DispatchServices, call: Call): Promise<RailAns
   const ended = new AbortController();
   try {
     return await Promise.race([
-      call.mode === 'send' ? rail.send(call.instruction) : rail.query(call.instruction),
+      (call.mode === 'send' ? rail.send(call.instruction) : rail.query(call.instruction)).then(
+        readAnswer,
+      ),
       sleep(callMsMax, undefined, { signal: ended.signal }).then(
         (): RailAnswer => ({ outcome: 'unknown', reason: 'the rail did not answer in time' }),
       ),
@@ -178,35 +214,36 @@ type Next = { outcome: string; dueAtMs: number | undefined };
 
 function planNext(
   answer: RailAnswer,
-  state: { claim: DispatchRow; unknownSince: Date | null; nowMs: number },
+  state: { tries: number; unknownSince: Date | null; nowMs: number },
 ): Next {
-  const { claim, unknownSince, nowMs } = state;
+  const { tries, unknownSince, nowMs } = state;
+  const backOffMs = Math.min(backOffFirstMs * 2 ** Math.min(tries - 1, 20), backOffMaxMs);
   switch (answer.outcome) {
     case 'accepted':
     case 'ready_for_pickup':
-      return { outcome: answer.outcome, dueAtMs: answer.checkAtMs ?? nowMs + acceptedCheckMs };
-    case 'paid':
-      return { outcome: 'paid', dueAtMs: answer.checkAtMs };
+      return { outcome: answer.outcome, dueAtMs: findLook(answer.checkAtMs, nowMs) };
+    case 'paid': {
+      const dueAtMs =
+        answer.checkAtMs === undefined ? undefined : findLook(answer.checkAtMs, nowMs);
+      return { outcome: 'paid', dueAtMs };
+    }
     case 'rejected':
     case 'returned':
       return { outcome: answer.outcome, dueAtMs: undefined };
     case 'retry':
-      return { outcome: 'retry', dueAtMs: nowMs + backOffMs(claim.tries) };
+      return { outcome: 'retry', dueAtMs: nowMs + backOffMs };
     case 'unknown': {
       const unknownMs = unknownSince === null ? 0 : nowMs - unknownSince.getTime();
       return {
         outcome: unknownMs >= unknownMsMax ? 'hold' : 'unknown',
-        // In proportion to how long it has been unknown: asked often at first, then ever less.
-        dueAtMs: answer.checkAtMs ?? nowMs + clampBackOff(unknownMs),
+        dueAtMs: nowMs + backOffMs,
       };
     }
   }
 }
 
-function backOffMs(tries: number): number {
-  return clampBackOff(backOffFirstMs * 2 ** Math.min(tries - 1, 20));
-}
-
-function clampBackOff(waitMs: number): number {
-  return Math.min(Math.max(waitMs, backOffFirstMs), backOffMaxMs);
+/** When the rail wants to be asked again, within reason: ahead, and not past a year. */
+function findLook(checkAtMs: number | undefined, nowMs: number): number {
+  if (checkAtMs === undefined || !(checkAtMs > nowMs)) return nowMs + acceptedCheckMs;
+  return Math.min(checkAtMs, nowMs + lookMsMax);
 }

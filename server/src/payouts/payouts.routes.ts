@@ -61,11 +61,11 @@ const payoutRequest = z
     destination_currency_code: currencyField,
     source_token: tokenText.describe('A balance; excludes destination_token'),
     destination_token: tokenText.describe('From the country look-up; excludes source_token'),
-    source_amount: decimalField.optional(),
-    destination_amount: decimalField.optional(),
-    attr_set_token: tokenText,
-    metadata: metadataField.optional(),
-    notify_user: z.boolean().optional(),
+    source_amount: decimalField.optional().describe('What leaves the balance, before the fee'),
+    destination_amount: decimalField.optional().describe('What the recipient gets'),
+    attr_set_token: tokenText.describe('The attribute values to use; the latest ones without it'),
+    metadata: metadataField.optional().describe('Yours; lists can be searched by it'),
+    notify_user: z.boolean().optional().describe('Whether the user gets a message'),
   })
   .superRefine((body, issues) => {
     if (body.source_amount !== undefined && body.destination_amount !== undefined) {
@@ -93,7 +93,13 @@ const payoutRequest = z
       });
     }
   })
-  .meta({ id: 'PayoutRequest' });
+  .meta({
+    id: 'PayoutRequest',
+    allOf: [
+      { oneOf: [{ required: ['source_amount'] }, { required: ['destination_amount'] }] },
+      { anyOf: [{ required: ['source_token'] }, { required: ['destination_token'] }] },
+    ],
+  });
 
 const commitAnswer = z
   .object({
@@ -127,7 +133,9 @@ function createRoute(): Route<PayoutServices> {
     isVersioned: true,
     operationId: 'createPayout',
     tag: 'Payouts',
-    summary: 'Create a payout: a quote with a locked rate, status PENDING',
+    summary: 'Create a payout',
+    description:
+      'Locks a rate until `expiration` and reserves nothing: the payout is PENDING until it is committed.',
     access: 'payouts:create',
     params: userParams,
     body: payoutRequest,
@@ -172,9 +180,9 @@ function commitRoute(): Route<PayoutServices> {
     isVersioned: true,
     operationId: 'commitPayout',
     tag: 'Payouts',
-    summary: 'Commit a payout; it cannot be undone',
+    summary: 'Commit a payout',
     description:
-      'Answers 200 with the outcome in `status`. Committing a committed payout answers the same success again and moves nothing.',
+      'Starts the transfer, which cannot be undone. Answers 200 with the outcome in `status`. Committing a committed payout answers the same success again and moves nothing.',
     access: 'payouts:commit',
     params: payoutParams,
     response: commitAnswer,
@@ -207,7 +215,8 @@ function statusRoute(): Route<PayoutServices> {
     isVersioned: true,
     operationId: 'getPayout',
     tag: 'Payouts',
-    summary: 'Read the status of a payout, or its receipt as a PDF',
+    summary: 'Read a payout',
+    description: 'With `Accept: application/pdf` its receipt instead.',
     access: 'payouts:read',
     params: payoutParams,
     query: statusQuery,
@@ -229,7 +238,9 @@ function pdfRoute(): Route<PayoutServices> {
     isVersioned: true,
     operationId: 'exportPayout',
     tag: 'Payouts',
-    summary: 'Read the status of a payout together with its receipt as a PDF',
+    summary: 'Read a payout with its receipt',
+    description:
+      'The receipt is a PDF: as Base64 in `content`, or by itself with `Accept: application/pdf`.',
     access: 'payouts:read',
     params: payoutParams,
     query: statusQuery,
@@ -257,7 +268,7 @@ function listRoutes(): Route<PayoutServices>[] {
       isVersioned: true,
       operationId: 'listUserPayouts',
       tag: 'Payouts',
-      summary: "List a user's payouts, newest first",
+      summary: "List a user's payouts",
       description: 'Search with `metadata[key]=value`; several must all hold.',
       access: 'payouts:read',
       params: userParams,
@@ -275,7 +286,7 @@ function listRoutes(): Route<PayoutServices>[] {
       isVersioned: true,
       operationId: 'listUserHistory',
       tag: 'Users',
-      summary: "List a user's transactions, newest first",
+      summary: "List a user's transactions",
       description: 'Search with `metadata[key]=value`; several must all hold.',
       access: 'payouts:read',
       params: userParams,
@@ -291,7 +302,7 @@ function listRoutes(): Route<PayoutServices>[] {
       isVersioned: true,
       operationId: 'listHistory',
       tag: 'Users',
-      summary: "List the transactions of all the account's users, newest first",
+      summary: 'List all transactions',
       description: 'Search with `metadata[key]=value`; several must all hold.',
       access: 'payouts:read',
       query: listQuery,

@@ -107,7 +107,7 @@ export type RailAnswer =
   | { readonly outcome: 'rejected'; readonly reason: string }
   | { readonly outcome: 'returned'; readonly reason: string }
   | { readonly outcome: 'retry'; readonly reason: string }
-  | { readonly outcome: 'unknown'; readonly reason: string; readonly checkAtMs?: number };
+  | { readonly outcome: 'unknown'; readonly reason: string };
 
 export type ReferenceRule = { readonly lengthMax: number; readonly charset: RegExp };
 

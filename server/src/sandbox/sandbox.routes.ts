@@ -42,12 +42,13 @@ const clockRequest = z
       .refine((text) => instantPattern.test(text) && !Number.isNaN(Date.parse(text)), {
         error: 'must be RFC 3339 with Z',
       })
-      .optional(),
+      .optional()
+      .describe('RFC 3339, ending in Z'),
   })
   .refine((body) => (body.advance_s === undefined) !== (body.to === undefined), {
     error: 'must have exactly one of advance_s and to',
   })
-  .meta({ id: 'SandboxClockMove' });
+  .meta({ id: 'SandboxClockMove', oneOf: [{ required: ['advance_s'] }, { required: ['to'] }] });
 
 export function sandboxRoutes(): Route<SandboxServices>[] {
   return [
@@ -73,7 +74,8 @@ function accountRoute(): Route<SandboxServices> {
     method: 'POST',
     path: '/sandbox/accounts',
     operationId: 'createSandboxAccount',
-    summary: 'Create another account, with credentials and an empty USD balance',
+    summary: 'Create an account',
+    description: 'With credentials of its own and an empty USD balance.',
     body: z.object({ name: textField(200).min(1) }).meta({ id: 'SandboxAccountRequest' }),
     response: z
       .object({
@@ -105,7 +107,8 @@ function fundRoute(): Route<SandboxServices> {
     method: 'POST',
     path: '/sandbox/fund',
     operationId: 'fundSandboxBalance',
-    summary: 'Bring money in, and open the balance where there is none',
+    summary: 'Fund a balance',
+    description: 'Opens the balance where there is none.',
     body: z
       .object({ currency_code: z.string(), amount: decimalField })
       .meta({ id: 'SandboxFunding' }),
@@ -146,7 +149,7 @@ function readClockRoute(): Route<SandboxServices> {
     method: 'GET',
     path: '/sandbox/clock',
     operationId: 'readSandboxClock',
-    summary: "Read the environment's clock",
+    summary: 'Read the clock',
     response: clockAnswer,
     handle: async ({ env }: Context) => {
       await env.clock.refresh(env.db.system);
@@ -161,7 +164,9 @@ function moveClockRoute(): Route<SandboxServices> {
     method: 'POST',
     path: '/sandbox/clock',
     operationId: 'moveSandboxClock',
-    summary: "Move the environment's clock forward; what is due by then happens first",
+    summary: 'Move the clock forward',
+    description:
+      'One clock for all accounts. Everything that is due by then has happened before the answer.',
     body: clockRequest,
     response: clockAnswer,
     refusals: [409],
@@ -185,7 +190,8 @@ function payoutRoute(): Route<SandboxServices> {
     method: 'POST',
     path: '/sandbox/payout/{payout_token}',
     operationId: 'scriptSandboxPayout',
-    summary: 'Let the simulated network do something with a committed payout',
+    summary: 'Decide what becomes of a payout',
+    description: 'The simulated network does this with a committed payout; 409 where it cannot.',
     params: z.object({ payout_token: z.string() }),
     body: z
       .object({
@@ -213,7 +219,7 @@ function verificationRoute(): Route<SandboxServices> {
     method: 'POST',
     path: '/sandbox/kyc/{user_token}',
     operationId: 'decideSandboxVerification',
-    summary: "Decide about a user's identity verification",
+    summary: 'Decide about an identity check',
     params: z.object({ user_token: z.string() }),
     body: z.object({ decision: z.enum(['approved', 'declined']) }).meta({ id: 'SandboxDecision' }),
     response: z

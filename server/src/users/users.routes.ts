@@ -43,11 +43,17 @@ function isRealDate(text: string): boolean {
 }
 
 /** An optional text may also be sent as "", which is how answers show that it is absent. */
-function optional(schema: z.ZodType<string>) {
+function optional(schema: z.ZodType<string>, pattern?: RegExp) {
+  const { $schema: _dialect, ...described } = z.toJSONSchema(schema, {
+    io: 'input',
+    unrepresentable: 'any',
+  });
+  const source = pattern?.source ?? described.pattern;
+  const jsonSchema = source === undefined ? described : { ...described, pattern: `^$|${source}` };
   return z
     .union([z.literal(''), schema])
     .optional()
-    .meta({ jsonSchema: z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) });
+    .meta({ jsonSchema });
 }
 
 const nameField = textField(100)
@@ -66,7 +72,8 @@ const userFields = {
     .refine((code) => findCountry(code) !== undefined, {
       error: 'must be an ISO 3166-1 alpha-3 code',
     })
-    .meta({ jsonSchema: { type: 'string', pattern: '^[A-Z]{3}$' } }),
+    .meta({ jsonSchema: { type: 'string', pattern: '^[A-Z]{3}$' } })
+    .describe('ISO 3166-1 alpha-3'),
   first_name: nameField,
   last_name: nameField,
   email: textField(254)
@@ -81,17 +88,17 @@ const userFields = {
   postal_code: optional(textField(20)),
   mobile_number: optional(
     z.string().regex(/^\d{5,20}$/, { error: 'must be 5 to 20 digits and nothing else' }),
-  ),
+  ).describe('With the country code, digits only'),
   date_of_birth: optional(
-    z
-      .string()
-      .refine(isRealDate, { error: 'must be a real date, YYYY-MM-DD' })
-      .meta({ jsonSchema: { type: 'string', format: 'date' } }),
-  ).describe('Eighteen years ago or more'),
-  language: optional(z.string().regex(/^[a-z]{2}$/, { error: 'must be two small letters' })),
+    z.string().refine(isRealDate, { error: 'must be a real date, YYYY-MM-DD' }),
+    datePattern,
+  ).describe('YYYY-MM-DD, eighteen years ago or more'),
+  language: optional(
+    z.string().regex(/^[a-z]{2}$/, { error: 'must be two small letters' }),
+  ).describe('Of messages to the user; default en'),
   timezone: optional(
     z.string().max(64).refine(isTimeZone, { error: 'must be a name of the IANA database' }),
-  ),
+  ).describe('A name such as America/Mexico_City; that of the country when absent'),
   metadata: metadataField.optional(),
 };
 
@@ -115,10 +122,10 @@ export const userAnswer = z
     last_name: z.string(),
     email: z.string(),
     language: z.string(),
-    mobile_number: z.string(),
+    mobile_number: z.string().describe('Digits only'),
     business_name: z.string(),
-    timezone: z.string(),
-    date_of_birth: z.string(),
+    timezone: z.string().describe('A name of the IANA database'),
+    date_of_birth: z.string().describe('YYYY-MM-DD, "" when unknown'),
     metadata: objectAnswer,
   })
   .meta({ id: 'User' });
@@ -228,7 +235,8 @@ export function userRoutes(): Route<BaseServices>[] {
       isVersioned: true,
       operationId: 'updateUser',
       tag: 'Users',
-      summary: 'Change the fields that are sent, keep the others',
+      summary: 'Change a recipient',
+      description: 'Fields that are not sent keep their values.',
       access: 'users:write',
       params: userParams,
       body: userChanges,

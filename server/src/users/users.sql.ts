@@ -1,6 +1,7 @@
 import type { Session, Statement } from '../db/pool.ts';
 
-const columns = `id, internal_user_id, status, country, kyc_status, data_key, sealed, metadata, created_at`;
+const columns = `users.id, internal_user_id, status, country, kyc_status, data_key, sealed, metadata,
+  users.created_at`;
 
 const insertText: Statement = {
   name: 'insert_user',

@@ -2,18 +2,22 @@
 -- events and idempotency records. Every key begins with the account, so that tenants stay
 -- apart and the tables can be distributed by account.
 
+-- Roles belong to the whole server: an administrator, or another database of it, may have made
+-- this one already; then being a member of it is enough.
 do $$
 begin
-  create role outlay_tenant nologin;
-exception
-  -- Roles belong to the whole server: another database of it may have made this one already.
-  when duplicate_object or unique_violation then null;
-end
-$$;
-
-do $$
-begin
-  execute format('grant outlay_tenant to %I', current_user);
+  if not exists (select from pg_roles where rolname = 'outlay_tenant') then
+    begin
+      create role outlay_tenant nologin;
+    exception
+      when duplicate_object or unique_violation then null;
+    end;
+  end if;
+  if not pg_has_role(current_user, 'outlay_tenant', 'member')
+    or (select rolsuper from pg_roles where rolname = current_user)
+  then
+    execute format('grant outlay_tenant to %I', current_user);
+  end if;
 end
 $$;
 
@@ -24,14 +28,28 @@ create function current_account() returns uuid
   language sql stable parallel safe
   return nullif(current_setting('outlay.account', true), '')::uuid;
 
--- For functions that run with the owner's rights: a tenant connection acts for itself only.
+-- Whether the statement comes from a tenant connection, also inside a function that runs with the
+-- owner's rights: the role that a connection has set stays what it is.
+create function is_tenant() returns boolean
+  language sql stable parallel safe
+  return current_setting('role', true) = 'outlay_tenant';
+
+-- For functions that run with the owner's rights: a tenant connection acts for its account only.
 create function require_own_account(p_account uuid) returns void
   language plpgsql stable as $$
 begin
-  if current_account() is not null and current_account() <> p_account then
+  if is_tenant() and current_account() is distinct from p_account then
     raise exception 'the connection belongs to another account'
       using errcode = 'insufficient_privilege';
   end if;
+end
+$$;
+
+-- What a trigger refuses; its argument says why.
+create function refuse_change() returns trigger
+  language plpgsql as $$
+begin
+  raise exception '%: %', tg_table_name, tg_argv[0] using errcode = 'restrict_violation';
 end
 $$;
 
@@ -45,6 +63,12 @@ create table environment (
   constraint live_clock_is_real check (name = 'staging' or clock_offset_us = 0)
 );
 grant select on environment to outlay_tenant;
+create trigger fixed_name before update on environment
+  for each row when (new.name <> old.name)
+  execute function refuse_change('an environment stays what it is');
+create trigger forward_clock before update on environment
+  for each row when (new.clock_offset_us >= 0 and new.clock_offset_us < old.clock_offset_us)
+  execute function refuse_change('the clock does not go backwards');
 
 -- The environment's time. It is read anew at each call: a transaction that waited for a lock
 -- must not decide by the time at which it began.
@@ -164,14 +188,10 @@ alter table ledger_transfers enable row level security;
 create policy own_account on ledger_transfers using (account_id = current_account());
 grant select on ledger_transfers to outlay_tenant;
 
-create function refuse_change() returns trigger
-  language plpgsql as $$
-begin
-  raise exception '% is append-only', tg_table_name using errcode = 'restrict_violation';
-end
-$$;
-create trigger append_only before update or delete on ledger_transfers
-  for each row execute function refuse_change();
+create trigger append_only before update or delete or truncate on ledger_transfers
+  for each statement execute function refuse_change('what was posted stays');
+create trigger never_emptied before delete or truncate on ledger_accounts
+  for each statement execute function refuse_change('a balance is never removed');
 
 -- Makes sure that a ledger account exists. The token is used only if it has to be made.
 create function open_ledger_account(
@@ -230,7 +250,7 @@ declare
   v_wallet ledger_accounts;
 begin
   perform require_own_account(p_account);
-  if current_account() is not null and (select name from environment) <> 'staging' then
+  if is_tenant() and (select name from environment) <> 'staging' then
     raise exception 'a client funds a balance in the sandbox only'
       using errcode = 'insufficient_privilege';
   end if;
@@ -263,8 +283,8 @@ create table events (
 alter table events enable row level security;
 create policy own_account on events using (account_id = current_account());
 grant select, insert on events to outlay_tenant;
-create trigger append_only before update on events
-  for each row execute function refuse_change();
+create trigger append_only before update or truncate on events
+  for each statement execute function refuse_change('what happened stays');
 
 create function write_event(
   p_account uuid, p_type text, p_subject uuid, p_payload text, p_at timestamptz

@@ -68,14 +68,14 @@ function mark(text: string): string {
 const style = `
 :root { color-scheme: light dark; --line: #8884 }
 body { margin: 0; font: 16px/1.55 system-ui, sans-serif }
-main { max-width: 44rem; margin: 0 auto; padding: 3rem 1.25rem 4rem }
+main { max-width: 48rem; margin: 0 auto; padding: 3rem 1.25rem 4rem }
 h1 { margin: 0 0 .5rem; font-size: 1.75rem; line-height: 1.25 }
 h2 { margin: 2.75rem 0 1rem; font-size: 1.15rem }
 code { font: .92em ui-monospace, monospace; overflow-wrap: anywhere }
 .kind { margin: 0; opacity: .7 }
 .text { font-size: 1.1rem }
 a { color: light-dark(#0b57d0, #8ab4f8) }
-dl { margin: 0; display: grid; grid-template-columns: minmax(0, 17rem) minmax(0, 1fr) }
+dl { margin: 0; display: grid; grid-template-columns: minmax(0, 20rem) minmax(0, 1fr) }
 dt, dd { margin: 0; padding: .45rem 0; border-top: 1px solid var(--line) }
 dt span { opacity: .7 }
 a[aria-current] { font-weight: 700; color: inherit }

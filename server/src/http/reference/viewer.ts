@@ -1,28 +1,33 @@
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { Worker } from 'node:worker_threads';
+import { promisify } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** The page that shows the description with the viewer Scalar, whose script comes from npm. */
 
-let packed: Promise<Uint8Array> | undefined;
+const packer = join(import.meta.dirname, 'viewer-packer.ts');
+const packMsMax = 60_000;
+const packedBytesMax = 16 * 1024 * 1024;
+
+let packed: Promise<Buffer> | undefined;
 
 /** The viewer's script, packed by the first request for it and kept so: about a megabyte. */
-function packViewer(): Promise<Uint8Array> {
-  packed ??= runWorker().catch((error: unknown) => {
-    packed = undefined;
-    throw error;
-  });
+function packViewer(): Promise<Buffer> {
+  packed ??= promisify(execFile)(process.execPath, [packer], {
+    encoding: 'buffer',
+    maxBuffer: packedBytesMax,
+    timeout: packMsMax,
+  }).then(
+    ({ stdout }) => stdout,
+    (cause: unknown) => {
+      // The next request tries again.
+      packed = undefined;
+      throw new Error('the viewer could not be packed', { cause });
+    },
+  );
   return packed;
-}
-
-async function runWorker(): Promise<Uint8Array> {
-  const worker = new Worker(new URL('./viewer-worker.ts', import.meta.url));
-  // `once` rejects on the worker's 'error'.
-  const [message] = (await once(worker, 'message')) as [Uint8Array];
-  await worker.terminate();
-  return message;
 }
 
 export async function sendViewer(
@@ -36,7 +41,7 @@ export async function sendViewer(
     'x-content-type-options': 'nosniff',
   });
   if (/\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))) {
-    return reply.header('content-encoding', 'gzip').send(Buffer.from(script));
+    return reply.header('content-encoding', 'gzip').send(script);
   }
   return reply.send(Readable.from([script]).pipe(createGunzip()));
 }
@@ -93,11 +98,11 @@ type PageFile = { readonly type: string; readonly text: string };
 
 export const pageFiles: {
   readonly page: string;
-  readonly assets: Readonly<Record<string, PageFile | undefined>>;
+  readonly assets: ReadonlyMap<string, PageFile>;
 } = {
   page,
-  assets: {
-    'page.js': { type: 'text/javascript; charset=utf-8', text: start },
-    'page.css': { type: 'text/css; charset=utf-8', text: style },
-  },
+  assets: new Map([
+    ['page.js', { type: 'text/javascript; charset=utf-8', text: start }],
+    ['page.css', { type: 'text/css; charset=utf-8', text: style }],
+  ]),
 };

@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { add } from './exact.ts';
+import {
+  type CountryLookup,
+  commitPayout,
+  createPayout,
+  createRecipient,
+  createUser,
+  describePayout,
+  describeUser,
+  fillAttributes,
+  findPayer,
+  type Payout,
+  pay,
+  readAttributes,
+  readPayout,
+  ways,
+} from './recipients.ts';
+import {
+  type Api,
+  advance,
+  type Balance,
+  createAccount,
+  daySeconds,
+  fund,
+  ok,
+  type Service,
+  serverMain,
+  startService,
+  testSettings,
+  versions,
+} from './service.ts';
+import { assertProblem, assertShape, patterns, shapes } from './shapes.ts';
+
+/** Rules that hold across operations, and settings that change what is answered. */
+
+let service: Service;
+let api: Api;
+
+before(async () => {
+  service = await startService();
+  api = (await createAccount(service, { USD: '100000', EUR: '100000' })).api;
+});
+after(() => service.stop());
+
+test('answers are JSON in UTF-8, bare arrays where they are lists', async () => {
+  const user = await createUser(api);
+  for (const [path, isList] of [
+    ['/account/balance', true],
+    ['/country/list', true],
+    ['/country/MEX/cheapest', false],
+    [`/user/${user}`, false],
+    [`/user/${user}/history`, true],
+    ['/user/history', true],
+    [`/payout/${user}`, true],
+    [`/user/${user}/kyc/id`, true],
+    ['/events', true],
+  ] as const) {
+    for (const version of versions) {
+      const reply = await api.withVersion(version).get(path);
+      assert.equal(Array.isArray(ok(reply)), isList, path);
+      assert.match(String(reply.headers['content-type']), /^application\/json; charset=utf-8$/);
+    }
+  }
+});
+
+test('health, metrics, tokens and the sandbox live outside the versions', async () => {
+  for (const path of ['/health/live', '/health/ready', '/metrics', '/openapi.json', '/docs']) {
+    const reply = await api.get(path, { authorization: [], accept: '*/*' });
+    assert.equal(reply.status, 200, path);
+    const versioned = await api.get(`/v0.1.4${path}`);
+    assertProblem(versioned, 404);
+  }
+  for (const path of ['/v0.1.4/sandbox/clock', '/v0.1.4/oauth2/token', '/account/balance/']) {
+    assertProblem(await api.get(path), 404);
+  }
+  const bare = await api.call('GET', '/v0.1.9/account/balance', { headers: { authorization: [] } });
+  assertProblem(bare, 404, 'unknown_version');
+});
+
+test('a rating that is not measured yet is said to be none', async () => {
+  const lookup = ok(await api.get<CountryLookup>('/country/MEX/cheapest'));
+  for (const company of lookup.companies) {
+    assert.match(company.description, /\brat(?:ing|ed)\b/i, company.company_name);
+  }
+});
+
+test('the statement of a balance is paged, newest first', async () => {
+  const mine = await createAccount(service);
+  for (const amount of ['1', '2', '3', '4', '5']) await fund(mine.api, 'USD', amount);
+  const [balance] = ok(await mine.api.get<Balance[]>('/account/balance'));
+  const path = `/account/balance/${balance?.token}/entries`;
+  type Entry = { amount: { text: string } };
+  const whole = ok(await mine.api.get<Entry[]>(path)).map((entry) => entry.amount.text);
+  assert.deepEqual(whole, ['5', '4', '3', '2', '1']);
+  const seen: string[] = [];
+  let next: string | undefined = `/v0.1.4${path}?number_of_records=2`;
+  while (next !== undefined) {
+    const reply: { headers: { link?: unknown }; body: Entry[] } = await mine.api.get<Entry[]>(next);
+    seen.push(...reply.body.map((entry) => entry.amount.text));
+    const link = /^<([^>]+)>; rel="next"$/.exec(String(reply.headers.link ?? ''))?.[1];
+    next = link?.slice(mine.api.baseUrl.length);
+  }
+  assert.deepEqual(seen, whole);
+});
+
+test('cash worth more than 1,000 USD needs a verification also when it is paid in euros', async () => {
+  const userToken = await createUser(api);
+  const query = 'amount=950&source_currency=EUR';
+  const payer = await findPayer(api, ways.cash, query);
+  const attrSetToken = await fillAttributes(api, { userToken, payer, way: ways.cash });
+  const recipient = { userToken, payer, way: ways.cash, attrSetToken };
+  const euros = { source_currency_code: 'EUR' };
+  const large = await createPayout(api, recipient, { ...euros, source_amount: 950 });
+  const asked = await commitPayout(api, recipient, large['payout_token']);
+  assert.equal(asked.status, 'addtl_attr_req');
+  const small = await createPayout(api, recipient, { ...euros, source_amount: 800 });
+  const result = await commitPayout(api, recipient, small['payout_token']);
+  assert.equal(result.status, 'success');
+});
+
+test('a key replays its answer for thirty days by the clock', async () => {
+  const headers = { 'idempotency-key': randomUUID() };
+  const body = { currency_code: 'USD', amount: 1 };
+  const first = await api.post('/sandbox/fund', body, headers);
+  await advance(api, 29 * daySeconds);
+  const second = await api.post('/sandbox/fund', body, headers);
+  assert.equal(second.text, first.text);
+  assert.equal(second.headers['idempotent-replayed'], 'true');
+});
+
+test('a payout that ended keeps its receipt and its place in the history', async () => {
+  const recipient = await createRecipient(api, ways.bank);
+  const payout = await pay(api, recipient);
+  ok(await api.post(`/sandbox/payout/${payout.payout_token}`, { outcome: 'rejected' }));
+  const exported = ok(
+    await api.patch<Payout>(`/payout/${recipient.userToken}/${payout.payout_token}`),
+  );
+  assertShape(exported, shapes.payout);
+  assert.equal(exported['status'], 'CANCELLED');
+  assert.ok((exported['content'] ?? '').length > 1000);
+  const [row] = ok(await api.get<Payout[]>(`/user/${recipient.userToken}/history`));
+  assert.equal(row?.['status'], 'CANCELLED');
+  assert.equal(row?.['status_reason'], exported['status_reason']);
+  assert.match(row?.['time_of_txn'] ?? '', patterns.localTime);
+});
+
+test('a dynamic destination that one payer refuses is tried through an equivalent one', async () => {
+  const lookup = ok(await api.get<CountryLookup>('/country/MEX'));
+  const dynamic = lookup.companies
+    .flatMap((company) => company.services)
+    .filter((offered) => offered.delivery_type === 'BANK_DEPOSIT')
+    .flatMap((offered) => offered.payers)
+    .find((payer) => payer.is_dynamic_token);
+  assert.ok(dynamic, 'a dynamic bank payer');
+  const userToken = await createUser(api);
+  const attrSetToken = await fillAttributes(api, { userToken, payer: dynamic, way: ways.bank });
+  const recipient = { userToken, payer: dynamic, way: ways.bank, attrSetToken };
+  const payout = await pay(api, recipient);
+  ok(await api.post(`/sandbox/payout/${payout.payout_token}`, { outcome: 'rejected' }));
+  const now = await readPayout(api, recipient, payout.payout_token);
+  // A refusal told by the sandbox is one of every payer: it ends, and everything comes back.
+  assert.ok(['CANCELLED', 'ERROR'].includes(now['status'] ?? ''));
+});
+
+test('a rate limit answers 429 with what a client needs to wait', async () => {
+  const limited = await startService({
+    isOwn: true,
+    settings: { OUTLAY_RATE_LIMIT_CREDENTIAL: '20', OUTLAY_QUOTE_SECONDS: '60' },
+  });
+  try {
+    const replies = await Promise.all(
+      Array.from({ length: 60 }, () => limited.demo.get('/account/balance')),
+    );
+    const refused = replies.filter((reply) => reply.status !== 200);
+    assert.ok(refused.length >= 20 && refused.length < 60, refused[0]?.text);
+    for (const reply of refused) {
+      assertProblem(reply, 429, 'rate_limited');
+      assert.match(String(reply.headers['retry-after']), /^\d+$/);
+      for (const name of ['limit', 'remaining', 'reset']) {
+        assert.match(String(reply.headers[`ratelimit-${name}`]), /^\d+$/);
+      }
+    }
+  } finally {
+    await limited.stop();
+  }
+});
+
+type Printed = Record<string, string>;
+
+function runCommand(dataDirectory: string, words: readonly string[], settings: Printed): Printed {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [serverMain, ...words], {
+    env: { ...testSettings(dataDirectory), ...settings },
+    encoding: 'utf8',
+  });
+  assert.equal(status, 0, stderr);
+  return stdout.trimStart().startsWith('{') ? (JSON.parse(stdout) as Printed) : {};
+}
+
+test('one process serves both environments, and they share nothing', async () => {
+  const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-environments-'));
+  const settings = { OUTLAY_ENVIRONMENTS: 'staging,live' };
+  const words = ['account', 'create', '--environment', 'live', '--name', 'Live'];
+  const live = runCommand(dataDirectory, words, settings);
+  const both = await startService({ isOwn: true, dataDirectory, settings });
+  try {
+    const [onLive, onStaging] = [
+      { host: 'api.example.test' },
+      { host: 'staging-api.example.test' },
+    ];
+    const asLive = both.demo.withToken(live['api_key'] ?? '');
+    assert.match(live['api_key'] ?? '', /^live_/);
+    ok(await asLive.get('/account/balance', onLive));
+    assertProblem(await asLive.get('/account/balance', onStaging), 401);
+    assertProblem(await asLive.get('/account/balance'), 401);
+    assertProblem(await both.demo.get('/account/balance', onLive), 401);
+    assertProblem(await asLive.get('/sandbox/clock', onLive), 404, 'not_found');
+    assertProblem(await asLive.post('/sandbox/fund', {}, onLive), 404, 'not_found');
+    await advance(both.demo, 1000 * daySeconds);
+    const user = ok(await asLive.post<Printed>('/user', describeUser(), onLive));
+    const lagMs = Math.abs(Date.parse(`${user['created_on']}Z`) - Date.now());
+    assert.ok(lagMs < daySeconds * 1000, 'the clock of staging is not the clock of live');
+    assertProblem(await both.demo.get(`/user/${user['user_token']}`), 404);
+    const lookup = await asLive.get<CountryLookup>('/country/MEX/cheapest', onLive);
+    if (lookup.status === 200) assert.deepEqual(lookup.body, { companies: [] });
+    else assertProblem(lookup, 503);
+  } finally {
+    await both.stop();
+    await rm(dataDirectory, { recursive: true });
+  }
+});
+
+test('an account may be set to take both tokens, and the destination then counts', async () => {
+  const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-both-tokens-'));
+  const first = await startService({ isOwn: true, dataDirectory });
+  const { account } = first.credentials;
+  await first.stop();
+  const words = ['account', 'set', '--account', account, '--accept-both-tokens', 'true'];
+  runCommand(dataDirectory, words, {});
+  const second = await startService({ isOwn: true, dataDirectory });
+  try {
+    const recipient = await createRecipient(second.demo, ways.bank);
+    const balances = ok(await second.demo.get<Balance[]>('/account/balance'));
+    const euros = balances.find((balance) => balance.currency_code === 'EUR');
+    const body = describePayout(recipient, { source_token: euros?.token });
+    const payout = ok(await second.demo.post<Payout>(`/payout/${recipient.userToken}`, body));
+    assert.equal(payout['source_token'], euros?.token);
+    assert.equal(payout['source_currency_code'], 'EUR');
+    assert.equal(payout['destination_token'], recipient.payer.destination_token);
+    const left = add(payout.source_amount, payout.fee);
+    assert.notEqual(left, '0');
+    ok(await second.demo.get(`/user/${recipient.userToken}`));
+    assert.ok(
+      (
+        await readAttributes(second.demo, {
+          userToken: recipient.userToken,
+          destinationToken: recipient.payer.destination_token,
+          currency: 'MXN',
+        })
+      ).length > 0,
+    );
+  } finally {
+    await second.stop();
+    await rm(dataDirectory, { recursive: true });
+  }
+});

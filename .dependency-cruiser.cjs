@@ -77,7 +77,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: `${source}/`,
-        pathNot: [`${source}/http/`, '\\.routes\\.ts$', appFiles, besideTheService],
+        pathNot: [`${source}/http/`, '\\.routes\\.ts$', '-view\\.ts$', appFiles, besideTheService],
       },
       to: { path: `${source}/http/` },
     },

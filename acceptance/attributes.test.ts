@@ -165,7 +165,7 @@ for (const [name, way, wrong] of wrongValues) {
       const attribute = attributes.find((one) => one.type === type);
       assert.ok(attribute, type);
       for (const value of values) {
-        const right = chooseValues(way, attributes).filter(
+        const right: { token: string; value: string }[] = chooseValues(way, attributes).filter(
           ({ token }) => token !== attribute.token,
         );
         const reply = await store(destination, [...right, { token: attribute.token, value }]);

@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test';
 import * as oauth from 'oauth4webapi';
 import { createPayout, createRecipient, createUser, payoutPath, ways } from './recipients.ts';
 import {
-  Api,
+  type Api,
   advance,
   type Balance,
   type Credentials,
@@ -296,9 +296,9 @@ test('the live environment does not know a staging key, and has no sandbox', asy
 
 test('credentials made at the command line can be narrowed, confined to an address and revoked', async () => {
   const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-credentials-'));
-  const made = await startService({ isOwn: true, dataDirectory });
-  const { account } = made.credentials;
-  await made.stop();
+  const first = await startService({ isOwn: true, dataDirectory });
+  const { account } = first.credentials;
+  await first.stop();
   const create = (...words: string[]) =>
     runCommand(dataDirectory, ['credential', 'create', '--account', account, ...words]);
   const reader = create('--kind', 'api_key', '--scopes', 'balance:read');

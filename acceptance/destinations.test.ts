@@ -220,7 +220,7 @@ test('a destination token stays the same from call to call and from version to v
     const reply = await api.withVersion(version).get<CountryLookup>('/country/PHL');
     return allPayers(ok(reply))
       .map((payer) => payer.destination_token)
-      .sort();
+      .toSorted();
   };
   const [first, ...others] = await Promise.all(versions.map(tokens));
   for (const other of others) assert.deepEqual(other, first);

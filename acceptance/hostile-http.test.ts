@@ -272,8 +272,8 @@ test('a method that an address does not have is 405 and names the others', async
     const reply = await api.call(method, path);
     assert.equal(reply.status, 405, `${method} ${path}`);
     assertProblem(reply, 405, 'method_not_allowed');
-    const names = String(reply.headers['allow']).split(/, */).sort();
-    assert.deepEqual(names, [...allowed].sort(), `${method} ${path}`);
+    const names = String(reply.headers['allow']).split(/, */).toSorted();
+    assert.deepEqual(names, [...allowed].toSorted(), `${method} ${path}`);
   }
 });
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -123,6 +125,11 @@ async function workUntil(
   isOver = true;
   await blow();
   await Promise.all(workers);
+}
+
+async function waitForEnd(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  assert.equal(child.exitCode, 1);
 }
 
 type PayoutRow = { id: string; status: string; cost: bigint; client_transfer_id: string };
@@ -252,7 +259,7 @@ async function createRecipients(api: Api): Promise<Recipient[]> {
   return [await createRecipient(api, ways.bank), await createRecipient(api, ways.bank, { chosen })];
 }
 
-test('kill -9 of the service, or of it and its database, six times under load', async () => {
+test('kill -9 of the service, of its database or of both, six times under load', async () => {
   const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-crash-'));
   const start = (): Promise<Service> => startService({ isOwn: true, dataDirectory });
   let service = await start();
@@ -266,9 +273,12 @@ test('kill -9 of the service, or of it and its database, six times under load', 
       assert.ok(child !== undefined);
       const [postmaster] = await readPostmaster(dataDirectory);
       await workUntil({ api, recipients, log }, async () => {
-        // In every third round the database dies first, in the others its guard stops it.
-        if (round % 3 === 2) process.kill(postmaster, 'SIGKILL');
-        await stopProcess(child, 'SIGKILL');
+        // The service alone (its guard then stops the database), both, or the database alone: then
+        // the service ends by itself.
+        const victims = (['service', 'both', 'database'] as const)[round % 3];
+        if (victims !== 'service') process.kill(postmaster, 'SIGKILL');
+        if (victims === 'database') await waitForEnd(child);
+        else await stopProcess(child, 'SIGKILL');
       });
       service = await start();
       const books = openBooks(await findEmbeddedUrl(dataDirectory));

@@ -297,3 +297,25 @@ export async function advance(api: Api, seconds: number): Promise<string> {
 }
 
 export const daySeconds = 86_400;
+
+/** The address of the next page that the answer links to, without the service's own. */
+function findNextPage(reply: Reply<unknown>, baseUrl: string): string | undefined {
+  const { link } = reply.headers;
+  if (link === undefined) return undefined;
+  const address = /^<([^>]+)>; rel="next"$/.exec(String(link))?.[1];
+  if (address?.startsWith(baseUrl) !== true) throw new Error(`a strange Link: ${String(link)}`);
+  return address.slice(baseUrl.length);
+}
+
+/** Every page of a list from this one on, by the Link headers. */
+export async function readPages<T>(api: Api, first: string): Promise<T[][]> {
+  const pages: T[][] = [];
+  let path: string | undefined = first;
+  while (path !== undefined) {
+    const reply: Reply<T[]> = await api.get<T[]>(path);
+    pages.push(ok(reply));
+    path = findNextPage(reply, api.baseUrl);
+    if (pages.length > 100) throw new Error('the pages do not end');
+  }
+  return pages;
+}

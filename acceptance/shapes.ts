@@ -202,7 +202,7 @@ export function assertNoNull(value: Json, at: string): void {
   assert.notEqual(value, null, `${at} is null`);
   if (value instanceof ExactNumber) assertPlainDecimal(value);
   else if (typeof value === 'object' && value !== null && !at.endsWith('/metadata')) {
-    for (const [key, child] of Object.entries(value)) assertNoNull(child as Json, `${at}/${key}`);
+    for (const [key, child] of Object.entries(value)) assertNoNull(child, `${at}/${key}`);
   }
 }
 
@@ -249,5 +249,5 @@ export function assertProblem(reply: Reply<unknown>, status: number, code?: stri
 /** Where the faults are: pointers and parameters, sorted, each once. */
 export function locate(problem: Problem): string[] {
   const places = problem.errors.map((fault) => fault.pointer ?? fault.parameter ?? '');
-  return [...new Set(places)].sort();
+  return [...new Set(places)].toSorted();
 }

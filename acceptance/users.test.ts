@@ -10,7 +10,7 @@ import {
   pay,
   ways,
 } from './recipients.ts';
-import { type Api, createAccount, ok, type Service, startService } from './service.ts';
+import { type Api, createAccount, ok, readPages, type Service, startService } from './service.ts';
 import { assertProblem, assertShape, locate, patterns, shapes } from './shapes.ts';
 
 /** Recipients: creation, reading, change, look-up, histories, search and paging. */
@@ -235,21 +235,6 @@ test('a look-up finds by identifier, or by address and first name', async () => 
   const other = await createAccount(service);
   assertProblem(await other.api.get(`/user/lookup?email=${email}&first_name=Ana`), 404);
 });
-
-/** Every page of a list, by its Link headers. */
-async function readPages<T>(caller: Api, first: string): Promise<T[][]> {
-  const pages: T[][] = [];
-  for (let path: string | undefined = first; path !== undefined; ) {
-    const reply = await caller.get<T[]>(path);
-    pages.push(ok(reply));
-    const link = /^<([^>]+)>; rel="next"$/.exec(String(reply.headers['link'] ?? ''))?.[1];
-    assert.ok(link !== undefined || reply.headers['link'] === undefined);
-    if (link !== undefined) assert.ok(link.startsWith(caller.baseUrl), link);
-    path = link?.slice(caller.baseUrl.length);
-    assert.ok(pages.length < 100, 'the pages end');
-  }
-  return pages;
-}
 
 type Row = Record<string, string>;
 

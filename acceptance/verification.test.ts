@@ -188,7 +188,7 @@ test('the verification attribute is read-only', async () => {
 test('an upload that is not three right items is refused, naming the item, and nothing is stored', async () => {
   const userToken = await createUser(api);
   const [face, front, back] = threeItems();
-  const with_ = (item: Partial<Item>): Item[] => [{ ...face, ...item }, front, back];
+  const withFace = (item: Partial<Item>): Item[] => [{ ...face, ...item }, front, back];
   const gif = Buffer.from('R0lGODlhAQABAIAAAP///wAAACH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==', 'base64');
   const cut = images.png.slice(0, 40);
   const cases: [string, unknown, string | undefined][] = [
@@ -197,32 +197,32 @@ test('an upload that is not three right items is refused, naming the item, and n
     ['two items', [face, front], ''],
     ['four items', [face, front, back, face], ''],
     ['one type twice', [face, front, front], undefined],
-    ['an unknown type', with_({ type: 'passport' }), '/0/type'],
-    ['another case of the type', with_({ type: 'Face' }), '/0/type'],
+    ['an unknown type', withFace({ type: 'passport' }), '/0/type'],
+    ['another case of the type', withFace({ type: 'Face' }), '/0/type'],
     ['no type', [{ content: images.png }, front, back], '/0/type'],
     ['no content', [{ type: 'face' }, front, back], '/0/content'],
-    ['content that is no text', with_({ content: 5 }), '/0/content'],
-    ['an empty content', with_({ content: '' }), '/0/content'],
-    ['no Base64', with_({ content: '!!!!' }), '/0/content'],
+    ['content that is no text', withFace({ content: 5 }), '/0/content'],
+    ['an empty content', withFace({ content: '' }), '/0/content'],
+    ['no Base64', withFace({ content: '!!!!' }), '/0/content'],
     [
       'Base64 without its padding',
-      with_({ content: images.png.replace(/=+$/, '').slice(0, -1) }),
+      withFace({ content: images.png.replace(/=+$/, '').slice(0, -1) }),
       '/0/content',
     ],
     [
       'Base64 with a line break',
-      with_({ content: `${images.png.slice(0, 76)}\n${images.png.slice(76)}` }),
+      withFace({ content: `${images.png.slice(0, 76)}\n${images.png.slice(76)}` }),
       '/0/content',
     ],
-    ['Base64 for addresses', with_({ content: '-_-_' }), '/0/content'],
-    ['a data address', with_({ content: `data:image/png;base64,${images.png}` }), '/0/content'],
+    ['Base64 for addresses', withFace({ content: '-_-_' }), '/0/content'],
+    ['a data address', withFace({ content: `data:image/png;base64,${images.png}` }), '/0/content'],
     [
       'a text',
-      with_({ content: Buffer.from('hello, this is no image').toString('base64') }),
+      withFace({ content: Buffer.from('hello, this is no image').toString('base64') }),
       '/0/content',
     ],
-    ['a GIF', with_({ content: gif.toString('base64') }), '/0/content'],
-    ['an image that is cut off', with_({ content: cut }), '/0/content'],
+    ['a GIF', withFace({ content: gif.toString('base64') }), '/0/content'],
+    ['an image that is cut off', withFace({ content: cut }), '/0/content'],
     ['an item that is null', [null, front, back], '/0'],
   ];
   for (const [name, body, pointer] of cases) {

@@ -30,6 +30,7 @@ import {
   daySeconds,
   fund,
   ok,
+  readPages,
   type Service,
   serverMain,
   startService,
@@ -99,14 +100,12 @@ test('the statement of a balance is paged, newest first', async () => {
   type Entry = { amount: { text: string } };
   const whole = ok(await mine.api.get<Entry[]>(path)).map((entry) => entry.amount.text);
   assert.deepEqual(whole, ['5', '4', '3', '2', '1']);
-  const seen: string[] = [];
-  let next: string | undefined = `/v0.1.4${path}?number_of_records=2`;
-  while (next !== undefined) {
-    const reply: { headers: { link?: unknown }; body: Entry[] } = await mine.api.get<Entry[]>(next);
-    seen.push(...reply.body.map((entry) => entry.amount.text));
-    const link = /^<([^>]+)>; rel="next"$/.exec(String(reply.headers.link ?? ''))?.[1];
-    next = link?.slice(mine.api.baseUrl.length);
-  }
+  const pages = await readPages<Entry>(mine.api, `${path}?number_of_records=2`);
+  assert.deepEqual(
+    pages.map((page) => page.length),
+    [2, 2, 1],
+  );
+  const seen = pages.flat().map((entry) => entry.amount.text);
   assert.deepEqual(seen, whole);
 });
 

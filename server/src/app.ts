@@ -154,7 +154,7 @@ async function createHttp({ config, environments, log, metrics }: HttpParts): Pr
     trustProxy: config.OUTLAY_TRUST_PROXY,
   });
   const { app } = server;
-  const address = {
+  const publicAddress = {
     publicUrl: config.OUTLAY_PUBLIC_URL,
     defaultEnvironment: config.OUTLAY_DEFAULT_ENVIRONMENT,
   };
@@ -170,14 +170,14 @@ async function createHttp({ config, environments, log, metrics }: HttpParts): Pr
       await Promise.all(Object.values(environments).map((env) => env.clock.refresh(env.db.system)));
     },
   });
-  addOauthRoutes(app, { environments, limiters, address });
+  addOauthRoutes(app, { environments, limiters, address: publicAddress });
   const routes = listRoutes();
   addRoutes(app, {
     environments,
     routes,
     authenticate: (env, token, address) => env.authenticator.authenticate(token, address),
     limiters,
-    address,
+    address: publicAddress,
   });
   addReference(app, routes);
   setNotFound(app, routes);

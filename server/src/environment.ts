@@ -17,7 +17,7 @@ import { createRates } from './fx/refresher.ts';
 import { describeError } from './http/error-log.ts';
 import { deleteOldRecords } from './http/idempotency.ts';
 import { decideVerification, getOrCreateVerificationLink } from './kyc/kyc.ts';
-import { createDispatcher } from './payouts/dispatch.ts';
+import { createDispatcher, type Dispatcher } from './payouts/dispatch.ts';
 import type { Rail } from './rails/contract.ts';
 import { createSandboxRail } from './rails/sandbox/rail.ts';
 import type { SandboxServices } from './sandbox/sandbox.routes.ts';
@@ -120,15 +120,9 @@ async function assemble(
       await decideVerification({ sql: session }, decision);
     },
     startLoops: () => {
-      dispatchLoop = startLoop({
-        idleMs: dispatchIdleMs,
-        run: async () => (await dispatcher.runDue()) > 0,
-        onError,
-      });
-      loops.push(
-        dispatchLoop,
-        ...startUpkeep({ db, rates, hasSources: hasRateSources(config), onError }),
-      );
+      dispatchLoop = startDispatch(dispatcher, onError);
+      const hasSources = hasRateSources(config);
+      loops.push(dispatchLoop, ...startUpkeep({ db, rates, hasSources, onError }));
     },
     close: async () => {
       await Promise.all(loops.map((loop) => loop.stop()));
@@ -143,6 +137,11 @@ const dispatchIdleMs = 250;
 const ratesIdleMs = 5_000;
 const importIdleMs = 5 * 60_000;
 const cleaningIdleMs = 60_000;
+
+function startDispatch(dispatcher: Dispatcher, onError: (error: unknown) => void): Loop {
+  const run = async (): Promise<boolean> => (await dispatcher.runDue()) > 0;
+  return startLoop({ idleMs: dispatchIdleMs, run, onError });
+}
 
 function startUpkeep(work: {
   db: Database;

@@ -17,7 +17,7 @@ type Operation = {
   tags: string[];
   security: Record<string, string[]>[];
   parameters?: { $ref?: string; name?: string; in?: string }[];
-  requestBody?: { content: Record<string, { schema: unknown }> };
+  requestBody?: { content: Record<string, { examples?: object }> };
   responses: Record<string, { content?: Record<string, { examples?: object }>; headers?: object }>;
 };
 
@@ -79,7 +79,7 @@ async function listServed(): Promise<string[]> {
 test('every route that is served is described, and nothing else is', async () => {
   const served = await listServed();
   assert.ok(served.length > 30, String(served.length));
-  assert.deepEqual([...listOperations().keys()].sort(), served.sort());
+  assert.deepEqual([...listOperations().keys()].toSorted(), served.toSorted());
 });
 
 test('every operation has its own id, one tag that is explained, and a security', () => {
@@ -119,8 +119,7 @@ test('every operation with a body shows a recorded request', () => {
   for (const route of listRoutes()) {
     if (route.body === undefined) continue;
     const { requestBody } = findOperation(route.operationId);
-    const examples = (requestBody?.content['application/json'] as { examples?: object }).examples;
-    assert.ok(examples, route.operationId);
+    assert.ok(requestBody?.content['application/json']?.examples, route.operationId);
   }
 });
 
@@ -154,5 +153,5 @@ test('the address of the server is the one that was asked for', () => {
 test('no example holds a secret', () => {
   const text = JSON.stringify(readExamples());
   const secrets = text.matchAll(/"(?:access_token|client_secret|api_key)":"(?:test_)?([^"]+)"/g);
-  for (const [, secret = ''] of secrets) assert.match(secret, /^x+$|^not-the-secret$/);
+  for (const [, secret = ''] of secrets) assert.match(secret, /^x+$/);
 });

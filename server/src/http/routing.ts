@@ -6,7 +6,6 @@ import type { RateLimiters } from './limits.ts';
 import { type Answer, jsonType } from './problem.ts';
 import {
   type BaseServices,
-  type Input,
   Page,
   type RequestView,
   type Route,
@@ -179,17 +178,16 @@ function createHandler<S extends BaseServices>(
           { running, isOneEffect, work: async (session) => write(await work(session)) },
         ),
     };
-    return sendAnswer(reply, await answer(route, context, input, write));
+    return sendAnswer(reply, toAnswer(await route.handle(context, input), view, write));
   };
 }
 
-async function answer<S extends BaseServices>(
-  route: Route<S>,
-  context: RouteContext<S>,
-  input: Input<unknown, unknown, unknown>,
+/** A handler's result as an answer: it may be one already, a page of a list, or a plain value. */
+function toAnswer(
+  result: unknown,
+  request: RequestView,
   write: (value: unknown) => string | null,
-): Promise<Answer> {
-  const result = await route.handle(context, input);
+): Answer {
   if (isAnswer(result)) return result;
   if (result instanceof Page) {
     const { items, next } = result as Page<unknown>;
@@ -197,7 +195,7 @@ async function answer<S extends BaseServices>(
       status: 200,
       contentType: jsonType,
       body: write(items),
-      ...(next === undefined ? {} : { headers: { link: linkNext(context.request, next) } }),
+      ...(next === undefined ? {} : { headers: { link: linkNext(request, next) } }),
     };
   }
   return { status: 200, contentType: jsonType, body: write(result) };

@@ -69,7 +69,7 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
     http: { requireHostHeader: false, maxHeaderSize: 16 * 1024 },
     clientErrorHandler: (error, socket) => answerParserError(error, socket as Duplex),
     frameworkErrors: (error, request, reply) => {
-      void sendAnswer(reply as never, describeProblem(error, String(request.id)));
+      void sendAnswer(reply, describeProblem(error, request.id));
     },
   }) as unknown as FastifyInstance;
   answerExpectations(app.server);

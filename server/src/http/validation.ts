@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { AppError, type Fault, throwFaults } from '../core/errors.ts';
 import {
   type ExactJson,
@@ -27,9 +27,15 @@ export type CheckedInput = Input<unknown, unknown, unknown> & {
 export function checkInput<S extends BaseServices>(route: Route<S>, raw: RawInput): CheckedInput {
   const faults: Fault[] = [];
   const json = route.body === undefined ? undefined : readJson(raw);
-  const params = check(route.params, raw.params, (path) => ({ parameter: path.join('.') }), faults);
-  const query = check(route.query, raw.query, (path) => ({ parameter: path.join('.') }), faults);
-  const body = check(route.body, json, (path) => ({ pointer: formatPointer(path) }), faults);
+  const check = (schema: z.ZodType | undefined, value: unknown, locate: Locate): unknown => {
+    const result = schema?.safeParse(value);
+    if (result === undefined || result.success) return result?.data;
+    for (const issue of result.error.issues) faults.push(describeIssue(issue, value, locate));
+    return undefined;
+  };
+  const params = check(route.params, raw.params, locateParameter);
+  const query = check(route.query, raw.query, locateParameter);
+  const body = check(route.body, json, locatePointer);
   throwFaults(faults);
   return { params, query, body, json };
 }
@@ -53,24 +59,16 @@ function readJson(raw: RawInput): ExactJson {
 
 type Locate = (path: readonly PropertyKey[]) => Pick<Fault, 'pointer' | 'parameter'>;
 
-function check(
-  schema: z.ZodType | undefined,
-  value: unknown,
-  locate: Locate,
-  faults: Fault[],
-): unknown {
-  if (schema === undefined) return undefined;
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  for (const issue of result.error.issues) {
-    const isMissing = findAt(value, issue.path) === undefined;
-    faults.push({
-      ...locate(issue.path),
-      code: isMissing ? 'required' : codeOf(issue),
-      detail: `${issue.path.join('.') || 'the body'} ${isMissing ? 'is required' : describe(issue)}`,
-    });
-  }
-  return undefined;
+const locateParameter: Locate = (path) => ({ parameter: path.join('.') });
+const locatePointer: Locate = (path) => ({ pointer: formatPointer(path) });
+
+function describeIssue(issue: z.core.$ZodIssue, value: unknown, locate: Locate): Fault {
+  const isMissing = findAt(value, issue.path) === undefined;
+  return {
+    ...locate(issue.path),
+    code: isMissing ? 'required' : codeOf(issue),
+    detail: `${issue.path.join('.') || 'the body'} ${isMissing ? 'is required' : describe(issue)}`,
+  };
 }
 
 function codeOf(issue: z.core.$ZodIssue): string {

@@ -91,7 +91,7 @@ export async function createKycServer(kyc: Awaited<ReturnType<typeof createKycTe
     environments,
     routes,
     limiters,
-    publicUrl: undefined,
+    address: { publicUrl: undefined, defaultEnvironment: 'staging' },
     authenticate: async (_env, token) => {
       const [, accountId] = /^account\.(.+)$/.exec(token) ?? [];
       if (accountId === undefined) return undefined;

@@ -298,31 +298,45 @@ test('asking about one payout at once does not disturb who is at it', async () =
   );
 });
 
-test('the loop and the calls of the sandbox never wait for each other in a circle', async () => {
-  const owner = await money.createOwner({ USD: 200n * cost });
-  const payouts = await Promise.all(Array.from({ length: 120 }, () => money.quoteAndCommit(owner)));
-  const countDeadlocks = async () => {
-    const [row] = await money.rows<{ deadlocks: bigint }>(
-      'select deadlocks from pg_stat_database where datname = current_database()',
-    );
-    return row?.deadlocks ?? 0n;
-  };
-  const before = await countDeadlocks();
-  const rail = createFakeRail(() => ({ outcome: 'accepted' }));
-  const dispatchers = [money.db, money.connect()].map((db) => money.createDispatcher(rail, db));
-  await Promise.all([
-    ...dispatchers.map((dispatcher) => dispatcher.drain()),
-    ...payouts.map((payout) => money.observe(payout, 'paid')),
-  ]);
-  assert.equal((await countDeadlocks()) - before, 0n);
-  for (const { payoutId } of payouts) {
-    assert.equal((await money.payout(payoutId)).status, 'COMPLETED');
-  }
-  assert.deepEqual(
-    dispatchers.flatMap(({ errors }) => errors),
-    [],
-  );
+test('the loop takes its locks in the order of the calls of the sandbox: the payout, then its dispatch', async () => {
+  const payout = await createCommitted();
+  const [claim] = await claimDispatches(money.db.system, { count: 1, leaseMs: minuteMs });
+  const lock = (table: string, column: string) => ({
+    name: '',
+    text: `select 1 from ${table} where ${column} = $1 for update`,
+  });
+  const begun = await money.db.systemTransaction(async (session) => {
+    await session.rows(lock('payouts', 'id'), [payout.payoutId]);
+    // In an object, so that the transaction does not wait for what waits for the transaction.
+    const begin = {
+      mode: money.db.systemTransaction((other) =>
+        beginAttempt(other, {
+          ...payout,
+          fence: claim?.fence ?? 0n,
+          reference: 'x',
+          leaseMs: minuteMs,
+        }),
+      ),
+    };
+    await waitForLock();
+    // Had the other one taken this row before it waited, each would wait for the other.
+    const nowait = lock('payout_dispatches', 'payout_id');
+    await session.rows({ ...nowait, text: `${nowait.text} nowait` }, [payout.payoutId]);
+    return begin;
+  });
+  assert.equal((await begun.mode).mode, 'send');
 });
+
+/** Until a session of this database waits for a lock. */
+async function waitForLock(): Promise<void> {
+  for (;;) {
+    const waiting = await money.rows(
+      `select 1 from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    if (waiting.length > 0) return;
+  }
+}
 
 test('the reference is a function of the payout alone', () => {
   assert.equal(

@@ -138,7 +138,7 @@ export function describeRefusals(route: Route<BaseServices>): Record<string, Jso
   if (route.body !== undefined) statuses.add(413).add(415);
   if (isKeyed(route)) statuses.add(409).add(422);
   const result: Record<string, JsonObject> = {};
-  for (const status of [...statuses].sort((a, b) => a - b)) result[status] = refuse(status);
+  for (const status of statuses) result[status] = refuse(status);
   // The hosted page speaks to a person, also about a link that leads nowhere.
   if (route.produces?.includes('text/html') === true) {
     result[404] = {
@@ -235,26 +235,24 @@ const sharedHeaders: JsonObject = {
 };
 
 function describeResponses(examples: readonly ExampleRecord[]): JsonObject {
-  const entries = Object.entries(refusals).map(([status, { name, text, headers }]) => {
+  const responses: JsonObject = {};
+  for (const [status, { name, text, headers }] of Object.entries(refusals)) {
     const shown = examples.filter((example) => example.answer.status === Number(status));
-    return [
-      name,
-      {
-        description: `${text} Codes: ${listCodes(Number(status))}.`,
-        headers: { 'X-Request-Id': { $ref: '#/components/headers/RequestId' }, ...headers },
-        content: {
-          'application/problem+json': {
-            schema: { $ref: '#/components/schemas/Problem' },
-            ...listExamples(
-              shown.filter((example) => example.answer.contentType === 'application/problem+json'),
-              (example) => example.answer.body,
-            ),
-          },
+    responses[name] = {
+      description: `${text} Codes: ${listCodes(Number(status))}.`,
+      headers: { 'X-Request-Id': { $ref: '#/components/headers/RequestId' }, ...headers },
+      content: {
+        'application/problem+json': {
+          schema: { $ref: '#/components/schemas/Problem' },
+          ...listExamples(
+            shown.filter((example) => example.answer.contentType === 'application/problem+json'),
+            (example) => example.answer.body,
+          ),
         },
       },
-    ];
-  });
-  return Object.fromEntries(entries);
+    };
+  }
+  return responses;
 }
 
 function listCodes(status: number): string {

@@ -28,7 +28,7 @@ export class SchemaBook {
   }
 
   list(): Record<string, JsonObject> {
-    return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)));
+    return Object.fromEntries([...this.#schemas].toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }
 }
 

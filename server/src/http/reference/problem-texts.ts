@@ -14,7 +14,6 @@ export const problemTexts: Readonly<Record<ErrorCode, string>> = {
     'There is no bearer credential, it is unknown here, it has expired or was revoked. Get a new access token, and check that the credential belongs to this environment.',
   insufficient_scope:
     'The credential is good, but was not given the scope that this operation needs. Use another one or have the scope added.',
-  address_not_allowed: 'The credential may only be used from certain addresses, and this is none.',
   not_found:
     'Nothing is there, or it belongs to another account, which looks the same on purpose. Check the token and the environment.',
   unknown_version: 'The first segment of the path is no version of this interface.',

@@ -40,7 +40,7 @@ export async function sendViewer(
     vary: 'accept-encoding',
     'x-content-type-options': 'nosniff',
   });
-  if (/\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))) {
+  if (/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) {
     return reply.header('content-encoding', 'gzip').send(script);
   }
   return reply.send(Readable.from([script]).pipe(createGunzip()));

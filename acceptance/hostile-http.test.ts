@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
 import { createUser } from './recipients.ts';
 import { type Api, createAccount, ok, type Service, startService } from './service.ts';
 import { assertProblem } from './shapes.ts';
 
-/** HTTP that is wrong on purpose, and what every answer says about methods and media types. */
+/** Addresses, hosts, methods and media types that are wrong on purpose. */
 
 let service: Service;
 let api: Api;
@@ -15,198 +14,6 @@ before(async () => {
   api = (await createAccount(service, { USD: '1000' })).api;
 });
 after(() => service.stop());
-
-type RawReply = { status: number; headers: Record<string, string>; body: string; all: string };
-
-/** Sends bytes as they are, and reads until the service closes or stays silent. */
-function send(bytes: string | Buffer, silentMs = 400): Promise<RawReply> {
-  const { hostname, port } = new URL(service.baseUrl);
-  return new Promise((resolve, reject) => {
-    const socket = connect(Number(port), hostname);
-    let all = '';
-    const finish = (): void => {
-      socket.destroy();
-      resolve(readRaw(all));
-    };
-    socket.setTimeout(silentMs, finish);
-    socket.on('data', (chunk: Buffer) => {
-      all += chunk.toString('latin1');
-    });
-    socket.once('close', finish);
-    socket.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ECONNRESET' || error.code === 'EPIPE') finish();
-      else reject(error);
-    });
-    socket.write(bytes);
-  });
-}
-
-function readRaw(all: string): RawReply {
-  const [head = '', ...rest] = all.split('\r\n\r\n');
-  const [first = '', ...lines] = head.split('\r\n');
-  const headers: Record<string, string> = {};
-  for (const line of lines) {
-    const at = line.indexOf(':');
-    headers[line.slice(0, at).toLowerCase()] = line.slice(at + 1).trim();
-  }
-  const status = Number(first.split(' ')[1] ?? 0);
-  const sent = rest.join('\r\n\r\n');
-  const isChunked = headers['transfer-encoding'] === 'chunked';
-  return { status, headers, body: isChunked ? joinChunks(sent) : sent, all };
-}
-
-function joinChunks(text: string): string {
-  const end = text.indexOf('\r\n');
-  const length = Number.parseInt(text, 16);
-  if (!(length > 0)) return '';
-  const start = end + 2;
-  return text.slice(start, start + length) + joinChunks(text.slice(start + length + 2));
-}
-
-function assertRawProblem(reply: RawReply, status: number): void {
-  const { headers, body } = reply;
-  const parsed = body === '' ? undefined : JSON.parse(body);
-  const bytes = Buffer.from(body, 'latin1');
-  assertProblem(
-    { status: reply.status, headers, text: body, bytes, body: exactOf(parsed) },
-    status,
-  );
-}
-
-/** Only the status is a number in a problem. */
-function exactOf(problem: { status?: number } | undefined): unknown {
-  return problem === undefined ? {} : { ...problem, status: { text: String(problem.status) } };
-}
-
-const host = (): string => new URL(service.baseUrl).host;
-const bearer = (): string => `Authorization: Bearer ${api.token}\r\n`;
-const balance = '/v0.1.4/account/balance';
-
-const refusedBytes: Record<string, [number, () => string | Buffer]> = {
-  'no Host': [400, () => `GET ${balance} HTTP/1.1\r\n${bearer()}\r\n`],
-  'two Hosts': [400, () => `GET ${balance} HTTP/1.1\r\nHost: a\r\nHost: b\r\n${bearer()}\r\n`],
-  'two equal Hosts': [
-    400,
-    () => `GET ${balance} HTTP/1.1\r\nHost: ${host()}\r\nHost: ${host()}\r\n${bearer()}\r\n`,
-  ],
-  'an unknown expectation': [
-    417,
-    () => `GET ${balance} HTTP/1.1\r\nHost: ${host()}\r\nExpect: cake\r\n${bearer()}\r\n`,
-  ],
-  'a header that is too large': [
-    431,
-    () => `GET ${balance} HTTP/1.1\r\nHost: ${host()}\r\nX-Long: ${'a'.repeat(20_000)}\r\n\r\n`,
-  ],
-  'too many header fields to hold': [
-    431,
-    () => `GET ${balance} HTTP/1.1\r\nHost: ${host()}\r\n${'X: y\r\n'.repeat(10_000)}\r\n`,
-  ],
-  'an address that is too large for the header': [
-    431,
-    () => `GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: ${host()}\r\n\r\n`,
-  ],
-  garbage: [400, () => Buffer.from([0, 255, 1, 2, 3, 13, 10, 13, 10])],
-  'a TLS hello': [400, () => Buffer.from([0x16, 3, 1, 0, 5, 1, 0, 0, 1, 3, 13, 10])],
-  'an unknown protocol': [400, () => 'HELLO\r\n\r\n'],
-  'an unknown version of HTTP': [400, () => `GET ${balance} HTTP/9.9\r\nHost: ${host()}\r\n\r\n`],
-  'a space in the address': [400, () => `GET /a b HTTP/1.1\r\nHost: ${host()}\r\n\r\n`],
-  'a header without a colon': [400, () => `GET ${balance} HTTP/1.1\r\nHost: x\r\nfoo\r\n\r\n`],
-  'a header name with a space': [
-    400,
-    () => `GET ${balance} HTTP/1.1\r\nHost: x\r\nBad Name: y\r\n\r\n`,
-  ],
-  'a folded header': [400, () => `GET ${balance} HTTP/1.1\r\nHost: x\r\nA: b\r\n  c\r\n\r\n`],
-  'two lengths of one body': [
-    400,
-    () =>
-      `POST /v0.1.4/user HTTP/1.1\r\nHost: ${host()}\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}`,
-  ],
-  'a length and chunks': [
-    400,
-    () =>
-      `POST /v0.1.4/user HTTP/1.1\r\nHost: ${host()}\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-  ],
-  'a negative length': [
-    400,
-    () => `POST /v0.1.4/user HTTP/1.1\r\nHost: ${host()}\r\nContent-Length: -1\r\n\r\n`,
-  ],
-  'a broken chunk': [
-    400,
-    () =>
-      `POST /v0.1.4/user HTTP/1.1\r\nHost: ${host()}\r\n${bearer()}Content-Type: application/json\r\n` +
-      'Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n',
-  ],
-};
-
-for (const [name, [status, bytes]] of Object.entries(refusedBytes)) {
-  test(`${name} is answered ${status} with a complete problem`, async () => {
-    assertRawProblem(await send(bytes()), status);
-    ok(await api.get('/account/balance'));
-  });
-}
-
-test('CONNECT and an address in full are refused or served, and never tunnelled', async () => {
-  const tunnel = await send(`CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n`);
-  assert.ok(tunnel.status >= 400 && tunnel.status < 500, tunnel.all);
-  assertRawProblem(tunnel, tunnel.status);
-  const full = await send(
-    `GET http://example.org${balance} HTTP/1.1\r\nHost: ${host()}\r\n${bearer()}Connection: close\r\n\r\n`,
-  );
-  assert.ok([200, 400, 404].includes(full.status), full.all);
-});
-
-test('an upgrade is not made', async () => {
-  const reply = await send(
-    `GET ${balance} HTTP/1.1\r\nHost: ${host()}\r\n${bearer()}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
-  );
-  assert.ok(reply.status === 200 || reply.status >= 400, reply.all);
-});
-
-test('a request of HTTP/1.0 without a Host is answered', async () => {
-  const reply = await send(`GET ${balance} HTTP/1.0\r\n${bearer()}\r\n`);
-  assert.equal(reply.status, 200, reply.all);
-  assertRawProblem(await send(`GET ${balance} HTTP/1.0\r\n\r\n`), 401);
-});
-
-test('two Authorization headers on the wire are 401', async () => {
-  for (const second of [bearer(), 'Authorization: Basic eDp5\r\n']) {
-    const reply = await send(
-      `GET ${balance} HTTP/1.1\r\nHost: ${host()}\r\n${bearer()}${second}Connection: close\r\n\r\n`,
-    );
-    assertRawProblem(reply, 401);
-  }
-});
-
-test('a body that ends before its length has no effect', async () => {
-  const before = ok(await api.get<unknown[]>('/events')).length;
-  const { hostname, port } = new URL(service.baseUrl);
-  await new Promise<void>((resolve) => {
-    const socket = connect(Number(port), hostname, () => {
-      socket.end(
-        `POST /v0.1.4/user HTTP/1.1\r\nHost: ${host()}\r\n${bearer()}Content-Type: application/json\r\nContent-Length: 500\r\n\r\n{}`,
-      );
-    });
-    socket.resume().once('close', () => resolve());
-    socket.once('error', () => resolve());
-  });
-  assert.equal(ok(await api.get<unknown[]>('/events')).length, before);
-});
-
-test('requests sent in one piece are answered in their order', async () => {
-  const one = `GET ${balance} HTTP/1.1\r\nHost: ${host()}\r\n${bearer()}\r\n`;
-  const { all } = await send(
-    `${one}${one}GET /nothing HTTP/1.1\r\nHost: ${host()}\r\nConnection: close\r\n\r\n`,
-  );
-  const statuses = [...all.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => match[1]);
-  assert.deepEqual(statuses, ['200', '200', '404']);
-});
-
-test('an oversized upload is refused without being read to its end', async () => {
-  const reply = await send(
-    `POST /v0.1.4/user HTTP/1.1\r\nHost: ${host()}\r\n${bearer()}Content-Type: application/json\r\nContent-Length: 999999999\r\n\r\n{`,
-  );
-  assertRawProblem(reply, 413);
-});
 
 test('an address that cannot be decoded, or leads out of the tree, finds nothing', async () => {
   for (const path of [
@@ -233,6 +40,106 @@ test('an address that cannot be decoded, or leads out of the tree, finds nothing
   ]) {
     assertProblem(await api.call('GET', path), 404);
   }
+});
+
+test('a NUL or other strange text in an address or query is never an error of the service', async () => {
+  const strange = [
+    '%00',
+    '%01',
+    '%0a',
+    '%ff',
+    '%ed%a0%80',
+    '%F0%9F%98%80',
+    "'",
+    '%22',
+    '%5C',
+    '%25',
+  ];
+  for (const text of strange) {
+    for (const path of [
+      `/user/lookup?internal_user_id=${text}`,
+      `/user/lookup?email=${text}&first_name=${text}`,
+      `/user/history?metadata[${text}]=${text}`,
+      `/user/history?cursor=${text}`,
+      `/country/MEX?payer_name=${text}`,
+      `/country/MEX?wallet_token=${text}`,
+      `/country/MEX?destination_currency=${text}`,
+      `/country/${text}`,
+      `/user/${text}`,
+      `/user/usr_${text}/history`,
+      `/payout/${text}/${text}`,
+      `/attribute/${text}/${text}/${text}`,
+      `/account/balance/${text}/entries`,
+      `/events?after=${text}`,
+      `/verify/${text}/status`,
+    ]) {
+      const reply = await api.get(path);
+      assert.ok(reply.status < 500, `${reply.status} ${path}`);
+      if (reply.status !== 200) assertProblem(reply, reply.status);
+    }
+  }
+});
+
+test('a Host that is none is malformed, whatever is asked for', async () => {
+  ok(await api.post('/sandbox/fund', { currency_code: 'USD', amount: 1 }));
+  const [wallet] = ok(await api.get<{ token: string }[]>('/account/balance'));
+  const paged = `/account/balance/${wallet?.token}/entries?number_of_records=1`;
+  for (const given of [
+    'a b',
+    '[',
+    '[::1',
+    '::',
+    'a:b:c',
+    'a/b',
+    'x@y',
+    'a?b',
+    'a#b',
+    'a\\b',
+    'a:99999',
+  ]) {
+    for (const path of ['/account/balance', paged]) {
+      const reply = await api.get(path, { host: given });
+      assert.equal(reply.status, 400, `${given} ${path} ${reply.text}`);
+      assertProblem(reply, 400, 'malformed_http');
+    }
+  }
+});
+
+test('the port of a Host does not change the environment that its label names', async () => {
+  for (const given of ['api:8080', 'api.example.test:443', 'API:80', 'api']) {
+    const reply = await api.get('/account/balance', { host: given });
+    assert.equal(reply.status, 401, given);
+  }
+  for (const given of [
+    'staging-api:8080',
+    'staging-api',
+    '127.0.0.1:1',
+    '[::1]:80',
+    'localhost',
+    'api-x.test',
+  ]) {
+    ok(await api.get('/account/balance', { host: given }));
+  }
+});
+
+test('a client that first sends all of a body that is too large still reads the 413', async () => {
+  const statuses: number[] = [];
+  for (let index = 0; index < 10; index += 1) {
+    const reply = await fetch(`${service.baseUrl}/v0.1.4/user`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${api.token}`, 'content-type': 'application/json' },
+      body: 'A'.repeat(5_000_000),
+    }).catch((error: unknown) => {
+      assert.ok(error instanceof Error);
+      return undefined;
+    });
+    statuses.push(reply?.status ?? 0);
+    await reply?.arrayBuffer();
+  }
+  assert.deepEqual(
+    statuses,
+    Array.from({ length: 10 }, () => 413),
+  );
 });
 
 test('a long address is not found or too long, and never an error of the service', async () => {

@@ -85,6 +85,26 @@ test('health, metrics, tokens and the sandbox live outside the versions', async 
   assertProblem(bare, 404, 'unknown_version');
 });
 
+test('the form of a receipt follows the weights of Accept', async () => {
+  const recipient = await createRecipient(api, ways.bank);
+  const payout = await pay(api, recipient);
+  const path = `/payout/${recipient.userToken}/${payout.payout_token}`;
+  for (const [accept, type] of [
+    ['application/pdf', 'application/pdf'],
+    ['APPLICATION/PDF', 'application/pdf'],
+    ['text/html, application/pdf', 'application/pdf'],
+    ['application/pdf, application/json;q=0.5', 'application/pdf'],
+    ['application/pdf, */*;q=0.1', 'application/pdf'],
+    ['application/pdf;q=0.1, application/json', 'application/json; charset=utf-8'],
+    ['application/json, application/pdf;q=0', 'application/json; charset=utf-8'],
+    ['*/*', 'application/json; charset=utf-8'],
+  ] as const) {
+    const reply = await api.get(path, { accept });
+    assert.equal(reply.status, 200, accept);
+    assert.equal(reply.headers['content-type'], type, accept);
+  }
+});
+
 test('a rating that is not measured yet is said to be none', async () => {
   const lookup = ok(await api.get<CountryLookup>('/country/MEX/cheapest'));
   for (const company of lookup.companies) {

@@ -1,12 +1,21 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { canonicalizeJson, type ExactJson, JsonNumber } from '../core/exact-json.ts';
+import { controlCharacters } from './schema.ts';
 
 /** The client's own key-value object on users and payouts: kept exactly, found by key and value. */
 
 const keysMax = 50;
 const bytesMax = 16 * 1024;
 const keyLengthMax = 200;
+
+function hasControlCharacters(value: ExactJson): boolean {
+  if (typeof value === 'string') return controlCharacters.test(value);
+  if (typeof value !== 'object' || value === null || value instanceof JsonNumber) return false;
+  return Object.entries(value).some(
+    ([key, member]) => controlCharacters.test(key) || hasControlCharacters(member),
+  );
+}
 
 export type Metadata = { [key: string]: ExactJson };
 
@@ -30,6 +39,10 @@ export const metadataField = z
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= bytesMax, {
     error: `must have at most ${bytesMax} bytes of JSON`,
     params: { code: 'too_long' },
+  })
+  .refine((value) => !hasControlCharacters(value), {
+    error: 'must not have control characters',
+    params: { code: 'control_characters' },
   })
   .meta({ jsonSchema: { type: 'object', additionalProperties: true, maxProperties: keysMax } });
 

@@ -13,7 +13,10 @@ export const pageQuery = {
   number_of_records: z
     .string()
     .optional()
-    .transform((text) => (text === undefined ? recordsDefault : Number(text)))
+    .transform((text) => {
+      if (text === undefined) return recordsDefault;
+      return /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
+    })
     .refine((count) => Number.isInteger(count) && count >= 1 && count <= recordsMax, {
       error: `must be a whole number from 1 to ${recordsMax}`,
     })

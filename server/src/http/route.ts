@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import type { EnvironmentName, Principal, Scope } from '../core/access.ts';
 import type { Clock } from '../core/clock.ts';
-import type { JsonNumber } from '../core/exact-json.ts';
+import type { Fault } from '../core/errors.ts';
+import type { ExactJson, JsonNumber } from '../core/exact-json.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Database, Session } from '../db/pool.ts';
 import type { Answer } from './problem.ts';
@@ -66,6 +67,8 @@ export type RouteSpec<S extends BaseServices, P, Q, B> = {
   readonly params?: z.ZodType<P>;
   readonly query?: z.ZodType<Q>;
   readonly body?: z.ZodType<B>;
+  /** Faults of a body that depend on the environment, such as its date; found beside the schema's. */
+  readonly findFaults?: (env: S, json: ExactJson) => Fault[];
   readonly bodyBytesMax?: number;
   /** What 200 carries; null for an empty body. */
   readonly response: z.ZodType | null;

@@ -150,12 +150,16 @@ function createHandler<S extends BaseServices>(
   return async (request, reply) => {
     const { env, principal } = request.caller as { env: S; principal: Principal };
     const view = viewRequest(request, options.address);
-    const { json, ...input } = checkInput(route as Route<BaseServices>, {
-      params: request.params,
-      query: request.query,
-      body: request.body as Buffer | undefined,
-      contentType: request.headers['content-type'],
-    });
+    const { json, ...input } = checkInput(
+      route,
+      {
+        params: request.params,
+        query: request.query,
+        body: request.body as Buffer | undefined,
+        contentType: request.headers['content-type'],
+      },
+      env,
+    );
     // The text of a large upload must not outlive its reading.
     request.body = undefined;
     const key = isKeyed ? readKey(request.headers['idempotency-key']) : undefined;

@@ -8,7 +8,7 @@ import { type ExactJson, JsonNumber } from '../core/exact-json.ts';
  */
 
 /** Unicode's control characters and the ones that only confuse: none belongs in a name or address. */
-const controlCharacters = /[\p{Cc}\u2028\u2029\ufeff]/u;
+export const controlCharacters = /[\p{Cc}\u2028\u2029\ufeff]/u;
 
 /** A text without control characters, at most `lengthMax` characters long. */
 export function textField(lengthMax: number): z.ZodString {

@@ -64,7 +64,8 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
     trustProxy: options.trustProxy,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    routerOptions: { maxParamLength: 500, ignoreTrailingSlash: false },
+    // Longer than any address can be: a token of any length is just not found.
+    routerOptions: { maxParamLength: 16 * 1024, ignoreTrailingSlash: false },
     // Both are checked here, so that their refusals are problem answers too.
     http: { requireHostHeader: false, maxHeaderSize: 16 * 1024 },
     clientErrorHandler: (error, socket) => answerParserError(error, socket as Duplex),

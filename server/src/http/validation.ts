@@ -24,7 +24,11 @@ export type CheckedInput = Input<unknown, unknown, unknown> & {
 };
 
 /** @throws AppError unsupported_media_type, malformed_json, invalid_request. */
-export function checkInput<S extends BaseServices>(route: Route<S>, raw: RawInput): CheckedInput {
+export function checkInput<S extends BaseServices>(
+  route: Route<S>,
+  raw: RawInput,
+  env: S,
+): CheckedInput {
   const faults: Fault[] = [];
   const json = route.body === undefined ? undefined : readJson(raw);
   const check = (schema: z.ZodType | undefined, value: unknown, locate: Locate): unknown => {
@@ -36,6 +40,7 @@ export function checkInput<S extends BaseServices>(route: Route<S>, raw: RawInpu
   const params = check(route.params, raw.params, locateParameter);
   const query = check(route.query, raw.query, locateParameter);
   const body = check(route.body, json, locatePointer);
+  if (json !== undefined) faults.push(...(route.findFaults?.(env, json) ?? []));
   throwFaults(faults);
   return { params, query, body, json };
 }

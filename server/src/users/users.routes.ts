@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { formatSeconds } from '../core/clock.ts';
 import { findCountry } from '../core/country.ts';
-import { AppError } from '../core/errors.ts';
-import { parseExactJson } from '../core/exact-json.ts';
+import { AppError, type Fault } from '../core/errors.ts';
+import { type ExactJson, JsonNumber, parseExactJson } from '../core/exact-json.ts';
 import { findTokenId, formatToken } from '../core/ids.ts';
 import { metadataField } from '../http/metadata.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
@@ -153,21 +153,23 @@ function writeUser(user: User) {
 
 type Fields = z.infer<typeof userChanges>;
 
-function readUserData(fields: Fields, nowMs: number): Partial<UserData> {
-  const { date_of_birth: born, metadata, ...rest } = fields;
-  if (born !== undefined && born !== '' && !isAdult(born, nowMs)) {
-    const detail = 'date_of_birth must be eighteen years ago or more';
-    throw new AppError('invalid_request', detail, {
-      faults: [{ pointer: '/date_of_birth', code: 'too_young', detail }],
-    });
-  }
+/** A fault that depends on the environment's date, found whatever else is wrong. */
+function findAgeFault(env: BaseServices, json: ExactJson): Fault[] {
+  const isObject = typeof json === 'object' && json !== null && !Array.isArray(json);
+  const born = isObject && !(json instanceof JsonNumber) ? json['date_of_birth'] : undefined;
+  if (typeof born !== 'string' || !isRealDate(born) || isAdult(born, env.clock.nowMs())) return [];
+  const detail = 'date_of_birth must be eighteen years ago or more';
+  return [{ pointer: '/date_of_birth', code: 'too_young', detail }];
+}
+
+function readUserData(fields: Fields): Partial<UserData> {
+  const { metadata, ...rest } = fields;
   return {
     ...(rest as Partial<UserData>),
-    ...(born === undefined ? {} : { date_of_birth: born }),
     // "" asks for what follows from the country, as absence does.
     ...(rest.timezone === '' ? { timezone: undefined as never } : {}),
     ...(rest.language === '' ? { language: undefined as never } : {}),
-    metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
+    metadata: metadata === undefined ? undefined : JSON.stringify(metadata as ExactJson),
   };
 }
 
@@ -201,10 +203,11 @@ export function userRoutes(): Route<BaseServices>[] {
       summary: 'Create a recipient',
       access: 'users:write',
       body: userRequest,
+      findFaults: findAgeFault,
       response: userAnswer,
       refusals: [409],
       handle: (context, { body }) => {
-        const data = readUserData(body, context.env.clock.nowMs()) as UserData;
+        const data = readUserData(body) as UserData;
         return context.write(
           async (session) => writeUser(await createUser({ ...contextOf(context), session }, data)),
           { isOneEffect: true },
@@ -240,11 +243,12 @@ export function userRoutes(): Route<BaseServices>[] {
       access: 'users:write',
       params: userParams,
       body: userChanges,
+      findFaults: findAgeFault,
       response: userAnswer,
       refusals: [404, 409],
       handle: (context, { params, body }) => {
         const userId = readUserToken(params.user_token);
-        const changes = readUserData(body, context.env.clock.nowMs());
+        const changes = readUserData(body);
         return context.write(async (session) =>
           writeUser(await updateUser({ ...contextOf(context), session }, userId, changes)),
         );

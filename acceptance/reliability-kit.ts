@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connectDatabase, type Database } from '../server/src/db/pool.ts';
 import { createTestDatabase } from '../server/src/db/test-database.ts';
 import { verifyLedger } from '../server/src/ledger/ledger.ts';
@@ -122,6 +123,19 @@ export function getMagicClabe(outcome: MagicOutcome): string {
     if (isClabe && row.type === 'BankAccountNumber' && value !== undefined) return value;
   }
   throw new Error(`no value for ${outcome}`);
+}
+
+/** Until no session of a dead process is in a transaction any more. */
+export async function waitUntilQuiet(books: Books): Promise<void> {
+  for (;;) {
+    const busy = await books.rows(
+      `select 1 from pg_stat_activity
+       where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()
+         and query not like '%claim_dispatches%'`,
+    );
+    if (busy.length === 0) return;
+    await sleep(5);
+  }
 }
 
 export type RawRequest = {

@@ -73,7 +73,15 @@ export async function startService(options: StartOptions = {}): Promise<Service>
     env: { ...testSettings(dataDirectory), ...options.settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const output = await waitUntilReady(child);
+  const removeData = async (): Promise<void> => {
+    if (options.dataDirectory === undefined) {
+      await rm(dataDirectory, { recursive: true, force: true, maxRetries: 5 });
+    }
+  };
+  const output = await waitUntilReady(child).catch(async (error: unknown) => {
+    await removeData();
+    throw error;
+  });
   const file = await readFile(join(dataDirectory, 'staging.json'), 'utf8');
   const service = describeService(JSON.parse(file) as StagingFile);
   return {
@@ -84,7 +92,7 @@ export async function startService(options: StartOptions = {}): Promise<Service>
     stop: async () => {
       service.demo.close();
       await stopProcess(child);
-      if (options.dataDirectory === undefined) await rm(dataDirectory, { recursive: true });
+      await removeData();
     },
   };
 }

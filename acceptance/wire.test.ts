@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { add } from './exact.ts';
+import { add, exact, multiplyDown, subtract } from './exact.ts';
 import {
   type CountryLookup,
   commitPayout,
@@ -30,6 +30,7 @@ import {
   daySeconds,
   fund,
   ok,
+  readBalance,
   readPages,
   type Service,
   serverMain,
@@ -152,6 +153,52 @@ test('a key replays its answer for thirty days by the clock', async () => {
   const second = await api.post('/sandbox/fund', body, headers);
   assert.equal(second.text, first.text);
   assert.equal(second.headers['idempotent-replayed'], 'true');
+  await advance(api, 2 * daySeconds);
+  const other = { currency_code: 'USD', amount: 2 };
+  const third = await api.post('/sandbox/fund', other, headers);
+  assert.equal(third.status, 200, 'the key is free again');
+  assert.equal(third.headers['idempotent-replayed'], undefined);
+});
+
+test('a list without number_of_records has a hundred rows', async () => {
+  const recipient = await createRecipient(api, ways.bank);
+  await Promise.all(Array.from({ length: 101 }, () => createPayout(api, recipient)));
+  const pages = await readPages<Payout>(api, `/payout/${recipient.userToken}`);
+  assert.deepEqual(
+    pages.map((page) => page.length),
+    [100, 1],
+  );
+});
+
+test('the network of a balance in one cryptocurrency pays another', async () => {
+  const mine = await createAccount(service, { BTC: '1' });
+  const query = 'source_currency=BTC';
+  const recipient = await createRecipient(mine.api, ways.crypto, { query });
+  const payout = await pay(mine.api, recipient, {
+    source_currency_code: 'BTC',
+    source_amount: exact('0.01000001'),
+  });
+  const paid = multiplyDown(payout.source_amount, payout.exchange_rate, 8);
+  assert.equal(payout.destination_amount.text, paid);
+  const left = subtract('1', payout.source_amount, payout.fee);
+  assert.equal(await readBalance(mine.api, 'BTC'), left);
+});
+
+test('between equal currencies the rate is one and nothing is lost', async () => {
+  const way = { country: 'USA', deliveryType: 'BANK_DEPOSIT', currency: 'USD' };
+  const payer = await findPayer(api, way);
+  const userToken = await createUser(api, { country: 'USA' });
+  for (const side of ['source_amount', 'destination_amount']) {
+    const body = {
+      destination_token: payer.destination_token,
+      destination_currency_code: 'USD',
+      [side]: exact('100.01'),
+    };
+    const payout = ok(await api.post<Payout>(`/payout/${userToken}`, body));
+    assert.equal(payout.exchange_rate.text, '1');
+    assert.equal(payout.source_amount.text, '100.01');
+    assert.equal(payout.destination_amount.text, '100.01');
+  }
 });
 
 test('a payout that ended keeps its receipt and its place in the history', async () => {

@@ -39,7 +39,7 @@ const attributeAnswer = z
 
 const storeRequest = z
   .object({
-    values: z.array(z.object({ token: z.string().max(100), value: z.string().max(1000) })).max(50),
+    values: z.array(objectField(z.object({ token: z.string().max(100), value: z.string().max(1000) }))).max(50),
     attr_set_token: z
       .string()
       .max(100)

@@ -157,6 +157,7 @@ function createHandler<S extends BaseServices>(
         query: request.query,
         body: request.body as Buffer | undefined,
         contentType: request.headers['content-type'],
+        contentEncoding: request.headers['content-encoding'],
       },
       env,
     );

@@ -36,6 +36,11 @@ export function integerField(bounds: { min: number; max: number }) {
     .meta({ jsonSchema: { type: 'integer', minimum: bounds.min, maximum: bounds.max } });
 }
 
+/** An object inside a body: a number of ours is an object to zod, and none to a client. */
+export function objectField<T extends z.ZodType>(schema: T) {
+  return z.preprocess((value) => (value instanceof JsonNumber ? value.text : value), schema);
+}
+
 /** A JSON object of the client's own keys. */
 export const objectField = z
   .custom<{ [key: string]: ExactJson }>(

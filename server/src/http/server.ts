@@ -10,6 +10,7 @@ import type { Logger } from 'pino';
 import { type EnvironmentName, versions } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 import { describeError } from './error-log.ts';
+import { addBodyReader } from './body.ts';
 import { type Answer, describeProblem, findHttpFault, problemType } from './problem.ts';
 import type { BaseServices, Route } from './route.ts';
 
@@ -74,8 +75,8 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
     },
   }) as unknown as FastifyInstance;
   answerExpectations(app.server);
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  rememberPlainRoutes(app);
+  addBodyReader(app);
   app.decorateRequest('environmentName', options.defaultEnvironment);
 
   app.addHook('onRequest', async (request, reply) => {
@@ -115,21 +116,39 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
   };
 }
 
+type PlainRoute = { method: string; pattern: RegExp; isSandbox?: boolean };
+
+const plainRoutes = new WeakMap<FastifyInstance, PlainRoute[]>();
+
+/** The routes that are no operation of the interface: health, tokens, the reference. */
+function listPlainRoutes(app: FastifyInstance): readonly PlainRoute[] {
+  return plainRoutes.get(app) ?? [];
+}
+
+function rememberPlainRoutes(app: FastifyInstance): void {
+  const found: PlainRoute[] = [];
+  plainRoutes.set(app, found);
+  app.addHook('onRoute', ({ method, url, config }) => {
+    if (config?.path !== undefined) return;
+    const pattern = new RegExp(`^${url.replaceAll('.', '\\.').replaceAll(/:[a-z_]+|\*/g, '[^/]+')}$`);
+    for (const one of [method].flat()) found.push({ method: one, pattern });
+  });
+}
+
 /** Answers every path that no route has: 405 with `Allow` where another method has it, else 404. */
 export function setNotFound<S extends BaseServices>(
   app: FastifyInstance,
   routes: readonly Route<S>[],
 ): void {
-  const patterns = routes.map((route) => ({
-    method: route.method,
-    isSandbox: route.isSandbox === true,
-    pattern: toPattern(route),
-  }));
+  const patterns = [
+    ...routes.map((route) => ({ ...route, pattern: toPattern(route) })),
+    ...listPlainRoutes(app),
+  ];
   app.setNotFoundHandler(async (request) => {
     const path = request.url.split('?', 1)[0] ?? '';
     const allowed = new Set<string>();
     for (const { method, pattern, isSandbox } of patterns) {
-      if (isSandbox && request.environmentName === 'live') continue;
+      if (isSandbox === true && request.environmentName === 'live') continue;
       if (pattern.test(path)) allowed.add(method).add(method === 'GET' ? 'HEAD' : method);
     }
     if (allowed.size > 0) throw new MethodNotAllowed([...allowed]);
@@ -173,9 +192,20 @@ function readEnvironment(raw: IncomingMessage, fallback: EnvironmentName): Envir
   if (hosts.length > 1 || (hosts.length === 0 && !isOldHttp)) {
     throw new AppError('malformed_http', 'a request has exactly one Host');
   }
-  const [label = ''] = (hosts[0] ?? '').toLowerCase().split('.', 1);
+  const [host] = hosts;
+  if (host !== undefined && !isHost(host)) {
+    throw new AppError('malformed_http', 'the Host is not one');
+  }
+  const [label = ''] = (host ?? '').toLowerCase().split(/[.:]/, 1);
   if (label === 'api') return 'live';
   return label === 'staging-api' ? 'staging' : fallback;
+}
+
+const hostPattern = /^(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{1,5}))?$/;
+
+function isHost(text: string): boolean {
+  const match = hostPattern.exec(text);
+  return match !== null && Number(match[1] ?? 0) <= 65_535;
 }
 
 /** Where clients reach the service: `publicUrl` is the address of the default environment. */

@@ -16,6 +16,7 @@ export type RawInput = {
   query: unknown;
   body: Buffer | undefined;
   contentType: string | undefined;
+  contentEncoding: string | undefined;
 };
 
 export type CheckedInput = Input<unknown, unknown, unknown> & {
@@ -31,6 +32,15 @@ export function checkInput<S extends BaseServices>(
 ): CheckedInput {
   const faults: Fault[] = [];
   const json = route.body === undefined ? undefined : readJson(raw);
+  for (const [name, value] of Object.entries(raw.query as Record<string, unknown>)) {
+    if (!`${name}${String(value)}`.includes('\0')) continue;
+    faults.push({ parameter: name, code: 'invalid_value', detail: 'a NUL is no text' });
+  }
+  throwFaults(faults);
+  if (json instanceof JsonNumber) {
+    faults.push({ pointer: '', code: 'invalid_type', detail: 'the body must not be a number' });
+    throwFaults(faults);
+  }
   const check = (schema: z.ZodType | undefined, value: unknown, locate: Locate): unknown => {
     const result = schema?.safeParse(value);
     if (result === undefined || result.success) return result?.data;
@@ -48,6 +58,9 @@ export function checkInput<S extends BaseServices>(
 const jsonTypePattern = /^application\/json\s*(?:;\s*charset="?utf-?8"?\s*)?$/i;
 
 function readJson(raw: RawInput): ExactJson {
+  if (raw.contentEncoding !== undefined && raw.contentEncoding !== 'identity') {
+    throw new AppError('unsupported_media_type', 'the body must not be compressed');
+  }
   if (raw.contentType === undefined || !jsonTypePattern.test(raw.contentType)) {
     throw new AppError('unsupported_media_type', 'the body must be application/json in UTF-8');
   }

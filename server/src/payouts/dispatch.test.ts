@@ -277,6 +277,17 @@ test('a payout that cannot be read does not stop its neighbours', async () => {
   assert.equal(rail.sends(), 10);
 });
 
+test('a payout that cannot be read is put off: who waits for all that is due does not wait for ever', async () => {
+  const bad = await createCommitted();
+  await money.rows(`update users set sealed = 'broken' where id = $1`, [bad.userId]);
+  await money.createDispatcher(createFakeRail(() => ({ outcome: 'paid' }))).runDue();
+  await money.clock.refresh(money.db.system);
+  const row = await money.dispatch(bad.payoutId);
+  assert.ok(row !== undefined, 'it is not forgotten');
+  assert.ok(row.due_at.getTime() > money.clock.nowMs(), 'it is still due');
+  assert.equal((await money.payout(bad.payoutId)).status, 'PROCESSING');
+});
+
 test('asking about one payout at once does not disturb who is at it', async () => {
   const payout = await createCommitted();
   const called = Promise.withResolvers<void>();

@@ -65,6 +65,7 @@ export function listRoutes(): Route<Environment>[] {
 
 export async function createApp(config: Config, options: { role: Role } & Overrides): Promise<App> {
   const log = options.log ?? createLog(config);
+  const steadyMs = options.steadyMs ?? (() => performance.now());
   mkdirSync(config.OUTLAY_DATA, { recursive: true, mode: 0o700 });
   const database = await openDatabases(config, options);
   const environments: Partial<Record<EnvironmentName, Environment>> = {};
@@ -86,12 +87,12 @@ export async function createApp(config: Config, options: { role: Role } & Overri
         name,
         url,
         log,
-        steadyMs: options.steadyMs ?? (() => performance.now()),
+        steadyMs,
         fetch: options.fetch ?? fetch,
         onRailAnswer: metrics.countRailAnswer,
       });
     }
-    const server = await createHttp({ config, environments, log, metrics });
+    const server = createHttp({ config, environments, log, metrics, steadyMs });
     return {
       environments,
       log,
@@ -143,9 +144,10 @@ type HttpParts = {
   environments: Readonly<Partial<Record<EnvironmentName, Environment>>>;
   log: Logger;
   metrics: ReturnType<typeof createMetrics>;
+  steadyMs: () => number;
 };
 
-async function createHttp({ config, environments, log, metrics }: HttpParts): Promise<HttpServer> {
+function createHttp({ config, environments, log, metrics, steadyMs }: HttpParts): HttpServer {
   const server = createServer({
     environments,
     defaultEnvironment: config.OUTLAY_DEFAULT_ENVIRONMENT,
@@ -158,11 +160,15 @@ async function createHttp({ config, environments, log, metrics }: HttpParts): Pr
     publicUrl: config.OUTLAY_PUBLIC_URL,
     defaultEnvironment: config.OUTLAY_DEFAULT_ENVIRONMENT,
   };
-  const limiters = await createRateLimiters(app, {
-    credentialPerSecond: config.OUTLAY_RATE_LIMIT_CREDENTIAL,
-    addressPerSecond: config.OUTLAY_RATE_LIMIT_ADDRESS,
-    expensivePerSecond: config.OUTLAY_RATE_LIMIT_EXPENSIVE,
-  });
+  const limiters = createRateLimiters(
+    app,
+    {
+      credentialPerSecond: config.OUTLAY_RATE_LIMIT_CREDENTIAL,
+      addressPerSecond: config.OUTLAY_RATE_LIMIT_ADDRESS,
+      expensivePerSecond: config.OUTLAY_RATE_LIMIT_EXPENSIVE,
+    },
+    steadyMs,
+  );
   addOperations(app, {
     metrics,
     metricsToken: config.OUTLAY_METRICS_TOKEN,

@@ -17,11 +17,11 @@ import { createRates } from './fx/refresher.ts';
 import { describeError } from './http/error-log.ts';
 import { deleteOldRecords } from './http/idempotency.ts';
 import { decideVerification, getOrCreateVerificationLink } from './kyc/kyc.ts';
-import { createDispatcher, type Dispatcher } from './payouts/dispatch.ts';
+import { createDispatcher, type Dispatcher, dispatchTimes } from './payouts/dispatch.ts';
 import type { Rail } from './rails/contract.ts';
 import { createSandboxRail } from './rails/sandbox/rail.ts';
 import type { SandboxServices } from './sandbox/sandbox.routes.ts';
-import { findScript } from './sandbox/sandbox.ts';
+import { findScript, resumeClock } from './sandbox/sandbox.ts';
 import { type Loop, startLoop } from './work/loop.ts';
 
 /** One environment: its database, key, clock, rails and everything that works on them. */
@@ -92,9 +92,12 @@ async function assemble(
     keys,
     clock,
     rails: new Map(rails.map((rail) => [rail.name, rail])),
+    times: dispatchTimes[name],
     onAnswer: options.onRailAnswer,
     onError,
   });
+  const forget = (): void => authenticator.clear();
+  const resume = (): Promise<void> => resumeClock({ db, clock, dispatcher, forget });
   const loops: Loop[] = [];
   let dispatchLoop: Loop | undefined;
   return {
@@ -113,7 +116,7 @@ async function assemble(
     },
     dispatcher,
     wakeDispatch: () => dispatchLoop?.wake(),
-    forget: () => authenticator.clear(),
+    forget,
     createVerificationLink: (user) =>
       getOrCreateVerificationLink({ db, keys, nowMs: clock.nowMs() }, user),
     decideVerification: async (session, decision) => {
@@ -123,6 +126,7 @@ async function assemble(
       dispatchLoop = startDispatch(dispatcher, onError);
       const hasSources = hasRateSources(config);
       loops.push(dispatchLoop, ...startUpkeep({ db, rates, hasSources, onError }));
+      if (name === 'staging') loops.push(repeat(resumeIdleMs, resume, onError));
     },
     close: async () => {
       await Promise.all(loops.map((loop) => loop.stop()));
@@ -135,6 +139,7 @@ const lookUpsKept = 2000;
 /** How long a payout committed through another process waits at most until this one sees it. */
 const dispatchIdleMs = 250;
 const ratesIdleMs = 5_000;
+const resumeIdleMs = 5_000;
 const importIdleMs = 5 * 60_000;
 const cleaningIdleMs = 60_000;
 
@@ -150,21 +155,27 @@ function startUpkeep(work: {
   onError: (error: unknown) => void;
 }): Loop[] {
   const { db, rates, hasSources, onError } = work;
-  const repeat = (idleMs: number, run: () => Promise<unknown>): Loop =>
-    startLoop({
-      idleMs,
-      run: async () => {
-        await run();
-        return false;
-      },
-      onError,
-    });
   return [
-    repeat(ratesIdleMs, () => rates.refresh()),
-    ...(hasSources ? [repeat(importIdleMs, () => rates.importAll())] : []),
-    repeat(cleaningIdleMs, () => deleteExpiredTokens(db.system)),
-    repeat(cleaningIdleMs, () => deleteOldRecords(db.system)),
+    repeat(ratesIdleMs, () => rates.refresh(), onError),
+    ...(hasSources ? [repeat(importIdleMs, () => rates.importAll(), onError)] : []),
+    repeat(cleaningIdleMs, () => deleteExpiredTokens(db.system), onError),
+    repeat(cleaningIdleMs, () => deleteOldRecords(db.system), onError),
   ];
+}
+
+function repeat(
+  idleMs: number,
+  run: () => Promise<unknown>,
+  onError: (error: unknown) => void,
+): Loop {
+  return startLoop({
+    idleMs,
+    run: async () => {
+      await run();
+      return false;
+    },
+    onError,
+  });
 }
 
 /** Live has no simulated network: until a rail is configured it serves no country. */

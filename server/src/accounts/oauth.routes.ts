@@ -39,7 +39,7 @@ export function addOauthRoutes(app: FastifyInstance, options: OauthOptions): voi
   });
 
   app.post('/oauth2/token', async (request, reply) => {
-    await options.limiters.expensive.check(request, request.ip);
+    options.limiters.expensive.check(request.ip);
     const result = await answerToken(request, options.environments[request.environmentName]);
     void reply
       .header('cache-control', 'no-store')

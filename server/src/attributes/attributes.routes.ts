@@ -4,6 +4,7 @@ import { AppError } from '../core/errors.ts';
 import { formatToken } from '../core/ids.ts';
 import type { DestinationServices } from '../destinations/destinations.routes.ts';
 import { defineRoute, type Route } from '../http/route.ts';
+import { nestedObject } from '../http/schema.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import {
   type Destination,
@@ -39,7 +40,9 @@ const attributeAnswer = z
 
 const storeRequest = z
   .object({
-    values: z.array(objectField(z.object({ token: z.string().max(100), value: z.string().max(1000) }))).max(50),
+    values: z
+      .array(nestedObject(z.object({ token: z.string().max(100), value: z.string().max(1000) })))
+      .max(50),
     attr_set_token: z
       .string()
       .max(100)

@@ -9,7 +9,6 @@ const findContextText: Statement = {
         select from payouts p
         where p.account_id = u.account_id and p.user_id = u.id and p.status = 'PENDING'
           and p.destination_token = $3 and p.destination_currency = $4 and p.needs_verification
-          and p.expires_at > environment_now()
       ) as is_verification_asked
     from users u
     left join lateral (

@@ -41,9 +41,11 @@ export function sealBytes(key: Buffer, plain: Buffer, context: string): Buffer {
 }
 
 export function openBytes(key: Buffer, sealed: Buffer, context: string): Buffer {
-  if (sealed[0] !== formatVersion) throw new Error('sealed data of an unknown format');
+  const lengthMin = 1 + nonceBytes + tagBytes;
+  if (sealed.length < lengthMin || sealed[0] !== formatVersion)
+    throw new Error('sealed data of an unknown format');
   const nonce = sealed.subarray(1, 1 + nonceBytes);
-  const decipher = createDecipheriv('aes-256-gcm', key, nonce);
+  const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes });
   decipher.setAAD(Buffer.from(context));
   decipher.setAuthTag(sealed.subarray(sealed.length - tagBytes));
   const body = sealed.subarray(1 + nonceBytes, sealed.length - tagBytes);

@@ -4,7 +4,7 @@ import { formatSecondsZ } from '../core/clock.ts';
 import { type Currency, findCurrency } from '../core/currency.ts';
 import { AppError, type Fault, throwFaults } from '../core/errors.ts';
 import { JsonNumber } from '../core/exact-json.ts';
-import { isUuid } from '../core/ids.ts';
+import { findTokenId, isUuid } from '../core/ids.ts';
 import { formatAmount, parseAmount } from '../core/money.ts';
 import { formatRate } from '../core/rate.ts';
 import type { MidRates } from '../fx/rate-book.ts';
@@ -13,6 +13,7 @@ import { type BaseServices, defineRoute, type Route, type RouteContext } from '.
 import { amountAnswer, compileWriter } from '../http/schema.ts';
 import { findWallet } from '../ledger/ledger.ts';
 import { deliveryTypes } from '../rails/contract.ts';
+import { findUser } from '../users/users.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { LookUp } from './lookup.ts';
 import type { CachedLookUp } from './lookup-cache.ts';
@@ -139,6 +140,7 @@ async function answerLookup(
   cheapestOnly: boolean,
 ): Promise<Answer> {
   const { env } = context;
+  if (query.user_token !== undefined) await checkUser(context, query.user_token);
   const source = await findSource(context, query);
   const faults: Fault[] = [];
   const amountMinor = readAmount('amount', query, { source, faults });
@@ -171,6 +173,17 @@ async function answerLookup(
   }
   const body = writeLookup(result, query.include_payer_logos === 'true');
   return { status: 200, contentType: jsonType, body };
+}
+
+/** @throws AppError not_found when the account has no such user. */
+async function checkUser(
+  { env, accountId }: RouteContext<DestinationServices>,
+  token: string,
+): Promise<void> {
+  const userId = findTokenId('user', token);
+  const context = { session: env.db.tenant(accountId), keys: env.keys, accountId };
+  if (userId !== undefined && (await findUser(context, userId)) !== undefined) return;
+  throw new AppError('not_found', 'no such user');
 }
 
 /** The currency to pay from: of the balance that is named, else as asked, else USD. */
@@ -212,6 +225,9 @@ function readAmount(
   return undefined;
 }
 
+/** Ratings are measured from our own payouts; until there are enough, the description says so. */
+const notRated = 'Not rated yet: too few payouts through it have been measured.';
+
 const write = compileWriter(lookupAnswer);
 
 /** The answer's text is kept beside the look-up, which is itself kept until rates or times move. */
@@ -229,7 +245,7 @@ function writeLookup(result: LookUp, includesLogos: boolean): string {
       company_name: company.name,
       company_logo: includesLogos ? company.logo : '',
       rating: new JsonNumber('0'),
-      description: company.description,
+      description: `${company.description} ${notRated}`,
       services: services.map((service) => ({
         country_code: service.countryCode,
         delivery_type: service.deliveryType,

@@ -18,7 +18,8 @@ export function addBodyReader(app: FastifyInstance): void {
 }
 
 function readBody(request: FastifyRequest, payload: IncomingMessage): Promise<Buffer> {
-  const bytesMax = request.routeOptions.bodyLimit;
+  const isIgnored = request.routeOptions.config.takesBody === false;
+  const bytesMax = isIgnored ? 0 : request.routeOptions.bodyLimit;
   const chunks: Buffer[] = [];
   let size = 0;
   return new Promise((resolve, reject) => {
@@ -29,7 +30,8 @@ function readBody(request: FastifyRequest, payload: IncomingMessage): Promise<Bu
       if (size > bytesMax + droppedBytesMax) payload.destroy();
     });
     payload.on('end', () => {
-      if (size <= bytesMax) resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+      if (size <= bytesMax) resolve(Buffer.concat(chunks));
+      else if (isIgnored) resolve(Buffer.alloc(0));
       else reject(new AppError('body_too_large', `the body has more than ${bytesMax} bytes`));
     });
     payload.on('error', (cause) => {

@@ -43,7 +43,7 @@ function run(owner: Owner, call: Call, process = processes[0]): Promise<Answer> 
       accountId: owner.accountId,
       requestKey: key === undefined ? undefined : { key, fingerprint: fingerprintRequest(request) },
     },
-    { running: process.running, isOneEffect: false, work },
+    { running: process.running, isOneEffect: false, isAcrossAccounts: false, work },
   );
 }
 

@@ -34,13 +34,20 @@ export type RunningKeys = Set<string>;
 export async function runKeyed(
   services: KeyedServices,
   request: { accountId: string; requestKey: RequestKey | undefined },
-  options: { running: RunningKeys; isOneEffect: boolean; work: Work },
+  options: {
+    running: RunningKeys;
+    isOneEffect: boolean;
+    isAcrossAccounts: boolean;
+    work: Work;
+  },
 ): Promise<Answer> {
   const { accountId, requestKey } = request;
   if (requestKey === undefined) {
-    const text = options.isOneEffect
-      ? await options.work(services.db.tenant(accountId))
-      : await services.db.tenantTransaction(accountId, options.work);
+    const { db } = services;
+    const text =
+      options.isOneEffect && !options.isAcrossAccounts
+        ? await options.work(db.tenant(accountId))
+        : await transact(db, { accountId, ...options }, options.work);
     return answerOf(text, false);
   }
   const name = `${accountId} ${requestKey.key}`;
@@ -51,15 +58,26 @@ export async function runKeyed(
   }
   options.running.add(name);
   try {
-    return await runOnce(services, { accountId, ...requestKey }, options.work);
+    return await runOnce(services, { accountId, ...requestKey }, options);
   } finally {
     options.running.delete(name);
   }
 }
 
 type KeyId = RequestKey & { accountId: string };
+type Mode = { isAcrossAccounts: boolean; work: Work };
 
-async function runOnce(services: KeyedServices, id: KeyId, work: Work): Promise<Answer> {
+function transact<T>(
+  db: Database,
+  mode: { accountId: string; isAcrossAccounts: boolean },
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
+  return mode.isAcrossAccounts
+    ? db.systemTransaction(work)
+    : db.tenantTransaction(mode.accountId, work);
+}
+
+async function runOnce(services: KeyedServices, id: KeyId, mode: Mode): Promise<Answer> {
   const context = `idempotency ${id.accountId} ${id.key}`;
   const replay = (row: IdempotencyRow): Answer => {
     if (!row.fingerprint.equals(id.fingerprint)) {
@@ -72,10 +90,10 @@ async function runOnce(services: KeyedServices, id: KeyId, work: Work): Promise<
     return answerOf(text, true);
   };
   try {
-    return await services.db.tenantTransaction(id.accountId, async (session) => {
+    return await transact(services.db, { ...id, ...mode }, async (session) => {
       const first = await findRecord(session, id);
       if (first !== undefined) return replay(first);
-      const text = await work(session);
+      const text = await mode.work(session);
       const body = text === null ? null : services.keys.seal(Buffer.from(text), context);
       if (!(await insertRecord(session, { ...id, status: 200, body }))) throw new KeyTaken();
       return answerOf(text, false);

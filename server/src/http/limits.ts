@@ -1,5 +1,4 @@
-import rateLimit from '@fastify/rate-limit';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { AppError } from '../core/errors.ts';
 
 /** Requests allowed per second: by credential, by address, and for what is expensive to serve. */
@@ -11,7 +10,7 @@ export type RateLimits = {
 
 export type RateLimiter = {
   /** @throws AppError rate_limited, with what the client needs to wait. */
-  check(request: FastifyRequest, key: string): Promise<void>;
+  check(key: string): void;
 };
 
 export type RateLimiters = {
@@ -21,50 +20,60 @@ export type RateLimiters = {
 };
 
 /** The counters are this process's own: with several processes each allows the whole limit. */
-export async function createRateLimiters(
+export function createRateLimiters(
   app: FastifyInstance,
   limits: RateLimits,
-): Promise<RateLimiters> {
-  await app.register(rateLimit, { global: false });
-  const create = (max: number): RateLimiter => {
-    const keys = new WeakMap<FastifyRequest, string>();
-    const limit = app.createRateLimit({
-      max,
-      timeWindow: 1000,
-      keyGenerator: (request) => keys.get(request) ?? request.ip,
-    });
-    return {
-      check: async (request, key) => {
-        keys.set(request, key);
-        const result = await limit(request);
-        if (result.isAllowed || !result.isExceeded) return;
-        throw new RateLimited(max, Math.max(1, Math.ceil(result.ttl / 1000)));
-      },
-    };
-  };
+  steadyMs: () => number,
+): RateLimiters {
   app.addHook('onError', async (_request, reply, error) => {
     if (!(error instanceof RateLimited)) return;
     void reply.headers({
-      'ratelimit-limit': String(error.max),
+      'ratelimit-limit': String(error.perSecond),
       'ratelimit-remaining': '0',
       'ratelimit-reset': String(error.waitSeconds),
     });
   });
   return {
-    credential: create(limits.credentialPerSecond),
-    address: create(limits.addressPerSecond),
-    expensive: create(limits.expensivePerSecond),
+    credential: createLimiter(limits.credentialPerSecond, steadyMs),
+    address: createLimiter(limits.addressPerSecond, steadyMs),
+    expensive: createLimiter(limits.expensivePerSecond, steadyMs),
+  };
+}
+
+/** Beyond so many keys the oldest are forgotten, which at worst allows them a second burst. */
+const keysMax = 50_000;
+
+/**
+ * The generic cell rate algorithm: one number per key, the time at which its bucket would be empty
+ * again. A burst of a second's worth passes at once. (The framework's own limiter reads its counter
+ * only after a whole burst has been counted, and then refuses all of it.)
+ */
+function createLimiter(perSecond: number, steadyMs: () => number): RateLimiter {
+  const stepMs = 1000 / perSecond;
+  const emptyAtMs = new Map<string, number>();
+  return {
+    check: (key) => {
+      const nowMs = steadyMs();
+      const fullMs = Math.max(nowMs, emptyAtMs.get(key) ?? 0) + stepMs;
+      // A step of tolerance, because the sum of the steps is not exactly a second.
+      if (fullMs - nowMs > 1000 + stepMs / 2) {
+        throw new RateLimited(perSecond, Math.max(1, Math.ceil((fullMs - nowMs - 1000) / 1000)));
+      }
+      emptyAtMs.delete(key);
+      if (emptyAtMs.size >= keysMax) emptyAtMs.delete(emptyAtMs.keys().next().value ?? '');
+      emptyAtMs.set(key, fullMs);
+    },
   };
 }
 
 class RateLimited extends AppError {
-  readonly max: number;
+  readonly perSecond: number;
   readonly waitSeconds: number;
-  constructor(max: number, waitSeconds: number) {
-    super('rate_limited', `more than ${max} requests in a second`, {
+  constructor(perSecond: number, waitSeconds: number) {
+    super('rate_limited', `more than ${perSecond} requests in a second`, {
       retryAfterSeconds: waitSeconds,
     });
-    this.max = max;
+    this.perSecond = perSecond;
     this.waitSeconds = waitSeconds;
   }
 }

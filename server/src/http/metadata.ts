@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { AppError } from '../core/errors.ts';
 import { canonicalizeJson, type ExactJson, JsonNumber } from '../core/exact-json.ts';
 import { controlCharacters } from './schema.ts';
 
@@ -69,8 +70,14 @@ export function readMetadataQuery(
 ): Buffer[] {
   const hashes: Buffer[] = [];
   for (const [name, given] of Object.entries(query)) {
+    if (!name.startsWith('metadata') || given === undefined) continue;
     const key = /^metadata\[(.+)\]$/.exec(name)?.[1];
-    if (key === undefined || given === undefined) continue;
+    if (key === undefined) {
+      const detail = 'search metadata as metadata[key]=value';
+      throw new AppError('invalid_request', detail, {
+        faults: [{ parameter: name, code: 'invalid_value', detail }],
+      });
+    }
     for (const value of Array.isArray(given) ? given : [given]) {
       hashes.push(hashMetadataEntry(key, value));
     }

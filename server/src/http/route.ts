@@ -38,11 +38,12 @@ export type RouteContext<S extends BaseServices> = {
    * Runs the effect of a request in one transaction, together with its idempotency record when the
    * client sent a key; a repeated key answers what the first one did. Everything the client is to
    * be told is in what `work` returns. Without a key, `isOneEffect` spares begin and commit where a
-   * single statement of `work` changes anything.
+   * single statement of `work` changes anything. `isAcrossAccounts` gives `work` the owner's view:
+   * for the sandbox alone, where a client makes other accounts and moves everybody's clock.
    */
   write(
     work: (session: Session) => Promise<unknown>,
-    options?: { isOneEffect?: boolean },
+    options?: { isOneEffect?: boolean; isAcrossAccounts?: boolean },
   ): Promise<Answer>;
 };
 

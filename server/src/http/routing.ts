@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type EnvironmentName, type Principal, versions } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
+import { isAcceptable } from './accept.ts';
 import { fingerprintRequest, type RunningKeys, readKey, runKeyed } from './idempotency.ts';
 import type { RateLimiters } from './limits.ts';
 import { type Answer, jsonType } from './problem.ts';
@@ -29,6 +30,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The route as it is described, for logs and metrics. */
     path?: string;
+    /** False: what a client sends all the same is read to its end and dropped. */
+    takesBody?: boolean;
   }
   interface FastifyRequest {
     caller: { env: BaseServices; principal: Principal } | undefined;
@@ -54,7 +57,7 @@ export function addRoutes<S extends BaseServices>(
       method: route.method,
       url,
       ...(route.bodyBytesMax === undefined ? {} : { bodyLimit: route.bodyBytesMax }),
-      config: { path: route.path },
+      config: { path: route.path, takesBody: route.body !== undefined },
       onRequest: async (request, reply) => {
         request.caller = await admit(route, options, request);
         if (route.bodyBytesMax !== undefined) uploads.enter(reply);
@@ -74,10 +77,10 @@ async function admit<S extends BaseServices>(
   if (route.isSandbox === true && request.environmentName === 'live') {
     throw new AppError('not_found', 'nothing is at this address');
   }
-  await limiters.address.check(request, request.ip);
+  limiters.address.check(request.ip);
   checkAccept(route, request.headers.accept);
   if (route.access === 'public') {
-    if (route.bodyBytesMax !== undefined) await limiters.expensive.check(request, request.ip);
+    if (route.bodyBytesMax !== undefined) limiters.expensive.check(request.ip);
     if (env === undefined) throw new AppError('not_found', 'this environment is not served here');
     return { env, principal: nobody };
   }
@@ -89,10 +92,8 @@ async function admit<S extends BaseServices>(
   if (env === undefined || principal === undefined) {
     throw new AppError('unauthorized', 'send Authorization: Bearer with a valid credential');
   }
-  await limiters.credential.check(request, principal.credentialId);
-  if (route.bodyBytesMax !== undefined) {
-    await limiters.expensive.check(request, principal.credentialId);
-  }
+  limiters.credential.check(principal.credentialId);
+  if (route.bodyBytesMax !== undefined) limiters.expensive.check(principal.credentialId);
   if (route.access !== 'bearer' && !principal.scopes.has(route.access)) {
     throw new AppError('insufficient_scope', `this needs the scope ${route.access}`);
   }
@@ -123,21 +124,10 @@ function readBearer(values: readonly string[]): string | undefined {
   return /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(values[0] ?? '')?.[1];
 }
 
-function checkAccept(route: Route<never>, accept: string | undefined): void {
-  if (accept === undefined || accept === '') return;
+function checkAccept(route: Route<never>, accept = ''): void {
   const served = ['application/json', ...(route.produces ?? [])];
-  const isAcceptable = accept.split(',').some((part) => {
-    const [range = '', ...parameters] = part
-      .trim()
-      .toLowerCase()
-      .split(/\s*;\s*/);
-    if (parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter))) return false;
-    return (
-      range === '*/*' ||
-      served.some((type) => range === type || range === `${type.split('/', 1)[0]}/*`)
-    );
-  });
-  if (!isAcceptable) throw new AppError('not_acceptable', `this answers ${served.join(' or ')}`);
+  if (isAcceptable(accept, served)) return;
+  throw new AppError('not_acceptable', `this answers ${served.join(' or ')}`);
 }
 
 function createHandler<S extends BaseServices>(
@@ -176,11 +166,16 @@ function createHandler<S extends BaseServices>(
       principal,
       accountId: principal.accountId,
       request: view,
-      write: (work, { isOneEffect = false } = {}) =>
+      write: (work, { isOneEffect = false, isAcrossAccounts = false } = {}) =>
         runKeyed(
           env,
           { accountId: principal.accountId, requestKey },
-          { running, isOneEffect, work: async (session) => write(await work(session)) },
+          {
+            running,
+            isOneEffect,
+            isAcrossAccounts,
+            work: async (session) => write(await work(session)),
+          },
         ),
     };
     return sendAnswer(reply, toAnswer(await route.handle(context, input), view, write));

@@ -37,7 +37,7 @@ export function integerField(bounds: { min: number; max: number }) {
 }
 
 /** An object inside a body: a number of ours is an object to zod, and none to a client. */
-export function objectField<T extends z.ZodType>(schema: T) {
+export function nestedObject<T extends z.ZodType>(schema: T) {
   return z.preprocess((value) => (value instanceof JsonNumber ? value.text : value), schema);
 }
 

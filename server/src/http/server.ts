@@ -9,8 +9,8 @@ import fastify, {
 import type { Logger } from 'pino';
 import { type EnvironmentName, versions } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
-import { describeError } from './error-log.ts';
 import { addBodyReader } from './body.ts';
+import { describeError } from './error-log.ts';
 import { type Answer, describeProblem, findHttpFault, problemType } from './problem.ts';
 import type { BaseServices, Route } from './route.ts';
 
@@ -130,7 +130,9 @@ function rememberPlainRoutes(app: FastifyInstance): void {
   plainRoutes.set(app, found);
   app.addHook('onRoute', ({ method, url, config }) => {
     if (config?.path !== undefined) return;
-    const pattern = new RegExp(`^${url.replaceAll('.', '\\.').replaceAll(/:[a-z_]+|\*/g, '[^/]+')}$`);
+    const pattern = new RegExp(
+      `^${url.replaceAll('.', '\\.').replaceAll(/:[a-z_]+|\*/g, '[^/]+')}$`,
+    );
     for (const one of [method].flat()) found.push({ method: one, pattern });
   });
 }

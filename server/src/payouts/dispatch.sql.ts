@@ -28,6 +28,11 @@ const applyText: Statement = {
   text: `select apply_observation($1, $2, $3, $4, $5, $6, $7, $8, $9) as result`,
 };
 
+const postponeText: Statement = {
+  name: 'postpone_dispatch',
+  text: `select postpone_dispatch($1, $2, $3, $4)`,
+};
+
 const countDueText: Statement = {
   name: 'count_due_dispatches',
   text: `select count(*)::integer as count from payout_dispatches where due_at <= environment_now()`,
@@ -143,6 +148,15 @@ export async function applyObservation(
   ]);
   if (row === undefined) throw new Error('an observation answered nothing');
   return row.result;
+}
+
+/** Puts off a claimed payout that could not be worked on; nothing when the claim is outdated. */
+export async function postponeDispatch(
+  session: Session,
+  claim: DispatchRow & { waitMs: number },
+): Promise<void> {
+  const values = [claim.account_id, claim.payout_id, claim.fence, claim.waitMs];
+  await session.rows(postponeText, values);
 }
 
 export async function countDue(session: Session): Promise<number> {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AttributeValues, openValues } from '../attributes/attributes.ts';
+import type { EnvironmentName } from '../core/access.ts';
 import { newId } from '../core/ids.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
@@ -15,6 +16,7 @@ import {
   type DispatchRow,
   getInstructionRow,
   type InstructionRow,
+  postponeDispatch,
 } from './dispatch.sql.ts';
 
 export { applyObservation, countDue, findNextDue } from './dispatch.sql.ts';
@@ -33,6 +35,20 @@ export type DispatchServices = {
   /** Told of every answer of a rail, and of what could not be done. */
   onAnswer: (rail: string, outcome: string) => void;
   onError: (error: unknown) => void;
+  times: DispatchTimes;
+};
+
+export type DispatchTimes = {
+  /** How long a claim is its process's own; what a dead process held is free after it. */
+  leaseMs: number;
+  /** Shorter than the lease: the answer of a call that took longer would be refused anyway. */
+  callMsMax: number;
+};
+
+/** In staging a moved clock waits for the leases of the dead, and no call takes long. */
+export const dispatchTimes: Readonly<Record<EnvironmentName, DispatchTimes>> = {
+  staging: { leaseMs: 5_000, callMsMax: 4_000 },
+  live: { leaseMs: 60_000, callMsMax: 45_000 },
 };
 
 export type Dispatcher = {
@@ -46,9 +62,6 @@ export type Dispatcher = {
 
 const claimCount = 50;
 const concurrency = 8;
-const leaseMs = 60_000;
-/** Shorter than the lease: the answer of a call that took longer would be refused anyway. */
-const callMsMax = 45_000;
 const backOffFirstMs = 60_000;
 const backOffMaxMs = 24 * 3_600_000;
 /** An outcome that stays unknown for longer is put before a person; the funds stay where they are. */
@@ -59,6 +72,7 @@ const acceptedCheckMs = 15 * 60_000;
 const lookMsMax = 366 * 24 * 3_600_000;
 
 export function createDispatcher(services: DispatchServices): Dispatcher {
+  const { leaseMs } = services.times;
   const work = async (claimed: readonly DispatchRow[]): Promise<void> => {
     const queue = [...claimed];
     const worker = async (): Promise<void> => {
@@ -66,8 +80,8 @@ export function createDispatcher(services: DispatchServices): Dispatcher {
         try {
           await dispatchOne(services, row);
         } catch (error) {
-          // The lease ends by itself, and one payout's trouble is not its neighbour's.
           services.onError(error);
+          await putOff(services, row);
         }
       }
     };
@@ -106,7 +120,7 @@ async function dispatchOne(services: DispatchServices, claim: DispatchRow): Prom
       ...id,
       fence: claim.fence,
       reference: instruction.reference,
-      leaseMs,
+      leaseMs: services.times.leaseMs,
     }),
   );
   if (begun.mode === 'none') return;
@@ -130,6 +144,17 @@ async function dispatchOne(services: DispatchServices, claim: DispatchRow): Prom
       journalIds: [newId(), newId(), newId()],
     }),
   );
+}
+
+/** One payout's trouble is not its neighbour's, and not the end of its own way. */
+async function putOff(services: DispatchServices, claim: DispatchRow): Promise<void> {
+  try {
+    const waitMs = getBackOffMs(claim.tries);
+    await postponeDispatch(services.db.system, { ...claim, waitMs });
+  } catch (error) {
+    // Without the database only the lease's own end is left.
+    services.onError(error);
+  }
 }
 
 /** The reference by which the rail knows the payout: a function of the payout and nothing else. */
@@ -197,7 +222,7 @@ async function callRail(services: DispatchServices, call: Call): Promise<RailAns
       (call.mode === 'send' ? rail.send(call.instruction) : rail.query(call.instruction)).then(
         readAnswer,
       ),
-      sleep(callMsMax, undefined, { signal: ended.signal }).then(
+      sleep(services.times.callMsMax, undefined, { signal: ended.signal }).then(
         (): RailAnswer => ({ outcome: 'unknown', reason: 'the rail did not answer in time' }),
       ),
     ]);
@@ -217,7 +242,7 @@ function planNext(
   state: { tries: number; unknownSince: Date | null; nowMs: number },
 ): Next {
   const { tries, unknownSince, nowMs } = state;
-  const backOffMs = Math.min(backOffFirstMs * 2 ** Math.min(tries - 1, 20), backOffMaxMs);
+  const backOffMs = getBackOffMs(tries);
   switch (answer.outcome) {
     case 'accepted':
     case 'ready_for_pickup':
@@ -240,6 +265,10 @@ function planNext(
       };
     }
   }
+}
+
+function getBackOffMs(tries: number): number {
+  return Math.min(backOffFirstMs * 2 ** Math.min(tries - 1, 20), backOffMaxMs);
 }
 
 /** When the rail wants to be asked again, within reason: ahead, and not past a year. */

@@ -10,7 +10,7 @@ import { fundBalance, verifyLedger } from '../ledger/ledger.ts';
 import type { Rail, RailAnswer } from '../rails/contract.ts';
 import { createUser } from '../users/users.ts';
 import { type ApplyResult, applyObservation } from './dispatch.sql.ts';
-import { createDispatcher } from './dispatch.ts';
+import { createDispatcher, dispatchTimes } from './dispatch.ts';
 import { commitPayoutRow, insertPayout, type NewPayout, type PayoutRow } from './payouts.sql.ts';
 
 /** What the tests of money start from: an empty environment with accounts, users and payouts. */
@@ -122,6 +122,7 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
     createDispatcher: (rail: Rail, through: Database = db) => {
       const errors: unknown[] = [];
       const dispatcher = createDispatcher({
+        times: dispatchTimes.staging,
         db: through,
         keys,
         clock,

@@ -2,8 +2,10 @@ import { z } from 'zod';
 import { getAccountSettings } from '../accounts/accounts.ts';
 import type { AttributeServices } from '../attributes/attributes.routes.ts';
 import { currencyPattern, findCurrency } from '../core/currency.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, type Fault } from '../core/errors.ts';
+import type { ExactJson } from '../core/exact-json.ts';
 import { findTokenId } from '../core/ids.ts';
+import { isPreferredToJson } from '../http/accept.ts';
 import { hashMetadata, metadataField, readMetadataQuery } from '../http/metadata.ts';
 import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
 import {
@@ -67,32 +69,6 @@ const payoutRequest = z
     metadata: metadataField.optional().describe('Yours; lists can be searched by it'),
     notify_user: z.boolean().optional().describe('Whether the user gets a message'),
   })
-  .superRefine((body, issues) => {
-    if (body.source_amount !== undefined && body.destination_amount !== undefined) {
-      issues.addIssue({
-        code: 'custom',
-        path: ['destination_amount'],
-        message: 'excludes source_amount: give exactly one',
-        params: { code: 'amounts_exclusive' },
-      });
-    }
-    if (body.source_amount === undefined && body.destination_amount === undefined) {
-      issues.addIssue({
-        code: 'custom',
-        path: ['source_amount'],
-        message: 'or destination_amount is required',
-        params: { code: 'required' },
-      });
-    }
-    if (!body.source_token && !body.destination_token) {
-      issues.addIssue({
-        code: 'custom',
-        path: ['destination_token'],
-        message: 'or source_token is required',
-        params: { code: 'required' },
-      });
-    }
-  })
   .meta({
     id: 'PayoutRequest',
     allOf: [
@@ -100,6 +76,28 @@ const payoutRequest = z
       { anyOf: [{ required: ['source_token'] }, { required: ['destination_token'] }] },
     ],
   });
+
+/** What the fields of a request say together; told beside what is wrong with each. */
+function findExclusionFaults(_env: PayoutServices, json: ExactJson): Fault[] {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return [];
+  const has = (name: string): boolean => {
+    const value = (json as { [key: string]: ExactJson })[name];
+    return value !== undefined && value !== '';
+  };
+  const faults: Fault[] = [];
+  if (has('source_amount') && has('destination_amount')) {
+    const detail = 'destination_amount excludes source_amount: give exactly one';
+    faults.push({ pointer: '/destination_amount', code: 'amounts_exclusive', detail });
+  } else if (!has('source_amount') && !has('destination_amount')) {
+    const detail = 'source_amount or destination_amount is required';
+    faults.push({ pointer: '/source_amount', code: 'required', detail });
+  }
+  if (!has('source_token') && !has('destination_token')) {
+    const detail = 'destination_token or source_token is required';
+    faults.push({ pointer: '/destination_token', code: 'required', detail });
+  }
+  return faults;
+}
 
 const commitAnswer = z
   .object({
@@ -139,6 +137,7 @@ function createRoute(): Route<PayoutServices> {
     access: 'payouts:create',
     params: userParams,
     body: payoutRequest,
+    findFaults: findExclusionFaults,
     response: payoutAnswer,
     refusals: [404, 409],
     handle: ({ env, accountId, write }: Context, { params, body }) => {
@@ -369,8 +368,7 @@ async function listPayouts<T>(
 }
 
 function prefersPdf({ request }: Context): boolean {
-  const accept = request.accept.toLowerCase();
-  return accept.includes('application/pdf') && !/application\/json|\*\/\*/.test(accept);
+  return isPreferredToJson(request.accept, 'application/pdf');
 }
 
 function answerPdf(pdf: Uint8Array): Answer {

@@ -113,16 +113,15 @@ function getLockSeconds(services: QuoteServices, codes: readonly string[]): numb
   return isCrypto ? services.lockSeconds.crypto : services.lockSeconds.national;
 }
 
+/** What a token without the form of ours is taken for: it names nothing either. */
+const nilUuid = '00000000-0000-0000-0000-000000000000';
+
 function readUuid(token: string): string {
-  // A token without the form of ours names nothing; the nil UUID names nothing either.
-  return isUuid(token) ? token : '00000000-0000-0000-0000-000000000000';
+  return isUuid(token) ? token : nilUuid;
 }
 
 function readAttrSet(token: string | undefined): string | undefined {
-  if (token === undefined) return undefined;
-  const id = findTokenId('attributeSet', token);
-  if (id !== undefined) return id;
-  throw refuse('/attr_set_token', 'unknown_attr_set', 'attr_set_token is no set of this user');
+  return token === undefined ? undefined : (findTokenId('attributeSet', token) ?? nilUuid);
 }
 
 function refuse(pointer: string, code: string, detail: string): AppError {
@@ -190,7 +189,17 @@ function findDestination(
   const { request, attrSetId, catalogue } = context;
   const token = request.destinationToken ?? row.set_destination ?? row.last_destination;
   const payer = token === null ? undefined : catalogue.findPayer(token);
+  const isOtherSet =
+    payer !== undefined &&
+    (row.set_destination !== payer.destinationToken ||
+      row.set_currency !== request.destinationCurrency);
+  if (attrSetId !== undefined && (row.set_destination === null || isOtherSet)) {
+    const detail = 'attr_set_token is no set of this user for this destination and currency';
+    faults.push({ pointer: '/attr_set_token', code: 'unknown_attr_set', detail });
+  }
   if (payer === undefined) {
+    // Without a destination token of its own the request's fault is the set, told above.
+    if (request.destinationToken === undefined && attrSetId !== undefined) return undefined;
     faults.push(
       request.destinationToken === undefined
         ? {
@@ -210,13 +219,6 @@ function findDestination(
   if (!payer.currencies.includes(request.destinationCurrency)) {
     const detail = `this destination delivers ${payer.currencies.join(', ')}`;
     faults.push({ pointer: '/destination_currency_code', code: 'currency_not_delivered', detail });
-  } else if (
-    attrSetId !== undefined &&
-    (row.set_destination !== payer.destinationToken ||
-      row.set_currency !== request.destinationCurrency)
-  ) {
-    const detail = 'attr_set_token is no set of this user for this destination and currency';
-    faults.push({ pointer: '/attr_set_token', code: 'unknown_attr_set', detail });
   }
   return payer;
 }

@@ -18,23 +18,40 @@ const findPayoutText: Statement = {
     where account_id = $1 and id = $2`,
 };
 
-/** The row is locked, so that two moves of the clock come one after the other. */
+/** The row is locked, so that two moves add up. */
 const lockClockText: Statement = {
   name: 'lock_sandbox_clock',
   text: `
-    select clock_offset_us, environment_now() as now from environment
-    where name = 'staging' for update`,
+    select clock_timestamp() + clock_target_us * interval '1 microsecond' as target
+    from environment where name = 'staging' for update`,
 };
 
-/** To an instant, and never backwards: what has passed meanwhile counts. */
+const setTargetText: Statement = {
+  name: 'set_sandbox_clock_target',
+  text: `
+    update environment
+    set clock_target_us = greatest(clock_target_us,
+      (extract(epoch from $1::timestamptz - clock_timestamp()) * 1000000)::bigint)
+    where name = 'staging'`,
+};
+
+const findTargetText: Statement = {
+  name: 'find_sandbox_clock_target',
+  text: `
+    select clock_timestamp() + clock_target_us * interval '1 microsecond' as target,
+      clock_target_us > clock_offset_us as is_ahead
+    from environment`,
+};
+
+/** To an instant on the way to the target, or to the target itself; never backwards. */
 const moveClockText: Statement = {
   name: 'move_sandbox_clock',
   text: `
     update environment
-    set clock_offset_us = greatest(clock_offset_us,
-      (extract(epoch from $1::timestamptz - clock_timestamp()) * 1000000)::bigint)
-    where name = 'staging'
-    returning environment_now() as now`,
+    set clock_offset_us = least(clock_target_us, greatest(clock_offset_us,
+      coalesce((extract(epoch from $1::timestamptz - clock_timestamp()) * 1000000)::bigint,
+        clock_target_us)))
+    where name = 'staging'`,
 };
 
 type PayoutId = { accountId: string; payoutId: string };
@@ -69,14 +86,26 @@ export async function findSandboxPayout(
   return row;
 }
 
+/** Where the clock will be when every move that was asked for has been made. */
 export async function lockClock(session: Session): Promise<Date> {
-  const [row] = await session.rows<{ now: Date }>(lockClockText);
+  const [row] = await session.rows<{ target: Date }>(lockClockText);
   if (row === undefined) throw new Error('only staging has a clock to move');
-  return row.now;
+  return row.target;
 }
 
-export async function moveClock(session: Session, to: Date): Promise<Date> {
-  const [row] = await session.rows<{ now: Date }>(moveClockText, [to]);
-  if (row === undefined) throw new Error('only staging has a clock to move');
-  return row.now;
+export async function setClockTarget(session: Session, to: Date): Promise<void> {
+  await session.rows(setTargetText, [to]);
+}
+
+export async function findClockTarget(
+  session: Session,
+): Promise<{ target: Date; is_ahead: boolean }> {
+  const [row] = await session.rows<{ target: Date; is_ahead: boolean }>(findTargetText);
+  if (row === undefined) throw new Error('an environment without a row');
+  return row;
+}
+
+/** Undefined: to the target. */
+export async function moveClock(session: Session, to: Date | undefined): Promise<void> {
+  await session.rows(moveClockText, [to ?? null]);
 }

@@ -5,7 +5,14 @@ import type { EnvironmentClock } from '../db/environment-clock.ts';
 import type { Database, Session } from '../db/pool.ts';
 import { applyObservation, type Dispatcher, findNextDue } from '../payouts/dispatch.ts';
 import { pickupDaysMax, type ScriptedOutcome } from '../rails/sandbox/rail.ts';
-import { findSandboxPayout, lockClock, moveClock, storeScript } from './sandbox.sql.ts';
+import {
+  findClockTarget,
+  findSandboxPayout,
+  lockClock,
+  moveClock,
+  setClockTarget,
+  storeScript,
+} from './sandbox.sql.ts';
 
 export { findScript } from './sandbox.sql.ts';
 
@@ -22,40 +29,63 @@ export type ClockServices = {
 /** Past so many stops the rest of the way is one step: the clock's answer has to come some time. */
 const stopsMax = 200;
 
+/** Later times would soon have no form that clients expect. */
+const latestMs = Date.UTC(3000, 0, 1);
+
 /**
- * Moves the environment's clock. On the way it stops at each instant at which something is due, so
- * that what happens carries its own time; when it answers, nothing is due any more.
+ * Says where the environment's clock shall be, and answers that time. Moves that are asked for at
+ * once add up. Whoever asks then calls `followClock`.
  *
- * @throws AppError clock_backwards.
+ * @throws AppError clock_backwards, invalid_request.
  */
-export async function moveSandboxClock(
-  services: ClockServices,
-  target: { advanceMs: number } | { toMs: number },
+export async function aimClock(
+  session: Session,
+  move: { advanceMs: number } | { toMs: number },
 ): Promise<Date> {
-  const { db, clock, dispatcher } = services;
-  const to = await db.systemTransaction(async (session) => {
-    const now = await lockClock(session);
-    const toMs = 'toMs' in target ? target.toMs : now.getTime() + target.advanceMs;
-    if (toMs < now.getTime()) {
-      throw new AppError('clock_backwards', `the clock shows ${now.toISOString()} already`);
-    }
-    return new Date(toMs);
-  });
-  for (let stops = 0; stops < stopsMax; stops += 1) {
-    await dispatcher.drain();
-    const next = await findNextDue(db.system, to);
-    if (next === undefined) break;
-    await moveClock(db.system, next);
-    await clock.refresh(db.system);
+  const target = await lockClock(session);
+  const toMs = 'toMs' in move ? move.toMs : target.getTime() + move.advanceMs;
+  if (toMs < target.getTime()) {
+    throw new AppError('clock_backwards', `the clock shows ${target.toISOString()} already`);
   }
-  await moveClock(db.system, to);
-  await clock.refresh(db.system);
-  services.forget();
+  if (toMs >= latestMs) {
+    const detail = 'the clock must stay before the year 3000';
+    throw new AppError('invalid_request', detail, {
+      faults: [{ pointer: 'toMs' in move ? '/to' : '/advance_s', code: 'too_late', detail }],
+    });
+  }
+  const to = new Date(toMs);
+  await setClockTarget(session, to);
+  return to;
+}
+
+/**
+ * Brings the clock to where it shall be. On the way it stops at each instant at which something is
+ * due, so that what happens carries its own time; at the end nothing is due any more.
+ */
+export async function followClock(services: ClockServices): Promise<void> {
+  const { db, clock, dispatcher } = services;
+  const goTo = async (to: Date | undefined): Promise<void> => {
+    await moveClock(db.system, to);
+    await clock.refresh(db.system);
+    services.forget();
+    await dispatcher.drain();
+  };
   await dispatcher.drain();
+  for (let stops = 0; stops < stopsMax; stops += 1) {
+    const { target } = await findClockTarget(db.system);
+    const next = await findNextDue(db.system, target);
+    if (next === undefined) break;
+    await goTo(next);
+  }
+  await goTo(undefined);
   // Until then other processes may believe the old time.
   await sleep(clock.cacheMs);
-  await clock.refresh(db.system);
-  return new Date(clock.nowMs());
+}
+
+/** Ends a move whose process died on the way. */
+export async function resumeClock(services: ClockServices): Promise<void> {
+  const { is_ahead: isAhead } = await findClockTarget(services.db.system);
+  if (isAhead) await followClock(services);
 }
 
 const observedOutcomes = {

@@ -58,9 +58,13 @@ create table environment (
   only_row boolean primary key default true check (only_row),
   name text not null check (name in ('staging', 'live')),
   clock_offset_us bigint not null default 0 check (clock_offset_us >= 0),
+  -- Where the sandbox wants the clock to be; whoever moves it stops at what is due on the way.
+  clock_target_us bigint not null default 0,
   master_key_id text not null,
   created_at timestamptz not null default now(),
-  constraint live_clock_is_real check (name = 'staging' or clock_offset_us = 0)
+  constraint live_clock_is_real
+    check (name = 'staging' or (clock_offset_us = 0 and clock_target_us = 0)),
+  constraint target_lies_ahead check (clock_target_us >= clock_offset_us)
 );
 grant select on environment to outlay_tenant;
 create trigger fixed_name before update on environment

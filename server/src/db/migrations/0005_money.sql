@@ -192,12 +192,14 @@ declare
   v_last attempts;
 begin
   mode := 'none';
+  -- The payout before its dispatch, as everybody locks them.
+  select * into strict p from payouts
+  where account_id = p_account and id = p_payout for key share;
   -- The lease counts from here: the claim may have waited in its queue.
   update payout_dispatches
   set lease_until = clock_timestamp() + p_lease_ms * interval '1 millisecond'
   where account_id = p_account and payout_id = p_payout and fence = p_fence;
   if not found then return; end if;
-  select * into strict p from payouts where account_id = p_account and id = p_payout;
   if p.status not in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD', 'COMPLETED') then
     delete from payout_dispatches where account_id = p_account and payout_id = p_payout;
     return;
@@ -222,6 +224,16 @@ begin
   values (p_account, p_payout, coalesce(v_last.number, 0) + 1, p.rail, p.payer_key, p_reference, 'sending',
     p_fence, environment_now());
 end
+$$;
+
+-- Puts off a payout that could not be worked on, so that it neither stops nor starves the others.
+create function postpone_dispatch(
+  p_account uuid, p_payout uuid, p_fence bigint, p_wait_ms bigint
+) returns void
+  language sql as $$
+  update payout_dispatches
+  set due_at = environment_now() + p_wait_ms * interval '1 millisecond', lease_until = null
+  where account_id = p_account and payout_id = p_payout and fence = p_fence;
 $$;
 
 -- The steps by which an outcome takes a payout from its state; null where it cannot.
@@ -351,6 +363,21 @@ begin
     set outcome = excluded.outcome, created_at = excluded.created_at;
 end
 $$;
+
+-- Outside the sandbox nobody approves a recipient over a client's own connection.
+create function refuse_live_tenant() returns trigger
+  language plpgsql as $$
+begin
+  if is_tenant() and (select name from environment) <> 'staging' then
+    raise exception 'a client does not approve its own users'
+      using errcode = 'insufficient_privilege';
+  end if;
+  return new;
+end
+$$;
+create trigger approval_is_ours before update on users
+  for each row when (new.kyc_status = 'approved' and old.kyc_status <> 'approved')
+  execute function refuse_live_tenant();
 
 -- A tenant calls what is made for it, and nothing else.
 revoke execute on all functions in schema public from public;

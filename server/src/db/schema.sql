@@ -42,6 +42,7 @@ create table attempts (
   reason text not null default ''::text,
   fence bigint not null,
   started_at timestamp with time zone not null,
+  taken_at timestamp with time zone,
   unknown_since timestamp with time zone,
   answered_at timestamp with time zone,
   constraint attempts_pkey PRIMARY KEY (account_id, payout_id, number),
@@ -50,6 +51,7 @@ create table attempts (
   constraint attempts_state_check CHECK (state = ANY (ARRAY['sending'::text, 'unknown'::text, 'accepted'::text, 'rejected'::text, 'paid'::text, 'returned'::text, 'retry'::text]))
 );
 CREATE UNIQUE INDEX attempts_one_alive ON public.attempts USING btree (account_id, payout_id) WHERE (state = ANY (ARRAY['sending'::text, 'unknown'::text, 'accepted'::text, 'paid'::text]));
+CREATE TRIGGER never_removed BEFORE DELETE OR TRUNCATE ON attempts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('what was sent stays known');
 alter table attempts enable row level security;
 create policy own_account on attempts as permissive for all to public using (account_id = current_account());
 grant select on attempts to outlay_tenant;
@@ -68,7 +70,7 @@ create table attribute_set_versions (
   constraint attribute_set_versions_fingerprint_check CHECK (length(fingerprint) = 32),
   constraint attribute_set_versions_version_check CHECK (version > 0)
 );
-CREATE TRIGGER append_only BEFORE DELETE OR UPDATE ON attribute_set_versions FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON attribute_set_versions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('a version never changes');
 alter table attribute_set_versions enable row level security;
 create policy own_account on attribute_set_versions as permissive for all to public using (account_id = current_account());
 grant insert, select on attribute_set_versions to outlay_tenant;
@@ -113,14 +115,18 @@ create table environment (
   only_row boolean not null default true,
   name text not null,
   clock_offset_us bigint not null default 0,
+  clock_target_us bigint not null default 0,
   master_key_id text not null,
   created_at timestamp with time zone not null default now(),
   constraint environment_pkey PRIMARY KEY (only_row),
   constraint environment_clock_offset_us_check CHECK (clock_offset_us >= 0),
   constraint environment_name_check CHECK (name = ANY (ARRAY['staging'::text, 'live'::text])),
   constraint environment_only_row_check CHECK (only_row),
-  constraint live_clock_is_real CHECK (name = 'staging'::text OR clock_offset_us = 0)
+  constraint live_clock_is_real CHECK (name = 'staging'::text OR clock_offset_us = 0 AND clock_target_us = 0),
+  constraint target_lies_ahead CHECK (clock_target_us >= clock_offset_us)
 );
+CREATE TRIGGER fixed_name BEFORE UPDATE ON environment FOR EACH ROW WHEN (new.name <> old.name) EXECUTE FUNCTION refuse_change('an environment stays what it is');
+CREATE TRIGGER forward_clock BEFORE UPDATE ON environment FOR EACH ROW WHEN (new.clock_offset_us >= 0 AND new.clock_offset_us < old.clock_offset_us) EXECUTE FUNCTION refuse_change('the clock does not go backwards');
 grant select on environment to outlay_tenant;
 
 create table events (
@@ -133,7 +139,7 @@ create table events (
   constraint events_pkey PRIMARY KEY (account_id, sequence),
   constraint events_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
-CREATE TRIGGER append_only BEFORE UPDATE ON events FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE UPDATE OR TRUNCATE ON events FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('what happened stays');
 alter table events enable row level security;
 create policy own_account on events as permissive for all to public using (account_id = current_account());
 grant insert, select on events to outlay_tenant;
@@ -169,6 +175,7 @@ create table ledger_accounts (
   constraint ledger_accounts_currency_check CHECK (currency ~ '^[A-Z0-9]{3,5}$'::text),
   constraint ledger_accounts_name_check CHECK (name ~ '^(wallet|fx|fees|suspense|external|(in_transit|settlement):[a-z0-9_]{1,40})$'::text)
 );
+CREATE TRIGGER never_emptied BEFORE DELETE OR TRUNCATE ON ledger_accounts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('a balance is never removed');
 alter table ledger_accounts enable row level security;
 create policy own_account on ledger_accounts as permissive for all to public using (account_id = current_account());
 grant select on ledger_accounts to outlay_tenant;
@@ -195,7 +202,7 @@ create table ledger_transfers (
   constraint ledger_transfers_line_check CHECK (line > 0)
 );
 CREATE INDEX ledger_transfers_payout ON public.ledger_transfers USING btree (account_id, payout_id) WHERE (payout_id IS NOT NULL);
-CREATE TRIGGER append_only BEFORE DELETE OR UPDATE ON ledger_transfers FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_transfers FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('what was posted stays');
 alter table ledger_transfers enable row level security;
 create policy own_account on ledger_transfers as permissive for all to public using (account_id = current_account());
 grant select on ledger_transfers to outlay_tenant;
@@ -304,6 +311,12 @@ create table payouts (
   constraint payouts_account_id_attr_set_id_attr_version_fkey FOREIGN KEY (account_id, attr_set_id, attr_version) REFERENCES attribute_set_versions(account_id, set_id, version),
   constraint payouts_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id),
   constraint committed_or_pending CHECK ((committed_at IS NULL) = (status = 'PENDING'::text)),
+  constraint completed_once CHECK (
+CASE status
+    WHEN 'COMPLETED'::text THEN completed_at IS NOT NULL
+    WHEN 'CANCELLED'::text THEN true
+    ELSE completed_at IS NULL
+END),
   constraint payouts_client_transfer_id_check CHECK (length(client_transfer_id) >= 1 AND length(client_transfer_id) <= 50),
   constraint payouts_destination_amount_check CHECK (destination_amount > 0),
   constraint payouts_fee_check CHECK (fee >= 0),
@@ -314,7 +327,12 @@ create table payouts (
 CREATE UNIQUE INDEX payouts_committed_transfer ON public.payouts USING btree (account_id, client_transfer_id) WHERE (committed_at IS NOT NULL);
 CREATE INDEX payouts_transfer ON public.payouts USING btree (account_id, client_transfer_id);
 CREATE INDEX payouts_user ON public.payouts USING btree (account_id, user_id, id DESC);
-CREATE TRIGGER guard BEFORE DELETE OR UPDATE ON payouts FOR EACH ROW EXECUTE FUNCTION guard_payout();
+CREATE TRIGGER begins_pending BEFORE INSERT ON payouts FOR EACH ROW WHEN (new.status <> 'PENDING'::text) EXECUTE FUNCTION refuse_change('a payout begins as PENDING');
+CREATE TRIGGER fixed_commit BEFORE UPDATE ON payouts FOR EACH ROW WHEN (old.committed_at IS NOT NULL AND (new.committed_at IS DISTINCT FROM old.committed_at OR new.pickup_code IS DISTINCT FROM old.pickup_code OR new.attr_set_id IS DISTINCT FROM old.attr_set_id OR new.attr_version IS DISTINCT FROM old.attr_version)) EXECUTE FUNCTION refuse_change('what was committed never changes');
+CREATE TRIGGER fixed_completion BEFORE UPDATE ON payouts FOR EACH ROW WHEN (new.completed_at IS DISTINCT FROM old.completed_at AND (old.completed_at IS NOT NULL OR new.status <> 'COMPLETED'::text)) EXECUTE FUNCTION refuse_change('a completion comes with COMPLETED, once');
+CREATE TRIGGER fixed_terms BEFORE UPDATE ON payouts FOR EACH ROW WHEN (new.account_id IS DISTINCT FROM old.account_id OR new.id IS DISTINCT FROM old.id OR new.user_id IS DISTINCT FROM old.user_id OR new.client_transfer_id IS DISTINCT FROM old.client_transfer_id OR new.source_token IS DISTINCT FROM old.source_token OR new.source_currency IS DISTINCT FROM old.source_currency OR new.source_amount IS DISTINCT FROM old.source_amount OR new.fee IS DISTINCT FROM old.fee OR new.destination_token IS DISTINCT FROM old.destination_token OR new.destination_currency IS DISTINCT FROM old.destination_currency OR new.destination_amount IS DISTINCT FROM old.destination_amount OR new.exchange_rate IS DISTINCT FROM old.exchange_rate OR new.rounding_nano IS DISTINCT FROM old.rounding_nano OR new.rail IS DISTINCT FROM old.rail OR new.payer_key IS DISTINCT FROM old.payer_key OR new.payer_name IS DISTINCT FROM old.payer_name OR new.delivery_type IS DISTINCT FROM old.delivery_type OR new.country IS DISTINCT FROM old.country OR new.needs_attributes IS DISTINCT FROM old.needs_attributes OR new.needs_verification IS DISTINCT FROM old.needs_verification OR new.notify_user IS DISTINCT FROM old.notify_user OR new.metadata IS DISTINCT FROM old.metadata OR new.created_at IS DISTINCT FROM old.created_at OR new.expires_at IS DISTINCT FROM old.expires_at OR new.estimated_availability IS DISTINCT FROM old.estimated_availability) EXECUTE FUNCTION refuse_change('the terms of a payout never change');
+CREATE TRIGGER legal_move BEFORE UPDATE ON payouts FOR EACH ROW WHEN (new.status <> old.status AND NOT is_legal_move(old.status, new.status)) EXECUTE FUNCTION refuse_change('that cannot follow from the present status');
+CREATE TRIGGER never_removed BEFORE DELETE OR TRUNCATE ON payouts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('a payout is never removed');
 alter table payouts enable row level security;
 create policy own_account on payouts as permissive for all to public using (account_id = current_account());
 grant insert, select on payouts to outlay_tenant;
@@ -378,6 +396,7 @@ create table users (
   constraint users_kyc_status_check CHECK (kyc_status = ANY (ARRAY['none'::text, 'pending'::text, 'approved'::text, 'declined'::text])),
   constraint users_status_check CHECK (status = ANY (ARRAY['ACTIVE'::text, 'LOCKED'::text, 'DEACTIVE'::text]))
 );
+CREATE TRIGGER approval_is_ours BEFORE UPDATE ON users FOR EACH ROW WHEN (new.kyc_status = 'approved'::text AND old.kyc_status <> 'approved'::text) EXECUTE FUNCTION refuse_live_tenant();
 CREATE TRIGGER kyc_status_move BEFORE UPDATE OF kyc_status ON users FOR EACH ROW EXECUTE FUNCTION check_kyc_status_move();
 alter table users enable row level security;
 create policy own_account on users as permissive for all to public using (account_id = current_account());
@@ -425,63 +444,60 @@ alter table verification_sessions enable row level security;
 create policy own_account on verification_sessions as permissive for all to public using (account_id = current_account());
 grant insert, select, update on verification_sessions to outlay_tenant;
 
-create function apply_observation(p_account uuid, p_payout uuid, p_observation uuid, p_source text, p_outcome text, p_reason text, p_fence bigint, p_due_at timestamp with time zone, p_journals uuid[]) returns text language plpgsql security definer set search_path=public, pg_temp; -- body 3631537729e6e5ce
-grant execute on function apply_observation to public;
+create function apply_observation(p_account uuid, p_payout uuid, p_observation uuid, p_source text, p_outcome text, p_reason text, p_fence bigint, p_due_at timestamp with time zone, p_journals uuid[]) returns text language plpgsql security definer set search_path=public, pg_temp; -- body 38fcdf3a96fa18c1
+grant execute on function apply_observation to outlay_tenant;
 
-create function begin_attempt(p_account uuid, p_payout uuid, p_fence bigint, p_reference text, OUT mode text, OUT unknown_since timestamp with time zone) returns record language plpgsql; -- body 6048d8d4a63a8e59
+create function begin_attempt(p_account uuid, p_payout uuid, p_fence bigint, p_reference text, p_lease_ms integer, OUT mode text, OUT was_taken boolean, OUT unknown_since timestamp with time zone) returns record language plpgsql; -- body d68ec28470d0ac26
 
 create function check_kyc_status_move() returns trigger language plpgsql; -- body 94a26bc32c82a38d
-grant execute on function check_kyc_status_move to public;
 
 create function check_verification_move() returns trigger language plpgsql; -- body 1afa1049449b13dc
-grant execute on function check_verification_move to public;
 
 create function claim_dispatches(p_count integer, p_lease_ms integer, p_account uuid DEFAULT NULL::uuid, p_payout uuid DEFAULT NULL::uuid) returns SETOF payout_dispatches language sql; -- body 7de99f7a77d58cad
 
 create function commit_payout(p_account uuid, p_user uuid, p_payout uuid, p_journal uuid, p_pickup_code text, OUT result text, OUT detail text, OUT pickup_code text) returns record language plpgsql security definer set search_path=public, pg_temp; -- body 9b01559c262569cf
-grant execute on function commit_payout to public;
+grant execute on function commit_payout to outlay_tenant;
 
 create function current_account() returns uuid language sql stable; -- body 28dd93af696beb47
-grant execute on function current_account to public;
+grant execute on function current_account to outlay_tenant;
 
 create function environment_now() returns timestamp with time zone language sql; -- body 47f67116a2b4936f
-grant execute on function environment_now to public;
+grant execute on function environment_now to outlay_tenant;
 
 create function find_complete_attributes(p payouts, OUT set_id uuid, OUT version integer) returns record language sql stable; -- body 6e6aed756c8b69db
-grant execute on function find_complete_attributes to public;
 
-create function fund_balance(p_account uuid, p_currency text, p_amount bigint, p_token uuid, p_journal uuid) returns ledger_accounts language plpgsql security definer set search_path=public, pg_temp; -- body 6f568cca563e474f
-grant execute on function fund_balance to public;
-
-create function guard_payout() returns trigger language plpgsql; -- body 51e1a637285463b5
-grant execute on function guard_payout to public;
+create function fund_balance(p_account uuid, p_currency text, p_amount bigint, p_token uuid, p_journal uuid) returns ledger_accounts language plpgsql security definer set search_path=public, pg_temp; -- body c2a5a788458d36d7
+grant execute on function fund_balance to outlay_tenant;
 
 create function is_legal_move(p_from text, p_to text) returns boolean language sql immutable; -- body 70c2b8d9a383297a
-grant execute on function is_legal_move to public;
+
+create function is_tenant() returns boolean language sql stable; -- body 1cde043113a17882
+grant execute on function is_tenant to outlay_tenant;
 
 create function move_payout(p payouts, p_to text, p_reason text, p_journal uuid, p_at timestamp with time zone) returns payouts language plpgsql; -- body db1b106f28455636
 
 create function open_ledger_account(p_account uuid, p_currency text, p_name text, p_token uuid, p_at timestamp with time zone) returns void language sql; -- body 18542c5a4a99713d
-grant execute on function open_ledger_account to public;
 
 create function payout_event(p payouts, p_at timestamp with time zone) returns void language plpgsql; -- body 368533ccd813ec15
-grant execute on function payout_event to public;
+grant execute on function payout_event to outlay_tenant;
 
 create function plan_moves(p_status text, p_outcome text) returns text[] language sql immutable; -- body 2c6b43e3d5abd19f
-grant execute on function plan_moves to public;
 
 create function post_refund(p payouts, p_journal uuid, p_kind text, p_first_line smallint, p_keep_fee boolean, p_at timestamp with time zone) returns void language plpgsql; -- body 9cb896f7cc36960d
 
 create function post_transfer(p_account uuid, p_currency text, p_journal uuid, p_line smallint, p_kind text, p_from text, p_to text, p_amount bigint, p_payout uuid, p_at timestamp with time zone) returns void language plpgsql; -- body 275ddedff7203618
 
-create function refuse_change() returns trigger language plpgsql; -- body 2fda5b5df40ee8c5
-grant execute on function refuse_change to public;
+create function postpone_dispatch(p_account uuid, p_payout uuid, p_fence bigint, p_wait_ms bigint) returns void language sql; -- body 1018afe0f9ea193c
 
-create function require_own_account(p_account uuid) returns void language plpgsql stable; -- body 47f22f918be23540
-grant execute on function require_own_account to public;
+create function refuse_change() returns trigger language plpgsql; -- body 4c5a6210d511c064
+
+create function refuse_live_tenant() returns trigger language plpgsql; -- body 8651bdf4856e16d7
+
+create function require_own_account(p_account uuid) returns void language plpgsql stable; -- body 443b987e2e39e56a
+grant execute on function require_own_account to outlay_tenant;
 
 create function script_sandbox_payout(p_account uuid, p_payout uuid, p_outcome text) returns void language plpgsql security definer set search_path=public, pg_temp; -- body 2c8852bc9c88f6fd
-grant execute on function script_sandbox_payout to public;
+grant execute on function script_sandbox_payout to outlay_tenant;
 
 create function write_event(p_account uuid, p_type text, p_subject uuid, p_payload text, p_at timestamp with time zone) returns bigint language plpgsql; -- body 2f3be51f5bb738cb
-grant execute on function write_event to public;
+grant execute on function write_event to outlay_tenant;

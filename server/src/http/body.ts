@@ -2,14 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '../core/errors.ts';
 
-/** How request bodies are read: whole, up to the route's limit, and to their end even past it. */
+/** How request bodies are read: whole, up to the route's limit, each refused as soon as it is past it. */
 
 /**
- * A client that is still sending cannot read an answer, and a connection that is closed under it
- * loses the answer altogether. So what is too large is read on and dropped, up to this much.
+ * What is too large is answered at once, and read on and dropped by Node: a connection that is
+ * closed on a client that is still sending loses the answer. How long that may take is bounded by
+ * the server's request timeout.
  */
-const droppedBytesMax = 64 * 1024 * 1024;
-
 export function addBodyReader(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request, payload, done) => {
@@ -17,28 +16,29 @@ export function addBodyReader(app: FastifyInstance): void {
   });
 }
 
-function readBody(request: FastifyRequest, payload: IncomingMessage): Promise<Buffer> {
-  const isIgnored = request.routeOptions.config.takesBody === false;
-  const bytesMax = isIgnored ? 0 : request.routeOptions.bodyLimit;
+function readBody(request: FastifyRequest, payload: IncomingMessage): Promise<Buffer | undefined> {
+  if (request.routeOptions.config.takesBody === false) {
+    payload.resume();
+    return Promise.resolve(undefined);
+  }
+  const bytesMax = request.routeOptions.bodyLimit;
+  const tooLarge = new AppError('body_too_large', `the body has more than ${bytesMax} bytes`);
+  if (Number(request.headers['content-length'] ?? 0) > bytesMax) return Promise.reject(tooLarge);
   const chunks: Buffer[] = [];
   let size = 0;
   return new Promise((resolve, reject) => {
     payload.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size <= bytesMax) chunks.push(chunk);
-      else chunks.length = 0;
-      if (size > bytesMax + droppedBytesMax) payload.destroy();
+      if (size <= bytesMax) {
+        chunks.push(chunk);
+        return;
+      }
+      chunks.length = 0;
+      reject(tooLarge);
     });
-    payload.on('end', () => {
-      if (size <= bytesMax) resolve(Buffer.concat(chunks));
-      else if (isIgnored) resolve(Buffer.alloc(0));
-      else reject(new AppError('body_too_large', `the body has more than ${bytesMax} bytes`));
-    });
+    payload.on('end', () => resolve(Buffer.concat(chunks)));
     payload.on('error', (cause) => {
       reject(new AppError('malformed_http', 'the body did not arrive whole', { cause }));
-    });
-    payload.on('aborted', () => {
-      reject(new AppError('malformed_http', 'the body did not arrive whole'));
     });
   });
 }

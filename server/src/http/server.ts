@@ -89,6 +89,8 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
   });
   app.setErrorHandler(async (error, request, reply) => {
     const answer = describeProblem(error, request.id);
+    // The framework would close on a body that it did not read; Node reads it on and drops it.
+    if (!isDraining) void reply.removeHeader('connection');
     if (answer.status >= 500) {
       options.log.error({ request_id: request.id, error: describeError(error) }, 'request failed');
     }

@@ -30,7 +30,7 @@ const insertUser: Statement = {
 };
 const moveClock: Statement = {
   name: 'test_move_clock',
-  text: 'update environment set clock_offset_us = clock_offset_us + $1',
+  text: 'update environment set clock_offset_us = clock_offset_us + $1, clock_target_us = clock_target_us + $1',
 };
 
 export async function createKycTest() {

@@ -114,9 +114,10 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
       ),
     /** In staging only. */
     advance: async (milliseconds: number): Promise<void> => {
-      await rows('update environment set clock_offset_us = clock_offset_us + $1', [
-        BigInt(milliseconds) * 1000n,
-      ]);
+      await rows(
+        'update environment set clock_offset_us = clock_offset_us + $1, clock_target_us = clock_target_us + $1',
+        [BigInt(milliseconds) * 1000n],
+      );
       await clock.refresh(db.system);
     },
     createDispatcher: (rail: Rail, through: Database = db) => {

@@ -89,6 +89,7 @@ export const faultTexts: Readonly<Record<string, string>> = {
   too_long: 'The value is longer than it may be.',
   too_many_keys: 'Metadata has at most 50 keys.',
   too_short: 'The value is shorter than it has to be.',
+  control_characters: 'A text has control characters, which no name, address or key needs.',
   too_young: 'A user is eighteen years old or more.',
   trailing_data: 'Something follows after the end of the image.',
   unknown_attr_set: 'The user has no such attribute set for this destination.',

@@ -209,7 +209,7 @@ async function checkPaidOnce(books: Books, account: Account): Promise<void> {
 /** A client that finds its log after the crash asks again, with the same keys, for what is in doubt. */
 async function finishDoubts(api: Api, log: Log): Promise<void> {
   for (const { sent, token } of log.users) {
-    const path = `/user/lookup?internal_user_id=${sent['internal_user_id']}`;
+    const path = `/user/lookup?internal_user_id=${String(sent['internal_user_id'])}`;
     const found = await api.get<{ user_token: string }>(path);
     if (token !== undefined) assert.equal(ok(found).user_token, token, `seed ${seed}`);
     else assert.match(String(found.status), /^(200|404)$/);

@@ -55,7 +55,7 @@ export function openBooks(url: string): Books {
 
 /** The address of the embedded server of a data folder, by the fifth line of its own pid file. */
 export async function findEmbeddedUrl(dataDirectory: string): Promise<string> {
-  const [, socketDirectory = ''] = await readPostmaster(dataDirectory);
+  const [, socketDirectory] = await readPostmaster(dataDirectory);
   return `postgresql://outlay@localhost/outlay_staging?host=${encodeURIComponent(socketDirectory)}`;
 }
 

@@ -133,7 +133,8 @@ test('a payout is committed once', async () => {
       const { payout_token: token = '' } = await createPayout(account.api, recipient);
       const replies = await insist({ method: 'PUT', path: payoutPath(recipient, token) });
       assertOneAnswer(replies);
-      assert.equal((replies[0]?.body as unknown as CommitResult).status, 'success');
+      const result = replies[0]?.body as unknown as CommitResult | undefined;
+      assert.equal(result?.status, 'success');
       const taken = await countRows(
         `select distinct journal_id from ledger_transfers where payout_id = $1 and kind = 'commit'`,
         [token.slice('payout_'.length)],
@@ -219,7 +220,7 @@ test('the same key with another request is refused while it runs and afterwards'
   const replies = await Promise.all(
     requests.map((request, index) => ask(index % 2 === 0 ? first : second, request, key)),
   );
-  const statuses = replies.map(({ status }) => status).sort();
+  const statuses = replies.map(({ status }) => status).toSorted();
   assert.deepEqual(statuses, [200, ...Array.from({ length: 7 }, () => 422)]);
   for (const [index, request] of requests.entries()) {
     const again = await ask(second, request, key);

@@ -119,9 +119,7 @@ async function assemble(
     forget,
     createVerificationLink: (user) =>
       getOrCreateVerificationLink({ db, keys, nowMs: clock.nowMs() }, user),
-    decideVerification: async (session, decision) => {
-      await decideVerification({ sql: session }, decision);
-    },
+    decideVerification: (session, decision) => decideVerification({ sql: session }, decision),
     startLoops: () => {
       dispatchLoop = startDispatch(dispatcher, onError);
       const hasSources = hasRateSources(config);

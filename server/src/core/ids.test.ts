@@ -51,7 +51,7 @@ test('what is no token has no id, and nothing throws', () => {
 test('new identifiers differ, and ascend in the order in which they are made', () => {
   const ids = Array.from({ length: 20_000 }, newId);
   assert.equal(new Set(ids).size, ids.length);
-  assert.deepEqual([...ids].sort(), ids);
+  assert.deepEqual(ids.toSorted(), ids);
   for (const id of ids.slice(0, 100)) assert.ok(isUuid(id) && id[14] === '7');
 });
 

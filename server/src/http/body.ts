@@ -11,9 +11,7 @@ import { AppError } from '../core/errors.ts';
  */
 export function addBodyReader(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (request, payload, done) => {
-    readBody(request, payload as IncomingMessage).then((body) => done(null, body), done);
-  });
+  app.addContentTypeParser('*', readBody);
 }
 
 function readBody(request: FastifyRequest, payload: IncomingMessage): Promise<Buffer | undefined> {

@@ -94,8 +94,8 @@ test('many dispatchers over many payouts send each of them once', async () => {
     money.createDispatcher(rail, db),
   );
   await Promise.all(dispatchers.map((dispatcher) => dispatcher.drain()));
-  const sent = rail.calls.map(({ reference }) => reference).sort();
-  assert.deepEqual(sent, payouts.map(({ payoutId }) => formatReference(payoutId)).sort());
+  const sent = rail.calls.map(({ reference }) => reference).toSorted();
+  assert.deepEqual(sent, payouts.map(({ payoutId }) => formatReference(payoutId)).toSorted());
   assert.equal(rail.sends(), 60);
   for (const { payoutId } of payouts) {
     assert.deepEqual(

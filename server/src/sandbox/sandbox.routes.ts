@@ -19,7 +19,7 @@ export type SandboxServices = PayoutServices & {
   decideVerification(
     session: Parameters<Parameters<RouteContext<PayoutServices>['write']>[0]>[0],
     decision: { accountId: string; userId: string; decision: 'approved' | 'declined' },
-  ): Promise<void>;
+  ): Promise<unknown>;
   forget(): void;
 };
 

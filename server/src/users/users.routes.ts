@@ -169,7 +169,7 @@ function readUserData(fields: Fields): Partial<UserData> {
     // "" asks for what follows from the country, as absence does.
     ...(rest.timezone === '' ? { timezone: undefined as never } : {}),
     ...(rest.language === '' ? { language: undefined as never } : {}),
-    metadata: metadata === undefined ? undefined : JSON.stringify(metadata as ExactJson),
+    metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
   };
 }
 

@@ -132,7 +132,9 @@ test('where the first of two processes rolls back, the second has its effect', a
   const second = run(owner, { key, work: fundCent(owner) }, processes[1]);
   mayEnd.resolve();
   const told = await first;
-  assert.match(typeof told === 'string' ? told : 'an answer', /the process died/);
+  // Where the second was quick, its answer is the answer of the first one too.
+  if (typeof told === 'string') assert.match(told, /the process died/);
+  else assert.equal(isReplay(told), true);
   assert.equal(isReplay(await second), false);
   assert.equal(await centsOf(owner), 1n);
 });

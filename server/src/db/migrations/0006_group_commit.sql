@@ -1,0 +1,133 @@
+-- Many commits in one transaction. What this function takes it commits, exactly as commit_payout
+-- does, and answers with the text of the client's answer; everything out of the ordinary (a
+-- refusal, a repeat, a key that is known, funds that do not cover all, a ledger account still to be
+-- opened) it leaves untouched, and the caller does it alone. So a batch costs one update per
+-- balance, and one client's trouble is never its neighbours'.
+create function commit_payouts(
+  p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_journals uuid[], p_pickup_codes text[],
+  p_keys text[], p_fingerprints bytea[]
+) returns table (ordinal integer, body text)
+  language plpgsql
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+  as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz;
+begin
+  -- In the order of their ids: two batches cannot wait for each other. Whoever changes payouts or
+  -- balances of an account holds its row, so that nothing read below changes meanwhile.
+  perform 1 from accounts where id = any (p_accounts) order by id for update;
+  v_now := environment_now();
+  return query
+  with request as materialized (
+    select * from unnest(p_accounts, p_users, p_payouts, p_journals, p_pickup_codes, p_keys,
+      p_fingerprints) with ordinality
+      as r (account_id, user_id, payout_id, journal_id, pickup_code, key, fingerprint, ord)
+  ), eligible as (
+    select r.ord, r.journal_id, r.key, r.fingerprint,
+      case when p.delivery_type = 'CASH_PICKUP' then r.pickup_code else '' end as pickup_code,
+      p.account_id, p.id, p.user_id, p.source_currency, p.source_amount, p.fee,
+      p.destination_currency, p.destination_amount, p.rail, p.client_transfer_id, p.notify_user,
+      row_number() over (partition by p.account_id, p.client_transfer_id order by r.ord) as turn
+    from request r
+    join payouts p
+      on p.account_id = r.account_id and p.id = r.payout_id and p.user_id = r.user_id
+    join users u on u.account_id = p.account_id and u.id = p.user_id
+    where p.status = 'PENDING' and v_now < p.expires_at and u.status = 'ACTIVE'
+      and (not p.needs_verification or u.kyc_status = 'approved')
+      and (not p.needs_attributes or exists (
+        select from attribute_set_versions v
+        where v.account_id = p.account_id and v.set_id = p.attr_set_id
+          and v.version = p.attr_version and v.is_complete))
+      and not exists (
+        select from payouts c
+        where c.account_id = p.account_id and c.client_transfer_id = p.client_transfer_id
+          and c.committed_at is not null)
+      and (r.key is null or not exists (
+        select from idempotency_records i where i.account_id = r.account_id and i.key = r.key))
+  ), wanted as materialized (
+    select *, sum(source_amount + fee) over (partition by account_id, source_currency) as needed
+    from eligible where turn = 1
+  ), chosen as materialized (
+    select w.* from wanted w
+    join ledger_accounts wallet on wallet.account_id = w.account_id
+      and wallet.currency = w.source_currency and wallet.name = 'wallet'
+    where wallet.balance >= w.needed
+      and (
+        select count(*) from ledger_accounts l
+        where l.account_id = w.account_id and (
+          (l.currency = w.source_currency and l.name in ('fx', 'fees'))
+          or (l.currency = w.destination_currency and l.name in ('fx', 'in_transit:' || w.rail)))
+      ) = case when w.source_currency = w.destination_currency then 3 else 4 end
+  ), leg as materialized (
+    select c.ord, line, c.account_id, currency, c.journal_id, from_name, to_name, amount, c.id
+    from chosen c cross join lateral (values
+      (1::smallint, c.source_currency, 'wallet', 'fx', c.source_amount),
+      (2::smallint, c.source_currency, 'wallet', 'fees', c.fee),
+      (3::smallint, c.destination_currency, 'fx', 'in_transit:' || c.rail, c.destination_amount)
+    ) l (line, currency, from_name, to_name, amount)
+    where amount > 0
+  ), side as (
+    select ord, line, account_id, currency, from_name as name, -amount as delta from leg
+    union all
+    select ord, line, account_id, currency, to_name, amount from leg
+  ), running as materialized (
+    select s.ord, s.line, s.account_id, s.currency, s.name, (l.balance + sum(s.delta) over (
+      partition by s.account_id, s.currency, s.name order by s.ord, s.line))::bigint as balance
+    from side s
+    join ledger_accounts l
+      on l.account_id = s.account_id and l.currency = s.currency and l.name = s.name
+  ), balances as (
+    update ledger_accounts l set balance = l.balance + d.total
+    from (
+      select account_id, currency, name, sum(delta)::bigint as total
+      from side group by account_id, currency, name
+    ) d
+    where l.account_id = d.account_id and l.currency = d.currency and l.name = d.name
+  ), transfers as (
+    insert into ledger_transfers (account_id, currency, journal_id, line, kind, from_name, to_name,
+      amount, from_balance, to_balance, payout_id, created_at)
+    select g.account_id, g.currency, g.journal_id, g.line, 'commit', g.from_name, g.to_name,
+      g.amount, f.balance, t.balance, g.id, v_now
+    from leg g
+    join running f on f.ord = g.ord and f.line = g.line and f.name = g.from_name
+    join running t on t.ord = g.ord and t.line = g.line and t.name = g.to_name
+  ), committed as (
+    update payouts p set status = 'PROCESSING', status_reason = '', committed_at = v_now,
+      updated_at = v_now, pickup_code = c.pickup_code
+    from chosen c where p.account_id = c.account_id and p.id = c.id
+  ), due as (
+    insert into payout_dispatches (account_id, payout_id, due_at)
+    select account_id, id, v_now from chosen
+  ), told as (
+    insert into events (account_id, sequence, type, subject_id, payload, created_at)
+    select c.account_id,
+      a.event_sequence + row_number() over (partition by c.account_id order by c.ord),
+      'payout.processing', c.id,
+      json_build_object('payout_token', 'payout_' || c.id, 'user_token', 'usr_' || c.user_id,
+        'client_transfer_id', c.client_transfer_id, 'status', 'PROCESSING',
+        'status_reason', '')::text, v_now
+    from chosen c join accounts a on a.id = c.account_id
+  ), counted as (
+    update accounts a set event_sequence = a.event_sequence + n.count
+    from (select account_id, count(*) as count from chosen group by account_id) n
+    where a.id = n.account_id
+  ), noted as (
+    insert into notifications (account_id, id, payout_id, user_id, kind, created_at)
+    select account_id, gen_random_uuid(), id, user_id, 'PROCESSING', v_now
+    from chosen where notify_user
+  ), answered as materialized (
+    select account_id, ord, key, fingerprint, '{"payout_token":"payout_' || id
+      || '","status":"success","pickup_code":"' || pickup_code || '","errors":""}' as text
+    from chosen
+  ), keyed as (
+    -- A key that another process stores at this moment ends the batch with a unique violation.
+    insert into idempotency_records (account_id, key, fingerprint, status, body, created_at)
+    select account_id, key, fingerprint, 200, convert_to(text, 'UTF8'), v_now
+    from answered where key is not null
+  )
+  select ord::integer, text from answered;
+end
+$$;
+revoke execute on function commit_payouts from public;

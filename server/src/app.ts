@@ -19,6 +19,7 @@ import { createServer, type HttpServer, setNotFound } from './http/server.ts';
 import { createKycRoutes } from './kyc/kyc.routes.ts';
 import { ledgerRoutes } from './ledger/ledger.routes.ts';
 import { countDue } from './payouts/dispatch.ts';
+import { payoutListRoutes } from './payouts/payout-lists.routes.ts';
 import { payoutRoutes } from './payouts/payouts.routes.ts';
 import { closeReceipts } from './payouts/receipt.ts';
 import { sandboxRoutes } from './sandbox/sandbox.routes.ts';
@@ -58,6 +59,7 @@ export function listRoutes(): Route<Environment>[] {
     ...destinationRoutes(),
     ...attributeRoutes(),
     ...payoutRoutes(),
+    ...payoutListRoutes(),
     ...eventRoutes(),
     ...sandboxRoutes(),
   ];

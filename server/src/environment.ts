@@ -18,6 +18,7 @@ import { describeError } from './http/error-log.ts';
 import { deleteOldRecords } from './http/idempotency.ts';
 import { decideVerification, getOrCreateVerificationLink } from './kyc/kyc.ts';
 import { createDispatcher, type Dispatcher, dispatchTimes } from './payouts/dispatch.ts';
+import { createGroupCommit } from './payouts/group-commit.ts';
 import type { Rail } from './rails/contract.ts';
 import { createSandboxRail } from './rails/sandbox/rail.ts';
 import type { SandboxServices } from './sandbox/sandbox.routes.ts';
@@ -110,11 +111,9 @@ async function assemble(
     lookUp: createCachedLookUp(catalogue, lookUpsKept),
     rates: rates.rates,
     importRates: rates.importAll,
-    lockSeconds: {
-      national: config.OUTLAY_QUOTE_SECONDS,
-      crypto: config.OUTLAY_CRYPTO_QUOTE_SECONDS,
-    },
+    lockSeconds: readLockSeconds(config),
     dispatcher,
+    groupCommit: createGroupCommit(db),
     wakeDispatch: () => dispatchLoop?.wake(),
     forget,
     createVerificationLink: (user) =>
@@ -182,6 +181,10 @@ function createRails(db: Database, name: EnvironmentName, nowMs: () => number): 
   return [
     createSandboxRail({ nowMs, findScript: (reference) => findScript(db.system, reference) }),
   ];
+}
+
+function readLockSeconds(config: Config): { national: number; crypto: number } {
+  return { national: config.OUTLAY_QUOTE_SECONDS, crypto: config.OUTLAY_CRYPTO_QUOTE_SECONDS };
 }
 
 function readRateSources(config: Config) {

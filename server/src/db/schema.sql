@@ -136,8 +136,7 @@ create table events (
   subject_id uuid not null,
   payload text not null,
   created_at timestamp with time zone not null,
-  constraint events_pkey PRIMARY KEY (account_id, sequence),
-  constraint events_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+  constraint events_pkey PRIMARY KEY (account_id, sequence)
 );
 CREATE TRIGGER append_only BEFORE UPDATE OR TRUNCATE ON events FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('what happened stays');
 alter table events enable row level security;
@@ -194,8 +193,6 @@ create table ledger_transfers (
   payout_id uuid,
   created_at timestamp with time zone not null,
   constraint ledger_transfers_pkey PRIMARY KEY (account_id, currency, journal_id, line),
-  constraint ledger_transfers_account_id_currency_from_name_fkey FOREIGN KEY (account_id, currency, from_name) REFERENCES ledger_accounts(account_id, currency, name),
-  constraint ledger_transfers_account_id_currency_to_name_fkey FOREIGN KEY (account_id, currency, to_name) REFERENCES ledger_accounts(account_id, currency, name),
   constraint ledger_transfers_amount_check CHECK (amount > 0),
   constraint ledger_transfers_check CHECK (to_name <> from_name),
   constraint ledger_transfers_kind_check CHECK (kind = ANY (ARRAY['fund'::text, 'commit'::text, 'complete'::text, 'refund'::text, 'return'::text])),
@@ -256,8 +253,7 @@ create table payout_dispatches (
   tries integer not null default 0,
   fence bigint not null default 0,
   lease_until timestamp with time zone,
-  constraint payout_dispatches_pkey PRIMARY KEY (account_id, payout_id),
-  constraint payout_dispatches_account_id_payout_id_fkey FOREIGN KEY (account_id, payout_id) REFERENCES payouts(account_id, id)
+  constraint payout_dispatches_pkey PRIMARY KEY (account_id, payout_id)
 );
 CREATE INDEX payout_dispatches_due ON public.payout_dispatches USING btree (due_at);
 
@@ -325,7 +321,6 @@ END),
   constraint payouts_status_check CHECK (status = ANY (ARRAY['PENDING'::text, 'PROCESSING'::text, 'COMPLETED'::text, 'CANCELLED'::text, 'SCHEDULED'::text, 'READY_FOR_PICKUP'::text, 'HOLD'::text, 'ERROR'::text]))
 );
 CREATE UNIQUE INDEX payouts_committed_transfer ON public.payouts USING btree (account_id, client_transfer_id) WHERE (committed_at IS NOT NULL);
-CREATE INDEX payouts_transfer ON public.payouts USING btree (account_id, client_transfer_id);
 CREATE INDEX payouts_user ON public.payouts USING btree (account_id, user_id, id DESC);
 CREATE TRIGGER begins_pending BEFORE INSERT ON payouts FOR EACH ROW WHEN (new.status <> 'PENDING'::text) EXECUTE FUNCTION refuse_change('a payout begins as PENDING');
 CREATE TRIGGER fixed_commit BEFORE UPDATE ON payouts FOR EACH ROW WHEN (old.committed_at IS NOT NULL AND (new.committed_at IS DISTINCT FROM old.committed_at OR new.pickup_code IS DISTINCT FROM old.pickup_code OR new.attr_set_id IS DISTINCT FROM old.attr_set_id OR new.attr_version IS DISTINCT FROM old.attr_version)) EXECUTE FUNCTION refuse_change('what was committed never changes');
@@ -457,6 +452,8 @@ create function claim_dispatches(p_count integer, p_lease_ms integer, p_account 
 
 create function commit_payout(p_account uuid, p_user uuid, p_payout uuid, p_journal uuid, p_pickup_code text, OUT result text, OUT detail text, OUT pickup_code text) returns record language plpgsql security definer set search_path=public, pg_temp; -- body 9b01559c262569cf
 grant execute on function commit_payout to outlay_tenant;
+
+create function commit_payouts(p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_journals uuid[], p_pickup_codes text[], p_keys text[], p_fingerprints bytea[]) returns TABLE(ordinal integer, body text) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body 85038e3b635a1b87
 
 create function current_account() returns uuid language sql stable; -- body 28dd93af696beb47
 grant execute on function current_account to outlay_tenant;

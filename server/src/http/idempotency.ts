@@ -5,6 +5,7 @@ import type { KeyRing } from '../core/sealing.ts';
 import type { Database, Session } from '../db/pool.ts';
 import { findRecord, type IdempotencyRow, insertRecord } from './idempotency.sql.ts';
 import { type Answer, jsonType } from './problem.ts';
+import type { RequestKey, WriteOptions } from './route.ts';
 
 export { deleteOldRecords } from './idempotency.sql.ts';
 
@@ -12,9 +13,6 @@ export { deleteOldRecords } from './idempotency.sql.ts';
  * Idempotency-Key: the first answer is stored in the transaction of its effect and replayed for
  * thirty days. A refusal rolls back and stores nothing.
  */
-
-/** The key that a client sent with its request, and what the request was. */
-export type RequestKey = { key: string; fingerprint: Buffer };
 
 export type KeyedServices = { db: Database; keys: KeyRing };
 
@@ -34,18 +32,15 @@ export type RunningKeys = Set<string>;
 export async function runKeyed(
   services: KeyedServices,
   request: { accountId: string; requestKey: RequestKey | undefined },
-  options: {
-    running: RunningKeys;
-    isOneEffect: boolean;
-    isAcrossAccounts: boolean;
-    work: Work;
-  },
+  options: WriteOptions & { running: RunningKeys; work: Work },
 ): Promise<Answer> {
   const { accountId, requestKey } = request;
   if (requestKey === undefined) {
+    const together = await options.tryTogether?.(undefined);
+    if (together !== undefined) return answerOf(together, false);
     const { db } = services;
     const text =
-      options.isOneEffect && !options.isAcrossAccounts
+      options.isOneEffect === true && options.isAcrossAccounts !== true
         ? await options.work(db.tenant(accountId))
         : await transact(db, { accountId, ...options }, options.work);
     return answerOf(text, false);
@@ -58,6 +53,8 @@ export async function runKeyed(
   }
   options.running.add(name);
   try {
+    const together = await options.tryTogether?.(requestKey);
+    if (together !== undefined) return answerOf(together, false);
     return await runOnce(services, { accountId, ...requestKey }, options);
   } finally {
     options.running.delete(name);
@@ -65,14 +62,14 @@ export async function runKeyed(
 }
 
 type KeyId = RequestKey & { accountId: string };
-type Mode = { isAcrossAccounts: boolean; work: Work };
+type Mode = WriteOptions & { work: Work };
 
 function transact<T>(
   db: Database,
-  mode: { accountId: string; isAcrossAccounts: boolean },
+  mode: WriteOptions & { accountId: string },
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
-  return mode.isAcrossAccounts
+  return mode.isAcrossAccounts === true
     ? db.systemTransaction(work)
     : db.tenantTransaction(mode.accountId, work);
 }
@@ -86,7 +83,7 @@ async function runOnce(services: KeyedServices, id: KeyId, mode: Mode): Promise<
         'this Idempotency-Key belongs to a request with another method, path or body',
       );
     }
-    const text = row.body === null ? null : services.keys.open(row.body, context).toString();
+    const text = row.body === null ? null : readBody(services.keys, row.body, context);
     return answerOf(text, true);
   };
   try {
@@ -114,6 +111,12 @@ function answerOf(text: string | null, isReplay: boolean): Answer {
     body: text,
     ...(isReplay ? { headers: { 'idempotent-replayed': 'true' } } : {}),
   };
+}
+
+/** Answers are sealed, except the plain ones of commits in groups, which tell nothing of a person. */
+function readBody(keys: KeyRing, body: Buffer, context: string): string {
+  const isPlain = body[0] === '{'.charCodeAt(0);
+  return (isPlain ? body : keys.open(body, context)).toString();
 }
 
 /** Spelling, key order and number form of the body do not matter. */

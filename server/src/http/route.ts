@@ -29,6 +29,19 @@ export type RequestView = {
   readonly baseUrl: string;
 };
 
+export type WriteOptions = {
+  isOneEffect?: boolean;
+  isAcrossAccounts?: boolean;
+  /**
+   * Does the whole effect another way, key and stored answer included, and answers its text;
+   * undefined leaves it to `work`. For what many requests share a transaction for.
+   */
+  tryTogether?: (requestKey: RequestKey | undefined) => Promise<string | undefined>;
+};
+
+/** The key that a client sent with its request, and what the request was. */
+export type RequestKey = { key: string; fingerprint: Buffer };
+
 export type RouteContext<S extends BaseServices> = {
   readonly env: S;
   readonly principal: Principal;
@@ -41,10 +54,7 @@ export type RouteContext<S extends BaseServices> = {
    * single statement of `work` changes anything. `isAcrossAccounts` gives `work` the owner's view:
    * for the sandbox alone, where a client makes other accounts and moves everybody's clock.
    */
-  write(
-    work: (session: Session) => Promise<unknown>,
-    options?: { isOneEffect?: boolean; isAcrossAccounts?: boolean },
-  ): Promise<Answer>;
+  write(work: (session: Session) => Promise<unknown>, options?: WriteOptions): Promise<Answer>;
 };
 
 export type Input<P, Q, B> = { readonly params: P; readonly query: Q; readonly body: B };

@@ -166,16 +166,11 @@ function createHandler<S extends BaseServices>(
       principal,
       accountId: principal.accountId,
       request: view,
-      write: (work, { isOneEffect = false, isAcrossAccounts = false } = {}) =>
+      write: (work, writeOptions = {}) =>
         runKeyed(
           env,
           { accountId: principal.accountId, requestKey },
-          {
-            running,
-            isOneEffect,
-            isAcrossAccounts,
-            work: async (session) => write(await work(session)),
-          },
+          { ...writeOptions, running, work: async (session) => write(await work(session)) },
         ),
     };
     return sendAnswer(reply, toAnswer(await route.handle(context, input), view, write));

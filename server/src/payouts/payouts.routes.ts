@@ -6,29 +6,21 @@ import { AppError, type Fault } from '../core/errors.ts';
 import type { ExactJson } from '../core/exact-json.ts';
 import { findTokenId } from '../core/ids.ts';
 import { isPreferredToJson } from '../http/accept.ts';
-import { hashMetadata, metadataField, readMetadataQuery } from '../http/metadata.ts';
-import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
-import {
-  type Answer,
-  defineRoute,
-  type Page,
-  type Route,
-  type RouteContext,
-} from '../http/route.ts';
+import { hashMetadata, metadataField } from '../http/metadata.ts';
+import { type Answer, defineRoute, type Route, type RouteContext } from '../http/route.ts';
 import { decimalField, textField } from '../http/schema.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import { findUser } from '../users/users.ts';
 import type { Dispatcher } from './dispatch.ts';
+import type { GroupCommit } from './group-commit.ts';
 import {
   describeReceipt,
   findPayerLogo,
-  historyAnswer,
   payoutAnswer,
   payoutPdfAnswer,
-  writeHistoryRow,
   writePayout,
 } from './payout-view.ts';
-import { findPayoutRow, listPayoutRows, type PayoutRow } from './payouts.sql.ts';
+import { findPayoutRow, type PayoutRow } from './payouts.sql.ts';
 import { commitPayout, createPayout, type PayoutRequest } from './payouts.ts';
 import { renderReceipt } from './receipt.ts';
 import { ReceiptError } from './receipt-renderer.ts';
@@ -36,11 +28,12 @@ import { ReceiptError } from './receipt-renderer.ts';
 export type PayoutServices = AttributeServices & {
   readonly lockSeconds: { national: number; crypto: number };
   readonly dispatcher: Dispatcher;
+  readonly groupCommit: GroupCommit;
   /** Says that something has become due, so that it need not wait for the next look. */
   wakeDispatch(): void;
 };
 
-type Context = RouteContext<PayoutServices>;
+export type Context = RouteContext<PayoutServices>;
 
 const tokenText = z.string().max(100).optional();
 
@@ -108,7 +101,7 @@ const commitAnswer = z
   })
   .meta({ id: 'CommitResult' });
 
-const userParams = z.object({ user_token: z.string() });
+export const userParams = z.object({ user_token: z.string() });
 const payoutParams = z.object({ user_token: z.string(), payout_token: z.string() });
 const flag = z
   .enum(['true', 'false'])
@@ -118,10 +111,9 @@ const statusQuery = z.object({
   include_payer_logo: flag,
   force_status_update: flag.describe('Asks the rail before answering'),
 });
-const listQuery = z.looseObject({ ...pageQuery });
 
 export function payoutRoutes(): Route<PayoutServices>[] {
-  return [createRoute(), commitRoute(), statusRoute(), pdfRoute(), ...listRoutes()];
+  return [createRoute(), commitRoute(), statusRoute(), pdfRoute()];
 }
 
 function createRoute(): Route<PayoutServices> {
@@ -199,7 +191,11 @@ function commitRoute(): Route<PayoutServices> {
             errors: result.errors,
           };
         },
-        { isOneEffect: true },
+        {
+          isOneEffect: true,
+          tryTogether: (requestKey) =>
+            env.groupCommit.submit({ accountId, userId, payoutId, requestKey }),
+        },
       );
       env.wakeDispatch();
       return answer;
@@ -259,59 +255,6 @@ function pdfRoute(): Route<PayoutServices> {
   });
 }
 
-function listRoutes(): Route<PayoutServices>[] {
-  return [
-    defineRoute({
-      method: 'GET',
-      path: '/payout/{user_token}',
-      isVersioned: true,
-      operationId: 'listUserPayouts',
-      tag: 'Payouts',
-      summary: "List a user's payouts",
-      description: 'Search with `metadata[key]=value`; several must all hold.',
-      access: 'payouts:read',
-      params: userParams,
-      query: listQuery,
-      response: z.array(payoutAnswer),
-      refusals: [404],
-      handle: (context: Context, { params, query }) =>
-        listPayouts(context, { userToken: params.user_token, query }, (row) =>
-          viewPayout(context, row, false),
-        ),
-    }),
-    defineRoute({
-      method: 'GET',
-      path: '/user/{user_token}/history',
-      isVersioned: true,
-      operationId: 'listUserHistory',
-      tag: 'Users',
-      summary: "List a user's transactions",
-      description: 'Search with `metadata[key]=value`; several must all hold.',
-      access: 'payouts:read',
-      params: userParams,
-      query: listQuery,
-      response: z.array(historyAnswer),
-      refusals: [404],
-      handle: (context: Context, { params, query }) =>
-        listPayouts(context, { userToken: params.user_token, query }, writeHistoryRow),
-    }),
-    defineRoute({
-      method: 'GET',
-      path: '/user/history',
-      isVersioned: true,
-      operationId: 'listHistory',
-      tag: 'Users',
-      summary: 'List all transactions',
-      description: 'Search with `metadata[key]=value`; several must all hold.',
-      access: 'payouts:read',
-      query: listQuery,
-      response: z.array(historyAnswer),
-      handle: (context: Context, { query }) =>
-        listPayouts(context, { userToken: undefined, query }, writeHistoryRow),
-    }),
-  ];
-}
-
 /** The payout that a path names. What is no token of a payout is just not found. */
 export function readPayoutToken(token: string): string {
   const id = findTokenId('payout', token);
@@ -336,35 +279,12 @@ async function getPayout(
   return row;
 }
 
-function viewPayout({ env }: Context, row: PayoutRow, isLogoWanted: boolean) {
+export function viewPayout({ env }: Context, row: PayoutRow, isLogoWanted: boolean) {
   const payerLogo = findPayerLogo(env.catalogue, {
     destinationToken: row.destination_token,
     isWanted: isLogoWanted,
   });
   return writePayout(row, { keys: env.keys, payerLogo });
-}
-
-async function listPayouts<T>(
-  { env, accountId, request }: Context,
-  list: { userToken: string | undefined; query: z.infer<typeof listQuery> },
-  write: (row: PayoutRow) => T,
-): Promise<Page<T>> {
-  const session = env.db.tenant(accountId);
-  const userId = list.userToken === undefined ? undefined : readUserToken(list.userToken);
-  if (userId !== undefined) {
-    const user = await findUser({ session, keys: env.keys, accountId }, userId);
-    if (user === undefined) throw new AppError('not_found', 'no such user');
-  }
-  const count = list.query.number_of_records;
-  const [beforeId] = readCursor(list.query.cursor, ['uuid']) ?? [];
-  const rows = await listPayoutRows(session, {
-    accountId,
-    userId,
-    beforeId,
-    count: count + 1,
-    metadataHashes: readMetadataQuery(request.query),
-  });
-  return toPage(rows, count, { cursor: (row) => cursorOf([row.id]), write });
 }
 
 function prefersPdf({ request }: Context): boolean {

@@ -86,7 +86,6 @@ create index payouts_user on payouts (account_id, user_id, id desc);
 -- A client_transfer_id is committed once, for ever; quotes may repeat it.
 create unique index payouts_committed_transfer on payouts (account_id, client_transfer_id)
   where committed_at is not null;
-create index payouts_transfer on payouts (account_id, client_transfer_id);
 alter table payouts enable row level security;
 create policy own_account on payouts using (account_id = current_account());
 grant select, insert on payouts to outlay_tenant;
@@ -160,8 +159,7 @@ create table payout_dispatches (
   tries integer not null default 0,
   fence bigint not null default 0,
   lease_until timestamptz,
-  primary key (account_id, payout_id),
-  foreign key (account_id, payout_id) references payouts (account_id, id)
+  primary key (account_id, payout_id)
 );
 create index payout_dispatches_due on payout_dispatches (due_at);
 

@@ -1,0 +1,33 @@
+import type { Session, Statement } from '../db/pool.ts';
+
+const commitText: Statement = {
+  name: 'commit_payouts',
+  text: `select ordinal, body from commit_payouts($1, $2, $3, $4, $5, $6, $7)`,
+};
+
+export type BatchedCommit = {
+  accountId: string;
+  userId: string;
+  payoutId: string;
+  journalId: string;
+  pickupCode: string;
+  requestKey: { key: string; fingerprint: Buffer } | undefined;
+};
+
+/** What was committed: its place in the batch, from one, and the text of the client's answer. */
+export type CommittedRow = { ordinal: number; body: string };
+
+export async function commitPayoutRows(
+  session: Session,
+  commits: readonly BatchedCommit[],
+): Promise<CommittedRow[]> {
+  return session.rows<CommittedRow>(commitText, [
+    commits.map(({ accountId }) => accountId),
+    commits.map(({ userId }) => userId),
+    commits.map(({ payoutId }) => payoutId),
+    commits.map(({ journalId }) => journalId),
+    commits.map(({ pickupCode }) => pickupCode),
+    commits.map(({ requestKey }) => requestKey?.key ?? null),
+    commits.map(({ requestKey }) => requestKey?.fingerprint ?? null),
+  ]);
+}

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { createHash, randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { newId } from '../core/ids.ts';
+import { createGroupCommit } from './group-commit.ts';
+import { createMoneyTest, type MoneyTest, type Owner } from './money-test-setup.ts';
+
+let money: MoneyTest;
+before(async () => {
+  money = await createMoneyTest();
+});
+after(() => money[Symbol.asyncDispose]());
+
+const keyed = (key: string) => ({ key, fingerprint: createHash('sha256').update(key).digest() });
+
+async function quoteMany(owner: Owner, count: number): Promise<string[]> {
+  return Promise.all(Array.from({ length: count }, async () => (await money.quote(owner)).id));
+}
+
+/** An owner whose ledger accounts are open: the first commit of an account is always alone. */
+async function createReadyOwner(fundsMinor = 1_000_000_000n): Promise<Owner> {
+  const owner = await money.createOwner({ USD: fundsMinor });
+  await money.quoteAndCommit(owner);
+  return owner;
+}
+
+async function statusOf(payoutId: string): Promise<string> {
+  return (await money.payout(payoutId)).status;
+}
+
+/** Every transfer says what its two balances were after it: the chain has no break. */
+async function assertChained(accountId: string): Promise<void> {
+  const broken = await money.rows(
+    `with side as (
+       select currency, journal_id, line, from_name as name, -amount as delta, from_balance as balance
+       from ledger_transfers where account_id = $1
+       union all
+       select currency, journal_id, line, to_name, amount, to_balance
+       from ledger_transfers where account_id = $1
+     ), summed as (
+       select currency, name, count(*) as sides, count(distinct balance) as balances,
+         sum(delta) as total
+       from side group by currency, name
+     )
+     select s.* from summed s
+     join ledger_accounts l on l.account_id = $1 and l.currency = s.currency and l.name = s.name
+     where l.balance <> s.total
+       or not exists (select from side x where x.currency = s.currency and x.name = s.name
+         and x.balance = s.total)
+       or exists (select from side x where x.currency = s.currency and x.name = s.name
+         and x.balance - x.delta <> 0
+         and not exists (select from side y where y.currency = x.currency and y.name = x.name
+           and y.balance = x.balance - x.delta))`,
+    [accountId],
+  );
+  assert.deepEqual(broken, []);
+}
+
+test('a batch commits what is in order and leaves the rest to be looked at alone', async () => {
+  const owner = await createReadyOwner();
+  const [fine = '', other = '', ended = ''] = await quoteMany(owner, 3);
+  await money.commit(owner, ended);
+  const twin = await money.quote(owner, { clientTransferId: 'twin' });
+  const sameTwin = await money.quote(owner, { clientTransferId: 'twin' });
+  const verified = await money.quote(owner, { needsVerification: true });
+  const expired = await money.quote(owner, { lockSeconds: 1 });
+  const group = createGroupCommit(money.db);
+  await money.advance(2000);
+  const ids = [fine, ended, twin.id, sameTwin.id, verified.id, expired.id, newId(), other];
+  // The first one alone goes at once; what comes meanwhile is one batch.
+  const bodies = await Promise.all(
+    ids.map((payoutId) => group.submit({ ...owner, payoutId, requestKey: undefined })),
+  );
+  assert.deepEqual(
+    bodies.map((body) => body !== undefined),
+    [true, false, true, false, false, false, false, true],
+  );
+  assert.deepEqual(JSON.parse(bodies[0] ?? ''), {
+    payout_token: `payout_${fine}`,
+    status: 'success',
+    pickup_code: '',
+    errors: '',
+  });
+  assert.equal(await statusOf(sameTwin.id), 'PENDING');
+  assert.equal(await statusOf(other), 'PROCESSING');
+  await assertChained(owner.accountId);
+  await money.assertSound();
+});
+
+test('many at once, of several accounts, are each committed once and numbered without a gap', async () => {
+  const owners = await Promise.all(Array.from({ length: 4 }, () => createReadyOwner()));
+  const group = createGroupCommit(money.db);
+  const commits = await Promise.all(
+    owners.map(async (owner) => ({ owner, ids: await quoteMany(owner, 60) })),
+  );
+  const bodies = await Promise.all(
+    commits.flatMap(({ owner, ids }) =>
+      ids.map((payoutId) => group.submit({ ...owner, payoutId, requestKey: undefined })),
+    ),
+  );
+  assert.ok(bodies.every((body) => body !== undefined));
+  for (const { owner, ids } of commits) {
+    const rows = await money.rows<{ first: bigint; last: bigint; count: bigint; told: bigint }>(
+      `select min(sequence) as first, max(sequence) as last, count(*) as count,
+         count(*) filter (where type = 'payout.processing' and subject_id = any ($2)) as told
+       from events where account_id = $1`,
+      [owner.accountId, ids],
+    );
+    const [row] = rows;
+    assert.equal(row?.first, 1n);
+    assert.equal(row?.last, row?.count);
+    assert.equal(row?.told, 60n);
+    await assertChained(owner.accountId);
+  }
+  await money.assertSound();
+});
+
+test('funds that do not cover a batch are left to single commits, which take what there is', async () => {
+  // The first commit took 101.00; of the rest 20 quotes of 101.00 can be paid, and no cent more.
+  const owner = await createReadyOwner(10_100n * 21n);
+  const ids = await quoteMany(owner, 40);
+  const group = createGroupCommit(money.db);
+  const outcomes = await Promise.all(
+    ids.map(async (payoutId) => {
+      const body = await group.submit({ ...owner, payoutId, requestKey: undefined });
+      return body === undefined ? (await money.commit(owner, payoutId)).result : 'success';
+    }),
+  );
+  assert.equal(outcomes.filter((outcome) => outcome === 'success').length, 20);
+  assert.equal(outcomes.filter((outcome) => outcome === 'insufficient_funds').length, 20);
+  await assertChained(owner.accountId);
+  await money.assertSound();
+});
+
+test('a key is stored with its answer, and one that is known is left alone', async () => {
+  const owner = await createReadyOwner();
+  const [first = '', second = ''] = await quoteMany(owner, 2);
+  const group = createGroupCommit(money.db);
+  const key = keyed(randomUUID());
+  const body = await group.submit({ ...owner, payoutId: first, requestKey: key });
+  const [record] = await money.rows<{ body: Buffer; fingerprint: Buffer }>(
+    'select body, fingerprint from idempotency_records where account_id = $1 and key = $2',
+    [owner.accountId, key.key],
+  );
+  assert.equal(record?.body.toString(), body);
+  assert.ok(record?.fingerprint.equals(key.fingerprint));
+  assert.equal(await group.submit({ ...owner, payoutId: second, requestKey: key }), undefined);
+  assert.equal(await statusOf(second), 'PENDING');
+  await money.assertSound();
+});
+
+test('the same key through two processes at once has one effect', async () => {
+  const owner = await createReadyOwner();
+  for (let round = 0; round < 10; round += 1) {
+    const [first = '', second = ''] = await quoteMany(owner, 2);
+    const key = keyed(randomUUID());
+    const bodies = await Promise.all(
+      [first, second].map((payoutId) =>
+        createGroupCommit(money.connect()).submit({ ...owner, payoutId, requestKey: key }),
+      ),
+    );
+    assert.equal(bodies.filter((body) => body !== undefined).length, 1);
+    const states = await Promise.all([statusOf(first), statusOf(second)]);
+    assert.deepEqual(states.toSorted(), ['PENDING', 'PROCESSING']);
+  }
+  await money.assertSound();
+});
+
+test('a batch that fails as a whole is run one by one, and only the poison fails', async () => {
+  const owner = await createReadyOwner();
+  const ids = await quoteMany(owner, 12);
+  const group = createGroupCommit(money.db);
+  const results = await Promise.allSettled([
+    ...ids
+      .slice(0, 6)
+      .map((payoutId) => group.submit({ ...owner, payoutId, requestKey: undefined })),
+    group.submit({ ...owner, payoutId: 'no uuid at all', requestKey: undefined }),
+    ...ids.slice(6).map((payoutId) => group.submit({ ...owner, payoutId, requestKey: undefined })),
+  ]);
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    [
+      ...Array.from({ length: 6 }, () => 'fulfilled'),
+      'rejected',
+      ...Array.from({ length: 6 }, () => 'fulfilled'),
+    ],
+  );
+  for (const id of ids) assert.equal(await statusOf(id), 'PROCESSING');
+  await money.assertSound();
+});
+
+test('two processes with batches of the same accounts neither wait in a circle nor pay twice', async () => {
+  const owners = await Promise.all(Array.from({ length: 3 }, () => createReadyOwner()));
+  const groups = [createGroupCommit(money.connect()), createGroupCommit(money.connect())];
+  const ids = await Promise.all(owners.map((owner) => quoteMany(owner, 40)));
+  const bodies = await Promise.all(
+    groups.flatMap((group) =>
+      owners.flatMap((owner, index) =>
+        (ids[index] ?? []).map((payoutId) =>
+          group.submit({ ...owner, payoutId, requestKey: undefined }),
+        ),
+      ),
+    ),
+  );
+  assert.equal(bodies.filter((body) => body !== undefined).length, 120);
+  await money.assertSound();
+});

@@ -18,7 +18,7 @@ import { describeError } from './http/error-log.ts';
 import { deleteOldRecords } from './http/idempotency.ts';
 import { decideVerification, getOrCreateVerificationLink } from './kyc/kyc.ts';
 import { createDispatcher, type Dispatcher, dispatchTimes } from './payouts/dispatch.ts';
-import { createGroupCommit } from './payouts/group-commit.ts';
+import { createGroupCommit, createGroupQuote } from './payouts/group-commit.ts';
 import type { Rail } from './rails/contract.ts';
 import { createSandboxRail } from './rails/sandbox/rail.ts';
 import type { SandboxServices } from './sandbox/sandbox.routes.ts';
@@ -114,6 +114,7 @@ async function assemble(
     lockSeconds: readLockSeconds(config),
     dispatcher,
     groupCommit: createGroupCommit(db),
+    groupQuote: createGroupQuote(db),
     wakeDispatch: () => dispatchLoop?.wake(),
     forget,
     createVerificationLink: (user) =>

@@ -32,7 +32,11 @@ export type RunningKeys = Set<string>;
 export async function runKeyed(
   services: KeyedServices,
   request: { accountId: string; requestKey: RequestKey | undefined },
-  options: WriteOptions & { running: RunningKeys; work: Work },
+  options: Omit<WriteOptions, 'tryTogether'> & {
+    running: RunningKeys;
+    tryTogether?: (requestKey: RequestKey | undefined) => Promise<string | null | undefined>;
+    work: Work;
+  },
 ): Promise<Answer> {
   const { accountId, requestKey } = request;
   if (requestKey === undefined) {
@@ -62,11 +66,11 @@ export async function runKeyed(
 }
 
 type KeyId = RequestKey & { accountId: string };
-type Mode = WriteOptions & { work: Work };
+type Mode = Pick<WriteOptions, 'isAcrossAccounts'> & { work: Work };
 
 function transact<T>(
   db: Database,
-  mode: WriteOptions & { accountId: string },
+  mode: Pick<WriteOptions, 'isAcrossAccounts'> & { accountId: string },
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
   return mode.isAcrossAccounts === true

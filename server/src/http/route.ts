@@ -33,11 +33,14 @@ export type WriteOptions = {
   isOneEffect?: boolean;
   isAcrossAccounts?: boolean;
   /**
-   * Does the whole effect another way, key and stored answer included, and answers its text;
-   * undefined leaves it to `work`. For what many requests share a transaction for.
+   * Does the whole effect in a transaction that many requests share, key and stored answer
+   * included; undefined leaves it to `work`.
    */
-  tryTogether?: (requestKey: RequestKey | undefined) => Promise<string | undefined>;
+  tryTogether?: (requestKey: RequestKey | undefined) => Promise<Together | undefined>;
 };
+
+/** An answer's text as it was stored, or a value for the response schema. */
+export type Together = { text: string } | { value: unknown };
 
 /** The key that a client sent with its request, and what the request was. */
 export type RequestKey = { key: string; fingerprint: Buffer };

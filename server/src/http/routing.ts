@@ -170,7 +170,16 @@ function createHandler<S extends BaseServices>(
         runKeyed(
           env,
           { accountId: principal.accountId, requestKey },
-          { ...writeOptions, running, work: async (session) => write(await work(session)) },
+          {
+            ...writeOptions,
+            running,
+            tryTogether: async (given) => {
+              const together = await writeOptions.tryTogether?.(given);
+              if (together === undefined) return undefined;
+              return 'text' in together ? together.text : write(together.value);
+            },
+            work: async (session) => write(await work(session)),
+          },
         ),
     };
     return sendAnswer(reply, toAnswer(await route.handle(context, input), view, write));

@@ -25,7 +25,7 @@ const selectEntriesText: Statement = {
       case when to_name = 'wallet' then from_name else to_name end as counterpart
     from ledger_transfers
     where account_id = $1 and currency = $2 and 'wallet' in (from_name, to_name)
-      and ($3::uuid is null or (journal_id, line) < ($3::uuid, $4::smallint))
+      and (journal_id, line) < ($3::uuid, $4::smallint)
     order by journal_id desc, line desc
     limit $5`,
 };
@@ -92,6 +92,10 @@ const selectWrongPayoutsText: Statement = {
     limit 100`,
 };
 
+/** Behind every identifier: where a list begins. */
+const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+const lastLine = 32_767;
+
 export type WalletRow = { token: string; currency: string; balance: bigint };
 
 export async function selectBalances(session: Session, accountId: string): Promise<WalletRow[]> {
@@ -130,8 +134,8 @@ export async function selectEntries(
   return session.rows<EntryRow>(selectEntriesText, [
     accountId,
     currency,
-    before?.journalId ?? null,
-    before?.line ?? null,
+    before?.journalId ?? lastId,
+    before?.line ?? lastLine,
     count,
   ]);
 }

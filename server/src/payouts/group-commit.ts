@@ -2,6 +2,7 @@ import { newDigits, newId } from '../core/ids.ts';
 import { type Batcher, createBatcher } from '../db/batcher.ts';
 import { type Database, findConstraint } from '../db/pool.ts';
 import { commitPayoutRows } from './group-commit.sql.ts';
+import { insertPayouts, type NewPayout, type PayoutRow } from './payouts.sql.ts';
 
 /**
  * Commits in groups: those that wait go into the ledger together. Only what is in order is taken,
@@ -41,6 +42,19 @@ export function createGroupCommit(db: Database): GroupCommit {
         throw error;
       }
     },
+  });
+}
+
+export type GroupQuote = Batcher<NewPayout, PayoutRow>;
+
+/** New quotes in groups, as they come from whatever account. */
+export function createGroupQuote(db: Database): GroupQuote {
+  return createBatcher({
+    sizeMax: batchSizeMax,
+    slots,
+    waitingMax,
+    keyOf: ({ id }) => id,
+    run: (payouts) => insertPayouts(db.system, payouts),
   });
 }
 

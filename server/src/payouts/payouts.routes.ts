@@ -5,6 +5,7 @@ import { currencyPattern, findCurrency } from '../core/currency.ts';
 import { AppError, type Fault } from '../core/errors.ts';
 import type { ExactJson } from '../core/exact-json.ts';
 import { findTokenId } from '../core/ids.ts';
+import type { Session } from '../db/pool.ts';
 import { isPreferredToJson } from '../http/accept.ts';
 import { hashMetadata, metadataField } from '../http/metadata.ts';
 import { type Answer, defineRoute, type Route, type RouteContext } from '../http/route.ts';
@@ -12,7 +13,7 @@ import { decimalField, textField } from '../http/schema.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import { findUser } from '../users/users.ts';
 import type { Dispatcher } from './dispatch.ts';
-import type { GroupCommit } from './group-commit.ts';
+import type { GroupCommit, GroupQuote } from './group-commit.ts';
 import {
   describeReceipt,
   findPayerLogo,
@@ -20,8 +21,8 @@ import {
   payoutPdfAnswer,
   writePayout,
 } from './payout-view.ts';
-import { findPayoutRow, type PayoutRow } from './payouts.sql.ts';
-import { commitPayout, createPayout, type PayoutRequest } from './payouts.ts';
+import { findPayoutRow, insertPayout, type PayoutRow } from './payouts.sql.ts';
+import { commitPayout, createPayout, type InsertPayout, type PayoutRequest } from './payouts.ts';
 import { renderReceipt } from './receipt.ts';
 import { ReceiptError } from './receipt-renderer.ts';
 
@@ -29,6 +30,7 @@ export type PayoutServices = AttributeServices & {
   readonly lockSeconds: { national: number; crypto: number };
   readonly dispatcher: Dispatcher;
   readonly groupCommit: GroupCommit;
+  readonly groupQuote: GroupQuote;
   /** Says that something has become due, so that it need not wait for the next look. */
   wakeDispatch(): void;
 };
@@ -134,15 +136,20 @@ function createRoute(): Route<PayoutServices> {
     refusals: [404, 409],
     handle: ({ env, accountId, write }: Context, { params, body }) => {
       const userId = readUserToken(params.user_token);
-      return write(
-        async (session) => {
-          const services = { ...env, rates: env.rates, nowMs: env.clock.nowMs() };
-          const owner = { session, accountId, userId };
-          const row = await createPayout(services, owner, readPayoutRequest(body));
-          return writePayout(row, { keys: env.keys, payerLogo: '' });
-        },
-        { isOneEffect: true },
-      );
+      const request = readPayoutRequest(body);
+      const services = { ...env, rates: env.rates, nowMs: env.clock.nowMs() };
+      const create = async (session: Session, insert: InsertPayout) => {
+        const row = await createPayout(services, { session, accountId, userId, insert }, request);
+        return writePayout(row, { keys: env.keys, payerLogo: '' });
+      };
+      return write((session) => create(session, (payout) => insertPayout(session, payout)), {
+        // An answer of this kind is sealed before it is stored, so that a key has a transaction of
+        // its own.
+        tryTogether: async (requestKey) =>
+          requestKey === undefined
+            ? { value: await create(env.db.tenant(accountId), env.groupQuote.submit) }
+            : undefined,
+      });
     },
   });
 }
@@ -193,8 +200,11 @@ function commitRoute(): Route<PayoutServices> {
         },
         {
           isOneEffect: true,
-          tryTogether: (requestKey) =>
-            env.groupCommit.submit({ accountId, userId, payoutId, requestKey }),
+          tryTogether: async (requestKey) => {
+            const command = { accountId, userId, payoutId, requestKey };
+            const text = await env.groupCommit.submit(command);
+            return text === undefined ? undefined : { text };
+          },
         },
       );
       env.wakeDispatch();

@@ -28,33 +28,14 @@ const columns = `p.id, p.user_id, p.status, p.status_reason, p.client_transfer_i
   p.attr_version, p.metadata, p.pickup_code, p.created_at, p.expires_at, p.estimated_availability,
   p.committed_at, p.completed_at`;
 
-const insertText: Statement = {
-  name: 'insert_payout',
+const createText: Statement = {
+  name: 'create_payouts',
   text: `
-    with pinned as (
-      select s.id, s.latest_version from attribute_sets s
-      where s.account_id = $1 and s.user_id = $3 and s.destination_token = $9 and s.currency = $10
-        and ($17::uuid is null or s.id = $17)
-      order by s.touched_at desc, s.id desc limit 1
-    ), made as (
-      insert into payouts (account_id, id, user_id, client_transfer_id, source_token,
-        source_currency, source_amount, fee, destination_token, destination_currency,
-        destination_amount, exchange_rate, rounding_nano, rail, payer_key, payer_name,
-        attr_set_id, attr_version, delivery_type, country, needs_attributes, needs_verification,
-        notify_user, metadata, created_at, expires_at, estimated_availability, updated_at)
-      select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
-        pinned.id, pinned.latest_version, $18, $19, $20, $21, $22, $23, now.at,
-        date_trunc('second', now.at + $24 * interval '1 second'), $25, now.at
-      from (select environment_now() as at) now left join pinned on true
-      returning *
-    ), found as (
-      insert into payout_metadata (account_id, entry_hash, payout_id)
-      select distinct $1::uuid, hash, $2::uuid from unnest($26::bytea[]) hash
-    ), told as (
-      select payout_event(made, made.created_at) from made
-    )
-    select ${columns}, v.sealed, u.data_key, (select count(*) from told) as told
-    from made p
+    select ${columns}, v.sealed, u.data_key
+    from create_payouts(
+      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+      $20, $21, $22, $23, $24, $25, $26, $27, $28
+    ) p
     join users u on u.account_id = p.account_id and u.id = p.user_id
     left join attribute_set_versions v
       on v.account_id = p.account_id and v.set_id = p.attr_set_id and v.version = p.attr_version`,
@@ -82,28 +63,33 @@ const listText: Statement = {
   name: 'list_payouts',
   text: `
     select ${columns}, v.sealed, u.data_key ${viewFrom}
-    where p.account_id = $1 and ($2::uuid is null or p.user_id = $2)
-      and ($3::uuid is null or p.id < $3)
-    order by p.id desc limit $4`,
+    where p.account_id = $1 and p.id < $2
+    order by p.id desc limit $3`,
+};
+
+const listOfUserText: Statement = {
+  name: 'list_payouts_of_user',
+  text: `
+    select ${columns}, v.sealed, u.data_key ${viewFrom}
+    where p.account_id = $1 and p.id < $2 and p.user_id = $4
+    order by p.id desc limit $3`,
 };
 
 /** By metadata: driven by the entries of the first hash, each of which must have all the others. */
 const searchText: Statement = {
   name: 'search_payouts',
   text: `
-    select ${columns}, v.sealed, u.data_key
-    ${viewFrom}
-    where p.account_id = $1 and ($2::uuid is null or p.user_id = $2)
+    select ${columns}, v.sealed, u.data_key ${viewFrom}
+    where p.account_id = $1 and ($4::uuid is null or p.user_id = $4)
       and p.id in (
         select m.payout_id from payout_metadata m
-        where m.account_id = $1 and m.entry_hash = ($5::bytea[])[1]
-          and ($3::uuid is null or m.payout_id < $3)
+        where m.account_id = $1 and m.entry_hash = ($5::bytea[])[1] and m.payout_id < $2
           and not exists (
             select from unnest($5::bytea[]) other
             where not exists (
               select from payout_metadata o
               where o.account_id = $1 and o.entry_hash = other and o.payout_id = m.payout_id)))
-    order by p.id desc limit $4`,
+    order by p.id desc limit $3`,
 };
 
 export type QuoteContextRow = {
@@ -201,37 +187,56 @@ export type NewPayout = {
   metadataHashes: readonly Buffer[];
 };
 
-export async function insertPayout(session: Session, payout: NewPayout): Promise<PayoutRow> {
-  const [row] = await session.rows<PayoutRow>(insertText, [
-    payout.accountId,
-    payout.id,
-    payout.userId,
-    payout.clientTransferId,
-    payout.sourceToken,
-    payout.sourceCurrency,
-    payout.sourceMinor,
-    payout.feeMinor,
-    payout.destinationToken,
-    payout.destinationCurrency,
-    payout.destinationMinor,
-    payout.exchangeRate,
-    payout.roundingNano,
-    payout.rail,
-    payout.payerKey,
-    payout.payerName,
-    payout.attrSetId ?? null,
-    payout.deliveryType,
-    payout.countryCode,
-    payout.needsAttributes,
-    payout.needsVerification,
-    payout.notifyUser,
-    payout.metadata,
-    payout.lockSeconds,
-    payout.estimatedAvailability,
-    payout.metadataHashes,
+/** Stores quotes in one transaction and answers their rows, in the order of the quotes. */
+export async function insertPayouts(
+  session: Session,
+  payouts: readonly NewPayout[],
+): Promise<PayoutRow[]> {
+  const column = <T>(read: (payout: NewPayout) => T): T[] => payouts.map(read);
+  const entries = payouts.flatMap(({ accountId, id, metadataHashes }) =>
+    metadataHashes.map((hash) => ({ accountId, id, hash })),
+  );
+  const rows = await session.rows<PayoutRow>(createText, [
+    column((payout) => payout.accountId),
+    column((payout) => payout.id),
+    column((payout) => payout.userId),
+    column((payout) => payout.clientTransferId),
+    column((payout) => payout.sourceToken),
+    column((payout) => payout.sourceCurrency),
+    column((payout) => payout.sourceMinor),
+    column((payout) => payout.feeMinor),
+    column((payout) => payout.destinationToken),
+    column((payout) => payout.destinationCurrency),
+    column((payout) => payout.destinationMinor),
+    column((payout) => payout.exchangeRate),
+    column((payout) => payout.roundingNano),
+    column((payout) => payout.rail),
+    column((payout) => payout.payerKey),
+    column((payout) => payout.payerName),
+    column((payout) => payout.attrSetId ?? null),
+    column((payout) => payout.deliveryType),
+    column((payout) => payout.countryCode),
+    column((payout) => payout.needsAttributes),
+    column((payout) => payout.needsVerification),
+    column((payout) => payout.notifyUser),
+    column((payout) => payout.metadata),
+    column((payout) => payout.lockSeconds),
+    column((payout) => payout.estimatedAvailability),
+    entries.map(({ accountId }) => accountId),
+    entries.map(({ id }) => id),
+    entries.map(({ hash }) => hash),
   ]);
-  if (row === undefined) throw new Error('an inserted payout has no row');
-  return row;
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return payouts.map(({ id }) => {
+    const row = byId.get(id);
+    if (row === undefined) throw new Error('an inserted payout has no row');
+    return row;
+  });
+}
+
+export async function insertPayout(session: Session, payout: NewPayout): Promise<PayoutRow> {
+  const [row] = await insertPayouts(session, [payout]);
+  return row as PayoutRow;
 }
 
 export type CommitRow = {
@@ -270,6 +275,9 @@ export async function findPayoutRow(
   return row;
 }
 
+/** Behind every identifier: where a list begins. */
+const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
 export type PayoutRange = {
   accountId: string;
   /** Undefined: of all users. */
@@ -281,8 +289,12 @@ export type PayoutRange = {
 };
 
 export async function listPayoutRows(session: Session, range: PayoutRange): Promise<PayoutRow[]> {
-  const { accountId, userId, beforeId, count, metadataHashes } = range;
-  const values = [accountId, userId ?? null, beforeId ?? null, count];
-  if (metadataHashes.length === 0) return session.rows<PayoutRow>(listText, values);
-  return session.rows<PayoutRow>(searchText, [...values, metadataHashes]);
+  const { accountId, userId, beforeId = lastId, count, metadataHashes } = range;
+  const values = [accountId, beforeId, count];
+  if (metadataHashes.length > 0) {
+    return session.rows<PayoutRow>(searchText, [...values, userId ?? null, metadataHashes]);
+  }
+  return userId === undefined
+    ? session.rows<PayoutRow>(listText, values)
+    : session.rows<PayoutRow>(listOfUserText, [...values, userId]);
 }

@@ -14,7 +14,7 @@ import {
   type CommitRow,
   commitPayoutRow,
   findQuoteContext,
-  insertPayout,
+  type NewPayout,
   type PayoutRow,
   type QuoteContextRow,
 } from './payouts.sql.ts';
@@ -47,6 +47,9 @@ export type PayoutRequest = {
 
 type Owner = { session: Session; accountId: string; userId: string };
 
+/** Stores a quote: in the caller's transaction, or in one that many share. */
+export type InsertPayout = (payout: NewPayout) => Promise<PayoutRow>;
+
 /**
  * Quotes a payout and stores it as PENDING; it reserves nothing.
  *
@@ -55,7 +58,7 @@ type Owner = { session: Session; accountId: string; userId: string };
  */
 export async function createPayout(
   services: QuoteServices,
-  owner: Owner,
+  owner: Owner & { insert: InsertPayout },
   request: PayoutRequest,
 ): Promise<PayoutRow> {
   const { session, accountId, userId } = owner;
@@ -78,7 +81,7 @@ export async function createPayout(
   assert(wallet !== undefined && payer !== undefined && amount !== undefined, 'no fault, no quote');
   const quote = getQuote({ payer, source: wallet, amount, request, rates: services.rates() });
   const currency = request.destinationCurrency;
-  return insertPayout(session, {
+  return owner.insert({
     accountId,
     id: newId(),
     userId,

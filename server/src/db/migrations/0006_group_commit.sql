@@ -132,3 +132,82 @@ begin
 end
 $$;
 revoke execute on function commit_payouts from public;
+
+-- Many quotes in one transaction: each becomes a PENDING payout with the newest attribute set of
+-- its destination pinned (or the one that it names), its metadata findable, and its event. The
+-- arrays run side by side, but for the last three, which hold one metadata entry each.
+create function create_payouts(
+  p_accounts uuid[], p_ids uuid[], p_users uuid[], p_transfer_ids text[], p_source_tokens uuid[],
+  p_source_currencies text[], p_source_amounts bigint[], p_fees bigint[],
+  p_destination_tokens uuid[], p_destination_currencies text[], p_destination_amounts bigint[],
+  p_rates text[], p_rounding_nanos bigint[], p_rails text[], p_payer_keys text[],
+  p_payer_names text[], p_sets uuid[], p_delivery_types text[], p_countries text[],
+  p_needs_attributes boolean[], p_needs_verification boolean[], p_notify_users boolean[],
+  p_metadata text[], p_lock_seconds integer[], p_availabilities timestamptz[],
+  p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[]
+) returns setof payouts
+  language plpgsql
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+  as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz;
+begin
+  perform 1 from accounts where id = any (p_accounts) order by id for update;
+  v_now := environment_now();
+  return query
+  with request as materialized (
+    select * from unnest(p_accounts, p_ids, p_users, p_transfer_ids, p_source_tokens,
+      p_source_currencies, p_source_amounts, p_fees, p_destination_tokens,
+      p_destination_currencies, p_destination_amounts, p_rates, p_rounding_nanos, p_rails,
+      p_payer_keys, p_payer_names, p_sets, p_delivery_types, p_countries, p_needs_attributes,
+      p_needs_verification, p_notify_users, p_metadata, p_lock_seconds, p_availabilities)
+      as r (account_id, id, user_id, client_transfer_id, source_token, source_currency,
+        source_amount, fee, destination_token, destination_currency, destination_amount,
+        exchange_rate, rounding_nano, rail, payer_key, payer_name, set_id, delivery_type, country,
+        needs_attributes, needs_verification, notify_user, metadata, lock_seconds, available_at)
+  ), made as (
+    insert into payouts (account_id, id, user_id, client_transfer_id, source_token,
+      source_currency, source_amount, fee, destination_token, destination_currency,
+      destination_amount, exchange_rate, rounding_nano, rail, payer_key, payer_name,
+      attr_set_id, attr_version, delivery_type, country, needs_attributes, needs_verification,
+      notify_user, metadata, created_at, expires_at, estimated_availability, updated_at)
+    select r.account_id, r.id, r.user_id, r.client_transfer_id, r.source_token,
+      r.source_currency, r.source_amount, r.fee, r.destination_token, r.destination_currency,
+      r.destination_amount, r.exchange_rate, r.rounding_nano, r.rail, r.payer_key, r.payer_name,
+      pinned.id, pinned.latest_version, r.delivery_type, r.country, r.needs_attributes,
+      r.needs_verification, r.notify_user, r.metadata, v_now,
+      date_trunc('second', v_now + r.lock_seconds * interval '1 second'), r.available_at, v_now
+    from request r
+    left join lateral (
+      select s.id, s.latest_version from attribute_sets s
+      where s.account_id = r.account_id and s.user_id = r.user_id
+        and s.destination_token = r.destination_token and s.currency = r.destination_currency
+        and (r.set_id is null or s.id = r.set_id)
+      order by s.touched_at desc, s.id desc limit 1
+    ) pinned on true
+    returning *
+  ), found as (
+    insert into payout_metadata (account_id, entry_hash, payout_id)
+    select distinct account_id, hash, payout_id
+    from unnest(p_entry_accounts, p_entry_ids, p_entry_hashes) e (account_id, payout_id, hash)
+  ), told as (
+    insert into events (account_id, sequence, type, subject_id, payload, created_at)
+    select m.account_id,
+      a.event_sequence + row_number() over (partition by m.account_id order by m.id),
+      'payout.pending', m.id,
+      json_build_object('payout_token', 'payout_' || m.id, 'user_token', 'usr_' || m.user_id,
+        'client_transfer_id', m.client_transfer_id, 'status', m.status,
+        'status_reason', '')::text, v_now
+    from made m join accounts a on a.id = m.account_id
+  ), counted as (
+    update accounts a set event_sequence = a.event_sequence + n.count
+    from (select account_id, count(*) as count from made group by account_id) n
+    where a.id = n.account_id
+  )
+  select * from made;
+end
+$$;
+revoke execute on function create_payouts from public;
+grant execute on function create_payouts to outlay_tenant;

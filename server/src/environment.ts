@@ -17,6 +17,7 @@ import { createRates } from './fx/refresher.ts';
 import { describeError } from './http/error-log.ts';
 import { deleteOldRecords } from './http/idempotency.ts';
 import { decideVerification, getOrCreateVerificationLink } from './kyc/kyc.ts';
+import { createBalances, type LedgerServices } from './ledger/ledger.routes.ts';
 import { createDispatcher, type Dispatcher, dispatchTimes } from './payouts/dispatch.ts';
 import { createGroupCommit, createGroupQuote } from './payouts/group-commit.ts';
 import type { Rail } from './rails/contract.ts';
@@ -37,13 +38,14 @@ export type EnvironmentOptions = {
   onRailAnswer: (rail: string, outcome: string) => void;
 };
 
-export type Environment = SandboxServices & {
-  readonly authenticator: ReturnType<typeof createAuthenticator>;
-  readonly importRates: Awaited<ReturnType<typeof createRates>>['importAll'];
-  /** Begins the background work; without it this process only answers requests. */
-  startLoops(): void;
-  close(): Promise<void>;
-};
+export type Environment = SandboxServices &
+  LedgerServices & {
+    readonly authenticator: ReturnType<typeof createAuthenticator>;
+    readonly importRates: Awaited<ReturnType<typeof createRates>>['importAll'];
+    /** Begins the background work; without it this process only answers requests. */
+    startLoops(): void;
+    close(): Promise<void>;
+  };
 
 /** @throws ConfigError where the database belongs to another environment or key. */
 export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
@@ -113,6 +115,7 @@ async function assemble(
     importRates: rates.importAll,
     lockSeconds: readLockSeconds(config),
     dispatcher,
+    balances: createBalances(db),
     groupCommit: createGroupCommit(db),
     groupQuote: createGroupQuote(db),
     wakeDispatch: () => dispatchLoop?.wake(),

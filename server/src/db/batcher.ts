@@ -98,3 +98,45 @@ export function createBatcher<Command, Result>(
       }),
   };
 }
+
+export type TenantBatcher<Command, Result> = {
+  submit(accountId: string, command: Command): Promise<Result>;
+};
+
+/**
+ * Reads of one account that wait for the same moment share a statement on that account's own
+ * session. Each begins after it was asked for, so that everybody reads what they have written.
+ */
+export function createTenantBatcher<Command, Result>(
+  run: (accountId: string, commands: readonly Command[]) => Promise<readonly Result[]>,
+): TenantBatcher<Command, Result> {
+  const batchers = new Map<string, { batcher: Batcher<Command, Result>; open: number }>();
+  return {
+    submit: async (accountId, command) => {
+      let own = batchers.get(accountId);
+      if (own === undefined) {
+        let turn = 0;
+        const batcher = createBatcher<Command, Result>({
+          run: (commands) => run(accountId, commands),
+          keyOf: () => String((turn += 1)),
+          sizeMax: readsMax,
+          slots: readSlots,
+          waitingMax: readsWaitingMax,
+        });
+        own = { batcher, open: 0 };
+        batchers.set(accountId, own);
+      }
+      own.open += 1;
+      try {
+        return await own.batcher.submit(command);
+      } finally {
+        own.open -= 1;
+        if (own.open === 0) batchers.delete(accountId);
+      }
+    },
+  };
+}
+
+const readsMax = 200;
+const readSlots = 2;
+const readsWaitingMax = 10_000;

@@ -321,6 +321,7 @@ END),
   constraint payouts_status_check CHECK (status = ANY (ARRAY['PENDING'::text, 'PROCESSING'::text, 'COMPLETED'::text, 'CANCELLED'::text, 'SCHEDULED'::text, 'READY_FOR_PICKUP'::text, 'HOLD'::text, 'ERROR'::text]))
 );
 CREATE UNIQUE INDEX payouts_committed_transfer ON public.payouts USING btree (account_id, client_transfer_id) WHERE (committed_at IS NOT NULL);
+CREATE INDEX payouts_paid ON public.payouts USING btree (account_id, user_id, id DESC) WHERE (committed_at IS NOT NULL);
 CREATE INDEX payouts_user ON public.payouts USING btree (account_id, user_id, id DESC);
 CREATE TRIGGER begins_pending BEFORE INSERT ON payouts FOR EACH ROW WHEN (new.status <> 'PENDING'::text) EXECUTE FUNCTION refuse_change('a payout begins as PENDING');
 CREATE TRIGGER fixed_commit BEFORE UPDATE ON payouts FOR EACH ROW WHEN (old.committed_at IS NOT NULL AND (new.committed_at IS DISTINCT FROM old.committed_at OR new.pickup_code IS DISTINCT FROM old.pickup_code OR new.attr_set_id IS DISTINCT FROM old.attr_set_id OR new.attr_version IS DISTINCT FROM old.attr_version)) EXECUTE FUNCTION refuse_change('what was committed never changes');
@@ -454,6 +455,9 @@ create function commit_payout(p_account uuid, p_user uuid, p_payout uuid, p_jour
 grant execute on function commit_payout to outlay_tenant;
 
 create function commit_payouts(p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_journals uuid[], p_pickup_codes text[], p_keys text[], p_fingerprints bytea[]) returns TABLE(ordinal integer, body text) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body 85038e3b635a1b87
+
+create function create_payouts(p_accounts uuid[], p_ids uuid[], p_users uuid[], p_transfer_ids text[], p_source_tokens uuid[], p_source_currencies text[], p_source_amounts bigint[], p_fees bigint[], p_destination_tokens uuid[], p_destination_currencies text[], p_destination_amounts bigint[], p_rates text[], p_rounding_nanos bigint[], p_rails text[], p_payer_keys text[], p_payer_names text[], p_sets uuid[], p_delivery_types text[], p_countries text[], p_needs_attributes boolean[], p_needs_verification boolean[], p_notify_users boolean[], p_metadata text[], p_lock_seconds integer[], p_availabilities timestamp with time zone[], p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[]) returns SETOF payouts language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body b011021975854efc
+grant execute on function create_payouts to outlay_tenant;
 
 create function current_account() returns uuid language sql stable; -- body 28dd93af696beb47
 grant execute on function current_account to outlay_tenant;

@@ -20,8 +20,9 @@ function readBody(request: FastifyRequest, payload: IncomingMessage): Promise<Bu
     return Promise.resolve(undefined);
   }
   const bytesMax = request.routeOptions.bodyLimit;
-  const tooLarge = new AppError('body_too_large', `the body has more than ${bytesMax} bytes`);
-  if (Number(request.headers['content-length'] ?? 0) > bytesMax) return Promise.reject(tooLarge);
+  const refuse = (): AppError =>
+    new AppError('body_too_large', `the body has more than ${bytesMax} bytes`);
+  if (Number(request.headers['content-length'] ?? 0) > bytesMax) return Promise.reject(refuse());
   const chunks: Buffer[] = [];
   let size = 0;
   return new Promise((resolve, reject) => {
@@ -32,7 +33,7 @@ function readBody(request: FastifyRequest, payload: IncomingMessage): Promise<Bu
         return;
       }
       chunks.length = 0;
-      reject(tooLarge);
+      reject(refuse());
     });
     payload.on('end', () => resolve(Buffer.concat(chunks)));
     payload.on('error', (cause) => {

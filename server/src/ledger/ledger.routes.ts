@@ -5,10 +5,12 @@ import { AppError } from '../core/errors.ts';
 import { JsonNumber } from '../core/exact-json.ts';
 import { formatToken, isUuid } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
+import { createTenantBatcher, type TenantBatcher } from '../db/batcher.ts';
+import type { Database } from '../db/pool.ts';
 import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
 import { type BaseServices, defineRoute, type Route } from '../http/route.ts';
 import { amountAnswer } from '../http/schema.ts';
-import { findWallet, selectBalances, selectEntries } from './ledger.sql.ts';
+import { findWallet, selectBalances, selectEntries, type WalletRow } from './ledger.sql.ts';
 
 export const balanceAnswer = z
   .object({
@@ -39,7 +41,19 @@ export function writeBalance(row: { token: string; currency: string; balance: bi
   };
 }
 
-export function ledgerRoutes(): Route<BaseServices>[] {
+export type LedgerServices = BaseServices & {
+  /** The balances of an account, read once for all who wait for them. */
+  readonly balances: TenantBatcher<undefined, WalletRow[]>;
+};
+
+export function createBalances(db: Database): LedgerServices['balances'] {
+  return createTenantBatcher(async (accountId, readers) => {
+    const rows = await selectBalances(db.tenant(accountId), accountId);
+    return readers.map(() => rows);
+  });
+}
+
+export function ledgerRoutes(): Route<LedgerServices>[] {
   return [
     defineRoute({
       method: 'GET',
@@ -50,10 +64,8 @@ export function ledgerRoutes(): Route<BaseServices>[] {
       summary: 'Read the balances',
       access: 'balance:read',
       response: z.array(balanceAnswer),
-      handle: async ({ env, accountId }) => {
-        const rows = await selectBalances(env.db.tenant(accountId), accountId);
-        return rows.map(writeBalance);
-      },
+      handle: async ({ env, accountId }) =>
+        (await env.balances.submit(accountId, undefined)).map(writeBalance),
     }),
     defineRoute({
       method: 'GET',

@@ -1,8 +1,16 @@
 import { newDigits, newId } from '../core/ids.ts';
-import { type Batcher, createBatcher } from '../db/batcher.ts';
+import { type Batcher, createBatcher, createTenantBatcher } from '../db/batcher.ts';
 import { type Database, findConstraint } from '../db/pool.ts';
 import { commitPayoutRows } from './group-commit.sql.ts';
-import { insertPayouts, type NewPayout, type PayoutRow } from './payouts.sql.ts';
+import {
+  findQuoteContexts,
+  insertPayouts,
+  type NewPayout,
+  type PayoutRow,
+  type QuoteContextQuery,
+  type QuoteContextRow,
+} from './payouts.sql.ts';
+import type { QuoteStore } from './payouts.ts';
 
 /**
  * Commits in groups: those that wait go into the ledger together. Only what is in order is taken,
@@ -45,17 +53,19 @@ export function createGroupCommit(db: Database): GroupCommit {
   });
 }
 
-export type GroupQuote = Batcher<NewPayout, PayoutRow>;
-
-/** New quotes in groups, as they come from whatever account. */
-export function createGroupQuote(db: Database): GroupQuote {
-  return createBatcher({
+/** New quotes in groups: read together per account, stored together as they come. */
+export function createGroupQuote(db: Database): QuoteStore {
+  const reads = createTenantBatcher<QuoteContextQuery, QuoteContextRow | undefined>(
+    (accountId, queries) => findQuoteContexts(db.tenant(accountId), accountId, queries),
+  );
+  const inserts = createBatcher<NewPayout, PayoutRow>({
     sizeMax: batchSizeMax,
     slots,
     waitingMax,
     keyOf: ({ id }) => id,
     run: (payouts) => insertPayouts(db.system, payouts),
   });
+  return { findContext: reads.submit, insert: inserts.submit };
 }
 
 async function runBatch(

@@ -5,7 +5,6 @@ import { currencyPattern, findCurrency } from '../core/currency.ts';
 import { AppError, type Fault } from '../core/errors.ts';
 import type { ExactJson } from '../core/exact-json.ts';
 import { findTokenId } from '../core/ids.ts';
-import type { Session } from '../db/pool.ts';
 import { isPreferredToJson } from '../http/accept.ts';
 import { hashMetadata, metadataField } from '../http/metadata.ts';
 import { type Answer, defineRoute, type Route, type RouteContext } from '../http/route.ts';
@@ -13,7 +12,7 @@ import { decimalField, textField } from '../http/schema.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import { findUser } from '../users/users.ts';
 import type { Dispatcher } from './dispatch.ts';
-import type { GroupCommit, GroupQuote } from './group-commit.ts';
+import type { GroupCommit } from './group-commit.ts';
 import {
   describeReceipt,
   findPayerLogo,
@@ -21,8 +20,14 @@ import {
   payoutPdfAnswer,
   writePayout,
 } from './payout-view.ts';
-import { findPayoutRow, insertPayout, type PayoutRow } from './payouts.sql.ts';
-import { commitPayout, createPayout, type InsertPayout, type PayoutRequest } from './payouts.ts';
+import { findPayoutRow, type PayoutRow } from './payouts.sql.ts';
+import {
+  commitPayout,
+  createPayout,
+  openQuoteStore,
+  type PayoutRequest,
+  type QuoteStore,
+} from './payouts.ts';
 import { renderReceipt } from './receipt.ts';
 import { ReceiptError } from './receipt-renderer.ts';
 
@@ -30,7 +35,7 @@ export type PayoutServices = AttributeServices & {
   readonly lockSeconds: { national: number; crypto: number };
   readonly dispatcher: Dispatcher;
   readonly groupCommit: GroupCommit;
-  readonly groupQuote: GroupQuote;
+  readonly groupQuote: QuoteStore;
   /** Says that something has become due, so that it need not wait for the next look. */
   wakeDispatch(): void;
 };
@@ -138,17 +143,14 @@ function createRoute(): Route<PayoutServices> {
       const userId = readUserToken(params.user_token);
       const request = readPayoutRequest(body);
       const services = { ...env, rates: env.rates, nowMs: env.clock.nowMs() };
-      const create = async (session: Session, insert: InsertPayout) => {
-        const row = await createPayout(services, { session, accountId, userId, insert }, request);
+      const create = async (store: QuoteStore) => {
+        const row = await createPayout(services, { store, accountId, userId }, request);
         return writePayout(row, { keys: env.keys, payerLogo: '' });
       };
-      return write((session) => create(session, (payout) => insertPayout(session, payout)), {
-        // An answer of this kind is sealed before it is stored, so that a key has a transaction of
-        // its own.
+      return write((session) => create(openQuoteStore(session)), {
+        // With a key the answer is sealed and stored, which takes a transaction of its own.
         tryTogether: async (requestKey) =>
-          requestKey === undefined
-            ? { value: await create(env.db.tenant(accountId), env.groupQuote.submit) }
-            : undefined,
+          requestKey === undefined ? { value: await create(env.groupQuote) } : undefined,
       });
     },
   });

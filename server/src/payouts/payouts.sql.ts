@@ -1,25 +1,30 @@
 import type { Session, Statement } from '../db/pool.ts';
 
-/** Everything that a quote depends on and the database knows, in one statement. */
-const findQuoteContextText: Statement = {
-  name: 'find_quote_context',
+/** Everything that quotes of one account depend on and the database knows, for many at once. */
+const findQuoteContextsText: Statement = {
+  name: 'find_quote_contexts',
   text: `
-    select u.status as user_status, a.accept_both_tokens, w.token as wallet_token,
-      w.currency as wallet_currency, s.destination_token as set_destination,
-      s.currency as set_currency, c.id as committed_id, l.destination_token as last_destination
-    from users u
+    select r.ord::integer as ordinal, u.status as user_status, a.accept_both_tokens,
+      w.token as wallet_token, w.currency as wallet_currency,
+      s.destination_token as set_destination, s.currency as set_currency, c.id as committed_id,
+      l.destination_token as last_destination
+    from unnest($2::uuid[], $3::uuid[], $4::text[], $5::uuid[], $6::text[]) with ordinality
+      as r (user_id, source_token, source_currency, set_id, client_transfer_id, ord)
+    join users u on u.account_id = $1 and u.id = r.user_id
     join accounts a on a.id = u.account_id
-    left join ledger_accounts w on w.account_id = u.account_id and w.name = 'wallet'
-      and case when $3::uuid is null then w.currency = $4 else w.token = $3 end
-    left join attribute_sets s on s.account_id = u.account_id and s.id = $5 and s.user_id = u.id
-    left join payouts c on c.account_id = u.account_id and c.client_transfer_id = $6
-      and c.committed_at is not null
+    left join ledger_accounts w on w.account_id = $1 and w.name = 'wallet'
+      and case when r.source_token is null then w.currency = r.source_currency
+        else w.token = r.source_token end
+    left join attribute_sets s
+      on s.account_id = $1 and s.id = r.set_id and s.user_id = u.id
+    left join payouts c on c.account_id = $1
+      and c.client_transfer_id = r.client_transfer_id and c.committed_at is not null
     left join lateral (
       select destination_token from payouts
-      where account_id = u.account_id and user_id = u.id and committed_at is not null
+      where r.source_token is not null
+        and account_id = $1 and user_id = u.id and committed_at is not null
       order by id desc limit 1
-    ) l on $3::uuid is not null
-    where u.account_id = $1 and u.id = $2`,
+    ) l on true`,
 };
 
 const columns = `p.id, p.user_id, p.status, p.status_reason, p.client_transfer_id, p.source_token,
@@ -103,27 +108,31 @@ export type QuoteContextRow = {
   last_destination: string | null;
 };
 
-/** Undefined when the account has no such user. */
-export async function findQuoteContext(
+export type QuoteContextQuery = {
+  userId: string;
+  sourceToken: string | undefined;
+  sourceCurrency: string;
+  attrSetId: string | undefined;
+  clientTransferId: string | undefined;
+};
+
+/** In the order of the queries; undefined where the account has no such user. */
+export async function findQuoteContexts(
   session: Session,
-  request: {
-    accountId: string;
-    userId: string;
-    sourceToken: string | undefined;
-    sourceCurrency: string;
-    attrSetId: string | undefined;
-    clientTransferId: string | undefined;
-  },
-): Promise<QuoteContextRow | undefined> {
-  const [row] = await session.rows<QuoteContextRow>(findQuoteContextText, [
-    request.accountId,
-    request.userId,
-    request.sourceToken ?? null,
-    request.sourceCurrency,
-    request.attrSetId ?? null,
-    request.clientTransferId ?? null,
+  accountId: string,
+  queries: readonly QuoteContextQuery[],
+): Promise<(QuoteContextRow | undefined)[]> {
+  const rows = await session.rows<QuoteContextRow & { ordinal: number }>(findQuoteContextsText, [
+    accountId,
+    queries.map(({ userId }) => userId),
+    queries.map(({ sourceToken }) => sourceToken ?? null),
+    queries.map(({ sourceCurrency }) => sourceCurrency),
+    queries.map(({ attrSetId }) => attrSetId ?? null),
+    queries.map(({ clientTransferId }) => clientTransferId ?? null),
   ]);
-  return row;
+  const contexts: (QuoteContextRow | undefined)[] = Array.from({ length: queries.length });
+  for (const row of rows) contexts[row.ordinal - 1] = row;
+  return contexts;
 }
 
 /** A payout with what opens its attributes. */

@@ -13,9 +13,11 @@ import type { MidRates } from '../fx/rate-book.ts';
 import {
   type CommitRow,
   commitPayoutRow,
-  findQuoteContext,
+  findQuoteContexts,
+  insertPayout,
   type NewPayout,
   type PayoutRow,
+  type QuoteContextQuery,
   type QuoteContextRow,
 } from './payouts.sql.ts';
 
@@ -47,8 +49,20 @@ export type PayoutRequest = {
 
 type Owner = { session: Session; accountId: string; userId: string };
 
-/** Stores a quote: in the caller's transaction, or in one that many share. */
-export type InsertPayout = (payout: NewPayout) => Promise<PayoutRow>;
+/** Where quotes are read from and stored: the caller's transaction, or one that many share. */
+export type QuoteStore = {
+  findContext(accountId: string, query: QuoteContextQuery): Promise<QuoteContextRow | undefined>;
+  insert(payout: NewPayout): Promise<PayoutRow>;
+};
+
+/** The store of one transaction. */
+export function openQuoteStore(session: Session): QuoteStore {
+  return {
+    findContext: async (accountId, query) =>
+      (await findQuoteContexts(session, accountId, [query]))[0],
+    insert: (payout) => insertPayout(session, payout),
+  };
+}
 
 /**
  * Quotes a payout and stores it as PENDING; it reserves nothing.
@@ -58,13 +72,12 @@ export type InsertPayout = (payout: NewPayout) => Promise<PayoutRow>;
  */
 export async function createPayout(
   services: QuoteServices,
-  owner: Owner & { insert: InsertPayout },
+  owner: { store: QuoteStore; accountId: string; userId: string },
   request: PayoutRequest,
 ): Promise<PayoutRow> {
-  const { session, accountId, userId } = owner;
+  const { store, accountId, userId } = owner;
   const attrSetId = readAttrSet(request.attrSetToken);
-  const row = await findQuoteContext(session, {
-    accountId,
+  const row = await store.findContext(accountId, {
     userId,
     sourceToken: request.sourceToken === undefined ? undefined : readUuid(request.sourceToken),
     sourceCurrency: request.sourceCurrency ?? 'USD',
@@ -81,7 +94,7 @@ export async function createPayout(
   assert(wallet !== undefined && payer !== undefined && amount !== undefined, 'no fault, no quote');
   const quote = getQuote({ payer, source: wallet, amount, request, rates: services.rates() });
   const currency = request.destinationCurrency;
-  return owner.insert({
+  return store.insert({
     accountId,
     id: newId(),
     userId,

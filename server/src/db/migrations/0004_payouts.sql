@@ -83,6 +83,8 @@ create table payouts (
     else completed_at is null end)
 );
 create index payouts_user on payouts (account_id, user_id, id desc);
+-- By which destination a user was paid last.
+create index payouts_paid on payouts (account_id, user_id, id desc) where committed_at is not null;
 -- A client_transfer_id is committed once, for ever; quotes may repeat it.
 create unique index payouts_committed_transfer on payouts (account_id, client_transfer_id)
   where committed_at is not null;

@@ -26,17 +26,22 @@ const selectNow: Statement = {
  */
 export const cacheMsOf = { staging: 100, live: 1000 } as const;
 
+const jitterMsMax = 1000;
+
 export async function createEnvironmentClock(
   session: Session,
   options: { environmentName: 'staging' | 'live'; steadyMs: () => number },
 ): Promise<EnvironmentClock> {
-  let offsetMs = 0;
+  let offsetMs = Number.NEGATIVE_INFINITY;
   const clock: EnvironmentClock = {
     steadyMs: options.steadyMs,
     cacheMs: cacheMsOf[options.environmentName],
     nowMs: () => Math.floor(options.steadyMs() + offsetMs),
     observe: (databaseNow) => {
-      offsetMs = databaseNow.getTime() - options.steadyMs();
+      const observedMs = databaseNow.getTime() - options.steadyMs();
+      // The environment's clock never goes backwards: an answer that says so was on its way while
+      // the clock was moved. Drift and delays are small.
+      if (observedMs > offsetMs - jitterMsMax) offsetMs = observedMs;
     },
     refresh: async (from) => {
       const [row] = await from.rows<{ now: Date }>(selectNow);

@@ -73,8 +73,9 @@ export function connectDatabase(options: DatabaseOptions): Database {
 
   return {
     system: {
+      // A statement by itself is a transaction too.
       rows: (statement, values) =>
-        withClient(systemPool, (client) => run(client, statement, values)),
+        retry(() => withClient(systemPool, (client) => run(client, statement, values))),
     },
     tenant: (accountId) => ({
       rows: (statement, values) =>

@@ -443,7 +443,7 @@ grant insert, select, update on verification_sessions to outlay_tenant;
 create function apply_observation(p_account uuid, p_payout uuid, p_observation uuid, p_source text, p_outcome text, p_reason text, p_fence bigint, p_due_at timestamp with time zone, p_journals uuid[]) returns text language plpgsql security definer set search_path=public, pg_temp; -- body 38fcdf3a96fa18c1
 grant execute on function apply_observation to outlay_tenant;
 
-create function begin_attempt(p_account uuid, p_payout uuid, p_fence bigint, p_reference text, p_lease_ms integer, OUT mode text, OUT was_taken boolean, OUT unknown_since timestamp with time zone) returns record language plpgsql; -- body d68ec28470d0ac26
+create function begin_attempt(p_account uuid, p_payout uuid, p_fence bigint, p_reference text, p_lease_ms integer, OUT mode text, OUT was_taken boolean, OUT unknown_since timestamp with time zone, OUT now timestamp with time zone) returns record language plpgsql; -- body 95d1df23f70d1b9c
 
 create function check_kyc_status_move() returns trigger language plpgsql; -- body 94a26bc32c82a38d
 

@@ -7,7 +7,7 @@ const claimText: Statement = {
 
 const beginText: Statement = {
   name: 'begin_attempt',
-  text: `select mode, was_taken, unknown_since from begin_attempt($1, $2, $3, $4, $5)`,
+  text: `select mode, was_taken, unknown_since, now from begin_attempt($1, $2, $3, $4, $5)`,
 };
 
 const findInstructionText: Statement = {
@@ -66,6 +66,8 @@ export type BegunRow = {
   /** Whether the rail has ever said that it had the attempt that is asked about. */
   was_taken: boolean | null;
   unknown_since: Date | null;
+  /** The environment's time, which another process may just have moved. */
+  now: Date;
 };
 
 export async function beginAttempt(

@@ -115,35 +115,31 @@ async function dispatchOne(services: DispatchServices, claim: DispatchRow): Prom
   const id = { accountId: claim.account_id, payoutId: claim.payout_id };
   const row = await getInstructionRow(db.system, id);
   const instruction = readInstruction(services.keys, claim.payout_id, row);
-  const begun = await db.systemTransaction((session) =>
-    beginAttempt(session, {
-      ...id,
-      fence: claim.fence,
-      reference: instruction.reference,
-      leaseMs: services.times.leaseMs,
-    }),
-  );
+  const begun = await beginAttempt(db.system, {
+    ...id,
+    fence: claim.fence,
+    reference: instruction.reference,
+    leaseMs: services.times.leaseMs,
+  });
+  clock.observe(begun.now);
   if (begun.mode === 'none') return;
   const answer = await callRail(services, { mode: begun.mode, railName: row.rail, instruction });
   services.onAnswer(row.rail, answer.outcome);
-  await clock.refresh(db.system);
   const next = planNext(doubt(answer, begun), {
     tries: claim.tries,
     unknownSince: begun.unknown_since,
     nowMs: clock.nowMs(),
   });
-  await db.systemTransaction((session) =>
-    applyObservation(session, {
-      ...id,
-      observationId: newId(),
-      source: begun.mode === 'send' ? 'send' : 'query',
-      outcome: next.outcome,
-      reason: 'reason' in answer ? answer.reason : '',
-      fence: claim.fence,
-      dueAt: next.dueAtMs === undefined ? undefined : new Date(next.dueAtMs),
-      journalIds: [newId(), newId(), newId()],
-    }),
-  );
+  await applyObservation(db.system, {
+    ...id,
+    observationId: newId(),
+    source: begun.mode === 'send' ? 'send' : 'query',
+    outcome: next.outcome,
+    reason: 'reason' in answer ? answer.reason : '',
+    fence: claim.fence,
+    dueAt: next.dueAtMs === undefined ? undefined : new Date(next.dueAtMs),
+    journalIds: [newId(), newId(), newId()],
+  });
 }
 
 /** One payout's trouble is not its neighbour's, and not the end of its own way. */

@@ -184,7 +184,7 @@ $$;
 -- attempt may be alive, 'none' where the claim is out of date or the payout has ended.
 create function begin_attempt(
   p_account uuid, p_payout uuid, p_fence bigint, p_reference text, p_lease_ms integer,
-  out mode text, out was_taken boolean, out unknown_since timestamptz
+  out mode text, out was_taken boolean, out unknown_since timestamptz, out now timestamptz
 )
   language plpgsql as $$
 declare
@@ -192,6 +192,7 @@ declare
   v_last attempts;
 begin
   mode := 'none';
+  now := environment_now();
   -- The payout before its dispatch, as everybody locks them.
   select * into strict p from payouts
   where account_id = p_account and id = p_payout for key share;
@@ -222,7 +223,7 @@ begin
   insert into attempts (account_id, payout_id, number, rail, payer_key, reference, state, fence,
     started_at)
   values (p_account, p_payout, coalesce(v_last.number, 0) + 1, p.rail, p.payer_key, p_reference, 'sending',
-    p_fence, environment_now());
+    p_fence, now);
 end
 $$;
 

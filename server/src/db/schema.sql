@@ -188,13 +188,13 @@ create table ledger_transfers (
   from_name text not null,
   to_name text not null,
   amount bigint not null,
-  from_balance bigint not null,
-  to_balance bigint not null,
+  wallet_balance bigint,
   payout_id uuid,
   created_at timestamp with time zone not null,
   constraint ledger_transfers_pkey PRIMARY KEY (account_id, currency, journal_id, line),
   constraint ledger_transfers_amount_check CHECK (amount > 0),
   constraint ledger_transfers_check CHECK (to_name <> from_name),
+  constraint ledger_transfers_check1 CHECK ((wallet_balance IS NOT NULL) = ('wallet'::text = from_name OR 'wallet'::text = to_name)),
   constraint ledger_transfers_kind_check CHECK (kind = ANY (ARRAY['fund'::text, 'commit'::text, 'complete'::text, 'refund'::text, 'return'::text])),
   constraint ledger_transfers_line_check CHECK (line > 0)
 );
@@ -454,7 +454,7 @@ create function claim_dispatches(p_count integer, p_lease_ms integer, p_account 
 create function commit_payout(p_account uuid, p_user uuid, p_payout uuid, p_journal uuid, p_pickup_code text, OUT result text, OUT detail text, OUT pickup_code text) returns record language plpgsql security definer set search_path=public, pg_temp; -- body 9b01559c262569cf
 grant execute on function commit_payout to outlay_tenant;
 
-create function commit_payouts(p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_journals uuid[], p_pickup_codes text[], p_keys text[], p_fingerprints bytea[]) returns TABLE(ordinal integer, body text) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body 85038e3b635a1b87
+create function commit_payouts(p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_journals uuid[], p_pickup_codes text[], p_keys text[], p_fingerprints bytea[]) returns TABLE(ordinal integer, body text) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body 84b97b93c6b9e2dd
 
 create function create_payouts(p_accounts uuid[], p_ids uuid[], p_users uuid[], p_transfer_ids text[], p_source_tokens uuid[], p_source_currencies text[], p_source_amounts bigint[], p_fees bigint[], p_destination_tokens uuid[], p_destination_currencies text[], p_destination_amounts bigint[], p_rates text[], p_rounding_nanos bigint[], p_rails text[], p_payer_keys text[], p_payer_names text[], p_sets uuid[], p_delivery_types text[], p_countries text[], p_needs_attributes boolean[], p_needs_verification boolean[], p_notify_users boolean[], p_metadata text[], p_lock_seconds integer[], p_availabilities timestamp with time zone[], p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[]) returns SETOF payouts language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body b011021975854efc
 grant execute on function create_payouts to outlay_tenant;
@@ -486,7 +486,7 @@ create function plan_moves(p_status text, p_outcome text) returns text[] languag
 
 create function post_refund(p payouts, p_journal uuid, p_kind text, p_first_line smallint, p_keep_fee boolean, p_at timestamp with time zone) returns void language plpgsql; -- body 9cb896f7cc36960d
 
-create function post_transfer(p_account uuid, p_currency text, p_journal uuid, p_line smallint, p_kind text, p_from text, p_to text, p_amount bigint, p_payout uuid, p_at timestamp with time zone) returns void language plpgsql; -- body 275ddedff7203618
+create function post_transfer(p_account uuid, p_currency text, p_journal uuid, p_line smallint, p_kind text, p_from text, p_to text, p_amount bigint, p_payout uuid, p_at timestamp with time zone) returns void language plpgsql; -- body a2e025e10f92d887
 
 create function postpone_dispatch(p_account uuid, p_payout uuid, p_fence bigint, p_wait_ms bigint) returns void language sql; -- body 1018afe0f9ea193c
 

@@ -21,7 +21,7 @@ const selectEntriesText: Statement = {
   text: `
     select journal_id, line, kind, payout_id, created_at,
       case when to_name = 'wallet' then amount else -amount end as amount,
-      case when to_name = 'wallet' then to_balance else from_balance end as balance_after,
+      wallet_balance as balance_after,
       case when to_name = 'wallet' then from_name else to_name end as counterpart
     from ledger_transfers
     where account_id = $1 and currency = $2 and 'wallet' in (from_name, to_name)

@@ -178,8 +178,8 @@ create table ledger_transfers (
   from_name text not null,
   to_name text not null check (to_name <> from_name),
   amount bigint not null check (amount > 0),
-  from_balance bigint not null,
-  to_balance bigint not null,
+  -- What the wallet held after it; null where the transfer touches no wallet.
+  wallet_balance bigint check ((wallet_balance is not null) = ('wallet' in (from_name, to_name))),
   payout_id uuid,
   created_at timestamptz not null,
   primary key (account_id, currency, journal_id, line)
@@ -235,9 +235,10 @@ begin
     returning balance into strict v_to_balance;
   end if;
   insert into ledger_transfers (account_id, currency, journal_id, line, kind, from_name, to_name,
-    amount, from_balance, to_balance, payout_id, created_at)
+    amount, wallet_balance, payout_id, created_at)
   values (p_account, p_currency, p_journal, p_line, p_kind, p_from, p_to,
-    p_amount, v_from_balance, v_to_balance, p_payout, p_at);
+    p_amount,
+    case 'wallet' when p_from then v_from_balance when p_to then v_to_balance end, p_payout, p_at);
 end
 $$;
 

@@ -47,10 +47,12 @@ begin
       and (r.key is null or not exists (
         select from idempotency_records i where i.account_id = r.account_id and i.key = r.key))
   ), wanted as materialized (
-    select *, sum(source_amount + fee) over (partition by account_id, source_currency) as needed
+    select *, sum(source_amount + fee) over wallet as needed,
+      sum(source_amount + fee) over (wallet order by ord) as taken
     from eligible where turn = 1
+    window wallet as (partition by account_id, source_currency)
   ), chosen as materialized (
-    select w.* from wanted w
+    select w.*, (wallet.balance - w.taken)::bigint as wallet_balance from wanted w
     join ledger_accounts wallet on wallet.account_id = w.account_id
       and wallet.currency = w.source_currency and wallet.name = 'wallet'
     where wallet.balance >= w.needed
@@ -61,39 +63,32 @@ begin
           or (l.currency = w.destination_currency and l.name in ('fx', 'in_transit:' || w.rail)))
       ) = case when w.source_currency = w.destination_currency then 3 else 4 end
   ), leg as materialized (
-    select c.ord, line, c.account_id, currency, c.journal_id, from_name, to_name, amount, c.id
+    select c.account_id, currency, c.journal_id, line, from_name, to_name, amount, balance, c.id
     from chosen c cross join lateral (values
-      (1::smallint, c.source_currency, 'wallet', 'fx', c.source_amount),
-      (2::smallint, c.source_currency, 'wallet', 'fees', c.fee),
-      (3::smallint, c.destination_currency, 'fx', 'in_transit:' || c.rail, c.destination_amount)
-    ) l (line, currency, from_name, to_name, amount)
+      (1::smallint, c.source_currency, 'wallet', 'fx', c.source_amount, c.wallet_balance + c.fee),
+      (2::smallint, c.source_currency, 'wallet', 'fees', c.fee, c.wallet_balance),
+      (3::smallint, c.destination_currency, 'fx', 'in_transit:' || c.rail, c.destination_amount,
+        null::bigint)
+    ) l (line, currency, from_name, to_name, amount, balance)
     where amount > 0
-  ), side as (
-    select *, from_name as name, -amount as delta, false as is_to from leg
-    union all
-    select *, to_name, amount, true from leg
-  ), running as materialized (
-    select s.*, (l.balance + sum(s.delta) over (
-      partition by s.account_id, s.currency, s.name order by s.ord, s.line))::bigint as balance
-    from side s
-    join ledger_accounts l
-      on l.account_id = s.account_id and l.currency = s.currency and l.name = s.name
   ), balances as (
     update ledger_accounts l set balance = l.balance + d.total
     from (
       select account_id, currency, name, sum(delta)::bigint as total
-      from running group by account_id, currency, name
+      from (
+        select account_id, currency, from_name as name, -amount as delta from leg
+        union all
+        select account_id, currency, to_name, amount from leg
+      ) side
+      group by account_id, currency, name
     ) d
     where l.account_id = d.account_id and l.currency = d.currency and l.name = d.name
   ), transfers as (
     insert into ledger_transfers (account_id, currency, journal_id, line, kind, from_name, to_name,
-      amount, from_balance, to_balance, payout_id, created_at)
-    -- Both sides of a leg as one row again. Grouping is linear in the batch; a join of sets that
-    -- the planner cannot estimate is not.
-    select account_id, currency, journal_id, line, 'commit', from_name, to_name, amount,
-      max(balance) filter (where not is_to), max(balance) filter (where is_to), id, v_now
-    from running
-    group by ord, account_id, currency, journal_id, line, from_name, to_name, amount, id
+      amount, wallet_balance, payout_id, created_at)
+    select account_id, currency, journal_id, line, 'commit', from_name, to_name, amount, balance,
+      id, v_now
+    from leg
   ), committed as (
     update payouts p set status = 'PROCESSING', status_reason = '', committed_at = v_now,
       updated_at = v_now, pickup_code = c.pickup_code

@@ -24,7 +24,7 @@ const ranks = [
 
 /** Tests and their helpers, and scripts that write data files: nothing of the service imports them. */
 const besideTheService =
-  '(\\.test\\.ts|/testing\\.ts|-test-setup\\.ts|/test-(setup|database)\\.ts|[./]generate\\.ts|\\.draw\\.ts)$';
+  '(\\.test\\.ts|-test-setup\\.ts|/test-(global-setup|database)\\.ts|[./]generate\\.ts|\\.draw\\.ts)$';
 
 /** Files of the app itself, which put the modules together and so may see all of them. */
 const appFiles = `${source}/(environment|demo-account|app|commands|doctor|start-screen|main)\\.ts$`;

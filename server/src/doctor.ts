@@ -87,10 +87,14 @@ async function inspectDatabase(name: string, client: pg.Client): Promise<Finding
     select current_setting('server_version_num') as version, current_setting('fsync') as fsync,
       current_setting('synchronous_commit') as synchronous_commit,
       current_setting('full_page_writes') as full_page_writes,
-      current_setting('data_checksums') as data_checksums,
       current_setting('server_encoding') as server_encoding,
       (select rolcreaterole or rolsuper from pg_roles where rolname = current_user)::text as can_create_role,
-      exists (select from pg_roles where rolname = 'outlay_tenant')::text as has_tenant_role,
+      (select rolsuper or pg_has_role(current_user, 'outlay_tenant',
+          case when current_setting('server_version_num')::integer >= 160000 then 'set'
+            else 'member' end)
+        from pg_roles where rolname = current_user
+          and exists (select from pg_roles where rolname = 'outlay_tenant'))::text
+        as is_tenant,
       to_regclass('migrations') is not null as has_migrations`);
   const [row = {}] = rows;
   const setting = (key: string, wanted: string): Finding => ({
@@ -110,8 +114,9 @@ async function inspectDatabase(name: string, client: pg.Client): Promise<Finding
     setting('full_page_writes', 'on'),
     setting('server_encoding', 'UTF8'),
     {
-      isFine: row['has_tenant_role'] === 'true' || row['can_create_role'] === 'true',
-      text: `${name}: the role outlay_tenant exists or can be made`,
+      // Null where the role does not exist yet: then it has to be made.
+      isFine: (row['is_tenant'] ?? row['can_create_role']) === 'true',
+      text: `${name}: the role outlay_tenant can be used, or made`,
     },
   ];
   if (String(row['has_migrations']) !== 'true') {

@@ -29,15 +29,18 @@ test('what a client may simply send again has a status that says so', () => {
 
 test('an error keeps its code, detail and cause', () => {
   const cause = new Error('below');
-  const error = new AppError('conflict', 'two at once', { cause, members: { payout_token: 'x' } });
+  const error = new AppError('duplicate_transfer', 'two at once', {
+    cause,
+    members: { payout_token: 'x' },
+  });
   assert.ok(error instanceof Error);
   assert.deepEqual(
     [error.code, error.message, error.name],
-    ['conflict', 'two at once', 'AppError'],
+    ['duplicate_transfer', 'two at once', 'AppError'],
   );
   assert.equal(error.cause, cause);
   assert.deepEqual(error.options.members, { payout_token: 'x' });
-  assert.equal('cause' in new AppError('conflict', 'alone'), false);
+  assert.equal('cause' in new AppError('duplicate_transfer', 'alone'), false);
 });
 
 test('faults are thrown all at once, and none is no error', () => {

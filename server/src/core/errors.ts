@@ -17,7 +17,6 @@ export const errorCatalogue = {
   method_not_allowed: { status: 405, title: 'The method is not allowed here' },
   not_acceptable: { status: 406, title: 'No acceptable form of the answer' },
   request_timeout: { status: 408, title: 'The request did not arrive in time' },
-  conflict: { status: 409, title: 'The request conflicts with what is there' },
   user_exists: { status: 409, title: 'The user exists' },
   user_not_active: { status: 409, title: 'The user is not active' },
   duplicate_transfer: { status: 409, title: 'The transfer has been committed before' },

@@ -8,7 +8,7 @@ import { migrate } from './migrate.ts';
 
 /**
  * Databases for tests: a real PostgreSQL, and for each test file a clone of a database that was
- * migrated once. Under `npm test` all files share one server, which `test-setup.ts` starts; a file
+ * migrated once. Under `npm test` all files share one server, which `test-global-setup.ts` starts; a file
  * run by itself starts its own. `TEST_DATABASE_URL` names an external server (with the right to
  * create databases) to use instead.
  */
@@ -26,7 +26,7 @@ export interface TestTemplate {
   name: string;
 }
 
-/** How `test-setup.ts` tells the test files, which are processes of their own. */
+/** How `test-global-setup.ts` tells the test files, which are processes of their own. */
 export const SERVER_URL_VARIABLE = 'OUTLAY_TEST_SERVER_URL';
 export const TEMPLATE_VARIABLE = 'OUTLAY_TEST_TEMPLATE';
 
@@ -79,7 +79,7 @@ function findTemplate(): Promise<TestTemplate> {
   return ownTemplate;
 }
 
-/** For a test file that was run without `test-setup.ts`. */
+/** For a test file that was run without `test-global-setup.ts`. */
 async function createOwnTemplate(): Promise<TestTemplate> {
   const external = process.env['TEST_DATABASE_URL'];
   if (external !== undefined && external !== '') {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AvailabilityRule } from '../rails/contract.ts';
 import { estimateAvailability, findAvailability } from './availability.ts';
+import { getSandboxPayer, sandboxCatalogue } from './destinations-test-setup.ts';
 import { getHolidays } from './holidays.ts';
-import { getSandboxPayer, sandboxCatalogue } from './testing.ts';
 
 function estimate(rule: AvailabilityRule, now: string): string {
   return new Date(estimateAvailability(rule, Date.parse(now))).toISOString().slice(0, 19);

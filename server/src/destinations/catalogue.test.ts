@@ -11,7 +11,7 @@ import {
   getSandboxPayer,
   sandboxCatalogue,
   sandboxRail,
-} from './testing.ts';
+} from './destinations-test-setup.ts';
 
 test('a destination token is for ever: these were given out', () => {
   const tokens = {

@@ -4,9 +4,6 @@ import { formatRate, getRate } from '../core/rate.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import type { DeliveryType } from '../rails/contract.ts';
 import { compileCatalogue } from './catalogue.ts';
-import { type LookUp, type LookUpQuery, lookUpCountry, type PayerOffer } from './lookup.ts';
-import { createCachedLookUp } from './lookup-cache.ts';
-import { quotePayer } from './quote.ts';
 import {
   bundledRates,
   createCompany,
@@ -14,7 +11,10 @@ import {
   createRail,
   createRates,
   sandboxCatalogue,
-} from './testing.ts';
+} from './destinations-test-setup.ts';
+import { type LookUp, type LookUpQuery, lookUpCountry, type PayerOffer } from './lookup.ts';
+import { createCachedLookUp } from './lookup-cache.ts';
+import { quotePayer } from './quote.ts';
 
 const nowMs = Date.UTC(2026, 2, 10, 16);
 const cheapest: LookUpQuery = {

@@ -6,7 +6,6 @@ import { amountMinorMax } from '../core/money.ts';
 import { convert, formatRate, getRate, type Rate } from '../core/rate.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import { compileCatalogue, type Payer } from './catalogue.ts';
-import { largestSourceUnder, type Quote, type QuoteQuery, quotePayer } from './quote.ts';
 import {
   bundledRates,
   createCompany,
@@ -15,7 +14,9 @@ import {
   createRates,
   getSandboxPayer,
   sandboxCatalogue,
-} from './testing.ts';
+} from './destinations-test-setup.ts';
+import { findLargestSource } from './pricing.ts';
+import { findTerms, type Quote, type QuoteQuery, quotePayer } from './quote.ts';
 
 const rates = createRates({ 'USD/MXN': getRate('18.5'), 'USD/JPY': getRate('152.3') });
 
@@ -271,13 +272,10 @@ test('what fits a limit can be quoted within it, and one more minor unit cannot'
       fc.constantFrom('USD', 'EUR', 'JPY', 'BTC'),
       fc.bigInt(1n, 10n ** 7n),
       (payer, sourceCurrency, limitMinor) => {
-        const found = largestSourceUnder({
-          payer,
-          sourceCurrency,
-          limitMinor,
-          rates: bundledRates,
-        });
-        fc.pre(found.ok);
+        const priced = findTerms(payer, sourceCurrency, bundledRates);
+        fc.pre(priced.ok);
+        const largestMinor = findLargestSource(priced.terms, limitMinor);
+        fc.pre(largestMinor > 0n);
         const [destinationCurrency = ''] = payer.currencies;
         const ask = (minor: bigint) =>
           quotePayer({
@@ -287,8 +285,8 @@ test('what fits a limit can be quoted within it, and one more minor unit cannot'
             amount: { side: 'source', minor },
             rates: bundledRates,
           });
-        const fitting = ask(found.sourceMinor);
-        const over = ask(found.sourceMinor + 1n);
+        const fitting = ask(largestMinor);
+        const over = ask(largestMinor + 1n);
         if (fitting.ok) assert.ok(fitting.sourceMinor + fitting.feeMinor <= limitMinor);
         if (over.ok) assert.ok(over.sourceMinor + over.feeMinor > limitMinor);
       },
@@ -297,12 +295,8 @@ test('what fits a limit can be quoted within it, and one more minor unit cannot'
 });
 
 test('a limit that the fee alone exceeds leaves nothing', () => {
-  const payer = getSandboxPayer('mex-bank-harbour');
-  const query = { payer, sourceCurrency: 'USD', rates: bundledRates };
-  const result = largestSourceUnder({ ...query, limitMinor: 750n });
-  assert.equal(result.ok ? 'ok' : result.reason, 'amount_too_small');
-  assert.deepEqual(largestSourceUnder({ ...query, limitMinor: 751n }), {
-    ok: true,
-    sourceMinor: 1n,
-  });
+  const priced = findTerms(getSandboxPayer('mex-bank-harbour'), 'USD', bundledRates);
+  assert.ok(priced.ok);
+  assert.equal(findLargestSource(priced.terms, 750n), 0n);
+  assert.equal(findLargestSource(priced.terms, 751n), 1n);
 });

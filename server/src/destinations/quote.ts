@@ -12,14 +12,7 @@ import {
 } from '../core/rate.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import type { Payer } from './catalogue.ts';
-import {
-  findLargestSource,
-  fitsLimits,
-  getFeeMinor,
-  getTerms,
-  type Terms,
-  usd,
-} from './pricing.ts';
+import { fitsLimits, getFeeMinor, getTerms, type Terms, usd } from './pricing.ts';
 
 export type RefusalReason =
   | 'rate_unknown'
@@ -101,29 +94,6 @@ export function quotePayer(query: QuoteQuery): QuoteResult {
     costMinor: getCostMinor({ sourceMinor, destinationMinor, feeMinor }, offered.mid),
     verificationRequired: requiresVerification(payer, priced, sourceMinor),
   };
-}
-
-export type LargestSourceQuery = {
-  payer: Payer;
-  sourceCurrency: string;
-  limitMinor: bigint;
-  rates: MidRates;
-};
-
-/**
- * The most, in minor units of the source, whose amount and fee together fit the limit. The payer's
- * own limits are not looked at: `quotePayer` refuses by them.
- */
-export function largestSourceUnder(
-  query: LargestSourceQuery,
-): { ok: true; sourceMinor: bigint } | QuoteRefusal {
-  const priced = findTerms(query.payer, query.sourceCurrency, query.rates);
-  if (!priced.ok) return priced;
-  const sourceMinor = findLargestSource(priced.terms, query.limitMinor);
-  if (sourceMinor > 0n) return { ok: true, sourceMinor };
-  const limit = formatAmount(query.limitMinor, priced.source);
-  const detail = `the fee of ${query.payer.name} leaves nothing of ${limit} ${priced.source.code}`;
-  return { ok: false, reason: 'amount_too_small', detail };
 }
 
 export type PricedSource = { ok: true; source: Currency; usdToSource: Rate; terms: Terms };

@@ -31,11 +31,8 @@ export type Rates = {
   rates(): MidRates;
   /** Reads the database again if any process has imported since; one small statement if not. */
   refresh(): Promise<void>;
-  /** Imports every configured source (or only those named), then refreshes. */
-  importAll(options?: {
-    only?: readonly RateSourceName[];
-    acceptJumps?: boolean;
-  }): Promise<ImportReport>;
+  /** Imports every configured source, then refreshes. */
+  importAll(options?: { acceptJumps?: boolean }): Promise<ImportReport>;
 };
 
 const sourceNames: readonly RateSourceName[] = ['ecb', 'crypto', 'table'];
@@ -57,12 +54,11 @@ export async function createRates(options: RatesOptions): Promise<Rates> {
   return {
     rates: () => current.rates,
     refresh,
-    importAll: async (selection = {}) => {
+    importAll: async ({ acceptJumps = false } = {}) => {
       const reports: SourceReport[] = [];
       for (const source of sourceNames) {
         const location = sources[source];
-        if (location === undefined || selection.only?.includes(source) === false) continue;
-        const acceptJumps = selection.acceptJumps ?? false;
+        if (location === undefined) continue;
         const report = await importSource(source, location, {
           db,
           fetch: options.fetch,

@@ -108,9 +108,12 @@ test('a refusal leaves nothing, and the key is free again', async () => {
   const key = randomUUID();
   const refuse: Work = async (session) => {
     await fundCent(owner)(session);
-    throw new AppError('conflict', 'after the effect');
+    throw new AppError('user_exists', 'after the effect');
   };
-  await assert.rejects(run(owner, { key, work: refuse }), (error) => codeOf(error) === 'conflict');
+  await assert.rejects(
+    run(owner, { key, work: refuse }),
+    (error) => codeOf(error) === 'user_exists',
+  );
   assert.equal(await centsOf(owner), 0n);
   assert.equal(isReplay(await run(owner, { key, work: fundCent(owner) })), false);
   assert.equal(await centsOf(owner), 1n);

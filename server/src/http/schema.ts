@@ -41,18 +41,6 @@ export function nestedObject<T extends z.ZodType>(schema: T) {
   return z.preprocess((value) => (value instanceof JsonNumber ? value.text : value), schema);
 }
 
-/** A JSON object of the client's own keys. */
-export const objectField = z
-  .custom<{ [key: string]: ExactJson }>(
-    (value) =>
-      typeof value === 'object' &&
-      value !== null &&
-      !Array.isArray(value) &&
-      !(value instanceof JsonNumber),
-    { error: 'must be an object' },
-  )
-  .meta({ jsonSchema: { type: 'object', additionalProperties: true } });
-
 /** An exact decimal of an answer: a JSON number of any length, written raw. */
 export const amountAnswer = z
   .custom<JsonNumber>(() => true)

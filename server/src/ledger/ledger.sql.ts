@@ -68,7 +68,6 @@ const selectWrongPayoutsText: Statement = {
   text: `
     with posted as (
       select account_id, payout_id,
-        array_agg(distinct kind order by kind) as kinds,
         sum(case when from_name = 'wallet' then amount when to_name = 'wallet' then -amount
           else 0 end) as taken,
         sum(case when to_name like 'settlement:%' then amount

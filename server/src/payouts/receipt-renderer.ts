@@ -37,7 +37,7 @@ const defaultWorkerPath = fileURLToPath(new URL('./receipt-worker.ts', import.me
 
 /**
  * Typesets receipts one after another in a child process that is started on first use and ended
- * after idling: the engine and its fonts take some 200 MB that an idle service does not have, and a
+ * after idling: the engine and its fonts take 120 MB and more that an idle service does not have, and a
  * crash of native code ends one receipt instead of the service.
  */
 export class ReceiptRenderer {

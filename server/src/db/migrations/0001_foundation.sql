@@ -13,7 +13,9 @@ begin
       when duplicate_object or unique_violation then null;
     end;
   end if;
-  if not pg_has_role(current_user, 'outlay_tenant', 'member')
+  -- From 16 on, who makes a role is a member of it without the right to act as it.
+  if not pg_has_role(current_user, 'outlay_tenant',
+      case when current_setting('server_version_num')::integer >= 160000 then 'set' else 'member' end)
     or (select rolsuper from pg_roles where rolname = current_user)
   then
     execute format('grant outlay_tenant to %I', current_user);
@@ -306,7 +308,8 @@ end
 $$;
 
 -- The first answer to an idempotency key, written in the transaction of its effect. The body is
--- sealed, because answers carry personal data.
+-- sealed, because answers carry personal data; only those of commits in groups, which do not, are
+-- plain.
 create table idempotency_records (
   account_id uuid not null references accounts (id),
   key text not null check (length(key) between 1 and 255),

@@ -349,7 +349,7 @@ begin
 end
 $$;
 
-
+-- What a client of the sandbox wants the simulated network to do with a payout.
 create function script_sandbox_payout(p_account uuid, p_payout uuid, p_outcome text) returns void
   language plpgsql security definer set search_path = public, pg_temp as $$
 begin

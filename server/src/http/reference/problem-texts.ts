@@ -21,8 +21,6 @@ export const problemTexts: Readonly<Record<ErrorCode, string>> = {
   not_acceptable:
     'The `Accept` header rules out every form that this answer has. Send `application/json`, or leave the header out.',
   request_timeout: 'The request came in too slowly and was dropped. Send it again.',
-  conflict:
-    'Another change was faster, or what is there does not allow this. Read the present state, then decide.',
   user_exists:
     'A user with this `internal_user_id` or `email` is in the account already. Look the user up and use its token.',
   user_not_active: 'The user is locked or deactivated, and cannot be paid.',

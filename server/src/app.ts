@@ -155,7 +155,7 @@ function createHttp({ config, environments, log, metrics, steadyMs }: HttpParts)
     defaultEnvironment: config.OUTLAY_DEFAULT_ENVIRONMENT,
     log,
     logEvery: config.OUTLAY_LOG_EVERY,
-    trustProxy: config.OUTLAY_TRUST_PROXY,
+    trustedProxies: config.OUTLAY_TRUST_PROXY,
   });
   const { app } = server;
   const publicAddress = {

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 
@@ -45,7 +46,21 @@ const secretKey = text.refine(
   (value) => value === undefined || Buffer.from(value, 'base64').length === 32,
   { error: 'must be 32 bytes in Base64' },
 );
-const flag = choice(['true', 'false'], 'false').transform((value) => value === 'true');
+
+const proxies = z
+  .string()
+  .optional()
+  .transform((value) => value?.split(',').map((range) => range.trim()) ?? [])
+  .refine((ranges) => ranges.every(isRange), { error: 'must be addresses or ranges (CIDR)' });
+
+function isRange(range: string): boolean {
+  const [address = '', bits, ...rest] = range.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return (
+    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+  );
+}
 
 const settings = {
   PORT: setting(
@@ -99,7 +114,11 @@ const settings = {
     'Where clients reach the default environment; the Host of each request when empty',
     'https://api.example.com',
   ),
-  OUTLAY_TRUST_PROXY: setting(flag, 'true behind a reverse proxy that sets X-Forwarded-*', 'false'),
+  OUTLAY_TRUST_PROXY: setting(
+    proxies,
+    'Addresses or ranges of the reverse proxies whose X-Forwarded-* are believed, by commas',
+    '10.0.0.0/8',
+  ),
   OUTLAY_QUOTE_SECONDS: setting(
     wholeNumber({ min: 1, max: 86_400, otherwise: 900 }),
     'How long a quote between national currencies holds',

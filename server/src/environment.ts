@@ -1,5 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { deleteExpiredTokens } from './accounts/accounts.ts';
@@ -166,17 +175,11 @@ function startUpkeep(work: {
 
 function repeat(
   idleMs: number,
+  /** True: there may be more to do at once. */
   run: () => Promise<unknown>,
   onError: (error: unknown) => void,
 ): Loop {
-  return startLoop({
-    idleMs,
-    run: async () => {
-      await run();
-      return false;
-    },
-    onError,
-  });
+  return startLoop({ idleMs, run: async () => (await run()) === true, onError });
 }
 
 /** Live has no simulated network: until a rail is configured it serves no country. */
@@ -217,7 +220,9 @@ async function openKeyRing(
   const file = join(config.OUTLAY_DATA, `${name}.key`);
   const given = config[variable];
   const encoded = given ?? readKeyFile(file, { mayCreate: stored === undefined, variable });
-  const keys = createKeyRing(Buffer.from(encoded, 'base64'));
+  const masterKey = Buffer.from(encoded, 'base64');
+  if (masterKey.length !== 32) throw new ConfigError(`${file} must hold 32 bytes in Base64`);
+  const keys = createKeyRing(masterKey);
   if (stored === undefined) {
     await insertEnvironment(db.system, { name, master_key_id: keys.masterKeyId });
   }
@@ -245,6 +250,21 @@ function readKeyFile(file: string, options: { mayCreate: boolean; variable: stri
   }
   const encoded = randomBytes(32).toString('base64');
   mkdirSync(join(file, '..'), { recursive: true, mode: 0o700 });
-  writeFileSync(file, `${encoded}\n`, { mode: 0o600, flag: 'wx' });
-  return encoded;
+  // Whole and on the disk before the database remembers which key it is: without the key all
+  // personal data is lost. Where another process was quicker, its key is the key.
+  const draft = `${file}.${process.pid}`;
+  const descriptor = openSync(draft, 'wx', 0o600);
+  writeSync(descriptor, `${encoded}\n`);
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+  try {
+    linkSync(draft, file);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  }
+  unlinkSync(draft);
+  const folder = openSync(join(file, '..'), 'r');
+  fsyncSync(folder);
+  closeSync(folder);
+  return readFileSync(file, 'utf8').trim();
 }

@@ -87,7 +87,9 @@ const deleteExpiredTokensText: Statement = {
   text: `
     delete from access_tokens where (account_id, token_hash) in (
       select account_id, token_hash from access_tokens
-      where expires_at < environment_now() order by expires_at limit 1000)`,
+      where expires_at < environment_now() order by expires_at limit 1000
+      for update skip locked)
+    returning 1`,
 };
 
 export type CredentialKind = 'client' | 'api_key';
@@ -220,7 +222,9 @@ export async function insertAccessToken(
   await session.rows(insertAccessTokenText, values);
 }
 
-/** Removes at most a thousand access tokens that have ended. */
-export async function deleteExpiredTokens(session: Session): Promise<void> {
-  await session.rows(deleteExpiredTokensText);
+const deletedMax = 1000;
+
+/** Removes at most a thousand access tokens that have ended; answers whether there may be more. */
+export async function deleteExpiredTokens(session: Session): Promise<boolean> {
+  return (await session.rows(deleteExpiredTokensText)).length === deletedMax;
 }

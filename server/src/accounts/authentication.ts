@@ -46,8 +46,7 @@ export function createAuthenticator(env: { db: Database; clock: EnvironmentClock
   return {
     clear: () => known.clear(),
     authenticate: async (text, remoteAddress) => {
-      const address = remoteAddress.replace(/^::ffff:/, '');
-      const name = `${text} ${address}`;
+      const name = `${text} ${remoteAddress}`;
       const hit = known.get(name);
       if (hit !== undefined && env.clock.steadyMs() - hit.checkedAtMs < env.clock.cacheMs) {
         return env.clock.nowMs() < hit.endsAtMs ? hit.principal : undefined;
@@ -56,7 +55,7 @@ export function createAuthenticator(env: { db: Database; clock: EnvironmentClock
       if (token === undefined) return undefined;
       const asked = running.get(name);
       if (asked !== undefined) return asked;
-      const promise = look(token, address)
+      const promise = look(token, remoteAddress)
         .then((found) => {
           known.delete(name);
           if (found.principal === undefined) return undefined;

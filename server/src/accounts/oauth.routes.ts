@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type EnvironmentName, scopes } from '../core/access.ts';
 import type { RateLimiters } from '../http/limits.ts';
 import type { BaseServices } from '../http/route.ts';
-import { getBaseUrl, type PublicAddress, readHeaders } from '../http/server.ts';
+import { findAddress, getBaseUrl, type PublicAddress, readHeaders } from '../http/server.ts';
 import { accessTokenSeconds, issueAccessToken } from './accounts.ts';
 
 /**
@@ -77,11 +77,12 @@ async function answerToken(
   }
   const client = readClient(request, form);
   if (client === 'two methods') return fail('invalid_request', 'authenticate the client one way');
-  if (client === undefined || env === undefined) return refuseClient();
+  const address = findAddress(request);
+  if (client === undefined || env === undefined || address === undefined) return refuseClient();
   const result = await issueAccessToken(env, {
     ...client,
     scope: form.get('scope'),
-    address: request.ip.replace(/^::ffff:/, ''),
+    address,
   });
   if (result.ok) return result;
   return result.error === 'invalid_client'

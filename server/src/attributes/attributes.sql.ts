@@ -22,6 +22,11 @@ const findContextText: Statement = {
     where u.account_id = $1 and u.id = $2`,
 };
 
+const lockAccountText: Statement = {
+  name: 'lock_account',
+  text: `select 1 from accounts where id = $1 for update`,
+};
+
 const lockSetText: Statement = {
   name: 'lock_attribute_set',
   text: `
@@ -105,6 +110,11 @@ export async function findAttributeContext(
   const values = [owner.accountId, owner.userId, owner.destinationToken, owner.currency];
   const [row] = await session.rows<AttributeContextRow>(findContextText, values);
   return row;
+}
+
+/** Whatever writes for an account holds its row first: two writers cannot wait in a circle. */
+export async function lockAccount(session: Session, accountId: string): Promise<void> {
+  await session.rows(lockAccountText, [accountId]);
 }
 
 export type SetVersionRow = {

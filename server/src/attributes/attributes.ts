@@ -8,6 +8,7 @@ import {
   findEqualSet,
   insertSet,
   insertSetVersion,
+  lockAccount,
   lockSet,
   type SetOwner,
   touchSet,
@@ -113,6 +114,7 @@ export async function storeAttributes(
   const { session, keys, accountId } = context;
   const { destination, userId } = request;
   const owner = ownerOf(accountId, userId, destination);
+  await lockAccount(session, accountId);
   const row = await findAttributeContext(session, owner);
   if (row === undefined) throw new AppError('not_found', 'no such user');
   const userKey = keys.unwrap(row.data_key, userId);

@@ -1,4 +1,5 @@
 import { AppError } from '../core/errors.ts';
+import { findSqlState } from './pool.ts';
 
 /**
  * Group commit: commands that wait are taken together into one durable transaction. One alone is
@@ -11,19 +12,34 @@ export type Batcher<Command, Result> = {
   submit(command: Command): Promise<Result>;
 };
 
+/** What `run` answers for a command whose account somebody else holds at the moment. */
+export const held = Symbol('held');
+
 export type BatcherOptions<Command, Result> = {
-  /** Runs a batch in one transaction and answers one result per command, in their order. */
-  run: (commands: readonly Command[]) => Promise<readonly Result[]>;
-  /** Commands of the same key are never in one batch, nor out of their order. */
+  /**
+   * Runs a batch in one transaction and answers one result per command, in their order. Unless it
+   * `mayWait` for the locks of others, it answers `held` for what would have to.
+   */
+  run: (
+    commands: readonly Command[],
+    mayWait: boolean,
+  ) => Promise<readonly (Result | typeof held)[]>;
+  /** The account: its commands are in one batch at a time, so that batches never wait for each other. */
+  accountOf: (command: Command) => string;
+  /** Commands of the same key are never in one batch. */
   keyOf: (command: Command) => string;
-  sizeMax: number;
-  /** Batches that may be under way at once. */
-  slots: number;
-  waitingMax: number;
 };
+
+const sizeMax = 500;
+/** Batches that may be under way at once, besides those that wait for a held account. */
+const slots = 2;
+const waitingMax = 10_000;
+/** One account's crowd must not fill everybody's waiting room. */
+const waitingOfAccountMax = 4_000;
 
 type Waiting<Command, Result> = {
   readonly command: Command;
+  readonly account: string;
   readonly key: string;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
@@ -32,55 +48,33 @@ type Waiting<Command, Result> = {
 export function createBatcher<Command, Result>(
   options: BatcherOptions<Command, Result>,
 ): Batcher<Command, Result> {
-  let waiting: Waiting<Command, Result>[] = [];
+  type Item = Waiting<Command, Result>;
+  const room = createWaitingRoom<Item>();
   let running = 0;
-  const runningKeys = new Set<string>();
 
-  const take = (): Waiting<Command, Result>[] => {
-    const batch: Waiting<Command, Result>[] = [];
-    const left: Waiting<Command, Result>[] = [];
-    for (const one of waiting) {
-      if (batch.length >= options.sizeMax || runningKeys.has(one.key)) left.push(one);
-      else {
-        batch.push(one);
-        runningKeys.add(one.key);
-      }
+  /** Answers what could be run; the accounts that are held go on by themselves, each in its turn. */
+  const settle = async (batch: readonly Item[], mayWait: boolean): Promise<void> => {
+    const outcomes = await runItems(options, batch, mayWait);
+    const heldItems = new Map<string, Item[]>();
+    for (const [index, one] of batch.entries()) {
+      const outcome = outcomes[index];
+      if (outcome?.kind === 'held') {
+        heldItems.set(one.account, [...(heldItems.get(one.account) ?? []), one]);
+      } else if (outcome?.kind === 'done') one.resolve(outcome.value);
+      else one.reject(outcome?.error);
     }
-    waiting = left;
-    return batch;
-  };
-
-  const runOne = async (one: Waiting<Command, Result>): Promise<void> => {
-    try {
-      const [result] = await options.run([one.command]);
-      one.resolve(result as Result);
-    } catch (error) {
-      one.reject(error);
-    }
-  };
-
-  const runBatch = async (batch: readonly Waiting<Command, Result>[]): Promise<void> => {
-    const [first] = batch;
-    if (batch.length === 1 && first !== undefined) return runOne(first);
-    let results: readonly Result[];
-    try {
-      results = await options.run(batch.map(({ command }) => command));
-    } catch {
-      // What poisoned it is told to its own client only, when it has failed alone.
-      for (const one of batch) await runOne(one);
-      return;
-    }
-    for (const [index, one] of batch.entries()) one.resolve(results[index] as Result);
+    for (const items of heldItems.values()) void settle(items, true);
+    room.release(batch.filter(({ account }) => !heldItems.has(account)));
+    pump();
   };
 
   const pump = (): void => {
-    while (running < options.slots) {
-      const batch = take();
+    while (running < slots) {
+      const batch = room.take();
       if (batch.length === 0) return;
       running += 1;
-      void runBatch(batch).finally(() => {
+      void settle(batch, false).finally(() => {
         running -= 1;
-        for (const { key } of batch) runningKeys.delete(key);
         pump();
       });
     }
@@ -89,14 +83,92 @@ export function createBatcher<Command, Result>(
   return {
     submit: (command) =>
       new Promise((resolve, reject) => {
-        if (waiting.length >= options.waitingMax) {
-          reject(new AppError('unavailable', 'too much is waiting', { retryAfterSeconds: 1 }));
-          return;
-        }
-        waiting.push({ command, key: options.keyOf(command), resolve, reject });
-        pump();
+        const account = options.accountOf(command);
+        if (room.add({ command, account, key: options.keyOf(command), resolve, reject })) pump();
+        else reject(new AppError('unavailable', 'too much is waiting', { retryAfterSeconds: 1 }));
       }),
   };
+}
+
+/** Who waits, in the order of arrival, and which accounts have a batch under way. */
+function createWaitingRoom<Item extends { account: string; key: string }>() {
+  let waiting: Item[] = [];
+  const waitingOf = new Map<string, number>();
+  const busyAccounts = new Set<string>();
+  const count = (account: string, change: number): void => {
+    const left = (waitingOf.get(account) ?? 0) + change;
+    if (left === 0) waitingOf.delete(account);
+    else waitingOf.set(account, left);
+  };
+  return {
+    /** False when there is no place left. */
+    add: (item: Item): boolean => {
+      if (waiting.length >= waitingMax) return false;
+      if ((waitingOf.get(item.account) ?? 0) >= waitingOfAccountMax) return false;
+      count(item.account, 1);
+      waiting.push(item);
+      return true;
+    },
+    take: (): Item[] => {
+      const batch: Item[] = [];
+      const left: Item[] = [];
+      const keys = new Set<string>();
+      for (const item of waiting) {
+        if (batch.length >= sizeMax || busyAccounts.has(item.account) || keys.has(item.key)) {
+          left.push(item);
+        } else {
+          batch.push(item);
+          keys.add(item.key);
+        }
+      }
+      waiting = left;
+      for (const { account } of batch) {
+        count(account, -1);
+        busyAccounts.add(account);
+      }
+      return batch;
+    },
+    release: (items: readonly Item[]): void => {
+      for (const { account } of items) busyAccounts.delete(account);
+    },
+  };
+}
+
+type Outcome<Result> =
+  | { kind: 'done'; value: Result }
+  | { kind: 'held' }
+  | { kind: 'failed'; error: unknown };
+
+/** One outcome per item, whatever happens. */
+async function runItems<Command, Result>(
+  options: BatcherOptions<Command, Result>,
+  items: readonly { command: Command }[],
+  mayWait: boolean,
+): Promise<Outcome<Result>[]> {
+  try {
+    const results = await options.run(
+      items.map(({ command }) => command),
+      mayWait,
+    );
+    return items.map((_, index) => {
+      const value = results[index] as Result | typeof held;
+      return value === held ? { kind: 'held' } : { kind: 'done', value };
+    });
+  } catch (error) {
+    if (items.length === 1 || !isOfData(error)) return items.map(() => ({ kind: 'failed', error }));
+    // What poisoned the batch is told to its own client only, when it has failed alone.
+    const outcomes: Outcome<Result>[] = [];
+    for (const one of items) outcomes.push(...(await runItems(options, [one], mayWait)));
+    return outcomes;
+  }
+}
+
+/**
+ * Whether an error lies in what was sent (SQLSTATE classes 21 to 23, and P0): then the others may
+ * succeed without it. A lost connection or a timeout would only be met again, once per command.
+ */
+function isOfData(error: unknown): boolean {
+  return /^(?:2[123]|P0)/.test(findSqlState(error) ?? '');
 }
 
 export type TenantBatcher<Command, Result> = {
@@ -110,33 +182,38 @@ export type TenantBatcher<Command, Result> = {
 export function createTenantBatcher<Command, Result>(
   run: (accountId: string, commands: readonly Command[]) => Promise<readonly Result[]>,
 ): TenantBatcher<Command, Result> {
-  const batchers = new Map<string, { batcher: Batcher<Command, Result>; open: number }>();
-  return {
-    submit: async (accountId, command) => {
-      let own = batchers.get(accountId);
-      if (own === undefined) {
-        let turn = 0;
-        const batcher = createBatcher<Command, Result>({
-          run: (commands) => run(accountId, commands),
-          keyOf: () => String((turn += 1)),
-          sizeMax: readsMax,
-          slots: readSlots,
-          waitingMax: readsWaitingMax,
-        });
-        own = { batcher, open: 0 };
-        batchers.set(accountId, own);
-      }
-      own.open += 1;
+  type Reader = {
+    command: Command;
+    resolve: (result: Result) => void;
+    reject: (e: unknown) => void;
+  };
+  const waiting = new Map<string, Reader[]>();
+  const busy = new Set<string>();
+  const pump = async (accountId: string): Promise<void> => {
+    if (busy.has(accountId)) return;
+    busy.add(accountId);
+    for (let all = waiting.get(accountId); all !== undefined; all = waiting.get(accountId)) {
+      const readers = all.splice(0, sizeMax);
+      if (all.length === 0) waiting.delete(accountId);
       try {
-        return await own.batcher.submit(command);
-      } finally {
-        own.open -= 1;
-        if (own.open === 0) batchers.delete(accountId);
+        const results = await run(
+          accountId,
+          readers.map(({ command }) => command),
+        );
+        for (const [index, reader] of readers.entries()) reader.resolve(results[index] as Result);
+      } catch (error) {
+        for (const reader of readers) reader.reject(error);
       }
-    },
+    }
+    busy.delete(accountId);
+  };
+  return {
+    submit: (accountId, command) =>
+      new Promise((resolve, reject) => {
+        const readers = waiting.get(accountId) ?? [];
+        readers.push({ command, resolve, reject });
+        waiting.set(accountId, readers);
+        void pump(accountId);
+      }),
   };
 }
-
-const readsMax = 200;
-const readSlots = 2;
-const readsWaitingMax = 10_000;

@@ -33,9 +33,10 @@ export type DatabaseOptions = {
 
 /**
  * Every statement finds its rows through an index whatever its parameters are, so that one plan
- * serves all of them; planning anew costs several times what most of them cost to run.
+ * serves all of them; planning anew costs several times what most of them cost to run. Nobody waits
+ * for a lock for longer than a client would.
  */
-const planning = 'set plan_cache_mode = force_generic_plan; set jit = off';
+const planning = 'set plan_cache_mode = force_generic_plan; set jit = off; set lock_timeout = 5000';
 
 const decodeBigint = (text: string): bigint => BigInt(text);
 const types: pg.CustomTypesConfig = {
@@ -79,7 +80,7 @@ export function connectDatabase(options: DatabaseOptions): Database {
     },
     tenant: (accountId) => ({
       rows: (statement, values) =>
-        withTenant(accountId, (session) => session.rows(statement, values)),
+        retry(() => withTenant(accountId, (session) => session.rows(statement, values))),
     }),
     systemTransaction: (work) =>
       retry(() => withClient(systemPool, (client) => transact(client, work))),

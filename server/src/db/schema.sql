@@ -323,6 +323,7 @@ END),
 CREATE UNIQUE INDEX payouts_committed_transfer ON public.payouts USING btree (account_id, client_transfer_id) WHERE (committed_at IS NOT NULL);
 CREATE INDEX payouts_paid ON public.payouts USING btree (account_id, user_id, id DESC) WHERE (committed_at IS NOT NULL);
 CREATE INDEX payouts_user ON public.payouts USING btree (account_id, user_id, id DESC);
+CREATE INDEX payouts_verification ON public.payouts USING btree (account_id, user_id) WHERE ((status = 'PENDING'::text) AND needs_verification);
 CREATE TRIGGER begins_pending BEFORE INSERT ON payouts FOR EACH ROW WHEN (new.status <> 'PENDING'::text) EXECUTE FUNCTION refuse_change('a payout begins as PENDING');
 CREATE TRIGGER fixed_commit BEFORE UPDATE ON payouts FOR EACH ROW WHEN (old.committed_at IS NOT NULL AND (new.committed_at IS DISTINCT FROM old.committed_at OR new.pickup_code IS DISTINCT FROM old.pickup_code OR new.attr_set_id IS DISTINCT FROM old.attr_set_id OR new.attr_version IS DISTINCT FROM old.attr_version)) EXECUTE FUNCTION refuse_change('what was committed never changes');
 CREATE TRIGGER fixed_completion BEFORE UPDATE ON payouts FOR EACH ROW WHEN (new.completed_at IS DISTINCT FROM old.completed_at AND (old.completed_at IS NOT NULL OR new.status <> 'COMPLETED'::text)) EXECUTE FUNCTION refuse_change('a completion comes with COMPLETED, once');
@@ -454,9 +455,9 @@ create function claim_dispatches(p_count integer, p_lease_ms integer, p_account 
 create function commit_payout(p_account uuid, p_user uuid, p_payout uuid, p_journal uuid, p_pickup_code text, OUT result text, OUT detail text, OUT pickup_code text) returns record language plpgsql security definer set search_path=public, pg_temp; -- body 9b01559c262569cf
 grant execute on function commit_payout to outlay_tenant;
 
-create function commit_payouts(p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_journals uuid[], p_pickup_codes text[], p_keys text[], p_fingerprints bytea[]) returns TABLE(ordinal integer, body text) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body 84b97b93c6b9e2dd
+create function commit_payouts(p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_journals uuid[], p_pickup_codes text[], p_keys text[], p_fingerprints bytea[], p_may_wait boolean) returns TABLE(ordinal integer, body text, is_held boolean) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body 9a8885b13b1c8d55
 
-create function create_payouts(p_accounts uuid[], p_ids uuid[], p_users uuid[], p_transfer_ids text[], p_source_tokens uuid[], p_source_currencies text[], p_source_amounts bigint[], p_fees bigint[], p_destination_tokens uuid[], p_destination_currencies text[], p_destination_amounts bigint[], p_rates text[], p_rounding_nanos bigint[], p_rails text[], p_payer_keys text[], p_payer_names text[], p_sets uuid[], p_delivery_types text[], p_countries text[], p_needs_attributes boolean[], p_needs_verification boolean[], p_notify_users boolean[], p_metadata text[], p_lock_seconds integer[], p_availabilities timestamp with time zone[], p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[]) returns SETOF payouts language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body b011021975854efc
+create function create_payouts(p_accounts uuid[], p_ids uuid[], p_users uuid[], p_transfer_ids text[], p_source_tokens uuid[], p_source_currencies text[], p_source_amounts bigint[], p_fees bigint[], p_destination_tokens uuid[], p_destination_currencies text[], p_destination_amounts bigint[], p_rates text[], p_rounding_nanos bigint[], p_rails text[], p_payer_keys text[], p_payer_names text[], p_sets uuid[], p_delivery_types text[], p_countries text[], p_needs_attributes boolean[], p_needs_verification boolean[], p_notify_users boolean[], p_metadata text[], p_lock_seconds integer[], p_availabilities timestamp with time zone[], p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[], p_may_wait boolean) returns SETOF payouts language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body 808028fb01ac25a2
 grant execute on function create_payouts to outlay_tenant;
 
 create function current_account() returns uuid language sql stable; -- body 28dd93af696beb47
@@ -474,6 +475,9 @@ create function is_legal_move(p_from text, p_to text) returns boolean language s
 
 create function is_tenant() returns boolean language sql stable; -- body 1cde043113a17882
 grant execute on function is_tenant to outlay_tenant;
+
+create function lock_accounts(p_accounts uuid[], p_may_wait boolean) returns uuid[] language plpgsql; -- body 187cbecbe744c51b
+grant execute on function lock_accounts to outlay_tenant;
 
 create function move_payout(p payouts, p_to text, p_reason text, p_journal uuid, p_at timestamp with time zone) returns payouts language plpgsql; -- body db1b106f28455636
 

@@ -21,6 +21,8 @@ const insert: Statement = {
     returning key`,
 };
 
+const deletedMax = 1000;
+
 const deleteOld: Statement = {
   name: 'delete_old_idempotency_records',
   text: `
@@ -28,7 +30,10 @@ const deleteOld: Statement = {
     where (account_id, key) in (
       select account_id, key from idempotency_records
       where created_at <= environment_now() - interval '30 days'
-      limit 1000)`,
+      limit 1000
+      -- Whoever renews one of them at this moment keeps it.
+      for update skip locked)
+    returning 1`,
 };
 
 export type IdempotencyRow = { fingerprint: Buffer; status: number; body: Buffer | null };
@@ -51,7 +56,7 @@ export async function insertRecord(
   return rows.length === 1;
 }
 
-/** Removes at most a thousand records past their thirty days. */
-export async function deleteOldRecords(session: Session): Promise<void> {
-  await session.rows(deleteOld);
+/** Removes at most a thousand records past their thirty days; answers whether there may be more. */
+export async function deleteOldRecords(session: Session): Promise<boolean> {
+  return (await session.rows(deleteOld)).length === deletedMax;
 }

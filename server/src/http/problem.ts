@@ -83,6 +83,9 @@ const databaseAwayCodes = new Set([
   '57P03',
   '53300',
   '08006',
+  // A statement or the wait for a lock took too long, and left nothing behind.
+  '57014',
+  '55P03',
 ]);
 
 function isDatabaseAway(error: unknown): boolean {

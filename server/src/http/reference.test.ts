@@ -15,7 +15,7 @@ const { app } = createServer({
   defaultEnvironment: 'staging',
   log: pino({ level: 'silent' }),
   logEvery: 1,
-  trustProxy: false,
+  trustedProxies: [],
 });
 addReference(app, listRoutes());
 after(() => app.close());

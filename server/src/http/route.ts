@@ -76,6 +76,8 @@ export type RouteSpec<S extends BaseServices, P, Q, B> = {
   readonly description?: string;
   /** A scope, `bearer` for any valid credential, or none for a public route. */
   readonly access: Scope | 'bearer' | 'public';
+  /** For a public route: whether the path proves enough for a body to be read at all. */
+  readonly isAdmitted?: (env: S, params: unknown) => boolean;
   /** Only served where the environment is staging. */
   readonly isSandbox?: boolean;
   readonly params?: z.ZodType<P>;

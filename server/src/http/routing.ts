@@ -13,7 +13,7 @@ import {
   type RouteContext,
 } from './route.ts';
 import { compileWriter } from './schema.ts';
-import { getBaseUrl, type PublicAddress, readHeaders, sendAnswer } from './server.ts';
+import { findAddress, getBaseUrl, type PublicAddress, readHeaders, sendAnswer } from './server.ts';
 import { checkInput } from './validation.ts';
 
 /** Puts the modules' routes onto the server: credential, scope, limits, input, answer. */
@@ -82,13 +82,17 @@ async function admit<S extends BaseServices>(
   if (route.access === 'public') {
     if (route.bodyBytesMax !== undefined) limiters.expensive.check(request.ip);
     if (env === undefined) throw new AppError('not_found', 'this environment is not served here');
+    if (route.isAdmitted?.(env, request.params) === false) {
+      throw new AppError('not_found', 'this link is not valid');
+    }
     return { env, principal: nobody };
   }
   const token = readBearer(readHeaders(request.raw, 'authorization'));
+  const address = findAddress(request);
   const principal =
-    env === undefined || token === undefined
+    env === undefined || token === undefined || address === undefined
       ? undefined
-      : await options.authenticate(env, token, request.ip);
+      : await options.authenticate(env, token, address);
   if (env === undefined || principal === undefined) {
     throw new AppError('unauthorized', 'send Authorization: Bearer with a valid credential');
   }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import fastify, {
   type FastifyInstance,
@@ -28,8 +29,8 @@ export type ServerOptions<S extends BaseServices> = {
   log: Logger;
   /** One in this many successful requests is logged; every other outcome always is. */
   logEvery: number;
-  /** Trusts X-Forwarded-* of a reverse proxy. */
-  trustProxy: boolean;
+  /** Addresses and ranges of reverse proxies whose X-Forwarded-* are believed; none: of nobody. */
+  trustedProxies: readonly string[];
 };
 
 export type HttpServer = {
@@ -62,7 +63,7 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
     childLoggerFactory: (logger) => logger,
     genReqId: () => `req_${startedAt}${(requestCount++).toString(36)}`,
     requestIdHeader: false,
-    trustProxy: options.trustProxy,
+    trustProxy: options.trustedProxies.length > 0 && [...options.trustedProxies],
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     // Longer than any address can be: a token of any length is just not found.
@@ -210,6 +211,12 @@ const hostPattern = /^(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{1,5}))?$/;
 function isHost(text: string): boolean {
   const match = hostPattern.exec(text);
   return match !== null && Number(match[1] ?? 0) <= 65_535;
+}
+
+/** The client's address without zone or mapping; undefined when a proxy passes on something else. */
+export function findAddress(request: FastifyRequest): string | undefined {
+  const address = request.ip.replace(/^::ffff:/, '').replace(/%.*$/, '');
+  return isIP(address) === 0 ? undefined : address;
 }
 
 /** Where clients reach the service: `publicUrl` is the address of the default environment. */

@@ -78,7 +78,7 @@ export async function createKycServer(kyc: Awaited<ReturnType<typeof createKycTe
     defaultEnvironment: 'staging',
     log: pino({ level: 'silent' }),
     logEvery: 1,
-    trustProxy: false,
+    trustedProxies: [],
   });
   const often = 100_000;
   const limiters = createRateLimiters(

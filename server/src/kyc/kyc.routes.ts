@@ -9,6 +9,7 @@ import { imageTypes, prepareImages, readUpload } from './intake.ts';
 import { sessionStatuses } from './kyc.sql.ts';
 import { getLinkedSession, getSessions, statusAt, submitImages } from './kyc.ts';
 import { readPageFiles } from './page-files.ts';
+import { findLinkSession } from './verification-link.ts';
 
 /** Three images of 10 MiB of Base64, and room for the JSON around them. */
 const uploadBytesMax = 32 * 1024 * 1024;
@@ -216,6 +217,8 @@ function linkUploadRoute<S extends BaseServices>(): Route<S> {
     summary: 'Send the three images of a verification link',
     access: 'public',
     params: linkParams,
+    isAdmitted: (env, params) =>
+      findLinkSession(env.keys, String((params as { token?: unknown }).token)) !== undefined,
     body: uploadBody,
     bodyBytesMax: uploadBytesMax,
     response: linkStatusAnswer,

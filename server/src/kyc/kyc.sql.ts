@@ -228,7 +228,7 @@ const writeEventStatement: Statement = {
 
 export type VerificationEvent = SessionId & { type: string; payload: string; now: Date };
 
-/** Takes the account's row last, after the user's, as every change of a user does. */
+/** The caller holds the account's row. */
 export async function writeVerificationEvent(
   session: Session,
   event: VerificationEvent,

@@ -43,6 +43,7 @@ export function verifyLedger(db: Database): Promise<LedgerProof> {
       name: 'use_one_snapshot',
       text: 'set transaction isolation level repeatable read, read only',
     });
+    await session.rows({ name: 'take_all_time', text: 'set local statement_timeout = 0' });
     const currencies = await selectCurrencySums(session);
     const wrongBalances = await selectWrongBalances(session);
     const wrongPayouts = await selectWrongPayouts(session);

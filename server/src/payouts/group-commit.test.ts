@@ -197,3 +197,30 @@ test('two processes with batches of the same accounts neither wait in a circle n
   assert.equal(bodies.filter((body) => body !== undefined).length, 120);
   await money.assertSound();
 });
+
+test("an account that somebody holds delays its own commits and nobody else's", async () => {
+  const [stuck, free] = await Promise.all([createReadyOwner(), createReadyOwner()]);
+  const [stuckIds, freeIds] = await Promise.all([quoteMany(stuck, 5), quoteMany(free, 5)]);
+  const group = createGroupCommit(money.db);
+  const commit = (owner: Owner, ids: readonly string[]) =>
+    Promise.all(ids.map((payoutId) => group.submit({ ...owner, payoutId, requestKey: undefined })));
+  let isFree = false;
+  const [stuckBodies, freeBodies] = await money.db
+    .systemTransaction(async (session) => {
+      await session.rows(
+        { name: 'hold_account', text: 'select 1 from accounts where id = $1 for update' },
+        [stuck.accountId],
+      );
+      const waiting = commit(stuck, stuckIds).then((bodies) => {
+        assert.ok(isFree, 'it was committed under the lock of somebody else');
+        return bodies;
+      });
+      const done = await commit(free, freeIds);
+      isFree = true;
+      return [waiting, done] as const;
+    })
+    .then(async ([waiting, done]) => [await waiting, done] as const);
+  assert.ok([...stuckBodies, ...freeBodies].every((body) => body !== undefined));
+  for (const id of [...stuckIds, ...freeIds]) assert.equal(await statusOf(id), 'PROCESSING');
+  await money.assertSound();
+});

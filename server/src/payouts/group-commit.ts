@@ -1,5 +1,5 @@
 import { newDigits, newId } from '../core/ids.ts';
-import { type Batcher, createBatcher, createTenantBatcher } from '../db/batcher.ts';
+import { type Batcher, createBatcher, createTenantBatcher, held } from '../db/batcher.ts';
 import { type Database, findConstraint } from '../db/pool.ts';
 import { commitPayoutRows } from './group-commit.sql.ts';
 import {
@@ -28,21 +28,13 @@ export type CommitCommand = {
 
 export type GroupCommit = Batcher<CommitCommand, string | undefined>;
 
-/** Past it only latency grows. */
-const batchSizeMax = 500;
-/** While one batch is being flushed, the next one is in the making. */
-const slots = 2;
-const waitingMax = 10_000;
-
 export function createGroupCommit(db: Database): GroupCommit {
   return createBatcher({
-    sizeMax: batchSizeMax,
-    slots,
-    waitingMax,
+    accountOf: ({ accountId }) => accountId,
     keyOf: ({ payoutId }) => payoutId,
-    run: async (commands) => {
+    run: async (commands, mayWait) => {
       try {
-        return await runBatch(db, commands);
+        return await runCommits(db, commands, mayWait);
       } catch (error) {
         // Another process has stored this key: who looks at it alone finds its answer.
         const isKeyTaken = findConstraint(error) === 'idempotency_records_pkey';
@@ -59,24 +51,29 @@ export function createGroupQuote(db: Database): QuoteStore {
     (accountId, queries) => findQuoteContexts(db.tenant(accountId), accountId, queries),
   );
   const inserts = createBatcher<NewPayout, PayoutRow>({
-    sizeMax: batchSizeMax,
-    slots,
-    waitingMax,
+    accountOf: ({ accountId }) => accountId,
     keyOf: ({ id }) => id,
-    run: (payouts) => insertPayouts(db.system, payouts),
+    run: async (payouts, mayWait) => {
+      const rows = await insertPayouts(db.system, payouts, mayWait);
+      return rows.map((row) => row ?? held);
+    },
   });
   return { findContext: reads.submit, insert: inserts.submit };
 }
 
-async function runBatch(
+async function runCommits(
   db: Database,
   commands: readonly CommitCommand[],
-): Promise<(string | undefined)[]> {
-  const rows = await commitPayoutRows(
-    db.system,
-    commands.map((command) => ({ ...command, journalId: newId(), pickupCode: newDigits(8) })),
-  );
-  const bodies: (string | undefined)[] = Array.from({ length: commands.length });
-  for (const { ordinal, body } of rows) bodies[ordinal - 1] = body;
-  return bodies;
+  mayWait: boolean,
+): Promise<(string | undefined | typeof held)[]> {
+  const commits = commands.map((command) => ({
+    ...command,
+    journalId: newId(),
+    pickupCode: newDigits(8),
+  }));
+  const results: (string | undefined | typeof held)[] = Array.from({ length: commands.length });
+  for (const row of await commitPayoutRows(db.system, commits, mayWait)) {
+    results[row.ordinal - 1] = row.is_held ? held : row.body;
+  }
+  return results;
 }

@@ -39,7 +39,7 @@ const createText: Statement = {
     select ${columns}, v.sealed, u.data_key
     from create_payouts(
       $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-      $20, $21, $22, $23, $24, $25, $26, $27, $28
+      $20, $21, $22, $23, $24, $25, $26, $27, $28, $29
     ) p
     join users u on u.account_id = p.account_id and u.id = p.user_id
     left join attribute_set_versions v
@@ -196,11 +196,15 @@ export type NewPayout = {
   metadataHashes: readonly Buffer[];
 };
 
-/** Stores quotes in one transaction and answers their rows, in the order of the quotes. */
+/**
+ * Stores quotes in one transaction and answers their rows, in the order of the quotes; undefined
+ * for those whose account somebody holds, where it may not wait for it.
+ */
 export async function insertPayouts(
   session: Session,
   payouts: readonly NewPayout[],
-): Promise<PayoutRow[]> {
+  mayWait: boolean,
+): Promise<(PayoutRow | undefined)[]> {
   const column = <T>(read: (payout: NewPayout) => T): T[] => payouts.map(read);
   const entries = payouts.flatMap(({ accountId, id, metadataHashes }) =>
     metadataHashes.map((hash) => ({ accountId, id, hash })),
@@ -234,18 +238,16 @@ export async function insertPayouts(
     entries.map(({ accountId }) => accountId),
     entries.map(({ id }) => id),
     entries.map(({ hash }) => hash),
+    mayWait,
   ]);
   const byId = new Map(rows.map((row) => [row.id, row]));
-  return payouts.map(({ id }) => {
-    const row = byId.get(id);
-    if (row === undefined) throw new Error('an inserted payout has no row');
-    return row;
-  });
+  return payouts.map(({ id }) => byId.get(id));
 }
 
 export async function insertPayout(session: Session, payout: NewPayout): Promise<PayoutRow> {
-  const [row] = await insertPayouts(session, [payout]);
-  return row as PayoutRow;
+  const [row] = await insertPayouts(session, [payout], true);
+  if (row === undefined) throw new Error('an inserted payout has no row');
+  return row;
 }
 
 export type CommitRow = {

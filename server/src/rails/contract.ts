@@ -97,8 +97,10 @@ export type Instruction = {
 };
 
 /**
- * What a rail says. `retry` only when it is certain that nothing was sent; whatever is not a
- * definite answer is `unknown`. `checkAtMs` is when asking again makes sense.
+ * What a rail says. `retry` only when it is certain that nothing was sent, and (from a query) that
+ * nothing sent earlier can still arrive; whatever is not a definite answer is `unknown`. A rail must
+ * take a second instruction of the same reference for the first: that is the last guard against
+ * paying twice. `checkAtMs` is when asking again makes sense.
  */
 export type RailAnswer =
   | { readonly outcome: 'accepted'; readonly checkAtMs?: number }

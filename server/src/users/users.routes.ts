@@ -28,13 +28,16 @@ function isTimeZone(name: string): boolean {
   // The database's names have this form; the runtime also takes offsets, which are no names.
   if (!/^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/.test(name)) return false;
   try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
+    // The runtime takes any spelling; the name of the database is the one that it resolves to, or
+    // an older name of the same zone.
+    const isOtherSpelling = timeZone !== name && timeZone.toLowerCase() === name.toLowerCase();
+    if (timeZone === name) timeZones.add(name);
+    return !isOtherSpelling;
   } catch (error) {
     if (error instanceof RangeError) return false;
     throw error;
   }
-  timeZones.add(name);
-  return true;
 }
 
 function isRealDate(text: string): boolean {

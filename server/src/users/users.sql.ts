@@ -6,10 +6,14 @@ const columns = `users.id, internal_user_id, status, country, kyc_status, data_k
 const insertText: Statement = {
   name: 'insert_user',
   text: `
-    with made as (
+    with own as materialized (
+      -- The account's row first, as every writer does: two of them cannot wait in a circle.
+      select id from accounts where id = $1 for update
+    ), made as (
       insert into users (account_id, id, internal_user_id, email_index, country, data_key, sealed,
         metadata, created_at, updated_at)
-      select $1, $2, $3, $4, $5, $6, $7, $8, now.at, now.at from (select environment_now() as at) now
+      select own.id, $2, $3, $4, $5, $6, $7, $8, now.at, now.at
+      from own, (select environment_now() as at) now
       returning ${columns}, account_id
     )
     select made.*, write_event(account_id, 'user.created', id,

@@ -83,6 +83,9 @@ create table payouts (
     else completed_at is null end)
 );
 create index payouts_user on payouts (account_id, user_id, id desc);
+-- Which quotes ask for a verification.
+create index payouts_verification on payouts (account_id, user_id)
+  where status = 'PENDING' and needs_verification;
 -- By which destination a user was paid last.
 create index payouts_paid on payouts (account_id, user_id, id desc) where committed_at is not null;
 -- A client_transfer_id is committed once, for ever; quotes may repeat it.

@@ -1,3 +1,21 @@
+-- Locks accounts in the order of their ids, so that two batches cannot wait in a circle; or, where
+-- it may not wait, those that nobody holds. Answers which are locked.
+create function lock_accounts(p_accounts uuid[], p_may_wait boolean) returns uuid[]
+  language plpgsql as $$
+declare
+  v_locked uuid[];
+begin
+  if p_may_wait then
+    select array_agg(id) into v_locked from (
+      select id from accounts where id = any (p_accounts) order by id for update) a;
+  else
+    select array_agg(id) into v_locked from (
+      select id from accounts where id = any (p_accounts) order by id for update skip locked) a;
+  end if;
+  return coalesce(v_locked, '{}');
+end
+$$;
+
 -- Many commits in one transaction. What this function takes it commits, exactly as commit_payout
 -- does, and answers with the text of the client's answer; everything out of the ordinary (a
 -- refusal, a repeat, a key that is known, funds that do not cover all, a ledger account still to be
@@ -5,8 +23,8 @@
 -- balance, and one client's trouble is never its neighbours'.
 create function commit_payouts(
   p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_journals uuid[], p_pickup_codes text[],
-  p_keys text[], p_fingerprints bytea[]
-) returns table (ordinal integer, body text)
+  p_keys text[], p_fingerprints bytea[], p_may_wait boolean
+) returns table (ordinal integer, body text, is_held boolean)
   language plpgsql
   set plan_cache_mode = force_generic_plan
   set jit = off
@@ -14,16 +32,18 @@ create function commit_payouts(
 #variable_conflict use_column
 declare
   v_now timestamptz;
+  v_locked uuid[];
 begin
-  -- In the order of their ids: two batches cannot wait for each other. Whoever changes payouts or
-  -- balances of an account holds its row, so that nothing read below changes meanwhile.
-  perform 1 from accounts where id = any (p_accounts) order by id for update;
+  -- Whoever changes payouts or balances of an account holds its row, so that nothing read below
+  -- changes meanwhile.
+  v_locked := lock_accounts(p_accounts, p_may_wait);
   v_now := environment_now();
   return query
   with request as materialized (
     select * from unnest(p_accounts, p_users, p_payouts, p_journals, p_pickup_codes, p_keys,
       p_fingerprints) with ordinality
       as r (account_id, user_id, payout_id, journal_id, pickup_code, key, fingerprint, ord)
+    where account_id = any (v_locked)
   ), eligible as (
     select r.ord, r.journal_id, r.key, r.fingerprint,
       case when p.delivery_type = 'CASH_PICKUP' then r.pickup_code else '' end as pickup_code,
@@ -123,14 +143,20 @@ begin
     select account_id, key, fingerprint, 200, convert_to(text, 'UTF8'), v_now
     from answered where key is not null
   )
-  select ord::integer, text from answered;
+  select ord::integer, text, false from answered
+  union all
+  select ord::integer, null, true
+  from unnest(p_accounts) with ordinality a (account_id, ord)
+  where account_id <> all (v_locked);
 end
 $$;
-revoke execute on function commit_payouts from public;
+revoke execute on function commit_payouts, lock_accounts from public;
+grant execute on function lock_accounts to outlay_tenant;
 
 -- Many quotes in one transaction: each becomes a PENDING payout with the newest attribute set of
 -- its destination pinned (or the one that it names), its metadata findable, and its event. The
--- arrays run side by side, but for the last three, which hold one metadata entry each.
+-- arrays run side by side, but for the three of metadata entries. Without waiting, the quotes of
+-- accounts that somebody holds are left out.
 create function create_payouts(
   p_accounts uuid[], p_ids uuid[], p_users uuid[], p_transfer_ids text[], p_source_tokens uuid[],
   p_source_currencies text[], p_source_amounts bigint[], p_fees bigint[],
@@ -139,7 +165,7 @@ create function create_payouts(
   p_payer_names text[], p_sets uuid[], p_delivery_types text[], p_countries text[],
   p_needs_attributes boolean[], p_needs_verification boolean[], p_notify_users boolean[],
   p_metadata text[], p_lock_seconds integer[], p_availabilities timestamptz[],
-  p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[]
+  p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[], p_may_wait boolean
 ) returns setof payouts
   language plpgsql
   set plan_cache_mode = force_generic_plan
@@ -148,8 +174,9 @@ create function create_payouts(
 #variable_conflict use_column
 declare
   v_now timestamptz;
+  v_locked uuid[];
 begin
-  perform 1 from accounts where id = any (p_accounts) order by id for update;
+  v_locked := lock_accounts(p_accounts, p_may_wait);
   v_now := environment_now();
   return query
   with request as materialized (
@@ -162,6 +189,7 @@ begin
         source_amount, fee, destination_token, destination_currency, destination_amount,
         exchange_rate, rounding_nano, rail, payer_key, payer_name, set_id, delivery_type, country,
         needs_attributes, needs_verification, notify_user, metadata, lock_seconds, available_at)
+    where account_id = any (v_locked)
   ), made as (
     insert into payouts (account_id, id, user_id, client_transfer_id, source_token,
       source_currency, source_amount, fee, destination_token, destination_currency,
@@ -187,6 +215,7 @@ begin
     insert into payout_metadata (account_id, entry_hash, payout_id)
     select distinct account_id, hash, payout_id
     from unnest(p_entry_accounts, p_entry_ids, p_entry_hashes) e (account_id, payout_id, hash)
+    where account_id = any (v_locked)
   ), told as (
     insert into events (account_id, sequence, type, subject_id, payload, created_at)
     select m.account_id,

@@ -11,7 +11,7 @@ import {
 } from './accounts/accounts.ts';
 import { createApp } from './app.ts';
 import { type Config, ConfigError, describeConfig, readConfig } from './config.ts';
-import { type Scope, scopes } from './core/access.ts';
+import { type EnvironmentName, type Scope, scopes } from './core/access.ts';
 import { findCurrency } from './core/currency.ts';
 import { isUuid } from './core/ids.ts';
 import { formatAmount, parseAmount } from './core/money.ts';
@@ -90,7 +90,7 @@ async function withEnvironment(
   });
   try {
     const name = values.environment ?? config.OUTLAY_DEFAULT_ENVIRONMENT;
-    const env = app.environments[name as 'staging' | 'live'];
+    const env = app.environments[name as EnvironmentName];
     if (env === undefined) throw new ConfigError(`the environment ${name} is not configured`);
     await run(env);
   } finally {

@@ -1,3 +1,4 @@
+import type { EnvironmentName } from '../core/access.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Session, Statement } from './pool.ts';
 
@@ -30,7 +31,7 @@ const jitterMsMax = 1000;
 
 export async function createEnvironmentClock(
   session: Session,
-  options: { environmentName: 'staging' | 'live'; steadyMs: () => number },
+  options: { environmentName: EnvironmentName; steadyMs: () => number },
 ): Promise<EnvironmentClock> {
   let offsetMs = Number.NEGATIVE_INFINITY;
   const clock: EnvironmentClock = {

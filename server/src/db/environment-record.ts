@@ -1,3 +1,4 @@
+import type { EnvironmentName } from '../core/access.ts';
 import type { Session, Statement } from './pool.ts';
 
 const selectText: Statement = {
@@ -17,7 +18,7 @@ const lockText: Statement = {
   text: `select name from environment for update`,
 };
 
-export type EnvironmentRow = { name: 'staging' | 'live'; master_key_id: string };
+export type EnvironmentRow = { name: EnvironmentName; master_key_id: string };
 
 export async function findEnvironment(session: Session): Promise<EnvironmentRow | undefined> {
   const [row] = await session.rows<EnvironmentRow>(selectText);

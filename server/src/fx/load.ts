@@ -1,3 +1,4 @@
+import type { EnvironmentName } from '../core/access.ts';
 import { formatRate, type Rate } from '../core/rate.ts';
 import type { Database } from '../db/pool.ts';
 import { liveAgeLimits } from './age-limits.ts';
@@ -15,7 +16,6 @@ import { describeLocation, readSource } from './read-source.ts';
  */
 export type RateSources = { ecb?: string; crypto?: string; table?: string };
 export type RateSourceName = keyof RateSources;
-export type RateEnvironment = 'staging' | 'live';
 
 export type SourceReport = { source: RateSourceName; location: string } & (
   | {
@@ -107,7 +107,7 @@ export type LoadedRates = { rates: MidRates; quotes: readonly RateQuote[]; revis
 
 export type LoadOptions = {
   db: Database;
-  environment: RateEnvironment;
+  environment: EnvironmentName;
   nowMs: () => number;
 };
 

@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import pg from 'pg';
+import type { EnvironmentName } from '../core/access.ts';
 import { formatRate, getRate } from '../core/rate.ts';
 import { type EmbeddedServer, startEmbedded } from '../db/embedded.ts';
 import { connectDatabase, type Database, findConstraint } from '../db/pool.ts';
 import { readNewestRates, writeRates } from './fx.sql.ts';
-import type { RateEnvironment, RateSources } from './load.ts';
+import type { RateSources } from './load.ts';
 import type { RateQuote } from './rate-book.ts';
 import { createRates, type Rates, type RatesOptions } from './refresher.ts';
 
@@ -63,7 +64,7 @@ async function writeSource(name: string, text: string): Promise<string> {
 }
 
 async function openRates(
-  environment: RateEnvironment,
+  environment: EnvironmentName,
   sources: RateSources = {},
   changes: Partial<RatesOptions> = {},
 ): Promise<Rates> {

@@ -1,9 +1,9 @@
+import type { EnvironmentName } from '../core/access.ts';
 import type { Database } from '../db/pool.ts';
 import { readRevision } from './fx.sql.ts';
 import {
   importSource,
   loadRateBook,
-  type RateEnvironment,
   type RateSourceName,
   type RateSources,
   type SourceReport,
@@ -17,7 +17,7 @@ export type RateLog = {
 
 export type RatesOptions = {
   db: Database;
-  environment: RateEnvironment;
+  environment: EnvironmentName;
   sources: RateSources;
   fetch: typeof fetch;
   nowMs: () => number;

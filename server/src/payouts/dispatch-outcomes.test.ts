@@ -5,6 +5,7 @@ import {
   type CommittedPayout,
   createFakeRail,
   createMoneyTest,
+  goToNextLook,
   type MoneyTest,
   type Owner,
 } from './money-test-setup.ts';
@@ -35,16 +36,6 @@ async function createCommitted(): Promise<CommittedPayout> {
 
 const walletOf = ({ accountId }: Owner): Promise<bigint> => money.balance(accountId, 'USD');
 
-/** Moves the clock to the next look at the payout, and answers how far that was. */
-async function goToNextLook({ payoutId }: CommittedPayout): Promise<number> {
-  const row = await money.dispatch(payoutId);
-  assert.ok(row !== undefined, 'nobody would look again');
-  await money.clock.refresh(money.db.system);
-  const waitMs = Math.max(0, row.due_at.getTime() - money.clock.nowMs()) + 1;
-  await money.advance(waitMs);
-  return waitMs;
-}
-
 async function observationsOf({ payoutId }: CommittedPayout) {
   return money.rows<{ source: string; outcome: string; is_applied: boolean }>(
     'select source, outcome, is_applied from observations where payout_id = $1 order by observed_at, id',
@@ -71,7 +62,7 @@ for (const [last, status, wallet] of [
     await dispatcher.runDue();
     const waits: number[] = [];
     for (let passedMs = 0; passedMs < 30 * hourMs; ) {
-      const waitMs = await goToNextLook(payout);
+      const waitMs = await goToNextLook(money, payout);
       waits.push(waitMs);
       passedMs += waitMs;
       await dispatcher.runDue();
@@ -84,7 +75,7 @@ for (const [last, status, wallet] of [
     assert.ok((waits.at(-1) ?? 0) > (waits[0] ?? 0));
     assert.equal(rail.sends(), 1);
     isClear = true;
-    await goToNextLook(payout);
+    await goToNextLook(money, payout);
     await dispatcher.runDue();
     assert.equal((await money.payout(payout.payoutId)).status, status);
     assert.equal(await walletOf(payout), wallet);
@@ -101,7 +92,7 @@ test('a rail that had sent nothing for certain is told again, under the same ref
   await dispatcher.runDue();
   const waits = [];
   for (let tries = 0; tries < 3; tries += 1) {
-    waits.push(await goToNextLook(payout));
+    waits.push(await goToNextLook(money, payout));
     await dispatcher.runDue();
   }
   assert.ok((waits[0] ?? 0) < (waits[1] ?? 0) && (waits[1] ?? 0) < (waits[2] ?? 0), String(waits));
@@ -131,7 +122,7 @@ test('a rail that throws has said nothing: it is asked, never told again', async
   );
   assert.equal(dispatcher.errors.length, 1);
   isBroken = false;
-  await goToNextLook(payout);
+  await goToNextLook(money, payout);
   await dispatcher.runDue();
   assert.equal((await money.payout(payout.payoutId)).status, 'COMPLETED');
   assert.equal(rail.sends(), 1);
@@ -150,7 +141,7 @@ for (const [name, garbage] of [
     await dispatcher.runDue();
     const [attempt] = await money.attempts(payout.payoutId);
     assert.equal(attempt?.state, 'unknown');
-    await goToNextLook(payout);
+    await goToNextLook(money, payout);
     await dispatcher.runDue();
     assert.equal(rail.sends(), 1);
     assert.equal(await walletOf(payout), funds - cost);
@@ -165,7 +156,7 @@ test('what a rail had accepted is never sent a second time, also when a query sa
   const dispatcher = money.createDispatcher(rail);
   await dispatcher.runDue();
   for (let looks = 0; looks < 4; looks += 1) {
-    await goToNextLook(payout);
+    await goToNextLook(money, payout);
     await dispatcher.runDue();
   }
   assert.equal(rail.sends(), 1);
@@ -200,7 +191,7 @@ test('a refusal after the payment is a contradiction: kept on record, without ef
   ]);
   const dispatcher = money.createDispatcher(rail);
   await dispatcher.runDue();
-  await goToNextLook(payout);
+  await goToNextLook(money, payout);
   await dispatcher.runDue();
   assert.equal((await money.payout(payout.payoutId)).status, 'COMPLETED');
   assert.equal(await walletOf(payout), funds - cost);
@@ -237,7 +228,7 @@ test('a return after the payment brings the amount back and keeps the fee', asyn
   const dispatcher = money.createDispatcher(rail);
   await dispatcher.runDue();
   assert.equal((await money.payout(payout.payoutId)).status, 'COMPLETED');
-  await goToNextLook(payout);
+  await goToNextLook(money, payout);
   await dispatcher.runDue();
   const { status, status_reason: reason } = await money.payout(payout.payoutId);
   assert.deepEqual([status, reason], ['CANCELLED', 'returned: account closed']);
@@ -277,7 +268,7 @@ for (const outcome of ['paid', 'ready_for_pickup'] as const) {
     await dispatcher.runDue();
     const waits: number[] = [];
     for (let looks = 0; looks < 8; looks += 1) {
-      waits.push(await goToNextLook(payout));
+      waits.push(await goToNextLook(money, payout));
       await dispatcher.runDue();
     }
     // The first wait is the rail's own; from then on the service decides.

@@ -7,6 +7,7 @@ import {
   type CommittedPayout,
   createFakeRail,
   createMoneyTest,
+  goToNextLook,
   type MoneyTest,
   type Owner,
 } from './money-test-setup.ts';
@@ -43,16 +44,6 @@ async function endLease({ payoutId }: CommittedPayout): Promise<void> {
      where payout_id = $1`,
     [payoutId],
   );
-}
-
-/** Moves the clock to the next look at the payout, and answers how far that was. */
-async function goToNextLook({ payoutId }: CommittedPayout): Promise<number> {
-  const row = await money.dispatch(payoutId);
-  assert.ok(row !== undefined, 'nobody would look again');
-  await money.clock.refresh(money.db.system);
-  const waitMs = Math.max(0, row.due_at.getTime() - money.clock.nowMs()) + 1;
-  await money.advance(waitMs);
-  return waitMs;
 }
 
 async function observationsOf({ payoutId }: CommittedPayout) {
@@ -256,7 +247,7 @@ test('a rail that this process does not have: nothing is sent, and nothing is lo
     ['retry'],
   );
   const rail = createFakeRail(() => ({ outcome: 'paid' }));
-  await goToNextLook(payout);
+  await goToNextLook(money, payout);
   await money.createDispatcher(rail).runDue();
   assert.equal((await money.payout(payout.payoutId)).status, 'COMPLETED');
 });

@@ -277,3 +277,16 @@ export async function assertRefused(
     );
   }
 }
+
+/** Moves the clock to the next look at the payout, and answers how far that was. */
+export async function goToNextLook(
+  money: MoneyTest,
+  { payoutId }: CommittedPayout,
+): Promise<number> {
+  const row = await money.dispatch(payoutId);
+  assert.ok(row !== undefined, 'nobody would look again');
+  await money.clock.refresh(money.db.system);
+  const waitMs = Math.max(0, row.due_at.getTime() - money.clock.nowMs()) + 1;
+  await money.advance(waitMs);
+  return waitMs;
+}

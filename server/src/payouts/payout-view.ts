@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type AttributeValues, maskValues, openValues } from '../attributes/attributes.ts';
 import { getProfile } from '../attributes/requirements.ts';
+import type { EnvironmentName } from '../core/access.ts';
 import { formatSeconds, formatSecondsZ } from '../core/clock.ts';
 import { getCountry } from '../core/country.ts';
 import { type Currency, getCurrency } from '../core/currency.ts';
@@ -153,7 +154,7 @@ function readAttrs(row: PayoutRow, keys: KeyRing): Record<string, string> {
 export function describeReceipt(
   row: PayoutRow,
   context: {
-    environment: 'staging' | 'live';
+    environment: EnvironmentName;
     senderName: string;
     user: User;
     keys: KeyRing;

@@ -15,7 +15,9 @@ const ranks = [
   ['ledger/', 'accounts/', 'users/', 'events/', 'rails/'],
   ['fx/', 'destinations/', 'attributes/', 'kyc/'],
   ['payouts/'],
+  ['batches/'],
   ['sandbox/'],
+  ['background\\.ts$'],
   ['environment\\.ts$', 'demo-account\\.ts$'],
   ['app\\.ts$'],
   ['commands\\.ts$', 'doctor\\.ts$', 'start-screen\\.ts$'],
@@ -27,7 +29,7 @@ const besideTheService =
   '(\\.test\\.ts|-test-setup\\.ts|/test-(global-setup|database)\\.ts|[./]generate\\.ts|\\.draw\\.ts)$';
 
 /** Files of the app itself, which put the modules together and so may see all of them. */
-const appFiles = `${source}/(environment|demo-account|app|commands|doctor|start-screen|main)\\.ts$`;
+const appFiles = `${source}/(background|environment|demo-account|app|commands|doctor|start-screen|main)\\.ts$`;
 
 const pathOf = (parts) => `${source}/(${parts.join('|')})`;
 

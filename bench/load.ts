@@ -32,22 +32,19 @@ export async function runLoad(load: Load): Promise<LoadResult> {
   const startMs = performance.now();
   const endMs = startMs + load.seconds * 1000;
   const drive = async (): Promise<void> => {
-    const socket = createConnection({ port: load.port, host: '127.0.0.1', noDelay: true });
-    const answers = readAnswers(socket);
+    const connection = openConnection(load.port);
     try {
       while (performance.now() < endMs) {
         const request = load.next();
         if (request === undefined) return;
         const sentMs = performance.now();
-        socket.write(request);
-        const { value } = await answers.next();
-        if (value === undefined) throw new Error('the server closed the connection');
+        const { status, body } = await connection.ask(request);
         latencies.push(performance.now() - sentMs);
-        if (value.status !== 200) failures += 1;
-        load.onAnswer?.(value.body);
+        if (status !== 200) failures += 1;
+        load.onAnswer?.(body);
       }
     } finally {
-      socket.destroy();
+      connection.close();
     }
   };
   await Promise.all(Array.from({ length: load.connections }, drive));
@@ -59,7 +56,30 @@ export async function runLoad(load: Load): Promise<LoadResult> {
   return { count, seconds, perSecond: count / seconds, p50: at(0.5), p99: at(0.99), failures };
 }
 
-async function* readAnswers(socket: Socket): AsyncGenerator<{ status: number; body: string }> {
+export type Answer = { status: number; body: string };
+
+/** Takes one request at a time. */
+export type Connection = { ask(request: string): Promise<Answer>; close(): void };
+
+export function openConnections(port: number, count: number): Connection[] {
+  return Array.from({ length: count }, () => openConnection(port));
+}
+
+function openConnection(port: number): Connection {
+  const socket = createConnection({ port, host: '127.0.0.1', noDelay: true });
+  const answers = readAnswers(socket);
+  return {
+    ask: async (request) => {
+      socket.write(request);
+      const { value } = await answers.next();
+      if (value === undefined) throw new Error('the server closed the connection');
+      return value;
+    },
+    close: () => socket.destroy(),
+  };
+}
+
+async function* readAnswers(socket: Socket): AsyncGenerator<Answer, undefined> {
   let text = '';
   for await (const chunk of socket) {
     text += (chunk as Buffer).toString('latin1');

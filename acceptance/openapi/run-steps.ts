@@ -1,10 +1,11 @@
 import { join } from 'node:path';
+import { batchSteps } from './batch-steps.ts';
 import { moneySteps } from './money-steps.ts';
 import { otherSteps } from './other-steps.ts';
 import type { ExampleRequest, Known, Step } from './steps.ts';
 
 /** The whole interface used once. Later steps need what earlier ones answered. */
-export const allSteps: readonly Step[] = [...moneySteps, ...otherSteps];
+export const allSteps: readonly Step[] = [...moneySteps, ...otherSteps, ...batchSteps];
 
 /** One example of the description: what was sent and what came. */
 export type ExampleRecord = {

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
 import { addOauthRoutes } from './accounts/oauth.routes.ts';
 import { attributeRoutes } from './attributes/attributes.routes.ts';
+import { batchRoutes } from './batches/batches.routes.ts';
 import type { Config } from './config.ts';
 import type { EnvironmentName } from './core/access.ts';
 import { createDatabaseIfAbsent } from './db/create-database.ts';
@@ -16,6 +17,7 @@ import { addReference } from './http/reference.ts';
 import type { Route } from './http/route.ts';
 import { addRoutes } from './http/routing.ts';
 import { createServer, type HttpServer, setNotFound } from './http/server.ts';
+import { createShedding, measureShedding } from './http/shedding.ts';
 import { createKycRoutes } from './kyc/kyc.routes.ts';
 import { ledgerRoutes } from './ledger/ledger.routes.ts';
 import { countDue } from './payouts/dispatch.ts';
@@ -60,6 +62,7 @@ export function listRoutes(): Route<Environment>[] {
     ...attributeRoutes(),
     ...payoutRoutes(),
     ...payoutListRoutes(),
+    ...batchRoutes(),
     ...eventRoutes(),
     ...sandboxRoutes(),
   ];
@@ -150,12 +153,21 @@ type HttpParts = {
 };
 
 function createHttp({ config, environments, log, metrics, steadyMs }: HttpParts): HttpServer {
+  const shedding = createShedding({
+    environmentNames: Object.values(environments).map(({ name }) => name),
+    waitMs: config.OUTLAY_ANSWER_MS,
+    inFlightMax: config.OUTLAY_IN_FLIGHT_MAX,
+    steadyMs,
+    log,
+  });
+  measureShedding(metrics.registry, shedding);
   const server = createServer({
     environments,
     defaultEnvironment: config.OUTLAY_DEFAULT_ENVIRONMENT,
     log,
     logEvery: config.OUTLAY_LOG_EVERY,
     trustedProxies: config.OUTLAY_TRUST_PROXY,
+    shedding,
   });
   const { app } = server;
   const publicAddress = {
@@ -192,13 +204,19 @@ function createHttp({ config, environments, log, metrics, steadyMs }: HttpParts)
   return server;
 }
 
+/**
+ * Connections that wait to be accepted: thousands may come at once, and what finds no place there
+ * tries again by itself only after seconds. The system may allow fewer (net.core.somaxconn).
+ */
+const backlog = 8192;
+
 type StartParts = Pick<HttpParts, 'config' | 'environments'> & { server: HttpServer; role: Role };
 
 async function start({ config, environments, server, role }: StartParts) {
   const { app } = server;
   let baseUrl = '';
   if (role !== 'work') {
-    const address = await app.listen({ host: config.HOST, port: config.PORT });
+    const address = await app.listen({ host: config.HOST, port: config.PORT, backlog });
     baseUrl = config.OUTLAY_PUBLIC_URL ?? address;
   }
   if (role !== 'serve') for (const env of Object.values(environments)) env.startLoops();

@@ -129,6 +129,16 @@ const settings = {
     'How long a quote with a cryptocurrency holds',
     '120',
   ),
+  OUTLAY_EVENT_MONTHS: setting(
+    wholeNumber({ min: 1, max: 1200, otherwise: 24 }),
+    'Events older than so many whole months are dropped, a month at a time',
+    '24',
+  ),
+  OUTLAY_BATCH_ROWS_MAX: setting(
+    wholeNumber({ min: 1, max: 1_000_000, otherwise: 100_000 }),
+    'At most so many rows in one batch',
+    '100000',
+  ),
   OUTLAY_RATES_ECB: setting(
     text,
     "The European Central Bank's daily rates: a file or URL",
@@ -158,6 +168,16 @@ const settings = {
     wholeNumber({ min: 1, max: 1_000_000, otherwise: 50 }),
     'Uploads of one credential, and token requests of one address, per second',
     '50',
+  ),
+  OUTLAY_ANSWER_MS: setting(
+    wholeNumber({ min: 10, max: 60_000, otherwise: 500 }),
+    'Requests beyond what can be answered in about so many milliseconds get 503 (docs/operations.md)',
+    '500',
+  ),
+  OUTLAY_IN_FLIGHT_MAX: setting(
+    wholeNumber({ min: 1, max: 1_000_000, otherwise: 10_000 }),
+    'At most so many requests of a kind at once, however fast they are answered',
+    '10000',
   ),
   OUTLAY_LOG_LEVEL: setting(
     choice(['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'info'),

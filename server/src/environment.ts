@@ -11,29 +11,33 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { deleteExpiredTokens } from './accounts/accounts.ts';
 import { createAuthenticator } from './accounts/authentication.ts';
+import { createAttributeGroup } from './attributes/attributes.ts';
+import { createBackground } from './background.ts';
+import { type BatchServices, batchBytesMax } from './batches/batches.routes.ts';
 import { type Config, ConfigError } from './config.ts';
 import type { EnvironmentName } from './core/access.ts';
 import { createKeyRing, type KeyRing } from './core/sealing.ts';
 import { createEnvironmentClock } from './db/environment-clock.ts';
 import { findEnvironment, insertEnvironment } from './db/environment-record.ts';
 import { migrate } from './db/migrate.ts';
+import { openMonths } from './db/partitions.ts';
 import { connectDatabase, type Database } from './db/pool.ts';
 import { compileCatalogue } from './destinations/catalogue.ts';
 import { createCachedLookUp } from './destinations/lookup-cache.ts';
 import { createRates } from './fx/refresher.ts';
 import { describeError } from './http/error-log.ts';
-import { deleteOldRecords } from './http/idempotency.ts';
+import { storeRecords } from './http/idempotency.ts';
 import { decideVerification, getOrCreateVerificationLink } from './kyc/kyc.ts';
 import { createBalances, type LedgerServices } from './ledger/ledger.routes.ts';
-import { createDispatcher, type Dispatcher, dispatchTimes } from './payouts/dispatch.ts';
+import { createDispatcher, dispatchTimes } from './payouts/dispatch.ts';
 import { createGroupCommit, createGroupQuote } from './payouts/group-commit.ts';
 import type { Rail } from './rails/contract.ts';
 import { createSandboxRail } from './rails/sandbox/rail.ts';
 import type { SandboxServices } from './sandbox/sandbox.routes.ts';
 import { findScript, resumeClock } from './sandbox/sandbox.ts';
-import { type Loop, startLoop } from './work/loop.ts';
+import type { UserServices } from './users/users.routes.ts';
+import { createUserGroup } from './users/users.ts';
 
 /** One environment: its database, key, clock, rails and everything that works on them. */
 
@@ -48,7 +52,9 @@ export type EnvironmentOptions = {
 };
 
 export type Environment = SandboxServices &
-  LedgerServices & {
+  UserServices &
+  LedgerServices &
+  BatchServices & {
     readonly authenticator: ReturnType<typeof createAuthenticator>;
     readonly importRates: Awaited<ReturnType<typeof createRates>>['importAll'];
     /** Begins the background work; without it this process only answers requests. */
@@ -85,6 +91,7 @@ async function assemble(
     environmentName: name,
     steadyMs: options.steadyMs,
   });
+  await openMonths(db.system);
   const authenticator = createAuthenticator({ db, clock });
   const onError = (error: unknown): void => {
     log.error({ error: describeError(error) }, 'background work failed');
@@ -100,18 +107,20 @@ async function assemble(
   const rails = createRails(db, name, clock.nowMs);
   const catalogue = compileCatalogue(rails);
   const dispatcher = createDispatcher({
-    db,
-    keys,
-    clock,
+    ...{ db, keys, clock, onError },
     rails: new Map(rails.map((rail) => [rail.name, rail])),
     times: dispatchTimes[name],
     onAnswer: options.onRailAnswer,
-    onError,
   });
   const forget = (): void => authenticator.clear();
   const resume = (): Promise<void> => resumeClock({ db, clock, dispatcher, forget });
-  const loops: Loop[] = [];
-  let dispatchLoop: Loop | undefined;
+  const background = createBackground({
+    ...{ db, name, dispatcher, rates, onError },
+    hasSources: hasRateSources(config),
+    eventMonths: config.OUTLAY_EVENT_MONTHS,
+    steadyMs: options.steadyMs,
+    resume,
+  });
   return {
     name,
     db,
@@ -122,66 +131,35 @@ async function assemble(
     lookUp: createCachedLookUp(catalogue, lookUpsKept),
     rates: rates.rates,
     importRates: rates.importAll,
-    lockSeconds: readLockSeconds(config),
+    ...readLimits(config),
     dispatcher,
-    balances: createBalances(db),
-    groupCommit: createGroupCommit(db),
-    groupQuote: createGroupQuote(db),
-    wakeDispatch: () => dispatchLoop?.wake(),
+    ...createGroups(db),
+    wakeDispatch: background.wakeDispatch,
+    wakeBatches: background.wakeBatches,
     forget,
     createVerificationLink: (user) =>
       getOrCreateVerificationLink({ db, keys, nowMs: clock.nowMs() }, user),
     decideVerification: (session, decision) => decideVerification({ sql: session }, decision),
-    startLoops: () => {
-      dispatchLoop = startDispatch(dispatcher, onError);
-      const hasSources = hasRateSources(config);
-      loops.push(dispatchLoop, ...startUpkeep({ db, rates, hasSources, onError }));
-      if (name === 'staging') loops.push(repeat(resumeIdleMs, resume, onError));
-    },
+    startLoops: background.start,
     close: async () => {
-      await Promise.all(loops.map((loop) => loop.stop()));
+      await background.stop();
       await db.close();
     },
   };
 }
 
+/** What requests do together with others that wait at the same moment. */
+function createGroups(db: Database) {
+  return {
+    balances: createBalances(db),
+    groupCommit: createGroupCommit(db),
+    groupQuote: createGroupQuote(db, storeRecords),
+    userGroup: createUserGroup(db, storeRecords),
+    attributeGroup: createAttributeGroup(db, storeRecords),
+  };
+}
+
 const lookUpsKept = 2000;
-/** How long a payout committed through another process waits at most until this one sees it. */
-const dispatchIdleMs = 250;
-const ratesIdleMs = 5_000;
-const resumeIdleMs = 5_000;
-const importIdleMs = 5 * 60_000;
-const cleaningIdleMs = 60_000;
-
-function startDispatch(dispatcher: Dispatcher, onError: (error: unknown) => void): Loop {
-  const run = async (): Promise<boolean> => (await dispatcher.runDue()) > 0;
-  return startLoop({ idleMs: dispatchIdleMs, run, onError });
-}
-
-function startUpkeep(work: {
-  db: Database;
-  rates: Awaited<ReturnType<typeof createRates>>;
-  hasSources: boolean;
-  onError: (error: unknown) => void;
-}): Loop[] {
-  const { db, rates, hasSources, onError } = work;
-  return [
-    repeat(ratesIdleMs, () => rates.refresh(), onError),
-    ...(hasSources ? [repeat(importIdleMs, () => rates.importAll(), onError)] : []),
-    repeat(cleaningIdleMs, () => deleteExpiredTokens(db.system), onError),
-    repeat(cleaningIdleMs, () => deleteOldRecords(db.system), onError),
-  ];
-}
-
-function repeat(
-  idleMs: number,
-  /** True: there may be more to do at once. */
-  run: () => Promise<unknown>,
-  onError: (error: unknown) => void,
-): Loop {
-  return startLoop({ idleMs, run: async () => (await run()) === true, onError });
-}
-
 /** Live has no simulated network: until a rail is configured it serves no country. */
 function createRails(db: Database, name: EnvironmentName, nowMs: () => number): Rail[] {
   if (name === 'live') return [];
@@ -190,8 +168,15 @@ function createRails(db: Database, name: EnvironmentName, nowMs: () => number): 
   ];
 }
 
-function readLockSeconds(config: Config): { national: number; crypto: number } {
-  return { national: config.OUTLAY_QUOTE_SECONDS, crypto: config.OUTLAY_CRYPTO_QUOTE_SECONDS };
+function readLimits(config: Config): Pick<Environment, 'lockSeconds' | 'batchLimits'> {
+  const rowsMax = config.OUTLAY_BATCH_ROWS_MAX;
+  return {
+    lockSeconds: {
+      national: config.OUTLAY_QUOTE_SECONDS,
+      crypto: config.OUTLAY_CRYPTO_QUOTE_SECONDS,
+    },
+    batchLimits: { bytesMax: batchBytesMax, rowsMax, rowBytesMax: 64 * 1024 },
+  };
 }
 
 function readRateSources(config: Config) {

@@ -7,14 +7,18 @@ import { defineRoute, type Route } from '../http/route.ts';
 import { nestedObject } from '../http/schema.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import {
+  type AttributeGroup,
   type Destination,
   type ReadAttribute,
   readAttributes,
+  type StoreRequest,
   storeAttributes,
+  storeAttributesTogether,
 } from './attributes.ts';
 import { attributeTypes } from './field.ts';
 
 export type AttributeServices = DestinationServices & {
+  readonly attributeGroup: AttributeGroup;
   /** The link to a user's verification session, as the value of an IDSelfieCollection attribute. */
   createVerificationLink(user: {
     accountId: string;
@@ -91,65 +95,79 @@ function writeAttribute(attribute: ReadAttribute): z.infer<typeof attributeAnswe
 }
 
 export function attributeRoutes(): Route<AttributeServices>[] {
-  return [
-    defineRoute({
-      method: 'GET',
-      path,
-      isVersioned: true,
-      operationId: 'readAttributes',
-      tag: 'Attributes',
-      summary: 'Read what a destination requires',
-      description: 'With the values that were stored for this user last.',
-      access: 'users:read',
-      params: attributeParams,
-      response: z.array(attributeAnswer),
-      refusals: [404],
-      handle: async ({ env, accountId, request }, { params }) => {
-        const userId = readUserToken(params.user_token);
-        const attributes = await readAttributes(
-          { session: env.db.tenant(accountId), keys: env.keys, accountId },
-          {
-            userId,
-            destination: readDestination(env, params),
-            createLink: () =>
-              env.createVerificationLink({ accountId, userId, baseUrl: request.baseUrl }),
+  return [readRoute(), storeRoute()];
+}
+
+function readRoute(): Route<AttributeServices> {
+  return defineRoute({
+    method: 'GET',
+    path,
+    isVersioned: true,
+    operationId: 'readAttributes',
+    tag: 'Attributes',
+    summary: 'Read what a destination requires',
+    description: 'With the values that were stored for this user last.',
+    access: 'users:read',
+    params: attributeParams,
+    response: z.array(attributeAnswer),
+    refusals: [404],
+    handle: async ({ env, accountId, request }, { params }) => {
+      const userId = readUserToken(params.user_token);
+      const attributes = await readAttributes(
+        { session: env.db.tenant(accountId), keys: env.keys, accountId },
+        {
+          userId,
+          destination: readDestination(env, params),
+          createLink: () =>
+            env.createVerificationLink({ accountId, userId, baseUrl: request.baseUrl }),
+        },
+      );
+      return attributes.map(writeAttribute);
+    },
+  });
+}
+
+function storeRoute(): Route<AttributeServices> {
+  return defineRoute({
+    method: 'POST',
+    path,
+    isVersioned: true,
+    operationId: 'storeAttributes',
+    tag: 'Attributes',
+    summary: 'Store attribute values',
+    description: 'Every fault is reported at once. A partial set is stored; commit asks for more.',
+    access: 'users:write',
+    params: attributeParams,
+    body: storeRequest,
+    response: z.object({ attr_set_token: z.string() }).meta({ id: 'StoredAttributes' }),
+    refusals: [404],
+    handle: ({ env, accountId, write }, { params, body }) => {
+      const userId = readUserToken(params.user_token);
+      const destination = readDestination(env, params);
+      const today = new Date(env.clock.nowMs()).toISOString().slice(0, 10);
+      const store: StoreRequest = {
+        userId,
+        destination,
+        values: body.values,
+        attrSetToken: body.attr_set_token === '' ? undefined : body.attr_set_token,
+        today,
+      };
+      const { keys } = env;
+      const view = (setId: string) => ({ attr_set_token: formatToken('attributeSet', setId) });
+      return write(
+        async (session) => view(await storeAttributes({ session, keys, accountId }, store)),
+        {
+          tryTogether: async (answering) => {
+            const answer = answering.prepare(view);
+            const setId = await storeAttributesTogether(
+              { keys, accountId, group: env.attributeGroup },
+              store,
+              answer.keyed,
+            );
+            return setId === undefined ? undefined : answer.tell(setId);
           },
-        );
-        return attributes.map(writeAttribute);
-      },
-    }),
-    defineRoute({
-      method: 'POST',
-      path,
-      isVersioned: true,
-      operationId: 'storeAttributes',
-      tag: 'Attributes',
-      summary: 'Store attribute values',
-      description:
-        'Every fault is reported at once. A partial set is stored; commit asks for more.',
-      access: 'users:write',
-      params: attributeParams,
-      body: storeRequest,
-      response: z.object({ attr_set_token: z.string() }).meta({ id: 'StoredAttributes' }),
-      refusals: [404],
-      handle: ({ env, accountId, write }, { params, body }) => {
-        const userId = readUserToken(params.user_token);
-        const destination = readDestination(env, params);
-        const today = new Date(env.clock.nowMs()).toISOString().slice(0, 10);
-        return write(async (session) => {
-          const setId = await storeAttributes(
-            { session, keys: env.keys, accountId },
-            {
-              userId,
-              destination,
-              values: body.values,
-              attrSetToken: body.attr_set_token === '' ? undefined : body.attr_set_token,
-              today,
-            },
-          );
-          return { attr_set_token: formatToken('attributeSet', setId) };
-        });
-      },
-    }),
-  ];
+        },
+      );
+    },
+  });
 }

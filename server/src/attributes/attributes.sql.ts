@@ -85,6 +85,21 @@ const touchSetText: Statement = {
     where account_id = $1 and id = $2`,
 };
 
+const findKeysText: Statement = {
+  name: 'find_data_keys',
+  text: `
+    select r.ord::integer as ordinal, u.data_key
+    from unnest($2::uuid[]) with ordinality r (user_id, ord)
+    join users u on u.account_id = $1 and u.id = r.user_id`,
+};
+
+const storeSetsText: Statement = {
+  name: 'store_attribute_sets',
+  text: `
+    select ordinal, set_id, is_held
+    from store_attribute_sets($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+};
+
 export type AttributeContextRow = {
   id: string;
   data_key: Buffer;
@@ -182,4 +197,48 @@ export async function touchSet(
   set: { accountId: string; setId: string },
 ): Promise<void> {
   await session.rows(touchSetText, [set.accountId, set.setId]);
+}
+
+/** The keys of users, in their order; undefined where the account has no such user. */
+export async function findDataKeys(
+  session: Session,
+  accountId: string,
+  userIds: readonly string[],
+): Promise<(Buffer | undefined)[]> {
+  const rows = await session.rows<{ ordinal: number; data_key: Buffer }>(findKeysText, [
+    accountId,
+    userIds,
+  ]);
+  const keys: (Buffer | undefined)[] = Array.from({ length: userIds.length });
+  for (const row of rows) keys[row.ordinal - 1] = row.data_key;
+  return keys;
+}
+
+export type NewSet = SetOwner & {
+  setId: string;
+  profileVersion: string;
+  fingerprint: Buffer;
+  sealed: Buffer;
+  isComplete: boolean;
+};
+
+/** Stores sets, or finds those with equal values: the id of each, or that its account is held. */
+export async function storeSets(
+  session: Session,
+  sets: readonly NewSet[],
+  mayWait: boolean,
+): Promise<{ ordinal: number; set_id: string; is_held: boolean }[]> {
+  const column = <T>(read: (set: NewSet) => T): T[] => sets.map(read);
+  return session.rows(storeSetsText, [
+    column(({ accountId }) => accountId),
+    column(({ userId }) => userId),
+    column(({ destinationToken }) => destinationToken),
+    column(({ currency }) => currency),
+    column(({ setId }) => setId),
+    column(({ profileVersion }) => profileVersion),
+    column(({ fingerprint }) => fingerprint),
+    column(({ sealed }) => sealed),
+    column(({ isComplete }) => isComplete),
+    mayWait,
+  ]);
 }

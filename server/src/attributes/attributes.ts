@@ -1,16 +1,26 @@
 import { AppError, type Fault, throwFaults } from '../core/errors.ts';
 import { findTokenId, formatToken, nameId, newId } from '../core/ids.ts';
 import { type KeyRing, openBytes, sealBytes } from '../core/sealing.ts';
-import type { Session } from '../db/pool.ts';
+import { createTenantBatcher, held, type TenantBatcher } from '../db/batcher.ts';
+import {
+  createKeyedBatcher,
+  type KeyedAnswer,
+  type KeyedBatcher,
+  type StoreAnswers,
+} from '../db/keyed-batcher.ts';
+import type { Database, Session } from '../db/pool.ts';
 import type { Payer } from '../destinations/catalogue.ts';
 import {
   findAttributeContext,
+  findDataKeys,
   findEqualSet,
   insertSet,
   insertSetVersion,
   lockAccount,
   lockSet,
+  type NewSet,
   type SetOwner,
+  storeSets,
   touchSet,
 } from './attributes.sql.ts';
 import { checkValues } from './checks.ts';
@@ -135,15 +145,80 @@ export async function storeAttributes(
   if (named === undefined) await insertSet(session, { ...owner, setId });
   await insertSetVersion(session, {
     accountId,
-    setId,
     userId,
     version: (named?.version ?? 0) + 1,
     profileVersion: getProfile(corridorOf(destination)).version,
-    fingerprint,
-    sealed: sealBytes(userKey, Buffer.from(JSON.stringify(checked.values)), sealContext(setId)),
-    isComplete: checked.isComplete,
+    ...sealSet({ keys, userKey, owner, setId }, checked),
   });
   return setId;
+}
+
+/** Stores of values in groups: the key of each user, read together, and the sets themselves. */
+export type AttributeGroup = {
+  readonly dataKeys: TenantBatcher<string, Buffer | undefined>;
+  readonly sets: KeyedBatcher<NewSet, string>;
+};
+
+export function createAttributeGroup(db: Database, storeAnswers: StoreAnswers): AttributeGroup {
+  return {
+    dataKeys: createTenantBatcher((accountId, userIds) =>
+      findDataKeys(db.tenant(accountId), accountId, userIds),
+    ),
+    sets: createKeyedBatcher<NewSet, string>({
+      db,
+      storeAnswers,
+      // Two of one user and destination may be equal, and the second then finds the first.
+      keyOf: (set) => `${set.userId} ${set.destinationToken} ${set.currency}`,
+      run: async (session, sets, mayWait) => {
+        const results: (string | undefined | typeof held)[] = Array.from({ length: sets.length });
+        for (const row of await storeSets(session, sets, mayWait)) {
+          results[row.ordinal - 1] = row.is_held ? held : row.set_id;
+        }
+        return results;
+      },
+    }),
+  };
+}
+
+/**
+ * Stores values that name no set, together with those of others; undefined leaves it to
+ * `storeAttributes`.
+ *
+ * @throws AppError not_found (no such user), invalid_request with every fault.
+ */
+export async function storeAttributesTogether(
+  context: { keys: KeyRing; accountId: string; group: AttributeGroup },
+  request: StoreRequest,
+  keyed: KeyedAnswer<string> | undefined,
+): Promise<string | undefined> {
+  const { keys, accountId, group } = context;
+  const { destination, userId } = request;
+  if (request.attrSetToken !== undefined) return undefined;
+  const dataKey = await group.dataKeys.submit(accountId, userId);
+  if (dataKey === undefined) throw new AppError('not_found', 'no such user');
+  const owner = ownerOf(accountId, userId, destination);
+  const checked = checkRequest(request, {});
+  const setId = newId();
+  const set: NewSet = {
+    ...owner,
+    ...sealSet({ keys, userKey: keys.unwrap(dataKey, userId), owner, setId }, checked),
+    profileVersion: getProfile(corridorOf(destination)).version,
+  };
+  return group.sets.submit({ command: set, keyed });
+}
+
+/** What is stored of values: how to find equal ones, and themselves under the user's key. */
+function sealSet(
+  context: { keys: KeyRing; userKey: Buffer; owner: SetOwner; setId: string },
+  { values, isComplete }: Checked,
+): Pick<NewSet, 'setId' | 'fingerprint' | 'sealed' | 'isComplete'> {
+  const { keys, userKey, owner, setId } = context;
+  return {
+    setId,
+    fingerprint: fingerprintValues(keys, owner, values),
+    sealed: sealBytes(userKey, Buffer.from(JSON.stringify(values)), sealContext(setId)),
+    isComplete,
+  };
 }
 
 /** The values of a stored version, opened with the user's key. */

@@ -23,6 +23,7 @@ export const errorCatalogue = {
   idempotency_in_progress: { status: 409, title: 'The first request with this key is running' },
   illegal_move: { status: 409, title: 'That cannot follow from the present state' },
   clock_backwards: { status: 409, title: 'The clock does not go backwards' },
+  events_dropped: { status: 410, title: 'Events of that age are no longer kept' },
   body_too_large: { status: 413, title: 'The body is too large' },
   uri_too_long: { status: 414, title: 'The address is too long' },
   unsupported_media_type: { status: 415, title: 'The media type is not supported' },

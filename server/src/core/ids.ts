@@ -1,9 +1,32 @@
-import { createHash, randomBytes, randomInt } from 'node:crypto';
+import { createHash, randomBytes, randomFillSync, randomInt } from 'node:crypto';
 import { v5, v7, validate } from 'uuid';
 
-/** A time-ordered UUID (version 7): its order keeps every index warm. */
+/** A time-ordered UUID (version 7): its order keeps every index warm, and tells who came first. */
 export function newId(): string {
-  return v7();
+  const now = Math.floor(performance.timeOrigin + performance.now());
+  if (now > last.msecs) {
+    last.msecs = now;
+    // Its upper half is left for those that follow within the same millisecond.
+    last.seq = takeRandom(4).readUInt32BE() >>> 1;
+  } else {
+    last.seq += 1;
+  }
+  return v7({ random: takeRandom(16), ...last });
+}
+
+const last = { msecs: 0, seq: 0 };
+
+/** Random bytes by the page: asking the system for sixteen costs ten times the rest of an id. */
+const page = Buffer.alloc(4096);
+let taken = page.length;
+
+function takeRandom(count: number): Buffer {
+  if (taken + count > page.length) {
+    randomFillSync(page);
+    taken = 0;
+  }
+  taken += count;
+  return page.subarray(taken - count, taken);
 }
 
 /** A UUID that is a function of a name (version 5): the same for ever, on every machine. */
@@ -20,6 +43,7 @@ const prefixes = {
   attribute: 'attr_',
   attributeSet: 'attr_set_',
   payout: 'payout_',
+  batch: 'batch_',
 } as const;
 export type TokenKind = keyof typeof prefixes;
 

@@ -1,10 +1,11 @@
 import { AppError } from '../core/errors.ts';
+import { finishReading } from '../core/turn.ts';
 import { findSqlState } from './pool.ts';
 
 /**
  * Group commit: commands that wait are taken together into one durable transaction. One alone is
- * run at once; while a batch is being flushed the next one gathers. There is no timer, so a command
- * never waits for company.
+ * run at once, with what has already arrived; while a batch is being flushed the next one gathers.
+ * There is no timer, so a command never waits for company.
  */
 
 export type Batcher<Command, Result> = {
@@ -14,6 +15,9 @@ export type Batcher<Command, Result> = {
 
 /** What `run` answers for a command whose account somebody else holds at the moment. */
 export const held = Symbol('held');
+
+/** What `run` throws where a command, nobody knows which, keeps the whole batch from being done. */
+export class Poisoned extends Error {}
 
 export type BatcherOptions<Command, Result> = {
   /**
@@ -33,6 +37,9 @@ export type BatcherOptions<Command, Result> = {
 const sizeMax = 500;
 /** Batches that may be under way at once, besides those that wait for a held account. */
 const slots = 2;
+/** So often a contended account's row is queued for at once; only then not waiting is tried again. */
+const queuedRuns = 16;
+const contendedMax = 10_000;
 const waitingMax = 10_000;
 /** One account's crowd must not fill everybody's waiting room. */
 const waitingOfAccountMax = 4_000;
@@ -52,26 +59,43 @@ export function createBatcher<Command, Result>(
   const room = createWaitingRoom<Item>();
   let running = 0;
 
+  /** Accounts that others work on, too: how often to queue for them before not waiting is tried. */
+  const contended = new Map<string, number>();
+
   /** Answers what could be run; the accounts that are held go on by themselves, each in its turn. */
   const settle = async (batch: readonly Item[], mayWait: boolean): Promise<void> => {
     const outcomes = await runItems(options, batch, mayWait);
-    const heldItems = new Map<string, Item[]>();
+    const heldItems: Item[] = [];
     for (const [index, one] of batch.entries()) {
       const outcome = outcomes[index];
-      if (outcome?.kind === 'held') {
-        heldItems.set(one.account, [...(heldItems.get(one.account) ?? []), one]);
-      } else if (outcome?.kind === 'done') one.resolve(outcome.value);
+      if (outcome?.kind === 'held') heldItems.push(one);
+      else if (outcome?.kind === 'done') one.resolve(outcome.value);
       else one.reject(outcome?.error);
     }
-    for (const items of heldItems.values()) void settle(items, true);
-    room.release(batch.filter(({ account }) => !heldItems.has(account)));
+    const heldAccounts = queueFor(heldItems);
+    room.release(batch.filter(({ account }) => !heldAccounts.has(account)));
     pump();
+  };
+
+  /** Aside, so that nobody waits for them who has nothing to do with them. */
+  const queueFor = (items: readonly Item[]): ReadonlySet<string> => {
+    const byAccount = Map.groupBy(items, ({ account }) => account);
+    for (const [account, own] of byAccount) {
+      const left = (contended.get(account) ?? queuedRuns) - 1;
+      if (left > 0 && contended.size < contendedMax) contended.set(account, left);
+      else contended.delete(account);
+      void settle(own, true);
+    }
+    return new Set(byAccount.keys());
   };
 
   const pump = (): void => {
     while (running < slots) {
-      const batch = room.take();
-      if (batch.length === 0) return;
+      const taken = room.take();
+      if (taken.length === 0) return;
+      const batch = taken.filter(({ account }) => !contended.has(account));
+      queueFor(taken.filter(({ account }) => contended.has(account)));
+      if (batch.length === 0) continue;
       running += 1;
       void settle(batch, false).finally(() => {
         running -= 1;
@@ -80,58 +104,79 @@ export function createBatcher<Command, Result>(
     }
   };
 
+  let isCalled = false;
+  /** What comes in the same turn of the event loop goes along. */
+  const call = (): void => {
+    if (isCalled || running >= slots) return;
+    isCalled = true;
+    void finishReading().then(() => {
+      isCalled = false;
+      pump();
+    });
+  };
+
   return {
     submit: (command) =>
       new Promise((resolve, reject) => {
         const account = options.accountOf(command);
-        if (room.add({ command, account, key: options.keyOf(command), resolve, reject })) pump();
+        if (room.add({ command, account, key: options.keyOf(command), resolve, reject })) call();
         else reject(new AppError('unavailable', 'too much is waiting', { retryAfterSeconds: 1 }));
       }),
   };
 }
 
-/** Who waits, in the order of arrival, and which accounts have a batch under way. */
+/**
+ * Who waits, each account in the order of its arrival, and which accounts have a batch under way.
+ * An account whose turn it was goes to the end, so that a crowd of one delays nobody for long.
+ */
 function createWaitingRoom<Item extends { account: string; key: string }>() {
-  let waiting: Item[] = [];
-  const waitingOf = new Map<string, number>();
-  const busyAccounts = new Set<string>();
-  const count = (account: string, change: number): void => {
-    const left = (waitingOf.get(account) ?? 0) + change;
-    if (left === 0) waitingOf.delete(account);
-    else waitingOf.set(account, left);
-  };
+  const queues = new Map<string, Item[]>();
+  /** Accounts with somebody waiting and no batch under way; the next one first. */
+  const ready = new Set<string>();
+  const busy = new Set<string>();
+  let count = 0;
   return {
     /** False when there is no place left. */
     add: (item: Item): boolean => {
-      if (waiting.length >= waitingMax) return false;
-      if ((waitingOf.get(item.account) ?? 0) >= waitingOfAccountMax) return false;
-      count(item.account, 1);
-      waiting.push(item);
+      const queue = queues.get(item.account) ?? [];
+      if (count >= waitingMax || queue.length >= waitingOfAccountMax) return false;
+      count += 1;
+      queue.push(item);
+      queues.set(item.account, queue);
+      if (!busy.has(item.account)) ready.add(item.account);
       return true;
     },
     take: (): Item[] => {
       const batch: Item[] = [];
-      const left: Item[] = [];
-      const keys = new Set<string>();
-      for (const item of waiting) {
-        if (batch.length >= sizeMax || busyAccounts.has(item.account) || keys.has(item.key)) {
-          left.push(item);
-        } else {
-          batch.push(item);
-          keys.add(item.key);
-        }
+      for (const account of ready) {
+        if (batch.length === sizeMax) break;
+        const queue = queues.get(account) ?? [];
+        const items = queue.splice(0, countDistinct(queue, sizeMax - batch.length));
+        batch.push(...items);
+        if (queue.length === 0) queues.delete(account);
+        ready.delete(account);
+        busy.add(account);
       }
-      waiting = left;
-      for (const { account } of batch) {
-        count(account, -1);
-        busyAccounts.add(account);
-      }
+      count -= batch.length;
       return batch;
     },
     release: (items: readonly Item[]): void => {
-      for (const { account } of items) busyAccounts.delete(account);
+      for (const { account } of items) {
+        busy.delete(account);
+        if (queues.has(account)) ready.add(account);
+      }
     },
   };
+}
+
+/** How many from the front can go together: at most so many, and none with the key of another. */
+function countDistinct(queue: readonly { key: string }[], most: number): number {
+  const keys = new Set<string>();
+  for (const { key } of queue) {
+    if (keys.size === most || keys.has(key)) break;
+    keys.add(key);
+  }
+  return keys.size;
 }
 
 type Outcome<Result> =
@@ -168,7 +213,7 @@ async function runItems<Command, Result>(
  * succeed without it. A lost connection or a timeout would only be met again, once per command.
  */
 function isOfData(error: unknown): boolean {
-  return /^(?:2[123]|P0)/.test(findSqlState(error) ?? '');
+  return error instanceof Poisoned || /^(?:2[123]|P0)/.test(findSqlState(error) ?? '');
 }
 
 export type TenantBatcher<Command, Result> = {
@@ -193,6 +238,7 @@ export function createTenantBatcher<Command, Result>(
     if (busy.has(accountId)) return;
     busy.add(accountId);
     for (let all = waiting.get(accountId); all !== undefined; all = waiting.get(accountId)) {
+      await finishReading();
       const readers = all.splice(0, sizeMax);
       if (all.length === 0) waiting.delete(accountId);
       try {

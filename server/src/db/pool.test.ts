@@ -118,9 +118,10 @@ test('a tenant cannot write money, states or attempts by hand', async () => {
   const statements = [
     'update ledger_accounts set balance = 1',
     `insert into ledger_accounts (account_id, currency, name, token, created_at) values ('${own.accountId}', 'CHF', 'wallet', gen_random_uuid(), now())`,
-    'delete from ledger_transfers',
-    `update payouts set status = 'CANCELLED'`,
-    'delete from payouts',
+    'delete from ledger_journals',
+    `update payout_states set status = 'CANCELLED'`,
+    'delete from payout_states',
+    'delete from payout_quotes',
     'select * from payout_dispatches',
     'delete from payout_dispatches',
     `update attempts set state = 'rejected'`,
@@ -146,11 +147,12 @@ test('a tenant cannot write money, states or attempts by hand', async () => {
 
 test('a tenant cannot call what only the service itself may do', async () => {
   const statements = [
-    'select * from claim_dispatches(1, 1000)',
-    `select * from begin_attempt('${own.accountId}', '${newId()}', 1, 'x', 60000)`,
-    `select post_transfer('${own.accountId}', 'USD', '${newId()}', 1::smallint, 'fund', 'external', 'wallet', 1, null, now())`,
+    'select * from take_dispatches(1, 1000)',
+    `select * from commit_payouts(array['${own.accountId}'::uuid], '{}', '{}', '{}', '{}', '{}', '{}', true)`,
+    `select * from apply_observations(array['${own.accountId}'::uuid], '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', true)`,
+    `insert into ledger_journals (account_id, id, kind, source_currency, source_amount, wallet_balance, created_at) values ('${own.accountId}', '${newId()}', 'fund', 'USD', 1, 1, now())`,
     `select move_payout(p, 'CANCELLED', '', '${newId()}', now()) from payouts p`,
-    `select post_refund(p, '${newId()}', 'refund', 1::smallint, false, now()) from payouts p`,
+    `select post_journal(p, 'refund', '${newId()}', now()) from payouts p`,
     `select open_ledger_account('${own.accountId}', 'CHF', 'wallet', '${newId()}', now())`,
   ];
   for (const statement of statements) {

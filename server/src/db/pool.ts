@@ -7,7 +7,12 @@ import pg from 'pg';
  */
 
 /** A statement with the name under which each connection prepares it once. */
-export type Statement = { readonly name: string; readonly text: string };
+export type Statement = {
+  readonly name: string;
+  readonly text: string;
+  /** For the few that read everything; the others have half a minute. */
+  readonly answerMsMax?: number;
+};
 
 export type Session = {
   /** Integers of 64 bits decode as bigint, timestamptz as Date, bytea as Buffer. */
@@ -33,10 +38,12 @@ export type DatabaseOptions = {
 
 /**
  * Every statement finds its rows through an index whatever its parameters are, so that one plan
- * serves all of them; planning anew costs several times what most of them cost to run. Nobody waits
- * for a lock for longer than a client would.
+ * serves all of them; planning anew costs several times what most of them cost to run. A plan that
+ * was made while a table was small must not read all of it once it is large. Nobody waits for a lock
+ * for longer than a client would.
  */
-const planning = 'set plan_cache_mode = force_generic_plan; set jit = off; set lock_timeout = 5000';
+const planning = `set plan_cache_mode = force_generic_plan; set jit = off;
+  set enable_seqscan = off; set lock_timeout = 5000`;
 
 const decodeBigint = (text: string): bigint => BigInt(text);
 const types: pg.CustomTypesConfig = {
@@ -54,6 +61,18 @@ const setAccount: Statement = {
 /** SQLSTATEs after which the same transaction may simply be run again: it left nothing behind. */
 const retryableStates = new Set(['40001', '40P01']);
 const transactionTriesMax = 4;
+
+const statementMsMax = 30_000;
+/**
+ * The server ends a statement by itself before that. Where no answer has come by then, none will: a
+ * network that swallows what is sent would otherwise keep the commits of an account waiting for ever.
+ */
+const answerMsMax = statementMsMax + 5_000;
+
+/** The driver's way to say that no answer has come; the connection must not be used again. */
+function isUnanswered(error: unknown): error is Error {
+  return error instanceof Error && error.message === 'Query read timeout';
+}
 
 export function connectDatabase(options: DatabaseOptions): Database {
   const systemPool = createPool(options, planning);
@@ -105,7 +124,9 @@ function createPool(options: DatabaseOptions, onConnect: string): pg.Pool {
     application_name: 'outlay',
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 60_000,
-    statement_timeout: 30_000,
+    statement_timeout: statementMsMax,
+    query_timeout: answerMsMax,
+    keepAlive: true,
     idle_in_transaction_session_timeout: 30_000,
     // Its type has no promise, and yet the pool awaits it.
     // oxlint-disable-next-line typescript/no-misused-promises
@@ -133,6 +154,7 @@ async function withClient<T>(
   } catch (error) {
     // The server ends the connection after such an error: nobody must get it again.
     if (error instanceof pg.DatabaseError && error.severity === 'FATAL') broken = error;
+    if (isUnanswered(error)) broken = error;
     throw error;
   } finally {
     client.off('error', onError);
@@ -145,7 +167,13 @@ async function run<Row>(
   statement: Statement,
   values: readonly unknown[] = [],
 ): Promise<Row[]> {
-  const result = await client.query({ ...statement, values: values as unknown[] });
+  const { name, text, answerMsMax: query_timeout } = statement;
+  const result = await client.query({
+    name,
+    text,
+    values: values as unknown[],
+    ...(query_timeout === undefined ? {} : { query_timeout }),
+  });
   return result.rows as Row[];
 }
 
@@ -162,7 +190,8 @@ async function transact<T>(
   try {
     result = await work(sessionOf(client));
   } catch (error) {
-    await client.query('rollback').catch(() => undefined);
+    // Behind a statement without an answer it would wait as long again.
+    if (!isUnanswered(error)) await client.query('rollback').catch(() => undefined);
     throw error;
   }
   await client.query('commit');

@@ -7,6 +7,7 @@ import { JsonNumber } from '../core/exact-json.ts';
 import { findTokenId, isUuid } from '../core/ids.ts';
 import { formatAmount, parseAmount } from '../core/money.ts';
 import { formatRate } from '../core/rate.ts';
+import { finishReading } from '../core/turn.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import { type Answer, jsonType } from '../http/problem.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
@@ -172,6 +173,7 @@ async function answerLookup(
     throw new AppError('rates_unavailable', result.detail, { retryAfterSeconds: 60 });
   }
   const body = writeLookup(result, query.include_payer_logos === 'true');
+  await finishReading();
   return { status: 200, contentType: jsonType, body };
 }
 
@@ -231,10 +233,10 @@ const notRated = 'Not rated yet: too few payouts through it have been measured.'
 const write = compileWriter(lookupAnswer);
 
 /** The answer's text is kept beside the look-up, which is itself kept until rates or times move. */
-const textsWithLogos = new WeakMap<LookUp, string>();
-const texts = new WeakMap<LookUp, string>();
+const textsWithLogos = new WeakMap<LookUp, Buffer>();
+const texts = new WeakMap<LookUp, Buffer>();
 
-function writeLookup(result: LookUp, includesLogos: boolean): string {
+function writeLookup(result: LookUp, includesLogos: boolean): Buffer {
   const kept = includesLogos ? textsWithLogos : texts;
   const known = kept.get(result);
   if (known !== undefined) return known;
@@ -269,6 +271,8 @@ function writeLookup(result: LookUp, includesLogos: boolean): string {
       })),
     })),
   });
-  kept.set(result, text);
-  return text;
+  // As bytes: a text of so many pieces would be joined and encoded again for every answer.
+  const bytes = Buffer.from(text);
+  kept.set(result, bytes);
+  return bytes;
 }

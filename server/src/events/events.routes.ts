@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { formatSeconds } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
 import { type ExactJson, JsonNumber, parseExactJson } from '../core/exact-json.ts';
 import { type BaseServices, defineRoute, type Route } from '../http/route.ts';
 import { amountAnswer, objectAnswer } from '../http/schema.ts';
-import { selectEvents } from './events.sql.ts';
+import { findNewestSequence, selectEvents } from './events.sql.ts';
 
 const eventAnswer = z
   .object({
@@ -33,14 +34,21 @@ export function eventRoutes(): Route<BaseServices>[] {
         after: z
           .string()
           .regex(sequencePattern, { error: 'must be the sequence of an event' })
-          .default('0')
-          .meta({ jsonSchema: { type: 'integer', minimum: 0, default: 0 } }),
+          .optional()
+          .meta({ jsonSchema: { type: 'integer', minimum: 0 } })
+          .describe('The last one that you have; without it from the oldest that is kept'),
       }),
       response: z.array(eventAnswer),
+      refusals: [410],
       handle: async ({ env, accountId }, { query }) => {
-        const after = BigInt(query.after);
-        const range = { accountId, after, count: eventsMax };
-        const rows = await selectEvents(env.db.tenant(accountId), range);
+        const session = env.db.tenant(accountId);
+        const after = query.after === undefined ? undefined : BigInt(query.after);
+        const range = { accountId, after: after ?? 0n, count: eventsMax };
+        const rows = await selectEvents(session, range);
+        if (after !== undefined) {
+          const next = rows[0]?.sequence ?? (await findNewestSequence(session, accountId)) + 1n;
+          checkUnbroken(after, next);
+        }
         return rows.map((row) => ({
           sequence: new JsonNumber(row.sequence.toString()),
           type: row.type,
@@ -50,4 +58,14 @@ export function eventRoutes(): Route<BaseServices>[] {
       },
     }),
   ];
+}
+
+/** @throws AppError events_dropped where events lie between the two that are no longer kept. */
+function checkUnbroken(after: bigint, next: bigint): void {
+  if (next <= after + 1n) return;
+  throw new AppError('events_dropped', `the events up to ${next - 1n} are no longer kept`, {
+    faults: [
+      { parameter: 'after', code: 'events_dropped', detail: `begin with after=${next - 1n}` },
+    ],
+  });
 }

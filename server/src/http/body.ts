@@ -1,8 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '../core/errors.ts';
+import type { Upload } from './route.ts';
 
 /** How request bodies are read: whole, up to the route's limit, each refused as soon as it is past it. */
+
+/** How long a body may take that is read whole. */
+const bodyMsMax = 60_000;
 
 /**
  * What is too large is answered at once, and read on and dropped by Node: a connection that is
@@ -14,18 +18,30 @@ export function addBodyReader(app: FastifyInstance): void {
   app.addContentTypeParser('*', readBody);
 }
 
-function readBody(request: FastifyRequest, payload: IncomingMessage): Promise<Buffer | undefined> {
-  if (request.routeOptions.config.takesBody === false) {
+function readBody(
+  request: FastifyRequest,
+  payload: IncomingMessage,
+): Promise<Buffer | IncomingMessage | undefined> {
+  // Each look at the options makes an object of all of them.
+  const { config, bodyLimit: bytesMax } = request.routeOptions;
+  if (config.takesBody === false) {
     payload.resume();
     return Promise.resolve(undefined);
   }
-  const bytesMax = request.routeOptions.bodyLimit;
   const refuse = (): AppError =>
     new AppError('body_too_large', `the body has more than ${bytesMax} bytes`);
   if (Number(request.headers['content-length'] ?? 0) > bytesMax) return Promise.reject(refuse());
+  if (config.streamsBody === true) return Promise.resolve(payload);
+  // Without a length there is no body, and nothing more to wait for.
+  if (payload.readableEnded) return Promise.resolve(Buffer.alloc(0));
   const chunks: Buffer[] = [];
   let size = 0;
   return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      reject(new AppError('request_timeout', 'the body came too slowly'));
+      // The answer still goes out; then nobody waits for the rest.
+      setTimeout(() => payload.destroy(), 1000).unref();
+    }, bodyMsMax).unref();
     payload.on('data', (chunk: Buffer) => {
       size += chunk.length;
       if (size <= bytesMax) {
@@ -35,9 +51,53 @@ function readBody(request: FastifyRequest, payload: IncomingMessage): Promise<Bu
       chunks.length = 0;
       reject(refuse());
     });
-    payload.on('end', () => resolve(Buffer.concat(chunks)));
+    payload.on('end', () => {
+      clearTimeout(timer);
+      resolve(Buffer.concat(chunks));
+    });
     payload.on('error', (cause) => {
+      clearTimeout(timer);
       reject(new AppError('malformed_http', 'the body did not arrive whole', { cause }));
     });
   });
+}
+
+const mediaTypePattern = /^([a-z]+\/[a-z0-9.+-]+)\s*(?:;\s*charset="?utf-?8"?\s*)?$/i;
+
+/**
+ * The body of a route that reads it itself.
+ *
+ * @throws AppError unsupported_media_type.
+ */
+export function openUpload(
+  request: FastifyRequest,
+  { types, key }: { types: readonly string[]; key: string | undefined },
+): Upload {
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw new AppError('unsupported_media_type', 'the body must not be compressed');
+  }
+  const [, named = ''] = mediaTypePattern.exec(request.headers['content-type'] ?? '') ?? [];
+  const mediaType = named.toLowerCase();
+  if (!types.includes(mediaType)) {
+    throw new AppError('unsupported_media_type', `the body must be ${types.join(' or ')} in UTF-8`);
+  }
+  return { mediaType, bytes: streamBody(request.raw), key };
+}
+
+/**
+ * The bytes as they arrive. Leaving off early does not close the connection, on which an answer is
+ * still to be sent.
+ *
+ * @throws AppError malformed_http where the connection breaks.
+ */
+async function* streamBody(payload: IncomingMessage): AsyncGenerator<Buffer, void> {
+  try {
+    for await (const chunk of payload.iterator({ destroyOnReturn: false })) yield chunk as Buffer;
+  } catch (cause) {
+    throw new AppError('malformed_http', 'the body did not arrive whole', { cause });
+  } finally {
+    // What nobody reads any more is dropped as it comes, like any other body.
+    payload.resume();
+  }
 }

@@ -3,16 +3,16 @@ import { AppError } from '../core/errors.ts';
 import { type ExactJson, emitCanonicalJson } from '../core/exact-json.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Database, Session } from '../db/pool.ts';
-import { findRecord, type IdempotencyRow, insertRecord } from './idempotency.sql.ts';
+import { findRecord, type IdempotencyRow, storeRecords } from './idempotency.sql.ts';
 import { type Answer, jsonType } from './problem.ts';
-import type { RequestKey, WriteOptions } from './route.ts';
-
-export { deleteOldRecords } from './idempotency.sql.ts';
+import type { Answering, RequestKey, WriteOptions } from './route.ts';
 
 /**
  * Idempotency-Key: the first answer is stored in the transaction of its effect and replayed for
  * thirty days. A refusal rolls back and stores nothing.
  */
+
+export { storeRecords } from './idempotency.sql.ts';
 
 export type KeyedServices = { db: Database; keys: KeyRing };
 
@@ -34,13 +34,13 @@ export async function runKeyed(
   request: { accountId: string; requestKey: RequestKey | undefined },
   options: Omit<WriteOptions, 'tryTogether'> & {
     running: RunningKeys;
-    tryTogether?: (requestKey: RequestKey | undefined) => Promise<string | null | undefined>;
+    tryTogether?: () => Promise<string | null | undefined>;
     work: Work;
   },
 ): Promise<Answer> {
   const { accountId, requestKey } = request;
   if (requestKey === undefined) {
-    const together = await options.tryTogether?.(undefined);
+    const together = await options.tryTogether?.();
     if (together !== undefined) return answerOf(together, false);
     const { db } = services;
     const text =
@@ -57,12 +57,55 @@ export async function runKeyed(
   }
   options.running.add(name);
   try {
-    const together = await options.tryTogether?.(requestKey);
+    const together = await leaveRefusals(options.tryTogether);
     if (together !== undefined) return answerOf(together, false);
     return await runOnce(services, { accountId, ...requestKey }, options);
   } finally {
     options.running.delete(name);
   }
+}
+
+/**
+ * What is refused may be the repeat of a request that was not: its first answer is looked for, and
+ * the refusal comes again where there is none.
+ */
+async function leaveRefusals<T>(run: (() => Promise<T>) | undefined): Promise<T | undefined> {
+  try {
+    return await run?.();
+  } catch (error) {
+    if (error instanceof AppError && error.code !== 'unavailable') return undefined;
+    throw error;
+  }
+}
+
+/** How the answer of a shared transaction is made, and sealed for its key. */
+export function createAnswering(
+  keys: KeyRing,
+  request: {
+    accountId: string;
+    requestKey: RequestKey | undefined;
+    write: (value: unknown) => string | null;
+  },
+): Answering {
+  const { accountId, requestKey, write } = request;
+  return {
+    requestKey,
+    prepare: (valueOf) => {
+      if (requestKey === undefined) {
+        return { keyed: undefined, tell: (result) => ({ value: valueOf(result) }) };
+      }
+      let text: string | null = null;
+      const seal = (result: Parameters<typeof valueOf>[0]): Buffer => {
+        text = write(valueOf(result));
+        return keys.seal(Buffer.from(text ?? ''), contextOf({ accountId, ...requestKey }));
+      };
+      return { keyed: { ...requestKey, seal }, tell: () => ({ text }) };
+    },
+  };
+}
+
+function contextOf({ accountId, key }: { accountId: string; key: string }): string {
+  return `idempotency ${accountId} ${key}`;
 }
 
 type KeyId = RequestKey & { accountId: string };
@@ -79,7 +122,7 @@ function transact<T>(
 }
 
 async function runOnce(services: KeyedServices, id: KeyId, mode: Mode): Promise<Answer> {
-  const context = `idempotency ${id.accountId} ${id.key}`;
+  const context = contextOf(id);
   const replay = (row: IdempotencyRow): Answer => {
     if (!row.fingerprint.equals(id.fingerprint)) {
       throw new AppError(
@@ -96,7 +139,7 @@ async function runOnce(services: KeyedServices, id: KeyId, mode: Mode): Promise<
       if (first !== undefined) return replay(first);
       const text = await mode.work(session);
       const body = text === null ? null : services.keys.seal(Buffer.from(text), context);
-      if (!(await insertRecord(session, { ...id, status: 200, body }))) throw new KeyTaken();
+      if (!(await storeRecords(session, [{ ...id, body }]))) throw new KeyTaken();
       return answerOf(text, false);
     });
   } catch (error) {

@@ -43,6 +43,9 @@ export function createRateLimiters(
 /** Beyond so many keys the oldest are forgotten, which at worst allows them a second burst. */
 const keysMax = 50_000;
 
+/** A busy key is moved to the end of the line so often, and not with each of its requests. */
+const placeMs = 1000;
+
 /**
  * The generic cell rate algorithm: one number per key, the time at which its bucket would be empty
  * again. A burst of a second's worth passes at once. (The framework's own limiter reads its counter
@@ -50,18 +53,24 @@ const keysMax = 50_000;
  */
 function createLimiter(perSecond: number, steadyMs: () => number): RateLimiter {
   const stepMs = 1000 / perSecond;
-  const emptyAtMs = new Map<string, number>();
+  const buckets = new Map<string, { emptyAtMs: number; placedAtMs: number }>();
   return {
     check: (key) => {
       const nowMs = steadyMs();
-      const fullMs = Math.max(nowMs, emptyAtMs.get(key) ?? 0) + stepMs;
+      const bucket = buckets.get(key);
+      const emptyAtMs = Math.max(nowMs, bucket?.emptyAtMs ?? 0) + stepMs;
       // A step of tolerance, because the sum of the steps is not exactly a second.
-      if (fullMs - nowMs > 1000 + stepMs / 2) {
-        throw new RateLimited(perSecond, Math.max(1, Math.ceil((fullMs - nowMs - 1000) / 1000)));
+      if (emptyAtMs - nowMs > 1000 + stepMs / 2) {
+        const waitMs = emptyAtMs - nowMs - 1000;
+        throw new RateLimited(perSecond, Math.max(1, Math.ceil(waitMs / 1000)));
       }
-      emptyAtMs.delete(key);
-      if (emptyAtMs.size >= keysMax) emptyAtMs.delete(emptyAtMs.keys().next().value ?? '');
-      emptyAtMs.set(key, fullMs);
+      if (bucket !== undefined && nowMs - bucket.placedAtMs < placeMs) {
+        bucket.emptyAtMs = emptyAtMs;
+        return;
+      }
+      buckets.delete(key);
+      if (buckets.size >= keysMax) buckets.delete(buckets.keys().next().value ?? '');
+      buckets.set(key, { emptyAtMs, placedAtMs: nowMs });
     },
   };
 }

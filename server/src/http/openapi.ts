@@ -70,6 +70,7 @@ function describeOperation(
     summary: route.summary,
     ...(notes.length === 0 ? {} : { description: notes.join('\n\n') }),
     ...(parameters.length === 0 ? {} : { parameters }),
+    ...(route.streams === undefined ? {} : { requestBody: describeStreams(route.streams) }),
     ...(route.body === undefined
       ? {}
       : { requestBody: describeBody(book.describe(route.body, 'input'), examples) }),
@@ -154,6 +155,19 @@ function describeBody(schema: JsonObject, examples: readonly ExampleRecord[]): J
       },
     },
   };
+}
+
+function describeStreams(types: readonly string[]): JsonObject {
+  const entries = types.map((type) => [
+    type,
+    {
+      schema:
+        type === 'application/json'
+          ? { type: 'array', items: { type: 'object', additionalProperties: true } }
+          : { type: 'string', contentMediaType: type },
+    },
+  ]);
+  return { required: true, content: Object.fromEntries(entries) };
 }
 
 function describeSuccess(

@@ -33,7 +33,7 @@ export function cursorOf(parts: readonly string[]): string {
 /** The parts of a cursor; undefined for the first page. @throws AppError invalid_request. */
 export function readCursor(
   cursor: string | undefined,
-  kinds: readonly ('uuid' | 'integer')[],
+  kinds: readonly ('uuid' | 'integer' | 'row')[],
 ): string[] | undefined {
   if (cursor === undefined) return undefined;
   const parts = Buffer.from(cursor, 'base64url').toString().split(' ');
@@ -41,7 +41,8 @@ export function readCursor(
     parts.length === kinds.length &&
     kinds.every((kind, index) => {
       const part = parts[index] ?? '';
-      return kind === 'uuid' ? isUuid(part) : /^\d{1,4}$/.test(part);
+      if (kind === 'uuid') return isUuid(part);
+      return (kind === 'row' ? /^\d{1,9}$/ : /^\d{1,4}$/).test(part);
     });
   if (isValid) return parts;
   const detail = 'cursor must come from the Link header of a page';

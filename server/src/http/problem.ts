@@ -1,10 +1,11 @@
+import type { Readable } from 'node:stream';
 import { AppError, type AppErrorOptions, type ErrorCode, errorCatalogue } from '../core/errors.ts';
 
 /** A whole answer. A null body is sent without a Content-Type. */
 export type Answer = {
   readonly status: number;
   readonly contentType: string;
-  readonly body: string | Buffer | null;
+  readonly body: string | Buffer | Readable | null;
   readonly headers?: Readonly<Record<string, string>>;
 };
 
@@ -12,7 +13,7 @@ export const jsonType = 'application/json; charset=utf-8';
 export const problemType = 'application/problem+json; charset=utf-8';
 
 /** The problem answer (RFC 9457) of an error. Whatever is no `AppError` becomes a bare 500. */
-export function describeProblem(error: unknown, requestId: string): Answer {
+export function describeProblem(error: unknown, requestId: string): Answer & { body: string } {
   const { code, detail, options } = readError(error);
   const { status, title } = errorCatalogue[code];
   const body = JSON.stringify({
@@ -42,7 +43,11 @@ function readError(error: unknown): { code: ErrorCode; detail: string; options: 
   const known = findHttpFault(error);
   if (known !== undefined) return { ...known, options: {} };
   if (isDatabaseAway(error)) {
-    return { code: 'unavailable', detail: 'the database cannot be reached', options: {} };
+    return {
+      code: 'unavailable',
+      detail: 'the database cannot be reached, or did not answer: ask again',
+      options: {},
+    };
   }
   return {
     code: 'internal_error',
@@ -72,29 +77,38 @@ export function findHttpFault(error: unknown): { code: ErrorCode; detail: string
   return code === undefined ? undefined : httpFaults[code];
 }
 
-const databaseAwayCodes = new Set([
+const networkAwayCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
+  'ECONNABORTED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
   'ENOENT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
   'EPIPE',
-  // SQLSTATE: the server is shutting down, starting, or has no connection left.
-  '57P01',
-  '57P02',
-  '57P03',
-  '53300',
-  '08006',
-  // A statement or the wait for a lock took too long, and left nothing behind.
-  '57014',
-  '55P03',
+  'ETIMEDOUT',
 ]);
 
+/**
+ * SQLSTATEs that say nothing of the request, by class or whole: the connection (08), resources (53),
+ * an operator or a restart (57P), a system error (58); a server that only reads, as a standby after
+ * a failover does; a session that was ended for idling; a statement, or the wait for a lock, that
+ * took too long; a serialization failure or deadlock that trying again did not get past.
+ */
+const databaseAwayStates = /^(?:08...|53...|57P..|58...|25006|25P03|57014|55P03|40001|40P01)$/;
+
+/** What the driver says, without a code, of a connection that is gone or cannot be had. */
+const driverMessages =
+  /^(?:Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed)/;
+
+/** Whether the outcome is unknown, or nothing was done, for a reason that passes: ask again. */
 function isDatabaseAway(error: unknown): boolean {
   const code = findErrorCode(error);
-  if (code !== undefined && databaseAwayCodes.has(code)) return true;
-  return (
-    error instanceof Error &&
-    /^(Connection terminated|timeout exceeded when trying to connect)/.test(error.message)
-  );
+  if (code !== undefined && (networkAwayCodes.has(code) || databaseAwayStates.test(code))) {
+    return true;
+  }
+  return error instanceof Error && driverMessages.test(error.message);
 }
 
 function findErrorCode(error: unknown): string | undefined {

@@ -4,6 +4,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Fault } from '../core/errors.ts';
 import type { ExactJson, JsonNumber } from '../core/exact-json.ts';
 import type { KeyRing } from '../core/sealing.ts';
+import type { KeyedAnswer } from '../db/keyed-batcher.ts';
 import type { Database, Session } from '../db/pool.ts';
 import type { Answer } from './problem.ts';
 
@@ -34,13 +35,26 @@ export type WriteOptions = {
   isAcrossAccounts?: boolean;
   /**
    * Does the whole effect in a transaction that many requests share, key and stored answer
-   * included; undefined leaves it to `work`.
+   * included; undefined leaves it to `work`, and so does a refusal where there is a key.
    */
-  tryTogether?: (requestKey: RequestKey | undefined) => Promise<Together | undefined>;
+  tryTogether?: (answering: Answering) => Promise<Together | undefined>;
+};
+
+/** How a request is answered that shares its transaction with others. */
+export type Answering = {
+  readonly requestKey: RequestKey | undefined;
+  /** `valueOf` makes the value for the response schema of what the transaction gave. */
+  prepare<Result>(valueOf: (result: Result) => unknown): PreparedAnswer<Result>;
+};
+
+export type PreparedAnswer<Result> = {
+  /** What is stored with the effect, where the client sent a key. */
+  readonly keyed: KeyedAnswer<Result> | undefined;
+  tell(result: Result): Together;
 };
 
 /** An answer's text as it was stored, or a value for the response schema. */
-export type Together = { text: string } | { value: unknown };
+export type Together = { text: string | null } | { value: unknown };
 
 /** The key that a client sent with its request, and what the request was. */
 export type RequestKey = { key: string; fingerprint: Buffer };
@@ -50,6 +64,8 @@ export type RouteContext<S extends BaseServices> = {
   readonly principal: Principal;
   readonly accountId: string;
   readonly request: RequestView;
+  /** Of a route with `streams`; the one with which this request came. */
+  readonly upload: Upload | undefined;
   /**
    * Runs the effect of a request in one transaction, together with its idempotency record when the
    * client sent a key; a repeated key answers what the first one did. Everything the client is to
@@ -58,6 +74,15 @@ export type RouteContext<S extends BaseServices> = {
    * for the sandbox alone, where a client makes other accounts and moves everybody's clock.
    */
   write(work: (session: Session) => Promise<unknown>, options?: WriteOptions): Promise<Answer>;
+};
+
+/** A body that the handler reads itself, as it arrives. */
+export type Upload = {
+  /** Without its parameters, in lower case. */
+  readonly mediaType: string;
+  readonly bytes: AsyncIterable<Buffer>;
+  /** The Idempotency-Key, which such a route honours by itself. */
+  readonly key: string | undefined;
 };
 
 export type Input<P, Q, B> = { readonly params: P; readonly query: Q; readonly body: B };
@@ -86,6 +111,8 @@ export type RouteSpec<S extends BaseServices, P, Q, B> = {
   /** Faults of a body that depend on the environment, such as its date; found beside the schema's. */
   readonly findFaults?: (env: S, json: ExactJson) => Fault[];
   readonly bodyBytesMax?: number;
+  /** Media types of a body that the handler reads as it arrives, in place of `body`. */
+  readonly streams?: readonly string[];
   /** What 200 carries; null for an empty body. */
   readonly response: z.ZodType | null;
   /** Further media types that 200 can have. */

@@ -2,7 +2,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type EnvironmentName, type Principal, versions } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 import { isAcceptable } from './accept.ts';
-import { fingerprintRequest, type RunningKeys, readKey, runKeyed } from './idempotency.ts';
+import { openUpload } from './body.ts';
+import {
+  createAnswering,
+  fingerprintRequest,
+  type RunningKeys,
+  readKey,
+  runKeyed,
+} from './idempotency.ts';
 import type { RateLimiters } from './limits.ts';
 import { type Answer, jsonType } from './problem.ts';
 import {
@@ -21,7 +28,12 @@ import { checkInput } from './validation.ts';
 export type RoutingOptions<S extends BaseServices> = {
   environments: Readonly<Partial<Record<EnvironmentName, S>>>;
   routes: readonly Route<S>[];
-  authenticate: (env: S, token: string, remoteAddress: string) => Promise<Principal | undefined>;
+  /** Answers at once where it need not ask the database. */
+  authenticate: (
+    env: S,
+    token: string,
+    remoteAddress: string,
+  ) => Principal | undefined | Promise<Principal | undefined>;
   limiters: RateLimiters;
   address: PublicAddress;
 };
@@ -32,11 +44,15 @@ declare module 'fastify' {
     path?: string;
     /** False: what a client sends all the same is read to its end and dropped. */
     takesBody?: boolean;
+    /** True: the handler reads the body as it arrives. */
+    streamsBody?: boolean;
   }
   interface FastifyRequest {
-    caller: { env: BaseServices; principal: Principal } | undefined;
+    caller: Caller<BaseServices> | undefined;
   }
 }
+
+type Caller<S extends BaseServices> = { readonly env: S; readonly principal: Principal };
 
 const nobody: Principal = { accountId: '', credentialId: '', scopes: new Set() };
 
@@ -50,6 +66,7 @@ export function addRoutes<S extends BaseServices>(
   for (const route of options.routes) {
     const handler = createHandler(route, options, running);
     const path = route.path.replaceAll(/\{([a-z_]+)\}/g, ':$1');
+    const admit = createAdmission(route, options);
     const url = route.isVersioned
       ? `/:version(^(?:${versions.join('|').replaceAll('.', '\\.')})$)${path}`
       : path;
@@ -57,51 +74,83 @@ export function addRoutes<S extends BaseServices>(
       method: route.method,
       url,
       ...(route.bodyBytesMax === undefined ? {} : { bodyLimit: route.bodyBytesMax }),
-      config: { path: route.path, takesBody: route.body !== undefined },
-      onRequest: async (request, reply) => {
-        request.caller = await admit(route, options, request);
-        if (route.bodyBytesMax !== undefined) uploads.enter(reply);
+      config: {
+        path: route.path,
+        takesBody: route.body !== undefined || route.streams !== undefined,
+        streamsBody: route.streams !== undefined,
+      },
+      onRequest: (request, reply, done) => {
+        request.routeName = route.path;
+        const enter = (caller: Caller<S>): void => {
+          request.caller = caller;
+          if (route.bodyBytesMax !== undefined) uploads.enter(reply);
+        };
+        const caller = admit(request);
+        // The framework takes either: a promise, or being called back.
+        if (caller instanceof Promise) return caller.then(enter);
+        enter(caller);
+        done();
+        return undefined;
       },
       handler,
     });
   }
 }
 
-async function admit<S extends BaseServices>(
+/**
+ * Who may call a route: at once where nothing need be asked, because a promise per request costs
+ * more than all the checks together.
+ */
+function createAdmission<S extends BaseServices>(
   route: Route<S>,
   options: RoutingOptions<S>,
-  request: FastifyRequest,
-): Promise<{ env: S; principal: Principal }> {
+): (request: FastifyRequest) => Caller<S> | Promise<Caller<S>> {
   const { limiters } = options;
-  const env = options.environments[request.environmentName];
-  if (route.isSandbox === true && request.environmentName === 'live') {
-    throw new AppError('not_found', 'nothing is at this address');
-  }
-  limiters.address.check(request.ip);
-  checkAccept(route, request.headers.accept);
-  if (route.access === 'public') {
-    if (route.bodyBytesMax !== undefined) limiters.expensive.check(request.ip);
-    if (env === undefined) throw new AppError('not_found', 'this environment is not served here');
-    if (route.isAdmitted?.(env, request.params) === false) {
-      throw new AppError('not_found', 'this link is not valid');
+  const served = ['application/json', ...(route.produces ?? [])];
+  const enter = (env: S | undefined, principal: Principal | undefined): Caller<S> => {
+    if (env === undefined || principal === undefined) {
+      throw new AppError('unauthorized', 'send Authorization: Bearer with a valid credential');
     }
-    return { env, principal: nobody };
+    limiters.credential.check(principal.credentialId);
+    if (route.bodyBytesMax !== undefined) limiters.expensive.check(principal.credentialId);
+    if (route.access !== 'bearer' && !principal.scopes.has(route.access)) {
+      throw new AppError('insufficient_scope', `this needs the scope ${route.access}`);
+    }
+    return { env, principal };
+  };
+  return (request) => {
+    const env = options.environments[request.environmentName];
+    if (route.isSandbox === true && request.environmentName === 'live') {
+      throw new AppError('not_found', 'nothing is at this address');
+    }
+    limiters.address.check(request.ip);
+    if (!isAcceptable(request.headers.accept ?? '', served)) {
+      throw new AppError('not_acceptable', `this answers ${served.join(' or ')}`);
+    }
+    if (route.access === 'public') return admitToPublic(route, { env, limiters }, request);
+    const token = readBearer(readHeaders(request.raw, 'authorization'));
+    const address = findAddress(request);
+    const principal =
+      env === undefined || token === undefined || address === undefined
+        ? undefined
+        : options.authenticate(env, token, address);
+    return principal instanceof Promise
+      ? principal.then((known) => enter(env, known))
+      : enter(env, principal);
+  };
+}
+
+function admitToPublic<S extends BaseServices>(
+  route: Route<S>,
+  { env, limiters }: { env: S | undefined; limiters: RateLimiters },
+  request: FastifyRequest,
+): Caller<S> {
+  if (route.bodyBytesMax !== undefined) limiters.expensive.check(request.ip);
+  if (env === undefined) throw new AppError('not_found', 'this environment is not served here');
+  if (route.isAdmitted?.(env, request.params) === false) {
+    throw new AppError('not_found', 'this link is not valid');
   }
-  const token = readBearer(readHeaders(request.raw, 'authorization'));
-  const address = findAddress(request);
-  const principal =
-    env === undefined || token === undefined || address === undefined
-      ? undefined
-      : await options.authenticate(env, token, address);
-  if (env === undefined || principal === undefined) {
-    throw new AppError('unauthorized', 'send Authorization: Bearer with a valid credential');
-  }
-  limiters.credential.check(principal.credentialId);
-  if (route.bodyBytesMax !== undefined) limiters.expensive.check(principal.credentialId);
-  if (route.access !== 'bearer' && !principal.scopes.has(route.access)) {
-    throw new AppError('insufficient_scope', `this needs the scope ${route.access}`);
-  }
-  return { env, principal };
+  return { env, principal: nobody };
 }
 
 /** Large bodies are held in memory while they arrive: so many at once, and no more. */
@@ -128,23 +177,17 @@ function readBearer(values: readonly string[]): string | undefined {
   return /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(values[0] ?? '')?.[1];
 }
 
-function checkAccept(route: Route<never>, accept = ''): void {
-  const served = ['application/json', ...(route.produces ?? [])];
-  if (isAcceptable(accept, served)) return;
-  throw new AppError('not_acceptable', `this answers ${served.join(' or ')}`);
-}
-
 function createHandler<S extends BaseServices>(
   route: Route<S>,
   options: RoutingOptions<S>,
   running: RunningKeys,
-): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
+): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined> {
   const write = route.response === null ? () => null : compileWriter(route.response);
   const isKeyed = route.method !== 'GET' && route.access !== 'public';
   return async (request, reply) => {
-    const { env, principal } = request.caller as { env: S; principal: Principal };
-    const view = viewRequest(request, options.address);
-    const { json, ...input } = checkInput(
+    const { env, principal } = request.caller as Caller<S>;
+    const view = new ViewedRequest(request, options.address);
+    const input = checkInput(
       route,
       {
         params: request.params,
@@ -163,13 +206,21 @@ function createHandler<S extends BaseServices>(
         ? undefined
         : {
             key,
-            fingerprint: fingerprintRequest({ method: view.method, path: view.path, body: json }),
+            fingerprint: fingerprintRequest({
+              method: view.method,
+              path: view.path,
+              body: input.json,
+            }),
           };
     const context: RouteContext<S> = {
       env,
       principal,
       accountId: principal.accountId,
       request: view,
+      upload:
+        route.streams === undefined
+          ? undefined
+          : openUpload(request, { types: route.streams, key }),
       write: (work, writeOptions = {}) =>
         runKeyed(
           env,
@@ -177,8 +228,13 @@ function createHandler<S extends BaseServices>(
           {
             ...writeOptions,
             running,
-            tryTogether: async (given) => {
-              const together = await writeOptions.tryTogether?.(given);
+            tryTogether: async () => {
+              const answering = createAnswering(env.keys, {
+                accountId: principal.accountId,
+                requestKey,
+                write,
+              });
+              const together = await writeOptions.tryTogether?.(answering);
               if (together === undefined) return undefined;
               return 'text' in together ? together.text : write(together.value);
             },
@@ -186,7 +242,9 @@ function createHandler<S extends BaseServices>(
           },
         ),
     };
-    return sendAnswer(reply, toAnswer(await route.handle(context, input), view, write));
+    sendAnswer(reply, toAnswer(await route.handle(context, input), view, write));
+    // A reply can be awaited, and would be: only one that is still under way needs that.
+    return reply.sent ? undefined : reply;
   };
 }
 
@@ -219,16 +277,36 @@ function linkNext(request: RequestView, cursor: string): string {
   return `<${url.href}>; rel="next"`;
 }
 
-function viewRequest(request: FastifyRequest, address: PublicAddress): RequestView {
-  const [path = ''] = request.url.split('?', 1);
-  return {
-    method: request.method,
-    path,
-    url: request.url,
-    query: request.query as RequestView['query'],
-    accept: request.headers.accept ?? '',
-    authorization: request.headers.authorization ?? '',
-    remoteAddress: request.ip,
-    baseUrl: getBaseUrl(request, address),
-  };
+/** Read when it is asked for: most handlers look at nothing of it. */
+class ViewedRequest implements RequestView {
+  readonly #request: FastifyRequest;
+  readonly #address: PublicAddress;
+  constructor(request: FastifyRequest, address: PublicAddress) {
+    this.#request = request;
+    this.#address = address;
+  }
+  get method(): string {
+    return this.#request.method;
+  }
+  get path(): string {
+    return this.url.split('?', 1)[0] ?? '';
+  }
+  get url(): string {
+    return this.#request.url;
+  }
+  get query(): RequestView['query'] {
+    return this.#request.query as RequestView['query'];
+  }
+  get accept(): string {
+    return this.#request.headers.accept ?? '';
+  }
+  get authorization(): string {
+    return this.#request.headers.authorization ?? '';
+  }
+  get remoteAddress(): string {
+    return this.#request.ip;
+  }
+  get baseUrl(): string {
+    return getBaseUrl(this.#request, this.#address);
+  }
 }

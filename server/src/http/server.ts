@@ -14,6 +14,7 @@ import { addBodyReader } from './body.ts';
 import { describeError } from './error-log.ts';
 import { type Answer, describeProblem, findHttpFault, problemType } from './problem.ts';
 import type { BaseServices, Route } from './route.ts';
+import { addShedding, refusal, type Shedding, shedEarly } from './shedding.ts';
 
 /**
  * The HTTP server: what holds for every answer, whoever gives it. Which environment a request
@@ -31,6 +32,8 @@ export type ServerOptions<S extends BaseServices> = {
   logEvery: number;
   /** Addresses and ranges of reverse proxies whose X-Forwarded-* are believed; none: of nobody. */
   trustedProxies: readonly string[];
+  /** Who is turned away under overload; nobody without it. */
+  shedding?: Shedding;
 };
 
 export type HttpServer = {
@@ -42,6 +45,8 @@ export type HttpServer = {
 declare module 'fastify' {
   interface FastifyRequest {
     environmentName: EnvironmentName;
+    /** What `nameRoute` answers, where the route itself has said it. */
+    routeName: string | undefined;
   }
 }
 
@@ -53,8 +58,9 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
   const startedAt = process.hrtime.bigint().toString(36);
   const app = fastify({
     bodyLimit: bodyBytesMax,
-    // A header and a body that trickle in for longer are dropped.
-    requestTimeout: 60_000,
+    // What trickles in for longer is dropped: an upload that is read as it arrives waits for the
+    // database too. A header, and a body that is read whole, have a minute (`body.ts`).
+    requestTimeout: 15 * 60_000,
     keepAliveTimeout: 72_000,
     // Its own remarks are for developers of it; what is logged of a request is decided below.
     loggerInstance: options.log.child({}, { level: 'warn' }) as never,
@@ -69,7 +75,13 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
     // Longer than any address can be: a token of any length is just not found.
     routerOptions: { maxParamLength: 16 * 1024, ignoreTrailingSlash: false },
     // Both are checked here, so that their refusals are problem answers too.
-    http: { requireHostHeader: false, maxHeaderSize: 16 * 1024 },
+    http: {
+      requireHostHeader: false,
+      maxHeaderSize: 16 * 1024,
+      headersTimeout: 60_000,
+      // A request without a body is spared the events of one, a tenth of what it costs.
+      optimizeEmptyRequests: true,
+    },
     clientErrorHandler: (error, socket) => answerParserError(error, socket as Duplex),
     frameworkErrors: (error, request, reply) => {
       void sendAnswer(reply, describeProblem(error, request.id));
@@ -79,25 +91,22 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
   rememberPlainRoutes(app);
   addBodyReader(app);
   app.decorateRequest('environmentName', options.defaultEnvironment);
+  app.decorateRequest('routeName', undefined);
 
-  app.addHook('onRequest', async (request, reply) => {
+  // Hooks that run for every request call back: a promise for each would cost more than they do.
+  app.addHook('onRequest', (request, reply, done) => {
     void reply.header('x-request-id', request.id);
     request.environmentName = readEnvironment(request.raw, options.defaultEnvironment);
     if (isDraining) {
       void reply.header('connection', 'close');
       throw new AppError('unavailable', 'the service is stopping', { retryAfterSeconds: 2 });
     }
+    done();
   });
-  app.setErrorHandler(async (error, request, reply) => {
-    const answer = describeProblem(error, request.id);
-    // The framework would close on a body that it did not read; Node reads it on and drops it.
-    if (!isDraining) void reply.removeHeader('connection');
-    if (answer.status >= 500) {
-      options.log.error({ request_id: request.id, error: describeError(error) }, 'request failed');
-    }
-    await sendAnswer(reply, answer);
-  });
-  app.addHook('onResponse', async (request, reply) => {
+  addGates(app, options, () => isDraining);
+  answerErrors(app, { log: options.log, isDraining: () => isDraining });
+  app.addHook('onResponse', (request, reply, done) => {
+    done();
     if (reply.statusCode < 400 && requestCount % options.logEvery !== 0) return;
     options.log.info(
       {
@@ -117,6 +126,37 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
       isDraining = true;
     },
   };
+}
+
+function addGates(
+  app: FastifyInstance,
+  { shedding, defaultEnvironment }: Pick<ServerOptions<never>, 'shedding' | 'defaultEnvironment'>,
+  isDraining: () => boolean,
+): void {
+  if (shedding === undefined) return;
+  addShedding(app, shedding);
+  shedEarly(app, shedding, {
+    findEnvironment: (host) => nameEnvironment(host, defaultEnvironment),
+    isDraining,
+  });
+}
+
+function answerErrors(
+  app: FastifyInstance,
+  { log, isDraining }: { log: Logger; isDraining: () => boolean },
+): void {
+  app.setErrorHandler(async (error, request, reply) => {
+    const answer = describeProblem(error, request.id);
+    // The framework would close on a body that it did not read; Node reads it on and drops it.
+    if (!isDraining()) void reply.removeHeader('connection');
+    if (answer.status >= 500 && error !== refusal) {
+      const about = { request_id: request.id, error: describeError(error) };
+      if (answer.status === 500) log.error(about, 'request failed');
+      // Many meet the same trouble at once, and where in the program they did says nothing of it.
+      else log.warn({ ...about, error: { ...about.error, at: [] } }, 'request not answered');
+    }
+    await sendAnswer(reply, answer);
+  });
 }
 
 type PlainRoute = { method: string; pattern: RegExp; isSandbox?: boolean };
@@ -184,7 +224,7 @@ function toPattern(route: { path: string; isVersioned: boolean }): RegExp {
 
 export function sendAnswer(reply: FastifyReply, answer: Answer): FastifyReply {
   void reply.code(answer.status).header('cache-control', 'no-store');
-  for (const [name, value] of Object.entries(answer.headers ?? {})) void reply.header(name, value);
+  if (answer.headers !== undefined) void reply.headers(answer.headers);
   if (answer.body === null) return reply.send();
   void reply.header('content-type', answer.contentType).header('x-content-type-options', 'nosniff');
   return reply.send(answer.body);
@@ -201,10 +241,16 @@ function readEnvironment(raw: IncomingMessage, fallback: EnvironmentName): Envir
   if (host !== undefined && !isHost(host)) {
     throw new AppError('malformed_http', 'the Host is not one');
   }
-  const [label = ''] = (host ?? '').toLowerCase().split(/[.:]/, 1);
+  return nameEnvironment(host, fallback);
+}
+
+function nameEnvironment(host: string | undefined, fallback: EnvironmentName): EnvironmentName {
+  const label = labelPattern.exec(host ?? '')?.[0].toLowerCase();
   if (label === 'api') return 'live';
   return label === 'staging-api' ? 'staging' : fallback;
 }
+
+const labelPattern = /^[^.:]*/;
 
 const hostPattern = /^(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{1,5}))?$/;
 
@@ -215,7 +261,10 @@ function isHost(text: string): boolean {
 
 /** The client's address without zone or mapping; undefined when a proxy passes on something else. */
 export function findAddress(request: FastifyRequest): string | undefined {
-  const address = request.ip.replace(/^::ffff:/, '').replace(/%.*$/, '');
+  const { ip } = request;
+  const unmapped = ip.startsWith('::ffff:') ? ip.slice(7) : ip;
+  const zoneAt = unmapped.indexOf('%');
+  const address = zoneAt === -1 ? unmapped : unmapped.slice(0, zoneAt);
   return isIP(address) === 0 ? undefined : address;
 }
 
@@ -231,14 +280,19 @@ export function getBaseUrl(request: FastifyRequest, address: PublicAddress): str
 
 /** The route of a request as it is described; never the path itself, which names somebody. */
 export function nameRoute(request: FastifyRequest): string {
-  return request.routeOptions.config.path ?? request.routeOptions.url ?? 'none';
+  if (request.routeName !== undefined) return request.routeName;
+  const { config, url = 'none' } = request.routeOptions;
+  return config.path ?? url;
 }
 
 /** Every value of a header, also of those that Node would fold into the first one. */
 export function readHeaders(raw: IncomingMessage, name: string): string[] {
   const values: string[] = [];
-  for (let index = 0; index < raw.rawHeaders.length; index += 2) {
-    if (raw.rawHeaders[index]?.toLowerCase() === name) values.push(raw.rawHeaders[index + 1] ?? '');
+  const { rawHeaders } = raw;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const given = rawHeaders[index];
+    if (given?.length !== name.length || given.toLowerCase() !== name) continue;
+    values.push(rawHeaders[index + 1] ?? '');
   }
   return values;
 }
@@ -258,7 +312,7 @@ function answerParserError(error: Error, socket: Duplex): void {
     new AppError(fault.code, fault.detail),
     `req_parser${parserErrorCount.toString(36)}`,
   );
-  const body = String(answer.body);
+  const { body } = answer;
   socket.end(
     `HTTP/1.1 ${answer.status} Refused\r\ncontent-type: ${problemType}\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,

@@ -32,8 +32,9 @@ export function checkInput<S extends BaseServices>(
 ): CheckedInput {
   const faults: Fault[] = [];
   const json = route.body === undefined ? undefined : readJson(raw);
-  for (const [name, value] of Object.entries(raw.query as Record<string, unknown>)) {
-    if (!`${name}${String(value)}`.includes('\0')) continue;
+  const given = raw.query as Record<string, unknown>;
+  for (const name in given) {
+    if (!`${name}${String(given[name])}`.includes('\0')) continue;
     faults.push({ parameter: name, code: 'invalid_value', detail: 'a NUL is no text' });
   }
   const check = (schema: z.ZodType | undefined, value: unknown, locate: Locate): unknown => {

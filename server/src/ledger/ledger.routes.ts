@@ -5,11 +5,12 @@ import { AppError } from '../core/errors.ts';
 import { JsonNumber } from '../core/exact-json.ts';
 import { formatToken, isUuid } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
-import { createTenantBatcher, type TenantBatcher } from '../db/batcher.ts';
+import { finishReading } from '../core/turn.ts';
 import type { Database } from '../db/pool.ts';
 import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
+import { type Answer, jsonType } from '../http/problem.ts';
 import { type BaseServices, defineRoute, type Route } from '../http/route.ts';
-import { amountAnswer } from '../http/schema.ts';
+import { amountAnswer, compileWriter } from '../http/schema.ts';
 import { findWallet, selectBalances, selectEntries, type WalletRow } from './ledger.sql.ts';
 
 export const balanceAnswer = z
@@ -41,16 +42,53 @@ export function writeBalance(row: { token: string; currency: string; balance: bi
   };
 }
 
+const balancesAnswer = z.array(balanceAnswer);
+const write = compileWriter(balancesAnswer);
+
+/** The text is kept beside the rows as long as somebody has them: all who read together share both. */
+const texts = new WeakMap<readonly WalletRow[], string>();
+
+function writeBalances(rows: readonly WalletRow[]): string {
+  const known = texts.get(rows);
+  if (known !== undefined) return known;
+  const text = write(rows.map(writeBalance));
+  texts.set(rows, text);
+  return text;
+}
+
 export type LedgerServices = BaseServices & {
   /** The balances of an account, read once for all who wait for them. */
-  readonly balances: TenantBatcher<undefined, WalletRow[]>;
+  readonly balances: { read(accountId: string): Promise<readonly WalletRow[]> };
 };
 
+/**
+ * Those who wait for the same account's balances share a read. It begins after each of them has
+ * asked, so that everybody reads what they have written; while one runs, the next one gathers.
+ */
 export function createBalances(db: Database): LedgerServices['balances'] {
-  return createTenantBatcher(async (accountId, readers) => {
-    const rows = await selectBalances(db.tenant(accountId), accountId);
-    return readers.map(() => rows);
-  });
+  const waiting = new Map<string, Promise<WalletRow[]>>();
+  const running = new Map<string, Promise<WalletRow[]>>();
+  const readNext = async (accountId: string): Promise<WalletRow[]> => {
+    await running.get(accountId)?.catch(() => undefined);
+    await finishReading();
+    waiting.delete(accountId);
+    const reading = selectBalances(db.tenant(accountId), accountId);
+    running.set(accountId, reading);
+    try {
+      return await reading;
+    } finally {
+      if (running.get(accountId) === reading) running.delete(accountId);
+    }
+  };
+  return {
+    read: (accountId) => {
+      const joined = waiting.get(accountId);
+      if (joined !== undefined) return joined;
+      const next = readNext(accountId);
+      waiting.set(accountId, next);
+      return next;
+    },
+  };
 }
 
 export function ledgerRoutes(): Route<LedgerServices>[] {
@@ -63,9 +101,11 @@ export function ledgerRoutes(): Route<LedgerServices>[] {
       tag: 'Account',
       summary: 'Read the balances',
       access: 'balance:read',
-      response: z.array(balanceAnswer),
-      handle: async ({ env, accountId }) =>
-        (await env.balances.submit(accountId, undefined)).map(writeBalance),
+      response: balancesAnswer,
+      handle: async ({ env, accountId }): Promise<Answer> => {
+        const rows = await env.balances.read(accountId);
+        return { status: 200, contentType: jsonType, body: writeBalances(rows) };
+      },
     }),
     defineRoute({
       method: 'GET',

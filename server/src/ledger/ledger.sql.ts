@@ -19,14 +19,16 @@ const findWalletText: Statement = {
 const selectEntriesText: Statement = {
   name: 'select_wallet_entries',
   text: `
-    select journal_id, line, kind, payout_id, created_at,
-      case when to_name = 'wallet' then amount else -amount end as amount,
-      wallet_balance as balance_after,
-      case when to_name = 'wallet' then from_name else to_name end as counterpart
-    from ledger_transfers
-    where account_id = $1 and currency = $2 and 'wallet' in (from_name, to_name)
-      and (journal_id, line) < ($3::uuid, $4::smallint)
-    order by journal_id desc, line desc
+    select j.id as journal_id, l.line, j.kind, j.payout_id, j.batch_id, j.created_at,
+      case when l.to_name = 'wallet' then l.amount else -l.amount end as amount,
+      j.wallet_balance - l.wallet_after as balance_after,
+      case when l.to_name = 'wallet' then l.from_name else l.to_name end as counterpart
+    from ledger_journals j
+    cross join lateral journal_lines(j.kind, j.source_currency, j.source_amount, j.fee,
+      j.destination_currency, j.destination_amount, j.rail) l
+    where j.account_id = $1 and j.source_currency = $2 and j.id <= $3::uuid
+      and 'wallet' in (l.from_name, l.to_name) and (j.id, l.line) < ($3::uuid, $4::smallint)
+    order by j.id desc, l.line desc
     limit $5`,
 };
 
@@ -35,9 +37,13 @@ const fundText: Statement = {
   text: `select token, currency, balance from fund_balance($1, $2, $3, $4, $5)`,
 };
 
+/** Proofs read everything, however long that takes. */
+const proofMsMax = 24 * 3_600_000;
+
 /** Every balance beside what its transfers add up to; only the rows that differ. */
 const selectWrongBalancesText: Statement = {
   name: 'select_wrong_balances',
+  answerMsMax: proofMsMax,
   text: `
     with moved as (
       select account_id, currency, to_name as name, amount from ledger_transfers
@@ -57,6 +63,7 @@ const selectWrongBalancesText: Statement = {
 
 const selectCurrencySumsText: Statement = {
   name: 'select_currency_sums',
+  answerMsMax: proofMsMax,
   text: `
     select currency, sum(balance)::text as total, count(*)::integer as ledger_accounts
     from ledger_accounts group by currency order by currency`,
@@ -65,10 +72,11 @@ const selectCurrencySumsText: Statement = {
 /** Payouts whose postings are not those that their status asks for; none in a sound ledger. */
 const selectWrongPayoutsText: Statement = {
   name: 'select_wrong_payouts',
+  answerMsMax: proofMsMax,
   text: `
     with posted as (
       select account_id, payout_id,
-        sum(case when from_name = 'wallet' then amount when to_name = 'wallet' then -amount
+        sum(case when from_name in ('wallet', 'reserved') then amount when to_name = 'wallet' then -amount
           else 0 end) as taken,
         sum(case when to_name like 'settlement:%' then amount
           when from_name like 'settlement:%' then -amount else 0 end) as settled,
@@ -77,9 +85,11 @@ const selectWrongPayoutsText: Statement = {
       from ledger_transfers where payout_id is not null
       group by account_id, payout_id
     )
-    select p.account_id, p.id as payout_id, p.status
-    from payouts p left join posted t on t.account_id = p.account_id and t.payout_id = p.id
-    where (coalesce(t.taken, 0), coalesce(t.settled, 0), coalesce(t.in_transit, 0)) <>
+    select coalesce(p.account_id, t.account_id) as account_id,
+      coalesce(p.id, t.payout_id) as payout_id, coalesce(p.status, 'none') as status
+    from payouts p
+    full join posted t on t.account_id = p.account_id and t.payout_id = p.id
+    where p.id is null or (coalesce(t.taken, 0), coalesce(t.settled, 0), coalesce(t.in_transit, 0)) <>
       case
         when p.status = 'PENDING' then (0::numeric, 0::numeric, 0::numeric)
         when p.status = 'COMPLETED' then
@@ -88,6 +98,10 @@ const selectWrongPayoutsText: Statement = {
           ((case when p.completed_at is null then 0 else p.fee end)::numeric, 0::numeric, 0::numeric)
         else ((p.source_amount + p.fee)::numeric, 0::numeric, p.destination_amount::numeric)
       end
+    union all
+    select s.account_id, s.payout_id, s.status from payout_states s
+    where not exists (
+      select from payout_quotes q where q.account_id = s.account_id and q.id = s.payout_id)
     limit 100`,
 };
 
@@ -114,6 +128,7 @@ export type EntryRow = {
   line: number;
   kind: string;
   payout_id: string | null;
+  batch_id: string | null;
   created_at: Date;
   amount: bigint;
   balance_after: bigint;

@@ -64,8 +64,16 @@ test('the guard of the table refuses an illegal move of a real payout', async ()
   await money.observe(paid, 'paid');
   const refused = await money.quoteAndCommit(owner);
   await money.observe(refused, 'rejected');
+  for (const to of ['COMPLETED', 'CANCELLED', 'HOLD', 'ERROR', 'READY_FOR_PICKUP', 'PENDING']) {
+    const text = `
+      insert into payout_states (account_id, payout_id, status, client_transfer_id, committed_at,
+        completed_at, updated_at)
+      select account_id, id, $2, client_transfer_id, now(),
+        case when $2 = 'COMPLETED' then now() end, now()
+      from payout_quotes where id = $1`;
+    await money.refuse(text, [pending.id, to], { states: [...restrict, ...check], what: to });
+  }
   const tries: [string, readonly string[]][] = [
-    [pending.id, ['COMPLETED', 'CANCELLED', 'HOLD', 'ERROR', 'READY_FOR_PICKUP']],
     [paid.payoutId, ['PENDING', 'SCHEDULED', 'PROCESSING', 'HOLD', 'READY_FOR_PICKUP', 'ERROR']],
     [refused.payoutId, ['PENDING', 'PROCESSING', 'HOLD', 'READY_FOR_PICKUP', 'COMPLETED', 'ERROR']],
     [paid.payoutId, ['PAID']],
@@ -73,7 +81,7 @@ test('the guard of the table refuses an illegal move of a real payout', async ()
   for (const [id, targets] of tries) {
     for (const to of targets) {
       const states = [...restrict, ...check];
-      await money.refuse('update payouts set status = $2 where id = $1', [id, to], {
+      await money.refuse('update payout_states set status = $2 where payout_id = $1', [id, to], {
         states,
         what: to,
       });
@@ -86,7 +94,7 @@ test('the guard of the table refuses an illegal move of a real payout', async ()
 const terms: Readonly<Record<string, string>> = {
   id: 'gen_random_uuid()',
   account_id: `(select id from accounts where id <> account_id limit 1)`,
-  user_id: `(select u.id from users u where u.account_id = payouts.account_id and u.id <> user_id)`,
+  user_id: `(select u.id from users u where u.account_id = payout_quotes.account_id and u.id <> user_id)`,
   client_transfer_id: `'another'`,
   source_token: 'gen_random_uuid()',
   source_currency: `'EUR'`,
@@ -118,7 +126,7 @@ for (const [column, value] of Object.entries(terms)) {
       [payoutId, 'of a committed payout'],
       [id, 'of a quote'],
     ]) {
-      const text = `update payouts set ${column} = ${value} where id = $1`;
+      const text = `update payout_quotes set ${column} = ${value} where id = $1`;
       await money.refuse(text, [one], {
         states: [...restrict, ...foreignKey],
         what: `${column} ${what}`,
@@ -137,27 +145,29 @@ for (const [what, assignment] of [
   test(`a committed payout is not given ${what}`, async () => {
     const owner = await money.createOwner({ USD: 1_000_000n });
     const { payoutId } = await money.quoteAndCommit(owner, { deliveryType: 'CASH_PICKUP' });
-    const text = `update payouts set ${assignment} where id = $1`;
+    const text = `update payout_states set ${assignment} where payout_id = $1`;
     await money.refuse(text, [payoutId], { states: [...restrict, ...check], what });
     await money.assertSound();
   });
 }
 
-test('a payout begins as PENDING: no other is inserted, by whomever', async () => {
+test('a tenant commits nothing by hand, and nobody the same payout again', async () => {
   const owner = await money.createOwner({ USD: 1_000_000n });
   const { id } = await money.quote(owner);
-  // A copy of a quote in another state would be money paid that nobody was charged for.
   const text = `
-    insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(),
-      'status', $2::text, 'committed_at', environment_now(), 'client_transfer_id',
-      gen_random_uuid()))).* from payouts p where p.id = $1`;
-  const states = [...restrict, ...check, ...forbidden];
-  for (const status of ['PROCESSING', 'COMPLETED', 'CANCELLED']) {
-    const values = [id, status];
-    await money.refuse(text, values, { states, what: `the owner inserts ${status}` });
-    const what = `a tenant inserts ${status}`;
-    await money.refuseTenant(owner.accountId, { text, values }, { states, what });
-  }
+    insert into payout_states (account_id, payout_id, status, client_transfer_id, committed_at,
+      updated_at)
+    select account_id, id, 'PROCESSING', gen_random_uuid(), now(), now()
+    from payout_quotes where id = $1`;
+  const values = [id];
+  await money.refuseTenant(
+    owner.accountId,
+    { text, values },
+    { states: forbidden, what: 'a tenant commits' },
+  );
+  await money.commit(owner, id);
+  await money.refuse(text, values, { states: unique, what: 'a second state' });
+  await money.assertSound();
 });
 
 test('a payout is never deleted, and neither is what the ledger rests on', async () => {
@@ -165,9 +175,10 @@ test('a payout is never deleted, and neither is what the ledger rests on', async
   const { payoutId } = await money.quoteAndCommit(owner);
   const refuse = (text: string, value: string) =>
     money.refuse(text, [value], { states: [...restrict, ...foreignKey], what: text });
-  await refuse('delete from payouts where id = $1', payoutId);
-  await refuse('delete from ledger_transfers where payout_id = $1', payoutId);
-  await refuse('update ledger_transfers set amount = 1 where payout_id = $1', payoutId);
+  await refuse('delete from payout_quotes where id = $1', payoutId);
+  await refuse('delete from payout_states where payout_id = $1', payoutId);
+  await refuse('delete from ledger_journals where payout_id = $1', payoutId);
+  await refuse('update ledger_journals set source_amount = 1 where payout_id = $1', payoutId);
   await refuse('delete from ledger_accounts where account_id = $1', owner.accountId);
   await refuse('delete from users where id = $1', owner.userId);
   await refuse('delete from accounts where id = $1', owner.accountId);
@@ -175,7 +186,7 @@ test('a payout is never deleted, and neither is what the ledger rests on', async
   await money.assertSound();
 });
 
-for (const table of ['ledger_transfers', 'payouts', 'events', 'attempts']) {
+for (const table of ['ledger_journals', 'payout_quotes', 'payout_states', 'events', 'attempts']) {
   test(`the table ${table} cannot be emptied at a stroke`, async () => {
     await money.refuse(`truncate ${table} cascade`, [], { states: restrict, what: table });
   });
@@ -215,42 +226,69 @@ test('a wallet never falls below zero, whoever tries', async () => {
   const { accountId } = await money.createOwner({ USD: 10n });
   const set = `update ledger_accounts set balance = -1 where account_id = $1 and name = 'wallet'`;
   await money.refuse(set, [accountId], { states: check, what: 'a negative wallet' });
-  const post = `select post_transfer($1, 'USD', $2, 1::smallint, 'commit', 'wallet', 'fees', 11, null, now())`;
+  const post = `
+    insert into ledger_journals (account_id, id, kind, batch_id, source_currency, source_amount,
+      wallet_balance, created_at)
+    values ($1, $2, 'reserve', gen_random_uuid(), 'USD', 11, -1, now())`;
   await money.refuse(post, [accountId, newId()], { states: check, what: 'more than there is' });
   assert.equal(await money.balance(accountId, 'USD'), 10n);
   await money.assertSound();
 });
 
-test('a transfer has two different sides, a positive amount and a known purpose', async () => {
-  const { accountId } = await money.createOwner({ USD: 1_000n, EUR: 1_000n });
-  const text = `select post_transfer($1, 'USD', $2, 1::smallint, 'commit', 'wallet', $3, $4, null, now())`;
-  for (const [what, to, amount] of [
-    ['a transfer to itself', 'wallet', 1n],
-    ['nothing', 'fees', 0n],
-    ['a negative amount', 'fees', -1n],
-    ['an unknown purpose', 'nowhere', 1n],
+const insertJournal = `
+  insert into ledger_journals (account_id, id, kind, batch_id, source_currency, source_amount, fee,
+    wallet_balance, created_at)
+  values ($1, $2, $3, gen_random_uuid(), 'USD', $4, $5, 999, now())`;
+
+test('a journal has a known kind, a positive amount and no fee below zero', async () => {
+  const { accountId } = await money.createOwner({ USD: 1_000n });
+  for (const [what, kind, amount, fee] of [
+    ['nothing', 'reserve', 0n, 0n],
+    ['a negative amount', 'reserve', -1n, 0n],
+    ['a negative fee', 'reserve', 1n, -1n],
+    ['an unknown kind', 'gift', 1n, 0n],
+    ['a payout without its terms', 'commit', 1n, 0n],
+    ['a batch where none can be', 'fund', 1n, 0n],
   ] as const) {
-    await money.refuse(text, [accountId, newId(), to, amount], { states: check, what });
+    const values = [accountId, newId(), kind, amount, fee];
+    await money.refuse(insertJournal, values, { states: check, what });
   }
   assert.equal(await money.balance(accountId, 'USD'), 1_000n);
   await money.assertSound();
 });
 
-test('one line of a journal is written once', async () => {
+test('a journal is written once, and its balances follow from it', async () => {
   const { accountId } = await money.createOwner({ USD: 1_000n });
-  const values = [accountId, newId()];
-  const text = `select post_transfer($1, 'USD', $2, 1::smallint, 'commit', 'wallet', 'suspense', 1, null, now())`;
-  await money.rows(text, values);
-  await money.refuse(text, values, { states: unique, what: 'the same line again' });
+  const values = [accountId, newId(), 'reserve', 1n, 0n];
+  await money.rows(insertJournal, values);
+  await money.refuse(insertJournal, values, { states: unique, what: 'the same journal again' });
   assert.equal(await money.balance(accountId, 'USD'), 999n);
+  assert.equal(await money.balance(accountId, 'USD', 'reserved'), 1n);
   await money.assertSound();
+});
+
+test('every kind of journal keeps each currency at zero', async () => {
+  const sums = await money.rows<{ kind: string; total: bigint | null }>(
+    `select k.kind, sum(side.amount)::bigint as total
+     from (values ('fund'), ('commit'), ('complete'), ('refund'), ('return'), ('reserve'),
+       ('batch_commit'), ('release')) k (kind)
+     cross join lateral journal_lines(k.kind, 'USD', 100, 7, 'MXN', 1800, 'fake') l
+     cross join lateral (values (l.from_name, -l.amount), (l.to_name, l.amount)) side (name, amount)
+     group by k.kind, l.currency`,
+  );
+  assert.equal(new Set(sums.map(({ kind }) => kind)).size, 8);
+  assert.ok(sums.every(({ total }) => total === 0n));
 });
 
 test('the index itself refuses a second committed client_transfer_id', async () => {
   const owner = await money.createOwner({ USD: 1_000_000n });
   await money.quoteAndCommit(owner, { clientTransferId: 'once' });
   const { id } = await money.quote(owner, { clientTransferId: 'once' });
-  const text = `update payouts set status = 'PROCESSING', committed_at = environment_now() where id = $1`;
+  const text = `
+    insert into payout_states (account_id, payout_id, status, client_transfer_id, committed_at,
+      updated_at)
+    select account_id, id, 'PROCESSING', client_transfer_id, now(), now()
+    from payout_quotes where id = $1`;
   await money.refuse(text, [id], { states: unique, what: 'a second commit past the function' });
   await money.assertSound();
 });
@@ -300,9 +338,10 @@ test('verify notices a balance, a sum and a payout that are wrong', async () => 
     [owner.accountId],
   );
   await wrong.assertSound();
-  await wrong.rows(`update payouts set status = 'COMPLETED', completed_at = now() where id = $1`, [
-    payoutId,
-  ]);
+  await wrong.rows(
+    `update payout_states set status = 'COMPLETED', completed_at = now() where payout_id = $1`,
+    [payoutId],
+  );
   const afterMove = await verifyLedger(wrong.db);
   assert.deepEqual(
     afterMove.wrongPayouts.map((row) => row.payout_id),

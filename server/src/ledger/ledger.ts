@@ -44,6 +44,7 @@ export function verifyLedger(db: Database): Promise<LedgerProof> {
       text: 'set transaction isolation level repeatable read, read only',
     });
     await session.rows({ name: 'take_all_time', text: 'set local statement_timeout = 0' });
+    await session.rows({ name: 'read_all', text: 'set local enable_seqscan = on' });
     const currencies = await selectCurrencySums(session);
     const wrongBalances = await selectWrongBalances(session);
     const wrongPayouts = await selectWrongPayouts(session);

@@ -165,7 +165,9 @@ test('what a rail had accepted is never sent a second time, also when a query sa
 
 test('a payout on hold is not sent', async () => {
   const payout = await createCommitted();
-  await money.rows(`update payouts set status = 'HOLD' where id = $1`, [payout.payoutId]);
+  await money.rows(`update payout_states set status = 'HOLD' where payout_id = $1`, [
+    payout.payoutId,
+  ]);
   const rail = createFakeRail(() => ({ outcome: 'paid' }));
   await money.createDispatcher(rail).runDue();
   assert.equal(rail.sends(), 0);

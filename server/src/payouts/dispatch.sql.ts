@@ -1,31 +1,24 @@
+import { plainArray } from '../db/arrays.ts';
 import type { Session, Statement } from '../db/pool.ts';
 
-const claimText: Statement = {
-  name: 'claim_dispatches',
-  text: `select account_id, payout_id, fence, tries from claim_dispatches($1, $2, $3, $4)`,
-};
-
-const beginText: Statement = {
-  name: 'begin_attempt',
-  text: `select mode, was_taken, unknown_since, now from begin_attempt($1, $2, $3, $4, $5)`,
-};
-
-const findInstructionText: Statement = {
-  name: 'find_instruction',
+const takeText: Statement = {
+  name: 'take_dispatches',
   text: `
-    select p.rail, p.payer_key, p.country, p.delivery_type, p.destination_currency,
-      p.destination_amount, p.pickup_code, p.committed_at, p.estimated_availability, p.user_id,
-      p.attr_set_id, v.sealed as attributes, u.data_key, u.sealed as person
-    from payouts p
-    join users u on u.account_id = p.account_id and u.id = p.user_id
-    left join attribute_set_versions v
-      on v.account_id = p.account_id and v.set_id = p.attr_set_id and v.version = p.attr_version
-    where p.account_id = $1 and p.id = $2`,
+    select account_id, payout_id, fence, tries, mode, was_taken, unknown_since, now, rail, payer_key,
+      country, delivery_type, destination_currency, destination_amount, pickup_code, committed_at,
+      estimated_availability, user_id, attr_set_id, attributes, data_key, person
+    from take_dispatches($1, $2, $3, $4)`,
 };
 
 const applyText: Statement = {
   name: 'apply_observation',
   text: `select apply_observation($1, $2, $3, $4, $5, $6, $7, $8, $9) as result`,
+};
+
+const applyManyText: Statement = {
+  name: 'apply_observations',
+  text: `
+    select ordinal, is_held from apply_observations($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 };
 
 const postponeText: Statement = {
@@ -45,49 +38,18 @@ const nextDueText: Statement = {
     where due_at > environment_now() and due_at <= $1`,
 };
 
-export type DispatchRow = { account_id: string; payout_id: string; fence: bigint; tries: number };
-
-/** Claims what is due, or the one payout that is named whether due or not. */
-export async function claimDispatches(
-  session: Session,
-  claim: {
-    count: number;
-    leaseMs: number;
-    only?: { accountId: string; payoutId: string };
-  },
-): Promise<DispatchRow[]> {
-  const { count, leaseMs, only } = claim;
-  const values = [count, leaseMs, only?.accountId ?? null, only?.payoutId ?? null];
-  return session.rows<DispatchRow>(claimText, values);
-}
-
-export type BegunRow = {
-  mode: 'send' | 'query' | 'none';
+/** A payout that was taken: the claim, what it needs, and what its rail is told. */
+export type DispatchRow = {
+  account_id: string;
+  payout_id: string;
+  fence: bigint;
+  tries: number;
+  mode: 'send' | 'query';
   /** Whether the rail has ever said that it had the attempt that is asked about. */
-  was_taken: boolean | null;
+  was_taken: boolean;
   unknown_since: Date | null;
   /** The environment's time, which another process may just have moved. */
   now: Date;
-};
-
-export async function beginAttempt(
-  session: Session,
-  attempt: {
-    accountId: string;
-    payoutId: string;
-    fence: bigint;
-    reference: string;
-    leaseMs: number;
-  },
-): Promise<BegunRow> {
-  const { accountId, payoutId, fence, reference, leaseMs } = attempt;
-  const values = [accountId, payoutId, fence, reference, leaseMs];
-  const [row] = await session.rows<BegunRow>(beginText, values);
-  if (row === undefined) throw new Error('an attempt began with no answer');
-  return row;
-}
-
-export type InstructionRow = {
   rail: string;
   payer_key: string;
   country: string;
@@ -104,16 +66,18 @@ export type InstructionRow = {
   person: Buffer;
 };
 
-export async function getInstructionRow(
+/** Takes what is due, or the one payout that is named whether due or not. */
+export async function takeDispatches(
   session: Session,
-  id: { accountId: string; payoutId: string },
-): Promise<InstructionRow> {
-  const [row] = await session.rows<InstructionRow>(findInstructionText, [
-    id.accountId,
-    id.payoutId,
-  ]);
-  if (row === undefined) throw new Error('a dispatch without its payout');
-  return row;
+  claim: {
+    count: number;
+    leaseMs: number;
+    only?: { accountId: string; payoutId: string };
+  },
+): Promise<DispatchRow[]> {
+  const { count, leaseMs, only } = claim;
+  const values = [count, leaseMs, only?.accountId ?? null, only?.payoutId ?? null];
+  return session.rows<DispatchRow>(takeText, values);
 }
 
 export type Observation = {
@@ -152,10 +116,31 @@ export async function applyObservation(
   return row.result;
 }
 
+/** Which of them were applied, and which lie in an account that somebody holds. */
+export async function applyObservations(
+  session: Session,
+  observations: readonly Observation[],
+  mayWait: boolean,
+): Promise<{ ordinal: number; is_held: boolean }[]> {
+  const column = <T>(read: (observation: Observation) => T): T[] => observations.map(read);
+  return session.rows(applyManyText, [
+    plainArray(column(({ accountId }) => accountId)),
+    plainArray(column(({ payoutId }) => payoutId)),
+    plainArray(column(({ observationId }) => observationId)),
+    column(({ source }) => source),
+    column(({ outcome }) => outcome),
+    column(({ reason }) => reason),
+    plainArray(column(({ fence }) => fence ?? null)),
+    column(({ dueAt }) => dueAt ?? null),
+    plainArray(column(({ journalIds }) => journalIds[0] ?? null)),
+    mayWait,
+  ]);
+}
+
 /** Puts off a claimed payout that could not be worked on; nothing when the claim is outdated. */
 export async function postponeDispatch(
   session: Session,
-  claim: DispatchRow & { waitMs: number },
+  claim: Pick<DispatchRow, 'account_id' | 'payout_id' | 'fence'> & { waitMs: number },
 ): Promise<void> {
   const values = [claim.account_id, claim.payout_id, claim.fence, claim.waitMs];
   await session.rows(postponeText, values);

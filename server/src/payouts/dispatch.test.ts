@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import type { RailAnswer } from '../rails/contract.ts';
-import { beginAttempt, claimDispatches } from './dispatch.sql.ts';
+import { takeDispatches } from './dispatch.sql.ts';
 import { formatReference } from './dispatch.ts';
 import {
   type CommittedPayout,
@@ -104,17 +104,13 @@ test('many dispatchers over many payouts send each of them once', async () => {
 
 test('a crash between the record of the attempt and the call: it is asked, not sent', async () => {
   const payout = await createCommitted();
-  const [claim] = await claimDispatches(money.db.system, { count: 1, leaseMs: minuteMs });
-  assert.equal(claim?.payout_id, payout.payoutId);
-  const begun = await money.db.systemTransaction((session) =>
-    beginAttempt(session, {
-      ...payout,
-      fence: claim?.fence ?? 0n,
-      reference: 'x',
-      leaseMs: minuteMs,
-    }),
+  const [taken] = await takeDispatches(money.db.system, { count: 1, leaseMs: minuteMs });
+  assert.equal(taken?.payout_id, payout.payoutId);
+  assert.equal(taken?.mode, 'send');
+  assert.equal(
+    (await money.attempts(payout.payoutId))[0]?.reference,
+    formatReference(payout.payoutId),
   );
-  assert.equal(begun.mode, 'send');
   const rail = createFakeRail(() => ({ outcome: 'paid' }));
   const dispatcher = money.createDispatcher(rail);
   assert.equal(await dispatcher.runDue(), 0);
@@ -126,20 +122,6 @@ test('a crash between the record of the attempt and the call: it is asked, not s
   );
   assert.equal((await money.payout(payout.payoutId)).status, 'COMPLETED');
   assert.equal((await money.attempts(payout.payoutId)).length, 1);
-});
-
-test('a crash between the claim and the record of the attempt: it is sent once', async () => {
-  const payout = await createCommitted();
-  await claimDispatches(money.db.system, { count: 10, leaseMs: minuteMs });
-  const rail = createFakeRail(() => ({ outcome: 'paid' }));
-  const dispatcher = money.createDispatcher(rail);
-  await endLease(payout);
-  await dispatcher.runDue();
-  await dispatcher.runDue();
-  assert.deepEqual(
-    rail.calls.map(({ kind }) => kind),
-    ['send'],
-  );
 });
 
 test('a lease that ended is taken over under a higher fence, and the late answer of the first is refused', async () => {
@@ -198,44 +180,6 @@ test('a late answer is refused also while the one who took over is still asking'
   calls[1]?.resolve({ outcome: 'paid' });
   await second;
   assert.equal((await money.payout(payout.payoutId)).status, 'COMPLETED');
-});
-
-test('whoever begins an attempt holds the lease for the whole call, however long the claim had waited', async () => {
-  const payout = await createCommitted();
-  const [claim] = await claimDispatches(money.db.system, { count: 1, leaseMs: minuteMs });
-  await endLease(payout);
-  const begun = await money.db.systemTransaction((session) =>
-    beginAttempt(session, {
-      ...payout,
-      fence: claim?.fence ?? 0n,
-      reference: 'x',
-      leaseMs: minuteMs,
-    }),
-  );
-  const others = await claimDispatches(money.db.system, { count: 1, leaseMs: minuteMs });
-  // Either it was too late to begin, or nobody else may begin now.
-  assert.ok(
-    begun.mode === 'none' || others.length === 0,
-    `${begun.mode}, claimed by ${others.length}`,
-  );
-});
-
-test('an outdated claim begins nothing', async () => {
-  const payout = await createCommitted();
-  const [first] = await claimDispatches(money.db.system, { count: 1, leaseMs: minuteMs });
-  await endLease(payout);
-  const [second] = await claimDispatches(money.db.system, { count: 1, leaseMs: minuteMs });
-  assert.ok((second?.fence ?? 0n) > (first?.fence ?? 0n));
-  const begun = await money.db.systemTransaction((session) =>
-    beginAttempt(session, {
-      ...payout,
-      fence: first?.fence ?? 0n,
-      reference: 'x',
-      leaseMs: minuteMs,
-    }),
-  );
-  assert.equal(begun.mode, 'none');
-  assert.deepEqual(await money.attempts(payout.payoutId), []);
 });
 
 test('a rail that this process does not have: nothing is sent, and nothing is lost', async () => {
@@ -300,33 +244,51 @@ test('asking about one payout at once does not disturb who is at it', async () =
   );
 });
 
-test('the loop takes its locks in the order of the calls of the sandbox: the payout, then its dispatch', async () => {
+test('what is heard of a payout waits for who takes it, and then knows of the attempt', async () => {
   const payout = await createCommitted();
-  const [claim] = await claimDispatches(money.db.system, { count: 1, leaseMs: minuteMs });
-  const lock = (table: string, column: string) => ({
-    name: '',
-    text: `select 1 from ${table} where ${column} = $1 for update`,
-  });
-  const begun = await money.db.systemTransaction(async (session) => {
-    await session.rows(lock('payouts', 'id'), [payout.payoutId]);
+  const heard = await money.db.systemTransaction(async (session) => {
+    const [taken] = await takeDispatches(session, { count: 1, leaseMs: minuteMs });
+    assert.equal(taken?.mode, 'send');
     // In an object, so that the transaction does not wait for what waits for the transaction.
-    const begin = {
-      mode: money.db.systemTransaction((other) =>
-        beginAttempt(other, {
-          ...payout,
-          fence: claim?.fence ?? 0n,
-          reference: 'x',
-          leaseMs: minuteMs,
-        }),
-      ),
-    };
+    const waiting = { result: money.observe(payout, 'rejected') };
     await waitForLock();
-    // Had the other one taken this row before it waited, each would wait for the other.
-    const nowait = lock('payout_dispatches', 'payout_id');
-    await session.rows({ ...nowait, text: `${nowait.text} nowait` }, [payout.payoutId]);
-    return begin;
+    return waiting;
   });
-  assert.equal((await begun.mode).mode, 'send');
+  assert.equal(await heard.result, 'applied');
+  assert.deepEqual(
+    (await money.attempts(payout.payoutId)).map(({ state }) => state),
+    ['rejected'],
+  );
+});
+
+test('a payout that somebody records something of is not taken', async () => {
+  const payout = await createCommitted();
+  await money.db.systemTransaction(async (session) => {
+    await session.rows(
+      { name: '', text: 'select 1 from payout_dispatches where payout_id = $1 for update' },
+      [payout.payoutId],
+    );
+    assert.deepEqual(await takeDispatches(money.db.system, { count: 1, leaseMs: minuteMs }), []);
+  });
+});
+
+test('a rail that hangs delays nobody else', async () => {
+  const [slow, quick] = [await createCommitted(), await createCommitted()];
+  const answer = Promise.withResolvers<RailAnswer>();
+  const rail = createFakeRail(({ reference }) =>
+    reference === formatReference(slow.payoutId) ? answer.promise : { outcome: 'paid' },
+  );
+  const dispatcher = money.createDispatcher(rail);
+  assert.equal(await dispatcher.startDue(), 2);
+  while ((await money.payout(quick.payoutId)).status !== 'COMPLETED') {
+    assert.equal((await money.payout(slow.payoutId)).status, 'PROCESSING');
+  }
+  const later = await createCommitted();
+  assert.equal(await dispatcher.runDue(), 1);
+  assert.equal((await money.payout(later.payoutId)).status, 'COMPLETED');
+  answer.resolve({ outcome: 'paid' });
+  await dispatcher.settle();
+  assert.equal((await money.payout(slow.payoutId)).status, 'COMPLETED');
 });
 
 /** Until a session of this database waits for a lock. */

@@ -3,20 +3,19 @@ import { type AttributeValues, openValues } from '../attributes/attributes.ts';
 import type { EnvironmentName } from '../core/access.ts';
 import { newId } from '../core/ids.ts';
 import type { KeyRing } from '../core/sealing.ts';
+import { createBatcher, held } from '../db/batcher.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
 import type { Database } from '../db/pool.ts';
 import type { Instruction, Rail, RailAnswer } from '../rails/contract.ts';
 import { openPerson } from '../users/users.ts';
 import {
   applyObservation,
-  type BegunRow,
-  beginAttempt,
-  claimDispatches,
+  applyObservations,
   countDue,
   type DispatchRow,
-  getInstructionRow,
-  type InstructionRow,
+  type Observation,
   postponeDispatch,
+  takeDispatches,
 } from './dispatch.sql.ts';
 
 export { applyObservation, countDue, findNextDue } from './dispatch.sql.ts';
@@ -52,16 +51,21 @@ export const dispatchTimes: Readonly<Record<EnvironmentName, DispatchTimes>> = {
 };
 
 export type Dispatcher = {
-  /** Works off what is due now; answers how many payouts it took. */
+  /** Takes what is due now, as far as there is room, and answers how many; they go on by themselves. */
+  startDue(): Promise<number>;
+  /** The same, and waits for what it took. */
   runDue(): Promise<number>;
   /** Asks about one payout at once, unless somebody else is at it. */
   runOne(accountId: string, payoutId: string): Promise<void>;
   /** Returns when nothing is due any more, whoever does it. */
   drain(): Promise<void>;
+  /** Returns when nothing that was taken here is under way any more. */
+  settle(): Promise<void>;
 };
 
-const claimCount = 50;
-const concurrency = 8;
+/** Payouts that may be with their rails at once. */
+const underWayMax = 1000;
+const takenMax = 500;
 const backOffFirstMs = 60_000;
 const backOffMaxMs = 24 * 3_600_000;
 /** An outcome that stays unknown for longer is put before a person; the funds stay where they are. */
@@ -72,71 +76,94 @@ const acceptedCheckMs = 15 * 60_000;
 const lookMsMax = 366 * 24 * 3_600_000;
 
 export function createDispatcher(services: DispatchServices): Dispatcher {
+  const { db } = services;
   const { leaseMs } = services.times;
-  const work = async (claimed: readonly DispatchRow[]): Promise<void> => {
-    const queue = [...claimed];
-    const worker = async (): Promise<void> => {
-      for (let row = queue.shift(); row !== undefined; row = queue.shift()) {
-        try {
-          await dispatchOne(services, row);
-        } catch (error) {
-          services.onError(error);
-          await putOff(services, row);
-        }
-      }
-    };
-    await Promise.all(Array.from({ length: concurrency }, worker));
+  const record = createRecorder(db);
+  const underWay = new Set<Promise<void>>();
+  const start = (row: DispatchRow): Promise<void> => {
+    const done = dispatchOne(services, record, row)
+      .catch(async (error: unknown) => {
+        services.onError(error);
+        await putOff(services, row);
+      })
+      .finally(() => underWay.delete(done));
+    underWay.add(done);
+    return done;
+  };
+  const takeDue = async (): Promise<Promise<void>[]> => {
+    if (underWay.size >= underWayMax) await Promise.race(underWay);
+    const count = Math.min(takenMax, underWayMax - underWay.size);
+    return (await takeDispatches(db.system, { count, leaseMs })).map(start);
   };
   const runDue = async (): Promise<number> => {
-    const claimed = await claimDispatches(services.db.system, { count: claimCount, leaseMs });
-    await work(claimed);
-    return claimed.length;
+    const taken = await takeDue();
+    await Promise.all(taken);
+    return taken.length;
   };
   return {
+    startDue: async () => (await takeDue()).length,
     runDue,
     runOne: async (accountId, payoutId) => {
       const only = { accountId, payoutId };
-      await work(await claimDispatches(services.db.system, { count: 1, leaseMs, only }));
+      const taken = await takeDispatches(db.system, { count: 1, leaseMs, only });
+      await Promise.all(taken.map(start));
     },
     drain: async () => {
       for (;;) {
-        const count = await runDue();
-        if (count > 0) continue;
-        if ((await countDue(services.db.system)) === 0) return;
+        if ((await runDue()) > 0) continue;
+        await Promise.all(underWay);
+        if ((await countDue(db.system)) === 0) return;
         // Another process holds the lease of what is left.
         await sleep(10);
       }
     },
+    settle: async () => {
+      await Promise.all(underWay);
+    },
   };
 }
 
-async function dispatchOne(services: DispatchServices, claim: DispatchRow): Promise<void> {
-  const { db, clock } = services;
-  const id = { accountId: claim.account_id, payoutId: claim.payout_id };
-  const row = await getInstructionRow(db.system, id);
-  const instruction = readInstruction(services.keys, claim.payout_id, row);
-  const begun = await beginAttempt(db.system, {
-    ...id,
-    fence: claim.fence,
-    reference: instruction.reference,
-    leaseMs: services.times.leaseMs,
+/** Records what rails answered, in groups; what is out of the ordinary by itself. */
+function createRecorder(db: Database): (observation: Observation) => Promise<void> {
+  const group = createBatcher<Observation, boolean>({
+    accountOf: ({ accountId }) => accountId,
+    keyOf: ({ payoutId }) => payoutId,
+    run: async (observations, mayWait) => {
+      const results: (boolean | typeof held)[] = observations.map(() => false);
+      for (const row of await applyObservations(db.system, observations, mayWait)) {
+        results[row.ordinal - 1] = row.is_held ? held : true;
+      }
+      return results;
+    },
   });
-  clock.observe(begun.now);
-  if (begun.mode === 'none') return;
-  const answer = await callRail(services, { mode: begun.mode, railName: row.rail, instruction });
+  return async (observation) => {
+    const isApplied = await group.submit(observation);
+    if (!isApplied) await applyObservation(db.system, observation);
+  };
+}
+
+async function dispatchOne(
+  services: DispatchServices,
+  record: (observation: Observation) => Promise<void>,
+  row: DispatchRow,
+): Promise<void> {
+  const { clock } = services;
+  clock.observe(row.now);
+  const answer = await callRail(services, row);
   services.onAnswer(row.rail, answer.outcome);
-  const next = planNext(doubt(answer, begun), {
-    tries: claim.tries,
-    unknownSince: begun.unknown_since,
+  const next = planNext(doubt(answer, row), {
+    tries: row.tries,
+    unknownSince: row.unknown_since,
     nowMs: clock.nowMs(),
   });
-  await applyObservation(db.system, {
-    ...id,
+  await record({
+    accountId: row.account_id,
+    payoutId: row.payout_id,
     observationId: newId(),
-    source: begun.mode === 'send' ? 'send' : 'query',
+    source: row.mode,
     outcome: next.outcome,
     reason: 'reason' in answer ? answer.reason : '',
-    fence: claim.fence,
+    fence: row.fence,
     dueAt: next.dueAtMs === undefined ? undefined : new Date(next.dueAtMs),
     journalIds: [newId(), newId(), newId()],
   });
@@ -153,12 +180,12 @@ async function putOff(services: DispatchServices, claim: DispatchRow): Promise<v
   }
 }
 
-/** The reference by which the rail knows the payout: a function of the payout and nothing else. */
+/** As `payout_reference` in SQL: a function of the payout and nothing else. */
 export function formatReference(payoutId: string): string {
   return payoutId.replaceAll('-', '');
 }
 
-function readInstruction(keys: KeyRing, payoutId: string, row: InstructionRow): Instruction {
+function readInstruction(keys: KeyRing, row: DispatchRow): Instruction {
   const userKey = keys.unwrap(row.data_key, row.user_id);
   const attributes: AttributeValues =
     row.attributes === null || row.attr_set_id === null
@@ -166,7 +193,7 @@ function readInstruction(keys: KeyRing, payoutId: string, row: InstructionRow): 
       : openValues(userKey, row.attributes, row.attr_set_id);
   const person = openPerson(userKey, { id: row.user_id, sealed: row.person });
   return {
-    reference: formatReference(payoutId),
+    reference: formatReference(row.payout_id),
     payerKey: row.payer_key,
     countryCode: row.country,
     deliveryType: row.delivery_type as Instruction['deliveryType'],
@@ -179,8 +206,6 @@ function readInstruction(keys: KeyRing, payoutId: string, row: InstructionRow): 
     availableAtMs: row.estimated_availability.getTime(),
   };
 }
-
-type Call = { mode: 'send' | 'query'; railName: string; instruction: Instruction };
 
 const outcomes: ReadonlySet<unknown> = new Set<RailAnswer['outcome']>([
   'accepted',
@@ -199,36 +224,45 @@ function readAnswer(answer: RailAnswer | null | undefined): RailAnswer {
 }
 
 /** What a rail had taken once is never sent again, whatever it says of it later. */
-function doubt(answer: RailAnswer, begun: BegunRow): RailAnswer {
-  if (answer.outcome !== 'retry' || begun.was_taken !== true) return answer;
+function doubt(answer: RailAnswer, row: DispatchRow): RailAnswer {
+  if (answer.outcome !== 'retry' || !row.was_taken) return answer;
   return { outcome: 'unknown', reason: answer.reason };
 }
 
-async function callRail(services: DispatchServices, call: Call): Promise<RailAnswer> {
-  const rail = services.rails.get(call.railName);
-  if (rail === undefined) {
-    // Not configured in this process (any more): certainly nothing was sent by this call.
-    return call.mode === 'send'
-      ? { outcome: 'retry', reason: 'the rail is not configured' }
-      : { outcome: 'unknown', reason: 'the rail is not configured' };
-  }
-  const ended = new AbortController();
+async function callRail(services: DispatchServices, row: DispatchRow): Promise<RailAnswer> {
+  const rail = services.rails.get(row.rail);
+  // Certainly nothing is sent by a call that is not made.
+  const notCalled = (reason: string): RailAnswer => ({
+    outcome: row.mode === 'send' ? 'retry' : 'unknown',
+    reason,
+  });
+  // Not configured in this process (any more).
+  if (rail === undefined) return notCalled('the rail is not configured');
+  let instruction: Instruction;
   try {
-    return await Promise.race([
-      (call.mode === 'send' ? rail.send(call.instruction) : rail.query(call.instruction)).then(
-        readAnswer,
-      ),
-      sleep(services.times.callMsMax, undefined, { signal: ended.signal }).then(
-        (): RailAnswer => ({ outcome: 'unknown', reason: 'the rail did not answer in time' }),
-      ),
-    ]);
+    instruction = readInstruction(services.keys, row);
+  } catch (error) {
+    services.onError(error);
+    return notCalled('the instruction cannot be read');
+  }
+  try {
+    const call = row.mode === 'send' ? rail.send(instruction) : rail.query(instruction);
+    return await within(services.times.callMsMax, call.then(readAnswer));
   } catch (error) {
     // A rail should not throw; when it does, nobody knows what it had done before.
     services.onError(error);
     return { outcome: 'unknown', reason: 'the rail failed' };
-  } finally {
-    ended.abort();
   }
+}
+
+/** The answer, or that it did not come in time; what comes later is heard by nobody. */
+function within(timeMs: number, answer: Promise<RailAnswer>): Promise<RailAnswer> {
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => {
+      resolve({ outcome: 'unknown', reason: 'the rail did not answer in time' });
+    }, timeMs);
+    answer.then(resolve, reject).finally(() => clearTimeout(late));
+  });
 }
 
 type Next = { outcome: string; dueAtMs: number | undefined };

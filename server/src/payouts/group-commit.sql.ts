@@ -1,3 +1,4 @@
+import { plainArray } from '../db/arrays.ts';
 import type { Session, Statement } from '../db/pool.ts';
 
 const commitText: Statement = {
@@ -28,11 +29,11 @@ export async function commitPayoutRows(
   mayWait: boolean,
 ): Promise<CommittedRow[]> {
   return session.rows<CommittedRow>(commitText, [
-    commits.map(({ accountId }) => accountId),
-    commits.map(({ userId }) => userId),
-    commits.map(({ payoutId }) => payoutId),
-    commits.map(({ journalId }) => journalId),
-    commits.map(({ pickupCode }) => pickupCode),
+    plainArray(commits.map(({ accountId }) => accountId)),
+    plainArray(commits.map(({ userId }) => userId)),
+    plainArray(commits.map(({ payoutId }) => payoutId)),
+    plainArray(commits.map(({ journalId }) => journalId)),
+    plainArray(commits.map(({ pickupCode }) => pickupCode)),
     commits.map(({ requestKey }) => requestKey?.key ?? null),
     commits.map(({ requestKey }) => requestKey?.fingerprint ?? null),
     mayWait,

@@ -1,6 +1,18 @@
 import { newDigits, newId } from '../core/ids.ts';
-import { type Batcher, createBatcher, createTenantBatcher, held } from '../db/batcher.ts';
-import { type Database, findConstraint } from '../db/pool.ts';
+import {
+  type Batcher,
+  createBatcher,
+  createTenantBatcher,
+  held,
+  type TenantBatcher,
+} from '../db/batcher.ts';
+import {
+  createKeyedBatcher,
+  type KeyedAnswer,
+  type KeyedBatcher,
+  type StoreAnswers,
+} from '../db/keyed-batcher.ts';
+import type { Database } from '../db/pool.ts';
 import { commitPayoutRows } from './group-commit.sql.ts';
 import {
   findQuoteContexts,
@@ -32,34 +44,51 @@ export function createGroupCommit(db: Database): GroupCommit {
   return createBatcher({
     accountOf: ({ accountId }) => accountId,
     keyOf: ({ payoutId }) => payoutId,
-    run: async (commands, mayWait) => {
-      try {
-        return await runCommits(db, commands, mayWait);
-      } catch (error) {
-        // Another process has stored this key: who looks at it alone finds its answer.
-        const isKeyTaken = findConstraint(error) === 'idempotency_records_pkey';
-        if (commands.length === 1 && isKeyTaken) return [undefined];
-        throw error;
-      }
-    },
+    run: (commands, mayWait) => runCommits(db, commands, mayWait),
   });
 }
 
-/** New quotes in groups: read together per account, stored together as they come. */
-export function createGroupQuote(db: Database): QuoteStore {
-  const reads = createTenantBatcher<QuoteContextQuery, QuoteContextRow | undefined>(
-    (accountId, queries) => findQuoteContexts(db.tenant(accountId), accountId, queries),
-  );
-  const inserts = createBatcher<NewPayout, PayoutRow>({
-    accountOf: ({ accountId }) => accountId,
-    keyOf: ({ id }) => id,
-    run: async (payouts, mayWait) => {
-      const rows = await insertPayouts(db.system, payouts, mayWait);
-      return rows.map((row) => row ?? held);
-    },
-  });
-  return { findContext: reads.submit, insert: inserts.submit };
+export type GroupQuote = {
+  /** Read together per account. */
+  readonly reads: TenantBatcher<QuoteContextQuery, QuoteContextRow | undefined>;
+  /** Stored together as they come, with the answers to their keys. */
+  readonly inserts: KeyedBatcher<NewPayout, PayoutRow>;
+};
+
+export function createGroupQuote(db: Database, storeAnswers: StoreAnswers): GroupQuote {
+  return {
+    reads: createTenantBatcher((accountId, queries) =>
+      findQuoteContexts(db.tenant(accountId), accountId, queries),
+    ),
+    inserts: createKeyedBatcher({
+      db,
+      storeAnswers,
+      keyOf: ({ id }) => id,
+      run: async (session, payouts, mayWait) => {
+        const rows = await insertPayouts(session, payouts, mayWait);
+        return rows.map((row) => row ?? held);
+      },
+    }),
+  };
 }
+
+/** The store of one request within the group; the key is known when nothing can be stored. */
+export function openGroupStore(
+  group: GroupQuote,
+  keyed: KeyedAnswer<PayoutRow> | undefined,
+): QuoteStore {
+  return {
+    findContext: group.reads.submit,
+    insert: async (command) => {
+      const row = await group.inserts.submit({ command, keyed });
+      if (row === undefined) throw new KeyKnown();
+      return row;
+    },
+  };
+}
+
+/** The request's key was answered before: nothing was stored. */
+export class KeyKnown extends Error {}
 
 async function runCommits(
   db: Database,

@@ -8,7 +8,7 @@ import { connectDatabase, type Database, findSqlState, type Session } from '../d
 import { createTestDatabase } from '../db/test-database.ts';
 import { fundBalance, verifyLedger } from '../ledger/ledger.ts';
 import type { Rail, RailAnswer } from '../rails/contract.ts';
-import { createUser } from '../users/users.ts';
+import { createUser, prepareUser } from '../users/users.ts';
 import { type ApplyResult, applyObservation } from './dispatch.sql.ts';
 import { createDispatcher, dispatchTimes } from './dispatch.ts';
 import { commitPayoutRow, insertPayout, type NewPayout, type PayoutRow } from './payouts.sql.ts';
@@ -65,20 +65,23 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
     },
     createUser: async (accountId: string): Promise<string> => {
       const name = randomBytes(8).toString('hex');
-      const context = { session: db.tenant(accountId), keys, accountId };
-      const user = await createUser(context, {
-        internal_user_id: name,
-        country: 'MEX',
-        first_name: 'Ana',
-        last_name: 'Gómez',
-        email: `${name}@example.org`,
-        metadata: undefined,
-      });
-      return user.id;
+      const user = prepareUser(
+        { keys, accountId },
+        {
+          internal_user_id: name,
+          country: 'MEX',
+          first_name: 'Ana',
+          last_name: 'Gómez',
+          email: `${name}@example.org`,
+          metadata: undefined,
+        },
+      );
+      return (await createUser(db.tenant(accountId), user)).id;
     },
     /** A quote of 100.00 USD, a fee of 1.00, for 1,800.00 MXN, but for what the test names. */
     quote: (owner: Owner, changes: Partial<NewPayout> = {}): Promise<PayoutRow> =>
       insertPayout(db.tenant(owner.accountId), { ...describeQuote(owner), ...changes }),
+    describeQuote,
     commit: (owner: Owner, payoutId: string, through: Database = db) =>
       commitPayoutRow(through.tenant(owner.accountId), {
         ...owner,

@@ -12,7 +12,7 @@ import { decimalField, textField } from '../http/schema.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import { findUser } from '../users/users.ts';
 import type { Dispatcher } from './dispatch.ts';
-import type { GroupCommit } from './group-commit.ts';
+import { type GroupCommit, type GroupQuote, KeyKnown, openGroupStore } from './group-commit.ts';
 import {
   describeReceipt,
   findPayerLogo,
@@ -35,7 +35,7 @@ export type PayoutServices = AttributeServices & {
   readonly lockSeconds: { national: number; crypto: number };
   readonly dispatcher: Dispatcher;
   readonly groupCommit: GroupCommit;
-  readonly groupQuote: QuoteStore;
+  readonly groupQuote: GroupQuote;
   /** Says that something has become due, so that it need not wait for the next look. */
   wakeDispatch(): void;
 };
@@ -143,14 +143,19 @@ function createRoute(): Route<PayoutServices> {
       const userId = readUserToken(params.user_token);
       const request = readPayoutRequest(body);
       const services = { ...env, rates: env.rates, nowMs: env.clock.nowMs() };
-      const create = async (store: QuoteStore) => {
-        const row = await createPayout(services, { store, accountId, userId }, request);
-        return writePayout(row, { keys: env.keys, payerLogo: '' });
-      };
-      return write((session) => create(openQuoteStore(session)), {
-        // With a key the answer is sealed and stored, which takes a transaction of its own.
-        tryTogether: async (requestKey) =>
-          requestKey === undefined ? { value: await create(env.groupQuote) } : undefined,
+      const create = (store: QuoteStore) =>
+        createPayout(services, { store, accountId, userId }, request);
+      const view = (row: PayoutRow) => writePayout(row, { keys: env.keys, payerLogo: '' });
+      return write(async (session) => view(await create(openQuoteStore(session))), {
+        tryTogether: async (answering) => {
+          const answer = answering.prepare(view);
+          try {
+            return answer.tell(await create(openGroupStore(env.groupQuote, answer.keyed)));
+          } catch (error) {
+            if (error instanceof KeyKnown) return undefined;
+            throw error;
+          }
+        },
       });
     },
   });
@@ -202,7 +207,7 @@ function commitRoute(): Route<PayoutServices> {
         },
         {
           isOneEffect: true,
-          tryTogether: async (requestKey) => {
+          tryTogether: async ({ requestKey }) => {
             const command = { accountId, userId, payoutId, requestKey };
             const text = await env.groupCommit.submit(command);
             return text === undefined ? undefined : { text };

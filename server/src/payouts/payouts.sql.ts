@@ -1,3 +1,4 @@
+import { plainArray } from '../db/arrays.ts';
 import type { Session, Statement } from '../db/pool.ts';
 
 /** Everything that quotes of one account depend on and the database knows, for many at once. */
@@ -6,7 +7,7 @@ const findQuoteContextsText: Statement = {
   text: `
     select r.ord::integer as ordinal, u.status as user_status, a.accept_both_tokens,
       w.token as wallet_token, w.currency as wallet_currency,
-      s.destination_token as set_destination, s.currency as set_currency, c.id as committed_id,
+      s.destination_token as set_destination, s.currency as set_currency, c.payout_id as committed_id,
       l.destination_token as last_destination
     from unnest($2::uuid[], $3::uuid[], $4::text[], $5::uuid[], $6::text[]) with ordinality
       as r (user_id, source_token, source_currency, set_id, client_transfer_id, ord)
@@ -17,12 +18,16 @@ const findQuoteContextsText: Statement = {
         else w.token = r.source_token end
     left join attribute_sets s
       on s.account_id = $1 and s.id = r.set_id and s.user_id = u.id
-    left join payouts c on c.account_id = $1
-      and c.client_transfer_id = r.client_transfer_id and c.committed_at is not null
+    left join payout_states c
+      on c.account_id = $1 and c.client_transfer_id = r.client_transfer_id
     left join lateral (
-      select destination_token from payouts
-      where r.source_token is not null
-        and account_id = $1 and user_id = u.id and committed_at is not null
+      -- Among the last thousand: quotes that nobody committed must not cost a reader their number.
+      select destination_token from (
+        select id, destination_token from payout_quotes
+        where r.source_token is not null and account_id = $1 and user_id = u.id
+        order by id desc limit 1000
+      ) q
+      where exists (select from payout_states s where s.account_id = $1 and s.payout_id = q.id)
       order by id desc limit 1
     ) l on true`,
 };
@@ -36,14 +41,11 @@ const columns = `p.id, p.user_id, p.status, p.status_reason, p.client_transfer_i
 const createText: Statement = {
   name: 'create_payouts',
   text: `
-    select ${columns}, v.sealed, u.data_key
+    select id, attr_set_id, attr_version, created_at, expires_at, sealed, data_key
     from create_payouts(
       $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
       $20, $21, $22, $23, $24, $25, $26, $27, $28, $29
-    ) p
-    join users u on u.account_id = p.account_id and u.id = p.user_id
-    left join attribute_set_versions v
-      on v.account_id = p.account_id and v.set_id = p.attr_set_id and v.version = p.attr_version`,
+    )`,
 };
 
 const commitText: Statement = {
@@ -206,42 +208,79 @@ export async function insertPayouts(
   mayWait: boolean,
 ): Promise<(PayoutRow | undefined)[]> {
   const column = <T>(read: (payout: NewPayout) => T): T[] => payouts.map(read);
+  const plain = (read: (payout: NewPayout) => string | bigint | number | boolean | null): string =>
+    plainArray(payouts.map(read));
   const entries = payouts.flatMap(({ accountId, id, metadataHashes }) =>
     metadataHashes.map((hash) => ({ accountId, id, hash })),
   );
-  const rows = await session.rows<PayoutRow>(createText, [
-    column((payout) => payout.accountId),
-    column((payout) => payout.id),
-    column((payout) => payout.userId),
+  const rows = await session.rows<DecidedRow>(createText, [
+    plain((payout) => payout.accountId),
+    plain((payout) => payout.id),
+    plain((payout) => payout.userId),
     column((payout) => payout.clientTransferId),
-    column((payout) => payout.sourceToken),
+    plain((payout) => payout.sourceToken),
     column((payout) => payout.sourceCurrency),
-    column((payout) => payout.sourceMinor),
-    column((payout) => payout.feeMinor),
-    column((payout) => payout.destinationToken),
+    plain((payout) => payout.sourceMinor),
+    plain((payout) => payout.feeMinor),
+    plain((payout) => payout.destinationToken),
     column((payout) => payout.destinationCurrency),
-    column((payout) => payout.destinationMinor),
+    plain((payout) => payout.destinationMinor),
     column((payout) => payout.exchangeRate),
-    column((payout) => payout.roundingNano),
+    plain((payout) => payout.roundingNano),
     column((payout) => payout.rail),
     column((payout) => payout.payerKey),
     column((payout) => payout.payerName),
-    column((payout) => payout.attrSetId ?? null),
+    plain((payout) => payout.attrSetId ?? null),
     column((payout) => payout.deliveryType),
     column((payout) => payout.countryCode),
-    column((payout) => payout.needsAttributes),
-    column((payout) => payout.needsVerification),
-    column((payout) => payout.notifyUser),
+    plain((payout) => payout.needsAttributes),
+    plain((payout) => payout.needsVerification),
+    plain((payout) => payout.notifyUser),
     column((payout) => payout.metadata),
-    column((payout) => payout.lockSeconds),
+    plain((payout) => payout.lockSeconds),
     column((payout) => payout.estimatedAvailability),
-    entries.map(({ accountId }) => accountId),
-    entries.map(({ id }) => id),
+    plainArray(entries.map(({ accountId }) => accountId)),
+    plainArray(entries.map(({ id }) => id)),
     entries.map(({ hash }) => hash),
     mayWait,
   ]);
-  const byId = new Map(rows.map((row) => [row.id, row]));
-  return payouts.map(({ id }) => byId.get(id));
+  const decided = new Map(rows.map((row) => [row.id, row]));
+  return payouts.map((payout) => {
+    const row = decided.get(payout.id);
+    return row === undefined ? undefined : describeQuoted(payout, row);
+  });
+}
+
+/** What the database decides of a new payout. */
+type DecidedRow = Pick<
+  PayoutRow,
+  'id' | 'attr_set_id' | 'attr_version' | 'created_at' | 'expires_at' | 'sealed' | 'data_key'
+>;
+
+function describeQuoted(payout: NewPayout, decided: DecidedRow): PayoutRow {
+  return {
+    ...decided,
+    user_id: payout.userId,
+    status: 'PENDING',
+    status_reason: '',
+    client_transfer_id: payout.clientTransferId,
+    source_token: payout.sourceToken,
+    source_currency: payout.sourceCurrency,
+    source_amount: payout.sourceMinor,
+    fee: payout.feeMinor,
+    destination_token: payout.destinationToken,
+    destination_currency: payout.destinationCurrency,
+    destination_amount: payout.destinationMinor,
+    exchange_rate: payout.exchangeRate,
+    payer_name: payout.payerName,
+    delivery_type: payout.deliveryType,
+    country: payout.countryCode,
+    metadata: payout.metadata,
+    pickup_code: '',
+    estimated_availability: payout.estimatedAvailability,
+    committed_at: null,
+    completed_at: null,
+  };
 }
 
 export async function insertPayout(session: Session, payout: NewPayout): Promise<PayoutRow> {

@@ -124,6 +124,7 @@ test('a commit at the very microsecond of the expiration is too late, one before
        return '${instant}'::timestamptz`,
     );
   await setClock('2030-01-01T00:00:00Z');
+  await still.rows('select open_months(environment_now())');
   const owner = await still.createOwner({ USD: 1_000_000n });
   const early = await still.quote(owner, { lockSeconds: 900 });
   const late = await still.quote(owner, { lockSeconds: 900 });

@@ -11,9 +11,11 @@ import {
   createUser,
   findUser,
   lookUpUser,
+  prepareUser,
   type User,
   type UserContext,
   type UserData,
+  type UserGroup,
   type UserLookup,
   updateUser,
 } from './users.ts';
@@ -195,7 +197,9 @@ function contextOf(context: RouteContext<BaseServices>): UserContext {
   return { session: env.db.tenant(accountId), keys: env.keys, accountId };
 }
 
-export function userRoutes(): Route<BaseServices>[] {
+export type UserServices = BaseServices & { readonly userGroup: UserGroup };
+
+export function userRoutes(): Route<UserServices>[] {
   return [
     defineRoute({
       method: 'POST',
@@ -209,12 +213,17 @@ export function userRoutes(): Route<BaseServices>[] {
       findFaults: findAgeFault,
       response: userAnswer,
       refusals: [409],
-      handle: (context, { body }) => {
-        const data = readUserData(body) as UserData;
-        return context.write(
-          async (session) => writeUser(await createUser({ ...contextOf(context), session }, data)),
-          { isOneEffect: true },
-        );
+      handle: (context: RouteContext<UserServices>, { body }) => {
+        const user = prepareUser(contextOf(context), readUserData(body) as UserData);
+        return context.write(async (session) => writeUser(await createUser(session, user)), {
+          isOneEffect: true,
+          tryTogether: async (answering) => {
+            const answer = answering.prepare((at: Date) => writeUser(user.describe(at)));
+            const { keyed } = answer;
+            const at = await context.env.userGroup.submit({ command: user.stored, keyed });
+            return at === undefined ? undefined : answer.tell(at);
+          },
+        });
       },
     }),
     lookUpRoute(),

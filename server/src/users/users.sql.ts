@@ -21,6 +21,12 @@ const insertText: Statement = {
     from made`,
 };
 
+const insertManyText: Statement = {
+  name: 'create_users',
+  text: `
+    select ordinal, created_at, is_held from create_users($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+};
+
 const updateText: Statement = {
   name: 'update_user',
   text: `
@@ -79,11 +85,30 @@ export type StoredUser = {
   metadata: string;
 };
 
-/** @throws the database's error with the constraint users_internal_user_id or users_email. */
-export async function insertUser(
+export type NewUser = StoredUser & { dataKey: Buffer };
+
+/** Those that were made, and those whose account somebody holds; the others are taken already. */
+export async function insertUsers(
   session: Session,
-  user: StoredUser & { dataKey: Buffer },
-): Promise<UserRow> {
+  users: readonly NewUser[],
+  mayWait: boolean,
+): Promise<{ ordinal: number; created_at: Date; is_held: boolean }[]> {
+  const column = <T>(read: (user: NewUser) => T): T[] => users.map(read);
+  return session.rows(insertManyText, [
+    column(({ accountId }) => accountId),
+    column(({ id }) => id),
+    column(({ internalUserId }) => internalUserId),
+    column(({ emailIndex }) => emailIndex),
+    column(({ country }) => country),
+    column(({ dataKey }) => dataKey),
+    column(({ sealed }) => sealed),
+    column(({ metadata }) => metadata),
+    mayWait,
+  ]);
+}
+
+/** @throws the database's error with the constraint users_internal_user_id or users_email. */
+export async function insertUser(session: Session, user: NewUser): Promise<UserRow> {
   const [row] = await session.rows<UserRow>(insertText, [
     user.accountId,
     user.id,

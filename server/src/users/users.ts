@@ -2,13 +2,17 @@ import { getCountry } from '../core/country.ts';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { type KeyRing, newDataKey, openBytes, sealBytes } from '../core/sealing.ts';
-import { findConstraint, type Session } from '../db/pool.ts';
+import { held } from '../db/batcher.ts';
+import { createKeyedBatcher, type KeyedBatcher, type StoreAnswers } from '../db/keyed-batcher.ts';
+import { type Database, findConstraint, type Session } from '../db/pool.ts';
 import {
   findUserByEmail,
   findUserByInternalId,
   findUserRow,
   insertUser,
+  insertUsers,
   lockUserRow,
+  type NewUser,
   type StoredUser,
   type UserRow,
   updateUserRow,
@@ -57,19 +61,55 @@ export type UserData = Partial<Person> & {
   metadata: string | undefined;
 };
 
-/** @throws AppError user_exists, naming which of the two unique fields is taken. */
-export async function createUser(context: UserContext, data: UserData): Promise<User> {
-  const { session, keys, accountId } = context;
+/** New users in groups; undefined leaves one alone whose id or e-mail address is taken. */
+export type UserGroup = KeyedBatcher<NewUser, Date>;
+
+export function createUserGroup(db: Database, storeAnswers: StoreAnswers): UserGroup {
+  return createKeyedBatcher<NewUser, Date>({
+    db,
+    storeAnswers,
+    keyOf: ({ id }) => id,
+    run: async (session, users, mayWait) => {
+      const results: (Date | undefined | typeof held)[] = Array.from({ length: users.length });
+      for (const row of await insertUsers(session, users, mayWait)) {
+        results[row.ordinal - 1] = row.is_held ? held : row.created_at;
+      }
+      return results;
+    },
+  });
+}
+
+/** A user as it will be stored, and as it is once it has been. */
+export type PreparedUser = { stored: NewUser; describe(createdAt: Date): User };
+
+export function prepareUser(
+  context: { keys: KeyRing; accountId: string },
+  data: UserData,
+): PreparedUser {
+  const { keys, accountId } = context;
   const id = newId();
   const dataKey = newDataKey();
   const person = completePerson(data);
-  const row = await refuseTwins(
-    insertUser(session, {
-      ...store({ accountId, id, data, keys }, { person, dataKey }),
-      dataKey: keys.wrap(dataKey, id),
+  const stored = store({ accountId, id, data, keys }, { person, dataKey });
+  return {
+    stored: { ...stored, dataKey: keys.wrap(dataKey, id) },
+    describe: (createdAt) => ({
+      id,
+      internalUserId: stored.internalUserId,
+      status: 'ACTIVE',
+      kycStatus: 'none',
+      country: stored.country,
+      createdAt,
+      metadata: stored.metadata,
+      person,
     }),
-  );
-  return { ...describe(row), person };
+  };
+}
+
+/** @throws AppError user_exists, naming which of the two unique fields is taken. */
+export async function createUser(session: Session, user: PreparedUser): Promise<User> {
+  const row = await refuseTwins(insertUser(session, user.stored));
+  return user.describe(row.created_at);
 }
 
 /**

@@ -42,6 +42,7 @@ const tagTexts = {
   Destinations: 'Where and how a payout can arrive, and what it costs.',
   Attributes: 'What a destination must know about a user before it pays.',
   Payouts: 'Quotes, commits, statuses and receipts.',
+  Batches: 'Many payouts from one file, quoted and committed as a whole.',
   Verification: 'Identity checks of users.',
   'Verification page': 'What the hosted page behind a verification link talks to.',
   Events: 'Everything that happened in the account, in order.',
@@ -110,6 +111,7 @@ const refusals: Readonly<Record<number, Refusal>> = {
   404: { name: 'NotFound', text: 'It does not exist, or belongs to another account.' },
   406: { name: 'NotAcceptable', text: '`Accept` leaves no form of the answer.' },
   409: { name: 'Conflict', text: 'It conflicts with what is there.', headers: retryAfter },
+  410: { name: 'Gone', text: 'It was there, and is no longer kept.' },
   413: { name: 'BodyTooLarge', text: 'The body, or an image in it, is too large.' },
   415: { name: 'UnsupportedMediaType', text: 'The body is not `application/json` in UTF-8.' },
   422: { name: 'IdempotencyKeyReused', text: 'The Idempotency-Key belongs to another request.' },
@@ -135,7 +137,7 @@ export function describeRefusals(route: Route<BaseServices>): Record<string, Jso
   const statuses = new Set([400, 406, 429, 500, 503, ...(route.refusals ?? [])]);
   if (!isPublic) statuses.add(401).add(403);
   if (isPublic || route.isSandbox === true) statuses.add(404);
-  if (route.body !== undefined) statuses.add(413).add(415);
+  if (route.body !== undefined || route.streams !== undefined) statuses.add(413).add(415);
   if (isKeyed(route)) statuses.add(409).add(422);
   const result: Record<string, JsonObject> = {};
   for (const status of statuses) result[status] = refuse(status);

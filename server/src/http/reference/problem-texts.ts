@@ -31,6 +31,8 @@ export const problemTexts: Readonly<Record<ErrorCode, string>> = {
   illegal_move:
     'What you ask for cannot follow from the present state, for example completing a payout that was refused.',
   clock_backwards: "The sandbox's clock only moves forward.",
+  events_dropped:
+    'Events are kept for a number of months. Those after `after` are gone; begin again with the `after` that the answer names, and read the present state of what you follow.',
   body_too_large: 'The body, or one image in it, is larger than this operation takes.',
   uri_too_long: 'The address is longer than the service reads.',
   unsupported_media_type: 'Send the body as `application/json` in UTF-8.',
@@ -65,6 +67,7 @@ export const faultTexts: Readonly<Record<string, string>> = {
   currency_not_delivered: 'This destination does not pay out in this currency.',
   damaged_image: 'The image breaks off or cannot be decoded.',
   duplicate: 'There are two of what there may be one of.',
+  events_dropped: 'The events that would follow are no longer kept.',
   expired: 'The date has passed.',
   invalid_base64: 'The text is not padded Base64 without white space.',
   invalid_characters: 'The text has control characters or broken ones.',

@@ -1,45 +1,49 @@
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
+import type { Subject } from '../subject.ts';
 
-/**
- * The measure of the machine: PostgreSQL's own TPC-B-like transaction (pgbench, scale 16, sixteen
- * clients, prepared statements) on the same server in the same run.
- */
-export type TpcB = { by: 'pgbench' | 'javascript'; run(seconds: number): Promise<number> };
+const execute = promisify(execFile);
 
 const clients = 16;
 const scale = 16;
 
-export async function prepareTpcB(url: string): Promise<TpcB> {
+/**
+ * The measure of the machine: PostgreSQL's own TPC-B-like transaction (pgbench, scale 16, sixteen
+ * clients, prepared statements) on the same server in the same run. Where there is no pgbench, the
+ * same transaction in JavaScript.
+ */
+export function createTpcBSubject(): Subject {
   const pgbench = findPgbench();
-  if (pgbench !== undefined) {
-    execFileSync(pgbench, ['-i', '-q', '-s', String(scale), url], { stdio: 'ignore' });
-    return {
-      by: 'pgbench',
-      run: async (seconds) => {
-        const words = [
-          '-n',
-          '-c',
-          String(clients),
-          '-j',
-          '2',
-          '-M',
-          'prepared',
-          '-T',
-          String(seconds),
-        ];
-        const text = execFileSync(pgbench, [...words, url], {
-          encoding: 'utf8',
-          stdio: ['ignore', 'pipe', 'ignore'],
-        });
-        return Number(/tps = ([\d.]+)/.exec(text)?.[1]);
-      },
-    };
-  }
-  await createTables(url);
-  return { by: 'javascript', run: (seconds) => runInJavaScript(url, seconds) };
+  let url = '';
+  return {
+    name: pgbench === undefined ? 'TPC-B (in JavaScript)' : 'TPC-B (pgbench)',
+    prepare: async (place) => {
+      url = await place.database('tpcb');
+      if (pgbench === undefined) await createTables(url);
+      else await execute(pgbench, ['-i', '-q', '-s', String(scale), url]);
+    },
+    run: async (load) => {
+      const seconds = Math.ceil(load.seconds);
+      const perSecond =
+        pgbench === undefined
+          ? await runInJavaScript(url, seconds)
+          : await runPgbench(pgbench, { url, seconds });
+      return { count: Math.round(perSecond * seconds), seconds, p50Ms: 0, p99Ms: 0 };
+    },
+    close: async () => undefined,
+  };
+}
+
+async function runPgbench(
+  pgbench: string,
+  { url, seconds }: { url: string; seconds: number },
+): Promise<number> {
+  const shape = ['-n', '-c', String(clients), '-j', '2', '-M', 'prepared', '-T', String(seconds)];
+  const { stdout } = await execute(pgbench, [...shape, url]);
+  return Number(/tps = ([\d.]+)/.exec(stdout)?.[1]);
 }
 
 function findPgbench(): string | undefined {

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Batch,
+  commit,
+  countOf,
+  createSender,
+  csv,
+  describeRows,
+  pathOf,
+  quote,
+  type Sender,
+  upload,
+  uploadRows,
+  waitUntilCommitted,
+  writeCsv,
+} from './batch-kit.ts';
+import { subtract } from './exact.ts';
+import { type Pair, startPair, through } from './reliability-kit.ts';
+import { type Api, ok, readBalance, type Service, stopProcess } from './service.ts';
+
+/** kill -9 of the processes that work on a batch: another one goes on, and nothing happens twice. */
+
+let pair: Pair;
+let sender: Sender;
+
+before(async () => {
+  pair = await startPair();
+  sender = await createSender(pair.first, { funds: '1000000', count: 3 });
+});
+after(() => pair.stop());
+
+async function kill(...services: readonly Service[]): Promise<void> {
+  await Promise.all(
+    services.map(({ process }) =>
+      process === undefined ? undefined : stopProcess(process, 'SIGKILL'),
+    ),
+  );
+}
+
+/** Until a statement about the batches finds something. */
+async function waitFor(condition: string): Promise<void> {
+  for (let tries = 0; tries < 2000; tries += 1) {
+    const found = await pair.books.rows(`select 1 from batches where ${condition}`);
+    if (found.length > 0) return;
+    await sleep(5);
+  }
+  throw new Error(`never: ${condition}`);
+}
+
+/** Tries while the lease of the dead holds. */
+async function uploadAgain(api: Api, body: string, headers: Record<string, string>) {
+  for (let tries = 0; tries < 200; tries += 1) {
+    const reply = await upload(api, body, headers);
+    if (reply.status !== 409) return ok(reply);
+    assert.ok(Number(reply.headers['retry-after']) > 0);
+    await sleep(200);
+  }
+  throw new Error('the batch of a dead process is never free');
+}
+
+test('a batch goes on after kill -9, in its upload and in its commit, and pays every row once', async () => {
+  const count = 8000;
+  const rows = describeRows(sender, count, { source_amount: '21' });
+  const body = writeCsv(rows);
+  const headers = { ...csv, 'idempotency-key': randomUUID() };
+
+  const broken = upload(sender.api, body, headers).then(
+    () => false,
+    () => true,
+  );
+  await waitFor(`row_count >= 500`);
+  await kill(pair.first);
+  assert.equal(await broken, true, 'the upload ended before it could be broken off');
+  const api = through(pair.second, sender);
+  const draft = await uploadAgain(api, body, headers);
+  assert.equal(countOf(draft, 'total'), String(count));
+  assert.equal(countOf(draft, 'valid'), String(count));
+  const stored = await pair.books.rows<{ count: bigint; ids: bigint }>(
+    `select count(*), count(distinct payout_id) as ids from batch_rows`,
+  );
+  assert.deepEqual(stored, [{ count: BigInt(count), ids: BigInt(count) }]);
+
+  const quoted = await quote(api, draft);
+  assert.equal((await commit(api, draft)).status, 'success');
+  await waitFor(`next_row > 500`);
+  await kill(pair.second);
+  const [state] = await pair.books.rows<{ status: string }>('select status from batches');
+  assert.equal(state?.status, 'COMMITTING', 'the batch was through before it could be broken off');
+  const third = through(await pair.startAnother(), sender);
+  const committed = await waitUntilCommitted(third, draft);
+  await assertPaidOnce(third, committed, quoted);
+});
+
+async function assertPaidOnce(api: Api, committed: Batch, quoted: Batch): Promise<void> {
+  const count = countOf(quoted, 'valid');
+  assert.equal(countOf(committed, 'committed'), count);
+  const [paid] = await pair.books.rows<{ payouts: bigint; rows: bigint }>(
+    `select count(*) as payouts, count(distinct r.number) as rows
+     from batch_rows r join payouts p on p.account_id = r.account_id
+       and p.client_transfer_id = r.client_transfer_id and p.committed_at is not null`,
+  );
+  assert.deepEqual(paid, { payouts: BigInt(count), rows: BigInt(count) });
+  assert.equal(await readBalance(api), subtract('1000000', quoted.funds[0]?.needed.text ?? ''));
+  await pair.books.assertSound();
+}
+
+test('two uploads of one key at once make one batch', async () => {
+  const service = await pair.startAnother();
+  const api = through(service, sender);
+  const body = writeCsv(describeRows(sender, 1500, { source_amount: '21' }));
+  const headers = { ...csv, 'idempotency-key': randomUUID() };
+  const replies = await Promise.all([1, 2, 3].map(() => upload(api, body, headers)));
+  const made = replies.filter(({ status }) => status === 200);
+  assert.ok(made.length >= 1);
+  for (const { status } of replies) assert.ok(status === 200 || status === 409, String(status));
+  assert.equal(new Set(made.map(({ body: batch }) => batch.batch_token)).size, 1);
+});
+
+test('two processes that commit the same batches do so once', async () => {
+  const services = await Promise.all([pair.startAnother(), pair.startAnother()]);
+  const [one, other] = services.map((service) => through(service, sender));
+  assert.ok(one !== undefined && other !== undefined);
+  const before = await readBalance(one);
+  const batches = await Promise.all(
+    [1, 2, 3].map(async () =>
+      quote(one, await uploadRows(one, describeRows(sender, 700, { source_amount: '22' }))),
+    ),
+  );
+  const answers = await Promise.all(
+    batches.flatMap((batch) => [commit(one, batch), commit(other, batch)]),
+  );
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set(['success']));
+  let expected = before;
+  for (const batch of batches) {
+    await waitUntilCommitted(one, batch);
+    expected = subtract(expected, batch.funds[0]?.needed.text ?? '');
+    assert.equal((await other.get(pathOf(batch))).status, 200);
+  }
+  assert.equal(await readBalance(other), expected);
+  await pair.books.assertSound();
+});

@@ -1,0 +1,333 @@
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createTestDatabase, type TestDatabase } from '../server/src/db/test-database.ts';
+import { type DatabaseProxy, type Fault, startDatabaseProxy } from './database-proxy.ts';
+import {
+  type CommitResult,
+  createPayout,
+  createRecipient,
+  describePayout,
+  describeUser,
+  type Payout,
+  pay,
+  payoutPath,
+  type Recipient,
+  ways,
+} from './recipients.ts';
+import {
+  type Books,
+  chooseSeed,
+  createRandom,
+  openBooks,
+  waitUntilQuiet,
+} from './reliability-kit.ts';
+import {
+  type Account,
+  type Api,
+  advance,
+  createAccount,
+  daySeconds,
+  ok,
+  type Reply,
+  readBalance,
+  type Service,
+  startService,
+} from './service.ts';
+
+/**
+ * The connection to the database fails between a batch of commits and its answer. A client that
+ * asks again gets the truth; nothing is paid twice, nothing acknowledged is lost.
+ */
+
+const seed = chooseSeed();
+const random = createRandom(seed);
+const accountsCount = 3;
+const payoutsPerAccount = 40;
+const funds = 100_000;
+
+let database: TestDatabase;
+let proxy: DatabaseProxy;
+let service: Service;
+let books: Books;
+before(async () => {
+  database = await createTestDatabase();
+  proxy = await startDatabaseProxy(database.url);
+  service = await startService({
+    isOwn: true,
+    settings: {
+      DATABASE_URL: proxy.url,
+      OUTLAY_MASTER_KEY: randomBytes(32).toString('base64'),
+      OUTLAY_DATABASE_CONNECTIONS: '6',
+    },
+  });
+  books = openBooks(database.url);
+});
+after(async () => {
+  proxy.setFaults(undefined);
+  proxy.release();
+  await books.assertSound();
+  await books.close();
+  await service.stop();
+  // What a lost connection does to a request is no error of the service.
+  assert.doesNotMatch(service.output(), /"msg":"request failed"/);
+  await proxy.close();
+  await database.drop();
+});
+
+type Order = {
+  account: Account;
+  recipient: Recipient;
+  token: string;
+  fee: number;
+  /** What this account had paid for before. */
+  spentBefore: number;
+};
+
+/**
+ * Payouts that wait for their commit, on so many balances. One has gone through before, because what
+ * is the first of its kind is not committed in a batch.
+ */
+async function prepareOrders(balances: number): Promise<Order[]> {
+  const orders: Order[] = [];
+  for (let count = 0; count < balances; count += 1) {
+    const account = await createAccount(service, { USD: String(funds) });
+    const recipient = await createRecipient(account.api, ways.bank);
+    const payouts = await Promise.all(
+      Array.from({ length: payoutsPerAccount }, () => createPayout(account.api, recipient)),
+    );
+    const opening = await pay(account.api, recipient);
+    const spentBefore = 100 + Number(opening.fee.text);
+    for (const { payout_token: token = '', fee } of payouts) {
+      orders.push({ account, recipient, token, fee: Number(fee.text), spentBefore });
+    }
+  }
+  return orders.toSorted(() => random.below(3) - 1);
+}
+
+/** An outcome that is not known: said as such, to be asked again, and nothing of it shown. */
+function assertInDoubt(reply: Reply<unknown>): void {
+  const why = `seed ${seed}: ${reply.status} ${reply.text}`;
+  const problem = JSON.parse(reply.text) as Record<string, unknown>;
+  if (reply.status === 409) assert.equal(problem['code'], 'idempotency_in_progress', why);
+  else {
+    assert.equal(reply.status, 503, why);
+    assert.equal(problem['code'], 'unavailable', why);
+  }
+  assert.match(String(reply.headers['retry-after']), /^[1-9]\d*$/, why);
+}
+
+type Told = { errors: number; reply: Reply<CommitResult> };
+
+/** Asks with the same key, or with none, until there is an answer. */
+async function commitUntilTold(order: Order, key: string | undefined): Promise<Told> {
+  const headers: Record<string, string> = key === undefined ? {} : { 'idempotency-key': key };
+  const path = payoutPath(order.recipient, order.token);
+  for (let errors = 0; ; errors += 1) {
+    const reply = await order.account.api.put<CommitResult>(path, undefined, headers);
+    if (reply.status === 200) return { errors, reply };
+    assertInDoubt(reply);
+    assert.ok(errors < 200, `seed ${seed}: no answer`);
+    await sleep(5);
+  }
+}
+
+/** One commit of each payout in the books, and what is left is what was not spent. */
+async function checkOrders(orders: readonly Order[]): Promise<void> {
+  await waitUntilQuiet(books);
+  const ids = orders.map(({ token }) => token.slice('payout_'.length));
+  const journals = await books.rows<{ payout_id: string; count: number }>(
+    `select payout_id, count(distinct journal_id)::integer as count from ledger_transfers
+     where kind = 'commit' and payout_id = any ($1::uuid[]) group by payout_id`,
+    [ids],
+  );
+  assert.equal(journals.length, orders.length, `seed ${seed}: an acknowledged commit is missing`);
+  for (const { count } of journals) assert.equal(count, 1, `seed ${seed}: paid twice`);
+  for (const account of new Set(orders.map((order) => order.account))) {
+    const own = orders.filter((order) => order.account === account);
+    const spent = own.reduce((sum, { fee }) => sum + 100 + fee, own[0]?.spentBefore ?? 0);
+    assert.equal(Number(await readBalance(account.api)).toFixed(2), (funds - spent).toFixed(2));
+  }
+  await books.assertSound();
+}
+
+/** Nothing is stuck: in ten days of the sandbox every payout has reached its end. */
+async function checkEnds(orders: readonly Order[]): Promise<void> {
+  const [first] = orders;
+  assert.ok(first !== undefined);
+  await advance(first.account.api, 10 * daySeconds);
+  const ids = orders.map(({ token }) => token.slice('payout_'.length));
+  const stuck = await books.rows(
+    `select id, status from payouts where id = any ($1::uuid[]) and status <> 'COMPLETED'`,
+    [ids],
+  );
+  assert.deepEqual(stuck, [], `seed ${seed}: a payout is stuck`);
+  const resent = await books.rows(
+    `select payout_id from attempts where payout_id = any ($1::uuid[])
+     group by payout_id having count(*) > 1`,
+    [ids],
+  );
+  assert.deepEqual(resent, [], `seed ${seed}: told to pay twice`);
+}
+
+/** Every second batch of commits meets the fault, until enough have. */
+function failBatches(fault: Fault, times: number): void {
+  let seen = 0;
+  const before = proxy.happened[fault];
+  proxy.setFaults((sent) => {
+    if (!isBatch(sent) || proxy.happened[fault] - before >= times) return undefined;
+    seen += 1;
+    return seen % 2 === 1 ? fault : undefined;
+  });
+}
+
+/** The statement of a batch, by the name it is prepared under. */
+function isBatch(sent: Buffer): boolean {
+  return sent.includes('commit_payouts');
+}
+
+async function commitThrough(fault: Fault, options: { balances: number; withKey: boolean }) {
+  const orders = await prepareOrders(options.balances);
+  const before = proxy.happened[fault];
+  failBatches(fault, 5);
+  const told = await Promise.all(
+    orders.map((order) => commitUntilTold(order, options.withKey ? randomUUID() : undefined)),
+  );
+  proxy.setFaults(undefined);
+  assert.ok(proxy.happened[fault] > before, 'no fault has happened');
+  assert.ok(
+    told.some(({ errors }) => errors > 0),
+    'no client has noticed',
+  );
+  for (const { reply } of told) {
+    assert.equal(reply.body.status, 'success', `seed ${seed}: ${reply.body.errors}`);
+  }
+  if (fault === 'answer lost' && options.withKey) {
+    // Whose first answer was lost is told it now, as it was stored with the effect.
+    const inDoubt = told.filter(({ errors }) => errors > 0);
+    const replayed = inDoubt.filter(({ reply }) => reply.headers['idempotent-replayed'] === 'true');
+    assert.ok(replayed.length > 0, `seed ${seed}: nothing was replayed`);
+  }
+  await checkOrders(orders);
+  await checkEnds(orders);
+}
+
+for (const balances of [1, accountsCount]) {
+  for (const withKey of [false, true]) {
+    const how = `${balances === 1 ? 'one balance' : `${balances} balances`}, ${withKey ? 'with keys' : 'without keys'}`;
+    test(`a batch is committed and its answer lost: who asks again is told (${how})`, () =>
+      commitThrough('answer lost', { balances, withKey }));
+    test(`a batch is lost before the database has it: who asks again is served (${how})`, () =>
+      commitThrough('statement lost', { balances, withKey }));
+  }
+}
+
+test('an answer that is late for its client: asking meanwhile pays nothing twice', async () => {
+  const orders = await prepareOrders(1);
+  const before = proxy.happened['answer late'];
+  let hasMet = false;
+  proxy.setFaults((sent) => {
+    if (hasMet || !isBatch(sent)) return undefined;
+    hasMet = true;
+    return 'answer late';
+  });
+  const keyed = orders.map((order, index) => ({
+    order,
+    key: index % 2 === 0 ? randomUUID() : undefined,
+  }));
+  const first = keyed.map(({ order, key }) => commitUntilTold(order, key));
+  while (proxy.happened['answer late'] === before) await sleep(2);
+  // These clients have lost patience with their first request and ask a second time.
+  const second = keyed.map(({ order, key }) => commitUntilTold(order, key));
+  const reader = await orders[0]?.account.api.get('/account/balance');
+  assert.equal(reader?.status, 200, 'reading goes on meanwhile');
+  proxy.setFaults(undefined);
+  proxy.release();
+  for (const { reply } of await Promise.all([...first, ...second])) {
+    assert.equal(reply.body.status, 'success', `seed ${seed}: ${reply.body.errors}`);
+  }
+  await checkOrders(orders);
+  await checkEnds(orders);
+});
+
+test('the answer to COMMIT is lost: a keyed creation is found again, and made once', async () => {
+  const account = await createAccount(service, { USD: String(funds) });
+  const recipient = await createRecipient(account.api, ways.bank);
+  let seen = 0;
+  const before = proxy.happened['answer lost'];
+  proxy.setFaults((sent) => {
+    if (!sent.includes('Q\0\0\0\x0bcommit\0')) return undefined;
+    seen += 1;
+    return seen % 3 === 0 ? 'answer lost' : undefined;
+  });
+  const insist = async <T>(path: string, body: unknown): Promise<T> => {
+    const key = randomUUID();
+    for (let tries = 0; tries < 200; tries += 1) {
+      const reply = await account.api.post<T>(path, body, { 'idempotency-key': key });
+      if (reply.status === 200) return reply.body;
+      assertInDoubt(reply);
+      await sleep(5);
+    }
+    throw new Error(`seed ${seed}: no answer`);
+  };
+  const transferIds = Array.from({ length: 20 }, () => randomUUID());
+  const payouts = await Promise.all(
+    transferIds.map((id) =>
+      insist<Payout>(
+        `/payout/${recipient.userToken}`,
+        describePayout(recipient, { client_transfer_id: id }),
+      ),
+    ),
+  );
+  const users = Array.from({ length: 10 }, () => describeUser());
+  const made = await Promise.all(
+    users.map((user) => insist<{ user_token: string }>('/user', user)),
+  );
+  proxy.setFaults(undefined);
+  assert.ok(proxy.happened['answer lost'] > before, 'no fault has happened');
+  const rows = await books.rows<{ id: string }>(
+    'select id from payouts where client_transfer_id = any ($1)',
+    [transferIds],
+  );
+  const told = payouts.map((payout) => payout['payout_token']?.slice('payout_'.length));
+  assert.deepEqual(rows.map(({ id }) => id).toSorted(), told.toSorted());
+  for (const [index, user] of users.entries()) {
+    const path = `/user/lookup?internal_user_id=${String(user['internal_user_id'])}`;
+    const found = ok(await account.api.get<{ user_token: string }>(path));
+    assert.equal(found.user_token, made[index]?.user_token);
+  }
+});
+
+test('every connection breaks at once and again: nobody is told anything but 503', async () => {
+  const orders = await prepareOrders(accountsCount);
+  let isOver = false;
+  const breakAll = async (): Promise<void> => {
+    while (!isOver) {
+      proxy.setFaults(() => (random.below(4) === 0 ? 'statement lost' : undefined));
+      await sleep(1);
+    }
+  };
+  const breaking = breakAll();
+  const reading = readUntil(orders[0]?.account.api, () => isOver);
+  const told = Promise.all(
+    orders.map((order, index) =>
+      commitUntilTold(order, index % 2 === 0 ? randomUUID() : undefined),
+    ),
+  );
+  await told.finally(() => {
+    isOver = true;
+    proxy.setFaults(undefined);
+  });
+  await Promise.all([breaking, reading]);
+  for (const { reply } of await told) assert.equal(reply.body.status, 'success');
+  await checkOrders(orders);
+  await checkEnds(orders);
+});
+
+async function readUntil(api: Api | undefined, isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
+    const reply = await api?.get('/account/balance');
+    if (reply !== undefined && reply.status !== 200) assertInDoubt(reply);
+  }
+}

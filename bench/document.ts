@@ -1,0 +1,37 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** docs/benchmarks.md: each part of the suite writes its own section and leaves the others. */
+
+const file = join(import.meta.dirname, '../docs/benchmarks.md');
+const sections = ['peers', 'large', 'batch', 'growth'] as const;
+export type SectionName = (typeof sections)[number];
+
+const head = `# Benchmarks
+
+Written by the suite in \`bench/\`, never by hand: \`npm run bench\` for ours beside its peers, and
+\`npm run bench -- --large\`, \`-- --batch\`, \`-- --growth\` for the sections after it. Load generator,
+services and database share one machine, so ratios within a run are what counts; absolute figures
+say little about another machine.
+`;
+
+export function writeSection(name: SectionName, text: string): void {
+  const old = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  const texts = sections.map((one) => [one, one === name ? text.trim() : findSection(old, one)]);
+  const parts = texts
+    .filter(([, body]) => body !== '')
+    .map(([one, body]) => wrap(one ?? '', body ?? ''));
+  writeFileSync(file, `${head}\n${parts.join('\n\n')}\n`);
+}
+
+function wrap(name: string, text: string): string {
+  return `<!-- ${name} -->\n${text}\n<!-- end of ${name} -->`;
+}
+
+/** @returns '' where there is none. */
+function findSection(text: string, name: string): string {
+  const start = text.indexOf(`<!-- ${name} -->`);
+  const end = text.indexOf(`<!-- end of ${name} -->`);
+  if (start < 0 || end < start) return '';
+  return text.slice(start + `<!-- ${name} -->`.length, end).trim();
+}

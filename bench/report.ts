@@ -1,0 +1,141 @@
+import { median } from './drive.ts';
+import { describeMachine } from './machine.ts';
+import type { LoadShape, Measure, RaceResult } from './subject.ts';
+
+/** The tables of a run. */
+
+export type Measured = {
+  key: string;
+  name: string;
+  load: Omit<LoadShape, 'seconds'>;
+  round: number;
+  measure: Measure;
+};
+export type Found = { name: string; race: RaceResult };
+type Run = {
+  measured: readonly Measured[];
+  found: readonly Found[];
+  rounds: number;
+  seconds: number;
+  server: string;
+};
+
+/** Figures to reach: the median of the ratios of what has `key` to what has `to`. */
+const targets: readonly { text: string; key: string; to: string; atLeast: number }[] = [
+  { text: 'commits in process, hot balance', key: 'in-process-hot-1024', to: 'tpcb', atLeast: 8 },
+  { text: 'commits over HTTP, 64 connections', key: 'http-hot-64', to: 'tpcb', atLeast: 3 },
+  { text: 'create + commit over HTTP', key: 'create-commit', to: 'tpcb', atLeast: 1.5 },
+  { text: 'three durable steps, awaited', key: 'steps-256', to: 'tpcb', atLeast: 1 },
+  { text: 'balance reads over HTTP', key: 'balance', to: 'bare', atLeast: 0.6 },
+  { text: '`cheapest` over HTTP', key: 'cheapest', to: 'bare', atLeast: 0.6 },
+  { text: 'two processes to one', key: 'two-processes', to: 'one-process', atLeast: 1 },
+];
+
+export function writeReport(run: Run): string {
+  const measure = run.measured.find(({ key }) => key === 'tpcb')?.name ?? '';
+  return [
+    '## Beside the peers',
+    '',
+    `${run.rounds} rounds of ${run.seconds} s each, everything alternating in one run on one`,
+    `PostgreSQL, a database for each. The measure is ${measure}, 16 clients, prepared, taken before`,
+    'each group of a round; ratios are medians of the ratios of the rounds, with the lowest and the',
+    'highest. Latencies are from command to answer. What commits here writes everything that a',
+    'payout means (ledger, status, event, due dispatch); the peers write payouts, postings, a checked',
+    'balance and an outbox.',
+    '',
+    `${run.server}. ${describeMachine()}.`,
+    '',
+    ...writeTargets(run),
+    ...writeMeasures(run),
+    ...writeRaces(run),
+    '',
+  ].join('\n');
+}
+
+function writeTargets(run: Run): string[] {
+  const rows = targets.flatMap(({ text, key, to, atLeast }) => {
+    const ratios = findRatios(run, key, to);
+    if (ratios.length === 0) return [];
+    const verdict = median(ratios) >= atLeast ? 'yes' : 'no';
+    return [`| ${text} | ${formatRatios(ratios)} | ${nameOf(run, to)} | ${atLeast} | ${verdict} |`];
+  });
+  if (rows.length === 0) return [];
+  return [
+    '| figure to reach | ratio | to | at least | reached |',
+    '|---|---|---|---|---|',
+    ...rows,
+    '',
+  ];
+}
+
+const workloadNames = { hot: 'one balance', uniform: '1,000 balances', zipf: '1,000 by Zipf' };
+
+function writeMeasures(run: Run): string[] {
+  const rows = [...new Set(run.measured.map(({ key }) => key))].map((key) => {
+    const all = run.measured.filter((one) => one.key === key);
+    const { name, load } = all[0] as Measured;
+    const figure = (read: (measure: Measure) => number, digits: number): string => {
+      const value = median(all.map(({ measure }) => read(measure)));
+      return value === 0 ? '' : value.toFixed(digits);
+    };
+    const perSecond = figure(({ count, seconds }) => count / seconds, 0);
+    const latencies = `${figure(({ p50Ms }) => p50Ms, 1)} | ${figure(({ p99Ms }) => p99Ms, 1)}`;
+    const ratios = formatRatios(findRatios(run, key, 'tpcb'));
+    return `| ${name} | ${workloadNames[load.workload]} | ${load.inFlight} | ${perSecond} | ${latencies} | ${ratios} |`;
+  });
+  return [
+    '| what | workload | in flight | per second | p50 ms | p99 ms | ratio to TPC-B |',
+    '|---|---|---|---|---|---|---|',
+    ...rows,
+    '',
+    'DBOS and ours are awaited: the caller has the durable result. Graphile Worker and pg-boss',
+    'cannot be asked for the result of a job: their last task tells the caller inside the same',
+    'process, after its transaction. The engines run with 64 in flight: of 16, 64 and 256 it suited them',
+    'best, or as well as any.',
+    'Over HTTP the service is one process with its background work elsewhere.',
+    '',
+  ];
+}
+
+function writeRaces(run: Run): string[] {
+  if (run.found.length === 0) return [];
+  return [
+    '### Races',
+    '',
+    'Sixty-four commits at the same moment against a balance that covers twenty; and the same payout',
+    'sixty-four times.',
+    '',
+    '| who | race | what happened | safe |',
+    '|---|---|---|---|',
+    ...run.found.map(
+      ({ name, race }) =>
+        `| ${name} | ${race.race} | ${race.found} | ${race.isSafe ? 'yes' : '**no**'} |`,
+    ),
+    '',
+  ];
+}
+
+function nameOf(run: Run, key: string): string {
+  return run.measured.find((one) => one.key === key)?.name ?? key;
+}
+
+/** One ratio per round; a measure that was taken several times in a round counts with its median. */
+function findRatios(run: Run, key: string, to: string): number[] {
+  const rate = (wanted: string, round: number): number =>
+    median(
+      run.measured
+        .filter((one) => one.key === wanted && one.round === round)
+        .map(({ measure }) => measure.count / measure.seconds),
+    );
+  const rounds = [...new Set(run.measured.map(({ round }) => round))];
+  return rounds
+    .map((round) => rate(key, round) / rate(to, round))
+    .filter(Number.isFinite)
+    .filter((ratio) => ratio > 0);
+}
+
+function formatRatios(ratios: readonly number[]): string {
+  if (ratios.length === 0) return '';
+  const [low, high] = [Math.min(...ratios), Math.max(...ratios)];
+  return `${median(ratios).toFixed(2)} (${low.toFixed(2)} to ${high.toFixed(2)})`;
+}

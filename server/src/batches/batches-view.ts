@@ -1,0 +1,202 @@
+import { z } from 'zod';
+import { formatSeconds } from '../core/clock.ts';
+import { getCurrency } from '../core/currency.ts';
+import { JsonNumber } from '../core/exact-json.ts';
+import { formatToken } from '../core/ids.ts';
+import { formatAmount } from '../core/money.ts';
+import { amountAnswer } from '../http/schema.ts';
+import type { BatchRow } from './batches.sql.ts';
+import { type BatchFunds, type BatchTotal, readTotals } from './batches.ts';
+import type { RowFault } from './file-row.ts';
+import { type ReportRow, rowStatuses } from './row-report.sql.ts';
+
+/** How a batch and its rows are shown. */
+
+const batchStatuses = [
+  'RECEIVING',
+  'DRAFT',
+  'QUOTED',
+  'COMMITTING',
+  'COMMITTED',
+  'CANCELLED',
+] as const;
+
+const faultFields = {
+  column: z.string().describe('"" where the row as such is at fault'),
+  code: z.string(),
+  detail: z.string(),
+};
+
+const totalAnswer = z
+  .object({
+    source_currency_code: z.string(),
+    destination_currency_code: z.string(),
+    exchange_rate: amountAnswer.describe('All-in: destinations with other margins have others'),
+    rows: z.int(),
+    source_amount: amountAnswer,
+    fee: amountAnswer,
+    destination_amount: amountAnswer,
+  })
+  .meta({ id: 'BatchTotal' });
+
+const fundsAnswer = z
+  .object({
+    currency_code: z.string(),
+    needed: amountAnswer.describe('Amounts and fees of the valid rows'),
+    available: amountAnswer,
+  })
+  .meta({ id: 'BatchFunds' });
+
+export const batchAnswer = z
+  .object({
+    batch_token: z.string(),
+    status: z.enum(batchStatuses),
+    format: z.enum(['csv', 'ndjson', 'json']),
+    rows: z.object({
+      total: z.int(),
+      valid: z.int(),
+      invalid: z.int(),
+      repeated: z.int().describe('Committed before with the same terms: not paid again'),
+      committed: z.int(),
+      refused: z.int(),
+    }),
+    ignored_columns: z.array(z.string()),
+    totals: z.array(totalAnswer),
+    funds: z.array(fundsAnswer).describe('Until the commit'),
+    faults: z
+      .array(z.object({ row: z.int(), line: z.int(), ...faultFields }).meta({ id: 'BatchFault' }))
+      .describe('Of the first rows that have any'),
+    faults_path: z.string().describe('Where all rows with faults are; "" where there are none'),
+    payouts: z.record(z.string(), z.int()).describe('How many have which status'),
+    created_on: z.string(),
+    quoted_on: z.string(),
+    expiration: z.string().describe('The quote holds until then'),
+    committed_on: z.string(),
+    completed_on: z.string(),
+  })
+  .meta({ id: 'Batch' });
+
+export const batchListAnswer = z.array(batchAnswer);
+
+export const batchRowAnswer = z
+  .object({
+    row: z.int().describe('1 is the first row of data'),
+    line: z.int(),
+    status: z.enum(rowStatuses),
+    client_transfer_id: z.string(),
+    user_token: z.string(),
+    source_currency_code: z.string(),
+    source_amount: amountAnswer.optional().describe('These four only of rows with a price'),
+    fee: amountAnswer.optional(),
+    destination_amount: amountAnswer.optional(),
+    exchange_rate: amountAnswer.optional(),
+    destination_token: z.string(),
+    destination_currency_code: z.string(),
+    payout_token: z.string().describe('"" until the row is committed'),
+    payout_status: z.string(),
+    status_reason: z.string(),
+    pickup_code: z.string(),
+    faults: z.array(z.object(faultFields).meta({ id: 'BatchRowFault' })),
+  })
+  .meta({ id: 'BatchRow' });
+
+export const batchCommitAnswer = z
+  .object({
+    batch_token: z.string(),
+    status: z.enum(['success', 'failure', 'ex_rate_expired']),
+    errors: z.string(),
+  })
+  .meta({ id: 'BatchCommitResult' });
+
+export type BatchDetails = {
+  funds: readonly BatchFunds[];
+  faultRows: readonly ReportRow[];
+  payouts: readonly { status: string; count: number }[];
+  /** The address of the batch, without a query. */
+  path: string;
+};
+
+/** The most faults that a batch's own answer has. */
+export const faultsShown = 100;
+
+export function writeBatch(batch: BatchRow, details: BatchDetails) {
+  const { funds, faultRows, payouts, path } = details;
+  const at = (time: Date | null): string => (time === null ? '' : formatSeconds(time));
+  return {
+    batch_token: formatToken('batch', batch.id),
+    status: batch.status,
+    format: batch.format,
+    rows: {
+      total: batch.row_count,
+      valid: batch.valid_count,
+      invalid: batch.invalid_count,
+      repeated: batch.repeated_count,
+      committed: batch.committed_count,
+      refused: batch.refused_count,
+    },
+    ignored_columns: JSON.parse(batch.ignored_columns) as string[],
+    totals: readTotals(batch).map(writeTotal),
+    funds: funds.map(({ currency, neededMinor, availableMinor }) => ({
+      currency_code: currency,
+      needed: writeAmount(neededMinor, currency),
+      available: writeAmount(availableMinor, currency),
+    })),
+    faults: faultRows
+      .flatMap((row) =>
+        readFaults(row).map((fault) => ({ row: row.number, line: row.line, ...fault })),
+      )
+      .slice(0, faultsShown),
+    faults_path: batch.invalid_count === 0 ? '' : `${path}/rows?status=INVALID`,
+    payouts: Object.fromEntries(payouts.map(({ status, count }) => [status, count])),
+    created_on: at(batch.created_at),
+    quoted_on: at(batch.quoted_at),
+    expiration: at(batch.expires_at),
+    committed_on: at(batch.committed_at),
+    completed_on: at(batch.completed_at),
+  };
+}
+
+function writeTotal(total: BatchTotal) {
+  return {
+    source_currency_code: total.source,
+    destination_currency_code: total.destination,
+    exchange_rate: new JsonNumber(total.rate),
+    rows: total.rows,
+    source_amount: writeAmount(total.sourceMinor, total.source),
+    fee: writeAmount(total.feeMinor, total.source),
+    destination_amount: writeAmount(total.destinationMinor, total.destination),
+  };
+}
+
+function writeAmount(minor: bigint, code: string): JsonNumber {
+  return new JsonNumber(formatAmount(minor, getCurrency(code)));
+}
+
+function readFaults({ faults }: ReportRow): RowFault[] {
+  return faults === null ? [] : (JSON.parse(faults) as RowFault[]);
+}
+
+export function writeBatchRow(row: ReportRow) {
+  const { source_currency: source, destination_currency: destination } = row;
+  const amount = (minor: bigint | null, code: string | null): JsonNumber | undefined =>
+    minor === null || code === null ? undefined : writeAmount(minor, code);
+  return {
+    row: row.number,
+    line: row.line,
+    status: row.status,
+    client_transfer_id: row.client_transfer_id ?? '',
+    user_token: row.user_id === null ? '' : formatToken('user', row.user_id),
+    source_currency_code: source ?? '',
+    source_amount: amount(row.source_amount, source),
+    fee: amount(row.fee, source),
+    destination_amount: amount(row.destination_amount, destination),
+    exchange_rate: row.exchange_rate === null ? undefined : new JsonNumber(row.exchange_rate),
+    destination_token: row.destination_token ?? '',
+    destination_currency_code: destination ?? '',
+    payout_token: row.payout_id === null ? '' : formatToken('payout', row.payout_id),
+    payout_status: row.payout_status ?? '',
+    status_reason: row.status_reason ?? '',
+    pickup_code: row.pickup_code ?? '',
+    faults: readFaults(row),
+  };
+}

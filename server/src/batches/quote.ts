@@ -1,0 +1,184 @@
+import { AppError } from '../core/errors.ts';
+import type { Database, Session } from '../db/pool.ts';
+import { quotePayer } from '../destinations/quote.ts';
+import { findRowsToPrice, type PricedRow, type PricingRow, priceRows } from './batch-rows.sql.ts';
+import {
+  type BatchRow,
+  beginPricing,
+  endPricing,
+  type Fenced,
+  findBatchRow,
+  releaseBatch,
+  stampQuote,
+} from './batches.sql.ts';
+import { describeRefusal, unverified } from './row-check.ts';
+import { listWallets } from './row-context.sql.ts';
+import {
+  compareRates,
+  createTermsBook,
+  type RatesUsed,
+  type TermsBook,
+  type TermsServices,
+  type Wallet,
+} from './row-terms.ts';
+
+/**
+ * The quote of a batch: one instant, one set of rates, one end. Rows are priced while they are
+ * received, so a quote is one statement, unless rates have changed since.
+ */
+
+export type QuoteServices = Omit<TermsServices, 'rates' | 'nowMs'> & {
+  db: Database;
+  rates(): TermsServices['rates'];
+  clock: { nowMs(): number };
+};
+
+/** Prices older than this are made anew, because they also say when the money will be there. */
+const pricedMsMax = 15 * 60_000;
+const leaseMs = 10_000;
+const portionRows = 1000;
+
+/**
+ * Quotes a batch, also one that has a quote.
+ *
+ * @throws AppError not_found, illegal_move, rates_unavailable.
+ */
+export async function quoteBatch(
+  services: QuoteServices,
+  id: { accountId: string; batchId: string },
+): Promise<BatchRow> {
+  const session = services.db.tenant(id.accountId);
+  const batch = await getQuotable(session, id);
+  const nowMs = services.clock.nowMs();
+  const current = await isCurrent(services, batch, nowMs);
+  const fence = current ? batch.fence : await priceAnew(services, id, nowMs);
+  const lockSecondsDefault = services.lockSeconds.national;
+  const quoted = await stampQuote(session, { ...id, fence, lockSecondsDefault });
+  if (quoted !== undefined) return quoted;
+  await getQuotable(session, id);
+  throw refuseBusy();
+}
+
+async function getQuotable(
+  session: Session,
+  id: { accountId: string; batchId: string },
+): Promise<BatchRow> {
+  const batch = await findBatchRow(session, id);
+  if (batch === undefined) throw new AppError('not_found', 'no such batch');
+  if (batch.status === 'DRAFT' || batch.status === 'QUOTED') return batch;
+  throw new AppError('illegal_move', `a batch that is ${batch.status} cannot be quoted`);
+}
+
+function refuseBusy(): AppError {
+  return new AppError('illegal_move', 'the batch is being priced', { retryAfterSeconds: 1 });
+}
+
+/** @throws AppError rates_unavailable where a rate that the batch needs is not fresh. */
+async function isCurrent(
+  services: QuoteServices,
+  batch: BatchRow,
+  nowMs: number,
+): Promise<boolean> {
+  if (batch.rates === '') return false;
+  const areSame = compareRates(services.rates(), JSON.parse(batch.rates) as RatesUsed);
+  if (areSame === undefined) {
+    const detail = 'a currency of the batch has no fresh exchange rate';
+    throw new AppError('rates_unavailable', detail, { retryAfterSeconds: 60 });
+  }
+  return areSame && nowMs - batch.priced_at.getTime() <= pricedMsMax;
+}
+
+/** Gives every valid row the price of now, in portions; answers the fence under which it did. */
+async function priceAnew(
+  services: QuoteServices,
+  id: { accountId: string; batchId: string },
+  nowMs: number,
+): Promise<bigint> {
+  const session = services.db.tenant(id.accountId);
+  const begun = await beginPricing(session, { ...id, leaseMs });
+  if (begun === undefined) throw refuseBusy();
+  const fenced = { ...id, fence: begun.fence };
+  try {
+    const wallets = await listWallets(session, id.accountId);
+    const pricing: Pricing = {
+      services,
+      book: createTermsBook({ ...services, rates: services.rates(), nowMs }),
+      wallets: new Map(wallets.map((wallet) => [wallet.currency, wallet])),
+    };
+    const lockSeconds = await priceAll(session, fenced, pricing);
+    const rates = JSON.stringify(pricing.book.ratesUsed);
+    const ended = await endPricing(session, {
+      ...fenced,
+      rates,
+      lockSeconds,
+      pricedAt: new Date(nowMs),
+    });
+    if (ended === undefined) throw refuseBusy();
+    return ended.fence;
+  } catch (error) {
+    await releaseBatch(session, fenced);
+    throw error;
+  }
+}
+
+type Pricing = {
+  services: QuoteServices;
+  book: TermsBook;
+  wallets: ReadonlyMap<string, Wallet>;
+};
+
+/** Answers the shortest rate lock of the rows; undefined where none is valid any more. */
+async function priceAll(
+  session: Session,
+  fenced: Fenced,
+  pricing: Pricing,
+): Promise<number | undefined> {
+  let afterNumber = 0;
+  let lockSeconds: number | undefined;
+  for (;;) {
+    const range = { ...fenced, afterNumber, count: portionRows };
+    const found = await findRowsToPrice(session, range);
+    const last = found.at(-1);
+    if (last === undefined) return lockSeconds;
+    const rows = found.map((row) => priceRow(row, pricing));
+    for (const { faults, terms } of rows) {
+      if (faults !== undefined || terms === undefined) continue;
+      lockSeconds = Math.min(lockSeconds ?? terms.lockSeconds, terms.lockSeconds);
+    }
+    if (!(await priceRows(session, { ...fenced, leaseMs, rows }))) throw refuseBusy();
+    afterNumber = last.number;
+  }
+}
+
+/** The given amount stays; the other one, the fee and the rate follow from the rates of now. */
+function priceRow(row: PricingRow, { services, book, wallets }: Pricing): PricedRow {
+  const refuse = (column: string, fault: { code: string; detail: string }): PricedRow => ({
+    number: row.number,
+    faults: [{ column, ...fault }],
+    terms: undefined,
+    quote: undefined,
+  });
+  const payer = services.catalogue.findPayer(row.destination_token);
+  const source = wallets.get(row.source_currency);
+  if (payer === undefined || source === undefined) {
+    const detail = 'destination_token is no destination any more';
+    return refuse('destination_token', { code: 'unknown_destination', detail });
+  }
+  const side = row.given_side;
+  const terms = book.find({ payer, source, destinationCurrency: row.destination_currency });
+  const quote = quotePayer({
+    payer,
+    sourceCurrency: row.source_currency,
+    destinationCurrency: row.destination_currency,
+    amount: { side, minor: side === 'source' ? row.source_amount : row.destination_amount },
+    rates: book.rates,
+  });
+  if (!quote.ok) {
+    const { column, ...fault } = describeRefusal(side, quote);
+    return refuse(column, fault);
+  }
+  if (quote.verificationRequired && row.kyc_status !== 'approved') {
+    return refuse('user_token', unverified);
+  }
+  return { number: row.number, faults: undefined, terms, quote };
+}

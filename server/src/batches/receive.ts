@@ -1,0 +1,264 @@
+import { createHash, type Hash } from 'node:crypto';
+import { AppError } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
+import type { Database, Session } from '../db/pool.ts';
+import { storeRows } from './batch-rows.sql.ts';
+import {
+  type BatchRow,
+  findBatchByKey,
+  findBatchRow,
+  finishBatch,
+  insertBatch,
+  leaseBatch,
+  releaseBatch,
+  removeBatch,
+} from './batches.sql.ts';
+import type { ReadForm } from './draft-row.ts';
+import type { FileFormat, FileLimits, FileRow } from './file-row.ts';
+import { readFileRows } from './file-rows.ts';
+import { checkRows, type RowChecker, rememberFirst } from './row-check.ts';
+import { listWallets } from './row-context.sql.ts';
+import { createTermsBook, mergeRates, type TermsServices } from './row-terms.ts';
+
+/**
+ * A file becomes a batch. Its rows are checked, priced and stored in portions as they arrive; the
+ * batch is RECEIVING until its last row is stored, and only then a draft. With a key an upload that
+ * broke off is found again: the rows that it left are read over, as long as they are the same ones.
+ */
+
+export type ReceiveServices = Omit<TermsServices, 'rates' | 'nowMs'> & {
+  db: Database;
+  rates(): TermsServices['rates'];
+  clock: { nowMs(): number };
+  limits: FileLimits;
+  readForm: ReadForm;
+};
+
+export type Upload = {
+  accountId: string;
+  format: FileFormat;
+  bytes: AsyncIterable<Buffer>;
+  requestKey: string | undefined;
+};
+
+/** Longer than a portion takes; shorter than a client waits that has to begin anew. */
+const leaseMs = 10_000;
+const portionRows = 500;
+
+const emptyHash = createHash('sha256').digest();
+
+/**
+ * Receives a file to its end. `isRepeated` says that the same upload had been received before.
+ *
+ * @throws AppError invalid_request and body_too_large (a file that cannot be read, of which nothing
+ * is kept), idempotency_key_reused, idempotency_in_progress, and whatever reading `bytes` throws:
+ * then the batch stays RECEIVING, to be gone on with under its key.
+ */
+export async function receiveBatch(
+  services: ReceiveServices,
+  upload: Upload,
+): Promise<{ batch: BatchRow; isRepeated: boolean }> {
+  const { accountId } = upload;
+  const session = services.db.tenant(accountId);
+  const begun = await beginUpload(session, upload);
+  if (begun.format !== upload.format) throw refuseKey();
+  const isRepeated = begun.status !== 'RECEIVING';
+  const owner = { session, accountId };
+  const intake = await createIntake(services, owner, begun);
+  const fenced = { accountId, batchId: begun.id, fence: begun.fence };
+  try {
+    await readAll(services, upload, intake);
+    await intake.finish();
+    const batch = isRepeated
+      ? await findBatchRow(session, fenced)
+      : await finishBatch(session, fenced);
+    if (batch === undefined) throw refuseProgress();
+    return { batch, isRepeated };
+  } catch (error) {
+    await intake.settle();
+    if (!isRepeated) await abandon(session, fenced, error);
+    throw error;
+  }
+}
+
+/** A new batch, or the one of the key: held by this upload unless it was received before. */
+async function beginUpload(
+  session: Session,
+  { accountId, format, requestKey }: Upload,
+): Promise<BatchRow> {
+  const batch = { accountId, batchId: newId(), format, requestKey, leaseMs };
+  const created = await insertBatch(session, { ...batch, contentHash: emptyHash });
+  if (created !== undefined) return created;
+  const known =
+    requestKey === undefined ? undefined : await findBatchByKey(session, { accountId, requestKey });
+  if (known === undefined) throw refuseProgress();
+  if (known.status !== 'RECEIVING') return known;
+  const lease = { accountId, batchId: known.id, status: 'RECEIVING', leaseMs } as const;
+  const leased = await leaseBatch(session, lease);
+  if (leased === undefined) throw refuseProgress();
+  return leased;
+}
+
+function refuseKey(): AppError {
+  return new AppError(
+    'idempotency_key_reused',
+    'this Idempotency-Key belongs to a batch of another file',
+  );
+}
+
+function refuseProgress(): AppError {
+  return new AppError('idempotency_in_progress', 'the first upload with this key is running', {
+    retryAfterSeconds: leaseMs / 1000,
+  });
+}
+
+async function readAll(services: ReceiveServices, upload: Upload, intake: Intake): Promise<void> {
+  const reading = { limits: services.limits, ignored: intake.ignored };
+  for await (const rows of readFileRows(upload.bytes, upload.format, reading)) {
+    for (const row of rows) {
+      if (intake.add(row)) await intake.store();
+    }
+  }
+}
+
+/** What a refused file left is removed; what a broken connection left can be gone on with. */
+async function abandon(
+  session: Session,
+  batch: { accountId: string; batchId: string; fence: bigint },
+  error: unknown,
+): Promise<void> {
+  const isRefused =
+    error instanceof AppError &&
+    (error.code === 'invalid_request' || error.code === 'body_too_large');
+  if (isRefused) await removeBatch(session, batch);
+  else await releaseBatch(session, batch);
+}
+
+type Intake = {
+  readonly ignored: Set<string>;
+  /** Takes one row; true says that a portion is full. */
+  add(row: FileRow): boolean;
+  /** Stores the portion while the next one is read, once the portion before is stored. */
+  store(): Promise<void>;
+  /** Returns when every row is stored. @throws AppError where the file is another than before. */
+  finish(): Promise<void>;
+  /** Returns when nothing is being stored any more. */
+  settle(): Promise<void>;
+};
+
+type Owner = { session: Session; accountId: string };
+
+/** Everything is priced as of now, with the rates of now. */
+async function createChecker(
+  services: ReceiveServices,
+  { session, accountId }: Owner,
+): Promise<RowChecker> {
+  const wallets = await listWallets(session, accountId);
+  const { catalogue, lockSeconds } = services;
+  const now = { rates: services.rates(), nowMs: services.clock.nowMs() };
+  return {
+    catalogue,
+    book: createTermsBook({ catalogue, lockSeconds, ...now }),
+    wallets: new Map(wallets.map((wallet) => [wallet.currency, wallet])),
+    firstRows: new Map(),
+  };
+}
+
+async function createIntake(
+  services: ReceiveServices,
+  owner: Owner,
+  batch: BatchRow,
+): Promise<Intake> {
+  const { session, accountId } = owner;
+  const checker = await createChecker(services, owner);
+  const ignored = new Set<string>();
+  const fenced = { accountId, batchId: batch.id, fence: batch.fence };
+  const progress = createProgress(batch);
+  let portion: FileRow[] = [];
+  let storing: Promise<void> = Promise.resolve();
+
+  const check = async (rows: readonly FileRow[], rowsBefore: number, contentHash: Buffer) => {
+    const drafts = rows.map((row, index) => services.readForm(row, rowsBefore + index + 1));
+    const checked = await checkRows(checker, owner, drafts);
+    const stored = {
+      ...fenced,
+      rowsBefore,
+      contentHash,
+      ignoredColumns: JSON.stringify([...ignored]),
+      rates: mergeRates(batch.rates, checker.book.ratesUsed),
+      leaseMs,
+      rows: checked,
+    };
+    return async (): Promise<void> => {
+      if (!(await storeRows(session, stored))) throw refuseProgress();
+    };
+  };
+  const store = async (): Promise<void> => {
+    const rows = portion;
+    portion = [];
+    if (rows.length === 0) return;
+    const write = await check(rows, progress.count() - rows.length, progress.digest());
+    await storing;
+    storing = write();
+    // Awaited with the next portion; until then its failure is nobody's.
+    storing.catch(() => undefined);
+  };
+  return {
+    ignored,
+    add: (row) => {
+      if (!progress.pass(row)) {
+        // Stored by an earlier upload; only its name still matters to the rows to come.
+        const { clientTransferId } = services.readForm(row, progress.count());
+        if (clientTransferId !== undefined && !checker.firstRows.has(clientTransferId)) {
+          rememberFirst(checker.firstRows, clientTransferId, progress.count());
+        }
+        return false;
+      }
+      portion.push(row);
+      return portion.length >= portionRows;
+    },
+    store,
+    finish: async () => {
+      await store();
+      await storing;
+      progress.end();
+    },
+    settle: () => storing.catch(() => undefined),
+  };
+}
+
+/**
+ * How far the file was read, and whether it is still the one of before: at the row up to which an
+ * earlier upload stored, everything read must have been the same.
+ */
+function createProgress({ status, row_count: storedCount, content_hash: storedHash }: BatchRow) {
+  const hash: Hash = createHash('sha256');
+  let parts: Buffer[] = [];
+  // A call per row would cost more than the hash itself.
+  const digest = (): Buffer => {
+    hash.update(Buffer.concat(parts));
+    parts = [];
+    return hash.copy().digest();
+  };
+  let count = 0;
+  return {
+    count: () => count,
+    digest,
+    /** Counts a row; true where it is still to be stored. @throws AppError idempotency_key_reused. */
+    pass: ({ source }: FileRow): boolean => {
+      parts.push(typeof source === 'string' ? Buffer.from(source) : source, lineEnd);
+      count += 1;
+      if (count === storedCount && !digest().equals(storedHash)) throw refuseKey();
+      if (count > storedCount && status !== 'RECEIVING') throw refuseKey();
+      if (parts.length >= partsMax) digest();
+      return count > storedCount;
+    },
+    /** @throws AppError idempotency_key_reused where the file is shorter than it was. */
+    end: (): void => {
+      if (count < storedCount) throw refuseKey();
+    },
+  };
+}
+
+const lineEnd = Buffer.from('\n');
+const partsMax = 2000;

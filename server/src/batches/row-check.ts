@@ -1,0 +1,313 @@
+import { amountFaults } from '../core/amount-faults.ts';
+import { findCurrency } from '../core/currency.ts';
+import { formatToken, newId } from '../core/ids.ts';
+import { parseAmount } from '../core/money.ts';
+import type { Session } from '../db/pool.ts';
+import type { Catalogue } from '../destinations/catalogue.ts';
+import { type Quote, quotePayer, type RefusalReason } from '../destinations/quote.ts';
+import type { DraftRow } from './draft-row.ts';
+import {
+  type BatchSetRow,
+  type BatchUserRow,
+  type CommittedTransferRow,
+  findBatchSets,
+  findBatchUsers,
+  findCommittedTransfers,
+} from './row-context.sql.ts';
+import type { RowTerms, TermsBook, Wallet } from './row-terms.ts';
+
+/** Whether rows can become payouts, and at which price: everything but their form. */
+
+export type CheckedRow = {
+  readonly draft: DraftRow;
+  readonly status: 'VALID' | 'INVALID' | 'REPEATED';
+  /** Of a repeated row the first payout; none of an invalid one. */
+  readonly payoutId: string | undefined;
+  readonly userId: string | undefined;
+  /** Of a valid row all three; the set only where there is one. */
+  readonly terms: RowTerms | undefined;
+  readonly quote: Quote | undefined;
+  readonly set: BatchSetRow | undefined;
+};
+
+export type RowChecker = {
+  catalogue: Catalogue;
+  book: TermsBook;
+  wallets: ReadonlyMap<string, Wallet>;
+  /** The first row of each client_transfer_id of the file so far. */
+  firstRows: Map<string, number>;
+};
+
+type Owner = { session: Session; accountId: string };
+
+/** What is known of a row besides its form. */
+type Facts = {
+  user: BatchUserRow | undefined;
+  terms: RowTerms | undefined;
+  amountMinor: bigint | undefined;
+  committed: CommittedTransferRow | undefined;
+};
+
+/** Checks rows against the database, in a few statements for all of them. */
+export async function checkRows(
+  checker: RowChecker,
+  owner: Owner,
+  drafts: readonly DraftRow[],
+): Promise<CheckedRow[]> {
+  const [users, committed] = await Promise.all([
+    readUsers(owner, drafts),
+    readCommitted(owner, drafts),
+  ]);
+  const facts = drafts.map((draft): Facts => {
+    const first =
+      draft.clientTransferId === undefined ? undefined : committed.get(draft.clientTransferId);
+    const user = checkUser(draft, users);
+    const terms = checkDestination(draft, checker);
+    return { user, terms, amountMinor: checkAmount(draft), committed: first };
+  });
+  const sets = await readSets(owner, drafts, facts);
+  return drafts.map((draft, index) => {
+    const known = facts[index];
+    if (known === undefined) throw new Error('a row without its facts');
+    return checkRow(draft, { ...known, set: sets.get(index) }, checker);
+  });
+}
+
+type UserIndex = {
+  byId: ReadonlyMap<string, BatchUserRow>;
+  byInternalId: ReadonlyMap<string, BatchUserRow>;
+};
+
+const isText = (text: string | undefined): text is string => text !== undefined;
+
+async function readUsers(owner: Owner, drafts: readonly DraftRow[]): Promise<UserIndex> {
+  const rows = await findBatchUsers(owner.session, {
+    accountId: owner.accountId,
+    ids: drafts.map(({ userId }) => userId).filter(isText),
+    internalIds: drafts.map(({ internalUserId }) => internalUserId).filter(isText),
+  });
+  return {
+    byId: new Map(rows.map((row) => [row.id, row])),
+    byInternalId: new Map(rows.map((row) => [row.internal_user_id, row])),
+  };
+}
+
+async function readCommitted(
+  owner: Owner,
+  drafts: readonly DraftRow[],
+): Promise<Map<string, CommittedTransferRow>> {
+  const transferIds = drafts.map(({ clientTransferId }) => clientTransferId).filter(isText);
+  const rows = await findCommittedTransfers(owner.session, { ...owner, transferIds });
+  return new Map(rows.map((row) => [row.client_transfer_id, row]));
+}
+
+async function readSets(
+  { session, accountId }: Owner,
+  drafts: readonly DraftRow[],
+  facts: readonly Facts[],
+): Promise<Map<number, BatchSetRow>> {
+  const wanted = facts.flatMap(({ user, terms }, index) =>
+    user === undefined || terms === undefined ? [] : [{ index, user, terms }],
+  );
+  const sets = await findBatchSets(
+    session,
+    accountId,
+    wanted.map(({ index, user, terms }) => ({
+      userId: user.id,
+      destinationToken: terms.payer.destinationToken,
+      currency: terms.destinationCurrency,
+      setId: drafts[index]?.attrSetId,
+    })),
+  );
+  const found = new Map<number, BatchSetRow>();
+  for (const [order, { index }] of wanted.entries()) {
+    const set = sets[order];
+    if (set !== undefined) found.set(index, set);
+  }
+  return found;
+}
+
+function tell(draft: DraftRow, column: string, fault: { code: string; detail: string }): void {
+  draft.faults.push({ column, ...fault });
+}
+
+function checkUser(draft: DraftRow, users: UserIndex): BatchUserRow | undefined {
+  const { userId, internalUserId } = draft;
+  const byToken = userId === undefined ? undefined : users.byId.get(userId);
+  const byName = internalUserId === undefined ? undefined : users.byInternalId.get(internalUserId);
+  if (userId !== undefined && byToken === undefined) {
+    tell(draft, 'user_token', { code: 'unknown_user', detail: 'user_token is no user' });
+    return undefined;
+  }
+  if (internalUserId !== undefined && byName === undefined) {
+    const detail = 'internal_user_id is no user';
+    tell(draft, 'internal_user_id', { code: 'unknown_user', detail });
+    return undefined;
+  }
+  if (byToken !== undefined && byName !== undefined && byToken.id !== byName.id) {
+    const detail = 'internal_user_id is another user than user_token';
+    tell(draft, 'internal_user_id', { code: 'user_mismatch', detail });
+    return undefined;
+  }
+  return byToken ?? byName;
+}
+
+function checkDestination(draft: DraftRow, checker: RowChecker): RowTerms | undefined {
+  const { destinationToken, destinationCurrency, sourceCurrency } = draft;
+  const source = sourceCurrency === undefined ? undefined : checker.wallets.get(sourceCurrency);
+  if (sourceCurrency !== undefined && source === undefined) {
+    const detail = `the account has no balance in ${sourceCurrency}`;
+    tell(draft, 'source_currency_code', { code: 'no_balance_in_currency', detail });
+  }
+  if (destinationToken === undefined) return undefined;
+  const payer = checker.catalogue.findPayer(destinationToken);
+  if (payer === undefined) {
+    const detail = 'destination_token is no destination';
+    tell(draft, 'destination_token', { code: 'unknown_destination', detail });
+    return undefined;
+  }
+  if (destinationCurrency === undefined) return undefined;
+  if (!payer.currencies.includes(destinationCurrency)) {
+    const detail = `this destination delivers ${payer.currencies.join(', ')}`;
+    tell(draft, 'destination_currency_code', { code: 'currency_not_delivered', detail });
+    return undefined;
+  }
+  if (source === undefined) return undefined;
+  return checker.book.find({ payer, source, destinationCurrency });
+}
+
+/** The amount in minor units of its currency; a fault where that currency has not its digits. */
+function checkAmount(draft: DraftRow): bigint | undefined {
+  const { amount } = draft;
+  if (amount === undefined) return undefined;
+  const code = amount.side === 'source' ? draft.sourceCurrency : draft.destinationCurrency;
+  const currency = code === undefined ? undefined : findCurrency(code);
+  // Then the currency itself is at fault, and has been told.
+  if (currency === undefined) return undefined;
+  const parsed = parseAmount(amount.text, currency);
+  if (parsed.ok) return parsed.minor;
+  const name = `${amount.side}_amount`;
+  tell(draft, name, amountFaults(name, parsed.fault, currency));
+  return undefined;
+}
+
+type RowFacts = Facts & { set: BatchSetRow | undefined };
+
+function checkRow(draft: DraftRow, facts: RowFacts, checker: RowChecker): CheckedRow {
+  const { user, committed } = facts;
+  const isFirst = checkFirst(draft, checker.firstRows);
+  const found = { draft, userId: user?.id, terms: undefined, quote: undefined, set: undefined };
+  if (committed !== undefined) {
+    if (isFirst && isSame(draft, facts, committed)) {
+      // What is wrong with it today does not matter any more: it was paid.
+      draft.faults.length = 0;
+      return { ...found, status: 'REPEATED', payoutId: committed.id };
+    }
+    const first = formatToken('payout', committed.id);
+    const detail = `this client_transfer_id was committed with other terms as ${first}`;
+    tell(draft, 'client_transfer_id', { code: 'duplicate_transfer', detail });
+  }
+  if (user !== undefined && user.status !== 'ACTIVE') {
+    const column = draft.userId === undefined ? 'internal_user_id' : 'user_token';
+    tell(draft, column, { code: 'user_not_active', detail: `the user is ${user.status}` });
+  }
+  const quote = checkPrice(draft, facts, checker);
+  checkRequirements(draft, facts, quote);
+  const { terms } = facts;
+  if (draft.faults.length > 0 || quote === undefined || terms === undefined) {
+    return { ...found, status: 'INVALID', payoutId: undefined };
+  }
+  return { ...found, status: 'VALID', payoutId: newId(), terms, quote, set: facts.set };
+}
+
+function checkFirst(draft: DraftRow, firstRows: Map<string, number>): boolean {
+  const { clientTransferId, number } = draft;
+  if (clientTransferId === undefined) return true;
+  const first = firstRows.get(clientTransferId);
+  if (first === undefined) rememberFirst(firstRows, clientTransferId, number);
+  if (first === undefined || first === number) return true;
+  const detail = `client_transfer_id is that of row ${first}`;
+  tell(draft, 'client_transfer_id', { code: 'repeated_in_file', detail });
+  return false;
+}
+
+/** A text that was cut out of a row keeps the whole row in memory; a copy does not. */
+export function rememberFirst(
+  firstRows: Map<string, number>,
+  clientTransferId: string,
+  number: number,
+): void {
+  firstRows.set(Buffer.from(clientTransferId).toString(), number);
+}
+
+/** Whether the row asks for the very payout that was committed under its client_transfer_id. */
+function isSame(
+  draft: DraftRow,
+  { user, amountMinor }: Facts,
+  committed: CommittedTransferRow,
+): boolean {
+  const amount =
+    draft.amount?.side === 'source' ? committed.source_amount : committed.destination_amount;
+  return (
+    user?.id === committed.user_id &&
+    draft.destinationToken === committed.destination_token &&
+    draft.destinationCurrency === committed.destination_currency &&
+    draft.sourceCurrency === committed.source_currency &&
+    amountMinor === amount
+  );
+}
+
+/** The quote, also of a row with other faults: they are all told at once. */
+function checkPrice(
+  draft: DraftRow,
+  { terms, amountMinor }: Facts,
+  { book }: RowChecker,
+): Quote | undefined {
+  if (terms === undefined || amountMinor === undefined || draft.amount === undefined) {
+    return undefined;
+  }
+  const { side } = draft.amount;
+  const quote = quotePayer({
+    payer: terms.payer,
+    sourceCurrency: terms.sourceCurrency,
+    destinationCurrency: terms.destinationCurrency,
+    amount: { side, minor: amountMinor },
+    rates: book.rates,
+  });
+  if (quote.ok) return quote;
+  draft.faults.push(describeRefusal(side, quote));
+  return undefined;
+}
+
+export function describeRefusal(
+  side: 'source' | 'destination',
+  { reason, detail }: { reason: RefusalReason; detail: string },
+): { column: string; code: string; detail: string } {
+  const isRate = reason === 'rate_unknown' || reason === 'rate_stale';
+  return isRate
+    ? { column: 'destination_currency_code', code: 'rates_unavailable', detail }
+    : { column: `${side}_amount`, code: reason, detail };
+}
+
+function checkRequirements(
+  draft: DraftRow,
+  { user, terms, set }: RowFacts,
+  quote: Quote | undefined,
+): void {
+  if (user === undefined || terms === undefined) return;
+  if (draft.attrSetId !== undefined && set === undefined) {
+    const detail = 'attr_set_token is no set of this user for this destination and currency';
+    tell(draft, 'attr_set_token', { code: 'unknown_attr_set', detail });
+  } else if (terms.needsAttributes && set?.is_complete !== true) {
+    const detail = 'required attributes of the destination are missing';
+    tell(draft, 'attr_set_token', { code: 'addtl_attr_req', detail });
+  }
+  if (quote?.verificationRequired === true && user.kyc_status !== 'approved') {
+    tell(draft, draft.userId === undefined ? 'internal_user_id' : 'user_token', unverified);
+  }
+}
+
+export const unverified = {
+  code: 'addtl_attr_req',
+  detail: "the user's identity must be verified before this payout",
+};

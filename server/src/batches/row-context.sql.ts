@@ -1,0 +1,132 @@
+import type { Session, Statement } from '../db/pool.ts';
+import { writePlainArray, writeTextArray } from './sql-arrays.ts';
+
+/** What the rows of a portion refer to, read for all of them at once. */
+
+const findUsersText: Statement = {
+  name: 'find_batch_users',
+  text: `
+    select u.id, u.internal_user_id, u.status, u.kyc_status
+    from users u where u.account_id = $1 and u.id = any ($2::uuid[])`,
+};
+
+const findUsersByNameText: Statement = {
+  name: 'find_batch_users_by_name',
+  text: `
+    select u.id, u.internal_user_id, u.status, u.kyc_status
+    from users u where u.account_id = $1 and u.internal_user_id = any ($2::text[])`,
+};
+
+const findCommittedText: Statement = {
+  name: 'find_batch_committed_transfers',
+  text: `
+    select q.id, s.client_transfer_id, q.user_id, q.source_currency, q.source_amount,
+      q.destination_token, q.destination_currency, q.destination_amount
+    from payout_states s
+    join payout_quotes q on q.account_id = s.account_id and q.id = s.payout_id
+    where s.account_id = $1 and s.client_transfer_id = any ($2::text[])`,
+};
+
+/** The set that is named, or else the one stored last for the destination. */
+const findSetsText: Statement = {
+  name: 'find_batch_attribute_sets',
+  text: `
+    select r.ord::integer as ordinal, s.id, s.latest_version as version,
+      coalesce(v.is_complete, false) as is_complete
+    from unnest($2::uuid[], $3::uuid[], $4::text[], $5::uuid[]) with ordinality
+      as r (user_id, destination_token, currency, set_id, ord)
+    join lateral (
+      select id, latest_version from attribute_sets a
+      where a.account_id = $1 and a.user_id = r.user_id
+        and a.destination_token = r.destination_token and a.currency = r.currency
+        and (r.set_id is null or a.id = r.set_id)
+      order by a.touched_at desc, a.id desc limit 1
+    ) s on true
+    left join attribute_set_versions v
+      on v.account_id = $1 and v.set_id = s.id and v.version = s.latest_version`,
+};
+
+const findWalletsText: Statement = {
+  name: 'find_batch_wallets',
+  text: `
+    select currency, token, balance from ledger_accounts
+    where account_id = $1 and name = 'wallet'`,
+};
+
+export type BatchUserRow = {
+  id: string;
+  internal_user_id: string;
+  status: string;
+  kyc_status: string;
+};
+
+export async function findBatchUsers(
+  session: Session,
+  wanted: { accountId: string; ids: readonly string[]; internalIds: readonly string[] },
+): Promise<BatchUserRow[]> {
+  const { accountId, ids, internalIds } = wanted;
+  const found = await Promise.all([
+    ids.length === 0
+      ? []
+      : session.rows<BatchUserRow>(findUsersText, [accountId, writePlainArray(ids)]),
+    internalIds.length === 0
+      ? []
+      : session.rows<BatchUserRow>(findUsersByNameText, [accountId, writeTextArray(internalIds)]),
+  ]);
+  return found.flat();
+}
+
+export type CommittedTransferRow = {
+  id: string;
+  client_transfer_id: string;
+  user_id: string;
+  source_currency: string;
+  source_amount: bigint;
+  destination_token: string;
+  destination_currency: string;
+  destination_amount: bigint;
+};
+
+export async function findCommittedTransfers(
+  session: Session,
+  wanted: { accountId: string; transferIds: readonly string[] },
+): Promise<CommittedTransferRow[]> {
+  const { accountId, transferIds } = wanted;
+  return session.rows<CommittedTransferRow>(findCommittedText, [
+    accountId,
+    writeTextArray(transferIds),
+  ]);
+}
+
+export type BatchSetQuery = {
+  userId: string;
+  destinationToken: string;
+  currency: string;
+  setId: string | undefined;
+};
+
+export type BatchSetRow = { id: string; version: number; is_complete: boolean };
+
+/** In the order of the queries; undefined where there is no such set. */
+export async function findBatchSets(
+  session: Session,
+  accountId: string,
+  queries: readonly BatchSetQuery[],
+): Promise<(BatchSetRow | undefined)[]> {
+  const rows = await session.rows<BatchSetRow & { ordinal: number }>(findSetsText, [
+    accountId,
+    writePlainArray(queries.map(({ userId }) => userId)),
+    writePlainArray(queries.map(({ destinationToken }) => destinationToken)),
+    writePlainArray(queries.map(({ currency }) => currency)),
+    writePlainArray(queries.map(({ setId }) => setId)),
+  ]);
+  const sets: (BatchSetRow | undefined)[] = Array.from({ length: queries.length });
+  for (const row of rows) sets[row.ordinal - 1] = row;
+  return sets;
+}
+
+export type WalletRow = { currency: string; token: string; balance: bigint };
+
+export async function listWallets(session: Session, accountId: string): Promise<WalletRow[]> {
+  return session.rows<WalletRow>(findWalletsText, [accountId]);
+}

@@ -1,0 +1,103 @@
+import { needsAttributes } from '../attributes/attributes.ts';
+import { findCurrency } from '../core/currency.ts';
+import { formatRate } from '../core/rate.ts';
+import { estimateAvailability } from '../destinations/availability.ts';
+import type { Catalogue, Payer } from '../destinations/catalogue.ts';
+import type { MidRates } from '../fx/rate-book.ts';
+
+/** What rows to the same destination from the same balance have in common. */
+
+export type RowTerms = {
+  readonly payer: Payer;
+  readonly sourceToken: string;
+  readonly sourceCurrency: string;
+  readonly destinationCurrency: string;
+  readonly needsAttributes: boolean;
+  readonly lockSeconds: number;
+  readonly estimatedAvailability: Date;
+};
+
+/** The mid rates by pair that rows are priced with, as text: equal texts, equal prices. */
+export type RatesUsed = { [pair: string]: string };
+
+export type TermsBook = {
+  find(row: { payer: Payer; source: Wallet; destinationCurrency: string }): RowTerms;
+  readonly rates: MidRates;
+  /** Of all terms that were found. */
+  readonly ratesUsed: RatesUsed;
+};
+
+export type Wallet = { readonly currency: string; readonly token: string };
+
+export type TermsServices = {
+  catalogue: Catalogue;
+  rates: MidRates;
+  nowMs: number;
+  /** How long a quote holds when the payer does not say, in seconds. */
+  lockSeconds: { national: number; crypto: number };
+};
+
+/** All rows of a batch are priced with the same rates, as of the same instant. */
+export function createTermsBook(services: TermsServices): TermsBook {
+  const { rates, nowMs, lockSeconds } = services;
+  const known = new Map<string, RowTerms>();
+  const ratesUsed: RatesUsed = {};
+  return {
+    rates,
+    ratesUsed,
+    find: ({ payer, source, destinationCurrency }) => {
+      const name = `${payer.destinationToken} ${source.currency} ${destinationCurrency}`;
+      let terms = known.get(name);
+      if (terms !== undefined) return terms;
+      for (const pair of listPairs(source.currency, destinationCurrency)) {
+        const mid = findMid(rates, pair);
+        if (mid !== undefined) ratesUsed[pair] = mid;
+      }
+      const codes = [source.currency, destinationCurrency];
+      const isCrypto = codes.some((code) => findCurrency(code)?.isCrypto === true);
+      terms = {
+        payer,
+        sourceToken: source.token,
+        sourceCurrency: source.currency,
+        destinationCurrency,
+        needsAttributes: needsAttributes({ payer, currency: destinationCurrency }),
+        lockSeconds: payer.rateLockSeconds ?? lockSeconds[isCrypto ? 'crypto' : 'national'],
+        estimatedAvailability: new Date(estimateAvailability(payer.availability, nowMs)),
+      };
+      known.set(name, terms);
+      return terms;
+    },
+  };
+}
+
+/** The rate itself, and the one by which fees and limits in dollars are read. */
+function listPairs(source: string, destination: string): string[] {
+  return [`${source}>${destination}`, `USD>${source}`];
+}
+
+function findMid(rates: MidRates, pair: string): string | undefined {
+  const [from = '', to = ''] = pair.split('>');
+  const found = rates.find(from, to);
+  return found.ok ? formatRate(found.rate) : undefined;
+}
+
+/** Whether the pairs have the same rates now; undefined where one has none that is fresh. */
+export function compareRates(rates: MidRates, used: RatesUsed): boolean | undefined {
+  let areSame = true;
+  for (const [pair, text] of Object.entries(used)) {
+    const mid = findMid(rates, pair);
+    if (mid === undefined) return undefined;
+    if (mid !== text) areSame = false;
+  }
+  return areSame;
+}
+
+/** The rates of rows stored before and of those that follow; '' where the two contradict. */
+export function mergeRates(stored: string, used: RatesUsed): string {
+  if (stored === '') return '';
+  const before = JSON.parse(stored) as RatesUsed;
+  const isSame = Object.entries(used).every(
+    ([pair, text]) => before[pair] === undefined || before[pair] === text,
+  );
+  return isSame ? JSON.stringify({ ...before, ...used }) : '';
+}

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { finishReading } from './turn.ts';
+
+test('all who ask before the loop has read what arrived go on together', async () => {
+  const first = finishReading();
+  await Promise.resolve();
+  assert.equal(finishReading(), first);
+  await first;
+  const second = finishReading();
+  assert.notEqual(second, first);
+  await second;
+});
+
+test('who asks in the same turn goes on before anything that comes in a later one', async () => {
+  const order: string[] = [];
+  const asked = [1, 2, 3].map((name) => finishReading().then(() => order.push(`asked ${name}`)));
+  setImmediate(() => order.push('later'));
+  await Promise.all(asked);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(order, ['asked 1', 'asked 2', 'asked 3', 'later']);
+});

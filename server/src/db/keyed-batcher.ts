@@ -1,0 +1,67 @@
+import { type Batcher, createBatcher, held, Poisoned } from './batcher.ts';
+import type { Database, Session } from './pool.ts';
+
+/** A batcher whose commands may carry an idempotency key: its answer is stored with the effect. */
+
+/** The key of a request and how its answer is stored: as it will be told again. */
+export type KeyedAnswer<Result> = {
+  readonly key: string;
+  readonly fingerprint: Buffer;
+  readonly seal: (result: Result) => Buffer;
+};
+
+/** Stores answers, all of them or none: false where a key is known already. */
+export type StoreAnswers = (
+  session: Session,
+  records: readonly { accountId: string; key: string; fingerprint: Buffer; body: Buffer }[],
+) => Promise<boolean>;
+
+export type KeyedCommand<Command, Result> = {
+  readonly command: Command;
+  readonly keyed: KeyedAnswer<Result> | undefined;
+};
+
+/** Undefined: left alone, somebody has to look at it by itself. */
+export type KeyedBatcher<Command, Result> = Batcher<
+  KeyedCommand<Command, Result>,
+  Result | undefined
+>;
+
+export function createKeyedBatcher<Command extends { accountId: string }, Result>(options: {
+  db: Database;
+  storeAnswers: StoreAnswers;
+  keyOf: (command: Command) => string;
+  run: (
+    session: Session,
+    commands: readonly Command[],
+    mayWait: boolean,
+  ) => Promise<readonly (Result | undefined | typeof held)[]>;
+}): KeyedBatcher<Command, Result> {
+  const { db, storeAnswers, keyOf, run } = options;
+  return createBatcher<KeyedCommand<Command, Result>, Result | undefined>({
+    accountOf: ({ command }) => command.accountId,
+    keyOf: ({ command }) => keyOf(command),
+    run: async (items, mayWait) => {
+      const commands = items.map(({ command }) => command);
+      if (items.every(({ keyed }) => keyed === undefined)) return run(db.system, commands, mayWait);
+      try {
+        return await db.systemTransaction(async (session) => {
+          const results = await run(session, commands, mayWait);
+          const records = items.flatMap(({ command, keyed }, index) => {
+            const result = results[index];
+            if (keyed === undefined || result === undefined || result === held) return [];
+            const { key, fingerprint, seal } = keyed;
+            return [{ accountId: command.accountId, key, fingerprint, body: seal(result) }];
+          });
+          // Undone with everything else of this transaction.
+          if (records.length > 0 && !(await storeAnswers(session, records))) throw new Poisoned();
+          return results;
+        });
+      } catch (error) {
+        // Its first request was answered elsewhere: who looks at it alone finds that answer.
+        if (items.length === 1 && error instanceof Poisoned) return [undefined];
+        throw error;
+      }
+    },
+  });
+}

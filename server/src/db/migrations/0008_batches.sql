@@ -1,0 +1,195 @@
+-- Batches: many payouts from one file. A batch is received row by row, priced under one set of
+-- rates, quoted as a whole, committed as a whole, and then worked off in portions.
+
+create table batches (
+  account_id uuid not null references accounts (id),
+  id uuid not null,
+  status text not null default 'RECEIVING' check (status in ('RECEIVING', 'DRAFT', 'QUOTED',
+    'COMMITTING', 'COMMITTED', 'CANCELLED')),
+  format text not null check (format in ('csv', 'ndjson', 'json')),
+  -- The Idempotency-Key of its upload, by which an upload that broke off is found again.
+  request_key text check (length(request_key) between 1 and 255),
+  -- Of the first `row_count` rows as they were understood (the header included): what was
+  -- received so far. Once the batch is a draft it is that of the whole file.
+  content_hash bytea not null check (length(content_hash) = 32),
+  -- JSON array of the columns that nobody knows.
+  ignored_columns text not null default '[]',
+  row_count integer not null default 0 check (row_count >= 0),
+  valid_count integer not null default 0 check (valid_count >= 0),
+  invalid_count integer not null default 0 check (invalid_count >= 0),
+  repeated_count integer not null default 0 check (repeated_count >= 0),
+  committed_count integer not null default 0 check (committed_count >= 0),
+  refused_count integer not null default 0 check (refused_count >= 0),
+  -- JSON object from pair to mid rate: what the rows are priced with. '' while that is not the same
+  -- for all of them.
+  rates text not null default '{}',
+  priced_at timestamptz not null,
+  -- The shortest rate lock of its rows; null while it has no valid one.
+  lock_seconds integer check (lock_seconds > 0),
+  -- JSON array: sums of the valid rows by pair and rate, made with the quote.
+  totals text not null default '[]',
+  quoted_at timestamptz,
+  expires_at timestamptz,
+  mode text check (mode in ('all', 'valid')),
+  committed_at timestamptz,
+  completed_at timestamptz,
+  -- Every valid row before this number has become a payout, unless it says REFUSED.
+  next_row integer not null default 1 check (next_row > 0),
+  -- Whoever receives, prices or commits holds the lease; an outdated fence changes nothing. Leases
+  -- are about processes, so they run by real time, not by the environment's.
+  lease_until timestamptz,
+  fence bigint not null default 0,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  primary key (account_id, id),
+  constraint counts_add_up check (valid_count + invalid_count + repeated_count = row_count
+    and committed_count + refused_count <= valid_count),
+  constraint quoted_has_its_end check (status not in ('QUOTED', 'COMMITTING', 'COMMITTED')
+    or (quoted_at is not null and expires_at is not null)),
+  constraint committed_has_its_time check (
+    (committed_at is not null and mode is not null) = (status in ('COMMITTING', 'COMMITTED'))),
+  constraint completed_has_its_time check ((completed_at is not null) = (status = 'COMMITTED'))
+);
+create unique index batches_request_key on batches (account_id, request_key)
+  where request_key is not null;
+-- What the background work looks for: batches to commit, and uploads that nobody finished.
+create index batches_under_way on batches (status, updated_at)
+  where status in ('RECEIVING', 'COMMITTING');
+alter table batches enable row level security;
+create policy own_account on batches using (account_id = current_account());
+grant select, insert, update, delete on batches to outlay_tenant;
+
+create function is_legal_batch_move(p_from text, p_to text) returns boolean
+  language sql immutable parallel safe
+  return case p_from
+    when 'RECEIVING' then p_to in ('DRAFT', 'CANCELLED')
+    when 'DRAFT' then p_to in ('QUOTED', 'CANCELLED')
+    -- Pricing anew makes it a draft until all rows have the new price.
+    when 'QUOTED' then p_to in ('DRAFT', 'COMMITTING', 'CANCELLED')
+    when 'COMMITTING' then p_to in ('COMMITTED')
+    else false
+  end;
+
+create trigger begins_receiving before insert on batches
+  for each row when (new.status <> 'RECEIVING')
+  execute function refuse_change('a batch begins as RECEIVING');
+create trigger legal_move before update on batches
+  for each row when (new.status <> old.status and not is_legal_batch_move(old.status, new.status))
+  execute function refuse_change('that cannot follow from the present status');
+-- Money moves with these, so only the functions that move it, which run with the owner's rights.
+create trigger committed_by_function before update on batches
+  for each row when (current_user = 'outlay_tenant'
+    and (old.status in ('COMMITTING', 'COMMITTED') or new.status in ('COMMITTING', 'COMMITTED')))
+  execute function refuse_change('only its functions commit a batch');
+create trigger fixed_content before update on batches
+  for each row when (old.status <> 'RECEIVING'
+    and (new.content_hash, new.row_count, new.format, new.request_key, new.ignored_columns)
+      is distinct from (old.content_hash, old.row_count, old.format, old.request_key,
+        old.ignored_columns))
+  execute function refuse_change('what was received stays');
+create trigger fixed_quote before update on batches
+  for each row when (old.status in ('COMMITTING', 'COMMITTED')
+    and (new.valid_count, new.invalid_count, new.repeated_count, new.rates, new.priced_at,
+        new.totals, new.quoted_at, new.expires_at, new.mode, new.committed_at)
+      is distinct from (old.valid_count, old.invalid_count, old.repeated_count, old.rates,
+        old.priced_at, old.totals, old.quoted_at, old.expires_at, old.mode, old.committed_at))
+  execute function refuse_change('what was committed never changes');
+create trigger forward_only before update on batches
+  for each row when (new.next_row < old.next_row or new.fence < old.fence)
+  execute function refuse_change('its progress does not go backwards');
+create trigger never_removed before delete on batches
+  for each row when (old.status <> 'RECEIVING')
+  execute function refuse_change('a batch that was received is never removed');
+create trigger never_emptied before truncate on batches
+  for each statement execute function refuse_change('a batch is never removed');
+
+-- One row of the file. No foreign key leads to the batch: rows are stored by a statement that has
+-- just changed it. A row need not be written again when it becomes a payout: VALID with a number
+-- below the batch's next_row reads as COMMITTED.
+create table batch_rows (
+  account_id uuid not null,
+  batch_id uuid not null,
+  -- 1 is the first row of data; line counts the lines of the file, its header included.
+  number integer not null check (number > 0),
+  line integer not null check (line > 0),
+  status text not null
+    check (status in ('VALID', 'INVALID', 'REPEATED', 'COMMITTED', 'REFUSED')),
+  -- The payout that the row becomes; of a repeated one the payout that it has become before.
+  payout_id uuid,
+  client_transfer_id text check (length(client_transfer_id) between 1 and 50),
+  user_id uuid,
+  given_side text check (given_side in ('source', 'destination')),
+  source_token uuid,
+  source_currency text,
+  source_amount bigint check (source_amount > 0),
+  fee bigint check (fee >= 0),
+  destination_token uuid,
+  destination_currency text,
+  destination_amount bigint check (destination_amount > 0),
+  exchange_rate text,
+  rounding_nano bigint check (rounding_nano >= 0),
+  rail text,
+  payer_key text,
+  payer_name text,
+  delivery_type text,
+  country text,
+  attr_set_id uuid,
+  attr_version integer,
+  needs_attributes boolean,
+  needs_verification boolean,
+  notify_user boolean,
+  -- JSON text, and the hashes by which it is found; null where there is none.
+  metadata text,
+  metadata_hashes bytea[],
+  estimated_availability timestamptz,
+  -- JSON array of { column, code, detail }; of a refused row the reason. Null: none.
+  faults text,
+  primary key (account_id, batch_id, number),
+  constraint priced_or_not check (status in ('INVALID', 'REPEATED') or (faults is null
+      or status = 'REFUSED') and payout_id is not null and client_transfer_id is not null
+    and user_id is not null and given_side is not null and source_token is not null
+    and source_currency is not null and source_amount is not null and fee is not null
+    and destination_token is not null and destination_currency is not null
+    and destination_amount is not null and exchange_rate is not null
+    and rounding_nano is not null and rail is not null and payer_key is not null
+    and payer_name is not null and delivery_type is not null and country is not null
+    and needs_attributes is not null and needs_verification is not null
+    and notify_user is not null and estimated_availability is not null)
+);
+alter table batch_rows enable row level security;
+create policy own_account on batch_rows using (account_id = current_account());
+grant select, insert, update, delete on batch_rows to outlay_tenant;
+
+create trigger begins_uncommitted before insert on batch_rows
+  for each row when (new.status in ('COMMITTED', 'REFUSED'))
+  execute function refuse_change('a row begins as VALID, INVALID or REPEATED');
+create trigger legal_move before update on batch_rows
+  for each row when (new.status <> old.status and (old.status <> 'VALID'
+    or (current_user = 'outlay_tenant' and new.status in ('COMMITTED', 'REFUSED'))))
+  execute function refuse_change('that cannot follow from the present status');
+create trigger fixed_row before update on batch_rows
+  for each row when (old.status <> 'VALID' and new is distinct from old)
+  execute function refuse_change('the row is settled');
+
+-- What an upload left unfinished may go, and a client's own connection changes rows only of a batch
+-- that it could still cancel.
+create function refuse_unless_open() returns trigger
+  language plpgsql as $$
+begin
+  if exists (
+    select from batches b
+    where b.account_id = old.account_id and b.id = old.batch_id
+      and b.status <> 'RECEIVING' and (tg_op = 'DELETE' or b.status not in ('DRAFT', 'QUOTED')))
+  then
+    raise exception '%: the batch is past that', tg_table_name
+      using errcode = 'restrict_violation';
+  end if;
+  return case tg_op when 'DELETE' then old else new end;
+end
+$$;
+create trigger open_to_clients before update on batch_rows
+  for each row when (current_user = 'outlay_tenant') execute function refuse_unless_open();
+create trigger removed_unfinished before delete on batch_rows
+  for each row execute function refuse_unless_open();
+create trigger never_emptied before truncate on batch_rows
+  for each statement execute function refuse_change('what was committed stays known');

@@ -1,0 +1,217 @@
+-- How a batch is paid: as a whole, from the wallet into a reserve, and then row by row from there.
+
+-- A time-ordered UUID (version 7) for what the database itself posts.
+create function new_id() returns uuid
+  language sql volatile
+  return encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
+      placing substring(int8send(floor(extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
+      from 1 for 6),
+    52, 1), 53, 1), 'hex')::uuid;
+
+-- Eight digits, each uniformly random (the remainder of 48 random bits is off by a millionth).
+create function new_pickup_code() returns text
+  language sql volatile
+  return lpad((('x' || substr(replace(gen_random_uuid()::text, '-', ''), 1, 12))::bit(48)::bigint
+    % 100000000)::text, 8, '0');
+
+create function batch_event(p_account uuid, p_batch uuid, p_status text, p_at timestamptz)
+  returns void
+  language sql
+  return write_event(p_account, 'batch.' || lower(p_status), p_batch,
+    json_build_object('batch_token', 'batch_' || p_batch, 'status', p_status)::text, p_at);
+
+-- Decides whether a quoted batch is paid, and sets aside what its valid rows cost: all of it, or
+-- nothing and the reason. From then on nothing else can spend that money.
+create function begin_batch_commit(
+  p_account uuid, p_batch uuid, p_mode text, out result text, out detail text
+)
+  language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  b batches;
+  v_now timestamptz;
+  v_short text;
+begin
+  detail := '';
+  perform require_own_account(p_account);
+  perform 1 from accounts where id = p_account for update;
+  select * into b from batches where account_id = p_account and id = p_batch for update;
+  if not found then result := 'not_found'; return; end if;
+  if b.status in ('COMMITTING', 'COMMITTED') then result := 'success'; return; end if;
+  if b.status <> 'QUOTED' then result := 'not_quoted'; detail := b.status; return; end if;
+  if p_mode = 'all' and b.invalid_count > 0 then
+    result := 'invalid_rows'; detail := b.invalid_count::text; return;
+  end if;
+  if b.valid_count = 0 then result := 'nothing_to_pay'; return; end if;
+  v_now := environment_now();
+  if v_now >= b.expires_at then result := 'ex_rate_expired'; return; end if;
+
+  with needed as (
+    select source_currency as currency, sum(source_amount::numeric + fee) as amount
+    from batch_rows
+    where account_id = p_account and batch_id = p_batch and status = 'VALID'
+    group by source_currency
+  )
+  select json_agg(json_build_object('currency', n.currency, 'needed', n.amount::text,
+    'available', coalesce(w.balance, 0)::text) order by n.currency)::text
+  into v_short
+  from needed n
+  left join ledger_accounts w
+    on w.account_id = p_account and w.currency = n.currency and w.name = 'wallet'
+  where coalesce(w.balance, 0) < n.amount;
+  if v_short is not null then result := 'insufficient_funds'; detail := v_short; return; end if;
+
+  insert into ledger_journals (account_id, id, kind, batch_id, source_currency, source_amount,
+    wallet_balance, created_at)
+  select p_account, new_id(), 'reserve', p_batch, n.currency, n.amount, w.balance - n.amount, v_now
+  from (
+    select source_currency as currency, sum(source_amount + fee)::bigint as amount
+    from batch_rows
+    where account_id = p_account and batch_id = p_batch and status = 'VALID'
+    group by source_currency
+  ) n
+  join ledger_accounts w
+    on w.account_id = p_account and w.currency = n.currency and w.name = 'wallet';
+  update batches set status = 'COMMITTING', mode = p_mode, committed_at = v_now, updated_at = v_now
+  where account_id = p_account and id = p_batch;
+  perform batch_event(p_account, p_batch, 'COMMITTING', v_now);
+  result := 'success';
+end
+$$;
+
+-- Makes payouts of the next rows of a batch and answers how many rows it went through; none when
+-- the batch is through, or the claim is out of date. What a row needs is asked again: a row whose
+-- user was locked since, or whose client_transfer_id was committed elsewhere, is refused, and its
+-- money goes back to the wallet.
+create function commit_batch_rows(
+  p_account uuid, p_batch uuid, p_fence bigint, p_count integer
+) returns integer
+  language plpgsql security definer set search_path = public, pg_temp
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+  as $$
+declare
+  b batches;
+  v_now timestamptz;
+  v_last integer;
+  v_committed integer;
+  v_refused integer;
+begin
+  perform 1 from accounts where id = p_account for update;
+  select * into b from batches where account_id = p_account and id = p_batch for update;
+  if not found or b.status <> 'COMMITTING' or b.fence <> p_fence then return 0; end if;
+  v_now := environment_now();
+  v_last := least(b.next_row + p_count - 1, b.row_count);
+
+  with judged as materialized (
+    select r.*, case
+        when u.status <> 'ACTIVE' then 'user_not_active'
+        when r.needs_verification and u.kyc_status <> 'approved' then 'addtl_attr_req'
+        when r.needs_attributes and not exists (
+          select from attribute_set_versions v
+          where v.account_id = p_account and v.set_id = r.attr_set_id
+            and v.version = r.attr_version and v.is_complete)
+        then 'addtl_attr_req'
+        when s.payout_id is not null then 'duplicate_transfer'
+      end as refusal,
+      coalesce(s.payout_id::text, u.status) as because
+    from batch_rows r
+    join users u on u.account_id = p_account and u.id = r.user_id
+    left join payout_states s
+      on s.account_id = p_account and s.client_transfer_id = r.client_transfer_id
+    where r.account_id = p_account and r.batch_id = p_batch
+      and r.number between b.next_row and v_last and r.status = 'VALID'
+  ), chosen as materialized (
+    select *, row_number() over (order by number) as place,
+      case when delivery_type = 'CASH_PICKUP' then new_pickup_code() else '' end as pickup_code
+    from judged where refusal is null
+  ), quoted as (
+    insert into payout_quotes (account_id, id, user_id, client_transfer_id, source_token,
+      source_currency, source_amount, fee, destination_token, destination_currency,
+      destination_amount, exchange_rate, rounding_nano, rail, payer_key, payer_name,
+      attr_set_id, attr_version, delivery_type, country, needs_attributes, needs_verification,
+      notify_user, metadata, created_at, expires_at, estimated_availability)
+    select account_id, payout_id, user_id, client_transfer_id, source_token, source_currency,
+      source_amount, fee, destination_token, destination_currency, destination_amount,
+      exchange_rate, rounding_nano, rail, payer_key, payer_name, attr_set_id, attr_version,
+      delivery_type, country, needs_attributes, needs_verification, notify_user,
+      coalesce(metadata, '{}'), b.committed_at, b.expires_at, estimated_availability
+    from chosen
+  ), found as (
+    insert into payout_metadata (account_id, entry_hash, payout_id)
+    select distinct account_id, hash, payout_id
+    from chosen cross join lateral unnest(metadata_hashes) h (hash)
+    where metadata_hashes is not null
+  ), committed as (
+    insert into payout_states (account_id, payout_id, status, client_transfer_id, attr_set_id,
+      attr_version, pickup_code, committed_at, updated_at)
+    select account_id, payout_id, 'PROCESSING', client_transfer_id, attr_set_id, attr_version,
+      pickup_code, v_now, v_now
+    from chosen
+  ), posted as (
+    -- No balance's statement shows these, so that they need no id of a later time.
+    insert into ledger_journals (account_id, id, kind, payout_id, batch_id, source_currency,
+      source_amount, fee, destination_currency, destination_amount, rail, created_at)
+    select account_id, payout_id, 'batch_commit', payout_id, p_batch, source_currency,
+      source_amount, fee, destination_currency, destination_amount, rail, v_now
+    from chosen
+  ), due as (
+    insert into payout_dispatches (account_id, payout_id, due_at)
+    select account_id, payout_id, v_now from chosen
+  ), told as (
+    insert into events (account_id, sequence, month, type, subject_id, created_at)
+    select p_account, a.event_sequence + place, month_of(v_now), 'payout.processing', payout_id,
+      v_now
+    from chosen cross join (select event_sequence from accounts where id = p_account) a
+  ), counted as (
+    update accounts set event_sequence = event_sequence + (select count(*) from chosen)
+    where id = p_account
+  ), noted as (
+    insert into notifications (account_id, id, payout_id, user_id, kind, created_at)
+    select account_id, gen_random_uuid(), payout_id, user_id, 'PROCESSING', v_now
+    from chosen where notify_user
+  ), refused as (
+    update batch_rows r set status = 'REFUSED',
+      faults = json_build_array(json_build_object(
+        'column', case j.refusal when 'duplicate_transfer' then 'client_transfer_id'
+          when 'addtl_attr_req' then 'destination_token' else 'user_token' end,
+        'code', j.refusal,
+        'detail', case j.refusal
+          when 'duplicate_transfer' then 'this client_transfer_id was committed as payout_' || j.because
+          when 'addtl_attr_req' then 'the destination asks for more of the user'
+          else 'the user is ' || j.because end))::text
+    from judged j
+    where j.refusal is not null and r.account_id = p_account and r.batch_id = p_batch
+      and r.number = j.number
+  )
+  select count(*) filter (where refusal is null), count(*) filter (where refusal is not null)
+  into v_committed, v_refused
+  from judged;
+
+  if v_refused > 0 then
+    insert into ledger_journals (account_id, id, kind, batch_id, source_currency, source_amount,
+      wallet_balance, created_at)
+    select p_account, new_id(), 'release', p_batch, n.currency, n.amount, w.balance + n.amount, v_now
+    from (
+      select source_currency as currency, sum(source_amount + fee)::bigint as amount
+      from batch_rows
+      where account_id = p_account and batch_id = p_batch
+        and number between b.next_row and v_last and status = 'REFUSED'
+      group by source_currency
+    ) n
+    join ledger_accounts w
+      on w.account_id = p_account and w.currency = n.currency and w.name = 'wallet';
+  end if;
+  update batches set next_row = v_last + 1, committed_count = committed_count + v_committed,
+    refused_count = refused_count + v_refused, updated_at = v_now,
+    status = case when v_last = b.row_count then 'COMMITTED' else 'COMMITTING' end,
+    completed_at = case when v_last = b.row_count then v_now end
+  where account_id = p_account and id = p_batch;
+  if v_last = b.row_count then
+    perform batch_event(p_account, p_batch, 'COMMITTED', v_now);
+  end if;
+  return v_last - b.next_row + 1;
+end
+$$;
+revoke execute on function new_id, new_pickup_code, batch_event, begin_batch_commit,
+  commit_batch_rows from public;
+grant execute on function begin_batch_commit to outlay_tenant;

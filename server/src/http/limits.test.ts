@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fastify from 'fastify';
+import { AppError } from '../core/errors.ts';
+import { createRateLimiters } from './limits.ts';
+
+const perSecond = 10;
+/** As many keys as a limiter remembers. */
+const keysMax = 50_000;
+
+function createLimiter() {
+  let nowMs = 1000;
+  const limits = {
+    credentialPerSecond: perSecond,
+    addressPerSecond: perSecond,
+    expensivePerSecond: perSecond,
+  };
+  const { credential } = createRateLimiters(fastify(), limits, () => nowMs);
+  return {
+    /** How many of so many requests at once are let through. */
+    count: (key: string, tries: number): number => {
+      let passed = 0;
+      for (let index = 0; index < tries; index += 1) {
+        try {
+          credential.check(key);
+          passed += 1;
+        } catch (error) {
+          assert.ok(error instanceof AppError && error.code === 'rate_limited');
+        }
+      }
+      return passed;
+    },
+    wait: (ms: number): void => {
+      nowMs += ms;
+    },
+  };
+}
+
+test("a second's worth passes at once, and then what the rate allows", () => {
+  const limiter = createLimiter();
+  assert.equal(limiter.count('a', 25), perSecond);
+  assert.equal(limiter.count('b', 25), perSecond);
+  limiter.wait(300);
+  assert.equal(limiter.count('a', 25), 3);
+  limiter.wait(60_000);
+  assert.equal(limiter.count('a', 25), perSecond);
+});
+
+test('a key that is in use is not forgotten when there are more keys than are remembered', () => {
+  const limiter = createLimiter();
+  limiter.count('busy', perSecond);
+  limiter.wait(100);
+  for (let index = 0; index < keysMax - 1; index += 1) limiter.count(`other ${index}`, 1);
+  limiter.wait(900);
+  assert.equal(limiter.count('busy', perSecond), perSecond);
+  for (let index = 0; index < keysMax - 1; index += 1) limiter.count(`more ${index}`, 1);
+  assert.equal(limiter.count('busy', 1), 0);
+});

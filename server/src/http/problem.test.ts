@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { describeProblem } from './problem.ts';
+
+const withCode = (code: string): Error => Object.assign(new Error('secret detail'), { code });
+
+test('a database that cannot be asked, or did not answer, is 503 with Retry-After', () => {
+  const errors = [
+    ...['ECONNRESET', 'ETIMEDOUT', 'EHOSTUNREACH', 'EAI_AGAIN', 'ENOENT'].map(withCode),
+    // A restart, a failover to a standby that only reads, too many sessions, a full disk.
+    ...['57P01', '57P05', '25006', '53300', '53100', '08006', '57014', '40P01'].map(withCode),
+    new Error('Connection terminated unexpectedly'),
+    new Error('Connection terminated due to connection timeout'),
+    new Error('timeout exceeded when trying to connect'),
+    new Error('Client has encountered a connection error and is not queryable'),
+    new Error('Client was closed and is not queryable'),
+    new Error('Query read timeout'),
+  ];
+  for (const error of errors) {
+    const { status, headers, body } = describeProblem(error, 'req_1');
+    assert.equal(status, 503, error.message);
+    assert.equal(headers?.['retry-after'], '1');
+    assert.equal((JSON.parse(body) as { code: string }).code, 'unavailable');
+    assert.doesNotMatch(body, /secret|Client|terminated/);
+  }
+});
+
+test('what is wrong with a statement or its data stays an error of the service', () => {
+  const errors = ['42703', '23505', '22P02', '40002', 'P0001', 'XX000'].map(withCode);
+  for (const error of [...errors, new Error('impossible: something'), 'no error at all']) {
+    const { status, body } = describeProblem(error, 'req_1');
+    assert.equal(status, 500);
+    assert.doesNotMatch(body, /secret|impossible|no error/);
+  }
+});

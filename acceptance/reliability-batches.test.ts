@@ -32,12 +32,9 @@ before(async () => {
 });
 after(() => pair.stop());
 
-async function kill(...services: readonly Service[]): Promise<void> {
-  await Promise.all(
-    services.map(({ process }) =>
-      process === undefined ? undefined : stopProcess(process, 'SIGKILL'),
-    ),
-  );
+async function kill(service: Service): Promise<void> {
+  assert.ok(service.process !== undefined);
+  await stopProcess(service.process, 'SIGKILL');
 }
 
 /** Until a statement about the batches finds something. */

@@ -167,7 +167,8 @@ async function runCommits(kind: (typeof kinds)[number], side: Side): Promise<Mea
   const isHttp = kind === kinds[1];
   const have = reserves.get(side) ?? [];
   const wanted = (isHttp ? 10_000 : 25_000) * seconds;
-  have.push(...(await ours.fixture.prepareWorkload('hot', Math.max(0, wanted - have.length))));
+  const missing = Math.max(0, wanted - have.length);
+  for (const payout of await ours.fixture.prepareWorkload('hot', missing)) have.push(payout);
   reserves.set(side, have);
   const load = { seconds, inFlight: isHttp ? 64 : 256, workload: 'hot' } as const;
   if (!isHttp) {

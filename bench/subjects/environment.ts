@@ -58,7 +58,7 @@ export function createReserve(fixture: Fixture, perSecondFirst: number) {
       const have = left.get(workload) ?? [];
       const wanted = Math.ceil((rates.get(workload) ?? perSecondFirst) * seconds * 1.3);
       const missing = Math.max(0, wanted - have.length);
-      have.push(...(await fixture.prepareWorkload(workload, missing)));
+      for (const payout of await fixture.prepareWorkload(workload, missing)) have.push(payout);
       left.set(workload, have);
       return have;
     },

@@ -18,7 +18,7 @@ import { type BatchServices, batchBytesMax } from './batches/batches.routes.ts';
 import { type Config, ConfigError } from './config.ts';
 import type { EnvironmentName } from './core/access.ts';
 import { createKeyRing, type KeyRing } from './core/sealing.ts';
-import { createEnvironmentClock } from './db/environment-clock.ts';
+import { createEnvironmentClock, type EnvironmentClock } from './db/environment-clock.ts';
 import { findEnvironment, insertEnvironment } from './db/environment-record.ts';
 import { migrate } from './db/migrate.ts';
 import { openMonths } from './db/partitions.ts';
@@ -96,18 +96,14 @@ async function assemble(
   const onError = (error: unknown): void => {
     log.error({ error: describeError(error) }, 'background work failed');
   };
-  const rates = await createRates({
-    db,
-    environment: name,
-    sources: readRateSources(config),
-    fetch: options.fetch,
-    nowMs: clock.nowMs,
-    log,
-  });
+  const rates = await openRates(options, { db, clock, log });
   const rails = createRails(db, name, clock.nowMs);
   const catalogue = compileCatalogue(rails);
   const dispatcher = createDispatcher({
-    ...{ db, keys, clock, onError },
+    db,
+    keys,
+    clock,
+    onError,
     rails: new Map(rails.map((rail) => [rail.name, rail])),
     times: dispatchTimes[name],
     onAnswer: options.onRailAnswer,
@@ -115,7 +111,11 @@ async function assemble(
   const forget = (): void => authenticator.clear();
   const resume = (): Promise<void> => resumeClock({ db, clock, dispatcher, forget });
   const background = createBackground({
-    ...{ db, name, dispatcher, rates, onError },
+    db,
+    name,
+    dispatcher,
+    rates,
+    onError,
     hasSources: hasRateSources(config),
     eventMonths: config.OUTLAY_EVENT_MONTHS,
     steadyMs: options.steadyMs,
@@ -146,6 +146,14 @@ async function assemble(
       await db.close();
     },
   };
+}
+
+function openRates(
+  { config, name, fetch }: EnvironmentOptions,
+  { db, clock, log }: { db: Database; clock: EnvironmentClock; log: Logger },
+) {
+  const sources = readRateSources(config);
+  return createRates({ db, environment: name, sources, fetch, nowMs: clock.nowMs, log });
 }
 
 /** What requests do together with others that wait at the same moment. */

@@ -1,6 +1,7 @@
 import { AppError } from '../core/errors.ts';
 import { finishReading } from '../core/turn.ts';
-import { findSqlState } from './pool.ts';
+import { findSqlState, type Session } from './connection.ts';
+import type { Database } from './pool.ts';
 
 /**
  * Group commit: commands that wait are taken together into one durable transaction. One alone is
@@ -20,22 +21,23 @@ export const held = Symbol('held');
 export class Poisoned extends Error {}
 
 export type BatcherOptions<Command, Result> = {
+  db: Database;
   /**
    * Runs a batch in one transaction and answers one result per command, in their order. Unless it
    * `mayWait` for the locks of others, it answers `held` for what would have to.
    */
   run: (
+    session: Session,
     commands: readonly Command[],
     mayWait: boolean,
   ) => Promise<readonly (Result | typeof held)[]>;
-  /** The account: its commands are in one batch at a time, so that batches never wait for each other. */
   accountOf: (command: Command) => string;
   /** Commands of the same key are never in one batch. */
   keyOf: (command: Command) => string;
 };
 
 const sizeMax = 500;
-/** Batches that may be under way at once, besides those that wait for a held account. */
+/** Batches that may be under way in a lane at once: one that runs, and the one after it. */
 const slots = 2;
 /** So often a contended account's row is queued for at once; only then not waiting is tried again. */
 const queuedRuns = 16;
@@ -56,15 +58,50 @@ export function createBatcher<Command, Result>(
   options: BatcherOptions<Command, Result>,
 ): Batcher<Command, Result> {
   type Item = Waiting<Command, Result>;
+  const lanes = options.db.lanes.map((session) => createLaneQueue(options, session));
+  let count = 0;
+  return {
+    submit: (command) =>
+      new Promise((resolve, reject) => {
+        const account = options.accountOf(command);
+        const done = (): void => {
+          count -= 1;
+        };
+        const item: Item = {
+          command,
+          account,
+          key: options.keyOf(command),
+          resolve: (result) => (done(), resolve(result)),
+          reject: (error) => (done(), reject(error)),
+        };
+        const lane = lanes[findLane(account, lanes.length)];
+        if (lane !== undefined && count < waitingMax && lane.add(item)) count += 1;
+        else reject(new AppError('unavailable', 'too much is waiting', { retryAfterSeconds: 1 }));
+      }),
+  };
+}
+
+/** The lane of an account: always the same one, so that its batches follow each other. */
+function findLane(account: string, laneCount: number): number {
+  return Number.parseInt(account.slice(-4), 16) % laneCount;
+}
+
+/** What waits for one lane, and what is under way in it. */
+function createLaneQueue<Command, Result>(
+  options: BatcherOptions<Command, Result>,
+  session: Session,
+) {
+  type Item = Waiting<Command, Result>;
   const room = createWaitingRoom<Item>();
   let running = 0;
-
   /** Accounts that others work on, too: how often to queue for them before not waiting is tried. */
   const contended = new Map<string, number>();
 
   /** Answers what could be run; the accounts that are held go on by themselves, each in its turn. */
   const settle = async (batch: readonly Item[], mayWait: boolean): Promise<void> => {
-    const outcomes = await runItems(options, batch, mayWait);
+    const runBatch = (commands: readonly Command[]) =>
+      options.run(mayWait ? options.db.system : session, commands, mayWait);
+    const outcomes = await runItems(runBatch, batch);
     const heldItems: Item[] = [];
     for (const [index, one] of batch.entries()) {
       const outcome = outcomes[index];
@@ -72,21 +109,21 @@ export function createBatcher<Command, Result>(
       else if (outcome?.kind === 'done') one.resolve(outcome.value);
       else one.reject(outcome?.error);
     }
-    const heldAccounts = queueFor(heldItems);
-    room.release(batch.filter(({ account }) => !heldAccounts.has(account)));
-    pump();
+    queueFor(heldItems);
   };
 
   /** Aside, so that nobody waits for them who has nothing to do with them. */
-  const queueFor = (items: readonly Item[]): ReadonlySet<string> => {
-    const byAccount = Map.groupBy(items, ({ account }) => account);
-    for (const [account, own] of byAccount) {
+  const queueFor = (items: readonly Item[]): void => {
+    for (const [account, own] of Map.groupBy(items, (item) => item.account)) {
       const left = (contended.get(account) ?? queuedRuns) - 1;
       if (left > 0 && contended.size < contendedMax) contended.set(account, left);
       else contended.delete(account);
-      void settle(own, true);
+      room.hold(account);
+      void settle(own, true).finally(() => {
+        room.release(account);
+        pump();
+      });
     }
-    return new Set(byAccount.keys());
   };
 
   const pump = (): void => {
@@ -114,55 +151,57 @@ export function createBatcher<Command, Result>(
       pump();
     });
   };
-
   return {
-    submit: (command) =>
-      new Promise((resolve, reject) => {
-        const account = options.accountOf(command);
-        if (room.add({ command, account, key: options.keyOf(command), resolve, reject })) call();
-        else reject(new AppError('unavailable', 'too much is waiting', { retryAfterSeconds: 1 }));
-      }),
+    /** False when too many of its account are waiting. */
+    add: (item: Item): boolean => {
+      if (!room.add(item)) return false;
+      call();
+      return true;
+    },
   };
 }
 
 /**
- * Who waits, each account in the order of its arrival, and which accounts have a batch under way.
- * An account whose turn it was goes to the end, so that a crowd of one delays nobody for long.
+ * Who waits, each account in the order of its arrival. An account whose turn it was goes to the end,
+ * so that a crowd of one delays nobody for long; one that is held has no turn.
  */
 function createWaitingRoom<Item extends { account: string; key: string }>() {
   const queues = new Map<string, Item[]>();
-  /** Accounts with somebody waiting and no batch under way; the next one first. */
+  /** Accounts with somebody waiting that are not held; the next one first. */
   const ready = new Set<string>();
-  const busy = new Set<string>();
-  let count = 0;
+  const holds = new Map<string, number>();
   return {
-    /** False when there is no place left. */
+    /** False when too many of its account are waiting. */
     add: (item: Item): boolean => {
       const queue = queues.get(item.account) ?? [];
-      if (count >= waitingMax || queue.length >= waitingOfAccountMax) return false;
-      count += 1;
+      if (queue.length >= waitingOfAccountMax) return false;
       queue.push(item);
       queues.set(item.account, queue);
-      if (!busy.has(item.account)) ready.add(item.account);
+      if (!holds.has(item.account)) ready.add(item.account);
       return true;
     },
     take: (): Item[] => {
       const batch: Item[] = [];
-      for (const account of ready) {
+      for (const account of [...ready]) {
         if (batch.length === sizeMax) break;
         const queue = queues.get(account) ?? [];
         const items = queue.splice(0, countDistinct(queue, sizeMax - batch.length));
-        batch.push(...items);
-        if (queue.length === 0) queues.delete(account);
+        for (const item of items) batch.push(item);
         ready.delete(account);
-        busy.add(account);
+        if (queue.length === 0) queues.delete(account);
+        else ready.add(account);
       }
-      count -= batch.length;
       return batch;
     },
-    release: (items: readonly Item[]): void => {
-      for (const { account } of items) {
-        busy.delete(account);
+    hold: (account: string): void => {
+      holds.set(account, (holds.get(account) ?? 0) + 1);
+      ready.delete(account);
+    },
+    release: (account: string): void => {
+      const left = (holds.get(account) ?? 1) - 1;
+      if (left > 0) holds.set(account, left);
+      else {
+        holds.delete(account);
         if (queues.has(account)) ready.add(account);
       }
     },
@@ -186,15 +225,11 @@ type Outcome<Result> =
 
 /** One outcome per item, whatever happens. */
 async function runItems<Command, Result>(
-  options: BatcherOptions<Command, Result>,
+  run: (commands: readonly Command[]) => Promise<readonly (Result | typeof held)[]>,
   items: readonly { command: Command }[],
-  mayWait: boolean,
 ): Promise<Outcome<Result>[]> {
   try {
-    const results = await options.run(
-      items.map(({ command }) => command),
-      mayWait,
-    );
+    const results = await run(items.map(({ command }) => command));
     return items.map((_, index) => {
       const value = results[index] as Result | typeof held;
       return value === held ? { kind: 'held' } : { kind: 'done', value };
@@ -203,7 +238,7 @@ async function runItems<Command, Result>(
     if (items.length === 1 || !isOfData(error)) return items.map(() => ({ kind: 'failed', error }));
     // What poisoned the batch is told to its own client only, when it has failed alone.
     const outcomes: Outcome<Result>[] = [];
-    for (const one of items) outcomes.push(...(await runItems(options, [one], mayWait)));
+    for (const one of items) outcomes.push(...(await runItems(run, [one])));
     return outcomes;
   }
 }

@@ -39,14 +39,15 @@ export function createKeyedBatcher<Command extends { accountId: string }, Result
 }): KeyedBatcher<Command, Result> {
   const { db, storeAnswers, keyOf, run } = options;
   return createBatcher<KeyedCommand<Command, Result>, Result | undefined>({
+    db,
     accountOf: ({ command }) => command.accountId,
     keyOf: ({ command }) => keyOf(command),
-    run: async (items, mayWait) => {
+    run: async (session, items, mayWait) => {
       const commands = items.map(({ command }) => command);
-      if (items.every(({ keyed }) => keyed === undefined)) return run(db.system, commands, mayWait);
+      if (items.every(({ keyed }) => keyed === undefined)) return run(session, commands, mayWait);
       try {
-        return await db.systemTransaction(async (session) => {
-          const results = await run(session, commands, mayWait);
+        return await db.systemTransaction(async (transaction) => {
+          const results = await run(transaction, commands, mayWait);
           const records = items.flatMap(({ command, keyed }, index) => {
             const result = results[index];
             if (keyed === undefined || result === undefined || result === held) return [];
@@ -54,7 +55,8 @@ export function createKeyedBatcher<Command extends { accountId: string }, Result
             return [{ accountId: command.accountId, key, fingerprint, body: seal(result) }];
           });
           // Undone with everything else of this transaction.
-          if (records.length > 0 && !(await storeAnswers(session, records))) throw new Poisoned();
+          if (records.length > 0 && !(await storeAnswers(transaction, records)))
+            throw new Poisoned();
           return results;
         });
       } catch (error) {

@@ -148,7 +148,7 @@ test('a tenant cannot write money, states or attempts by hand', async () => {
 test('a tenant cannot call what only the service itself may do', async () => {
   const statements = [
     'select * from take_dispatches(1, 1000)',
-    `select * from commit_payouts(array['${own.accountId}'::uuid], '{}', '{}', '{}', '{}', '{}', '{}', true)`,
+    `select * from commit_payouts(array['${own.accountId}'::uuid], '{}', '{}', '{}', '{}', '{}', '{}', '{}', true)`,
     `select * from apply_observations(array['${own.accountId}'::uuid], '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', true)`,
     `insert into ledger_journals (account_id, id, kind, source_currency, source_amount, wallet_balance, created_at) values ('${own.accountId}', '${newId()}', 'fund', 'USD', 1, 1, now())`,
     `select move_payout(p, 'CANCELLED', '', '${newId()}', now()) from payouts p`,

@@ -126,11 +126,12 @@ export function createDispatcher(services: DispatchServices): Dispatcher {
 /** Records what rails answered, in groups; what is out of the ordinary by itself. */
 function createRecorder(db: Database): (observation: Observation) => Promise<void> {
   const group = createBatcher<Observation, boolean>({
+    db,
     accountOf: ({ accountId }) => accountId,
     keyOf: ({ payoutId }) => payoutId,
-    run: async (observations, mayWait) => {
+    run: async (session, observations, mayWait) => {
       const results: (boolean | typeof held)[] = observations.map(() => false);
-      for (const row of await applyObservations(db.system, observations, mayWait)) {
+      for (const row of await applyObservations(session, observations, mayWait)) {
         results[row.ordinal - 1] = row.is_held ? held : true;
       }
       return results;

@@ -3,7 +3,7 @@ import type { Session, Statement } from '../db/pool.ts';
 
 const commitText: Statement = {
   name: 'commit_payouts',
-  text: `select ordinal, body, is_held from commit_payouts($1, $2, $3, $4, $5, $6, $7, $8)`,
+  text: `select ordinal, pickup_code, is_held from commit_payouts($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 };
 
 export type BatchedCommit = {
@@ -12,16 +12,17 @@ export type BatchedCommit = {
   payoutId: string;
   journalId: string;
   pickupCode: string;
-  requestKey: { key: string; fingerprint: Buffer } | undefined;
+  /** Its answer is stored with % for the pickup code. */
+  keyed: { key: string; fingerprint: Buffer; answer: string } | undefined;
 };
 
 /**
- * What was committed: its place in the batch, from one, and the text of the client's answer. Or what
- * was not looked at, because somebody holds its account.
+ * What was committed: its place in the batch, from one, and its pickup code ("" but for cash). Or
+ * what was not looked at, because somebody holds its account.
  */
 export type CommittedRow =
-  | { ordinal: number; body: string; is_held: false }
-  | { ordinal: number; body: null; is_held: true };
+  | { ordinal: number; pickup_code: string; is_held: false }
+  | { ordinal: number; pickup_code: null; is_held: true };
 
 export async function commitPayoutRows(
   session: Session,
@@ -34,8 +35,9 @@ export async function commitPayoutRows(
     plainArray(commits.map(({ payoutId }) => payoutId)),
     plainArray(commits.map(({ journalId }) => journalId)),
     plainArray(commits.map(({ pickupCode }) => pickupCode)),
-    commits.map(({ requestKey }) => requestKey?.key ?? null),
-    commits.map(({ requestKey }) => requestKey?.fingerprint ?? null),
+    commits.map(({ keyed }) => keyed?.key ?? null),
+    commits.map(({ keyed }) => keyed?.fingerprint ?? null),
+    commits.map(({ keyed }) => keyed?.answer ?? null),
     mayWait,
   ]);
 }

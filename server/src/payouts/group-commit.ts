@@ -1,4 +1,4 @@
-import { newDigits, newId } from '../core/ids.ts';
+import { formatToken, newDigits, newId } from '../core/ids.ts';
 import {
   type Batcher,
   createBatcher,
@@ -12,7 +12,7 @@ import {
   type KeyedBatcher,
   type StoreAnswers,
 } from '../db/keyed-batcher.ts';
-import type { Database } from '../db/pool.ts';
+import type { Database, Session } from '../db/pool.ts';
 import { commitPayoutRows } from './group-commit.sql.ts';
 import {
   findQuoteContexts,
@@ -42,9 +42,10 @@ export type GroupCommit = Batcher<CommitCommand, string | undefined>;
 
 export function createGroupCommit(db: Database): GroupCommit {
   return createBatcher({
+    db,
     accountOf: ({ accountId }) => accountId,
     keyOf: ({ payoutId }) => payoutId,
-    run: (commands, mayWait) => runCommits(db, commands, mayWait),
+    run: runCommits,
   });
 }
 
@@ -91,18 +92,34 @@ export function openGroupStore(
 export class KeyKnown extends Error {}
 
 async function runCommits(
-  db: Database,
+  session: Session,
   commands: readonly CommitCommand[],
   mayWait: boolean,
 ): Promise<(string | undefined | typeof held)[]> {
-  const commits = commands.map((command) => ({
-    ...command,
+  const commits = commands.map(({ accountId, userId, payoutId, requestKey }) => ({
+    accountId,
+    userId,
+    payoutId,
     journalId: newId(),
     pickupCode: newDigits(8),
+    keyed:
+      requestKey === undefined
+        ? undefined
+        : { ...requestKey, answer: writeSuccess(payoutId, pickupPlace) },
   }));
   const results: (string | undefined | typeof held)[] = Array.from({ length: commands.length });
-  for (const row of await commitPayoutRows(db.system, commits, mayWait)) {
-    results[row.ordinal - 1] = row.is_held ? held : row.body;
+  for (const row of await commitPayoutRows(session, commits, mayWait)) {
+    const { payoutId = '' } = commands[row.ordinal - 1] ?? {};
+    results[row.ordinal - 1] = row.is_held ? held : writeSuccess(payoutId, row.pickup_code);
   }
   return results;
+}
+
+/** Where the database puts the pickup code into an answer that it stores. */
+const pickupPlace = '%';
+
+/** The text of the answer to a commit that moved the money. */
+function writeSuccess(payoutId: string, pickupCode: string): string {
+  const payoutToken = formatToken('payout', payoutId);
+  return `{"payout_token":"${payoutToken}","status":"success","pickup_code":"${pickupCode}","errors":""}`;
 }

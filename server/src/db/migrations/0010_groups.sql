@@ -55,8 +55,8 @@ $$;
 
 create function commit_payouts(
   p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_journals uuid[], p_pickup_codes text[],
-  p_keys text[], p_fingerprints bytea[], p_may_wait boolean
-) returns table (ordinal integer, body text, is_held boolean)
+  p_keys text[], p_fingerprints bytea[], p_answers text[], p_may_wait boolean
+) returns table (ordinal integer, pickup_code text, is_held boolean)
   language plpgsql
   set plan_cache_mode = force_generic_plan
   set jit = off
@@ -66,20 +66,22 @@ declare
   v_now timestamptz;
   v_since timestamptz;
   v_locked uuid[];
+  v_month date;
 begin
   -- Whoever changes payouts or balances of an account holds its row, so that nothing read below
   -- changes meanwhile.
   v_locked := lock_accounts(p_accounts, p_may_wait);
   v_now := environment_now();
+  v_month := month_of(v_now);
   v_since := v_now - interval '30 days';
   return query
   with request as materialized (
     select * from unnest(p_accounts, p_users, p_payouts, p_journals, p_pickup_codes, p_keys,
-      p_fingerprints) with ordinality
-      as r (account_id, user_id, payout_id, journal_id, pickup_code, key, fingerprint, ord)
+      p_fingerprints, p_answers) with ordinality
+      as r (account_id, user_id, payout_id, journal_id, pickup_code, key, fingerprint, answer, ord)
     where account_id = any (v_locked)
   ), eligible as (
-    select r.ord, r.journal_id, r.key, r.fingerprint,
+    select r.ord, r.journal_id, r.key, r.fingerprint, r.answer,
       case when q.delivery_type = 'CASH_PICKUP' then r.pickup_code else '' end as pickup_code,
       q.account_id, q.id, q.user_id, q.source_currency, q.source_amount, q.fee,
       q.destination_currency, q.destination_amount, q.rail, q.client_transfer_id, q.attr_set_id,
@@ -137,25 +139,23 @@ begin
   ), told as (
     insert into events (account_id, sequence, month, type, subject_id, created_at)
     select c.account_id, n.before + row_number() over (partition by c.account_id order by c.place),
-      month_of(v_now), 'payout.processing', c.id, v_now
+      v_month, 'payout.processing', c.id, v_now
     from chosen c join counted n on n.id = c.account_id
   ), noted as (
     insert into notifications (account_id, id, payout_id, user_id, kind, created_at)
     select account_id, gen_random_uuid(), id, user_id, 'PROCESSING', v_now
     from chosen where notify_user
-  ), answered as materialized (
-    select account_id, ord, key, fingerprint, '{"payout_token":"payout_' || id
-      || '","status":"success","pickup_code":"' || pickup_code || '","errors":""}' as text
-    from chosen
   ), keyed as (
+    -- In the text of the answer, which the caller writes, % stands for the pickup code.
     insert into idempotency_records (account_id, key, month, fingerprint, status, body, created_at)
-    select account_id, key, month_of(v_now), fingerprint, 200, convert_to(text, 'UTF8'), v_now
-    from answered where key is not null
+    select account_id, key, v_month, fingerprint, 200,
+      convert_to(replace(answer, '%', pickup_code), 'UTF8'), v_now
+    from chosen where key is not null
     on conflict (account_id, key, month) do update
       set fingerprint = excluded.fingerprint, body = excluded.body,
         created_at = excluded.created_at
   )
-  select ord::integer, text, false from answered
+  select ord::integer, pickup_code, false from chosen
   union all
   select ord::integer, null, true
   from unnest(p_accounts) with ordinality a (account_id, ord)
@@ -187,9 +187,11 @@ create function create_payouts(
 declare
   v_now timestamptz;
   v_locked uuid[];
+  v_month date;
 begin
   v_locked := lock_accounts(p_accounts, p_may_wait);
   v_now := environment_now();
+  v_month := month_of(v_now);
   return query
   with request as materialized (
     select r.*, pinned.id as attr_set_id, pinned.latest_version as attr_version
@@ -235,7 +237,7 @@ begin
   ), told as (
     insert into events (account_id, sequence, month, type, subject_id, created_at)
     select r.account_id, n.before + row_number() over (partition by r.account_id order by r.id),
-      month_of(v_now), 'payout.pending', r.id, v_now
+      v_month, 'payout.pending', r.id, v_now
     from request r join counted n on n.id = r.account_id
   )
   select r.id, r.attr_set_id, r.attr_version, v_now,
@@ -262,6 +264,7 @@ create function apply_observations(
 declare
   v_now timestamptz;
   v_locked uuid[];
+  v_month date;
 begin
   v_locked := lock_accounts(p_accounts, p_may_wait);
   -- Before the payouts are read, as take_dispatches expects.
@@ -271,6 +274,7 @@ begin
   where r.account_id = any (v_locked)
   for update of d;
   v_now := environment_now();
+  v_month := month_of(v_now);
   return query
   with heard as materialized (
     select r.*, q.user_id, q.notify_user, q.source_currency, q.source_amount, q.fee,
@@ -334,7 +338,7 @@ begin
   ), told as (
     insert into events (account_id, sequence, month, type, subject_id, detail, created_at)
     select h.account_id, n.before + row_number() over (partition by h.account_id order by h.ord),
-      month_of(v_now), 'payout.' || lower(h.move), h.payout_id,
+      v_month, 'payout.' || lower(h.move), h.payout_id,
       case when h.move = 'HOLD' then h.reason else '' end, v_now
     from heard h join counted n on n.id = h.account_id
     where h.move is not null

@@ -102,8 +102,9 @@ begin
   v_now := environment_now();
   v_last := least(b.next_row + p_count - 1, b.row_count);
 
+  -- The look-up aside and the row's place spare the planner a guess about the whole batch.
   with judged as materialized (
-    select r.*, case
+    select r.*, r.ctid as place_of_row, case
         when u.status <> 'ACTIVE' then 'user_not_active'
         when r.needs_verification and u.kyc_status <> 'approved' then 'addtl_attr_req'
         when r.needs_attributes and not exists (
@@ -116,8 +117,11 @@ begin
       coalesce(s.payout_id::text, u.status) as because
     from batch_rows r
     join users u on u.account_id = p_account and u.id = r.user_id
-    left join payout_states s
-      on s.account_id = p_account and s.client_transfer_id = r.client_transfer_id
+    left join lateral (
+      select x.payout_id from payout_states x
+      where x.account_id = p_account and x.client_transfer_id = r.client_transfer_id
+      offset 0
+    ) s on true
     where r.account_id = p_account and r.batch_id = p_batch
       and r.number between b.next_row and v_last and r.status = 'VALID'
   ), chosen as materialized (
@@ -180,8 +184,7 @@ begin
           when 'addtl_attr_req' then 'the destination asks for more of the user'
           else 'the user is ' || j.because end))::text
     from judged j
-    where j.refusal is not null and r.account_id = p_account and r.batch_id = p_batch
-      and r.number = j.number
+    where j.refusal is not null and r.ctid = j.place_of_row
   )
   select count(*) filter (where refusal is null), count(*) filter (where refusal is not null)
   into v_committed, v_refused

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import { AppError } from '../core/errors.ts';
+import type { Owner } from '../payouts/money-test-setup.ts';
+import { cancelBatch, commitBatch, readTotals } from './batches.ts';
+import { type BatchTest, createBatchTest } from './batches-test-setup.ts';
+import { removeAbandoned, runCommits } from './committer.ts';
+import { quoteBatch } from './quote.ts';
+
+let batches: BatchTest;
+before(async () => {
+  batches = await createBatchTest();
+});
+afterEach(() => batches.money.assertSound());
+after(() => batches[Symbol.asyncDispose]());
+
+const isRefused =
+  (code: string) =>
+  (error: unknown): boolean =>
+    error instanceof AppError && error.code === code;
+
+const names = (count: number, prefix: string): string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+
+async function createQuoted(owner: Owner, lines: readonly string[]): Promise<string> {
+  const { batch } = await batches.receive(owner, lines);
+  await quoteBatch(batches.services, { accountId: owner.accountId, batchId: batch.id });
+  return batch.id;
+}
+
+const commit = ({ accountId }: Owner, batchId: string, mode: 'all' | 'valid' = 'all') =>
+  commitBatch(batches.money.db.tenant(accountId), { accountId, batchId, mode });
+
+async function commitAll(): Promise<void> {
+  const services = { db: batches.money.db, steadyMs: () => performance.now() };
+  while (await runCommits({ ...services, wakeDispatch: () => undefined }));
+}
+
+test('an upload that broke off goes on where it was, and only with the same rows', async () => {
+  const owner = await batches.createOwner(0n);
+  const lines = batches.describe(owner, names(2500, 'resumed'));
+  const broken = batches.receive(owner, lines, { key: 'resumed', breakAfter: 1900 });
+  await assert.rejects(broken, /the connection broke/);
+  const [left] = await batches.money.rows<{ id: string; row_count: number; status: string }>(
+    `select id, row_count, status from batches where request_key = 'resumed'`,
+  );
+  assert.ok(left !== undefined && left.row_count > 0 && left.row_count < 1900);
+  assert.equal(left.status, 'RECEIVING');
+  const first = await batches.money.rows('select number, payout_id from batch_rows order by 1');
+  const other = lines.with(3, lines[3]?.replace('100', '101') ?? '');
+  await assert.rejects(
+    batches.receive(owner, other, { key: 'resumed' }),
+    isRefused('idempotency_key_reused'),
+  );
+  const { batch, isRepeated } = await batches.receive(owner, lines, { key: 'resumed' });
+  assert.equal(batch.id, left.id);
+  assert.equal(isRepeated, false);
+  assert.equal(batch.status, 'DRAFT');
+  assert.equal(batch.valid_count, 2500);
+  const rows = await batches.money.rows<{ number: number; payout_id: string }>(
+    'select number, payout_id from batch_rows order by number',
+  );
+  assert.deepEqual(rows.slice(0, first.length), first);
+  assert.deepEqual(
+    rows.map(({ number }) => number),
+    Array.from({ length: 2500 }, (_, index) => index + 1),
+  );
+  const again = await batches.receive(owner, lines, { key: 'resumed' });
+  assert.equal(again.batch.id, batch.id);
+  assert.equal(again.isRepeated, true);
+});
+
+test('whoever holds an upload is not disturbed, and is told when it was taken over', async () => {
+  const owner = await batches.createOwner(0n);
+  const lines = batches.describe(owner, names(1200, 'held'));
+  const { money } = batches;
+  let second: Promise<unknown> = Promise.resolve();
+  async function* slow(): AsyncGenerator<Buffer> {
+    yield Buffer.from(`${lines.slice(0, 600).join('\n')}\n`);
+    second = batches.receive(owner, lines, { key: 'held' });
+    await assert.rejects(second, isRefused('idempotency_in_progress'));
+    await money.rows(`update batches set fence = fence + 1 where request_key = 'held'`);
+    yield Buffer.from(`${lines.slice(600).join('\n')}\n`);
+  }
+  const { receiveBatch } = await import('./receive.ts');
+  const upload = { accountId: owner.accountId, format: 'ndjson', requestKey: 'held' } as const;
+  await assert.rejects(
+    receiveBatch(batches.services, { ...upload, bytes: slow() }),
+    isRefused('idempotency_in_progress'),
+  );
+});
+
+test('a quote keeps the prices while the rates are the same, and makes new ones otherwise', async () => {
+  const owner = await batches.createOwner(1_000_000n);
+  const id = { accountId: owner.accountId, batchId: '' };
+  batches.setRate('18');
+  const lines = [
+    ...batches.describe(owner, names(1200, 'priced')),
+    ...batches.describe(owner, ['fixed'], { source_amount: '', destination_amount: '1800' }),
+  ];
+  const { batch } = await batches.receive(owner, lines);
+  id.batchId = batch.id;
+  const before = readTotals(await quoteBatch(batches.services, id));
+  assert.deepEqual(readTotals(await quoteBatch(batches.services, id)), before);
+  batches.setRate('20');
+  const quoted = await quoteBatch(batches.services, id);
+  assert.equal(quoted.status, 'QUOTED');
+  const [total, ...others] = readTotals(quoted);
+  assert.equal(others.length, 0);
+  assert.ok(total !== undefined && before[0] !== undefined);
+  assert.ok(total.destinationMinor > before[0].destinationMinor);
+  assert.ok(total.sourceMinor < before[0].sourceMinor);
+  const [fixed] = await batches.money.rows<{ destination_amount: bigint }>(
+    `select destination_amount from batch_rows where client_transfer_id = 'fixed'`,
+  );
+  assert.equal(fixed?.destination_amount, 180_000n);
+  // At this rate a hundred dollars are worth less than a cent: no row can be paid any more.
+  batches.setRate('0.000001');
+  const poor = await quoteBatch(batches.services, id);
+  assert.equal(poor.valid_count, 0);
+  assert.equal(poor.invalid_count, 1201);
+  batches.setRate('18');
+});
+
+test('what was refused between quote and commit goes back to the balance', async () => {
+  const owner = await batches.createOwner(100_000n);
+  const other: Owner = { ...owner, userId: await batches.money.createUser(owner.accountId) };
+  const lines = batches.describe(owner, names(3, 'refused'));
+  const batchId = await createQuoted(owner, lines);
+  assert.equal((await commit(owner, batchId)).status, 'success');
+  const reserved = await batches.money.balance(owner.accountId, 'USD');
+  assert.ok(reserved < 70_000n);
+  await batches.money.rows(`update users set status = 'LOCKED' where id = $1`, [owner.userId]);
+  await commitAll();
+  assert.equal(await batches.money.balance(owner.accountId, 'USD'), 100_000n);
+  const state = await batches.batchOf(batchId);
+  assert.equal(state['status'], 'COMMITTED');
+  assert.equal(state['refused_count'], 3);
+  assert.ok(other.userId !== owner.userId);
+});
+
+test('a batch is cancelled before its commit only', async () => {
+  const owner = await batches.createOwner(100_000n);
+  const batchId = await createQuoted(owner, batches.describe(owner, ['cancelled']));
+  const session = batches.money.db.tenant(owner.accountId);
+  const id = { accountId: owner.accountId, batchId };
+  assert.equal((await cancelBatch(session, id)).status, 'CANCELLED');
+  assert.equal((await cancelBatch(session, id)).status, 'CANCELLED');
+  assert.deepEqual(await commit(owner, batchId), {
+    status: 'failure',
+    errors: 'the batch is CANCELLED',
+  });
+  const second = await createQuoted(owner, batches.describe(owner, ['committed']));
+  assert.equal((await commit(owner, second)).status, 'success');
+  await assert.rejects(cancelBatch(session, { ...id, batchId: second }), isRefused('illegal_move'));
+  await commitAll();
+});
+
+test('an upload that nobody goes on with is removed after a day', async () => {
+  const owner = await batches.createOwner(0n);
+  const lines = batches.describe(owner, names(1200, 'abandoned'));
+  await assert.rejects(batches.receive(owner, lines, { key: 'abandoned', breakAfter: 1100 }));
+  await removeAbandoned(batches.money);
+  const count = () => batches.money.rows(`select 1 from batches where request_key = 'abandoned'`);
+  assert.equal((await count()).length, 1);
+  await batches.money.rows(
+    `update batches set updated_at = updated_at - interval '2 days' where request_key = 'abandoned'`,
+  );
+  await removeAbandoned(batches.money);
+  assert.equal((await count()).length, 0);
+  const left = await batches.money.rows(
+    `select 1 from batch_rows where client_transfer_id like 'abandoned%'`,
+  );
+  assert.equal(left.length, 0);
+});
+
+test('the database refuses what would pay a row twice or never', async () => {
+  const owner = await batches.createOwner(100_000n);
+  const batchId = await createQuoted(owner, batches.describe(owner, ['guarded']));
+  const { money } = batches;
+  const asTenant = (text: string) =>
+    assert.rejects(money.db.tenant(owner.accountId).rows({ name: '', text }, [batchId]), {
+      code: '23001',
+    });
+  await asTenant(`update batches set status = 'COMMITTING', mode = 'all', committed_at = now()
+    where id = $1`);
+  await asTenant(`update batch_rows set status = 'COMMITTED' where batch_id = $1`);
+  await asTenant(`update batches set row_count = 2, valid_count = 2 where id = $1`);
+  await asTenant(`delete from batch_rows where batch_id = $1`);
+  await asTenant(`delete from batches where id = $1`);
+  assert.equal((await commit(owner, batchId)).status, 'success');
+  await asTenant(`update batch_rows set source_amount = 1 where batch_id = $1`);
+  await asTenant(`update batches set status = 'CANCELLED' where id = $1`);
+  await commitAll();
+  const state = await batches.batchOf(batchId);
+  assert.equal(state['committed_count'], 1);
+  await assert.rejects(money.rows('truncate batch_rows'), { code: '23001' });
+  await assert.rejects(money.rows(`update batches set next_row = 1 where id = $1`, [batchId]), {
+    code: '23001',
+  });
+});

@@ -61,23 +61,21 @@ export function createBatcher<Command, Result>(
   const lanes = options.db.lanes.map((session) => createLaneQueue(options, session));
   let count = 0;
   return {
-    submit: (command) =>
-      new Promise((resolve, reject) => {
-        const account = options.accountOf(command);
-        const done = (): void => {
-          count -= 1;
-        };
-        const item: Item = {
-          command,
-          account,
-          key: options.keyOf(command),
-          resolve: (result) => (done(), resolve(result)),
-          reject: (error) => (done(), reject(error)),
-        };
-        const lane = lanes[findLane(account, lanes.length)];
-        if (lane !== undefined && count < waitingMax && lane.add(item)) count += 1;
-        else reject(new AppError('unavailable', 'too much is waiting', { retryAfterSeconds: 1 }));
-      }),
+    submit: async (command) => {
+      const { promise, resolve, reject } = Promise.withResolvers<Result>();
+      const account = options.accountOf(command);
+      const item: Item = { command, account, key: options.keyOf(command), resolve, reject };
+      const lane = lanes[findLane(account, lanes.length)];
+      if (lane === undefined || count >= waitingMax || !lane.add(item)) {
+        throw new AppError('unavailable', 'too much is waiting', { retryAfterSeconds: 1 });
+      }
+      count += 1;
+      try {
+        return await promise;
+      } finally {
+        count -= 1;
+      }
+    },
   };
 }
 
@@ -182,15 +180,17 @@ function createWaitingRoom<Item extends { account: string; key: string }>() {
     },
     take: (): Item[] => {
       const batch: Item[] = [];
-      for (const account of [...ready]) {
+      const unfinished: string[] = [];
+      for (const account of ready) {
         if (batch.length === sizeMax) break;
         const queue = queues.get(account) ?? [];
         const items = queue.splice(0, countDistinct(queue, sizeMax - batch.length));
         for (const item of items) batch.push(item);
         ready.delete(account);
         if (queue.length === 0) queues.delete(account);
-        else ready.add(account);
+        else unfinished.push(account);
       }
+      for (const account of unfinished) ready.add(account);
       return batch;
     },
     hold: (account: string): void => {

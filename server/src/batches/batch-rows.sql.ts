@@ -1,11 +1,11 @@
 import { formatRate } from '../core/rate.ts';
+import { plainArray, textArray } from '../db/arrays.ts';
 import type { Session, Statement } from '../db/pool.ts';
 import type { Quote } from '../destinations/quote.ts';
 import type { Fenced } from './batches.sql.ts';
 import type { RowFault } from './file-row.ts';
 import type { CheckedRow } from './row-check.ts';
 import type { RowTerms } from './row-terms.ts';
-import { writePlainArray, writeTextArray } from './sql-arrays.ts';
 
 /** The rows of a batch: stored, priced anew and read in portions. */
 
@@ -116,8 +116,8 @@ function listRowColumns(
   terms: ReadonlyMap<RowTerms, number>,
 ): string[] {
   const plain = (read: (row: CheckedRow) => string | number | bigint | boolean | undefined) =>
-    writePlainArray(rows.map(read));
-  const text = (read: (row: CheckedRow) => string | undefined) => writeTextArray(rows.map(read));
+    plainArray(rows.map(read));
+  const text = (read: (row: CheckedRow) => string | undefined) => textArray(rows.map(read));
   return [
     plain(({ draft }) => draft.number),
     plain(({ draft }) => draft.line),

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { JsonNumber } from '../core/exact-json.ts';
+import { plainArray, textArray } from '../db/arrays.ts';
 import { writeCell } from './result-file.ts';
-import { writePlainArray, writeTextArray } from './sql-arrays.ts';
 
 test('no text of a cell begins as a formula does', () => {
   for (const text of ['=1+1', '+1+1', '-1+1', '@SUM(1)', '\t=1', '\r=1', '\n=1', '\uff1d1', '+5']) {
@@ -28,9 +28,9 @@ test('separators, quotes and line ends stay inside of their cell', () => {
 });
 
 test('arrays are written as the database reads them', () => {
-  assert.equal(writePlainArray([1, undefined, 2n, true]), '{1,NULL,2,true}');
+  assert.equal(plainArray([1, undefined, 2n, true]), '{1,NULL,2,true}');
   assert.equal(
-    writeTextArray(['a', undefined, 'NULL', '', 'x"\\,{}']),
+    textArray(['a', undefined, 'NULL', '', 'x"\\,{}']),
     '{"a",NULL,"NULL","","x\\"\\\\,{}"}',
   );
 });

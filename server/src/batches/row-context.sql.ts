@@ -1,5 +1,5 @@
+import { plainArray, textArray } from '../db/arrays.ts';
 import type { Session, Statement } from '../db/pool.ts';
-import { writePlainArray, writeTextArray } from './sql-arrays.ts';
 
 /** What the rows of a portion refer to, read for all of them at once. */
 
@@ -66,12 +66,10 @@ export async function findBatchUsers(
 ): Promise<BatchUserRow[]> {
   const { accountId, ids, internalIds } = wanted;
   const found = await Promise.all([
-    ids.length === 0
-      ? []
-      : session.rows<BatchUserRow>(findUsersText, [accountId, writePlainArray(ids)]),
+    ids.length === 0 ? [] : session.rows<BatchUserRow>(findUsersText, [accountId, plainArray(ids)]),
     internalIds.length === 0
       ? []
-      : session.rows<BatchUserRow>(findUsersByNameText, [accountId, writeTextArray(internalIds)]),
+      : session.rows<BatchUserRow>(findUsersByNameText, [accountId, textArray(internalIds)]),
   ]);
   return found.flat();
 }
@@ -92,10 +90,7 @@ export async function findCommittedTransfers(
   wanted: { accountId: string; transferIds: readonly string[] },
 ): Promise<CommittedTransferRow[]> {
   const { accountId, transferIds } = wanted;
-  return session.rows<CommittedTransferRow>(findCommittedText, [
-    accountId,
-    writeTextArray(transferIds),
-  ]);
+  return session.rows<CommittedTransferRow>(findCommittedText, [accountId, textArray(transferIds)]);
 }
 
 export type BatchSetQuery = {
@@ -115,10 +110,10 @@ export async function findBatchSets(
 ): Promise<(BatchSetRow | undefined)[]> {
   const rows = await session.rows<BatchSetRow & { ordinal: number }>(findSetsText, [
     accountId,
-    writePlainArray(queries.map(({ userId }) => userId)),
-    writePlainArray(queries.map(({ destinationToken }) => destinationToken)),
-    writePlainArray(queries.map(({ currency }) => currency)),
-    writePlainArray(queries.map(({ setId }) => setId)),
+    plainArray(queries.map(({ userId }) => userId)),
+    plainArray(queries.map(({ destinationToken }) => destinationToken)),
+    plainArray(queries.map(({ currency }) => currency)),
+    plainArray(queries.map(({ setId }) => setId)),
   ]);
   const sets: (BatchSetRow | undefined)[] = Array.from({ length: queries.length });
   for (const row of rows) sets[row.ordinal - 1] = row;

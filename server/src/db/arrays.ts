@@ -1,10 +1,22 @@
 /**
- * An array parameter as PostgreSQL writes it, for elements that never need quotes: UUIDs, whole
- * numbers, booleans, and null. The driver looks at each character of each element instead, which is
- * most of what a batch costs this process.
+ * Array parameters in the text form that PostgreSQL reads. The driver writes them too, but looks at
+ * each character of each element as if it could be anything, which is most of what a batch would
+ * cost this process. Null and undefined are null.
  */
-export function plainArray(
-  elements: readonly (string | bigint | number | boolean | null)[],
-): string {
-  return `{${elements.map((element) => element ?? 'null').join(',')}}`;
+
+type Plain = string | number | bigint | boolean | null | undefined;
+
+/** Of elements that never need quotes: UUIDs, numbers, truth values, codes. */
+export function plainArray(elements: readonly Plain[]): string {
+  return `{${elements.map((element) => element ?? 'NULL').join()}}`;
+}
+
+/** Of any texts. */
+export function textArray(elements: readonly (string | null | undefined)[]): string {
+  return `{${elements.map(quote).join()}}`;
+}
+
+function quote(text: string | null | undefined): string {
+  if (text === null || text === undefined) return 'NULL';
+  return /["\\]/.test(text) ? `"${text.replaceAll(/["\\]/g, '\\$&')}"` : `"${text}"`;
 }

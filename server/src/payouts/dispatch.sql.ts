@@ -1,4 +1,4 @@
-import { plainArray } from '../db/arrays.ts';
+import { plainArray, textArray } from '../db/arrays.ts';
 import type { Session, Statement } from '../db/pool.ts';
 
 const takeText: Statement = {
@@ -127,9 +127,9 @@ export async function applyObservations(
     plainArray(column(({ accountId }) => accountId)),
     plainArray(column(({ payoutId }) => payoutId)),
     plainArray(column(({ observationId }) => observationId)),
-    column(({ source }) => source),
-    column(({ outcome }) => outcome),
-    column(({ reason }) => reason),
+    textArray(column(({ source }) => source)),
+    textArray(column(({ outcome }) => outcome)),
+    textArray(column(({ reason }) => reason)),
     plainArray(column(({ fence }) => fence ?? null)),
     column(({ dueAt }) => dueAt ?? null),
     plainArray(column(({ journalIds }) => journalIds[0] ?? null)),

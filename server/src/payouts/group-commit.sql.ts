@@ -1,4 +1,4 @@
-import { plainArray } from '../db/arrays.ts';
+import { plainArray, textArray } from '../db/arrays.ts';
 import type { Session, Statement } from '../db/pool.ts';
 
 const commitText: Statement = {
@@ -35,9 +35,9 @@ export async function commitPayoutRows(
     plainArray(commits.map(({ payoutId }) => payoutId)),
     plainArray(commits.map(({ journalId }) => journalId)),
     plainArray(commits.map(({ pickupCode }) => pickupCode)),
-    commits.map(({ keyed }) => keyed?.key ?? null),
+    textArray(commits.map(({ keyed }) => keyed?.key)),
     commits.map(({ keyed }) => keyed?.fingerprint ?? null),
-    commits.map(({ keyed }) => keyed?.answer ?? null),
+    textArray(commits.map(({ keyed }) => keyed?.answer)),
     mayWait,
   ]);
 }

@@ -1,4 +1,4 @@
-import { plainArray } from '../db/arrays.ts';
+import { plainArray, textArray } from '../db/arrays.ts';
 import type { Session, Statement } from '../db/pool.ts';
 
 /** Everything that quotes of one account depend on and the database knows, for many at once. */
@@ -208,6 +208,7 @@ export async function insertPayouts(
   mayWait: boolean,
 ): Promise<(PayoutRow | undefined)[]> {
   const column = <T>(read: (payout: NewPayout) => T): T[] => payouts.map(read);
+  const text = (read: (payout: NewPayout) => string): string => textArray(payouts.map(read));
   const plain = (read: (payout: NewPayout) => string | bigint | number | boolean | null): string =>
     plainArray(payouts.map(read));
   const entries = payouts.flatMap(({ accountId, id, metadataHashes }) =>
@@ -217,26 +218,26 @@ export async function insertPayouts(
     plain((payout) => payout.accountId),
     plain((payout) => payout.id),
     plain((payout) => payout.userId),
-    column((payout) => payout.clientTransferId),
+    text((payout) => payout.clientTransferId),
     plain((payout) => payout.sourceToken),
-    column((payout) => payout.sourceCurrency),
+    text((payout) => payout.sourceCurrency),
     plain((payout) => payout.sourceMinor),
     plain((payout) => payout.feeMinor),
     plain((payout) => payout.destinationToken),
-    column((payout) => payout.destinationCurrency),
+    text((payout) => payout.destinationCurrency),
     plain((payout) => payout.destinationMinor),
-    column((payout) => payout.exchangeRate),
+    text((payout) => payout.exchangeRate),
     plain((payout) => payout.roundingNano),
-    column((payout) => payout.rail),
-    column((payout) => payout.payerKey),
-    column((payout) => payout.payerName),
+    text((payout) => payout.rail),
+    text((payout) => payout.payerKey),
+    text((payout) => payout.payerName),
     plain((payout) => payout.attrSetId ?? null),
-    column((payout) => payout.deliveryType),
-    column((payout) => payout.countryCode),
+    text((payout) => payout.deliveryType),
+    text((payout) => payout.countryCode),
     plain((payout) => payout.needsAttributes),
     plain((payout) => payout.needsVerification),
     plain((payout) => payout.notifyUser),
-    column((payout) => payout.metadata),
+    text((payout) => payout.metadata),
     plain((payout) => payout.lockSeconds),
     column((payout) => payout.estimatedAvailability),
     plainArray(entries.map(({ accountId }) => accountId)),

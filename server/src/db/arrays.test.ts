@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import fc from 'fast-check';
+import { createMoneyTest, type MoneyTest } from '../payouts/money-test-setup.ts';
+import { plainArray, textArray } from './arrays.ts';
+
+let money: MoneyTest;
+before(async () => {
+  money = await createMoneyTest();
+});
+after(() => money[Symbol.asyncDispose]());
+
+test('any texts arrive as they are, also those that look like syntax', async () => {
+  const texts = fc.array(
+    fc.oneof(
+      fc.constantFrom(null, '', 'NULL', 'null', '{', '}', '"', '\\', ',', '{"a"}', ' x ', '\n'),
+      fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll('\0', '')),
+    ),
+    { maxLength: 20 },
+  );
+  await fc.assert(
+    fc.asyncProperty(texts, async (given) => {
+      const [row] = await money.rows<{ back: (string | null)[] }>('select $1::text[] as back', [
+        textArray(given),
+      ]);
+      assert.deepEqual(row?.back, given);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('numbers, identifiers and nothing arrive as they are', async () => {
+  const [row] = await money.rows<{ whole: string; truth: string }>(
+    'select $1::bigint[]::text as whole, $2::boolean[]::text as truth',
+    [plainArray([1n, null, -9_223_372_036_854_775_808n, 7]), plainArray([true, undefined, false])],
+  );
+  assert.equal(row?.whole, '{1,NULL,-9223372036854775808,7}');
+  assert.equal(row?.truth, '{t,NULL,f}');
+});

@@ -35,7 +35,7 @@ export const ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC', PATH: process.env['PATH'] ?
 
 /** Written to postgresql.conf when the cluster is made, where an operator may change them. */
 const INITIAL_SETTINGS = {
-  max_connections: '100',
+  max_connections: '300',
   shared_buffers: '128MB',
   max_wal_size: '2GB',
   jit: 'off',

@@ -80,8 +80,6 @@ const FIXED_SETTINGS = {
   fsync: 'on',
   synchronous_commit: 'on',
   full_page_writes: 'on',
-  // Both environments, and commands beside the service.
-  max_connections: '300',
   // Statements and key values are personal data: of errors, only what ends a server is logged.
   log_min_messages: 'log',
   log_error_verbosity: 'terse',

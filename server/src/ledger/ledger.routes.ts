@@ -24,12 +24,13 @@ export const balanceAnswer = z
 const entryAnswer = z
   .object({
     token: z.string().describe('The journal that this entry is part of'),
-    type: z.enum(['fund', 'commit', 'complete', 'refund', 'return']),
+    type: z.enum(['fund', 'commit', 'refund', 'return', 'reserve', 'release']),
     amount: amountAnswer.describe('Positive when the balance grew'),
     balance_after: amountAnswer,
     currency_code: z.string(),
     counterpart: z.string().describe('The ledger account on the other side'),
     payout_token: z.string().describe('"" when no payout caused it'),
+    batch_token: z.string().describe('The batch that money was set aside for; "" when it was none'),
     created_on: z.string(),
   })
   .meta({ id: 'LedgerEntry' });
@@ -142,6 +143,7 @@ export function ledgerRoutes(): Route<LedgerServices>[] {
             currency_code: wallet.currency,
             counterpart: row.counterpart,
             payout_token: row.payout_id === null ? '' : formatToken('payout', row.payout_id),
+            batch_token: row.batch_id === null ? '' : formatToken('batch', row.batch_id),
             created_on: formatSeconds(row.created_at),
           }),
         });

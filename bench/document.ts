@@ -4,13 +4,14 @@ import { join } from 'node:path';
 /** docs/benchmarks.md: each part of the suite writes its own section and leaves the others. */
 
 const file = join(import.meta.dirname, '../docs/benchmarks.md');
-const sections = ['peers', 'large', 'batch', 'growth'] as const;
+const sections = ['peers', 'profile', 'large', 'batch', 'growth'] as const;
 export type SectionName = (typeof sections)[number];
 
 const head = `# Benchmarks
 
 Written by the suite in \`bench/\`, never by hand: \`npm run bench\` for ours beside its peers, and
-\`npm run bench -- --large\`, \`-- --batch\`, \`-- --growth\` for the sections after it. Load generator,
+\`npm run bench -- --profile\`, \`-- --large\`, \`-- --batch\`, \`-- --growth\` for the sections after
+it. Load generator,
 services and database share one machine, so ratios within a run are what counts; absolute figures
 say little about another machine.
 `;

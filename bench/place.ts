@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { createDatabaseIfAbsent } from '../server/src/db/create-database.ts';
-import { type EmbeddedServer, startEmbedded } from '../server/src/db/embedded.ts';
+import { startEmbedded } from '../server/src/db/embedded.ts';
 import type { Place } from './subject.ts';
 
 /** One PostgreSQL for a whole run, durable as in production, removed after it. */
@@ -17,7 +17,7 @@ export async function openPlace(): Promise<OpenPlace> {
   const folder = mkdtempSync(join(tmpdir(), 'outlay-bench-'));
   // Also when an error that nobody caught ends the run.
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const server = await startServer(join(folder, 'data'));
+  const server = await startEmbedded({ dataDirectory: join(folder, 'data'), temporary: true });
   return {
     folder,
     database: (name) => createDatabaseIfAbsent(server, name),
@@ -40,17 +40,4 @@ export async function openPlace(): Promise<OpenPlace> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-/** The services and peers of a run together hold more connections than one service ever needs. */
-const connectionsMax = 250;
-
-async function startServer(dataDirectory: string): Promise<EmbeddedServer> {
-  const first = await startEmbedded({ dataDirectory });
-  const client = new pg.Client({ connectionString: first.connectionUrl('postgres') });
-  await client.connect();
-  await client.query(`alter system set max_connections = ${connectionsMax}`);
-  await client.end();
-  await first.close();
-  return startEmbedded({ dataDirectory, temporary: true });
 }

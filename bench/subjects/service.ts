@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Profiler } from 'node:inspector';
 import { join } from 'node:path';
 import { formatToken } from '../../server/src/core/ids.ts';
 import { createKeyRing } from '../../server/src/core/sealing.ts';
@@ -20,8 +21,12 @@ export type Service = {
   tryCall(owner: Owner, request: Request): Promise<{ status: number; body: string }>;
   /** The destination that the hot account's user is paid through, its attributes stored. */
   prepareDestination(): Promise<string>;
+  /** Profiles the service's thread while `work` runs. */
+  profile(work: () => Promise<void>): Promise<ServiceProfile>;
   close(): Promise<void>;
 };
+
+export type ServiceProfile = { profile: Profiler.Profile; cpuUs: number };
 
 type Request = {
   method: string;
@@ -84,6 +89,11 @@ export async function startService(
     call,
     tryCall,
     prepareDestination: () => prepareDestination(call, fixture.hot),
+    profile: async (work) => {
+      await child.ask('profile');
+      await work();
+      return (await child.ask('end')) as ServiceProfile;
+    },
     close: async () => {
       await child.stop();
       await db.close();

@@ -100,8 +100,11 @@ function readBatchToken(token: string): string {
 }
 
 /** A batch with what its rows, its payouts and the balances add to it. */
-async function viewBatch({ env, accountId, request }: Context, batch: BatchRow) {
-  const session = env.db.tenant(accountId);
+async function viewBatch(
+  { env, accountId, request }: Context,
+  batch: BatchRow,
+  session = env.db.tenant(accountId),
+) {
   const isOpen = batch.status === 'DRAFT' || batch.status === 'QUOTED';
   const isCommitted = batch.status === 'COMMITTING' || batch.status === 'COMMITTED';
   const totals = readTotals(batch);
@@ -259,9 +262,10 @@ function quoteRoute(): Route<BatchServices> {
     handle: async (context: Context, { params }) => {
       const { env, accountId, write } = context;
       const id = { accountId, batchId: readBatchToken(params.batch_token) };
-      // Pricing anew takes transactions of its own, so the answer alone is kept for the key.
+      // Pricing anew takes transactions of its own, so the answer alone is kept for the key; on a
+      // connection of another pool, so that a crowd does not wait for connections it holds itself.
       return write(async () => viewBatch(context, await quoteBatch(env, id)), {
-        isOneEffect: true,
+        isAcrossAccounts: true,
       });
     },
   });
@@ -321,7 +325,7 @@ function cancelRoute(): Route<BatchServices> {
     handle: (context: Context, { params }) => {
       const { accountId, write } = context;
       const id = { accountId, batchId: readBatchToken(params.batch_token) };
-      return write(async (session) => viewBatch(context, await cancelBatch(session, id)), {
+      return write(async (session) => viewBatch(context, await cancelBatch(session, id), session), {
         isOneEffect: true,
       });
     },

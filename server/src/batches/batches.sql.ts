@@ -155,10 +155,13 @@ const endPricingText: Statement = {
 const cancelText: Statement = {
   name: 'cancel_batch',
   text: `
+    -- The account's row first, as who commits does: a key that is stored after this needs it, too.
+    with own as materialized (select id from accounts where id = $1 for update)
     update batches b
     set status = 'CANCELLED', fence = b.fence + 1, lease_until = null,
       updated_at = environment_now()
-    where b.account_id = $1 and b.id = $2 and b.status in ('RECEIVING', 'DRAFT', 'QUOTED')
+    from own
+    where b.account_id = own.id and b.id = $2 and b.status in ('RECEIVING', 'DRAFT', 'QUOTED')
     returning ${columns}`,
 };
 

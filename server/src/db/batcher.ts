@@ -103,7 +103,9 @@ function createLaneQueue<Command, Result>(
     const heldItems: Item[] = [];
     for (const [index, one] of batch.entries()) {
       const outcome = outcomes[index];
-      if (outcome?.kind === 'held') heldItems.push(one);
+      // Who waited and could not have it never will: the account does not exist.
+      if (outcome?.kind === 'held' && mayWait) one.reject(new Error('no such account to lock'));
+      else if (outcome?.kind === 'held') heldItems.push(one);
       else if (outcome?.kind === 'done') one.resolve(outcome.value);
       else one.reject(outcome?.error);
     }

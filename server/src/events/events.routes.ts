@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { formatSeconds } from '../core/clock.ts';
-import { AppError } from '../core/errors.ts';
 import { type ExactJson, JsonNumber, parseExactJson } from '../core/exact-json.ts';
 import { type BaseServices, defineRoute, type Route } from '../http/route.ts';
 import { amountAnswer, objectAnswer } from '../http/schema.ts';
-import { findNewestSequence, selectEvents } from './events.sql.ts';
+import { readEvents } from './events.ts';
 
 const eventAnswer = z
   .object({
@@ -43,12 +42,7 @@ export function eventRoutes(): Route<BaseServices>[] {
       handle: async ({ env, accountId }, { query }) => {
         const session = env.db.tenant(accountId);
         const after = query.after === undefined ? undefined : BigInt(query.after);
-        const range = { accountId, after: after ?? 0n, count: eventsMax };
-        const rows = await selectEvents(session, range);
-        if (after !== undefined) {
-          const next = rows[0]?.sequence ?? (await findNewestSequence(session, accountId)) + 1n;
-          checkUnbroken(after, next);
-        }
+        const rows = await readEvents(session, { accountId, after, count: eventsMax });
         return rows.map((row) => ({
           sequence: new JsonNumber(row.sequence.toString()),
           type: row.type,
@@ -58,14 +52,4 @@ export function eventRoutes(): Route<BaseServices>[] {
       },
     }),
   ];
-}
-
-/** @throws AppError events_dropped where events lie between the two that are no longer kept. */
-function checkUnbroken(after: bigint, next: bigint): void {
-  if (next <= after + 1n) return;
-  throw new AppError('events_dropped', `the events up to ${next - 1n} are no longer kept`, {
-    faults: [
-      { parameter: 'after', code: 'events_dropped', detail: `begin with after=${next - 1n}` },
-    ],
-  });
 }

@@ -76,12 +76,12 @@ const acceptedCheckMs = 15 * 60_000;
 const lookMsMax = 366 * 24 * 3_600_000;
 
 export function createDispatcher(services: DispatchServices): Dispatcher {
-  const { db } = services;
+  const { db, clock } = services;
   const { leaseMs } = services.times;
   const record = createRecorder(db);
   const underWay = new Set<Promise<void>>();
-  const start = (row: DispatchRow): Promise<void> => {
-    const done = dispatchOne(services, record, row)
+  const start = (row: DispatchRow, endMs: number): Promise<void> => {
+    const done = dispatchOne(services, record, { row, endMs })
       .catch(async (error: unknown) => {
         services.onError(error);
         await putOff(services, row);
@@ -90,10 +90,18 @@ export function createDispatcher(services: DispatchServices): Dispatcher {
     underWay.add(done);
     return done;
   };
+  const take = async (claim: {
+    count: number;
+    only?: { accountId: string; payoutId: string };
+  }): Promise<Promise<void>[]> => {
+    // The lease begins later than this, by the database's clock.
+    const endMs = clock.steadyMs() + leaseMs;
+    const rows = await takeDispatches(db.system, { ...claim, leaseMs });
+    return rows.map((row) => start(row, endMs));
+  };
   const takeDue = async (): Promise<Promise<void>[]> => {
     if (underWay.size >= underWayMax) await Promise.race(underWay);
-    const count = Math.min(takenMax, underWayMax - underWay.size);
-    return (await takeDispatches(db.system, { count, leaseMs })).map(start);
+    return take({ count: Math.min(takenMax, underWayMax - underWay.size) });
   };
   const runDue = async (): Promise<number> => {
     const taken = await takeDue();
@@ -104,9 +112,7 @@ export function createDispatcher(services: DispatchServices): Dispatcher {
     startDue: async () => (await takeDue()).length,
     runDue,
     runOne: async (accountId, payoutId) => {
-      const only = { accountId, payoutId };
-      const taken = await takeDispatches(db.system, { count: 1, leaseMs, only });
-      await Promise.all(taken.map(start));
+      await Promise.all(await take({ count: 1, only: { accountId, payoutId } }));
     },
     drain: async () => {
       for (;;) {
@@ -146,10 +152,12 @@ function createRecorder(db: Database): (observation: Observation) => Promise<voi
 async function dispatchOne(
   services: DispatchServices,
   record: (observation: Observation) => Promise<void>,
-  row: DispatchRow,
+  { row, endMs }: { row: DispatchRow; endMs: number },
 ): Promise<void> {
   const { clock } = services;
   clock.observe(row.now);
+  // Somebody else may have asked its rail by now, heard that nothing was sent, and be sending it.
+  if (clock.steadyMs() >= endMs) throw new Error('a claim was over before its rail was called');
   const answer = await callRail(services, row);
   services.onAnswer(row.rail, answer.outcome);
   const next = planNext(doubt(answer, row), {

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import {
+  type Batch,
+  commit,
+  createSender,
+  describeRows,
+  pathOf,
+  quote,
+  uploadRows,
+  waitUntilCommitted,
+} from './batch-kit.ts';
+import { ok, readBalance, type Service, startService } from './service.ts';
+
+/** Many requests for batches at once, each with a key of its own. */
+
+let service: Service;
+before(async () => {
+  service = await startService();
+});
+after(() => service.stop());
+
+/** More than there are connections to the database. */
+const crowd = 32;
+
+test('a crowd that quotes, cancels and commits with keys is answered, each as if it were alone', async () => {
+  const own = await createSender(service, { funds: '10000' });
+  const batches: Batch[] = [];
+  while (batches.length < crowd) batches.push(await uploadRows(own.api, describeRows(own, 2)));
+  const send = (method: 'POST' | 'PUT', path: string, body?: string) =>
+    own.api.call<Batch>(method, path, {
+      ...(body === undefined ? {} : { body }),
+      headers: { 'idempotency-key': randomUUID(), 'content-type': 'application/json' },
+    });
+  const quoted = await Promise.all(batches.map((batch) => send('POST', `${pathOf(batch)}/quote`)));
+  assert.deepEqual(
+    quoted.map((reply) => ok(reply).status),
+    batches.map(() => 'QUOTED'),
+  );
+  // Half of them are cancelled and committed at the same moment: one of the two wins.
+  const ends = await Promise.all(
+    batches.map(async (batch) => {
+      const [cancelled, committed] = await Promise.all([
+        send('POST', `${pathOf(batch)}/cancel`),
+        send('PUT', pathOf(batch), '{"mode":"all"}'),
+      ]);
+      const state = (await own.api.get<Batch>(pathOf(batch))).body as Batch;
+      return { batch, cancel: cancelled.status, commit: ok(committed).status, state: state.status };
+    }),
+  );
+  for (const end of ends) {
+    if (end.state === 'CANCELLED') assert.deepEqual([end.cancel, end.commit], [200, 'failure']);
+    else assert.deepEqual([end.cancel, end.commit], [409, 'success']);
+  }
+  const paid = ends.filter(({ state }) => state !== 'CANCELLED');
+  await Promise.all(paid.map(({ batch }) => waitUntilCommitted(own.api, batch)));
+  const last = await uploadRows(own.api, describeRows(own, 1));
+  await quote(own.api, last);
+  assert.equal((await commit(own.api, last)).status, 'success');
+  await waitUntilCommitted(own.api, last);
+  await readBalance(own.api, 'USD');
+});

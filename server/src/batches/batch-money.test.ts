@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { newId } from '../core/ids.ts';
+import type { Database, Session } from '../db/pool.ts';
+import { createGroupCommit } from '../payouts/group-commit.ts';
+import type { Owner } from '../payouts/money-test-setup.ts';
+import { commitBatch } from './batches.ts';
+import { type BatchTest, createBatchTest } from './batches-test-setup.ts';
+import { runCommits } from './committer.ts';
+import { quoteBatch } from './quote.ts';
+
+/** The money of batches, while processes die and others pay from the same balance. */
+
+let batches: BatchTest;
+before(async () => {
+  batches = await createBatchTest();
+});
+after(() => batches[Symbol.asyncDispose]());
+
+const names = (count: number, prefix: string): string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+
+async function createQuoted(owner: Owner, lines: readonly string[]): Promise<string> {
+  const { batch } = await batches.receive(owner, lines);
+  await quoteBatch(batches.services, { accountId: owner.accountId, batchId: batch.id });
+  return batch.id;
+}
+
+const commit = ({ accountId }: Owner, batchId: string) =>
+  commitBatch(batches.money.db.tenant(accountId), { accountId, batchId, mode: 'all' });
+
+/** A process that dies after every second portion: nobody hears that it was committed. */
+function createDying(db: Database): Database {
+  let portions = 0;
+  const system: Session = {
+    rows: async (statement, values) => {
+      const rows = await db.system.rows<never>(statement, values);
+      if (statement.name === 'commit_batch_rows') {
+        portions += 1;
+        if (portions % 2 === 0) throw new Error('the process died');
+      }
+      return rows;
+    },
+  };
+  return { ...db, system };
+}
+
+async function work(db: Database): Promise<void> {
+  const dying = createDying(db);
+  for (;;) {
+    const [open] = await batches.money.rows<{ count: number }>(
+      `select count(*)::integer as count from batches where status = 'COMMITTING'`,
+    );
+    if (open?.count === 0) return;
+    const services = { db: dying, steadyMs: () => performance.now(), wakeDispatch: () => undefined };
+    await runCommits(services).catch(async (error: unknown) => {
+      assert.match(String(error), /the process died/);
+      // Its lease ends by itself.
+      await batches.money.rows(`update batches set lease_until = null where status = 'COMMITTING'`);
+    });
+  }
+}
+
+test('processes that die, single commits of the same transfers and an expired quote: each row is paid once or given back', async () => {
+  const { money } = batches;
+  const owner = await batches.createOwner(30_000_000n);
+  const { accountId } = owner;
+  const transferIds = names(1700, 'raced');
+  const batchId = await createQuoted(owner, batches.describe(owner, transferIds));
+  const other = await createQuoted(owner, batches.describe(owner, names(600, 'aside')));
+  const twins = await Promise.all(
+    transferIds
+      .filter((_, index) => index % 60 === 0)
+      .map((clientTransferId) => money.quote(owner, { clientTransferId, lockSeconds: 100_000 })),
+  );
+  assert.equal((await commit(owner, batchId)).status, 'success');
+  assert.equal((await commit(owner, other)).status, 'success');
+  // Long after the rates were locked: what was committed keeps them.
+  await money.advance(3_600_000);
+  const group = createGroupCommit(money.db);
+  const [, , ...singles] = await Promise.all([
+    work(money.db),
+    work(money.connect()),
+    ...twins.map(({ id }) => group.submit({ ...owner, payoutId: id, requestKey: undefined })),
+  ]);
+  const state = await batches.batchOf(batchId);
+  assert.equal(state['status'], 'COMMITTED');
+  const alone = singles.filter((answer) => answer !== undefined).length;
+  assert.equal(state['refused_count'], alone);
+  assert.equal(state['committed_count'], 1700 - alone);
+  assert.equal(await money.balance(accountId, 'USD', 'reserved'), 0n);
+  const paid = await money.rows<{ rows: number; transfers: number }>(
+    `select count(*)::integer as rows, count(distinct client_transfer_id)::integer as transfers
+     from payout_states where account_id = $1 and client_transfer_id like 'raced-%'`,
+    [accountId],
+  );
+  assert.deepEqual(paid, [{ rows: 1700, transfers: 1700 }]);
+  await assertChained(accountId);
+  await money.assertSound();
+});
+
+/** In the order of the statement each line continues the one before it, and the last is the balance. */
+async function assertChained(accountId: string): Promise<void> {
+  const broken = await batches.money.rows(
+    `with lines as (
+       select journal_id, line, wallet_balance as after,
+         wallet_balance + case when from_name = 'wallet' then amount else -amount end as before,
+         lag(wallet_balance) over (order by journal_id, line) as previous
+       from ledger_transfers where account_id = $1 and currency = 'USD' and wallet_balance is not null
+     )
+     select * from lines where before <> coalesce(previous, 0)`,
+    [accountId],
+  );
+  assert.deepEqual(broken.slice(0, 3), []);
+}
+
+test('nobody commits the batch of another account, or works on one by hand', async () => {
+  const owner = await batches.createOwner(100_000n);
+  const stranger = await batches.createOwner(100_000n);
+  const batchId = await createQuoted(owner, batches.describe(owner, ['own']));
+  const states = ['42501'];
+  for (const text of [
+    `select begin_batch_commit('${owner.accountId}', '${batchId}', 'all')`,
+    `select commit_batch_rows('${owner.accountId}', '${batchId}', 1, 500)`,
+    `select new_pickup_code()`,
+    `insert into ledger_journals (account_id, id, kind, batch_id, source_currency, source_amount,
+       wallet_balance, created_at)
+     values ('${stranger.accountId}', '${newId()}', 'release', '${batchId}', 'USD', 1, 1, now())`,
+  ]) {
+    await batches.money.refuseTenant(stranger.accountId, { text }, { states, what: text });
+  }
+  const seen = await batches.money.db
+    .tenant(stranger.accountId)
+    .rows({ name: '', text: 'select 1 from batch_rows union all select 1 from batches' });
+  assert.deepEqual(seen, []);
+  assert.equal(await batches.money.balance(owner.accountId, 'USD'), 100_000n);
+});

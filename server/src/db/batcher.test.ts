@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { newId } from '../core/ids.ts';
+import { createGroupCommit } from '../payouts/group-commit.ts';
+import { createMoneyTest, type MoneyTest } from '../payouts/money-test-setup.ts';
+import { createBatcher, held } from './batcher.ts';
+import { connectDatabase, type Session } from './pool.ts';
+
+/** What becomes of each command, whatever happens to its batch. */
+
+let money: MoneyTest;
+before(async () => {
+  money = await createMoneyTest();
+});
+after(() => money[Symbol.asyncDispose]());
+
+const ask = <Row>(session: Session, text: string, values: readonly unknown[] = []) =>
+  session.rows<Row>({ name: '', text }, values);
+
+test('a command of an account that is not there is answered, not tried for ever', async () => {
+  let runs = 0;
+  const batcher = createBatcher<string, string>({
+    db: money.db,
+    accountOf: (account) => account,
+    keyOf: () => newId(),
+    run: async (_session, commands) => {
+      runs += 1;
+      // A batcher that never gives up would keep this test from ending.
+      if (runs > 50) return commands.map(() => 'tried for ever');
+      return commands.map(() => held);
+    },
+  });
+  await assert.rejects(batcher.submit(newId()));
+  const nobody = { accountId: newId(), userId: newId(), payoutId: newId(), requestKey: undefined };
+  if (runs <= 50) await assert.rejects(createGroupCommit(money.db).submit(nobody));
+});
+
+test('a lost connection answers every command that is under way once, and the next one works', async () => {
+  const db = connectDatabase({ url: money.url, connectionsMax: 2 });
+  const account = newId();
+  let sleeping = true;
+  const batcher = createBatcher<string, string>({
+    db,
+    accountOf: () => account,
+    keyOf: (command) => command,
+    run: async (session, commands) => {
+      const text = sleeping ? `select pg_sleep(20), 'lane' as lane` : 'select 1';
+      await ask(session, text);
+      return commands.map(() => 'done');
+    },
+  });
+  const settled = (commands: readonly string[]) =>
+    Promise.allSettled(commands.map((command) => batcher.submit(command)));
+  const first = settled(['a', 'b']);
+  // The second batch is sent behind the first one, the third gathers.
+  await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => setImmediate(resolve));
+  const second = settled(['c', 'd']);
+  for (;;) {
+    const busy = await money.rows<{ pid: number }>(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where query like '%''lane''%' and pid <> pg_backend_pid() and state = 'active'
+         and datname = current_database()`,
+    );
+    if (busy.length > 0) break;
+  }
+  sleeping = false;
+  for (const { status } of await first) assert.equal(status, 'rejected');
+  const outcomes = (await second).map(({ status }) => status);
+  assert.equal(new Set(outcomes).size, 1);
+  assert.equal(await batcher.submit('e'), 'done');
+  await db.close();
+});
+
+test('a statement that cannot be prepared fails alone: what comes behind it in the lane is done', async () => {
+  const db = connectDatabase({ url: money.url, connectionsMax: 2 });
+  const [lane] = db.lanes;
+  assert.ok(lane !== undefined);
+  await money.rows('create table slow_to_come (id integer)');
+  await ask(lane, 'set lock_timeout = 300');
+  const late = { name: 'late', text: 'select count(*)::integer as count from slow_to_come' };
+  const results = await money.db.systemTransaction(async (session) => {
+    await ask(session, 'lock table slow_to_come in access exclusive mode');
+    const sent = Array.from({ length: 8 }, () => lane.rows(late));
+    return Promise.allSettled(sent);
+  });
+  for (const result of results) {
+    if (result.status === 'fulfilled') continue;
+    // The second says that the one before it, which was to prepare it for both, had failed.
+    const { code } = result.reason as { code: string };
+    assert.ok(['55P03', '26000'].includes(code), String(result.reason));
+  }
+  const again = await Promise.allSettled(Array.from({ length: 8 }, () => lane.rows(late)));
+  for (const result of again) {
+    assert.equal(result.status, 'fulfilled', JSON.stringify(result));
+  }
+  await db.close();
+});

@@ -45,7 +45,7 @@ test('a crowd that quotes, cancels and commits with keys is answered, each as if
         send('POST', `${pathOf(batch)}/cancel`),
         send('PUT', pathOf(batch), '{"mode":"all"}'),
       ]);
-      const state = (await own.api.get<Batch>(pathOf(batch))).body as Batch;
+      const state = (await own.api.get<Batch>(pathOf(batch))).body;
       return { batch, cancel: cancelled.status, commit: ok(committed).status, state: state.status };
     }),
   );

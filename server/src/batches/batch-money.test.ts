@@ -52,7 +52,11 @@ async function work(db: Database): Promise<void> {
       `select count(*)::integer as count from batches where status = 'COMMITTING'`,
     );
     if (open?.count === 0) return;
-    const services = { db: dying, steadyMs: () => performance.now(), wakeDispatch: () => undefined };
+    const services = {
+      db: dying,
+      steadyMs: () => performance.now(),
+      wakeDispatch: () => undefined,
+    };
     await runCommits(services).catch(async (error: unknown) => {
       assert.match(String(error), /the process died/);
       // Its lease ends by itself.

@@ -67,7 +67,9 @@ export const batchAnswer = z
       .array(z.object({ row: z.int(), line: z.int(), ...faultFields }).meta({ id: 'BatchFault' }))
       .describe('Of the first rows that have any'),
     faults_path: z.string().describe('Where all rows with faults are; "" where there are none'),
-    payouts: z.record(z.string(), z.int()).describe('How many have which status'),
+    payouts: z
+      .record(z.string(), z.int())
+      .describe('How many have which status, where `include_payouts` asks for it'),
     created_on: z.string(),
     quoted_on: z.string(),
     expiration: z.string().describe('The quote holds until then'),

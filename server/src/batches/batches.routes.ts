@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
 import { findTokenId, formatToken } from '../core/ids.ts';
+import type { Session } from '../db/pool.ts';
 import { getPreference } from '../http/accept.ts';
 import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
 import {
@@ -11,6 +12,7 @@ import {
   type Route,
   type RouteContext,
 } from '../http/route.ts';
+import { flag } from '../http/schema.ts';
 import type { PayoutServices } from '../payouts/payouts.routes.ts';
 import { type BatchRow, listBatchRows } from './batches.sql.ts';
 import { cancelBatch, commitBatch, findFunds, getBatch, readTotals } from './batches.ts';
@@ -103,10 +105,10 @@ function readBatchToken(token: string): string {
 async function viewBatch(
   { env, accountId, request }: Context,
   batch: BatchRow,
-  session = env.db.tenant(accountId),
+  options: { session?: Session; arePayoutsCounted?: boolean } = {},
 ) {
+  const { session = env.db.tenant(accountId), arePayoutsCounted = false } = options;
   const isOpen = batch.status === 'DRAFT' || batch.status === 'QUOTED';
-  const isCommitted = batch.status === 'COMMITTING' || batch.status === 'COMMITTED';
   const totals = readTotals(batch);
   const id = { accountId, batchId: batch.id };
   const range = { ...id, afterNumber: 0, count: faultsShown, status: 'INVALID' } as const;
@@ -114,7 +116,9 @@ async function viewBatch(
   const details: BatchDetails = {
     funds: isOpen ? await findFunds(session, { accountId, totals }) : [],
     faultRows: batch.invalid_count === 0 ? [] : await listReportRows(session, range),
-    payouts: isCommitted ? await countPayouts(session, { ...id, nextRow: batch.next_row }) : [],
+    payouts: arePayoutsCounted
+      ? await countPayouts(session, { ...id, nextRow: batch.next_row })
+      : [],
     path: `${prefix}/batches/${formatToken('batch', batch.id)}`,
   };
   return writeBatch(batch, details);
@@ -158,12 +162,17 @@ function statusRoute(): Route<BatchServices> {
     summary: 'Read a batch',
     access: 'payouts:read',
     params: batchParams,
+    query: z.object({
+      include_payouts: flag.describe('Counts its payouts by status, which reads every row'),
+    }),
     response: batchAnswer,
     refusals: [404],
-    handle: async (context: Context, { params }) => {
+    handle: async (context: Context, { params, query }) => {
       const { env, accountId } = context;
       const id = { accountId, batchId: readBatchToken(params.batch_token) };
-      return viewBatch(context, await getBatch(env.db.tenant(accountId), id));
+      const batch = await getBatch(env.db.tenant(accountId), id);
+      const arePayoutsCounted = query.include_payouts === 'true';
+      return viewBatch(context, batch, { arePayoutsCounted });
     },
   });
 }
@@ -325,9 +334,12 @@ function cancelRoute(): Route<BatchServices> {
     handle: (context: Context, { params }) => {
       const { accountId, write } = context;
       const id = { accountId, batchId: readBatchToken(params.batch_token) };
-      return write(async (session) => viewBatch(context, await cancelBatch(session, id), session), {
-        isOneEffect: true,
-      });
+      return write(
+        async (session) => viewBatch(context, await cancelBatch(session, id), { session }),
+        {
+          isOneEffect: true,
+        },
+      );
     },
   });
 }

@@ -30,6 +30,11 @@ export function createLane(options: ConnectionOptions): Lane {
       forget(opening);
       options.onConnectionLost?.(error);
     });
+    // Whoever comes next tries again, also where the database answered and refused.
+    opening.catch(() => {
+      forget(opening);
+      client.end().catch(() => undefined);
+    });
     opened = opening;
     return opening;
   };

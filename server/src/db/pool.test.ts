@@ -57,7 +57,8 @@ test('64-bit integers decode as bigint, times as Date, and the tenant runs as th
 test('every table with an account has row-level security, or no grant for tenants', async () => {
   const open = await money.rows<{ table: string }>(`
     select c.relname as table from pg_class c
-    where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and not c.relrowsecurity
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
+      and not c.relrowsecurity
       and exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'account_id')
       and has_any_column_privilege('outlay_tenant', c.oid, 'select, insert, update')`);
   assert.deepEqual(open, []);
@@ -67,7 +68,8 @@ test('a tenant sees the rows of its own account and no others', async () => {
   const tables = await money.rows<{ table: string; column: string }>(`
     select c.relname as table, case c.relname when 'accounts' then 'id' else 'account_id' end as column
     from pg_class c
-    where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and c.relrowsecurity`);
+    where c.relnamespace = 'public'::regnamespace
+      and (c.relkind in ('r', 'p') and c.relrowsecurity or c.relkind = 'v')`);
   assert.ok(tables.length >= 12);
   for (const { table, column } of tables) {
     if (!(await isReadable(table))) continue;
@@ -302,6 +304,20 @@ test('a transaction that throws leaves nothing, and its connection is as new', a
     1,
   );
   await db.close();
+});
+
+test('a transaction that goes on after an error has not happened, and says so', async () => {
+  const id = newId();
+  await assert.rejects(
+    money.db.systemTransaction(async (session) => {
+      const text = `insert into accounts (id, name, created_at) values ($1, 'lost', now())`;
+      await ask(session, text, [id]);
+      await ask(session, 'select 1 / 0').catch(() => undefined);
+      return 'done';
+    }),
+    /rolled back/,
+  );
+  assert.deepEqual(await money.rows('select 1 from accounts where id = $1', [id]), []);
 });
 
 test('transactions that wait for each other in a circle are both done in the end', async () => {

@@ -144,6 +144,8 @@ async function transact<T>(
     if (!isUnanswered(error)) await client.query('rollback').catch(() => undefined);
     throw error;
   }
-  await client.query('commit');
+  const { command } = await client.query('commit');
+  // Where a statement failed and `work` went on regardless, the server says so only here.
+  if (command !== 'COMMIT') throw new Error('the transaction was rolled back instead');
   return result;
 }

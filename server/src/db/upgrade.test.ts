@@ -63,7 +63,11 @@ const nameOf = (address: string): string => new URL(address).pathname.slice(1);
 async function onServer(text: string, on = server.url): Promise<void> {
   const client = new pg.Client({ connectionString: on });
   await client.connect();
-  await client.query(text).finally(() => client.end());
+  try {
+    await client.query(text);
+  } finally {
+    await client.end();
+  }
 }
 
 async function migrateFirst(): Promise<void> {
@@ -376,7 +380,9 @@ test('payouts that were under way go on where they were: nothing is sent or paid
     ['READY_FOR_PICKUP', 'query'],
   ] as const) {
     const reference = idOf(name).replaceAll('-', '');
-    const kinds = rail.calls.filter((call) => call.reference === reference).map((call) => call.kind);
+    const kinds = rail.calls
+      .filter((call) => call.reference === reference)
+      .map((call) => call.kind);
     assert.deepEqual(kinds, [kind], name);
     const [row] = await ask<{ status: string }>('select status from payouts where id = $1', [
       idOf(name),

@@ -45,7 +45,8 @@ test('who asks for events that are no longer kept is told where to begin', async
     newest,
   ]);
   const ask = (from: bigint) => readEvents(session, { accountId, after: from, count: 100 });
-  const isDropped = (error: unknown) => error instanceof AppError && error.code === 'events_dropped';
+  const isDropped = (error: unknown) =>
+    error instanceof AppError && error.code === 'events_dropped';
   await assert.rejects(ask(0n), isDropped);
   assert.equal((await ask(newest - 1n)).length, 1);
   assert.equal((await ask(newest)).length, 0);

@@ -100,3 +100,9 @@ function toJsonSchema(
   delete result['$schema'];
   return result;
 }
+
+/** A query parameter that is on or off. */
+export const flag = z
+  .enum(['true', 'false'])
+  .optional()
+  .meta({ jsonSchema: { type: 'boolean', default: false } });

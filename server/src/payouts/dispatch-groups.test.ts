@@ -74,9 +74,7 @@ async function describe(id: string): Promise<unknown> {
   return {
     state: await rows(`select status, status_reason, completed_at is not null as is_completed,
       updated_at > committed_at as was_touched from payouts where id = $1`),
-    events: await rows(
-      'select type, detail from events where subject_id = $1 order by sequence',
-    ),
+    events: await rows('select type, detail from events where subject_id = $1 order by sequence'),
     attempts: await rows(`select number, state, reason, taken_at is not null as was_taken,
       unknown_since is not null as is_unknown, answered_at is not null as was_answered
       from attempts where payout_id = $1 order by number`),

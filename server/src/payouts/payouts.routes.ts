@@ -8,7 +8,7 @@ import { findTokenId } from '../core/ids.ts';
 import { isPreferredToJson } from '../http/accept.ts';
 import { hashMetadata, metadataField } from '../http/metadata.ts';
 import { type Answer, defineRoute, type Route, type RouteContext } from '../http/route.ts';
-import { decimalField, textField } from '../http/schema.ts';
+import { decimalField, flag, textField } from '../http/schema.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import { findUser } from '../users/users.ts';
 import type { Dispatcher } from './dispatch.ts';
@@ -110,10 +110,6 @@ const commitAnswer = z
 
 export const userParams = z.object({ user_token: z.string() });
 const payoutParams = z.object({ user_token: z.string(), payout_token: z.string() });
-const flag = z
-  .enum(['true', 'false'])
-  .optional()
-  .meta({ jsonSchema: { type: 'boolean', default: false } });
 const statusQuery = z.object({
   include_payer_logo: flag,
   force_status_update: flag.describe('Asks the rail before answering'),

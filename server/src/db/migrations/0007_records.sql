@@ -92,7 +92,13 @@ from payout_quotes q
 left join payout_states s on s.account_id = q.account_id and s.payout_id = q.id;
 grant select on payouts to outlay_tenant;
 
--- Attempts and notifications are written by functions that have just read the payout, too.
+-- A quote is made by functions that have just read its user and its values, so that it is written by
+-- these only; attempts and notifications are written by functions that have just read the payout.
+revoke insert on payout_quotes from outlay_tenant;
+alter table payout_quotes drop constraint payouts_account_id_user_id_fkey,
+  drop constraint payouts_account_id_attr_set_id_attr_version_fkey;
+create trigger never_removed before delete or truncate on users
+  for each statement execute function refuse_change('a user is never removed');
 alter table attempts drop constraint attempts_account_id_payout_id_fkey;
 alter table notifications drop constraint notifications_account_id_payout_id_fkey;
 

@@ -179,7 +179,7 @@ create function create_payouts(
   id uuid, attr_set_id uuid, attr_version integer, created_at timestamptz, expires_at timestamptz,
   sealed bytea, data_key bytea
 )
-  language plpgsql
+  language plpgsql security definer set search_path = public, pg_temp
   set plan_cache_mode = force_generic_plan
   set jit = off
   as $$
@@ -189,12 +189,13 @@ declare
   v_locked uuid[];
   v_month date;
 begin
+  perform require_own_account(account_id) from unnest(p_accounts) a (account_id);
   v_locked := lock_accounts(p_accounts, p_may_wait);
   v_now := environment_now();
   v_month := month_of(v_now);
   return query
   with request as materialized (
-    select r.*, pinned.id as attr_set_id, pinned.latest_version as attr_version
+    select r.*, u.data_key, pinned.id as attr_set_id, pinned.latest_version as attr_version
     from unnest(p_accounts, p_ids, p_users, p_transfer_ids, p_source_tokens,
       p_source_currencies, p_source_amounts, p_fees, p_destination_tokens,
       p_destination_currencies, p_destination_amounts, p_rates, p_rounding_nanos, p_rails,
@@ -204,6 +205,7 @@ begin
         source_amount, fee, destination_token, destination_currency, destination_amount,
         exchange_rate, rounding_nano, rail, payer_key, payer_name, set_id, delivery_type, country,
         needs_attributes, needs_verification, notify_user, metadata, lock_seconds, available_at)
+    join users u on u.account_id = r.account_id and u.id = r.user_id
     left join lateral (
       select s.id, s.latest_version from attribute_sets s
       where s.account_id = r.account_id and s.user_id = r.user_id
@@ -241,9 +243,8 @@ begin
     from request r join counted n on n.id = r.account_id
   )
   select r.id, r.attr_set_id, r.attr_version, v_now,
-    date_trunc('second', v_now + r.lock_seconds * interval '1 second'), v.sealed, u.data_key
+    date_trunc('second', v_now + r.lock_seconds * interval '1 second'), v.sealed, r.data_key
   from request r
-  join users u on u.account_id = r.account_id and u.id = r.user_id
   left join attribute_set_versions v
     on v.account_id = r.account_id and v.set_id = r.attr_set_id and v.version = r.attr_version;
 end

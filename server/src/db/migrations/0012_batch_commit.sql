@@ -92,6 +92,7 @@ create function commit_batch_rows(
 declare
   b batches;
   v_now timestamptz;
+  v_due timestamptz;
   v_last integer;
   v_committed integer;
   v_refused integer;
@@ -101,16 +102,19 @@ begin
   if not found or b.status <> 'COMMITTING' or b.fence <> p_fence then return 0; end if;
   v_now := environment_now();
   v_last := least(b.next_row + p_count - 1, b.row_count);
+  -- About when the last row is a payout: sending the first ones meanwhile would only make both wait
+  -- for the account's row.
+  v_due := v_now + (b.row_count - v_last) * interval '50 microseconds';
 
   -- The look-up aside and the row's place spare the planner a guess about the whole batch.
   with judged as materialized (
     select r.*, r.ctid as place_of_row, case
         when u.status <> 'ACTIVE' then 'user_not_active'
         when r.needs_verification and u.kyc_status <> 'approved' then 'addtl_attr_req'
-        when r.needs_attributes and not exists (
+        when (r.needs_attributes or r.attr_set_id is not null) and not exists (
           select from attribute_set_versions v
           where v.account_id = p_account and v.set_id = r.attr_set_id
-            and v.version = r.attr_version and v.is_complete)
+            and v.version = r.attr_version and (v.is_complete or not r.needs_attributes))
         then 'addtl_attr_req'
         when s.payout_id is not null then 'duplicate_transfer'
       end as refusal,
@@ -160,12 +164,12 @@ begin
     from chosen
   ), due as (
     insert into payout_dispatches (account_id, payout_id, due_at)
-    select account_id, payout_id, v_now from chosen
+    select account_id, payout_id, v_due from chosen
   ), told as (
     insert into events (account_id, sequence, month, type, subject_id, created_at)
-    select p_account, a.event_sequence + place, month_of(v_now), 'payout.processing', payout_id,
-      v_now
-    from chosen cross join (select event_sequence from accounts where id = p_account) a
+    select p_account, (select event_sequence from accounts where id = p_account) + place,
+      month_of(v_now), 'payout.processing', payout_id, v_now
+    from chosen
   ), counted as (
     update accounts set event_sequence = event_sequence + (select count(*) from chosen)
     where id = p_account

@@ -98,7 +98,7 @@ function createLaneQueue<Command, Result>(
   /** Answers what could be run; the accounts that are held go on by themselves, each in its turn. */
   const settle = async (batch: readonly Item[], mayWait: boolean): Promise<void> => {
     const runBatch = (commands: readonly Command[]) =>
-      options.run(mayWait ? options.db.system : session, commands, mayWait);
+      options.run(mayWait ? options.db.waiting : session, commands, mayWait);
     const outcomes = await runItems(runBatch, batch);
     const heldItems: Item[] = [];
     for (const [index, one] of batch.entries()) {

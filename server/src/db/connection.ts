@@ -112,11 +112,18 @@ export async function retry<T>(attempt: () => Promise<T>): Promise<T> {
     try {
       return await attempt();
     } catch (error) {
-      if (tries === transactionTriesMax || !retryableStates.has(findSqlState(error) ?? '')) {
-        throw error;
-      }
+      if (tries === transactionTriesMax || !isRetryable(error)) throw error;
     }
   }
+}
+
+/**
+ * Whether a transaction may be run again. Where the clock of the sandbox has just jumped, a statement
+ * may see the new time an instant before it hears of the new month's partition.
+ */
+function isRetryable(error: unknown): boolean {
+  if (!(error instanceof pg.DatabaseError)) return false;
+  return retryableStates.has(error.code ?? '') || error.routine === 'ExecFindPartition';
 }
 
 /** The SQLSTATE of a database error, or undefined for any other error. */

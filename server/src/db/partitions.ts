@@ -46,7 +46,12 @@ export async function keepPartitions(session: Session, retention: Retention): Pr
     { name: 'list_expired_months', text: expiredText },
     [retention.eventMonths],
   );
-  for (const partition of expired) await remove(session, partition);
+  const failures: unknown[] = [];
+  for (const partition of expired) {
+    // One that cannot be removed now does not keep the others.
+    await remove(session, partition).catch((error: unknown) => failures.push(error));
+  }
+  if (failures.length > 0) throw failures[0];
 }
 
 async function remove(session: Session, { name, state }: Partition): Promise<void> {

@@ -28,6 +28,8 @@ export type Database = {
   readonly system: Session;
   /** The same on connections of their own, for batches: each statement is a transaction. */
   readonly lanes: readonly Session[];
+  /** The same for statements that may wait long for locks: never on all connections at once. */
+  readonly waiting: Session;
   /** Sees and writes the rows of one account only, whatever the statement says. */
   tenant(accountId: string): Session;
   systemTransaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
@@ -63,13 +65,16 @@ export function connectDatabase(options: DatabaseOptions): Database {
       return work(sessionOf(client));
     });
 
+  const system: Session = {
+    // A statement by itself is a transaction too.
+    rows: (statement, values) =>
+      retry(() => withClient(systemPool, (client) => run(client, statement, values))),
+  };
+  const inTurn = createTurnstile(Math.max(1, Math.floor(options.connectionsMax / 2)));
   return {
-    system: {
-      // A statement by itself is a transaction too.
-      rows: (statement, values) =>
-        retry(() => withClient(systemPool, (client) => run(client, statement, values))),
-    },
+    system,
     lanes,
+    waiting: { rows: (statement, values) => inTurn(() => system.rows(statement, values)) },
     tenant: (accountId) => ({
       rows: (statement, values) =>
         retry(() => withTenant(accountId, (session) => session.rows(statement, values))),
@@ -86,6 +91,23 @@ export function connectDatabase(options: DatabaseOptions): Database {
     close: async () => {
       await Promise.all([systemPool.end(), tenantPool.end(), ...lanes.map((lane) => lane.close())]);
     },
+  };
+}
+
+/** Lets so many through at once; the others wait, each in its turn. */
+function createTurnstile(most: number): <T>(work: () => Promise<T>) => Promise<T> {
+  const queue: (() => void)[] = [];
+  let inside = 0;
+  return async (work) => {
+    if (inside < most) inside += 1;
+    else await new Promise<void>((enter) => queue.push(enter));
+    try {
+      return await work();
+    } finally {
+      const next = queue.shift();
+      if (next === undefined) inside -= 1;
+      else next();
+    }
   };
 }
 

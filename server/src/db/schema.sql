@@ -420,8 +420,6 @@ create table payout_quotes (
   expires_at timestamp with time zone not null,
   estimated_availability timestamp with time zone not null,
   constraint payouts_pkey PRIMARY KEY (account_id, id),
-  constraint payouts_account_id_attr_set_id_attr_version_fkey FOREIGN KEY (account_id, attr_set_id, attr_version) REFERENCES attribute_set_versions(account_id, set_id, version),
-  constraint payouts_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id),
   constraint payouts_client_transfer_id_check CHECK (length(client_transfer_id) >= 1 AND length(client_transfer_id) <= 50),
   constraint payouts_destination_amount_check CHECK (destination_amount > 0),
   constraint payouts_fee_check CHECK (fee >= 0),
@@ -433,7 +431,7 @@ CREATE INDEX payouts_user ON public.payout_quotes USING btree (account_id, user_
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON payout_quotes FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('the terms of a payout never change');
 alter table payout_quotes enable row level security;
 create policy own_account on payout_quotes as permissive for all to public using (account_id = current_account());
-grant insert, select on payout_quotes to outlay_tenant;
+grant select on payout_quotes to outlay_tenant;
 
 create table payout_states (
   account_id uuid not null,
@@ -527,6 +525,7 @@ create table users (
 );
 CREATE TRIGGER approval_is_ours BEFORE UPDATE ON users FOR EACH ROW WHEN (new.kyc_status = 'approved'::text AND old.kyc_status <> 'approved'::text) EXECUTE FUNCTION refuse_live_tenant();
 CREATE TRIGGER kyc_status_move BEFORE UPDATE OF kyc_status ON users FOR EACH ROW EXECUTE FUNCTION check_kyc_status_move();
+CREATE TRIGGER never_removed BEFORE DELETE OR TRUNCATE ON users FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('a user is never removed');
 alter table users enable row level security;
 create policy own_account on users as permissive for all to public using (account_id = current_account());
 grant insert, select, update on users to outlay_tenant;
@@ -644,21 +643,21 @@ create function attempt_state(p_outcome text) returns text language sql immutabl
 
 create function batch_event(p_account uuid, p_batch uuid, p_status text, p_at timestamp with time zone) returns void language sql; -- body 8bc8c0160e0cd540
 
-create function begin_batch_commit(p_account uuid, p_batch uuid, p_mode text, OUT result text, OUT detail text) returns record language plpgsql security definer set search_path=public, pg_temp; -- body a624be221e445480
+create function begin_batch_commit(p_account uuid, p_batch uuid, p_mode text, OUT result text, OUT detail text) returns record language plpgsql security definer set search_path=public, pg_temp; -- body 30ab818c14ff8bc0
 grant execute on function begin_batch_commit to outlay_tenant;
 
 create function check_kyc_status_move() returns trigger language plpgsql; -- body 94a26bc32c82a38d
 
 create function check_verification_move() returns trigger language plpgsql; -- body 1afa1049449b13dc
 
-create function commit_batch_rows(p_account uuid, p_batch uuid, p_fence bigint, p_count integer) returns integer language plpgsql security definer set search_path=public, pg_temp set plan_cache_mode=force_generic_plan set jit=off; -- body e7e11c9deeb1d2f6
+create function commit_batch_rows(p_account uuid, p_batch uuid, p_fence bigint, p_count integer) returns integer language plpgsql security definer set search_path=public, pg_temp set plan_cache_mode=force_generic_plan set jit=off; -- body c65bce6df637600c
 
 create function commit_payout(p_account uuid, p_user uuid, p_payout uuid, p_journal uuid, p_pickup_code text, OUT result text, OUT detail text, OUT pickup_code text) returns record language plpgsql security definer set search_path=public, pg_temp; -- body 0030d25b87fb2c7f
 grant execute on function commit_payout to outlay_tenant;
 
-create function commit_payouts(p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_journals uuid[], p_pickup_codes text[], p_keys text[], p_fingerprints bytea[], p_answers text[], p_may_wait boolean) returns TABLE(ordinal integer, pickup_code text, is_held boolean) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body 14838dd68cf7d5f1
+create function commit_payouts(p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_journals uuid[], p_pickup_codes text[], p_keys text[], p_fingerprints bytea[], p_answers text[], p_may_wait boolean) returns TABLE(ordinal integer, pickup_code text, is_held boolean) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body dcb4324176d8773e
 
-create function create_payouts(p_accounts uuid[], p_ids uuid[], p_users uuid[], p_transfer_ids text[], p_source_tokens uuid[], p_source_currencies text[], p_source_amounts bigint[], p_fees bigint[], p_destination_tokens uuid[], p_destination_currencies text[], p_destination_amounts bigint[], p_rates text[], p_rounding_nanos bigint[], p_rails text[], p_payer_keys text[], p_payer_names text[], p_sets uuid[], p_delivery_types text[], p_countries text[], p_needs_attributes boolean[], p_needs_verification boolean[], p_notify_users boolean[], p_metadata text[], p_lock_seconds integer[], p_availabilities timestamp with time zone[], p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[], p_may_wait boolean) returns TABLE(id uuid, attr_set_id uuid, attr_version integer, created_at timestamp with time zone, expires_at timestamp with time zone, sealed bytea, data_key bytea) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body f33aeec12e0bbdfd
+create function create_payouts(p_accounts uuid[], p_ids uuid[], p_users uuid[], p_transfer_ids text[], p_source_tokens uuid[], p_source_currencies text[], p_source_amounts bigint[], p_fees bigint[], p_destination_tokens uuid[], p_destination_currencies text[], p_destination_amounts bigint[], p_rates text[], p_rounding_nanos bigint[], p_rails text[], p_payer_keys text[], p_payer_names text[], p_sets uuid[], p_delivery_types text[], p_countries text[], p_needs_attributes boolean[], p_needs_verification boolean[], p_notify_users boolean[], p_metadata text[], p_lock_seconds integer[], p_availabilities timestamp with time zone[], p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[], p_may_wait boolean) returns TABLE(id uuid, attr_set_id uuid, attr_version integer, created_at timestamp with time zone, expires_at timestamp with time zone, sealed bytea, data_key bytea) language plpgsql security definer set search_path=public, pg_temp set plan_cache_mode=force_generic_plan set jit=off; -- body bab877c5dfba3860
 grant execute on function create_payouts to outlay_tenant;
 
 create function create_users(p_accounts uuid[], p_ids uuid[], p_internal_ids text[], p_email_indexes bytea[], p_countries text[], p_data_keys bytea[], p_sealed bytea[], p_metadata text[], p_may_wait boolean) returns TABLE(ordinal integer, created_at timestamp with time zone, is_held boolean) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body 0a20b89856598af5
@@ -676,7 +675,7 @@ grant execute on function find_idempotency_record to outlay_tenant;
 
 create function follow_clock() returns trigger language plpgsql; -- body 2869732c5137f386
 
-create function fund_balance(p_account uuid, p_currency text, p_amount bigint, p_token uuid, p_journal uuid) returns ledger_accounts language plpgsql security definer set search_path=public, pg_temp; -- body 18700c85520cf69f
+create function fund_balance(p_account uuid, p_currency text, p_amount bigint, p_token uuid, p_journal uuid) returns ledger_accounts language plpgsql security definer set search_path=public, pg_temp; -- body 397eb962b830ba2b
 grant execute on function fund_balance to outlay_tenant;
 
 create function is_legal_batch_move(p_from text, p_to text) returns boolean language sql immutable; -- body 192bd4eeef545960
@@ -687,8 +686,12 @@ create function is_legal_move(p_from text, p_to text) returns boolean language s
 create function is_tenant() returns boolean language sql stable; -- body 1cde043113a17882
 grant execute on function is_tenant to outlay_tenant;
 
+create function journal_id(p_time text, p_place bigint, p_random uuid) returns uuid language sql immutable; -- body dc05030480924570
+
 create function journal_lines(p_kind text, p_source_currency text, p_source_amount bigint, p_fee bigint, p_destination_currency text, p_destination_amount bigint, p_rail text) returns TABLE(line smallint, currency text, from_name text, to_name text, amount bigint, wallet_after bigint) language sql immutable; -- body 5000b72f9ecf89eb
 grant execute on function journal_lines to outlay_tenant;
+
+create function journal_time() returns text language sql; -- body 27459fe278a01238
 
 create function keep_balances() returns trigger language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body d70cb8a8db004185
 
@@ -699,8 +702,6 @@ create function month_of(p_at timestamp with time zone) returns date language sq
 grant execute on function month_of to outlay_tenant;
 
 create function move_payout(p payouts, p_to text, p_reason text, p_journal uuid, p_at timestamp with time zone) returns payouts language plpgsql; -- body 6a4d9d643dae495a
-
-create function new_id() returns uuid language sql; -- body a94d5917972f8a93
 
 create function new_pickup_code() returns text language sql; -- body 169179734df4a682
 
@@ -715,7 +716,7 @@ create function payout_reference(p_payout uuid) returns text language sql immuta
 
 create function plan_moves(p_status text, p_outcome text) returns text[] language sql immutable; -- body 2c6b43e3d5abd19f
 
-create function post_journal(p payouts, p_kind text, p_journal uuid, p_at timestamp with time zone) returns void language sql; -- body d41a3ebd07aff103
+create function post_journal(p payouts, p_kind text, p_journal uuid, p_at timestamp with time zone) returns void language sql; -- body 56b927a3cdde39d3
 
 create function postpone_dispatch(p_account uuid, p_payout uuid, p_fence bigint, p_wait_ms bigint) returns void language sql; -- body 1018afe0f9ea193c
 

@@ -96,7 +96,8 @@ const networkAwayCodes = new Set([
  * a failover does; a session that was ended for idling; a statement, or the wait for a lock, that
  * took too long; a serialization failure or deadlock that trying again did not get past.
  */
-const databaseAwayStates = /^(?:08...|53...|57P..|58...|25006|25P03|57014|55P03|40001|40P01)$/;
+const databaseAwayStates =
+  /^(?:08...|53...|57P..|58...|25006|25P03|26000|57014|55P03|40001|40P01)$/;
 
 /** What the driver says, without a code, of a connection that is gone or cannot be had. */
 const driverMessages =

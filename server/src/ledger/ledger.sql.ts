@@ -105,6 +105,34 @@ const selectWrongPayoutsText: Statement = {
     limit 100`,
 };
 
+/** Batches whose reserve is not what they have paid, given back and still hold. */
+const selectWrongBatchesText: Statement = {
+  name: 'select_wrong_batches',
+  answerMsMax: proofMsMax,
+  text: `
+    with posted as (
+      select account_id, batch_id, source_currency,
+        sum(case kind when 'reserve' then source_amount when 'release' then -source_amount
+          else -source_amount - fee end) as held
+      from ledger_journals where batch_id is not null
+      group by account_id, batch_id, source_currency
+    ), owed as (
+      select r.account_id, r.batch_id, r.source_currency, sum(r.source_amount + r.fee) as held
+      from batches b
+      join batch_rows r on r.account_id = b.account_id and r.batch_id = b.id
+        and r.number between b.next_row and b.row_count and r.status = 'VALID'
+      where b.status = 'COMMITTING'
+      group by r.account_id, r.batch_id, r.source_currency
+    )
+    select coalesce(p.account_id, o.account_id) as account_id,
+      coalesce(p.batch_id, o.batch_id) as batch_id,
+      coalesce(p.source_currency, o.source_currency) as currency, coalesce(p.held, 0)::text as held
+    from posted p
+    full join owed o using (account_id, batch_id, source_currency)
+    where coalesce(p.held, 0) <> coalesce(o.held, 0)
+    limit 100`,
+};
+
 /** Behind every identifier: where a list begins. */
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const lastLine = 32_767;
@@ -180,6 +208,12 @@ export type WrongBalance = {
 };
 export type CurrencySum = { currency: string; total: string; ledger_accounts: number };
 export type WrongPayout = { account_id: string; payout_id: string; status: string };
+
+export type WrongBatch = { account_id: string; batch_id: string; currency: string; held: string };
+
+export async function selectWrongBatches(session: Session): Promise<WrongBatch[]> {
+  return session.rows<WrongBatch>(selectWrongBatchesText);
+}
 
 export async function selectWrongBalances(session: Session): Promise<WrongBalance[]> {
   return session.rows<WrongBalance>(selectWrongBalancesText);

@@ -259,12 +259,28 @@ test('a journal has a known kind, a positive amount and no fee below zero', asyn
 
 test('a journal is written once, and its balances follow from it', async () => {
   const { accountId } = await money.createOwner({ USD: 1_000n });
-  const values = [accountId, newId(), 'reserve', 1n, 0n];
-  await money.rows(insertJournal, values);
-  await money.refuse(insertJournal, values, { states: unique, what: 'the same journal again' });
-  assert.equal(await money.balance(accountId, 'USD'), 999n);
-  assert.equal(await money.balance(accountId, 'USD', 'reserved'), 1n);
+  const text = `
+    insert into ledger_journals (account_id, id, kind, source_currency, source_amount,
+      wallet_balance, created_at)
+    values ($1, $2, 'fund', 'USD', 1, 1001, now())`;
+  const values = [accountId, newId()];
+  await money.rows(text, values);
+  await money.refuse(text, values, { states: unique, what: 'the same journal again' });
+  assert.equal(await money.balance(accountId, 'USD'), 1_001n);
+  assert.equal(await money.balance(accountId, 'USD', 'external'), -1_001n);
   await money.assertSound();
+});
+
+test('verify notices a reserve that belongs to no row of a batch', async () => {
+  await using wrong = await createMoneyTest();
+  const { accountId } = await wrong.createOwner({ USD: 1_000n });
+  await wrong.rows(insertJournal, [accountId, newId(), 'reserve', 1n, 0n]);
+  const proof = await verifyLedger(wrong.db);
+  assert.equal(proof.isSound, false);
+  assert.deepEqual(
+    proof.wrongBatches.map(({ currency, held }) => [currency, held]),
+    [['USD', '1']],
+  );
 });
 
 test('every kind of journal keeps each currency at zero', async () => {

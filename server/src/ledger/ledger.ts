@@ -5,9 +5,11 @@ import {
   postFunding,
   selectCurrencySums,
   selectWrongBalances,
+  selectWrongBatches,
   selectWrongPayouts,
   type WalletRow,
   type WrongBalance,
+  type WrongBatch,
   type WrongPayout,
 } from './ledger.sql.ts';
 
@@ -31,11 +33,13 @@ export type LedgerProof = {
   currencies: CurrencySum[];
   wrongBalances: WrongBalance[];
   wrongPayouts: WrongPayout[];
+  wrongBatches: WrongBatch[];
 };
 
 /**
- * Recomputes every balance from the transfers, sums each currency (zero, always) and holds every
- * payout's postings against its status, all of one snapshot.
+ * Recomputes every balance from the transfers, sums each currency (zero, always), holds every
+ * payout's postings against its status, and every batch's reserve against its rows, all of one
+ * snapshot.
  */
 export function verifyLedger(db: Database): Promise<LedgerProof> {
   return db.systemTransaction(async (session) => {
@@ -48,10 +52,12 @@ export function verifyLedger(db: Database): Promise<LedgerProof> {
     const currencies = await selectCurrencySums(session);
     const wrongBalances = await selectWrongBalances(session);
     const wrongPayouts = await selectWrongPayouts(session);
+    const wrongBatches = await selectWrongBatches(session);
     const isSound =
       wrongBalances.length === 0 &&
       wrongPayouts.length === 0 &&
+      wrongBatches.length === 0 &&
       currencies.every((currency) => currency.total === '0');
-    return { isSound, currencies, wrongBalances, wrongPayouts };
+    return { isSound, currencies, wrongBalances, wrongPayouts, wrongBatches };
   });
 }

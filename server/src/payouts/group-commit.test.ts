@@ -224,3 +224,30 @@ test("an account that somebody holds delays its own commits and nobody else's", 
   for (const id of [...stuckIds, ...freeIds]) assert.equal(await statusOf(id), 'PROCESSING');
   await money.assertSound();
 });
+
+test("a balance's statement is a chain, however many committed at the same moment", async () => {
+  const owner = await createReadyOwner();
+  const ids = await quoteMany(owner, 60);
+  const other = money.connect();
+  const group = createGroupCommit(money.db);
+  await Promise.all(
+    ids.map((payoutId, index) =>
+      index % 3 === 0
+        ? money.commit(owner, payoutId, index % 2 === 0 ? money.db : other)
+        : group.submit({ ...owner, payoutId, requestKey: undefined }),
+    ),
+  );
+  const rows = await money.rows<{ amount: bigint; after: bigint }>(
+    `select case when to_name = 'wallet' then amount else -amount end as amount,
+       wallet_balance as after
+     from ledger_transfers
+     where account_id = $1 and currency = 'USD' and wallet_balance is not null
+     order by journal_id, line`,
+    [owner.accountId],
+  );
+  let balance = 0n;
+  for (const { amount, after: told } of rows) {
+    balance += amount;
+    assert.equal(told, balance);
+  }
+});

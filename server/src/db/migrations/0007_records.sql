@@ -139,6 +139,23 @@ alter table ledger_journals enable row level security;
 create policy own_account on ledger_journals using (account_id = current_account());
 grant select on ledger_journals to outlay_tenant;
 
+-- Journals are read in the order of their ids, so an id is made when the account's row is held: the
+-- time in microseconds, the place in the transaction, and random digits (a UUID of version 7). The
+-- first part is the same for all journals of a statement.
+create function journal_time() returns text
+  language sql volatile
+  return (
+    select substr(hex, 1, 8) || '-' || substr(hex, 9, 4) || '-7'
+      || lpad(to_hex(us % 1000 * 4), 3, '0') || '-8'
+    from (
+      select us, lpad(to_hex(us / 1000), 12, '0') as hex
+      from (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as us) clock
+    ) milliseconds
+  );
+create function journal_id(p_time text, p_place bigint, p_random uuid) returns uuid
+  language sql immutable parallel safe
+  return (p_time || lpad(to_hex(p_place), 3, '0') || right(p_random::text, 13))::uuid;
+
 -- The posting rules: which transfers a journal of a kind is. One of an amount of zero is none.
 -- `wallet_after` is what later lines of the same journal still add to the wallet.
 create function journal_lines(

@@ -49,7 +49,7 @@ begin
   if p_amount > 0 then
     insert into ledger_journals (account_id, id, kind, source_currency, source_amount,
       wallet_balance, created_at)
-    select p_account, p_journal, 'fund', p_currency, p_amount, balance + p_amount, v_now
+    select p_account, journal_id(journal_time(), 0, p_journal), 'fund', p_currency, p_amount, balance + p_amount, v_now
     from ledger_accounts
     where account_id = p_account and currency = p_currency and name = 'wallet';
   end if;
@@ -66,7 +66,8 @@ create function post_journal(p payouts, p_kind text, p_journal uuid, p_at timest
   language sql as $$
   insert into ledger_journals (account_id, id, kind, payout_id, source_currency, source_amount, fee,
     destination_currency, destination_amount, rail, wallet_balance, created_at)
-  select p.account_id, p_journal, p_kind, p.id, p.source_currency, p.source_amount,
+  select p.account_id, journal_id(journal_time(), 0, p_journal), p_kind, p.id, p.source_currency,
+    p.source_amount,
     case when p_kind = 'return' then 0 else p.fee end, p.destination_currency,
     p.destination_amount, p.rail,
     w.balance + case p_kind

@@ -67,12 +67,14 @@ declare
   v_since timestamptz;
   v_locked uuid[];
   v_month date;
+  v_time text;
 begin
   -- Whoever changes payouts or balances of an account holds its row, so that nothing read below
   -- changes meanwhile.
   v_locked := lock_accounts(p_accounts, p_may_wait);
   v_now := environment_now();
   v_month := month_of(v_now);
+  v_time := journal_time();
   v_since := v_now - interval '30 days';
   return query
   with request as materialized (
@@ -125,7 +127,7 @@ begin
   ), posted as (
     insert into ledger_journals (account_id, id, kind, payout_id, source_currency, source_amount,
       fee, destination_currency, destination_amount, rail, wallet_balance, created_at)
-    select account_id, journal_id, 'commit', id, source_currency, source_amount, fee,
+    select account_id, journal_id(v_time, place, journal_id), 'commit', id, source_currency, source_amount, fee,
       destination_currency, destination_amount, rail, wallet_balance, v_now
     from chosen
   ), due as (

@@ -1,13 +1,5 @@
 -- How a batch is paid: as a whole, from the wallet into a reserve, and then row by row from there.
 
--- A time-ordered UUID (version 7) for what the database itself posts.
-create function new_id() returns uuid
-  language sql volatile
-  return encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
-      placing substring(int8send(floor(extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
-      from 1 for 6),
-    52, 1), 53, 1), 'hex')::uuid;
-
 -- Eight digits, each uniformly random (the remainder of 48 random bits is off by a millionth).
 create function new_pickup_code() returns text
   language sql volatile
@@ -30,6 +22,7 @@ declare
   b batches;
   v_now timestamptz;
   v_short text;
+  v_time text;
 begin
   detail := '';
   perform require_own_account(p_account);
@@ -43,12 +36,14 @@ begin
   end if;
   if b.valid_count = 0 then result := 'nothing_to_pay'; return; end if;
   v_now := environment_now();
+  v_time := journal_time();
   if v_now >= b.expires_at then result := 'ex_rate_expired'; return; end if;
 
   with needed as (
     select source_currency as currency, sum(source_amount::numeric + fee) as amount
     from batch_rows
     where account_id = p_account and batch_id = p_batch and status = 'VALID'
+      and number <= b.row_count
     group by source_currency
   )
   select json_agg(json_build_object('currency', n.currency, 'needed', n.amount::text,
@@ -62,11 +57,13 @@ begin
 
   insert into ledger_journals (account_id, id, kind, batch_id, source_currency, source_amount,
     wallet_balance, created_at)
-  select p_account, new_id(), 'reserve', p_batch, n.currency, n.amount, w.balance - n.amount, v_now
+  select p_account, journal_id(v_time, row_number() over (order by n.currency), gen_random_uuid()),
+    'reserve', p_batch, n.currency, n.amount, w.balance - n.amount, v_now
   from (
     select source_currency as currency, sum(source_amount + fee)::bigint as amount
     from batch_rows
     where account_id = p_account and batch_id = p_batch and status = 'VALID'
+      and number <= b.row_count
     group by source_currency
   ) n
   join ledger_accounts w
@@ -93,6 +90,7 @@ declare
   b batches;
   v_now timestamptz;
   v_due timestamptz;
+  v_time text;
   v_last integer;
   v_committed integer;
   v_refused integer;
@@ -101,6 +99,7 @@ begin
   select * into b from batches where account_id = p_account and id = p_batch for update;
   if not found or b.status <> 'COMMITTING' or b.fence <> p_fence then return 0; end if;
   v_now := environment_now();
+  v_time := journal_time();
   v_last := least(b.next_row + p_count - 1, b.row_count);
   -- About when the last row is a payout: sending the first ones meanwhile would only make both wait
   -- for the account's row.
@@ -197,7 +196,9 @@ begin
   if v_refused > 0 then
     insert into ledger_journals (account_id, id, kind, batch_id, source_currency, source_amount,
       wallet_balance, created_at)
-    select p_account, new_id(), 'release', p_batch, n.currency, n.amount, w.balance + n.amount, v_now
+    select p_account,
+      journal_id(v_time, row_number() over (order by n.currency), gen_random_uuid()), 'release',
+      p_batch, n.currency, n.amount, w.balance + n.amount, v_now
     from (
       select source_currency as currency, sum(source_amount + fee)::bigint as amount
       from batch_rows
@@ -219,6 +220,6 @@ begin
   return v_last - b.next_row + 1;
 end
 $$;
-revoke execute on function new_id, new_pickup_code, batch_event, begin_batch_commit,
+revoke execute on function new_pickup_code, batch_event, begin_batch_commit,
   commit_batch_rows from public;
 grant execute on function begin_batch_commit to outlay_tenant;

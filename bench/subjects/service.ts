@@ -38,7 +38,7 @@ type Request = {
 export const version = '/v0.1.4';
 
 /** What `npm start` gives to Node. */
-const execArgv = ['--max-semi-space-size=8'];
+const execArgv = ['--max-semi-space-size=16'];
 
 export async function startService(
   place: Place,

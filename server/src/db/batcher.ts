@@ -37,8 +37,12 @@ export type BatcherOptions<Command, Result> = {
 };
 
 const sizeMax = 500;
-/** Batches that may be under way in a lane at once: one that runs, and the one after it. */
+/**
+ * Batches that may be under way in a lane at once: one that runs, and the one after it if it has
+ * company enough already. A small one gains more by growing until the lane is free.
+ */
 const slots = 2;
+const companyMin = 100;
 /** So often a contended account's row is queued for at once; only then not waiting is tried again. */
 const queuedRuns = 16;
 const contendedMax = 10_000;
@@ -127,7 +131,7 @@ function createLaneQueue<Command, Result>(
   };
 
   const pump = (): void => {
-    while (running < slots) {
+    while (running === 0 || (running < slots && room.size() >= companyMin)) {
       const taken = room.take();
       if (taken.length === 0) return;
       const batch = taken.filter(({ account }) => !contended.has(account));
@@ -170,11 +174,15 @@ function createWaitingRoom<Item extends { account: string; key: string }>() {
   /** Accounts with somebody waiting that are not held; the next one first. */
   const ready = new Set<string>();
   const holds = new Map<string, number>();
+  let count = 0;
   return {
+    /** How many wait, those of held accounts too. */
+    size: (): number => count,
     /** False when too many of its account are waiting. */
     add: (item: Item): boolean => {
       const queue = queues.get(item.account) ?? [];
       if (queue.length >= waitingOfAccountMax) return false;
+      count += 1;
       queue.push(item);
       queues.set(item.account, queue);
       if (!holds.has(item.account)) ready.add(item.account);
@@ -193,6 +201,7 @@ function createWaitingRoom<Item extends { account: string; key: string }>() {
         else unfinished.push(account);
       }
       for (const account of unfinished) ready.add(account);
+      count -= batch.length;
       return batch;
     },
     hold: (account: string): void => {

@@ -39,11 +39,16 @@ const plannedAtMs = new WeakMap<pg.ClientBase, number>();
 /** Whether the client's plans are due to be made anew; the caller then sends `discardPlans`. */
 export function arePlansOld(client: pg.ClientBase): boolean {
   const nowMs = performance.now();
-  const sinceMs = plannedAtMs.get(client);
-  if (sinceMs !== undefined && nowMs - sinceMs < planMsMax) return false;
+  if (nowMs - (plannedAtMs.get(client) ?? Number.NEGATIVE_INFINITY) < planMsMax) return false;
   plannedAtMs.set(client, nowMs);
-  return sinceMs !== undefined;
+  return true;
 }
+
+/** Statistics for tables that have none yet: a plan without any may be as bad as an old one. */
+export const analyzeNewTables: Statement = {
+  name: 'analyze_new_tables',
+  text: 'select analyze_new_tables()',
+};
 
 export const discardPlans = 'discard plans';
 

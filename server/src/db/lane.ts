@@ -1,5 +1,6 @@
 import pg from 'pg';
 import {
+  analyzeNewTables,
   arePlansOld,
   breaksConnection,
   type ConnectionOptions,
@@ -47,8 +48,11 @@ export function createLane(options: ConnectionOptions): Lane {
         const mine = opened ?? open();
         try {
           const client = await mine;
-          // In its place before the statement; whether it worked matters to nobody.
-          if (arePlansOld(client)) client.query(discardPlans).catch(() => undefined);
+          if (arePlansOld(client)) {
+            // In their places before the statement; whether they worked matters to nobody.
+            run(client, analyzeNewTables).catch(() => undefined);
+            client.query(discardPlans).catch(() => undefined);
+          }
           return await run(client, statement, values);
         } catch (error) {
           if (isLost(error)) forget(mine);

@@ -634,6 +634,8 @@ create view payouts as
    FROM payout_quotes q
      LEFT JOIN payout_states s ON s.account_id = q.account_id AND s.payout_id = q.id;
 
+create function analyze_new_tables() returns void language plpgsql; -- body 06a7ec73b569d9c0
+
 create function apply_observation(p_account uuid, p_payout uuid, p_observation uuid, p_source text, p_outcome text, p_reason text, p_fence bigint, p_due_at timestamp with time zone, p_journals uuid[]) returns text language plpgsql security definer set search_path=public, pg_temp; -- body a6ac06466768c7fb
 grant execute on function apply_observation to outlay_tenant;
 

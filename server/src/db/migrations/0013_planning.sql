@@ -15,3 +15,22 @@ begin
   end loop;
 end
 $$;
+
+-- Of a table that was never analyzed the planner does not know even that, until autovacuum comes by:
+-- in the first minute of a database, and of each new month. Every process looks for such tables
+-- whenever it makes its plans anew.
+create function analyze_new_tables() returns void
+  language plpgsql as $$
+declare
+  v_table text;
+begin
+  for v_table in
+    select relname from pg_class
+    where relnamespace = 'public'::regnamespace and relkind = 'r' and reltuples < 0
+      and pg_relation_size(oid) > 0
+  loop
+    execute format('analyze (skip_locked) %I', v_table);
+  end loop;
+end
+$$;
+revoke execute on function analyze_new_tables from public;

@@ -14,7 +14,7 @@ import { type Request, runClosedLoad, runOpenLoad } from './open-load.ts';
  * service, its database and this generator are three processes. Every commit that was acknowledged
  * is looked for in the database afterwards.
  *
- *     node bench/overload.ts      (OVERLOAD_SECONDS=10 for each step)
+ *     npm run bench -- --overload      (OVERLOAD_SECONDS=10 for each step)
  */
 
 const seconds = Number(process.env['OVERLOAD_SECONDS'] ?? 10);
@@ -38,7 +38,12 @@ try {
 
 async function startService(): Promise<ChildProcess> {
   const main = join(import.meta.dirname, '../server/src/main.ts');
-  const words = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=8', main, 'serve'];
+  const words = [
+    '--disable-warning=ExperimentalWarning',
+    '--max-semi-space-size=16',
+    main,
+    'serve',
+  ];
   const started = spawn(process.execPath, words, {
     env: {
       ...process.env,

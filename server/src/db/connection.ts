@@ -23,11 +23,12 @@ export type ConnectionOptions = {
 
 /**
  * Every statement finds its rows through an index whatever its parameters are, so that one plan
- * serves all of them; planning anew costs several times what most of them cost to run. Nobody waits
- * for a lock for longer than a client would.
+ * serves all of them; planning anew costs several times what most of them cost to run, and so does
+ * starting helpers, which a plan for an unknown limit wants. Nobody waits for a lock for longer than
+ * a client would.
  */
 export const planning = `set plan_cache_mode = force_generic_plan; set jit = off;
-  set enable_seqscan = off; set lock_timeout = 5000`;
+  set enable_seqscan = off; set max_parallel_workers_per_gather = 0; set lock_timeout = 5000`;
 
 /**
  * A plan is kept for so long: one that was made while a table was small may choose an index by which

@@ -49,6 +49,10 @@ export function verifyLedger(db: Database): Promise<LedgerProof> {
     });
     await session.rows({ name: 'take_all_time', text: 'set local statement_timeout = 0' });
     await session.rows({ name: 'read_all', text: 'set local enable_seqscan = on' });
+    await session.rows({
+      name: 'read_with_helpers',
+      text: 'set local max_parallel_workers_per_gather to default',
+    });
     const currencies = await selectCurrencySums(session);
     const wrongBalances = await selectWrongBalances(session);
     const wrongPayouts = await selectWrongPayouts(session);

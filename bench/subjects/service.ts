@@ -37,7 +37,7 @@ type Request = {
 
 export const version = '/v0.1.4';
 
-/** What `npm start` gives to Node. */
+/** What docs/operations.md advises for a server; `npm start` gives half of it, for a laptop. */
 const execArgv = ['--max-semi-space-size=16'];
 
 export async function startService(

@@ -1,3 +1,4 @@
+import { placeByOrdinal } from '../db/ordinals.ts';
 import type { Session, Statement } from '../db/pool.ts';
 
 /** The user, the set that was stored or used last for a destination, and what asks for verification. */
@@ -209,9 +210,7 @@ export async function findDataKeys(
     accountId,
     userIds,
   ]);
-  const keys: (Buffer | undefined)[] = Array.from({ length: userIds.length });
-  for (const row of rows) keys[row.ordinal - 1] = row.data_key;
-  return keys;
+  return placeByOrdinal(userIds, rows, (row) => row.data_key);
 }
 
 export type NewSet = SetOwner & {

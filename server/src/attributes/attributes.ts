@@ -8,6 +8,7 @@ import {
   type KeyedBatcher,
   type StoreAnswers,
 } from '../db/keyed-batcher.ts';
+import { placeByOrdinal } from '../db/ordinals.ts';
 import type { Database, Session } from '../db/pool.ts';
 import type { Payer } from '../destinations/catalogue.ts';
 import {
@@ -170,11 +171,8 @@ export function createAttributeGroup(db: Database, storeAnswers: StoreAnswers): 
       // Two of one user and destination may be equal, and the second then finds the first.
       keyOf: (set) => `${set.userId} ${set.destinationToken} ${set.currency}`,
       run: async (session, sets, mayWait) => {
-        const results: (string | undefined | typeof held)[] = Array.from({ length: sets.length });
-        for (const row of await storeSets(session, sets, mayWait)) {
-          results[row.ordinal - 1] = row.is_held ? held : row.set_id;
-        }
-        return results;
+        const rows = await storeSets(session, sets, mayWait);
+        return placeByOrdinal(sets, rows, (row) => (row.is_held ? held : row.set_id));
       },
     }),
   };

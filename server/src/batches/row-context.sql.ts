@@ -1,4 +1,5 @@
 import { plainArray, textArray } from '../db/arrays.ts';
+import { placeByOrdinal } from '../db/ordinals.ts';
 import type { Session, Statement } from '../db/pool.ts';
 
 /** What the rows of a portion refer to, read for all of them at once. */
@@ -115,9 +116,7 @@ export async function findBatchSets(
     plainArray(queries.map(({ currency }) => currency)),
     plainArray(queries.map(({ setId }) => setId)),
   ]);
-  const sets: (BatchSetRow | undefined)[] = Array.from({ length: queries.length });
-  for (const row of rows) sets[row.ordinal - 1] = row;
-  return sets;
+  return placeByOrdinal(queries, rows, (row) => row);
 }
 
 export type WalletRow = { currency: string; token: string; balance: bigint };

@@ -124,6 +124,7 @@ export function addShedding(app: FastifyInstance, shedding: Shedding): void {
     resume(request);
     done();
   });
+  // The same here.
   // oxlint-disable-next-line eslint/max-params
   app.addHook('onSend', (request, reply, _payload, done) => {
     pause(request, reply.statusCode < 400);

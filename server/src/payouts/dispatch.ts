@@ -5,6 +5,7 @@ import { newId } from '../core/ids.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import { createBatcher, held } from '../db/batcher.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
+import { placeByOrdinal } from '../db/ordinals.ts';
 import type { Database } from '../db/pool.ts';
 import type { Instruction, Rail, RailAnswer } from '../rails/contract.ts';
 import { openPerson } from '../users/users.ts';
@@ -131,21 +132,18 @@ export function createDispatcher(services: DispatchServices): Dispatcher {
 
 /** Records what rails answered, in groups; what is out of the ordinary by itself. */
 function createRecorder(db: Database): (observation: Observation) => Promise<void> {
-  const group = createBatcher<Observation, boolean>({
+  const group = createBatcher<Observation, true | undefined>({
     db,
     accountOf: ({ accountId }) => accountId,
     keyOf: ({ payoutId }) => payoutId,
     run: async (session, observations, mayWait) => {
-      const results: (boolean | typeof held)[] = observations.map(() => false);
-      for (const row of await applyObservations(session, observations, mayWait)) {
-        results[row.ordinal - 1] = row.is_held ? held : true;
-      }
-      return results;
+      const rows = await applyObservations(session, observations, mayWait);
+      return placeByOrdinal(observations, rows, (row) => (row.is_held ? held : true));
     },
   });
   return async (observation) => {
     const isApplied = await group.submit(observation);
-    if (!isApplied) await applyObservation(db.system, observation);
+    if (isApplied !== true) await applyObservation(db.system, observation);
   };
 }
 

@@ -12,6 +12,7 @@ import {
   type KeyedBatcher,
   type StoreAnswers,
 } from '../db/keyed-batcher.ts';
+import { placeByOrdinal } from '../db/ordinals.ts';
 import type { Database, Session } from '../db/pool.ts';
 import { commitPayoutRows } from './group-commit.sql.ts';
 import {
@@ -107,12 +108,10 @@ async function runCommits(
         ? undefined
         : { ...requestKey, answer: writeSuccess(payoutId, pickupPlace) },
   }));
-  const results: (string | undefined | typeof held)[] = Array.from({ length: commands.length });
-  for (const row of await commitPayoutRows(session, commits, mayWait)) {
-    const { payoutId = '' } = commands[row.ordinal - 1] ?? {};
-    results[row.ordinal - 1] = row.is_held ? held : writeSuccess(payoutId, row.pickup_code);
-  }
-  return results;
+  const rows = await commitPayoutRows(session, commits, mayWait);
+  return placeByOrdinal(commands, rows, (row) =>
+    row.is_held ? held : writeSuccess(commands[row.ordinal - 1]?.payoutId ?? '', row.pickup_code),
+  );
 }
 
 /** Where the database puts the pickup code into an answer that it stores. */

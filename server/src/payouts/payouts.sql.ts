@@ -1,4 +1,5 @@
 import { plainArray, textArray } from '../db/arrays.ts';
+import { placeByOrdinal } from '../db/ordinals.ts';
 import type { Session, Statement } from '../db/pool.ts';
 
 /** Everything that quotes of one account depend on and the database knows, for many at once. */
@@ -132,9 +133,7 @@ export async function findQuoteContexts(
     queries.map(({ attrSetId }) => attrSetId ?? null),
     queries.map(({ clientTransferId }) => clientTransferId ?? null),
   ]);
-  const contexts: (QuoteContextRow | undefined)[] = Array.from({ length: queries.length });
-  for (const row of rows) contexts[row.ordinal - 1] = row;
-  return contexts;
+  return placeByOrdinal(queries, rows, (row) => row);
 }
 
 /** A payout with what opens its attributes. */

@@ -4,6 +4,7 @@ import { newId } from '../core/ids.ts';
 import { type KeyRing, newDataKey, openBytes, sealBytes } from '../core/sealing.ts';
 import { held } from '../db/batcher.ts';
 import { createKeyedBatcher, type KeyedBatcher, type StoreAnswers } from '../db/keyed-batcher.ts';
+import { placeByOrdinal } from '../db/ordinals.ts';
 import { type Database, findConstraint, type Session } from '../db/pool.ts';
 import {
   findUserByEmail,
@@ -70,11 +71,8 @@ export function createUserGroup(db: Database, storeAnswers: StoreAnswers): UserG
     storeAnswers,
     keyOf: ({ id }) => id,
     run: async (session, users, mayWait) => {
-      const results: (Date | undefined | typeof held)[] = Array.from({ length: users.length });
-      for (const row of await insertUsers(session, users, mayWait)) {
-        results[row.ordinal - 1] = row.is_held ? held : row.created_at;
-      }
-      return results;
+      const rows = await insertUsers(session, users, mayWait);
+      return placeByOrdinal(users, rows, (row) => (row.is_held ? held : row.created_at));
     },
   });
 }

@@ -20,7 +20,7 @@ const ranks = [
   ['background\\.ts$'],
   ['environment\\.ts$', 'demo-account\\.ts$'],
   ['app\\.ts$'],
-  ['commands\\.ts$', 'doctor\\.ts$', 'start-screen\\.ts$'],
+  ['(operator-)?commands\\.ts$', 'doctor\\.ts$', 'start-screen\\.ts$'],
   ['main\\.ts$'],
 ];
 
@@ -29,7 +29,7 @@ const besideTheService =
   '(\\.test\\.ts|-test-setup\\.ts|/test-(global-setup|database)\\.ts|[./]generate\\.ts|\\.draw\\.ts)$';
 
 /** Files of the app itself, which put the modules together and so may see all of them. */
-const appFiles = `${source}/(background|environment|demo-account|app|commands|doctor|start-screen|main)\\.ts$`;
+const appFiles = `${source}/(background|environment|demo-account|app|commands|operator-commands|doctor|start-screen|main)\\.ts$`;
 
 const pathOf = (parts) => `${source}/(${parts.join('|')})`;
 
@@ -91,6 +91,16 @@ module.exports = {
       to: {
         path: `${source}/`,
         pathNot: [`${source}/core/`, `${source}/rails/contract\\.ts$`, `${source}/rails/$1/`],
+      },
+    },
+    {
+      name: 'a-rail-stands-alone',
+      comment: 'A rail knows its contract and the core: neither the database nor the HTTP server.',
+      severity: 'error',
+      from: { path: `${source}/rails/([^/]+)/`, pathNot: besideTheService },
+      to: {
+        path: `${source}/`,
+        pathNot: `${source}/(core/|rails/(contract|declarations|reasons)\\.ts$|rails/$1/)`,
       },
     },
     {

@@ -187,6 +187,9 @@ function measureCatalogue(): string[] {
     ).flat();
     const rail = {
       name: 'sandbox',
+      kind: 'sandbox',
+      pace: { concurrencyMax: 1, perSecondMax: null },
+      dailyLimits: {},
       reference: { lengthMax: 36, charset: /^[0-9a-f-]+$/ },
       companies: sandboxCompanies,
       payers,

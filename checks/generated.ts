@@ -4,6 +4,7 @@ import { generateSandboxValues } from '../server/src/attributes/sandbox-values.g
 import { describeConfig } from '../server/src/config.ts';
 import { generateSchemaListing } from '../server/src/db/schema-listing.generate.ts';
 import { generateDescription } from '../server/src/http/openapi/generate.ts';
+import { generateRailsDocument } from '../server/src/rails/rails-document.generate.ts';
 
 /**
  * Every file that a program of ours writes. `npm run generate` writes them; `npm run check` runs
@@ -14,6 +15,7 @@ const generators: readonly (() => Map<string, string> | Promise<Map<string, stri
   generateSandboxValues,
   generateDescription,
   generateSchemaListing,
+  generateRailsDocument,
 ];
 
 const root = join(import.meta.dirname, '..');

@@ -3,6 +3,7 @@ import {
   dispatchTimes,
   formatReference,
 } from '../../server/src/payouts/dispatch.ts';
+import { createMeasurements } from '../../server/src/payouts/standings.ts';
 import type { Rail } from '../../server/src/rails/contract.ts';
 import { startLoop } from '../../server/src/work/loop.ts';
 import { drive } from '../drive.ts';
@@ -48,11 +49,15 @@ export async function runSteps(
     waiting.clear();
   };
   const rail = createInstantRail((reference) => paid.push(reference));
+  const measurements = createMeasurements(env.db.system);
   const dispatcher = createDispatcher({
     db: env.db,
     keys: env.keys,
     clock: env.clock,
     rails: new Map([[rail.name, rail]]),
+    router: { catalogue: () => env.catalogue, rates: env.rates, measure: measurements.measure },
+    measurements,
+    rules: undefined,
     times: dispatchTimes.staging,
     onAnswer: () => undefined,
     onError: fail,
@@ -95,6 +100,9 @@ export async function runSteps(
 function createInstantRail(onPaid: (reference: string) => void): Rail {
   return {
     name: 'instant',
+    kind: 'instant',
+    pace: { concurrencyMax: 1000, perSecondMax: null },
+    dailyLimits: {},
     reference: { lengthMax: 64, charset: /^[0-9a-z]+$/ },
     companies: [],
     payers: [],
@@ -102,7 +110,7 @@ function createInstantRail(onPaid: (reference: string) => void): Rail {
       onPaid(reference);
       return { outcome: 'paid' };
     },
-    query: async () => ({ outcome: 'unknown', reason: 'nobody asks' }),
+    query: async () => ({ outcome: 'unknown', reason: 'no_answer' }),
   };
 }
 

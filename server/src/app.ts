@@ -3,7 +3,7 @@ import { type Logger, pino } from 'pino';
 import { addOauthRoutes } from './accounts/oauth.routes.ts';
 import { attributeRoutes } from './attributes/attributes.routes.ts';
 import { batchRoutes } from './batches/batches.routes.ts';
-import type { Config } from './config.ts';
+import { type Config, readSecretVariable } from './config.ts';
 import type { EnvironmentName } from './core/access.ts';
 import { createDatabaseIfAbsent } from './db/create-database.ts';
 import { findRunningServer, type RunningServer, startEmbedded } from './db/embedded.ts';
@@ -20,10 +20,12 @@ import { createServer, type HttpServer, setNotFound } from './http/server.ts';
 import { createShedding, measureShedding } from './http/shedding.ts';
 import { createKycRoutes } from './kyc/kyc.routes.ts';
 import { ledgerRoutes } from './ledger/ledger.routes.ts';
+import { decisionRoutes } from './payouts/decisions.routes.ts';
 import { countDue } from './payouts/dispatch.ts';
 import { payoutListRoutes } from './payouts/payout-lists.routes.ts';
 import { payoutRoutes } from './payouts/payouts.routes.ts';
 import { closeReceipts } from './payouts/receipt.ts';
+import { addRailCallbacks } from './rails/callbacks.routes.ts';
 import { sandboxRoutes } from './sandbox/sandbox.routes.ts';
 import { userRoutes } from './users/users.routes.ts';
 
@@ -62,6 +64,7 @@ export function listRoutes(): Route<Environment>[] {
     ...attributeRoutes(),
     ...payoutRoutes(),
     ...payoutListRoutes(),
+    ...decisionRoutes(),
     ...batchRoutes(),
     ...eventRoutes(),
     ...sandboxRoutes(),
@@ -82,7 +85,9 @@ export async function createApp(config: Config, options: { role: Role } & Overri
   try {
     const metrics = createMetrics({
       countDue: async () => {
-        const counts = Object.values(environments).map((env) => countDue(env.db.system));
+        const counts = Object.values(environments).map((env) =>
+          countDue(env.db.system, env.dispatcher.railNames),
+        );
         return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
       },
     });
@@ -94,6 +99,7 @@ export async function createApp(config: Config, options: { role: Role } & Overri
         log,
         steadyMs,
         fetch: options.fetch ?? fetch,
+        readVariable: readSecretVariable,
         onRailAnswer: metrics.countRailAnswer,
       });
     }
@@ -190,6 +196,7 @@ function createHttp({ config, environments, log, metrics, steadyMs }: HttpParts)
       await Promise.all(Object.values(environments).map((env) => env.clock.refresh(env.db.system)));
     },
   });
+  addRailCallbacks(app, { environments, limiters });
   addOauthRoutes(app, { environments, limiters, address: publicAddress });
   const routes = listRoutes();
   addRoutes(app, {

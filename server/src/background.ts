@@ -4,7 +4,12 @@ import type { EnvironmentName } from './core/access.ts';
 import { keepPartitions } from './db/partitions.ts';
 import type { Database } from './db/pool.ts';
 import type { createRates } from './fx/refresher.ts';
+import { reportMissingRails } from './payouts/decisions.ts';
 import type { Dispatcher } from './payouts/dispatch.ts';
+import { applyHeard } from './payouts/heard.ts';
+import type { Measurements } from './payouts/standings.ts';
+import type { Rail } from './rails/contract.ts';
+import { runPass } from './rails/passes.ts';
 import { type Loop, startLoop } from './work/loop.ts';
 
 /** The background work of an environment. Any number of processes may do the same. */
@@ -16,6 +21,10 @@ export type Background = {
   /** Says that something has become due, so that it need not wait for the next look. */
   wakeDispatch(): void;
   wakeBatches(): void;
+  /** Says that a rail wants a pass over its work. */
+  wakeRail(name: string): void;
+  /** Says that something was heard. */
+  wakeHeard(): void;
 };
 
 export type BackgroundOptions = {
@@ -23,6 +32,11 @@ export type BackgroundOptions = {
   name: EnvironmentName;
   dispatcher: Dispatcher;
   rates: Awaited<ReturnType<typeof createRates>>;
+  rails: readonly Rail[];
+  measurements: Measurements;
+  nowMs: () => number;
+  /** Told of what rails say unasked. */
+  onHeard: (rail: string, outcome: string) => void;
   /** Whether there is anything to import rates from. */
   hasSources: boolean;
   eventMonths: number;
@@ -36,6 +50,10 @@ export type BackgroundOptions = {
 const dispatchIdleMs = 250;
 /** The same for a batch. */
 const batchIdleMs = 500;
+/** The same for what rails say, and how often a rail without a wish of its own has its pass. */
+const heardIdleMs = 500;
+const passIdleMs = 1_000;
+const measuringIdleMs = 10_000;
 const ratesIdleMs = 5_000;
 const resumeIdleMs = 5_000;
 const importIdleMs = 5 * 60_000;
@@ -47,6 +65,8 @@ export function createBackground(options: BackgroundOptions): Background {
   const loops: Loop[] = [];
   let dispatchLoop: Loop | undefined;
   let batchLoop: Loop | undefined;
+  let heardLoop: Loop | undefined;
+  const passes = new Map<string, Loop>();
   const wakeDispatch = (): void => dispatchLoop?.wake();
   /** `run` answers true when there may be more to do at once. */
   const repeat = (idleMs: number, run: () => Promise<unknown>): Loop => {
@@ -57,10 +77,23 @@ export function createBackground(options: BackgroundOptions): Background {
   return {
     wakeDispatch,
     wakeBatches: () => batchLoop?.wake(),
+    wakeRail: (name) => passes.get(name)?.wake(),
+    wakeHeard: () => heardLoop?.wake(),
     start: () => {
       const { rates, hasSources, eventMonths, steadyMs } = options;
       dispatchLoop = repeat(dispatchIdleMs, async () => (await dispatcher.startDue()) > 0);
       batchLoop = repeat(batchIdleMs, () => runCommits({ db, steadyMs, wakeDispatch }));
+      heardLoop = repeat(heardIdleMs, () => applyAllHeard(options, wakeDispatch));
+      for (const rail of options.rails) {
+        if (rail.work === undefined) continue;
+        const idleMs = rail.workIdleMs ?? passIdleMs;
+        passes.set(
+          rail.name,
+          repeat(idleMs, async () => (await runPass(db, rail, options.nowMs)) === 0),
+        );
+      }
+      repeat(cleaningIdleMs, () => reportMissingRails(db, dispatcher.railNames));
+      repeat(measuringIdleMs, () => options.measurements.exchange());
       repeat(ratesIdleMs, () => rates.refresh());
       if (hasSources) repeat(importIdleMs, () => rates.importAll());
       repeat(cleaningIdleMs, () => deleteExpiredTokens(db.system));
@@ -73,4 +106,17 @@ export function createBackground(options: BackgroundOptions): Background {
       await dispatcher.settle();
     },
   };
+}
+
+/** Answers true when there may be more at once. */
+async function applyAllHeard(
+  options: BackgroundOptions,
+  wakeDispatch: () => void,
+): Promise<boolean> {
+  const { db, dispatcher, measurements, nowMs, onHeard, onError } = options;
+  const services = { db, router: dispatcher.router, measurements, nowMs, onHeard, onError };
+  const hasMore = await applyHeard(services);
+  // What was refused may go on to another payer at once.
+  wakeDispatch();
+  return hasMore;
 }

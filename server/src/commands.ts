@@ -17,6 +17,7 @@ import { isUuid } from './core/ids.ts';
 import { formatAmount, parseAmount } from './core/money.ts';
 import { runDoctor } from './doctor.ts';
 import type { Environment } from './environment.ts';
+import { operatorCommands } from './operator-commands.ts';
 import { fundBalance, verifyLedger } from './ledger/ledger.ts';
 
 /** The commands beside the service: `npm run outlay -- <command>`. */
@@ -28,6 +29,17 @@ const usage = `usage: outlay <command>
   doctor                    say what is wrong with this setup
   verify                    recompute every balance and prove that the ledger is sound
   rates import              import the configured exchange rates now  [--accept-jumps]
+  exception list            what a person must decide  [--account ID] [--all]
+  exception close --exception ID --by NAME --reason TEXT
+                            an observation that belongs to no payout was looked into
+  payout explain --payout TOKEN
+  payout decide --payout TOKEN --action release|refund|retry|paid|not_paid|returned|write_off|dismiss
+                --by NAME --reason TEXT
+                            a payout of high value needs the same from a second person
+  payout cancel --payout TOKEN   stop it at its rail, where that is still possible
+  payout margin --payout TOKEN   what it earned and what its rail took
+  rail check                ask every configured rail whether its counterpart can be worked with
+  secret seal --file PATH   print a secret file sealed with the environment's master key
   account list
   account create --name NAME
   account fund --account ID --currency CODE --amount AMOUNT
@@ -52,6 +64,13 @@ const options = {
   addresses: { type: 'string' },
   'accept-both-tokens': { type: 'string' },
   'accept-jumps': { type: 'boolean' },
+  all: { type: 'boolean' },
+  payout: { type: 'string' },
+  exception: { type: 'string' },
+  action: { type: 'string' },
+  by: { type: 'string' },
+  reason: { type: 'string' },
+  file: { type: 'string' },
 } as const;
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof options }>>['values'];
@@ -64,9 +83,18 @@ export async function runCommand(command: string, words: readonly string[]): Pro
   const name = [command, ...positionals].join(' ');
   const config = readConfig(process.env);
   if (name === 'doctor') return runDoctor(config, (line) => print(`${line}\n`));
-  const run = commands[name];
+  const operate = operatorCommands[name];
+  const run = operate === undefined ? commands[name] : printAnswer(operate);
   if (run === undefined) throw new ConfigError(`unknown command ${name}\n\n${usage}`);
   await withEnvironment(config, values, (env) => run(env, values));
+}
+
+function printAnswer(operate: (typeof operatorCommands)[string]) {
+  return async (env: Environment, values: Values): Promise<void> => {
+    const answer = await operate(env, values);
+    if (typeof answer === 'string') print(`${answer}\n`);
+    else printJson(answer);
+  };
 }
 
 function parse(words: readonly string[]) {

@@ -154,6 +154,17 @@ const settings = {
     'Rates of your own for what the ECB does not quote: a file or URL (docs/rates.md)',
     '',
   ),
+  OUTLAY_RAILS: setting(
+    text,
+    'Staging: the file of rails beside the simulated network (docs/guides/rails.md)',
+    'rails.json',
+  ),
+  OUTLAY_LIVE_RAILS: setting(text, 'Live: the file of rails; without one no country is served', ''),
+  OUTLAY_TWO_PERSONS_ABOVE_USD: setting(
+    wholeNumber({ min: 0, max: 1_000_000_000, otherwise: 10_000 }),
+    'What a person decides about a payout worth more than so many USD, a second one has to confirm',
+    '10000',
+  ),
   OUTLAY_RATE_LIMIT_CREDENTIAL: setting(
     wholeNumber({ min: 1, max: 1_000_000, otherwise: 1000 }),
     'Requests per second of one credential',
@@ -220,6 +231,11 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     throw new ConfigError('OUTLAY_DEFAULT_ENVIRONMENT must be one of OUTLAY_ENVIRONMENTS');
   }
   return Object.freeze(whole);
+}
+
+/** A variable that an operator's file of rails names as the place of a secret. */
+export function readSecretVariable(name: string): string | undefined {
+  return process.env[name];
 }
 
 /** The text of `.env.example`. */

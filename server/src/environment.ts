@@ -23,16 +23,21 @@ import { findEnvironment, insertEnvironment } from './db/environment-record.ts';
 import { migrate } from './db/migrate.ts';
 import { openMonths } from './db/partitions.ts';
 import { connectDatabase, type Database } from './db/pool.ts';
-import { compileCatalogue } from './destinations/catalogue.ts';
+import { type Catalogue, createCurrentCatalogue } from './destinations/catalogue.ts';
 import { createCachedLookUp } from './destinations/lookup-cache.ts';
 import { createRates } from './fx/refresher.ts';
 import { describeError } from './http/error-log.ts';
 import { storeRecords } from './http/idempotency.ts';
 import { decideVerification, getOrCreateVerificationLink } from './kyc/kyc.ts';
 import { createBalances, type LedgerServices } from './ledger/ledger.routes.ts';
+import type { DecisionServices } from './payouts/decisions.ts';
 import { createDispatcher, dispatchTimes } from './payouts/dispatch.ts';
 import { createGroupCommit, createGroupQuote } from './payouts/group-commit.ts';
+import { createMeasurements, type Measurements } from './payouts/standings.ts';
+import type { CallbackServices } from './rails/callbacks.routes.ts';
 import type { Rail } from './rails/contract.ts';
+import { openConfiguredRails } from './rails/open.ts';
+import { RailConfigError } from './rails/rail-config.ts';
 import { createSandboxRail } from './rails/sandbox/rail.ts';
 import type { SandboxServices } from './sandbox/sandbox.routes.ts';
 import { findScript, resumeClock } from './sandbox/sandbox.ts';
@@ -48,13 +53,17 @@ export type EnvironmentOptions = {
   log: Logger;
   steadyMs: () => number;
   fetch: typeof fetch;
+  readVariable: (name: string) => string | undefined;
   onRailAnswer: (rail: string, outcome: string) => void;
 };
 
 export type Environment = SandboxServices &
   UserServices &
   LedgerServices &
-  BatchServices & {
+  BatchServices &
+  CallbackServices &
+  DecisionServices & {
+    readonly rails: readonly Rail[];
     readonly authenticator: ReturnType<typeof createAuthenticator>;
     readonly importRates: Awaited<ReturnType<typeof createRates>>['importAll'];
     /** Begins the background work; without it this process only answers requests. */
@@ -97,14 +106,19 @@ async function assemble(
     log.error({ error: describeError(error) }, 'background work failed');
   };
   const rates = await openRates(options, { db, clock, log });
-  const rails = createRails(db, name, clock.nowMs);
-  const catalogue = compileCatalogue(rails);
+  const configured = await openRails(options, { db, keys, clock, log });
+  const rails = [...createSandbox(db, name, clock.nowMs), ...configured.rails];
+  const catalogue = createCurrentCatalogue(rails, clock);
+  const measurements = createMeasurements(db.system);
   const dispatcher = createDispatcher({
     db,
     keys,
     clock,
     onError,
     rails: new Map(rails.map((rail) => [rail.name, rail])),
+    router: { catalogue, rates: rates.rates, measure: measurements.measure },
+    measurements,
+    rules: undefined,
     times: dispatchTimes[name],
     onAnswer: options.onRailAnswer,
   });
@@ -115,20 +129,32 @@ async function assemble(
     name,
     dispatcher,
     rates,
+    rails,
+    measurements,
+    nowMs: clock.nowMs,
+    onHeard: options.onRailAnswer,
     onError,
     hasSources: hasRateSources(config),
     eventMonths: config.OUTLAY_EVENT_MONTHS,
     steadyMs: options.steadyMs,
     resume,
   });
+  configured.listen({ wake: background.wakeRail, onHeard: background.wakeHeard });
   return {
     name,
     db,
     keys,
     clock,
     authenticator,
-    catalogue,
+    get catalogue() {
+      return catalogue();
+    },
     lookUp: createCachedLookUp(catalogue, lookUpsKept),
+    rateCompany: createCompanyRating(catalogue, measurements),
+    railDoors: configured.doors,
+    rails,
+    router: dispatcher.router,
+    twoPersonsAboveUsd: config.OUTLAY_TWO_PERSONS_ABOVE_USD,
     rates: rates.rates,
     importRates: rates.importAll,
     ...readLimits(config),
@@ -143,9 +169,41 @@ async function assemble(
     startLoops: background.start,
     close: async () => {
       await background.stop();
+      await configured.close();
+      await measurements.exchange().catch(onError);
       await db.close();
     },
   };
+}
+
+async function openRails(
+  { config, name, fetch, readVariable }: EnvironmentOptions,
+  { db, keys, clock, log }: { db: Database; keys: KeyRing; clock: EnvironmentClock; log: Logger },
+) {
+  try {
+    return await openConfiguredRails({
+      path: name === 'live' ? config.OUTLAY_LIVE_RAILS : config.OUTLAY_RAILS,
+      readVariable,
+      db,
+      keys,
+      nowMs: clock.nowMs,
+      fetch,
+      publicUrl: config.OUTLAY_PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`,
+      log: (level, message, fields) => log[level](fields, message),
+    });
+  } catch (error) {
+    if (error instanceof RailConfigError) throw new ConfigError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** What a company's payers earned together; found anew when the catalogue is. */
+function createCompanyRating(getCatalogue: () => Catalogue, measurements: Measurements) {
+  return (company: { railName: string; key: string }): number | undefined =>
+    measurements.rateCompany(
+      company.railName,
+      getCatalogue().payerKeysOf(company.railName, company.key),
+    );
 }
 
 function openRates(
@@ -169,7 +227,7 @@ function createGroups(db: Database) {
 
 const lookUpsKept = 2000;
 /** Live has no simulated network: until a rail is configured it serves no country. */
-function createRails(db: Database, name: EnvironmentName, nowMs: () => number): Rail[] {
+function createSandbox(db: Database, name: EnvironmentName, nowMs: () => number): Rail[] {
   if (name === 'live') return [];
   return [
     createSandboxRail({ nowMs, findScript: (reference) => findScript(db.system, reference) }),

@@ -1,5 +1,5 @@
 import { listCountries } from '../core/country.ts';
-import type { DeliveryType } from '../rails/contract.ts';
+import type { DeliveryType } from '../rails/declarations.ts';
 import {
   formatMagicRow,
   type MagicOutcome,

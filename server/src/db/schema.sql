@@ -45,11 +45,14 @@ create table attempts (
   taken_at timestamp with time zone,
   unknown_since timestamp with time zone,
   answered_at timestamp with time zone,
+  provider_reference text not null default ''::text,
+  standing_id uuid,
   constraint attempts_pkey PRIMARY KEY (account_id, payout_id, number),
   constraint attempts_number_check CHECK (number > 0),
   constraint attempts_state_check CHECK (state = ANY (ARRAY['sending'::text, 'unknown'::text, 'accepted'::text, 'rejected'::text, 'paid'::text, 'returned'::text, 'retry'::text]))
 );
 CREATE UNIQUE INDEX attempts_one_alive ON public.attempts USING btree (account_id, payout_id) WHERE (state = ANY (ARRAY['sending'::text, 'unknown'::text, 'accepted'::text, 'paid'::text]));
+CREATE INDEX attempts_payout ON public.attempts USING btree (payout_id);
 CREATE TRIGGER never_removed BEFORE DELETE OR TRUNCATE ON attempts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('what was sent stays known');
 alter table attempts enable row level security;
 create policy own_account on attempts as permissive for all to public using (account_id = current_account());
@@ -263,6 +266,28 @@ alter table events enable row level security;
 create policy own_account on events as permissive for all to public using (account_id = current_account());
 grant insert, select on events to outlay_tenant;
 
+create table exceptions (
+  account_id uuid not null,
+  id uuid not null,
+  payout_id uuid,
+  rail text not null default ''::text,
+  kind text not null,
+  detail text not null default ''::text,
+  currency text,
+  amount bigint,
+  opened_at timestamp with time zone not null,
+  closed_at timestamp with time zone,
+  resolution text not null default ''::text,
+  constraint exceptions_pkey PRIMARY KEY (account_id, id),
+  constraint exceptions_check CHECK ((closed_at IS NULL) = (resolution = ''::text)),
+  constraint exceptions_kind_check CHECK (kind = ANY (ARRAY['unmatched'::text, 'paid_after_refusal'::text, 'refused_after_payment'::text, 'return_of_unpaid'::text, 'excess_return'::text, 'amount_differs'::text, 'unknown_outcome'::text, 'not_sent'::text, 'parked'::text, 'routes_exhausted'::text, 'screening'::text, 'velocity'::text, 'rail_missing'::text]))
+);
+CREATE INDEX exceptions_open ON public.exceptions USING btree (account_id, payout_id) WHERE (closed_at IS NULL);
+CREATE TRIGGER never_removed BEFORE DELETE OR TRUNCATE ON exceptions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('what had to be decided stays known');
+alter table exceptions enable row level security;
+create policy own_account on exceptions as permissive for all to public using (account_id = current_account());
+grant select on exceptions to outlay_tenant;
+
 create table idempotency_records (
   account_id uuid not null,
   key text not null,
@@ -289,9 +314,9 @@ create table ledger_accounts (
   constraint ledger_accounts_pkey PRIMARY KEY (account_id, currency, name),
   constraint ledger_accounts_token UNIQUE (account_id, token),
   constraint ledger_accounts_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
-  constraint balance_covers CHECK (balance >= 0 OR (name = ANY (ARRAY['external'::text, 'fx'::text]))),
+  constraint balance_covers CHECK (balance >= 0 OR (name = ANY (ARRAY['external'::text, 'fx'::text, 'costs'::text, 'suspense'::text]))),
   constraint ledger_accounts_currency_check CHECK (currency ~ '^[A-Z0-9]{3,5}$'::text),
-  constraint ledger_accounts_name_check CHECK (name ~ '^(wallet|reserved|fx|fees|suspense|external|(in_transit|settlement):[a-z0-9_]{1,40})$'::text)
+  constraint ledger_accounts_name_check CHECK (name ~ '^(wallet|reserved|fx|fees|costs|suspense|external|(in_transit|settlement):[a-z0-9_]{1,40})$'::text)
 );
 CREATE TRIGGER never_emptied BEFORE DELETE OR TRUNCATE ON ledger_accounts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('a balance is never removed');
 alter table ledger_accounts enable row level security;
@@ -316,9 +341,9 @@ create table ledger_journals (
   constraint known_batch CHECK ((kind = ANY (ARRAY['reserve'::text, 'batch_commit'::text, 'release'::text])) = (batch_id IS NOT NULL)),
   constraint ledger_journals_destination_amount_check CHECK (destination_amount > 0),
   constraint ledger_journals_fee_check CHECK (fee >= 0),
-  constraint ledger_journals_kind_check CHECK (kind = ANY (ARRAY['fund'::text, 'commit'::text, 'complete'::text, 'refund'::text, 'return'::text, 'reserve'::text, 'batch_commit'::text, 'release'::text])),
-  constraint ledger_journals_source_amount_check CHECK (source_amount > 0),
-  constraint wallet_or_not CHECK ((kind = ANY (ARRAY['complete'::text, 'batch_commit'::text])) = (wallet_balance IS NULL)),
+  constraint ledger_journals_kind_check CHECK (kind = ANY (ARRAY['fund'::text, 'commit'::text, 'complete'::text, 'refund'::text, 'return'::text, 'reserve'::text, 'batch_commit'::text, 'release'::text, 'unroute'::text, 'route'::text, 'charge'::text, 'excess'::text, 'write_off'::text])),
+  constraint ledger_journals_source_amount_check CHECK (source_amount > 0 OR kind = 'return'::text AND source_amount = 0),
+  constraint wallet_or_not CHECK ((kind = ANY (ARRAY['complete'::text, 'batch_commit'::text, 'unroute'::text, 'route'::text, 'charge'::text, 'excess'::text, 'write_off'::text])) = (wallet_balance IS NULL)),
   constraint whole_payout CHECK ((kind = ANY (ARRAY['fund'::text, 'reserve'::text, 'release'::text])) = (payout_id IS NULL) AND (num_nulls(payout_id, destination_currency, destination_amount, rail) = ANY (ARRAY[0, 4])))
 );
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_journals FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('what was posted stays');
@@ -361,12 +386,71 @@ create table observations (
   reason text not null default ''::text,
   is_applied boolean not null,
   observed_at timestamp with time zone not null,
+  code text not null default ''::text,
   constraint observations_pkey PRIMARY KEY (account_id, payout_id, id),
-  constraint observations_source_check CHECK (source = ANY (ARRAY['send'::text, 'query'::text, 'sandbox'::text]))
+  constraint observations_source_check CHECK (source = ANY (ARRAY['send'::text, 'query'::text, 'sandbox'::text, 'callback'::text, 'file'::text, 'poll'::text, 'person'::text]))
 );
 alter table observations enable row level security;
 create policy own_account on observations as permissive for all to public using (account_id = current_account());
 grant select on observations to outlay_tenant;
+
+create table payer_days (
+  rail text not null,
+  payer_key text not null,
+  day date not null,
+  paid bigint not null default 0,
+  refused bigint not null default 0,
+  refused_by_payer bigint not null default 0,
+  unknown bigint not null default 0,
+  unreached bigint not null default 0,
+  returned bigint not null default 0,
+  late bigint not null default 0,
+  constraint payer_days_pkey PRIMARY KEY (rail, payer_key, day)
+);
+alter table payer_days enable row level security;
+
+create table payer_standings (
+  id uuid not null,
+  body text not null,
+  created_at timestamp with time zone not null,
+  constraint payer_standings_pkey PRIMARY KEY (id)
+);
+alter table payer_standings enable row level security;
+create policy everybody on payer_standings as permissive for all to public using true;
+grant select on payer_standings to outlay_tenant;
+
+create table payout_charges (
+  account_id uuid not null,
+  payout_id uuid not null,
+  rail text not null,
+  id text not null,
+  kind text not null,
+  currency text not null,
+  amount bigint not null,
+  created_at timestamp with time zone not null,
+  constraint payout_charges_pkey PRIMARY KEY (account_id, payout_id, rail, id),
+  constraint payout_charges_amount_check CHECK (amount > 0),
+  constraint payout_charges_kind_check CHECK (kind = ANY (ARRAY['network'::text, 'bank'::text, 'partner'::text]))
+);
+alter table payout_charges enable row level security;
+
+create table payout_decisions (
+  account_id uuid not null,
+  payout_id uuid not null,
+  id uuid not null,
+  action text not null,
+  decided_by text not null,
+  reason text not null,
+  is_effective boolean not null,
+  decided_at timestamp with time zone not null,
+  constraint payout_decisions_pkey PRIMARY KEY (account_id, payout_id, id),
+  constraint payout_decisions_decided_by_check CHECK (length(decided_by) >= 1 AND length(decided_by) <= 100),
+  constraint payout_decisions_reason_check CHECK (length(reason) >= 1 AND length(reason) <= 1000)
+);
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON payout_decisions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('what was decided stays');
+alter table payout_decisions enable row level security;
+create policy own_account on payout_decisions as permissive for all to public using (account_id = current_account());
+grant select on payout_decisions to outlay_tenant;
 
 create table payout_dispatches (
   account_id uuid not null,
@@ -375,9 +459,12 @@ create table payout_dispatches (
   tries integer not null default 0,
   fence bigint not null default 0,
   lease_until timestamp with time zone,
+  rail text not null,
+  is_checked boolean not null default false,
+  faults integer not null default 0,
   constraint payout_dispatches_pkey PRIMARY KEY (account_id, payout_id)
 );
-CREATE INDEX payout_dispatches_due ON public.payout_dispatches USING btree (due_at);
+CREATE INDEX payout_dispatches_due ON public.payout_dispatches USING btree (rail, due_at);
 
 create table payout_metadata (
   account_id uuid not null,
@@ -433,6 +520,19 @@ alter table payout_quotes enable row level security;
 create policy own_account on payout_quotes as permissive for all to public using (account_id = current_account());
 grant select on payout_quotes to outlay_tenant;
 
+create table payout_routings (
+  account_id uuid not null,
+  payout_id uuid not null,
+  number integer not null,
+  body text not null,
+  created_at timestamp with time zone not null,
+  constraint payout_routings_pkey PRIMARY KEY (account_id, payout_id, number),
+  constraint payout_routings_number_check CHECK (number > 0)
+);
+alter table payout_routings enable row level security;
+create policy own_account on payout_routings as permissive for all to public using (account_id = current_account());
+grant select on payout_routings to outlay_tenant;
+
 create table payout_states (
   account_id uuid not null,
   payout_id uuid not null,
@@ -445,6 +545,9 @@ create table payout_states (
   committed_at timestamp with time zone not null,
   completed_at timestamp with time zone,
   updated_at timestamp with time zone not null,
+  rail text,
+  payer_key text,
+  returned_amount bigint not null default 0,
   constraint payout_states_pkey PRIMARY KEY (account_id, payout_id),
   constraint committed_transfer UNIQUE (account_id, client_transfer_id),
   constraint completed_once CHECK (
@@ -453,7 +556,9 @@ CASE status
     WHEN 'CANCELLED'::text THEN true
     ELSE completed_at IS NULL
 END),
-  constraint payout_states_status_check CHECK (status = ANY (ARRAY['PROCESSING'::text, 'COMPLETED'::text, 'CANCELLED'::text, 'SCHEDULED'::text, 'READY_FOR_PICKUP'::text, 'HOLD'::text, 'ERROR'::text]))
+  constraint payout_states_returned_amount_check CHECK (returned_amount >= 0),
+  constraint payout_states_status_check CHECK (status = ANY (ARRAY['PROCESSING'::text, 'COMPLETED'::text, 'CANCELLED'::text, 'SCHEDULED'::text, 'READY_FOR_PICKUP'::text, 'HOLD'::text, 'ERROR'::text])),
+  constraint whole_route CHECK ((rail IS NULL) = (payer_key IS NULL))
 );
 CREATE TRIGGER begins_committed BEFORE INSERT ON payout_states FOR EACH ROW WHEN (new.status <> ALL (ARRAY['PROCESSING'::text, 'SCHEDULED'::text])) EXECUTE FUNCTION refuse_change('a commit begins as PROCESSING or SCHEDULED');
 CREATE TRIGGER fixed_commit BEFORE UPDATE OF account_id, payout_id, client_transfer_id, attr_set_id, attr_version, pickup_code, committed_at ON payout_states FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('what was committed never changes');
@@ -463,6 +568,87 @@ CREATE TRIGGER never_removed BEFORE DELETE OR TRUNCATE ON payout_states FOR EACH
 alter table payout_states enable row level security;
 create policy own_account on payout_states as permissive for all to public using (account_id = current_account());
 grant select on payout_states to outlay_tenant;
+
+create table rail_day_amounts (
+  rail text collate "C" not null,
+  day date not null,
+  currency text not null,
+  reference text not null,
+  amount bigint not null,
+  constraint rail_day_amounts_pkey PRIMARY KEY (rail, day, currency, reference),
+  constraint rail_day_amounts_amount_check CHECK (amount > 0)
+);
+alter table rail_day_amounts enable row level security;
+
+create table rail_days (
+  rail text collate "C" not null,
+  day date not null,
+  currency text not null,
+  amount bigint not null default 0,
+  constraint rail_days_pkey PRIMARY KEY (rail, day, currency),
+  constraint rail_days_amount_check CHECK (amount >= 0)
+);
+alter table rail_days enable row level security;
+
+create table rail_messages (
+  rail text collate "C" not null,
+  id text collate "C" not null,
+  channel text not null,
+  sealed bytea not null,
+  times integer not null default 1,
+  heard_at timestamp with time zone not null,
+  constraint rail_messages_pkey PRIMARY KEY (rail, id),
+  constraint rail_messages_channel_check CHECK (channel = ANY (ARRAY['callback'::text, 'file'::text, 'poll'::text]))
+);
+CREATE TRIGGER never_removed BEFORE DELETE OR TRUNCATE ON rail_messages FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('what was heard stays known');
+alter table rail_messages enable row level security;
+
+create table rail_observations (
+  rail text collate "C" not null,
+  id text collate "C" not null,
+  message_id text collate "C" not null,
+  reference text not null,
+  outcome text not null,
+  reason text not null default ''::text,
+  code text not null default ''::text,
+  provider_reference text not null default ''::text,
+  amount bigint,
+  charges text not null default '[]'::text,
+  happened_at timestamp with time zone not null,
+  heard_at timestamp with time zone not null,
+  state text not null default 'waiting'::text,
+  tries integer not null default 0,
+  due_at timestamp with time zone not null,
+  constraint rail_observations_pkey PRIMARY KEY (rail, id),
+  constraint rail_observations_amount_check CHECK (amount > 0),
+  constraint rail_observations_outcome_check CHECK (outcome = ANY (ARRAY['accepted'::text, 'ready_for_pickup'::text, 'paid'::text, 'rejected'::text, 'returned'::text])),
+  constraint rail_observations_state_check CHECK (state = ANY (ARRAY['waiting'::text, 'applied'::text, 'no_effect'::text, 'exception'::text]))
+);
+CREATE INDEX rail_observations_waiting ON public.rail_observations USING btree (due_at) WHERE (state = 'waiting'::text);
+CREATE TRIGGER never_removed BEFORE DELETE OR TRUNCATE ON rail_observations FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('what was heard stays known');
+alter table rail_observations enable row level security;
+
+create table rail_passes (
+  rail text collate "C" not null,
+  holder uuid,
+  lease_until timestamp with time zone,
+  constraint rail_passes_pkey PRIMARY KEY (rail)
+);
+alter table rail_passes enable row level security;
+
+create table rail_records (
+  rail text collate "C" not null,
+  collection text collate "C" not null,
+  key text collate "C" not null,
+  state text collate "C" not null,
+  revision bigint not null,
+  sealed bytea not null,
+  constraint rail_records_pkey PRIMARY KEY (rail, collection, key),
+  constraint rail_records_rail_check CHECK (rail ~ '^[a-z0-9_]{1,40}$'::text),
+  constraint rail_records_revision_check CHECK (revision > 0)
+);
+CREATE INDEX rail_records_state ON public.rail_records USING btree (rail, collection, state, key);
+alter table rail_records enable row level security;
 
 create table rates (
   base text not null,
@@ -499,6 +685,116 @@ create table sandbox_scripts (
   constraint sandbox_scripts_outcome_check CHECK (outcome = ANY (ARRAY['ready_for_pickup'::text, 'completed'::text, 'rejected'::text, 'returned'::text, 'unknown'::text]))
 );
 CREATE INDEX sandbox_scripts_payout ON public.sandbox_scripts USING btree (payout_id);
+
+create table screening_entries (
+  list text not null,
+  entry_id text not null,
+  from_sequence integer not null,
+  until_sequence integer,
+  kind text not null,
+  name text not null,
+  programmes jsonb not null,
+  births jsonb not null,
+  countries text not null,
+  content_hash bytea not null,
+  constraint screening_entries_pkey PRIMARY KEY (list, entry_id, from_sequence),
+  constraint screening_entries_list_from_sequence_fkey FOREIGN KEY (list, from_sequence) REFERENCES screening_versions(list, sequence),
+  constraint screening_entries_check CHECK (until_sequence > from_sequence),
+  constraint screening_entries_kind_check CHECK (kind = ANY (ARRAY['person'::text, 'organisation'::text]))
+);
+CREATE UNIQUE INDEX screening_entries_in_force ON public.screening_entries USING btree (list, entry_id) WHERE (until_sequence IS NULL);
+
+create table screening_lists (
+  list text not null,
+  sequence integer not null default 0,
+  checked_at timestamp with time zone not null default now(),
+  constraint screening_lists_pkey PRIMARY KEY (list),
+  constraint screening_lists_list_check CHECK (list ~ '^[a-z][a-z0-9_]{0,29}$'::text),
+  constraint screening_lists_sequence_check CHECK (sequence >= 0)
+);
+
+create table screening_names (
+  id integer not null generated always as identity,
+  list text not null,
+  entry_id text not null,
+  from_sequence integer not null,
+  text text not null,
+  quality text not null,
+  words text not null,
+  skeletons text not null,
+  constraint screening_names_pkey PRIMARY KEY (id),
+  constraint screening_names_list_entry_id_from_sequence_fkey FOREIGN KEY (list, entry_id, from_sequence) REFERENCES screening_entries(list, entry_id, from_sequence),
+  constraint screening_names_check CHECK (cardinality(string_to_array(skeletons, ' '::text)) = cardinality(string_to_array(words, ' '::text))),
+  constraint screening_names_quality_check CHECK (quality = ANY (ARRAY['primary'::text, 'alias'::text, 'weak'::text])),
+  constraint screening_names_words_check CHECK (words <> ''::text)
+);
+CREATE INDEX screening_names_entry ON public.screening_names USING btree (list, entry_id, from_sequence);
+
+create table screening_versions (
+  list text not null,
+  sequence integer not null,
+  version text not null,
+  content_hash bytea not null,
+  published_at timestamp with time zone,
+  entry_count integer not null,
+  name_count integer not null,
+  added_count integer not null,
+  removed_count integer not null,
+  imported_at timestamp with time zone not null default now(),
+  constraint screening_versions_pkey PRIMARY KEY (list, sequence),
+  constraint screening_versions_list_fkey FOREIGN KEY (list) REFERENCES screening_lists(list),
+  constraint screening_versions_check CHECK (name_count >= entry_count),
+  constraint screening_versions_content_hash_check CHECK (length(content_hash) = 32),
+  constraint screening_versions_entry_count_check CHECK (entry_count > 0),
+  constraint screening_versions_sequence_check CHECK (sequence > 0)
+);
+
+create table screening_words (
+  word text not null,
+  skeleton text not null,
+  name_ids integer[] not null,
+  name_count integer not null,
+  spelling_count integer not null,
+  lengths smallint[] not null,
+  constraint screening_words_pkey PRIMARY KEY (word),
+  constraint screening_words_check CHECK (name_count = cardinality(name_ids)),
+  constraint screening_words_check1 CHECK (cardinality(lengths) = cardinality(name_ids))
+);
+CREATE INDEX screening_words_skeleton ON public.screening_words USING btree (skeleton);
+CREATE INDEX screening_words_trigrams ON public.screening_words USING gist (lower(word) gist_trgm_ops (siglen='256'));
+
+create table screenings (
+  account_id uuid not null,
+  user_id uuid not null,
+  sequence integer not null,
+  state text not null,
+  subject_index bytea not null,
+  list_fingerprint bytea not null,
+  list_versions jsonb not null,
+  threshold_permille smallint not null,
+  top_score_permille smallint not null,
+  hits jsonb not null,
+  screened_at timestamp with time zone not null,
+  decided_by text,
+  decided_at timestamp with time zone,
+  decision_reason bytea,
+  constraint screenings_pkey PRIMARY KEY (account_id, user_id, sequence),
+  constraint screenings_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id),
+  constraint decided_as_a_whole CHECK (num_nulls(decided_by, decided_at, decision_reason) = ANY (ARRAY[0, 3])),
+  constraint decided_by_person CHECK ((state = ANY (ARRAY['cleared_by_person'::text, 'confirmed_by_person'::text])) = (decided_by IS NOT NULL)),
+  constraint hits_make_a_hit CHECK (state <> 'clear'::text OR hits = '[]'::jsonb),
+  constraint screenings_decided_by_check CHECK (length(decided_by) >= 1 AND length(decided_by) <= 200),
+  constraint screenings_list_fingerprint_check CHECK (length(list_fingerprint) = 32),
+  constraint screenings_sequence_check CHECK (sequence > 0),
+  constraint screenings_state_check CHECK (state = ANY (ARRAY['clear'::text, 'hit'::text, 'cleared_by_person'::text, 'confirmed_by_person'::text])),
+  constraint screenings_subject_index_check CHECK (length(subject_index) = 32),
+  constraint screenings_threshold_permille_check CHECK (threshold_permille >= 1 AND threshold_permille <= 1000),
+  constraint screenings_top_score_permille_check CHECK (top_score_permille >= 0 AND top_score_permille <= 1000)
+);
+CREATE INDEX screenings_hits ON public.screenings USING btree (account_id, user_id, sequence) WHERE (state = 'hit'::text);
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON screenings FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('what was screened and decided stays');
+alter table screenings enable row level security;
+create policy own_account on screenings as permissive for all to public using (account_id = current_account());
 
 create table users (
   account_id uuid not null,
@@ -591,6 +887,20 @@ create view ledger_transfers as
    FROM ledger_journals j
      CROSS JOIN LATERAL journal_lines(j.kind, j.source_currency, j.source_amount, j.fee, j.destination_currency, j.destination_amount, j.rail) l(line, currency, from_name, to_name, amount, wallet_after);
 
+create view payout_margins as
+ SELECT p.account_id,
+    p.id AS payout_id,
+    p.source_currency,
+        CASE
+            WHEN p.committed_at IS NULL OR p.status = 'CANCELLED'::text AND p.completed_at IS NULL THEN 0::bigint
+            ELSE p.fee
+        END AS fee_earned,
+    COALESCE(c.charges, '[]'::json) AS charges
+   FROM payouts p
+     LEFT JOIN LATERAL ( SELECT json_agg(json_build_object('rail', c_1.rail, 'kind', c_1.kind, 'currency', c_1.currency, 'amount', c_1.amount::text) ORDER BY c_1.created_at, c_1.id) AS charges
+           FROM payout_charges c_1
+          WHERE c_1.account_id = p.account_id AND c_1.payout_id = p.id) c ON true;
+
 create view payouts as
  SELECT q.account_id,
     q.id,
@@ -607,8 +917,8 @@ create view payouts as
     q.destination_amount,
     q.exchange_rate,
     q.rounding_nano,
-    q.rail,
-    q.payer_key,
+    COALESCE(s.rail, q.rail) AS rail,
+    COALESCE(s.payer_key, q.payer_key) AS payer_key,
     q.payer_name,
     q.delivery_type,
     q.country,
@@ -630,18 +940,19 @@ create view payouts as
     q.estimated_availability,
     s.committed_at,
     s.completed_at,
-    COALESCE(s.updated_at, q.created_at) AS updated_at
+    COALESCE(s.updated_at, q.created_at) AS updated_at,
+    COALESCE(s.returned_amount, 0::bigint) AS returned_amount
    FROM payout_quotes q
      LEFT JOIN payout_states s ON s.account_id = q.account_id AND s.payout_id = q.id;
 
 create function analyze_new_tables() returns void language plpgsql; -- body 06a7ec73b569d9c0
 
-create function apply_observation(p_account uuid, p_payout uuid, p_observation uuid, p_source text, p_outcome text, p_reason text, p_fence bigint, p_due_at timestamp with time zone, p_journals uuid[]) returns text language plpgsql security definer set search_path=public, pg_temp; -- body a6ac06466768c7fb
+create function apply_observation(p_account uuid, p_payout uuid, p_observation uuid, p_source text, p_outcome text, p_reason text, p_fence bigint, p_due_at timestamp with time zone, p_journals uuid[], p_extra json) returns text language plpgsql security definer set search_path=public, pg_temp; -- body 685c8b96eb007cf6
 grant execute on function apply_observation to outlay_tenant;
 
-create function apply_observations(p_accounts uuid[], p_payouts uuid[], p_observations uuid[], p_sources text[], p_outcomes text[], p_reasons text[], p_fences bigint[], p_due_ats timestamp with time zone[], p_journals uuid[], p_may_wait boolean) returns TABLE(ordinal integer, is_held boolean) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body 40a8050cf5365d4b
+create function apply_observations(p_accounts uuid[], p_payouts uuid[], p_observations uuid[], p_sources text[], p_outcomes text[], p_reasons text[], p_codes text[], p_provider_references text[], p_standings uuid[], p_routings text[], p_fences bigint[], p_due_ats timestamp with time zone[], p_journals uuid[], p_may_wait boolean) returns TABLE(ordinal integer, is_held boolean) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body ee48e24b2b65ca30
 
-create function attempt_state(p_outcome text) returns text language sql immutable; -- body 4adcee584dbef192
+create function attempt_state(p_outcome text) returns text language sql immutable; -- body 80d6839a1e2ab979
 
 create function batch_event(p_account uuid, p_batch uuid, p_status text, p_at timestamp with time zone) returns void language sql; -- body 8bc8c0160e0cd540
 
@@ -652,12 +963,12 @@ create function check_kyc_status_move() returns trigger language plpgsql; -- bod
 
 create function check_verification_move() returns trigger language plpgsql; -- body 1afa1049449b13dc
 
-create function commit_batch_rows(p_account uuid, p_batch uuid, p_fence bigint, p_count integer) returns integer language plpgsql security definer set search_path=public, pg_temp set plan_cache_mode=force_generic_plan set jit=off; -- body c65bce6df637600c
+create function commit_batch_rows(p_account uuid, p_batch uuid, p_fence bigint, p_count integer) returns integer language plpgsql security definer set search_path=public, pg_temp set plan_cache_mode=force_generic_plan set jit=off; -- body eba73f31c797408a
 
-create function commit_payout(p_account uuid, p_user uuid, p_payout uuid, p_journal uuid, p_pickup_code text, OUT result text, OUT detail text, OUT pickup_code text) returns record language plpgsql security definer set search_path=public, pg_temp; -- body 0030d25b87fb2c7f
+create function commit_payout(p_account uuid, p_user uuid, p_payout uuid, p_journal uuid, p_pickup_code text, OUT result text, OUT detail text, OUT pickup_code text) returns record language plpgsql security definer set search_path=public, pg_temp; -- body 55b2c32c8f3bceb7
 grant execute on function commit_payout to outlay_tenant;
 
-create function commit_payouts(p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_journals uuid[], p_pickup_codes text[], p_keys text[], p_fingerprints bytea[], p_answers text[], p_may_wait boolean) returns TABLE(ordinal integer, pickup_code text, is_held boolean) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body dcb4324176d8773e
+create function commit_payouts(p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_journals uuid[], p_pickup_codes text[], p_keys text[], p_fingerprints bytea[], p_answers text[], p_may_wait boolean) returns TABLE(ordinal integer, pickup_code text, is_held boolean) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body 9322582bf9a398ef
 
 create function create_payouts(p_accounts uuid[], p_ids uuid[], p_users uuid[], p_transfer_ids text[], p_source_tokens uuid[], p_source_currencies text[], p_source_amounts bigint[], p_fees bigint[], p_destination_tokens uuid[], p_destination_currencies text[], p_destination_amounts bigint[], p_rates text[], p_rounding_nanos bigint[], p_rails text[], p_payer_keys text[], p_payer_names text[], p_sets uuid[], p_delivery_types text[], p_countries text[], p_needs_attributes boolean[], p_needs_verification boolean[], p_notify_users boolean[], p_metadata text[], p_lock_seconds integer[], p_availabilities timestamp with time zone[], p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[], p_may_wait boolean) returns TABLE(id uuid, attr_set_id uuid, attr_version integer, created_at timestamp with time zone, expires_at timestamp with time zone, sealed bytea, data_key bytea) language plpgsql security definer set search_path=public, pg_temp set plan_cache_mode=force_generic_plan set jit=off; -- body bab877c5dfba3860
 grant execute on function create_payouts to outlay_tenant;
@@ -667,18 +978,26 @@ create function create_users(p_accounts uuid[], p_ids uuid[], p_internal_ids tex
 create function current_account() returns uuid language sql stable; -- body 28dd93af696beb47
 grant execute on function current_account to outlay_tenant;
 
+create function decide_payout(p_account uuid, p_payout uuid, p_id uuid, p_action text, p_by text, p_reason text, p_needed integer, p_next_rail text, p_next_payer text, p_journals uuid[]) returns text language plpgsql; -- body 6118a2753c361ccd
+
 create function environment_now() returns timestamp with time zone language sql; -- body 47f67116a2b4936f
 grant execute on function environment_now to outlay_tenant;
 
 create function find_complete_attributes(p payouts, OUT set_id uuid, OUT version integer) returns record language sql stable; -- body 6e6aed756c8b69db
 
+create function find_contradiction(p payouts, a attempts, p_outcome text) returns text language sql immutable; -- body deaadf418acdd950
+
 create function find_idempotency_record(p_account uuid, p_key text) returns TABLE(fingerprint bytea, status smallint, body bytea) language plpgsql stable; -- body 5e8441a00ef2aa16
 grant execute on function find_idempotency_record to outlay_tenant;
+
+create function find_similar_words(p_words text[], p_skeletons text[]) returns TABLE(given text, listed text, skeleton text, name_count integer) language sql stable set pg_trgm.similarity_threshold=0.22; -- body 9f08acedeec728d9
 
 create function follow_clock() returns trigger language plpgsql; -- body 2869732c5137f386
 
 create function fund_balance(p_account uuid, p_currency text, p_amount bigint, p_token uuid, p_journal uuid) returns ledger_accounts language plpgsql security definer set search_path=public, pg_temp; -- body 397eb962b830ba2b
 grant execute on function fund_balance to outlay_tenant;
+
+create function hear_rail_message(p_rail text, p_id text, p_channel text, p_sealed bytea, p_ids text[], p_references text[], p_outcomes text[], p_reasons text[], p_codes text[], p_provider_references text[], p_amounts bigint[], p_charges text[], p_ats timestamp with time zone[]) returns boolean language plpgsql; -- body 20562608fa19cb10
 
 create function is_legal_batch_move(p_from text, p_to text) returns boolean language sql immutable; -- body 192bd4eeef545960
 grant execute on function is_legal_batch_move to outlay_tenant;
@@ -690,7 +1009,7 @@ grant execute on function is_tenant to outlay_tenant;
 
 create function journal_id(p_time text, p_place bigint, p_random uuid) returns uuid language sql immutable; -- body dc05030480924570
 
-create function journal_lines(p_kind text, p_source_currency text, p_source_amount bigint, p_fee bigint, p_destination_currency text, p_destination_amount bigint, p_rail text) returns TABLE(line smallint, currency text, from_name text, to_name text, amount bigint, wallet_after bigint) language sql immutable; -- body 5000b72f9ecf89eb
+create function journal_lines(p_kind text, p_source_currency text, p_source_amount bigint, p_fee bigint, p_destination_currency text, p_destination_amount bigint, p_rail text) returns TABLE(line smallint, currency text, from_name text, to_name text, amount bigint, wallet_after bigint) language sql immutable; -- body de5196d09211fc81
 grant execute on function journal_lines to outlay_tenant;
 
 create function journal_time() returns text language sql; -- body 27459fe278a01238
@@ -703,24 +1022,36 @@ grant execute on function lock_accounts to outlay_tenant;
 create function month_of(p_at timestamp with time zone) returns date language sql immutable; -- body ba27aa86afacd377
 grant execute on function month_of to outlay_tenant;
 
-create function move_payout(p payouts, p_to text, p_reason text, p_journal uuid, p_at timestamp with time zone) returns payouts language plpgsql; -- body 6a4d9d643dae495a
+create function move_payout(p payouts, p_to text, p_reason text, p_journal uuid, p_at timestamp with time zone) returns payouts language plpgsql; -- body bc859e89d736d74c
 
 create function new_pickup_code() returns text language sql; -- body 169179734df4a682
+
+create function open_exception(p_account uuid, p_payout uuid, p_rail text, p_kind text, p_detail text, p_currency text, p_amount bigint, p_at timestamp with time zone) returns void language sql; -- body 30f1555ed57331a8
 
 create function open_ledger_account(p_account uuid, p_currency text, p_name text, p_token uuid, p_at timestamp with time zone) returns void language sql; -- body 18542c5a4a99713d
 
 create function open_months(p_at timestamp with time zone) returns void language plpgsql; -- body eee45510731031e0
+
+create function pass_checks(p_accounts uuid[], p_payouts uuid[], p_fences bigint[]) returns void language sql; -- body bb0c7edf979985c4
 
 create function payout_event(p payouts, p_at timestamp with time zone) returns void language plpgsql; -- body e8a31ea879fe961d
 grant execute on function payout_event to outlay_tenant;
 
 create function payout_reference(p_payout uuid) returns text language sql immutable; -- body e576991796a7be7a
 
-create function plan_moves(p_status text, p_outcome text) returns text[] language sql immutable; -- body 2c6b43e3d5abd19f
+create function plan_moves(p_status text, p_outcome text) returns text[] language sql immutable; -- body b1fc54bf5b4cdaaf
+
+create function post_aside(p payouts, p_kind text, p_rail text, p_currency text, p_amount bigint, p_at timestamp with time zone) returns void language sql; -- body 282fe5aa7a6a4785
+
+create function post_charges(p payouts, p_rail text, p_charges json, p_at timestamp with time zone) returns void language plpgsql; -- body 103eac8789a15b7c
 
 create function post_journal(p payouts, p_kind text, p_journal uuid, p_at timestamp with time zone) returns void language sql; -- body 56b927a3cdde39d3
 
-create function postpone_dispatch(p_account uuid, p_payout uuid, p_fence bigint, p_wait_ms bigint) returns void language sql; -- body 1018afe0f9ea193c
+create function post_return(p payouts, p_amount bigint, p_journal uuid, p_at timestamp with time zone) returns bigint language plpgsql; -- body de7732e2250d6dc1
+
+create function postpone_dispatch(p_account uuid, p_payout uuid, p_fence bigint, p_wait_ms bigint) returns integer language sql; -- body fd13c95a84898a09
+
+create function refresh_screening_words() returns void language plpgsql; -- body 92c26c9ebc8a55b2
 
 create function refuse_change() returns trigger language plpgsql; -- body 4c5a6210d511c064
 
@@ -731,6 +1062,8 @@ create function refuse_unless_open() returns trigger language plpgsql; -- body c
 create function require_own_account(p_account uuid) returns void language plpgsql stable; -- body 443b987e2e39e56a
 grant execute on function require_own_account to outlay_tenant;
 
+create function reroute_payout(p payouts, p_rail text, p_payer_key text, p_at timestamp with time zone) returns void language plpgsql; -- body 279f0c4f62aa3d9e
+
 create function script_sandbox_payout(p_account uuid, p_payout uuid, p_outcome text) returns void language plpgsql security definer set search_path=public, pg_temp; -- body 2c8852bc9c88f6fd
 grant execute on function script_sandbox_payout to outlay_tenant;
 
@@ -739,7 +1072,11 @@ create function store_attribute_sets(p_accounts uuid[], p_users uuid[], p_destin
 create function store_idempotency_records(p_accounts uuid[], p_keys text[], p_fingerprints bytea[], p_bodies bytea[]) returns boolean language plpgsql set plan_cache_mode=force_generic_plan; -- body 4b3c2781688d051d
 grant execute on function store_idempotency_records to outlay_tenant;
 
-create function take_dispatches(p_count integer, p_lease_ms integer, p_account uuid DEFAULT NULL::uuid, p_payout uuid DEFAULT NULL::uuid) returns TABLE(account_id uuid, payout_id uuid, fence bigint, tries integer, mode text, was_taken boolean, unknown_since timestamp with time zone, now timestamp with time zone, rail text, payer_key text, country text, delivery_type text, destination_currency text, destination_amount bigint, pickup_code text, committed_at timestamp with time zone, estimated_availability timestamp with time zone, user_id uuid, attr_set_id uuid, attributes bytea, data_key bytea, person bytea) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body 3cdd862ec188de2d
+create function take_dispatches(p_rails text[], p_counts integer[], p_lease_ms integer, p_has_rules boolean, p_account uuid DEFAULT NULL::uuid, p_payout uuid DEFAULT NULL::uuid) returns TABLE(account_id uuid, payout_id uuid, fence bigint, tries integer, mode text, was_taken boolean, unknown_since timestamp with time zone, first_tried_at timestamp with time zone, now timestamp with time zone, rail text, payer_key text, destination_token uuid, country text, delivery_type text, source_currency text, source_amount bigint, fee bigint, destination_currency text, destination_amount bigint, pickup_code text, committed_at timestamp with time zone, estimated_availability timestamp with time zone, user_id uuid, attr_set_id uuid, attributes bytea, data_key bytea, person bytea, user_country text, is_verified boolean, account_name text) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body c4fdd6bb44e8efcd
+
+create function take_rail_day_amount(p_rail text, p_currency text, p_reference text, p_amount bigint, p_limit bigint) returns boolean language plpgsql; -- body b9445fa30f7ffd7a
 
 create function write_event(p_account uuid, p_type text, p_subject uuid, p_payload text, p_at timestamp with time zone, p_detail text DEFAULT ''::text) returns void language plpgsql; -- body c71355b26515766c
 grant execute on function write_event to outlay_tenant;
+
+create function write_rail_records(p_rail text, p_collections text[], p_keys text[], p_revisions bigint[], p_states text[], p_sealed bytea[]) returns boolean language plpgsql; -- body f75ba45da19eb98c

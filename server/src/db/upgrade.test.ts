@@ -10,7 +10,7 @@ import { fundBalance, verifyLedger } from '../ledger/ledger.ts';
 import { applyObservation } from '../payouts/dispatch.sql.ts';
 import { createDispatcher, dispatchTimes } from '../payouts/dispatch.ts';
 import { createGroupCommit } from '../payouts/group-commit.ts';
-import { createFakeRail } from '../payouts/money-test-setup.ts';
+import { createFakeRail, createRouting } from '../payouts/money-test-setup.ts';
 import { commitPayoutRow, insertPayouts, type NewPayout } from '../payouts/payouts.sql.ts';
 import { prepareUser } from '../users/users.ts';
 import { createEnvironmentClock } from './environment-clock.ts';
@@ -155,8 +155,8 @@ async function commitNew(changes: Partial<NewPayout> = {}): Promise<string> {
   return id;
 }
 
-async function observe(payoutId: string, outcome: string, through: Database = old): Promise<void> {
-  const result = await applyObservation(through.system, {
+async function observeNow(payoutId: string, outcome: string): Promise<void> {
+  const result = await applyObservation(old.system, {
     accountId,
     payoutId,
     observationId: newId(),
@@ -166,8 +166,28 @@ async function observe(payoutId: string, outcome: string, through: Database = ol
     fence: undefined,
     dueAt: new Date('2031-01-01T00:00:00Z'),
     journalIds: [newId(), newId(), newId()],
+    extra: undefined,
   });
   assert.equal(result, 'applied');
+}
+
+async function observe(payoutId: string, outcome: string): Promise<void> {
+  // As the service of that time called it.
+  const [row] = await old.system.rows<{ result: string }>(
+    { name: '', text: 'select apply_observation($1, $2, $3, $4, $5, $6, $7, $8, $9) as result' },
+    [
+      accountId,
+      payoutId,
+      newId(),
+      'sandbox',
+      outcome,
+      `because "${outcome}"`,
+      null,
+      new Date('2031-01-01T00:00:00Z'),
+      [newId(), newId(), newId()],
+    ],
+  );
+  assert.equal(row?.result, 'applied');
 }
 
 /** Claims a payout and writes its attempt, as the dispatch loop of the time did. */
@@ -287,9 +307,16 @@ async function readPicture(): Promise<Picture> {
        from ledger_transfers order by currency, journal_id, line`,
     ),
     balances: await ask('select * from ledger_accounts order by currency, name'),
-    dispatches: await ask('select * from payout_dispatches order by payout_id'),
-    attempts: await ask('select * from attempts order by payout_id, number'),
-    observations: await ask('select * from observations order by id'),
+    dispatches: await ask(`
+      select account_id, payout_id, due_at, tries, fence, lease_until from payout_dispatches
+      order by payout_id`),
+    attempts: await ask(`
+      select account_id, payout_id, number, rail, payer_key, reference, state, reason, fence,
+        started_at, taken_at, unknown_since, answered_at
+      from attempts order by payout_id, number`),
+    observations: await ask(`
+      select account_id, payout_id, id, source, outcome, reason, is_applied, observed_at
+      from observations order by id`),
     notifications: await ask('select * from notifications order by id'),
     metadata: await ask('select * from payout_metadata order by payout_id, entry_hash'),
     records: await ask(
@@ -350,10 +377,10 @@ test('payouts that were under way go on where they were: nothing is sent or paid
   assert.equal(await commit(idOf('expired')), 'ex_rate_expired');
   assert.equal(await wallet(), funds - 10_100n);
 
-  await observe(idOf('late attributes'), 'returned', old);
+  await observeNow(idOf('late attributes'), 'returned');
   assert.equal(await wallet(), funds - 100n);
-  await observe(idOf('HOLD'), 'rejected', old);
-  await observe(idOf('COMPLETED'), 'returned', old);
+  await observeNow(idOf('HOLD'), 'rejected');
+  await observeNow(idOf('COMPLETED'), 'returned');
   assert.equal(await wallet(), funds + 20_000n);
 
   const rail = createFakeRail(() => ({ outcome: 'paid' }));
@@ -369,6 +396,8 @@ test('payouts that were under way go on where they were: nothing is sent or paid
     keys,
     clock,
     rails: new Map([[rail.name, rail]]),
+    ...createRouting(old, [rail]),
+    rules: undefined,
     onAnswer: () => undefined,
     onError: () => undefined,
   });

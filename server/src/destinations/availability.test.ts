@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AvailabilityRule } from '../rails/contract.ts';
+import type { AvailabilityRule } from '../rails/declarations.ts';
 import { estimateAvailability, findAvailability } from './availability.ts';
 import { getSandboxPayer, sandboxCatalogue } from './destinations-test-setup.ts';
 import { getHolidays } from './holidays.ts';

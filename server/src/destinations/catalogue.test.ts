@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isUuid } from '../core/ids.ts';
-import type { PayerDeclaration } from '../rails/contract.ts';
+import type { PayerDeclaration, Tariff } from '../rails/declarations.ts';
 import { sandboxPayers } from '../rails/sandbox/network.ts';
 import { compileCatalogue, getDestinationToken } from './catalogue.ts';
 import {
@@ -65,7 +65,7 @@ test('two rails may use the same key', () => {
   assert.equal(compileCatalogue([...rails, sandboxRail]).payersIn('MEX').length, 23);
 });
 
-const faulty: [string, Partial<PayerDeclaration>, RegExp][] = [
+const faulty: [string, Partial<PayerDeclaration & Tariff>, RegExp][] = [
   ['an unknown country', { countryCode: 'XKX' }, /payer test\/faulty: unknown country XKX/],
   ['an unknown currency', { currencies: ['MXN', 'XAU'] }, /unknown currency XAU/],
   ['a currency named twice', { currencies: ['MXN', 'MXN'] }, /named twice/],

@@ -2,13 +2,15 @@ import type { Country } from '../core/country.ts';
 import { getCountry } from '../core/country.ts';
 import { assert } from '../core/errors.ts';
 import { nameId } from '../core/ids.ts';
+import { getRate, type Rate } from '../core/rate.ts';
+import type { Rail } from '../rails/contract.ts';
 import type {
   AvailabilityRule,
   CompanyDeclaration,
   DeliveryType,
   PayerDeclaration,
-  Rail,
-} from '../rails/contract.ts';
+  Tariff,
+} from '../rails/declarations.ts';
 import { checkPayer, checkRail } from './declaration-checks.ts';
 import { type Pricing, readFeeSteps, readUsdMinor } from './pricing.ts';
 
@@ -59,7 +61,11 @@ export type ServedCountry = {
 
 export type Catalogue = {
   readonly payerCount: number;
+  /** When another tariff begins to hold (exclusive), milliseconds; Infinity: never. */
+  readonly untilMs: number;
   findPayer(destinationToken: string): Payer | undefined;
+  /** The keys of a company's payers. */
+  payerKeysOf(railName: string, companyKey: string): readonly string[];
   /** None for a country that no rail serves. */
   payersIn(countryCode: string): readonly Payer[];
   /** Ordered by code. */
@@ -72,12 +78,14 @@ export type Catalogue = {
 };
 
 /**
- * All payers of all rails, checked and indexed. A wrong declaration throws with the name of the
- * payer: a rail is code of ours, so that this is a defect and no client's mistake.
+ * All payers of all rails, checked and indexed, at the tariffs of an instant. A wrong declaration throws with the name of the
+ * payer: it is code or configuration of the operator, and no client's mistake.
  */
-export function compileCatalogue(rails: readonly Rail[]): Catalogue {
+export function compileCatalogue(rails: readonly Rail[], nowMs = 0): Catalogue {
+  let untilMs = Number.POSITIVE_INFINITY;
   const payersByToken = new Map<string, Payer>();
   const payersByCountry = new Map<string, Payer[]>();
+  const keysByCompany = new Map<string, string[]>();
   const share = createSharing();
   for (const rail of rails) {
     const companies = compileCompanies(rail);
@@ -85,11 +93,17 @@ export function compileCatalogue(rails: readonly Rail[]): Catalogue {
       const company = companies.get(declaration.companyKey);
       checkPayer(rail.name, declaration, company !== undefined);
       assert(company !== undefined, 'a checked payer has a company');
-      const payer = compilePayer(declaration, company, share);
+      const tariff = findTariff(declaration, nowMs);
+      untilMs = Math.min(untilMs, tariff.untilMs);
+      const payer = compilePayer(declaration, company, share(tariff.tariff));
       if (payersByToken.has(payer.destinationToken)) {
         throw new Error(`payer ${rail.name}/${declaration.key}: its key is used twice`);
       }
       payersByToken.set(payer.destinationToken, payer);
+      const companyName = `${rail.name}/${company.key}`;
+      const keys = keysByCompany.get(companyName);
+      if (keys === undefined) keysByCompany.set(companyName, [payer.key]);
+      else keys.push(payer.key);
       const neighbours = payersByCountry.get(payer.country.code);
       if (neighbours === undefined) payersByCountry.set(payer.country.code, [payer]);
       else neighbours.push(payer);
@@ -99,7 +113,9 @@ export function compileCatalogue(rails: readonly Rail[]): Catalogue {
   served.sort((a, b) => (a.country.code < b.country.code ? -1 : 1));
   return {
     payerCount: payersByToken.size,
+    untilMs,
     findPayer: (destinationToken) => payersByToken.get(destinationToken),
+    payerKeysOf: (railName, companyKey) => keysByCompany.get(`${railName}/${companyKey}`) ?? [],
     payersIn: (countryCode) => payersByCountry.get(countryCode) ?? [],
     servedCountries: () => served,
     findEquivalents: (payer, currency) =>
@@ -130,13 +146,40 @@ export function getDestinationToken(railName: string, payerKey: string): string 
   return nameId(`${railName}/${payerKey}`, tokenNamespace);
 }
 
-type Share = (declaration: PayerDeclaration) => Pricing;
+/** The tariff that holds, and when the next one begins. */
+function findTariff(
+  { key, tariffs }: PayerDeclaration,
+  nowMs: number,
+): { tariff: Tariff; untilMs: number } {
+  const next = tariffs.findIndex(
+    ({ effectiveFrom }) => effectiveFrom !== null && Date.parse(effectiveFrom) > nowMs,
+  );
+  const tariff = next === -1 ? tariffs.at(-1) : tariffs[next - 1];
+  assert(tariff !== undefined, `${key} has been checked`);
+  const begins = next === -1 ? null : (tariffs[next]?.effectiveFrom ?? null);
+  return { tariff, untilMs: begins === null ? Number.POSITIVE_INFINITY : Date.parse(begins) };
+}
+
+/** A catalogue that keeps up with the clock: compiled anew when another tariff begins to hold. */
+export function createCurrentCatalogue(
+  rails: readonly Rail[],
+  clock: { nowMs(): number },
+): () => Catalogue {
+  let current = compileCatalogue(rails, clock.nowMs());
+  return () => {
+    const nowMs = clock.nowMs();
+    if (nowMs >= current.untilMs) current = compileCatalogue(rails, nowMs);
+    return current;
+  };
+}
+
+type Share = (tariff: Tariff) => Pricing;
 
 /** Payers that cost the same refer to the same pricing, which keeps thousands of them small. */
 function createSharing(): Share {
   const known = new Map<string, Pricing>();
-  return ({ key, fee, marginBasisPoints, minLimit, maxLimit }) => {
-    const name = JSON.stringify([fee, marginBasisPoints, minLimit, maxLimit]);
+  return ({ fee, marginBasisPoints, rates, minLimit, maxLimit }) => {
+    const name = JSON.stringify([fee, marginBasisPoints, rates, minLimit, maxLimit]);
     const shared = known.get(name);
     if (shared !== undefined) return shared;
     const steps = readFeeSteps(fee);
@@ -144,15 +187,25 @@ function createSharing(): Share {
     const maxLimitUsdMinor = readUsdMinor(maxLimit);
     assert(
       steps !== undefined && minLimitUsdMinor !== undefined && maxLimitUsdMinor !== undefined,
-      `${key} has been checked`,
+      'a tariff has been checked',
     );
-    const pricing = { steps, marginBasisPoints, minLimitUsdMinor, maxLimitUsdMinor };
+    const pricing = {
+      steps,
+      marginBasisPoints,
+      rates: compileRates(rates),
+      minLimitUsdMinor,
+      maxLimitUsdMinor,
+    };
     known.set(name, pricing);
     return pricing;
   };
 }
 
-function compilePayer(declaration: PayerDeclaration, company: Company, share: Share): Payer {
+function compileRates(rates: Tariff['rates']): ReadonlyMap<string, Rate> {
+  return new Map(Object.entries(rates).map(([pair, text]) => [pair, getRate(text)]));
+}
+
+function compilePayer(declaration: PayerDeclaration, company: Company, pricing: Pricing): Payer {
   return {
     destinationToken: getDestinationToken(company.railName, declaration.key),
     railName: company.railName,
@@ -163,7 +216,7 @@ function compilePayer(declaration: PayerDeclaration, company: Company, share: Sh
     country: getCountry(declaration.countryCode),
     deliveryType: declaration.deliveryType,
     currencies: declaration.currencies,
-    pricing: share(declaration),
+    pricing,
     availability: declaration.availability,
     numberOfLocations: declaration.numberOfLocations,
     additionalDescription: declaration.additionalDescription,

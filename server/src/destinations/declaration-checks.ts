@@ -1,14 +1,18 @@
 import { findCountry, listCountries } from '../core/country.ts';
 import { findCurrency } from '../core/currency.ts';
+import { parseRate } from '../core/rate.ts';
+import type { Rail } from '../rails/contract.ts';
 import {
   type AvailabilityRule,
   deliveryTypes,
   type FeeStep,
   type PayerDeclaration,
-  type Rail,
-} from '../rails/contract.ts';
+  type Tariff,
+} from '../rails/declarations.ts';
 import { readFeeSteps, readUsdMinor } from './pricing.ts';
 
+/** It is a part of the names of ledger accounts. */
+const railPattern = /^[a-z0-9_]{1,40}$/;
 const keyPattern = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const timePattern = /^(?:[01]\d|2[0-3]):[0-5]\d$/;
 
@@ -23,7 +27,7 @@ const delayBusinessDaysMax = 30;
 
 /** Throws when the rail's name or its companies cannot make stable destination tokens. */
 export function checkRail(rail: Rail): void {
-  if (!keyPattern.test(rail.name)) throw new Error(`rail ${rail.name}: not a plain name`);
+  if (!railPattern.test(rail.name)) throw new Error(`rail ${rail.name}: not a plain name`);
   const keys = new Set<string>();
   for (const { key, name, logo } of rail.companies) {
     if (!keyPattern.test(key)) throw new Error(`company ${rail.name}/${key}: not a plain key`);
@@ -55,8 +59,7 @@ function listFaults(payer: PayerDeclaration): string[] {
   expect(isPng(payer.logo), 'its logo is not a PNG');
   expect(findCountry(payer.countryCode) !== undefined, `unknown country ${payer.countryCode}`);
   expect(deliveryTypes.includes(payer.deliveryType), 'unknown delivery type');
-  const { marginBasisPoints, numberOfLocations, rateLockSeconds } = payer;
-  expect(isWhole(marginBasisPoints, 0, basisPointsMax), `a margin of ${marginBasisPoints}`);
+  const { numberOfLocations, rateLockSeconds } = payer;
   expect(
     isWhole(numberOfLocations, 0, Number.MAX_SAFE_INTEGER),
     'locations are not a whole number',
@@ -70,8 +73,7 @@ function listFaults(payer: PayerDeclaration): string[] {
   return [
     ...faults,
     ...listCurrencyFaults(payer.currencies),
-    ...listFeeFaults(payer.fee),
-    ...listLimitFaults(payer),
+    ...listTariffFaults(payer.tariffs),
     ...listAvailabilityFaults(payer.availability),
   ];
 }
@@ -83,6 +85,44 @@ function listCurrencyFaults(currencies: readonly string[]): string[] {
   if (currencies.length === 0) faults.push('it delivers no currency');
   if (new Set(currencies).size < currencies.length) faults.push('a currency is named twice');
   return faults;
+}
+
+const instantPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
+
+function listTariffFaults(tariffs: readonly Tariff[]): string[] {
+  const faults: string[] = [];
+  let fromMs = Number.NEGATIVE_INFINITY;
+  for (const [index, tariff] of tariffs.entries()) {
+    const { effectiveFrom, marginBasisPoints } = tariff;
+    if (index === 0) {
+      if (effectiveFrom !== null) faults.push('its first tariff has not held since ever');
+    } else if (effectiveFrom === null || !instantPattern.test(effectiveFrom)) {
+      faults.push(`a tariff from ${effectiveFrom}, which is no instant in UTC`);
+    } else {
+      if (!(Date.parse(effectiveFrom) > fromMs)) faults.push('its tariffs do not ascend');
+      fromMs = Date.parse(effectiveFrom);
+    }
+    if (!isWhole(marginBasisPoints, 0, basisPointsMax)) {
+      faults.push(`a margin of ${marginBasisPoints}`);
+    }
+    faults.push(
+      ...listFeeFaults(tariff.fee),
+      ...listLimitFaults(tariff),
+      ...listRateFaults(tariff.rates),
+    );
+  }
+  if (tariffs.length === 0) faults.push('it has no tariff');
+  return faults;
+}
+
+function listRateFaults(rates: Tariff['rates']): string[] {
+  return Object.entries(rates).flatMap(([pair, rate]) => {
+    const [from = '', to = ''] = pair.split('/');
+    if (findCurrency(from) === undefined || findCurrency(to) === undefined || from === to) {
+      return [`a rate of ${pair}, which is no pair of currencies`];
+    }
+    return parseRate(rate) === undefined ? [`the rate of ${pair} is none`] : [];
+  });
 }
 
 function listFeeFaults(fee: readonly FeeStep[]): string[] {
@@ -103,7 +143,7 @@ function listFeeFaults(fee: readonly FeeStep[]): string[] {
   return faults;
 }
 
-function listLimitFaults({ minLimit, maxLimit }: PayerDeclaration): string[] {
+function listLimitFaults({ minLimit, maxLimit }: Tariff): string[] {
   const min = readUsdMinor(minLimit);
   const max = readUsdMinor(maxLimit);
   if (min === undefined || max === undefined) return ['a limit is not an amount of USD'];

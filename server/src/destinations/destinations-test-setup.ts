@@ -2,7 +2,8 @@
 import { type Rate, rateOfOne } from '../core/rate.ts';
 import { bundledAsOfMs, bundledQuotes } from '../fx/bundled-rates.ts';
 import { createRateBook, type MidRates } from '../fx/rate-book.ts';
-import type { CompanyDeclaration, PayerDeclaration, Rail } from '../rails/contract.ts';
+import type { Rail } from '../rails/contract.ts';
+import type { CompanyDeclaration, PayerDeclaration, Tariff } from '../rails/declarations.ts';
 import { sandboxCompanies, sandboxPayers } from '../rails/sandbox/network.ts';
 import { type Catalogue, compileCatalogue, type Payer } from './catalogue.ts';
 
@@ -18,11 +19,14 @@ export function createRail(
 ): Rail {
   return {
     name,
+    kind: 'test',
+    pace: { concurrencyMax: 1, perSecondMax: null },
+    dailyLimits: {},
     reference: { lengthMax: 36, charset: /^[0-9a-f-]+$/ },
     companies,
     payers,
-    send: async () => ({ outcome: 'unknown', reason: 'a test sends nothing' }),
-    query: async () => ({ outcome: 'unknown', reason: 'a test sends nothing' }),
+    send: async () => ({ outcome: 'unknown', reason: 'no_answer' }),
+    query: async () => ({ outcome: 'unknown', reason: 'no_answer' }),
   };
 }
 
@@ -48,8 +52,17 @@ export function createCompany(key: string): CompanyDeclaration {
 /** A payer in Mexico with a fee of 1 USD, a margin of 1 % and no limits, but for what the test names. */
 export function createPayer(
   key: string,
-  changes: Partial<PayerDeclaration> = {},
+  changes: Partial<PayerDeclaration & Tariff> = {},
 ): PayerDeclaration {
+  const { effectiveFrom, fee, marginBasisPoints, rates, minLimit, maxLimit, ...others } = changes;
+  const tariff: Tariff = {
+    effectiveFrom: effectiveFrom ?? null,
+    fee: fee ?? [{ upTo: null, fixed: '1', basisPoints: 0 }],
+    marginBasisPoints: marginBasisPoints ?? 100,
+    rates: rates ?? {},
+    minLimit: minLimit ?? '0',
+    maxLimit: maxLimit ?? '0',
+  };
   return {
     key,
     companyKey: 'first',
@@ -58,10 +71,7 @@ export function createPayer(
     countryCode: 'MEX',
     deliveryType: 'BANK_DEPOSIT',
     currencies: ['MXN'],
-    fee: [{ upTo: null, fixed: '1', basisPoints: 0 }],
-    marginBasisPoints: 100,
-    minLimit: '0',
-    maxLimit: '0',
+    tariffs: [tariff],
     availability: {
       timeZone: 'America/Mexico_City',
       calendar: null,
@@ -74,7 +84,8 @@ export function createPayer(
     isDynamicToken: false,
     verification: { kind: 'never' },
     rateLockSeconds: null,
-    ...changes,
+    options: {},
+    ...others,
   };
 }
 

@@ -13,15 +13,17 @@ import { type Answer, jsonType } from '../http/problem.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
 import { amountAnswer, compileWriter } from '../http/schema.ts';
 import { findWallet } from '../ledger/ledger.ts';
-import { deliveryTypes } from '../rails/contract.ts';
+import { deliveryTypes } from '../rails/declarations.ts';
 import { findUser } from '../users/users.ts';
-import type { Catalogue } from './catalogue.ts';
+import type { Catalogue, Company } from './catalogue.ts';
 import type { LookUp } from './lookup.ts';
 import type { CachedLookUp } from './lookup-cache.ts';
 
 export type DestinationServices = BaseServices & {
   readonly catalogue: Catalogue;
   readonly lookUp: CachedLookUp;
+  /** 0 to 5 in tenths, measured; undefined where there were too few payouts. */
+  rateCompany(company: Pick<Company, 'railName' | 'key'>): number | undefined;
   /** The mid rates of now; the same object as long as they do not change. */
   rates(): MidRates;
 };
@@ -172,7 +174,7 @@ async function answerLookup(
     }
     throw new AppError('rates_unavailable', result.detail, { retryAfterSeconds: 60 });
   }
-  const body = writeLookup(result, query.include_payer_logos === 'true');
+  const body = writeLookup(result, query.include_payer_logos === 'true', env.rateCompany);
   await finishReading();
   return { status: 200, contentType: jsonType, body };
 }
@@ -230,13 +232,24 @@ function readAmount(
 /** Ratings are measured from our own payouts; until there are enough, the description says so. */
 const notRated = 'Not rated yet: too few payouts through it have been measured.';
 
+function describeRating(company: Company, rateCompany: DestinationServices['rateCompany']) {
+  const tenths = rateCompany(company);
+  return tenths === undefined
+    ? { rating: new JsonNumber('0'), description: `${company.description} ${notRated}` }
+    : { rating: new JsonNumber((tenths / 10).toFixed(1)), description: company.description };
+}
+
 const write = compileWriter(lookupAnswer);
 
 /** The answer's text is kept beside the look-up, which is itself kept until rates or times move. */
 const textsWithLogos = new WeakMap<LookUp, Buffer>();
 const texts = new WeakMap<LookUp, Buffer>();
 
-function writeLookup(result: LookUp, includesLogos: boolean): Buffer {
+function writeLookup(
+  result: LookUp,
+  includesLogos: boolean,
+  rateCompany: DestinationServices['rateCompany'],
+): Buffer {
   const kept = includesLogos ? textsWithLogos : texts;
   const known = kept.get(result);
   if (known !== undefined) return known;
@@ -246,8 +259,7 @@ function writeLookup(result: LookUp, includesLogos: boolean): Buffer {
     companies: result.companies.map(({ company, services }) => ({
       company_name: company.name,
       company_logo: includesLogos ? company.logo : '',
-      rating: new JsonNumber('0'),
-      description: `${company.description} ${notRated}`,
+      ...describeRating(company, rateCompany),
       services: services.map((service) => ({
         country_code: service.countryCode,
         delivery_type: service.deliveryType,

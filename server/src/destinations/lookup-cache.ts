@@ -13,7 +13,7 @@ type Entry = { readonly query: Omit<LookUpQuery, 'catalogue'>; readonly result: 
  * asks for its own quote.
  */
 export function createCachedLookUp(
-  catalogue: LookUpQuery['catalogue'],
+  getCatalogue: () => LookUpQuery['catalogue'],
   entriesMax: number,
 ): CachedLookUp {
   const entries = new Map<string, Entry>();
@@ -25,7 +25,7 @@ export function createCachedLookUp(
       if (isOfNow && known.query.rates === query.rates) return known.result;
       entries.delete(key);
     }
-    const result = lookUpCountry({ ...query, catalogue });
+    const result = lookUpCountry({ ...query, catalogue: getCatalogue() });
     if (!result.ok) return result;
     if (entries.size >= entriesMax) {
       // The first in insertion order is the oldest answer.

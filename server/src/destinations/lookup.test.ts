@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatRate, getRate } from '../core/rate.ts';
 import type { MidRates } from '../fx/rate-book.ts';
-import type { DeliveryType } from '../rails/contract.ts';
+import type { DeliveryType } from '../rails/declarations.ts';
 import { compileCatalogue } from './catalogue.ts';
 import {
   bundledRates,
@@ -261,7 +261,7 @@ test('what cannot be looked up says why', () => {
 });
 
 test('kept answers are those of the same question, rates and minute, and of no other', () => {
-  const ask = createCachedLookUp(sandboxCatalogue, 3);
+  const ask = createCachedLookUp(() => sandboxCatalogue, 3);
   const { catalogue: _, ...query } = cheapest;
   const first = ask(query);
   assert.ok(first.ok && first.untilMs === nowMs + 60_000);

@@ -21,6 +21,7 @@ const tiers: Pricing = {
     { upToUsdMinor: null, fixedUsdMinor: 350n, basisPoints: 30 },
   ],
   marginBasisPoints: 75,
+  rates: new Map(),
   minLimitUsdMinor: 100n,
   maxLimitUsdMinor: 250_000n,
 };

@@ -1,7 +1,7 @@
 import { type Currency, getCurrency } from '../core/currency.ts';
 import { readDecimal } from '../core/money.ts';
 import { type Conversion, convert, divideRounded, type Rate } from '../core/rate.ts';
-import type { FeeStep } from '../rails/contract.ts';
+import type { FeeStep } from '../rails/declarations.ts';
 
 export const usd: Currency = getCurrency('USD');
 
@@ -16,6 +16,8 @@ export type UsdFeeStep = {
 export type Pricing = {
   readonly steps: readonly UsdFeeStep[];
   readonly marginBasisPoints: number;
+  /** All-in rates by pair (`USD/EUR`) that stand in the place of mid-market rate and margin. */
+  readonly rates: ReadonlyMap<string, Rate>;
   readonly minLimitUsdMinor: bigint;
   readonly maxLimitUsdMinor: bigint;
 };

@@ -116,13 +116,21 @@ export function findTerms(
 
 export type OfferedRate = { ok: true; mid: Conversion; allIn: Conversion };
 
-/** The mid rate of a pair, and what the payer makes of it: no margin where nothing is exchanged. */
+/**
+ * The mid rate of a pair, and what the payer makes of it: no margin where nothing is exchanged. A
+ * rate that was agreed with the partner needs no mid rate; it is its own then.
+ */
 export function findOfferedRate(
   payer: Payer,
   pair: Pick<Conversion, 'from' | 'to'>,
   rates: MidRates,
 ): OfferedRate | QuoteRefusal {
+  const agreed = payer.pricing.rates.get(`${pair.from.code}/${pair.to.code}`);
   const found = findMidRate(pair, rates);
+  if (agreed !== undefined) {
+    const allIn = { ...pair, rate: agreed };
+    return { ok: true, mid: found.ok ? { ...pair, rate: found.rate } : allIn, allIn };
+  }
   if (!found.ok) return found;
   const mid = { ...pair, rate: found.rate };
   if (pair.from === pair.to) return { ok: true, mid, allIn: mid };
@@ -159,7 +167,7 @@ function getAllInRate(mid: Rate, marginBasisPoints: number): Rate {
 
 type Amounts = Pick<Quote, 'sourceMinor' | 'destinationMinor' | 'feeMinor'>;
 
-/** Never negative, since the all-in rate is at most the mid rate. */
+/** Negative where a rate agreed with the partner is better than the mid rate. */
 export function getCostMinor(amounts: Amounts, mid: Conversion): bigint {
   const worthMinor = convertBack(amounts.destinationMinor, mid, 'floor');
   return amounts.feeMinor + amounts.sourceMinor - worthMinor;

@@ -82,7 +82,8 @@ const selectWrongPayoutsText: Statement = {
           when from_name like 'settlement:%' then -amount else 0 end) as settled,
         sum(case when to_name like 'in_transit:%' then amount
           when from_name like 'in_transit:%' then -amount else 0 end) as in_transit
-      from ledger_transfers where payout_id is not null
+      from ledger_transfers
+      where payout_id is not null and kind not in ('charge', 'excess', 'write_off')
       group by account_id, payout_id
     )
     select coalesce(p.account_id, t.account_id) as account_id,
@@ -94,8 +95,11 @@ const selectWrongPayoutsText: Statement = {
         when p.status = 'PENDING' then (0::numeric, 0::numeric, 0::numeric)
         when p.status = 'COMPLETED' then
           ((p.source_amount + p.fee)::numeric, p.destination_amount::numeric, 0::numeric)
-        when p.status = 'CANCELLED' then
-          ((case when p.completed_at is null then 0 else p.fee end)::numeric, 0::numeric, 0::numeric)
+        when p.status = 'CANCELLED' and p.completed_at is not null then
+          (p.source_amount + p.fee - trunc(
+              p.source_amount::numeric * p.returned_amount / p.destination_amount),
+            (p.destination_amount - p.returned_amount)::numeric, 0::numeric)
+        when p.status = 'CANCELLED' then (0::numeric, 0::numeric, 0::numeric)
         else ((p.source_amount + p.fee)::numeric, 0::numeric, p.destination_amount::numeric)
       end
     union all

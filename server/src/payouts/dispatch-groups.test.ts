@@ -13,6 +13,7 @@ import {
   type CommittedPayout,
   createFakeRail,
   createMoneyTest,
+  createRouting,
   goToNextLook,
   type MoneyTest,
   type Owner,
@@ -47,7 +48,12 @@ const outcomes = [
 ];
 const dueAt = new Date('2040-01-01T00:00:00Z');
 const take = (payout: CommittedPayout) =>
-  takeDispatches(money.db.system, { count: 1, leaseMs: 60_000, only: payout });
+  takeDispatches(money.db.system, {
+    counts: new Map(),
+    leaseMs: 60_000,
+    hasRules: false,
+    only: payout,
+  });
 
 async function prepare(status: keyof typeof ways): Promise<Observation> {
   const payout = await money.quoteAndCommit(owner, { notifyUser: true });
@@ -65,6 +71,7 @@ async function prepare(status: keyof typeof ways): Promise<Observation> {
     fence: claim?.fence ?? (await money.dispatch(payout.payoutId))?.fence,
     dueAt: undefined,
     journalIds: [newId(), newId(), newId()],
+    extra: undefined,
   };
 }
 
@@ -132,7 +139,6 @@ test('every outcome in every state: the group does what is done for one alone, o
       'PROCESSING paid',
       'PROCESSING retry',
       'PROCESSING unknown',
-      'PROCESSING hold',
       'HOLD retry',
       'HOLD unknown',
       'READY_FOR_PICKUP accepted',
@@ -147,9 +153,7 @@ test('a claim whose answer came after its lease is not sent: somebody else has s
   let sent = 0;
   const rail = createFakeRail(({ kind }) => {
     if (kind === 'send') sent += 1;
-    return sent === 0
-      ? { outcome: 'retry', reason: 'nothing of it was ever sent' }
-      : { outcome: 'accepted' };
+    return sent === 0 ? { outcome: 'retry', reason: 'unreachable' } : { outcome: 'accepted' };
   });
   const quick = money.createDispatcher(rail);
   let steadyMs = 0;
@@ -180,6 +184,8 @@ test('a claim whose answer came after its lease is not sent: somebody else has s
     keys: money.keys,
     clock: { ...money.clock, steadyMs: () => steadyMs },
     rails: new Map([[rail.name, rail]]),
+    ...createRouting(money.db, [rail]),
+    rules: undefined,
     onAnswer: () => undefined,
     onError: (error) => errors.push(error),
   });

@@ -51,11 +51,11 @@ function createScriptedRail(answers: readonly RailAnswer[]) {
 
 for (const [last, status, wallet] of [
   [{ outcome: 'paid' }, 'COMPLETED', funds - cost],
-  [{ outcome: 'rejected', reason: 'refused after all' }, 'CANCELLED', funds],
+  [{ outcome: 'rejected', reason: 'account_closed' }, 'CANCELLED', funds],
 ] as const) {
   test(`an outcome that stays unknown is asked for ever less often, held after a day with the funds kept, and still ${last.outcome} later`, async () => {
     const payout = await createCommitted();
-    const unknown = { outcome: 'unknown', reason: 'no answer' } as const;
+    const unknown = { outcome: 'unknown', reason: 'no_answer' } as const;
     let isClear = false;
     const rail = createFakeRail(() => (isClear ? last : unknown));
     const dispatcher = money.createDispatcher(rail);
@@ -86,7 +86,7 @@ for (const [last, status, wallet] of [
 
 test('a rail that had sent nothing for certain is told again, under the same reference', async () => {
   const payout = await createCommitted();
-  const retry = { outcome: 'retry', reason: 'no connection' } as const;
+  const retry = { outcome: 'retry', reason: 'unreachable' } as const;
   const rail = createScriptedRail([retry, retry, retry, { outcome: 'paid' }]);
   const dispatcher = money.createDispatcher(rail);
   await dispatcher.runDue();
@@ -151,7 +151,7 @@ for (const [name, garbage] of [
 test('what a rail had accepted is never sent a second time, also when a query says that nothing was sent', async () => {
   const payout = await createCommitted();
   const rail = createFakeRail(({ kind }) =>
-    kind === 'send' ? { outcome: 'accepted' } : { outcome: 'retry', reason: 'cannot be reached' },
+    kind === 'send' ? { outcome: 'accepted' } : { outcome: 'retry', reason: 'unreachable' },
   );
   const dispatcher = money.createDispatcher(rail);
   await dispatcher.runDue();
@@ -176,7 +176,7 @@ test('a payout on hold is not sent', async () => {
 
 test('a payout that was put on hold while nothing had been sent is not sent by the next look either', async () => {
   const payout = await createCommitted();
-  const rail = createFakeRail(() => ({ outcome: 'retry', reason: 'no connection' }));
+  const rail = createFakeRail(() => ({ outcome: 'retry', reason: 'unreachable' }));
   const dispatcher = money.createDispatcher(rail);
   await dispatcher.runDue();
   await money.observe(payout, 'hold', { dueAt: new Date(money.clock.nowMs()) });
@@ -189,7 +189,7 @@ test('a refusal after the payment is a contradiction: kept on record, without ef
   const payout = await createCommitted();
   const rail = createScriptedRail([
     { outcome: 'paid', checkAtMs: money.clock.nowMs() + hourMs },
-    { outcome: 'rejected', reason: 'we changed our mind' },
+    { outcome: 'rejected', reason: 'payer_refused' },
   ]);
   const dispatcher = money.createDispatcher(rail);
   await dispatcher.runDue();
@@ -210,14 +210,14 @@ test('a refusal after the payment is a contradiction: kept on record, without ef
 
 test('a payment after the refusal is a contradiction too: nothing is taken a second time', async () => {
   const payout = await createCommitted();
-  const rail = createFakeRail(() => ({ outcome: 'rejected', reason: 'no such account' }));
+  const rail = createFakeRail(() => ({ outcome: 'rejected', reason: 'account_not_found' }));
   await money.createDispatcher(rail).runDue();
   assert.equal(await walletOf(payout), funds);
   const fence = (await money.dispatch(payout.payoutId))?.fence ?? 1n;
   assert.equal(await money.observe(payout, 'paid', { fence }), 'stale');
   assert.equal(await money.observe(payout, 'paid'), 'illegal');
   const { status, status_reason: reason } = await money.payout(payout.payoutId);
-  assert.deepEqual([status, reason], ['CANCELLED', 'no such account']);
+  assert.deepEqual([status, reason], ['CANCELLED', 'the account does not exist']);
   assert.equal(await walletOf(payout), funds);
 });
 
@@ -225,7 +225,7 @@ test('a return after the payment brings the amount back and keeps the fee', asyn
   const payout = await createCommitted();
   const rail = createScriptedRail([
     { outcome: 'paid', checkAtMs: money.clock.nowMs() + 72 * hourMs },
-    { outcome: 'returned', reason: 'account closed' },
+    { outcome: 'returned', reason: 'account_closed' },
   ]);
   const dispatcher = money.createDispatcher(rail);
   await dispatcher.runDue();
@@ -233,7 +233,7 @@ test('a return after the payment brings the amount back and keeps the fee', asyn
   await goToNextLook(money, payout);
   await dispatcher.runDue();
   const { status, status_reason: reason } = await money.payout(payout.payoutId);
-  assert.deepEqual([status, reason], ['CANCELLED', 'returned: account closed']);
+  assert.deepEqual([status, reason], ['CANCELLED', 'returned: the account is closed']);
   assert.equal(await walletOf(payout), funds - 100n);
   for (const name of ['settlement:fake', 'in_transit:fake', 'fx']) {
     assert.equal(await money.balance(payout.accountId, 'MXN', name), 0n, name);
@@ -252,7 +252,7 @@ test('a return after the payment brings the amount back and keeps the fee', asyn
 
 test('a return of what had never been told to be paid passes through the payment', async () => {
   const payout = await createCommitted();
-  const rail = createFakeRail(() => ({ outcome: 'returned', reason: 'sent back' }));
+  const rail = createFakeRail(() => ({ outcome: 'returned', reason: 'sent_back' }));
   await money.createDispatcher(rail).runDue();
   assert.equal((await money.payout(payout.payoutId)).status, 'CANCELLED');
   assert.equal(await walletOf(payout), funds - 100n);
@@ -264,7 +264,7 @@ for (const outcome of ['paid', 'ready_for_pickup'] as const) {
     const rail = createFakeRail(({ kind }) =>
       kind === 'send'
         ? { outcome, checkAtMs: money.clock.nowMs() + hourMs }
-        : { outcome: 'unknown', reason: 'cannot be reached' },
+        : { outcome: 'unknown', reason: 'unreachable' },
     );
     const dispatcher = money.createDispatcher(rail);
     await dispatcher.runDue();

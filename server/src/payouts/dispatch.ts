@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AttributeValues, openValues } from '../attributes/attributes.ts';
 import type { EnvironmentName } from '../core/access.ts';
 import { newId } from '../core/ids.ts';
 import type { KeyRing } from '../core/sealing.ts';
@@ -7,24 +6,42 @@ import { createBatcher, held } from '../db/batcher.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
 import type { Database } from '../db/pool.ts';
-import type { Instruction, Rail, RailAnswer } from '../rails/contract.ts';
-import { openPerson } from '../users/users.ts';
+import type { Rail, RailAnswer } from '../rails/contract.ts';
+import type { Reason } from '../rails/reasons.ts';
+import { chooseEncoding, encodeReference, type ReferenceEncoding } from '../rails/references.ts';
 import {
   applyObservation,
   applyObservations,
+  canGroup,
   countDue,
   type DispatchRow,
+  listTriedPayers,
   type Observation,
+  type ObservationExtra,
+  type PayoutName,
+  passChecks,
   postponeDispatch,
   takeDispatches,
 } from './dispatch.sql.ts';
+import { createGate, type Gate, type Health } from './gate.ts';
+import { getBackOffMs, mayGoOn, type NextStep, park, planNext, tellReason } from './next-step.ts';
+import { callRail } from './rail-call.ts';
+import {
+  describeNamed,
+  describeStanding,
+  findNextPayer,
+  findRoutePayer,
+  type RouterServices,
+  type RouteTerms,
+} from './routing.ts';
+import type { Measurements } from './standings.ts';
 
 export { applyObservation, countDue, findNextDue } from './dispatch.sql.ts';
 
 /**
- * Committed payouts on their way: what is due is claimed with a lease, the attempt is written
- * before the rail is called, the rail is called outside any transaction, and one transaction
- * records what it said. Whatever is no definite answer is unknown, and unknown is asked again.
+ * Committed payouts on their way: what is due is claimed with a lease, the attempt is written before
+ * the rail is called, the rail is called outside any transaction, and one transaction records what it
+ * said. Whatever is no definite answer is unknown, and unknown is asked again, never sent again.
  */
 
 export type DispatchServices = {
@@ -32,11 +49,23 @@ export type DispatchServices = {
   keys: KeyRing;
   clock: EnvironmentClock;
   rails: ReadonlyMap<string, Rail>;
+  /** Everything by which another payer may be found, and the present one judged. */
+  router: Omit<RouterServices, 'healthOf' | 'arePayersApart'>;
+  measurements: Measurements;
+  /** What must let a payout pass before it is sent for the first time; undefined: nothing. */
+  rules: Rules | undefined;
   /** Told of every answer of a rail, and of what could not be done. */
   onAnswer: (rail: string, outcome: string) => void;
   onError: (error: unknown) => void;
   times: DispatchTimes;
 };
+
+/** Judges payouts before anything of them is sent. */
+export type Rules = {
+  /** In the order of the rows; the kind of exception that asks a person, or undefined: it passes. */
+  check(rows: readonly DispatchRow[]): Promise<readonly (RuleHit | undefined)[]>;
+};
+export type RuleHit = { exception: 'screening' | 'velocity'; detail: string };
 
 export type DispatchTimes = {
   /** How long a claim is its process's own; what a dead process held is free after it. */
@@ -58,68 +87,102 @@ export type Dispatcher = {
   runDue(): Promise<number>;
   /** Asks about one payout at once, unless somebody else is at it. */
   runOne(accountId: string, payoutId: string): Promise<void>;
-  /** Returns when nothing is due any more, whoever does it. */
+  /**
+   * Stops one payout: what was not sent never is, and a rail that can is asked to. What becomes of it
+   * is recorded as every other answer.
+   */
+  cancelOne(accountId: string, payoutId: string): Promise<void>;
+  /** Returns when nothing is due any more, whoever does it; rails that are down are not waited for. */
   drain(): Promise<void>;
   /** Returns when nothing that was taken here is under way any more. */
   settle(): Promise<void>;
+  healthOf(rail: string): Health;
+  /** The rails that this process pays through. */
+  readonly railNames: readonly string[];
+  /** For what is decided outside of the loop: who may take over a payout. */
+  readonly router: RouterServices;
 };
 
 /** Payouts that may be with their rails at once. */
 const underWayMax = 1000;
 const takenMax = 500;
-const backOffFirstMs = 60_000;
-const backOffMaxMs = 24 * 3_600_000;
-/** An outcome that stays unknown for longer is put before a person; the funds stay where they are. */
-const unknownMsMax = 24 * 3_600_000;
-/** When to look again after a rail accepted and did not say when. */
-const acceptedCheckMs = 15 * 60_000;
-/** However late a rail wants to be asked, a payout is looked at once a year. */
-const lookMsMax = 366 * 24 * 3_600_000;
+/** A payout that fails so often for reasons of ours is put before a person. */
+const faultsMax = 8;
+
+/** A rail as it is used here: with its own limits, and how it calls payouts. */
+type Line = { rail: Rail; gate: Gate; encoding: ReferenceEncoding; isTelling: boolean };
+
+type Parts = DispatchServices & {
+  lines: ReadonlyMap<string, Line>;
+  fullRouter: RouterServices;
+  record: (observation: Observation) => Promise<void>;
+  /** Instead of sending, or of asking where it stands. */
+  isCancelling: boolean;
+};
 
 export function createDispatcher(services: DispatchServices): Dispatcher {
-  const { db, clock } = services;
+  const { db, clock, rules } = services;
   const { leaseMs } = services.times;
-  const record = createRecorder(db);
+  const lines = openLines(services);
+  const fullRouter: RouterServices = {
+    ...services.router,
+    healthOf: (name) => lines.get(name)?.gate.health() ?? 'down',
+    arePayersApart: (name) => lines.get(name)?.rail.arePayersApart === true,
+  };
+  const parts: Parts = { ...services, lines, fullRouter, record: createRecorder(db), isCancelling: false };
   const underWay = new Set<Promise<void>>();
-  const start = (row: DispatchRow, endMs: number): Promise<void> => {
-    const done = dispatchOne(services, record, { row, endMs })
-      .catch(async (error: unknown) => {
-        services.onError(error);
-        await putOff(services, row);
-      })
-      .finally(() => underWay.delete(done));
+  const follow = (work: Promise<void>): Promise<void> => {
+    const done = work.finally(() => underWay.delete(done));
     underWay.add(done);
     return done;
   };
-  const take = async (claim: {
-    count: number;
-    only?: { accountId: string; payoutId: string };
-  }): Promise<Promise<void>[]> => {
+  const take = async (
+    counts: ReadonlyMap<string, number>,
+    only?: PayoutName,
+  ): Promise<Promise<void>[]> => {
     // The lease begins later than this, by the database's clock.
     const endMs = clock.steadyMs() + leaseMs;
-    const rows = await takeDispatches(db.system, { ...claim, leaseMs });
-    return rows.map((row) => start(row, endMs));
+    const claim = { counts, leaseMs, hasRules: rules !== undefined, ...(only && { only }) };
+    const rows = await takeDispatches(db.system, claim);
+    const unchecked = rows.filter(({ mode }) => mode === 'check');
+    const ready = rows.filter(({ mode }) => mode !== 'check');
+    const started = ready.map((row) => follow(work(parts, row, endMs)));
+    if (unchecked.length > 0) started.push(follow(checkAll(parts, unchecked)));
+    return started;
   };
   const takeDue = async (): Promise<Promise<void>[]> => {
     if (underWay.size >= underWayMax) await Promise.race(underWay);
-    return take({ count: Math.min(takenMax, underWayMax - underWay.size) });
+    const counts = findRoom(lines, underWayMax - underWay.size);
+    return counts.size === 0 ? [] : take(counts);
   };
   const runDue = async (): Promise<number> => {
     const taken = await takeDue();
     await Promise.all(taken);
     return taken.length;
   };
+  const railNames = [...lines.keys()];
   return {
     startDue: async () => (await takeDue()).length,
     runDue,
     runOne: async (accountId, payoutId) => {
-      await Promise.all(await take({ count: 1, only: { accountId, payoutId } }));
+      const only = { accountId, payoutId };
+      await Promise.all(await take(new Map(), only));
+      // What the rules let pass is due now.
+      if (rules !== undefined) await Promise.all(await take(new Map(), only));
+    },
+    cancelOne: async (accountId, payoutId) => {
+      const endMs = clock.steadyMs() + leaseMs;
+      const only = { accountId, payoutId };
+      const claim = { counts: new Map(), leaseMs, hasRules: false, only };
+      const rows = await takeDispatches(db.system, claim);
+      await Promise.all(rows.map((row) => follow(work({ ...parts, isCancelling: true }, row, endMs))));
     },
     drain: async () => {
       for (;;) {
         if ((await runDue()) > 0) continue;
         await Promise.all(underWay);
-        if ((await countDue(db.system)) === 0) return;
+        const open = railNames.filter((name) => lines.get(name)?.gate.closedForMs() === 0);
+        if ((await countDue(db.system, open)) === 0) return;
         // Another process holds the lease of what is left.
         await sleep(10);
       }
@@ -127,7 +190,35 @@ export function createDispatcher(services: DispatchServices): Dispatcher {
     settle: async () => {
       await Promise.all(underWay);
     },
+    healthOf: fullRouter.healthOf,
+    railNames,
+    router: fullRouter,
   };
+}
+
+/** @throws Error where a rail cannot carry the references of payouts. */
+function openLines({ rails, clock }: DispatchServices): ReadonlyMap<string, Line> {
+  return new Map(
+    [...rails].map(([name, rail]) => [
+      name,
+      {
+        rail,
+        gate: createGate(rail, clock.steadyMs),
+        encoding: chooseEncoding(name, rail.reference),
+        isTelling: rail.readCallback !== undefined || rail.work !== undefined,
+      },
+    ]),
+  );
+}
+
+function findRoom(lines: ReadonlyMap<string, Line>, room: number): Map<string, number> {
+  const counts = new Map<string, number>();
+  const share = Math.min(takenMax, room);
+  for (const [name, { gate }] of lines) {
+    const count = Math.min(share, gate.room());
+    if (count > 0) counts.set(name, count);
+  }
+  return counts;
 }
 
 /** Records what rails answered, in groups; what is out of the ordinary by itself. */
@@ -142,174 +233,216 @@ function createRecorder(db: Database): (observation: Observation) => Promise<voi
     },
   });
   return async (observation) => {
-    const isApplied = await group.submit(observation);
-    if (isApplied !== true) await applyObservation(db.system, observation);
+    if (canGroup(observation) && (await group.submit(observation)) === true) return;
+    await applyObservation(db.system, observation);
   };
 }
 
-async function dispatchOne(
-  services: DispatchServices,
-  record: (observation: Observation) => Promise<void>,
-  { row, endMs }: { row: DispatchRow; endMs: number },
-): Promise<void> {
-  const { clock } = services;
+async function checkAll(parts: Parts, rows: readonly DispatchRow[]): Promise<void> {
+  try {
+    const hits = (await parts.rules?.check(rows)) ?? [];
+    const passed = rows.filter((_, index) => hits[index] === undefined);
+    if (passed.length > 0) await passChecks(parts.db.system, passed);
+    for (const [index, row] of rows.entries()) {
+      const hit = hits[index];
+      if (hit === undefined) continue;
+      const step = park({ detail: hit.detail }, 'compliance', hit.exception);
+      await recordStep(parts, row, { ...step, isTold: false });
+    }
+  } catch (error) {
+    // Nothing is sent that was not checked.
+    parts.onError(error);
+    await Promise.all(rows.map((row) => putOff(parts, row)));
+  }
+}
+
+async function work(parts: Parts, row: DispatchRow, endMs: number): Promise<void> {
+  try {
+    await dispatchOne(parts, row, endMs);
+  } catch (error) {
+    parts.onError(error);
+    await putOff(parts, row);
+  }
+}
+
+async function dispatchOne(parts: Parts, row: DispatchRow, endMs: number): Promise<void> {
+  const { clock, lines } = parts;
   clock.observe(row.now);
   // Somebody else may have asked its rail by now, heard that nothing was sent, and be sending it.
   if (clock.steadyMs() >= endMs) throw new Error('a claim was over before its rail was called');
-  const answer = await callRail(services, row);
-  services.onAnswer(row.rail, answer.outcome);
-  const next = planNext(doubt(answer, row), {
+  const line = lines.get(row.rail);
+  const answer = await callThrough(parts, line, row);
+  parts.onAnswer(row.rail, answer.outcome);
+  const nowMs = clock.nowMs();
+  const step = planNext(answer, {
     tries: row.tries,
-    unknownSince: row.unknown_since,
-    nowMs: clock.nowMs(),
-  });
-  await record({
-    accountId: row.account_id,
-    payoutId: row.payout_id,
-    observationId: newId(),
-    source: row.mode,
-    outcome: next.outcome,
-    reason: 'reason' in answer ? answer.reason : '',
-    fence: row.fence,
-    dueAt: next.dueAtMs === undefined ? undefined : new Date(next.dueAtMs),
-    journalIds: [newId(), newId(), newId()],
-  });
-}
-
-/** One payout's trouble is not its neighbour's, and not the end of its own way. */
-async function putOff(services: DispatchServices, claim: DispatchRow): Promise<void> {
-  try {
-    const waitMs = getBackOffMs(claim.tries);
-    await postponeDispatch(services.db.system, { ...claim, waitMs });
-  } catch (error) {
-    // Without the database only the lease's own end is left.
-    services.onError(error);
-  }
-}
-
-/** As `payout_reference` in SQL: a function of the payout and nothing else. */
-export function formatReference(payoutId: string): string {
-  return payoutId.replaceAll('-', '');
-}
-
-function readInstruction(keys: KeyRing, row: DispatchRow): Instruction {
-  const userKey = keys.unwrap(row.data_key, row.user_id);
-  const attributes: AttributeValues =
-    row.attributes === null || row.attr_set_id === null
-      ? {}
-      : openValues(userKey, row.attributes, row.attr_set_id);
-  const person = openPerson(userKey, { id: row.user_id, sealed: row.person });
-  return {
-    reference: formatReference(row.payout_id),
-    payerKey: row.payer_key,
-    countryCode: row.country,
-    deliveryType: row.delivery_type as Instruction['deliveryType'],
-    currency: row.destination_currency,
-    amountMinor: row.destination_amount,
-    attributes,
-    beneficiary: { firstName: person.first_name, lastName: person.last_name },
-    pickupCode: row.pickup_code,
-    committedAtMs: row.committed_at.getTime(),
+    unknownSinceMs: row.unknown_since?.getTime(),
+    firstTriedAtMs: row.first_tried_at?.getTime(),
     availableAtMs: row.estimated_availability.getTime(),
+    nowMs,
+    isTelling: line?.isTelling === true,
+  });
+  parts.measurements.count(
+    { rail: row.rail, payerKey: row.payer_key },
+    {
+      outcome: answer.outcome,
+      reason: 'reason' in answer ? answer.reason : undefined,
+      isLate: nowMs > row.estimated_availability.getTime() + lateMs,
+    },
+  );
+  await recordStep(parts, row, { ...(await goOn(parts, row, step)), isTold: true });
+}
+
+/** An hour after the announced time a payment is late. */
+const lateMs = 3_600_000;
+
+async function callThrough(
+  parts: Parts,
+  line: Line | undefined,
+  row: DispatchRow,
+): Promise<RailAnswer> {
+  const { db, keys, clock, onError } = parts;
+  const { isCancelling } = parts;
+  // Its attempt was written just now, and nothing of it has left.
+  if (isCancelling && row.mode === 'send') return { outcome: 'rejected', reason: 'cancelled' };
+  const target = { rail: line?.rail, encoding: line?.encoding ?? 'digits', isCancelling } as const;
+  const { callMsMax } = parts.times;
+  let answer: RailAnswer = { outcome: 'unknown', reason: 'payer_error' };
+  line?.gate.begin();
+  try {
+    answer = await callRail({ db, keys, callMsMax, nowMs: clock.nowMs, onError }, target, row);
+  } finally {
+    line?.gate.end(answer);
+  }
+  return answer;
+}
+
+/** After a definite refusal of a payer of a dynamic destination: to the next one, if there is one. */
+async function goOn(parts: Parts, row: DispatchRow, step: NextStep): Promise<NextStep> {
+  if (step.outcome !== 'rejected') return step;
+  const routed = await routeOn(parts.fullRouter, {
+    row,
+    reason: step.reason,
+    listTried: () =>
+      listTriedPayers(parts.db.system, { accountId: row.account_id, payoutId: row.payout_id }),
+  });
+  return routed === undefined
+    ? step
+    : { ...step, ...routed, extra: { ...step.extra, ...routed.extra } };
+}
+
+type Refusal = {
+  row: TermsRow;
+  reason: Reason | '';
+  listTried: () => Promise<{ rail: string; payer_key: string }[]>;
+};
+
+type TermsRow = Pick<
+  DispatchRow,
+  | 'destination_token'
+  | 'source_currency'
+  | 'source_amount'
+  | 'fee'
+  | 'destination_currency'
+  | 'destination_amount'
+  | 'is_verified'
+>;
+
+/** What a payout has been promised, as routing reads it. */
+export function describeTerms(row: TermsRow): RouteTerms {
+  return {
+    destinationToken: row.destination_token,
+    sourceCurrency: row.source_currency,
+    sourceMinor: row.source_amount,
+    feeMinor: row.fee,
+    destinationCurrency: row.destination_currency,
+    destinationMinor: row.destination_amount,
+    isVerified: row.is_verified,
   };
 }
 
-const outcomes: ReadonlySet<unknown> = new Set<RailAnswer['outcome']>([
-  'accepted',
-  'ready_for_pickup',
-  'paid',
-  'rejected',
-  'returned',
-  'retry',
-  'unknown',
-]);
-
-/** A rail is not trusted with the form of its answer either. */
-function readAnswer(answer: RailAnswer | null | undefined): RailAnswer {
-  if (outcomes.has(answer?.outcome)) return answer as RailAnswer;
-  return { outcome: 'unknown', reason: 'the rail answered nothing that can be understood' };
-}
-
-/** What a rail had taken once is never sent again, whatever it says of it later. */
-function doubt(answer: RailAnswer, row: DispatchRow): RailAnswer {
-  if (answer.outcome !== 'retry' || !row.was_taken) return answer;
-  return { outcome: 'unknown', reason: answer.reason };
-}
-
-async function callRail(services: DispatchServices, row: DispatchRow): Promise<RailAnswer> {
-  const rail = services.rails.get(row.rail);
-  // Certainly nothing is sent by a call that is not made.
-  const notCalled = (reason: string): RailAnswer => ({
-    outcome: row.mode === 'send' ? 'retry' : 'unknown',
-    reason,
-  });
-  // Not configured in this process (any more).
-  if (rail === undefined) return notCalled('the rail is not configured');
-  let instruction: Instruction;
-  try {
-    instruction = readInstruction(services.keys, row);
-  } catch (error) {
-    services.onError(error);
-    return notCalled('the instruction cannot be read');
+/** Where a refused payout goes on; undefined where the refusal is the end of it. */
+export async function routeOn(
+  router: RouterServices,
+  { row, reason, listTried }: Refusal,
+): Promise<Pick<NextStep, 'outcome' | 'extra'> | undefined> {
+  if (reason === '' || !mayGoOn(reason)) return undefined;
+  const named = router.catalogue().findPayer(row.destination_token);
+  if (named?.isDynamicToken !== true) return undefined;
+  const route = findNextPayer(router, describeTerms(row), await listTried());
+  const routing = JSON.stringify({ refused_because: reason, candidates: route.candidates });
+  if (route.next === undefined) {
+    return { outcome: 'exhausted', extra: { routing, exception: 'routes_exhausted' } };
   }
-  try {
-    const call = row.mode === 'send' ? rail.send(instruction) : rail.query(instruction);
-    return await within(services.times.callMsMax, call.then(readAnswer));
-  } catch (error) {
-    // A rail should not throw; when it does, nobody knows what it had done before.
-    services.onError(error);
-    return { outcome: 'unknown', reason: 'the rail failed' };
-  }
+  const { railName, key } = route.next;
+  return { outcome: 'rejected', extra: { routing, next_rail: railName, next_payer: key } };
 }
 
-/** The answer, or that it did not come in time; what comes later is heard by nobody. */
-function within(timeMs: number, answer: Promise<RailAnswer>): Promise<RailAnswer> {
-  return new Promise((resolve, reject) => {
-    const late = setTimeout(() => {
-      resolve({ outcome: 'unknown', reason: 'the rail did not answer in time' });
-    }, timeMs);
-    answer.then(resolve, reject).finally(() => clearTimeout(late));
+async function recordStep(
+  parts: Parts,
+  row: DispatchRow,
+  step: NextStep & { isTold: boolean },
+): Promise<void> {
+  const judged = step.isTold ? await describeJudgement(parts, row) : undefined;
+  const extra = judged === undefined ? step.extra : { ...judged, ...step.extra };
+  await parts.record({
+    accountId: row.account_id,
+    payoutId: row.payout_id,
+    observationId: newId(),
+    source: row.mode === 'query' ? 'query' : 'send',
+    outcome: step.outcome,
+    reason: tellReason(step.reason),
+    fence: row.fence,
+    dueAt: step.dueAtMs === undefined ? undefined : new Date(step.dueAtMs),
+    journalIds: [newId(), newId(), newId()],
+    extra,
   });
 }
 
-type Next = { outcome: string; dueAtMs: number | undefined };
+/**
+ * How the payer stood when it was used, a record that many payouts share; and at the first sending
+ * through a dynamic destination, how those stood that could take over.
+ */
+async function describeJudgement(
+  parts: Parts,
+  row: DispatchRow,
+): Promise<Pick<ObservationExtra, 'standing' | 'first_routing'> | undefined> {
+  const { fullRouter, measurements } = parts;
+  if (row.mode !== 'send') return undefined;
+  const route = { rail: row.rail, payerKey: row.payer_key };
+  const payer = findRoutePayer(fullRouter.catalogue(), route);
+  if (payer === undefined) return undefined;
+  const standing = await measurements.keep(describeStanding(fullRouter, payer));
+  const candidates =
+    row.first_tried_at === null ? describeNamed(fullRouter, describeTerms(row)) : [];
+  if (candidates.length === 0) return { standing };
+  return { standing, first_routing: JSON.stringify({ refused_because: '', candidates }) };
+}
 
-function planNext(
-  answer: RailAnswer,
-  state: { tries: number; unknownSince: Date | null; nowMs: number },
-): Next {
-  const { tries, unknownSince, nowMs } = state;
-  const backOffMs = getBackOffMs(tries);
-  switch (answer.outcome) {
-    case 'accepted':
-    case 'ready_for_pickup':
-      return { outcome: answer.outcome, dueAtMs: findLook(answer.checkAtMs, nowMs) };
-    case 'paid': {
-      const dueAtMs =
-        answer.checkAtMs === undefined ? undefined : findLook(answer.checkAtMs, nowMs);
-      return { outcome: 'paid', dueAtMs };
-    }
-    case 'rejected':
-    case 'returned':
-      return { outcome: answer.outcome, dueAtMs: undefined };
-    case 'retry':
-      return { outcome: 'retry', dueAtMs: nowMs + backOffMs };
-    case 'unknown': {
-      const unknownMs = unknownSince === null ? 0 : nowMs - unknownSince.getTime();
-      return {
-        outcome: unknownMs >= unknownMsMax ? 'hold' : 'unknown',
-        dueAtMs: nowMs + backOffMs,
-      };
-    }
+/** One payout's trouble is not its neighbour's, and not the end of its own way. */
+async function putOff(parts: Parts, row: DispatchRow): Promise<void> {
+  try {
+    const waitMs = getBackOffMs(row.tries);
+    const faults = await postponeDispatch(parts.db.system, { ...row, waitMs });
+    if (faults === undefined || faults < faultsMax) return;
+    // It would only go on failing: others need the room, and a person has to look.
+    const step: NextStep =
+      row.mode === 'query'
+        ? {
+            outcome: 'hold',
+            reason: 'no_answer',
+            dueAtMs: parts.clock.nowMs() + waitMs,
+            extra: { exception: 'parked' },
+          }
+        : park(undefined, 'not_readable', 'parked');
+    await recordStep(parts, row, { ...step, isTold: false });
+  } catch (error) {
+    // Without the database only the lease's own end is left.
+    parts.onError(error);
   }
 }
 
-function getBackOffMs(tries: number): number {
-  return Math.min(backOffFirstMs * 2 ** Math.min(tries - 1, 20), backOffMaxMs);
-}
-
-/** When the rail wants to be asked again, within reason: ahead, and not past a year. */
-function findLook(checkAtMs: number | undefined, nowMs: number): number {
-  if (checkAtMs === undefined || !(checkAtMs > nowMs)) return nowMs + acceptedCheckMs;
-  return Math.min(checkAtMs, nowMs + lookMsMax);
+/** The reference by which any rail that can carry digits knows the payout, as in SQL. */
+export function formatReference(payoutId: string): string {
+  return encodeReference('digits', payoutId);
 }

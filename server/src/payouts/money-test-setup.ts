@@ -6,16 +6,40 @@ import { createKeyRing } from '../core/sealing.ts';
 import { createEnvironmentClock } from '../db/environment-clock.ts';
 import { connectDatabase, type Database, findSqlState, type Session } from '../db/pool.ts';
 import { createTestDatabase } from '../db/test-database.ts';
+import { compileCatalogue } from '../destinations/catalogue.ts';
+import type { MidRates } from '../fx/rate-book.ts';
 import { fundBalance, verifyLedger } from '../ledger/ledger.ts';
 import type { Rail, RailAnswer } from '../rails/contract.ts';
 import { createUser, prepareUser } from '../users/users.ts';
-import { type ApplyResult, applyObservation } from './dispatch.sql.ts';
-import { createDispatcher, dispatchTimes } from './dispatch.ts';
+import {
+  type ApplyResult,
+  applyObservation,
+  type Observation,
+  type ObservationExtra,
+} from './dispatch.sql.ts';
+import { createDispatcher, dispatchTimes, type Rules } from './dispatch.ts';
 import { commitPayoutRow, insertPayout, type NewPayout, type PayoutRow } from './payouts.sql.ts';
+import { createMeasurements } from './standings.ts';
 
 /** What the tests of money start from: an empty environment with accounts, users and payouts. */
 
 export type Owner = { accountId: string; userId: string };
+type DispatcherOptions = { through?: Database; rates?: MidRates; rules?: Rules };
+
+/** What a dispatcher finds other payers by; without rates it finds none. */
+export function createRouting(db: Database, rails: readonly Rail[], rates = noRates) {
+  const catalogue = compileCatalogue(rails);
+  const measurements = createMeasurements(db.system);
+  return {
+    router: { catalogue: () => catalogue, rates: () => rates, measure: measurements.measure },
+    measurements,
+  };
+}
+
+const noRates: MidRates = {
+  find: () => ({ ok: false, reason: 'unknown', detail: 'a test has no rates' }),
+};
+
 export type CommittedPayout = Owner & { payoutId: string };
 export type MoneyTest = Awaited<ReturnType<typeof createMoneyTest>>;
 
@@ -100,19 +124,25 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
     observe: (
       { accountId, payoutId }: CommittedPayout,
       outcome: string,
-      changes: { fence?: bigint; dueAt?: Date } = {},
+      changes: {
+        fence?: bigint;
+        dueAt?: Date;
+        source?: Observation['source'];
+        extra?: ObservationExtra;
+      } = {},
     ): Promise<ApplyResult> =>
       db.systemTransaction((session) =>
         applyObservation(session, {
           accountId,
           payoutId,
           observationId: newId(),
-          source: changes.fence === undefined ? 'sandbox' : 'query',
+          source: changes.source ?? (changes.fence === undefined ? 'sandbox' : 'query'),
           outcome,
           reason: `a test says ${outcome}`,
           fence: changes.fence,
           dueAt: changes.dueAt,
           journalIds: [newId(), newId(), newId()],
+          extra: changes.extra,
         }),
       ),
     /** In staging only. */
@@ -123,18 +153,23 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
       );
       await clock.refresh(db.system);
     },
-    createDispatcher: (rail: Rail, through: Database = db) => {
+    createDispatcher: (rail: Rail, through: Database = db) =>
+      test.createDispatcherOf([rail], { through }),
+    createDispatcherOf: (rails: readonly Rail[], options: DispatcherOptions = {}) => {
+      const routing = createRouting(db, rails, options.rates);
       const errors: unknown[] = [];
       const dispatcher = createDispatcher({
         times: dispatchTimes.staging,
-        db: through,
+        db: options.through ?? db,
         keys,
         clock,
-        rails: new Map([[rail.name, rail]]),
+        rails: new Map(rails.map((rail) => [rail.name, rail])),
+        ...routing,
+        rules: options.rules,
         onAnswer: () => undefined,
         onError: (error) => errors.push(error),
       });
-      return { ...dispatcher, errors };
+      return { ...dispatcher, errors, measurements: routing.measurements };
     },
     /** The balance of one ledger account in minor units; 0n where there is none. */
     balance: async (accountId: string, currency: string, name = 'wallet'): Promise<bigint> => {
@@ -237,6 +272,9 @@ export function createFakeRail(answer: (call: RailCall) => RailAnswer | Promise<
   };
   return {
     name: 'fake',
+    kind: 'fake',
+    pace: { concurrencyMax: 1000, perSecondMax: null, failuresMax: Number.POSITIVE_INFINITY },
+    dailyLimits: {},
     reference: { lengthMax: 64, charset: /^[0-9a-z]+$/ },
     companies: [],
     payers: [],

@@ -11,7 +11,7 @@ import { formatAmount } from '../core/money.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Catalogue } from '../destinations/catalogue.ts';
 import { amountAnswer, objectAnswer } from '../http/schema.ts';
-import { type DeliveryType, deliveryTypes } from '../rails/contract.ts';
+import { type DeliveryType, deliveryTypes } from '../rails/declarations.ts';
 import type { User } from '../users/users.ts';
 import type { PayoutRow } from './payouts.sql.ts';
 import type { ReceiptData } from './receipt.ts';

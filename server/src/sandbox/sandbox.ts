@@ -73,7 +73,7 @@ export async function followClock(services: ClockServices): Promise<void> {
   await dispatcher.drain();
   for (let stops = 0; stops < stopsMax; stops += 1) {
     const { target } = await findClockTarget(db.system);
-    const next = await findNextDue(db.system, target);
+    const next = await findNextDue(db.system, dispatcher.railNames, target);
     if (next === undefined) break;
     await goTo(next);
   }
@@ -131,6 +131,7 @@ export async function scriptPayout(
     fence: undefined,
     dueAt: findDueAt(outcome, payout.estimated_availability, nowMs),
     journalIds: [newId(), newId(), newId()],
+    extra: undefined,
   });
   if (result !== 'applied') throw illegal;
 }

@@ -1,4 +1,4 @@
-import type { DeliveryType } from '../contract.ts';
+import type { DeliveryType } from '../declarations.ts';
 
 /** The outcomes that magic values stand for, and the form in which the data file holds them. */
 
@@ -15,6 +15,7 @@ export const magicOutcomes = {
   ready_for_pickup: '09',
   ready_then_collected: '10',
   ready_then_unclaimed: '11',
+  refused_by_payer: '12',
 } as const;
 export type MagicOutcome = keyof typeof magicOutcomes;
 
@@ -36,6 +37,8 @@ export const magicOutcomeMeanings: Readonly<Record<MagicOutcome, string>> = {
   ready_then_collected: 'Ready, and fetched soon after: READY_FOR_PICKUP, then COMPLETED.',
   ready_then_unclaimed:
     'Ready, and not fetched in time: READY_FOR_PICKUP, then CANCELLED, refunded.',
+  refused_by_payer:
+    'A payer with a dynamic token refuses, and another one within the quoted cost takes over; through any other payer it is paid.',
 };
 
 /** The attributes that can carry a magic value. */

@@ -1,7 +1,7 @@
-import type { FeeStep } from '../contract.ts';
+import type { Tariff } from '../declarations.ts';
 
 /** Prices of the main corridors; the other corridors cost more by a factor. */
-export type Tariff = {
+type Prices = {
   /** Up to this many USD (null: any), cents of USD, hundredths of a percent. */
   readonly steps: readonly (readonly [number | null, number, number])[];
   readonly marginBasisPoints: number;
@@ -77,38 +77,34 @@ export const tariffs = {
   billLarge: { steps: [[null, 395, 0]], marginBasisPoints: 50, minLimit: 1, maxLimit: 2_000 },
   cryptoSmall: { steps: [[null, 50, 0]], marginBasisPoints: 80, minLimit: 0, maxLimit: 25_000 },
   cryptoLarge: { steps: [[null, 300, 0]], marginBasisPoints: 25, minLimit: 0, maxLimit: 0 },
-} as const satisfies Readonly<Record<string, Tariff>>;
+} as const satisfies Readonly<Record<string, Prices>>;
 
 export type TariffName = keyof typeof tariffs;
 
-export type Price = {
-  readonly fee: readonly FeeStep[];
-  readonly marginBasisPoints: number;
-  readonly minLimit: string;
-  readonly maxLimit: string;
-};
+const known = new Map<string, readonly Tariff[]>();
 
-const prices = new Map<string, Price>();
-
-/** The price of a tariff in a class of corridors; payers with the same price share one object. */
-export function getPrice(name: TariffName, corridorClass: CorridorClass): Price {
+/** A tariff in a class of corridors, since ever; payers with the same one share the object. */
+export function getTariffs(name: TariffName, corridorClass: CorridorClass): readonly Tariff[] {
   const key = `${name} ${corridorClass}`;
-  const known = prices.get(key);
-  if (known !== undefined) return known;
-  const tariff: Tariff = tariffs[name];
+  const shared = known.get(key);
+  if (shared !== undefined) return shared;
+  const tariff: Prices = tariffs[name];
   const level = priceLevel[corridorClass];
-  const price: Price = {
+  const declared: Tariff = {
+    effectiveFrom: null,
     fee: tariff.steps.map(([upTo, cents, basisPoints]) => ({
       upTo: upTo === null ? null : String(upTo),
       fixed: formatCents(Math.floor((cents * level) / 100)),
       basisPoints: Math.floor((basisPoints * level) / 100),
     })),
     marginBasisPoints: Math.floor((tariff.marginBasisPoints * level) / 100),
+    rates: {},
     minLimit: String(tariff.minLimit),
     maxLimit: String(tariff.maxLimit),
   };
-  prices.set(key, price);
-  return price;
+  const declarations = [declared];
+  known.set(key, declarations);
+  return declarations;
 }
 
 function formatCents(cents: number): string {

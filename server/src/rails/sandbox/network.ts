@@ -4,7 +4,7 @@ import type {
   CompanyDeclaration,
   DeliveryType,
   PayerDeclaration,
-} from '../contract.ts';
+} from '../declarations.ts';
 import {
   alwaysVerified,
   appWallets,
@@ -22,7 +22,7 @@ import {
   walletLocations,
 } from './network-data.ts';
 import logos from './network-logos.json' with { type: 'json' };
-import { type CorridorClass, getPrice, type TariffName } from './network-tariffs.ts';
+import { type CorridorClass, getTariffs, type TariffName } from './network-tariffs.ts';
 
 type LogoName = keyof typeof logos;
 
@@ -343,6 +343,8 @@ function getCurrencies(place: Place, offer: Offer): readonly string[] {
   return offer.deliveryType === 'BANK_DEPOSIT' ? place.withDollars : place.national;
 }
 
+const noOptions = {};
+
 function declarePayer(place: Place, offer: Offer): PayerDeclaration {
   const { code, name } = place.country;
   const currencies = getCurrencies(place, offer);
@@ -356,7 +358,7 @@ function declarePayer(place: Place, offer: Offer): PayerDeclaration {
     countryCode: code,
     deliveryType: offer.deliveryType,
     currencies,
-    ...getPrice(offer.tariff, place.corridorClass),
+    tariffs: getTariffs(offer.tariff, place.corridorClass),
     availability: getRule(place, offer.speed),
     numberOfLocations: countLocations(place, offer),
     additionalDescription: `${note} Simulated.`,
@@ -364,6 +366,7 @@ function declarePayer(place: Place, offer: Offer): PayerDeclaration {
     verification: getVerification(place, offer),
     rateLockSeconds:
       shortRateLock.has(code) && offer.deliveryType !== 'CRYPTOCURRENCY' ? 300 : null,
+    options: noOptions,
   };
 }
 

@@ -16,6 +16,11 @@ export type ScriptedOutcome =
   | 'returned'
   | 'unknown';
 
+/** Those whose destination lets another payer take over. */
+const dynamicPayers: ReadonlySet<string> = new Set(
+  sandboxPayers.filter(({ isDynamicToken }) => isDynamicToken).map(({ key }) => key),
+);
+
 export type SandboxOptions = {
   nowMs: () => number;
   findScript: (reference: string) => Promise<ScriptedOutcome | undefined>;
@@ -45,6 +50,12 @@ export function createSandboxRail(options: SandboxOptions): Rail {
   };
   return {
     name: 'sandbox',
+    kind: 'sandbox',
+    // As many as there are, and what it leaves unclear is a part of the play.
+    pace: { concurrencyMax: 1000, perSecondMax: null, failuresMax: Number.POSITIVE_INFINITY },
+    dailyLimits: {},
+    // It keeps no books that a second payer could find the reference in.
+    arePayersApart: true,
     reference: { lengthMax: 64, charset: /^[0-9a-z]+$/ },
     companies: sandboxCompanies,
     payers: sandboxPayers,
@@ -64,11 +75,11 @@ function followScript(
     case 'completed':
       return { outcome: 'paid' };
     case 'rejected':
-      return { outcome: 'rejected', reason: 'refused by the sandbox' };
+      return { outcome: 'rejected', reason: 'recipient_refused' };
     case 'returned':
-      return { outcome: 'returned', reason: 'sent back by the sandbox' };
+      return { outcome: 'returned', reason: 'sent_back' };
     case 'unknown':
-      return { outcome: 'unknown', reason: 'the sandbox gives no clear answer' };
+      return { outcome: 'unknown', reason: 'no_answer' };
   }
 }
 
@@ -83,7 +94,7 @@ function waitForPickup({ availableAtMs }: Instruction, nowMs: number): RailAnswe
   // Ready before the announced time, the recipient has until after it all the same.
   const endsAtMs = availableAtMs + pickupDaysMax * dayMs;
   if (nowMs < endsAtMs) return { outcome: 'ready_for_pickup', checkAtMs: endsAtMs };
-  return { outcome: 'rejected', reason: `not collected within ${pickupDaysMax} days` };
+  return { outcome: 'rejected', reason: 'not_collected' };
 }
 
 function followMagic(outcome: MagicOutcome, instruction: Instruction, nowMs: number): RailAnswer {
@@ -92,28 +103,33 @@ function followMagic(outcome: MagicOutcome, instruction: Instruction, nowMs: num
     case 'paid_at_once':
       return { outcome: 'paid' };
     case 'rejected':
-      return { outcome: 'rejected', reason: 'the account cannot be credited' };
+      return { outcome: 'rejected', reason: 'account_not_creditable' };
     case 'rejected_later':
       if (nowMs < availableAtMs) return { outcome: 'accepted', checkAtMs: availableAtMs };
-      return { outcome: 'rejected', reason: 'the account is closed' };
+      return { outcome: 'rejected', reason: 'account_closed' };
     case 'returned_late':
       if (nowMs < availableAtMs) return { outcome: 'accepted', checkAtMs: availableAtMs };
       return settleUntil(availableAtMs + returnedAfterMs, nowMs);
     case 'unknown':
-      return { outcome: 'unknown', reason: 'no clear answer from the network' };
+      return { outcome: 'unknown', reason: 'no_answer' };
     case 'unknown_then_paid':
     case 'unknown_then_rejected':
       if (nowMs < committedAtMs + clearAfterMs) {
-        return { outcome: 'unknown', reason: 'no clear answer from the network yet' };
+        return { outcome: 'unknown', reason: 'no_answer' };
       }
       return outcome === 'unknown_then_paid'
         ? { outcome: 'paid' }
-        : { outcome: 'rejected', reason: 'the network had refused it' };
+        : { outcome: 'rejected', reason: 'account_not_creditable' };
     case 'retry_then_paid':
       if (nowMs < committedAtMs + reachableAfterMs) {
-        return { outcome: 'retry', reason: 'the network cannot be reached' };
+        return { outcome: 'retry', reason: 'unreachable' };
       }
       return followPlan({ ...instruction, deliveryType: 'BANK_DEPOSIT' }, nowMs);
+    case 'refused_by_payer':
+      if (dynamicPayers.has(instruction.payerKey)) {
+        return { outcome: 'rejected', reason: 'payer_unavailable' };
+      }
+      return followPlan(instruction, nowMs);
     case 'ready_for_pickup':
       return { outcome: 'ready_for_pickup', checkAtMs: availableAtMs + 3650 * dayMs };
     case 'ready_then_collected':
@@ -130,5 +146,5 @@ function followMagic(outcome: MagicOutcome, instruction: Instruction, nowMs: num
 
 function settleUntil(returnedAtMs: number, nowMs: number): RailAnswer {
   if (nowMs < returnedAtMs) return { outcome: 'paid', checkAtMs: returnedAtMs };
-  return { outcome: 'returned', reason: 'sent back by the receiving bank' };
+  return { outcome: 'returned', reason: 'sent_back' };
 }

@@ -1,0 +1,556 @@
+-- Dispatch over several rails, and everything that can be heard of a payment, in any order.
+
+drop function take_dispatches, postpone_dispatch;
+
+-- Takes payouts that are due, of each rail as many as it has room for: each gets a lease by the
+-- database's own time, a fence (a later claim has a higher one, and only the newest may record
+-- anything), and what it needs: 'check' while the rules have not let it pass, 'send' with its attempt
+-- written, or 'query' where an earlier attempt may be alive. One payout, due or not, where it is
+-- named. Whoever records something of a payout locks its dispatch before it reads the payout, so that
+-- what is decided here holds.
+create function take_dispatches(
+  p_rails text[], p_counts integer[], p_lease_ms integer, p_has_rules boolean,
+  p_account uuid default null, p_payout uuid default null
+) returns table (
+  account_id uuid, payout_id uuid, fence bigint, tries integer, mode text, was_taken boolean,
+  unknown_since timestamptz, first_tried_at timestamptz, now timestamptz, rail text,
+  payer_key text, destination_token uuid, country text, delivery_type text,
+  source_currency text, source_amount bigint, fee bigint, destination_currency text, destination_amount bigint, pickup_code text,
+  committed_at timestamptz, estimated_availability timestamptz, user_id uuid, attr_set_id uuid,
+  attributes bytea, data_key bytea, person bytea, user_country text, is_verified boolean,
+  account_name text
+)
+  language plpgsql
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+  as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := environment_now();
+  v_taken payout_dispatches[] := array[]::payout_dispatches[];
+  v_some payout_dispatches[];
+  v_place integer;
+begin
+  for v_place in 1 .. coalesce(cardinality(p_rails), 0) loop
+    with due as (
+      select account_id, payout_id from payout_dispatches
+      where rail = p_rails[v_place] and due_at <= v_now
+        and (lease_until is null or lease_until < clock_timestamp())
+      order by due_at
+      limit p_counts[v_place]
+      for update skip locked
+    ), taken as (
+      update payout_dispatches d
+      set lease_until = clock_timestamp() + p_lease_ms * interval '1 millisecond',
+        fence = d.fence + 1, tries = d.tries + 1
+      from due t
+      where d.account_id = t.account_id and d.payout_id = t.payout_id
+      returning d.*
+    )
+    select array_agg(row(t.*)::payout_dispatches) into v_some from taken t;
+    v_taken := v_taken || coalesce(v_some, array[]::payout_dispatches[]);
+  end loop;
+  if p_payout is not null then
+    with named as (
+      select account_id, payout_id from payout_dispatches
+      where account_id = p_account and payout_id = p_payout
+        and (lease_until is null or lease_until < clock_timestamp())
+      for update skip locked
+    ), taken as (
+      update payout_dispatches d
+      set lease_until = clock_timestamp() + p_lease_ms * interval '1 millisecond',
+        fence = d.fence + 1, tries = d.tries + 1
+      from named t
+      where d.account_id = t.account_id and d.payout_id = t.payout_id
+      returning d.*
+    )
+    select array_agg(row(t.*)::payout_dispatches) into v_some from taken t;
+    v_taken := v_taken || coalesce(v_some, array[]::payout_dispatches[]);
+  end if;
+  if cardinality(v_taken) = 0 then return; end if;
+
+  return query
+  with taken as materialized (
+    select * from unnest(v_taken)
+  ), judged as materialized (
+    select t.account_id, t.payout_id, t.fence, t.tries, l.number, l.taken_at is not null as was_taken,
+      l.unknown_since, first.started_at as first_tried_at, p.rail, p.payer_key, p.destination_token,
+      p.country, p.delivery_type, p.source_currency, p.source_amount, p.fee, p.destination_currency,
+      p.destination_amount, p.pickup_code, p.committed_at, p.estimated_availability, p.user_id,
+      p.attr_set_id, p.attr_version,
+      case
+        when p.status not in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD', 'COMPLETED') then 'ended'
+        when l.state not in ('retry', 'rejected') then 'query'
+        when p.status <> 'PROCESSING' then 'held'
+        when p_has_rules and not t.is_checked then 'check'
+        else 'send'
+      end as mode
+    from taken t
+    join payouts p on p.account_id = t.account_id and p.id = t.payout_id
+    left join lateral (
+      select number, state, taken_at, unknown_since from attempts a
+      where a.account_id = t.account_id and a.payout_id = t.payout_id
+      order by number desc limit 1
+    ) l on true
+    left join lateral (
+      select started_at from attempts a
+      where a.account_id = t.account_id and a.payout_id = t.payout_id
+      order by number limit 1
+    ) first on true
+  ), begun as (
+    insert into attempts (account_id, payout_id, number, rail, payer_key, reference, state, fence,
+      started_at)
+    select account_id, payout_id, coalesce(number, 0) + 1, rail, payer_key,
+      payout_reference(payout_id), 'sending', fence, v_now
+    from judged where mode = 'send'
+  ), ended as (
+    delete from payout_dispatches d using judged j
+    where j.mode = 'ended' and d.account_id = j.account_id and d.payout_id = j.payout_id
+  ), held as (
+    -- Held with nothing sent: whoever releases it makes it due again.
+    update payout_dispatches d set due_at = 'infinity', lease_until = null from judged j
+    where j.mode = 'held' and d.account_id = j.account_id and d.payout_id = j.payout_id
+  )
+  select j.account_id, j.payout_id, j.fence, j.tries, j.mode, j.was_taken, j.unknown_since,
+    j.first_tried_at, v_now, j.rail, j.payer_key, j.destination_token, j.country, j.delivery_type, j.source_currency,
+    j.source_amount, j.fee, j.destination_currency, j.destination_amount, j.pickup_code,
+    j.committed_at, j.estimated_availability, j.user_id, j.attr_set_id, v.sealed, u.data_key,
+    u.sealed, u.country, u.kyc_status = 'approved', a.name
+  from judged j
+  join users u on u.account_id = j.account_id and u.id = j.user_id
+  join accounts a on a.id = j.account_id
+  left join attribute_set_versions v
+    on v.account_id = j.account_id and v.set_id = j.attr_set_id and v.version = j.attr_version
+  where j.mode in ('check', 'send', 'query');
+end
+$$;
+
+-- Puts off a payout that could not be worked on, so that it neither stops nor starves the others, and
+-- answers how often in a row that was so; null where the claim is outdated.
+create function postpone_dispatch(
+  p_account uuid, p_payout uuid, p_fence bigint, p_wait_ms bigint
+) returns integer
+  language sql as $$
+  update payout_dispatches
+  set due_at = environment_now() + p_wait_ms * interval '1 millisecond', lease_until = null,
+    faults = faults + 1
+  where account_id = p_account and payout_id = p_payout and fence = p_fence
+  returning faults;
+$$;
+
+-- The rules let these pass: they are due at once.
+create function pass_checks(p_accounts uuid[], p_payouts uuid[], p_fences bigint[]) returns void
+  language sql as $$
+  update payout_dispatches d set is_checked = true, lease_until = null, tries = 0
+  from unnest(p_accounts, p_payouts, p_fences) r (account_id, payout_id, fence)
+  where d.account_id = r.account_id and d.payout_id = r.payout_id and d.fence = r.fence;
+$$;
+
+-- What was heard and contradicts what is known. Nothing moves; a person decides.
+create function find_contradiction(p payouts, a attempts, p_outcome text) returns text
+  language sql immutable as $$
+  select case
+    when p_outcome = 'rejected' and p.status = 'COMPLETED' then 'refused_after_payment'
+    when p_outcome in ('paid', 'returned') and p.status in ('CANCELLED', 'ERROR')
+      and a.state in ('rejected', 'retry') and p_outcome = 'paid' then 'paid_after_refusal'
+    when p_outcome = 'returned' and p.status in ('CANCELLED', 'ERROR') and p.completed_at is null
+      then 'return_of_unpaid'
+  end;
+$$;
+
+-- Records what was heard of a payout and does what follows from it, in one transaction: state,
+-- postings, events, attempt, and when to ask again (null: never). A fence is given by the dispatch
+-- loop; without one (callbacks, files, the sandbox's calls, persons) the claim that may be running is
+-- outdated instead. What does not fit is kept without effect, or put before a person.
+--
+-- `p_extra`, an object: `rail` whom it was heard from (its present one when absent), `code`,
+-- `provider_reference`, `amount` (text; of a return or of what was paid), `charges`, `standing`,
+-- `first_routing`, `routing` (all recorded), `next_rail` and `next_payer` (where a refused payout goes on),
+-- `exception` (the kind, where a hold or a parking asks a person), `detail`.
+--
+-- Answers applied, no_effect, exception, stale (an outdated fence), illegal (the sandbox or a person
+-- wants what cannot follow) or not_found.
+create or replace function apply_observation(
+  p_account uuid, p_payout uuid, p_observation uuid, p_source text, p_outcome text, p_reason text,
+  p_fence bigint, p_due_at timestamptz, p_journals uuid[], p_extra json
+) returns text
+  language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  p payouts;
+  a attempts;
+  v_now timestamptz;
+  v_fence bigint;
+  v_rail text;
+  v_newest integer;
+  v_amount bigint := p_extra ->> 'amount';
+  v_moves text[];
+  v_move text;
+  v_step integer := 0;
+  v_excess bigint := 0;
+  v_exception text;
+  v_detail text := coalesce(p_extra ->> 'detail', p_extra ->> 'code', '');
+  v_result text := 'applied';
+  v_is_rerouted boolean := p_extra ->> 'next_rail' is not null;
+begin
+  perform require_own_account(p_account);
+  -- A tenant may let the simulated network say something; it never speaks for a rail.
+  if is_tenant() and (p_source <> 'sandbox' or p_fence is not null or p_extra is not null
+    or (select name from environment) <> 'staging')
+  then
+    raise exception 'a client decides outcomes in the sandbox only'
+      using errcode = 'insufficient_privilege';
+  end if;
+  perform 1 from accounts where id = p_account for update;
+  select fence into v_fence from payout_dispatches
+  where account_id = p_account and payout_id = p_payout for update;
+  select * into p from payouts where account_id = p_account and id = p_payout;
+  if not found then return 'not_found'; end if;
+  v_now := environment_now();
+  v_rail := coalesce(p_extra ->> 'rail', p.rail);
+  select max(number) into v_newest from attempts
+  where account_id = p_account and payout_id = p_payout;
+  select * into a from attempts
+  where account_id = p_account and payout_id = p_payout and rail = v_rail
+  order by number desc limit 1;
+
+  if p_fence is not null and v_fence is distinct from p_fence then
+    v_result := 'stale';
+  elsif a.number is null and p_source not in ('sandbox', 'person', 'send', 'query') then
+    -- A rail speaks of what it was never given.
+    v_exception := 'unmatched';
+  elsif a.number < v_newest then
+    -- It went on to another rail after this one had refused it for good.
+    if p_outcome = 'rejected' then v_result := 'no_effect';
+    else
+      v_exception := case p_outcome when 'returned' then 'return_of_unpaid'
+        else 'paid_after_refusal' end;
+    end if;
+  else
+    v_moves := plan_moves(p.status, p_outcome);
+    if p_outcome = 'paid' and v_moves is not null and v_amount <> p.destination_amount then
+      v_moves := null;
+      v_exception := 'amount_differs';
+    elsif v_moves is null and p_outcome = 'returned' and p.status = 'CANCELLED'
+      and p.completed_at is not null and (v_amount is not null or p_source = 'person')
+    then
+      -- Another part of it, or more than there was.
+      v_moves := array[]::text[];
+    elsif v_moves is null then
+      v_exception := find_contradiction(p, a, p_outcome);
+      if v_exception is null then
+        if p_source in ('sandbox', 'person') then return 'illegal'; end if;
+        v_result := 'no_effect';
+      end if;
+    end if;
+  end if;
+  if v_exception is not null then
+    if p_source in ('sandbox', 'person') then return 'illegal'; end if;
+    v_result := 'exception';
+  end if;
+
+  insert into observations (account_id, payout_id, id, source, outcome, reason, code, is_applied,
+    observed_at)
+  values (p_account, p_payout, p_observation, p_source, p_outcome, p_reason,
+    coalesce(p_extra ->> 'code', ''), v_result = 'applied', v_now);
+  if v_result <> 'stale' and p_extra -> 'charges' is not null and a.number is not null then
+    perform post_charges(p, v_rail, p_extra -> 'charges', v_now);
+  end if;
+  if v_result in ('stale', 'no_effect') then
+    -- Of a running claim this was the answer: it ends here.
+    if v_result = 'no_effect' and p_fence is not null then
+      update payout_dispatches set due_at = coalesce(p_due_at, 'infinity'), lease_until = null
+      where account_id = p_account and payout_id = p_payout;
+    end if;
+    return v_result;
+  end if;
+  if v_result = 'exception' then
+    perform open_exception(p_account, p_payout, v_rail, v_exception, v_detail,
+      p.destination_currency, coalesce(v_amount, p.destination_amount), v_now);
+    if v_exception = 'amount_differs' then
+      -- It left, so it is never sent again; whether it is done is for a person to say.
+      update attempts set state = 'paid', taken_at = coalesce(taken_at, v_now), answered_at = v_now,
+        provider_reference = coalesce(p_extra ->> 'provider_reference', provider_reference)
+      where account_id = p_account and payout_id = p_payout and number = a.number;
+      update payout_dispatches set due_at = 'infinity', lease_until = null, fence = fence + 1
+      where account_id = p_account and payout_id = p_payout;
+    elsif v_exception = 'paid_after_refusal' and p.status = 'PROCESSING' and not exists (
+      select from attempts
+      where account_id = p_account and payout_id = p_payout
+        and state in ('sending', 'unknown', 'accepted', 'paid'))
+    then
+      -- Nothing of it is alive elsewhere yet: it waits for the person.
+      perform move_payout(p, 'HOLD', 'an earlier payer says that it was paid', null, v_now);
+      update payout_dispatches set due_at = 'infinity', lease_until = null, fence = fence + 1
+      where account_id = p_account and payout_id = p_payout;
+    elsif p_fence is not null then
+      update payout_dispatches set due_at = coalesce(p_due_at, 'infinity'), lease_until = null
+      where account_id = p_account and payout_id = p_payout;
+    end if;
+    return v_result;
+  end if;
+
+  if v_is_rerouted and p.status = 'PROCESSING' and p_outcome in ('rejected', 'retry') then
+    v_moves := array[]::text[];
+  else
+    v_is_rerouted := false;
+  end if;
+  foreach v_move in array v_moves loop
+    v_step := v_step + 1;
+    p := move_payout(p, v_move, case
+        when v_move = 'CANCELLED' and p_outcome = 'returned' then 'returned: ' || p_reason
+        when v_move in ('CANCELLED', 'HOLD', 'ERROR') then p_reason
+        else '' end, p_journals[v_step], v_now);
+  end loop;
+  if p_outcome = 'returned' then
+    v_excess := post_return(p,
+      coalesce(v_amount, p.destination_amount - p.returned_amount),
+      case when v_step < cardinality(p_journals) then p_journals[v_step + 1]
+        else gen_random_uuid() end, v_now);
+  end if;
+  if v_excess > 0 then
+    perform post_aside(p, 'excess', p.rail, p.destination_currency, v_excess, v_now);
+    perform open_exception(p_account, p_payout, v_rail, 'excess_return', v_detail,
+      p.destination_currency, v_excess, v_now);
+  end if;
+  if p_extra ->> 'exception' is not null and p.status in ('HOLD', 'ERROR') then
+    perform open_exception(p_account, p_payout, v_rail, p_extra ->> 'exception', v_detail,
+      p.destination_currency, p.destination_amount, v_now);
+  end if;
+  update attempts set
+    state = attempt_state(p_outcome),
+    reason = p_reason,
+    taken_at = case
+      when p_outcome in ('accepted', 'ready_for_pickup', 'paid') then coalesce(taken_at, v_now)
+      else taken_at end,
+    unknown_since = case
+      when p_outcome in ('unknown', 'hold') then coalesce(unknown_since, v_now) end,
+    answered_at = v_now,
+    provider_reference = coalesce(p_extra ->> 'provider_reference', provider_reference),
+    standing_id = coalesce((p_extra ->> 'standing')::uuid, standing_id)
+  where account_id = p_account and payout_id = p_payout and number = a.number;
+  insert into payout_routings (account_id, payout_id, number, body, created_at)
+  select p_account, p_payout, n.before + row_number() over (order by r.place), r.body, v_now
+  from (values (1, p_extra ->> 'first_routing'), (2, p_extra ->> 'routing')) r (place, body)
+  cross join (
+    select count(*) as before from payout_routings
+    where account_id = p_account and payout_id = p_payout
+  ) n
+  where r.body is not null;
+
+  if v_is_rerouted then
+    perform reroute_payout(p, p_extra ->> 'next_rail', p_extra ->> 'next_payer', v_now);
+    update payout_dispatches set rail = p_extra ->> 'next_rail', due_at = v_now, lease_until = null,
+      fence = fence + 1, tries = 0, faults = 0
+    where account_id = p_account and payout_id = p_payout;
+  elsif p_due_at is null or p.status = 'CANCELLED' then
+    delete from payout_dispatches where account_id = p_account and payout_id = p_payout;
+  else
+    update payout_dispatches set
+      due_at = case when p.status = 'ERROR' then 'infinity' else p_due_at end,
+      lease_until = null, fence = fence + 1, faults = 0,
+      tries = case when p_outcome in ('retry', 'unknown', 'hold') then tries else 0 end
+    where account_id = p_account and payout_id = p_payout;
+  end if;
+  return v_result;
+end
+$$;
+drop function apply_observation(uuid, uuid, uuid, text, text, text, bigint, timestamptz, uuid[]);
+
+-- What rails answered, many at once. It takes what leaves the wallet alone: no move at all, or one to
+-- COMPLETED or READY_FOR_PICKUP; under the fence of the present claim.
+drop function apply_observations;
+create function apply_observations(
+  p_accounts uuid[], p_payouts uuid[], p_observations uuid[], p_sources text[], p_outcomes text[],
+  p_reasons text[], p_codes text[], p_provider_references text[], p_standings uuid[],
+  p_routings text[], p_fences bigint[], p_due_ats timestamptz[], p_journals uuid[], p_may_wait boolean
+) returns table (ordinal integer, is_held boolean)
+  language plpgsql
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+  as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz;
+  v_locked uuid[];
+  v_month date;
+begin
+  v_locked := lock_accounts(p_accounts, p_may_wait);
+  -- Before the payouts are read, as take_dispatches expects.
+  perform 1 from payout_dispatches d
+  join unnest(p_accounts, p_payouts) r (account_id, payout_id)
+    on d.account_id = r.account_id and d.payout_id = r.payout_id
+  where r.account_id = any (v_locked)
+  for update of d;
+  v_now := environment_now();
+  v_month := month_of(v_now);
+  return query
+  with heard as materialized (
+    select r.*, q.user_id, q.notify_user, q.source_currency, q.source_amount, q.fee,
+      q.destination_currency, q.destination_amount, coalesce(s.rail, q.rail) as rail,
+      (plan_moves(s.status, r.outcome))[1] as move
+    from unnest(p_accounts, p_payouts, p_observations, p_sources, p_outcomes, p_reasons, p_codes,
+      p_provider_references, p_standings, p_routings, p_fences, p_due_ats, p_journals) with ordinality
+      as r (account_id, payout_id, observation_id, source, outcome, reason, code,
+        provider_reference, standing_id, routing, fence, due_at, journal_id, ord)
+    join payout_dispatches d on d.account_id = r.account_id and d.payout_id = r.payout_id
+      and d.fence = r.fence
+    join payout_states s on s.account_id = r.account_id and s.payout_id = r.payout_id
+    join payout_quotes q on q.account_id = r.account_id and q.id = r.payout_id
+    where r.account_id = any (v_locked)
+      and plan_moves(s.status, r.outcome) <@ array['COMPLETED', 'READY_FOR_PICKUP']
+      and cardinality(plan_moves(s.status, r.outcome)) <= 1
+  ), noticed as (
+    insert into observations (account_id, payout_id, id, source, outcome, reason, code, is_applied,
+      observed_at)
+    select account_id, payout_id, observation_id, source, outcome, reason, code, true, v_now
+    from heard
+  ), moved as (
+    update payout_states s set status = h.move, updated_at = v_now, status_reason = '',
+      completed_at = case when h.move = 'COMPLETED' then v_now else s.completed_at end
+    from heard h
+    where h.move is not null and s.account_id = h.account_id and s.payout_id = h.payout_id
+  ), posted as (
+    insert into ledger_journals (account_id, id, kind, payout_id, source_currency, source_amount,
+      fee, destination_currency, destination_amount, rail, created_at)
+    select account_id, journal_id, 'complete', payout_id, source_currency, source_amount, fee,
+      destination_currency, destination_amount, rail, v_now
+    from heard where move = 'COMPLETED'
+  ), attempted as (
+    update attempts a set
+      state = attempt_state(h.outcome),
+      reason = h.reason,
+      taken_at = case
+        when h.outcome in ('accepted', 'ready_for_pickup', 'paid') then coalesce(a.taken_at, v_now)
+        else a.taken_at end,
+      unknown_since = case
+        when h.outcome in ('unknown', 'hold') then coalesce(a.unknown_since, v_now) end,
+      answered_at = v_now,
+      provider_reference = coalesce(nullif(h.provider_reference, ''), a.provider_reference),
+      standing_id = coalesce(a.standing_id, h.standing_id)
+    from heard h
+    where a.account_id = h.account_id and a.payout_id = h.payout_id
+      and a.number = (select max(number) from attempts l
+        where l.account_id = h.account_id and l.payout_id = h.payout_id)
+  ), routed as (
+    insert into payout_routings (account_id, payout_id, number, body, created_at)
+    select account_id, payout_id, 1 + (select count(*) from payout_routings r
+        where r.account_id = h.account_id and r.payout_id = h.payout_id), routing, v_now
+    from heard h where routing is not null
+  ), done as (
+    delete from payout_dispatches d using heard h
+    where h.due_at is null and d.account_id = h.account_id and d.payout_id = h.payout_id
+  ), waiting as (
+    update payout_dispatches d set due_at = h.due_at, lease_until = null, fence = d.fence + 1,
+      faults = 0,
+      tries = case when h.outcome in ('retry', 'unknown', 'hold') then d.tries else 0 end
+    from heard h
+    where h.due_at is not null and d.account_id = h.account_id and d.payout_id = h.payout_id
+  ), counted as (
+    update accounts a set event_sequence = a.event_sequence + n.count
+    from (select account_id, count(*) as count from heard where move is not null
+      group by account_id) n
+    where a.id = n.account_id
+    returning a.id, a.event_sequence - n.count as before
+  ), told as (
+    insert into events (account_id, sequence, month, type, subject_id, detail, created_at)
+    select h.account_id, n.before + row_number() over (partition by h.account_id order by h.ord),
+      v_month, 'payout.' || lower(h.move), h.payout_id, '', v_now
+    from heard h join counted n on n.id = h.account_id
+    where h.move is not null
+  ), noted as (
+    insert into notifications (account_id, id, payout_id, user_id, kind, created_at)
+    select account_id, gen_random_uuid(), payout_id, user_id, move, v_now
+    from heard where notify_user and move in ('COMPLETED', 'READY_FOR_PICKUP')
+  )
+  select ord::integer, false from heard
+  union all
+  select ord::integer, true
+  from unnest(p_accounts) with ordinality a (account_id, ord)
+  where account_id <> all (v_locked);
+end
+$$;
+
+-- What a person decides about a payout that the machinery must not decide. `release` goes on with it,
+-- `refund` ends it where nothing of it is alive, `paid`, `not_paid` and `returned` say what the rail
+-- would not, `retry` sends an exhausted one through the payer that is named, `write_off` books what
+-- was paid without belonging to a payout any more, `dismiss` only closes the question. It takes
+-- effect when as many different persons as are needed have said the same.
+--
+-- Answers done, waiting (for another person), illegal or not_found.
+create function decide_payout(
+  p_account uuid, p_payout uuid, p_id uuid, p_action text, p_by text, p_reason text,
+  p_needed integer, p_next_rail text, p_next_payer text, p_journals uuid[]
+) returns text
+  language plpgsql as $$
+declare
+  p payouts;
+  v_now timestamptz;
+  v_is_alive boolean;
+  v_open exceptions;
+  v_persons integer;
+  v_result text := 'applied';
+begin
+  perform 1 from accounts where id = p_account for update;
+  perform 1 from payout_dispatches
+  where account_id = p_account and payout_id = p_payout for update;
+  select * into p from payouts where account_id = p_account and id = p_payout;
+  if not found then return 'not_found'; end if;
+  v_now := environment_now();
+  v_is_alive := exists (
+    select from attempts
+    where account_id = p_account and payout_id = p_payout
+      and state in ('sending', 'unknown', 'accepted', 'paid'));
+  select * into v_open from exceptions
+  where account_id = p_account and payout_id = p_payout and closed_at is null
+  order by opened_at desc limit 1;
+  if not (case p_action
+    when 'release' then p.status = 'HOLD'
+    when 'refund' then p.status in ('HOLD', 'ERROR') and not v_is_alive
+    when 'retry' then p.status = 'ERROR' and not v_is_alive and p_next_rail is not null
+    when 'paid' then p.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD') and v_is_alive
+    when 'not_paid' then p.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD') and v_is_alive
+    when 'returned' then p.status = 'COMPLETED' and v_open.id is not null
+    when 'write_off' then v_open.kind = 'paid_after_refusal'
+    when 'dismiss' then v_open.id is not null and p.status not in ('HOLD', 'ERROR')
+    else false end)
+  then
+    return 'illegal';
+  end if;
+  select count(distinct decided_by) into v_persons from (
+    select decided_by from payout_decisions
+    where account_id = p_account and payout_id = p_payout and action = p_action
+      and not is_effective and decided_at >= greatest(p.updated_at, v_open.opened_at)
+    union all select p_by
+  ) said;
+  insert into payout_decisions (account_id, payout_id, id, action, decided_by, reason, is_effective,
+    decided_at)
+  values (p_account, p_payout, p_id, p_action, p_by, p_reason, v_persons >= p_needed, v_now);
+  if v_persons < p_needed then return 'waiting'; end if;
+
+  if p_action in ('paid', 'not_paid', 'returned') then
+    v_result := apply_observation(p_account, p_payout, p_id, 'person',
+      case p_action when 'not_paid' then 'rejected' else p_action end, 'decided by a person', null,
+      null, p_journals, null);
+    if v_result <> 'applied' then raise exception 'a decision came out as %', v_result; end if;
+  elsif p_action = 'refund' then
+    perform move_payout(p, 'CANCELLED', 'decided by a person', p_journals[1], v_now);
+    delete from payout_dispatches where account_id = p_account and payout_id = p_payout;
+  elsif p_action in ('release', 'retry') then
+    p := move_payout(p, 'PROCESSING', '', null, v_now);
+    if p_action = 'retry' then perform reroute_payout(p, p_next_rail, p_next_payer, v_now); end if;
+    insert into payout_dispatches (account_id, payout_id, rail, due_at, is_checked)
+    values (p_account, p_payout, coalesce(p_next_rail, p.rail), v_now, true)
+    on conflict (account_id, payout_id) do update set rail = excluded.rail, due_at = v_now,
+      is_checked = true, lease_until = null, fence = payout_dispatches.fence + 1, tries = 0,
+      faults = 0;
+  elsif p_action = 'write_off' then
+    perform post_aside(p, 'write_off', v_open.rail, v_open.currency, v_open.amount, v_now);
+  end if;
+  update exceptions set closed_at = v_now, resolution = p_action || ' by ' || p_by
+  where account_id = p_account and payout_id = p_payout and closed_at is null;
+  return 'done';
+end
+$$;
+
+revoke execute on all functions in schema public from public;
+grant execute on function apply_observation to outlay_tenant;

@@ -1,0 +1,251 @@
+import type { Session, Statement } from '../db/pool.ts';
+
+const decideText: Statement = {
+  name: 'decide_payout',
+  text: `select decide_payout($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as result`,
+};
+
+const exceptionColumns = `
+  account_id, id, payout_id, rail, kind, detail, currency, amount, opened_at, closed_at, resolution`;
+
+const listText: Statement = {
+  name: 'list_exceptions',
+  text: `
+    select ${exceptionColumns} from exceptions
+    where ($1::uuid is null or account_id = $1) and ($2 or closed_at is null)
+    order by opened_at desc limit $3`,
+};
+
+const ofPayoutText: Statement = {
+  name: 'list_exceptions_of_payout',
+  text: `
+    select ${exceptionColumns} from exceptions
+    where account_id = $1 and payout_id = $2
+    order by opened_at`,
+};
+
+const closeText: Statement = {
+  name: 'close_unmatched',
+  text: `
+    update exceptions set closed_at = environment_now(), resolution = $2
+    where account_id = '00000000-0000-0000-0000-000000000000' and id = $1 and closed_at is null
+    returning id`,
+};
+
+const termsText: Statement = {
+  name: 'find_decided_payout',
+  text: `
+    select p.account_id, p.id as payout_id, p.destination_token, p.source_currency,
+      p.source_amount, p.fee, p.destination_currency, p.destination_amount, p.status,
+      u.kyc_status = 'approved' as is_verified
+    from payout_quotes q
+    join payouts p on p.account_id = q.account_id and p.id = q.id
+    join users u on u.account_id = p.account_id and u.id = p.user_id
+    where q.account_id = $1 and q.id = $2`,
+};
+
+const missingText: Statement = {
+  name: 'open_missing_rails',
+  text: `
+    with missing as (
+      select d.account_id, d.payout_id, d.rail from payout_dispatches d
+      where d.rail <> all ($1) and d.due_at < environment_now() - interval '10 minutes'
+        and not exists (
+          select from exceptions e
+          where e.account_id = d.account_id and e.payout_id = d.payout_id
+            and e.kind = 'rail_missing' and e.closed_at is null)
+      limit 1000
+    )
+    select open_exception(account_id, payout_id, rail, 'rail_missing',
+      'no process has this rail', null, null, environment_now())
+    from missing`,
+};
+
+const findAccountText: Statement = {
+  name: 'find_account_of_payout',
+  text: `select account_id from payout_quotes where id = $1`,
+};
+
+const chosenText: Statement = {
+  name: 'find_chosen_terms',
+  text: `
+    select id, status, destination_token, source_currency, source_amount, fee,
+      destination_currency, exchange_rate
+    from payouts
+    where account_id = $1 and id = $2 and ($3::uuid is null or user_id = $3)`,
+};
+
+const attemptsText: Statement = {
+  name: 'list_attempts',
+  text: `
+    select a.number, a.rail, a.payer_key, a.state, a.reason, a.provider_reference, a.started_at,
+      a.answered_at, s.body as standing
+    from attempts a
+    left join payer_standings s on s.id = a.standing_id
+    where a.account_id = $1 and a.payout_id = $2
+    order by a.number`,
+};
+
+const routingsText: Statement = {
+  name: 'list_routings',
+  text: `
+    select body, created_at from payout_routings
+    where account_id = $1 and payout_id = $2
+    order by number`,
+};
+
+export type ExceptionRow = {
+  account_id: string;
+  id: string;
+  payout_id: string | null;
+  rail: string;
+  kind: string;
+  detail: string;
+  currency: string | null;
+  amount: bigint | null;
+  opened_at: Date;
+  closed_at: Date | null;
+  resolution: string;
+};
+
+export type DecideResult = 'done' | 'waiting' | 'illegal' | 'not_found';
+
+export async function decidePayoutRow(
+  session: Session,
+  decision: {
+    accountId: string;
+    payoutId: string;
+    id: string;
+    action: string;
+    decidedBy: string;
+    reason: string;
+    personsNeeded: number;
+    next: { rail: string; payerKey: string } | undefined;
+    journalIds: readonly string[];
+  },
+): Promise<DecideResult> {
+  const [row] = await session.rows<{ result: DecideResult }>(decideText, [
+    decision.accountId,
+    decision.payoutId,
+    decision.id,
+    decision.action,
+    decision.decidedBy,
+    decision.reason,
+    decision.personsNeeded,
+    decision.next?.rail ?? null,
+    decision.next?.payerKey ?? null,
+    decision.journalIds,
+  ]);
+  if (row === undefined) throw new Error('a decision answered nothing');
+  return row.result;
+}
+
+export async function listExceptionRows(
+  session: Session,
+  query: { accountId: string | undefined; includesClosed: boolean; count: number },
+): Promise<ExceptionRow[]> {
+  return session.rows(listText, [query.accountId ?? null, query.includesClosed, query.count]);
+}
+
+export async function listExceptionsOfPayout(
+  session: Session,
+  payout: { accountId: string; payoutId: string },
+): Promise<ExceptionRow[]> {
+  return session.rows(ofPayoutText, [payout.accountId, payout.payoutId]);
+}
+
+/** False where there is no such open exception. */
+export async function closeUnmatched(
+  session: Session,
+  id: string,
+  resolution: string,
+): Promise<boolean> {
+  return (await session.rows(closeText, [id, resolution])).length > 0;
+}
+
+export type DecidedPayoutRow = {
+  account_id: string;
+  payout_id: string;
+  destination_token: string;
+  source_currency: string;
+  source_amount: bigint;
+  fee: bigint;
+  destination_currency: string;
+  destination_amount: bigint;
+  status: string;
+  is_verified: boolean;
+};
+
+export async function findDecidedPayout(
+  session: Session,
+  payout: { accountId: string; payoutId: string },
+): Promise<DecidedPayoutRow | undefined> {
+  const [row] = await session.rows<DecidedPayoutRow>(termsText, [
+    payout.accountId,
+    payout.payoutId,
+  ]);
+  return row;
+}
+
+/** Payouts that have been due for long and that nobody may take; answers how many are new. */
+export async function openMissingRails(
+  session: Session,
+  rails: readonly string[],
+): Promise<number> {
+  return (await session.rows(missingText, [rails])).length;
+}
+
+/** Of an operator, who knows a payout by its token alone. Reads all quotes where it must. */
+export async function findAccountOfPayout(
+  session: Session,
+  payoutId: string,
+): Promise<string | undefined> {
+  const [row] = await session.rows<{ account_id: string }>(findAccountText, [payoutId]);
+  return row?.account_id;
+}
+
+export async function findChosenTerms(
+  session: Session,
+  payout: { accountId: string; payoutId: string; userId?: string },
+): Promise<ChosenTermsRow | undefined> {
+  const values = [payout.accountId, payout.payoutId, payout.userId ?? null];
+  const [row] = await session.rows<ChosenTermsRow>(chosenText, values);
+  return row;
+}
+
+export type ChosenTermsRow = {
+  id: string;
+  status: string;
+  destination_token: string;
+  source_currency: string;
+  source_amount: bigint;
+  fee: bigint;
+  destination_currency: string;
+  exchange_rate: string;
+};
+
+export type AttemptRow = {
+  number: number;
+  rail: string;
+  payer_key: string;
+  state: string;
+  reason: string;
+  provider_reference: string;
+  started_at: Date;
+  answered_at: Date | null;
+  standing: string | null;
+};
+
+export async function listAttempts(
+  session: Session,
+  payout: { accountId: string; payoutId: string },
+): Promise<AttemptRow[]> {
+  return session.rows(attemptsText, [payout.accountId, payout.payoutId]);
+}
+
+export async function listRoutings(
+  session: Session,
+  payout: { accountId: string; payoutId: string },
+): Promise<{ body: string; created_at: Date }[]> {
+  return session.rows(routingsText, [payout.accountId, payout.payoutId]);
+}

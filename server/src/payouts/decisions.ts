@@ -1,0 +1,139 @@
+import { findCurrency } from '../core/currency.ts';
+import { AppError } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
+import { convert } from '../core/rate.ts';
+import type { Database } from '../db/pool.ts';
+import { usd } from '../destinations/pricing.ts';
+import type { MidRates } from '../fx/rate-book.ts';
+import {
+  closeUnmatched,
+  type DecidedPayoutRow,
+  decidePayoutRow,
+  type ExceptionRow,
+  findDecidedPayout,
+  listExceptionRows,
+  openMissingRails,
+} from './decisions.sql.ts';
+import { listTriedPayers } from './dispatch.sql.ts';
+import { describeTerms } from './dispatch.ts';
+import { findNextPayer, type RouterServices } from './routing.ts';
+
+export { findAccountOfPayout } from './decisions.sql.ts';
+
+/** What persons decide where the machinery must not: payouts held, contradicted, or without a way. */
+
+export const decisionActions = [
+  'release',
+  'refund',
+  'retry',
+  'paid',
+  'not_paid',
+  'returned',
+  'write_off',
+  'dismiss',
+] as const;
+export type DecisionAction = (typeof decisionActions)[number];
+
+export type Decision = {
+  accountId: string;
+  payoutId: string;
+  action: DecisionAction;
+  /** Who decides: a name that the operator knows persons by. */
+  decidedBy: string;
+  reason: string;
+};
+
+export type DecisionServices = {
+  db: Database;
+  router: RouterServices;
+  rates: () => MidRates;
+  /** Whole USD; a payout worth more needs two persons. */
+  twoPersonsAboveUsd: number;
+};
+
+/**
+ * Records what a person decided. `waiting`: a second, different person has to decide the same.
+ *
+ * @throws AppError not_found, illegal_move (with what stands in the way).
+ */
+export async function decidePayout(
+  services: DecisionServices,
+  decision: Decision,
+): Promise<'done' | 'waiting'> {
+  const { db } = services;
+  const payout = await findDecidedPayout(db.system, decision);
+  if (payout === undefined) throw new AppError('not_found', 'no such payout');
+  const next = decision.action === 'retry' ? await findRetry(services, payout) : undefined;
+  const result = await db.systemTransaction((session) =>
+    decidePayoutRow(session, {
+      ...decision,
+      id: newId(),
+      personsNeeded: needsTwo(services, payout) ? 2 : 1,
+      next,
+      journalIds: [newId(), newId(), newId()],
+    }),
+  );
+  if (result === 'not_found') throw new AppError('not_found', 'no such payout');
+  if (result === 'illegal') {
+    throw new AppError(
+      'illegal_move',
+      `${decision.action} cannot follow: the payout is ${payout.status}, or something of it is ` +
+        'still alive at its rail, or nobody is asked',
+    );
+  }
+  return result;
+}
+
+async function findRetry(services: DecisionServices, payout: DecidedPayoutRow) {
+  const tried = await listTriedPayers(services.db.system, {
+    accountId: payout.account_id,
+    payoutId: payout.payout_id,
+  });
+  const { next } = findNextPayer(services.router, describeTerms(payout), tried);
+  if (next === undefined) {
+    throw new AppError(
+      'illegal_move',
+      'no payer is left that could take it within what was quoted',
+    );
+  }
+  return { rail: next.railName, payerKey: next.key };
+}
+
+/** What cannot be valued is taken for much. */
+function needsTwo({ rates, twoPersonsAboveUsd }: DecisionServices, payout: DecidedPayoutRow) {
+  const source = findCurrency(payout.source_currency);
+  if (source === undefined) return true;
+  const boundMinor = BigInt(twoPersonsAboveUsd) * 10n ** BigInt(usd.scale);
+  if (source === usd) return payout.source_amount > boundMinor;
+  const found = rates().find(source.code, usd.code);
+  if (!found.ok) return true;
+  const conversion = { from: source, to: usd, rate: found.rate };
+  return convert(payout.source_amount, conversion, 'ceil') > boundMinor;
+}
+
+/** The newest first; of all accounts where none is named. */
+export async function listExceptions(
+  db: Database,
+  query: { accountId: string | undefined; includesClosed: boolean; count: number },
+): Promise<ExceptionRow[]> {
+  return listExceptionRows(db.system, query);
+}
+
+/**
+ * Puts payouts before a person whose rail is configured in no process any more; answers how many
+ * are new.
+ */
+export function reportMissingRails(db: Database, railNames: readonly string[]): Promise<number> {
+  return openMissingRails(db.system, railNames);
+}
+
+/** @throws AppError not_found. */
+export async function closeUnmatchedException(
+  db: Database,
+  close: { id: string; decidedBy: string; reason: string },
+): Promise<void> {
+  const resolution = `dismissed by ${close.decidedBy}: ${close.reason}`;
+  if (!(await closeUnmatched(db.system, close.id, resolution))) {
+    throw new AppError('not_found', 'no such open exception without an account');
+  }
+}

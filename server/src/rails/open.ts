@@ -1,0 +1,77 @@
+import type { KeyRing } from '../core/sealing.ts';
+import type { Database } from '../db/pool.ts';
+import type { RailDoor } from './callbacks.routes.ts';
+import type { LogFields, Rail, RailHost } from './contract.ts';
+import { createHost } from './host.ts';
+import { readRailConfigs, type SecretSources } from './rail-config.ts';
+import { openRails } from './registry.ts';
+
+/** The rails that an operator configured for an environment, with all they have of the service. */
+
+export type OpenRailsOptions = {
+  /** The operator's file; undefined: there are none. */
+  path: string | undefined;
+  readVariable: SecretSources['readVariable'];
+  db: Database;
+  keys: KeyRing;
+  nowMs: () => number;
+  fetch: typeof fetch;
+  /** Where counterparts reach this environment, without a final slash. */
+  publicUrl: string;
+  log: (level: 'info' | 'warn' | 'error', message: string, fields: LogFields) => void;
+};
+
+export type OpenedRails = {
+  readonly rails: readonly Rail[];
+  readonly doors: ReadonlyMap<string, RailDoor>;
+  /** Who is told that a rail wants a pass, and that something was heard. */
+  listen(listeners: { wake: (rail: string) => void; onHeard: () => void }): void;
+  close(): Promise<void>;
+};
+
+/** What seals the files of secrets. */
+export const secretContext = 'secret file';
+
+/** @throws RailConfigError with every fault of the operator's file. */
+export async function openConfiguredRails(options: OpenRailsOptions): Promise<OpenedRails> {
+  const { path, db, keys, nowMs, log } = options;
+  let listeners = { wake: (_rail: string): void => undefined, onHeard: (): void => undefined };
+  const hosts = new Map<string, RailHost>();
+  const configs =
+    path === undefined
+      ? []
+      : readRailConfigs(path, {
+          readVariable: options.readVariable,
+          openSealed: (sealed) => keys.open(sealed, secretContext),
+        });
+  const rails = await openRails(configs, (name, payers) => {
+    const host = createHost({
+      name,
+      payers,
+      db,
+      keys,
+      nowMs,
+      fetch: options.fetch,
+      callbackUrl: `${options.publicUrl}/rails/${name}`,
+      wake: () => listeners.wake(name),
+      onHeard: () => listeners.onHeard(),
+      log,
+    });
+    hosts.set(name, host);
+    return host;
+  });
+  const doors = rails.flatMap((rail): [string, RailDoor][] => {
+    const host = hosts.get(rail.name);
+    return host === undefined ? [] : [[rail.name, { rail, host }]];
+  });
+  return {
+    rails,
+    doors: new Map(doors),
+    listen: (given) => {
+      listeners = given;
+    },
+    close: async () => {
+      await Promise.allSettled(rails.map((rail) => rail.close?.()));
+    },
+  };
+}

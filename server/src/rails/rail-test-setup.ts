@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto';
+import { createKeyRing, type KeyRing } from '../core/sealing.ts';
+import { connectDatabase, type Database } from '../db/pool.ts';
+import { createTestDatabase } from '../db/test-database.ts';
+import type { HeardMessage, LogFields, RailHost, RailObservation } from './contract.ts';
+import type { PayerDeclaration } from './declarations.ts';
+import { createHost } from './host.ts';
+
+/** A host for tests of rails: the service's own, on a real database, with what passes it collected. */
+
+export type TestHost = RailHost & {
+  /** What was heard for the first time, in order; `observations` of all of them after each other. */
+  readonly heard: HeardMessage[];
+  readonly observations: RailObservation[];
+  readonly lines: { level: string; message: string; fields: LogFields }[];
+  readonly wakes: { count: number };
+  readonly db: Database;
+  /** A second host of the same rail on the same memory, as another process would have. */
+  again(): TestHost;
+  close(): Promise<void>;
+};
+
+export type TestHostOptions = {
+  name: string;
+  payers?: readonly PayerDeclaration[];
+  /** The real time when absent. */
+  nowMs?: () => number;
+  fetch?: typeof fetch;
+  callbackUrl?: string;
+};
+
+export async function openTestHost(options: TestHostOptions): Promise<TestHost> {
+  const database = await createTestDatabase();
+  const db = connectDatabase({ url: database.url, connectionsMax: 4 });
+  const insert = `insert into environment (name, master_key_id) values ('staging', 'test')`;
+  await db.system.rows({ name: '', text: insert });
+  const keys = createKeyRing(randomBytes(32));
+  return assemble(options, {
+    db,
+    keys,
+    close: async () => {
+      await db.close();
+      await database.drop();
+    },
+  });
+}
+
+function assemble(
+  options: TestHostOptions,
+  base: { db: Database; keys: KeyRing; close: () => Promise<void> },
+): TestHost {
+  const { name, payers = [] } = options;
+  const heard: HeardMessage[] = [];
+  const observations: RailObservation[] = [];
+  const lines: TestHost['lines'] = [];
+  const wakes = { count: 0 };
+  const host = createHost({
+    name,
+    payers,
+    db: base.db,
+    keys: base.keys,
+    nowMs: options.nowMs ?? Date.now,
+    fetch: options.fetch ?? fetch,
+    callbackUrl: options.callbackUrl ?? `http://127.0.0.1/rails/${name}`,
+    wake: () => {
+      wakes.count += 1;
+    },
+    onHeard: () => undefined,
+    log: (level, message, fields) => lines.push({ level, message, fields }),
+  });
+  return {
+    ...host,
+    hear: async (message) => {
+      const answer = await host.hear(message);
+      if (answer === 'new') {
+        heard.push(message);
+        observations.push(...message.observations);
+      }
+      return answer;
+    },
+    heard,
+    observations,
+    lines,
+    wakes,
+    db: base.db,
+    again: () => assemble(options, base),
+    close: base.close,
+  };
+}

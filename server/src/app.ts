@@ -34,6 +34,8 @@ import { userRoutes } from './users/users.routes.ts';
 export type Overrides = {
   /** A clock that never jumps, in milliseconds. */
   steadyMs?: () => number;
+  /** The time of day. */
+  realNowMs?: () => number;
   fetch?: typeof fetch;
   log?: Logger;
   /** Told what takes long while the service starts. */
@@ -98,6 +100,7 @@ export async function createApp(config: Config, options: { role: Role } & Overri
         url,
         log,
         steadyMs,
+        realNowMs: options.realNowMs ?? Date.now,
         fetch: options.fetch ?? fetch,
         readVariable: readSecretVariable,
         onRailAnswer: metrics.countRailAnswer,

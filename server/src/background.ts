@@ -39,6 +39,8 @@ export type BackgroundOptions = {
   onHeard: (rail: string, outcome: string) => void;
   /** Whether there is anything to import rates from. */
   hasSources: boolean;
+  /** Reads the sanctions lists; undefined where none is configured. */
+  importLists: (() => Promise<unknown>) | undefined;
   eventMonths: number;
   steadyMs: () => number;
   /** Goes on with a move of the sandbox's clock that a process left unfinished. */
@@ -57,6 +59,8 @@ const measuringIdleMs = 10_000;
 const ratesIdleMs = 5_000;
 const resumeIdleMs = 5_000;
 const importIdleMs = 5 * 60_000;
+/** Lists change every few days; what is in force already costs one look. */
+const listsIdleMs = 3_600_000;
 const cleaningIdleMs = 60_000;
 const partitionsIdleMs = 10 * 60_000;
 
@@ -96,6 +100,8 @@ export function createBackground(options: BackgroundOptions): Background {
       repeat(measuringIdleMs, () => options.measurements.exchange());
       repeat(ratesIdleMs, () => rates.refresh());
       if (hasSources) repeat(importIdleMs, () => rates.importAll());
+      const { importLists } = options;
+      if (importLists !== undefined) repeat(listsIdleMs, () => importLists());
       repeat(cleaningIdleMs, () => deleteExpiredTokens(db.system));
       repeat(cleaningIdleMs, () => removeAbandoned({ db }));
       repeat(partitionsIdleMs, () => keepPartitions(db.system, { eventMonths }));

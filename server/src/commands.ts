@@ -38,6 +38,9 @@ const usage = `usage: outlay <command>
                             a payout of high value needs the same from a second person
   payout cancel --payout TOKEN   stop it at its rail, where that is still possible
   payout margin --payout TOKEN   what it earned and what its rail took
+  screening import          read the configured sanctions lists now  [--accept-doubts]
+  screening show --user TOKEN
+  screening decide --user TOKEN --decision cleared|confirmed --by NAME --reason TEXT
   rail check                ask every configured rail whether its counterpart can be worked with
   secret seal --file PATH   print a secret file sealed with the environment's master key
   account list
@@ -65,6 +68,9 @@ const options = {
   'accept-both-tokens': { type: 'string' },
   'accept-jumps': { type: 'boolean' },
   all: { type: 'boolean' },
+  'accept-doubts': { type: 'boolean' },
+  decision: { type: 'string' },
+  user: { type: 'string' },
   payout: { type: 'string' },
   exception: { type: 'string' },
   action: { type: 'string' },

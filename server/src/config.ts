@@ -165,6 +165,36 @@ const settings = {
     'What a person decides about a payout worth more than so many USD, a second one has to confirm',
     '10000',
   ),
+  OUTLAY_VELOCITY_LIMITS: setting(
+    text,
+    'How much and how often may be paid: a file (docs/guides/screening.md)',
+    'velocity.json',
+  ),
+  OUTLAY_SCREENING_OFAC_SDN: setting(
+    text,
+    'Sanctions: the SDN list of OFAC as CSV, a file or URL; needs the next one too',
+    'https://www.treasury.gov/ofac/downloads/sdn.csv',
+  ),
+  OUTLAY_SCREENING_OFAC_ALT: setting(
+    text,
+    'The aliases that belong to it',
+    'https://www.treasury.gov/ofac/downloads/alt.csv',
+  ),
+  OUTLAY_SCREENING_UN: setting(
+    text,
+    'Sanctions: the consolidated list of the United Nations as XML, a file or URL',
+    'https://scsanctions.un.org/resources/xml/en/consolidated.xml',
+  ),
+  OUTLAY_SCREENING_THRESHOLD: setting(
+    wholeNumber({ min: 500, max: 1000, otherwise: 870 }),
+    'From which score of 1000 on a name is held (docs/guides/screening.md)',
+    '870',
+  ),
+  OUTLAY_SCREENING_DAYS_MAX: setting(
+    wholeNumber({ min: 1, max: 366, otherwise: 7 }),
+    'Nothing is sent while a configured list was not read for so many days',
+    '7',
+  ),
   OUTLAY_RATE_LIMIT_CREDENTIAL: setting(
     wholeNumber({ min: 1, max: 1_000_000, otherwise: 1000 }),
     'Requests per second of one credential',
@@ -229,6 +259,11 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
   const whole = config as Settings;
   if (!whole.OUTLAY_ENVIRONMENTS.split(',').includes(whole.OUTLAY_DEFAULT_ENVIRONMENT)) {
     throw new ConfigError('OUTLAY_DEFAULT_ENVIRONMENT must be one of OUTLAY_ENVIRONMENTS');
+  }
+  if ((whole.OUTLAY_SCREENING_OFAC_SDN === undefined) !== (whole.OUTLAY_SCREENING_OFAC_ALT === undefined)) {
+    throw new ConfigError(
+      'OUTLAY_SCREENING_OFAC_SDN and OUTLAY_SCREENING_OFAC_ALT belong together',
+    );
   }
   return Object.freeze(whole);
 }

@@ -39,8 +39,11 @@ import type { Rail } from './rails/contract.ts';
 import { openConfiguredRails } from './rails/open.ts';
 import { RailConfigError } from './rails/rail-config.ts';
 import { createSandboxRail } from './rails/sandbox/rail.ts';
+import { createRules } from './rules/rules.ts';
+import { readVelocityLimits, type VelocityLimit } from './rules/velocity.ts';
 import type { SandboxServices } from './sandbox/sandbox.routes.ts';
 import { findScript, resumeClock } from './sandbox/sandbox.ts';
+import { importLists, type ListReport, type ListSource } from './screening/screening.ts';
 import type { UserServices } from './users/users.routes.ts';
 import { createUserGroup } from './users/users.ts';
 
@@ -52,6 +55,8 @@ export type EnvironmentOptions = {
   url: string;
   log: Logger;
   steadyMs: () => number;
+  /** The time of day, which the sandbox's clock may be ahead of. */
+  realNowMs: () => number;
   fetch: typeof fetch;
   readVariable: (name: string) => string | undefined;
   onRailAnswer: (rail: string, outcome: string) => void;
@@ -66,6 +71,8 @@ export type Environment = SandboxServices &
     readonly rails: readonly Rail[];
     readonly authenticator: ReturnType<typeof createAuthenticator>;
     readonly importRates: Awaited<ReturnType<typeof createRates>>['importAll'];
+    /** Reads the sanctions lists that are configured. */
+    importLists(acceptDoubts?: boolean): Promise<ListReport[]>;
     /** Begins the background work; without it this process only answers requests. */
     startLoops(): void;
     close(): Promise<void>;
@@ -118,12 +125,27 @@ async function assemble(
     rails: new Map(rails.map((rail) => [rail.name, rail])),
     router: { catalogue, rates: rates.rates, measure: measurements.measure },
     measurements,
-    rules: undefined,
+    rules: createRules({
+      db,
+      keys,
+      rates: rates.rates,
+      limits: readLimitsFile(config),
+      screening: readScreening(config),
+      realNowMs: options.realNowMs,
+    }),
     times: dispatchTimes[name],
     onAnswer: options.onRailAnswer,
   });
   const forget = (): void => authenticator.clear();
   const resume = (): Promise<void> => resumeClock({ db, clock, dispatcher, forget });
+  const hasLists = listSources(config).length > 0;
+  const importLatest = (acceptDoubts = false): Promise<ListReport[]> =>
+    importLists(listSources(config), {
+      db,
+      fetch: options.fetch,
+      nowMs: options.realNowMs,
+      acceptDoubts,
+    });
   const background = createBackground({
     db,
     name,
@@ -135,6 +157,7 @@ async function assemble(
     onHeard: options.onRailAnswer,
     onError,
     hasSources: hasRateSources(config),
+    importLists: hasLists ? importLatest : undefined,
     eventMonths: config.OUTLAY_EVENT_MONTHS,
     steadyMs: options.steadyMs,
     resume,
@@ -157,6 +180,7 @@ async function assemble(
     twoPersonsAboveUsd: config.OUTLAY_TWO_PERSONS_ABOVE_USD,
     rates: rates.rates,
     importRates: rates.importAll,
+    importLists: importLatest,
     ...readLimits(config),
     dispatcher,
     ...createGroups(db),
@@ -232,6 +256,36 @@ function createSandbox(db: Database, name: EnvironmentName, nowMs: () => number)
   return [
     createSandboxRail({ nowMs, findScript: (reference) => findScript(db.system, reference) }),
   ];
+}
+
+/** @throws ConfigError. */
+function readLimitsFile(config: Config): readonly VelocityLimit[] {
+  const path = config.OUTLAY_VELOCITY_LIMITS;
+  if (path === undefined) return [];
+  try {
+    return readVelocityLimits(path);
+  } catch (error) {
+    throw new ConfigError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+function listSources(config: Config): ListSource[] {
+  const { OUTLAY_SCREENING_OFAC_SDN: sdn, OUTLAY_SCREENING_OFAC_ALT: alt } = config;
+  const { OUTLAY_SCREENING_UN: location } = config;
+  return [
+    ...(sdn === undefined || alt === undefined ? [] : [{ list: 'ofac_sdn', sdn, alt } as const]),
+    ...(location === undefined ? [] : [{ list: 'un_consolidated', location } as const]),
+  ];
+}
+
+function readScreening(config: Config) {
+  const lists = listSources(config).map(({ list }) => list);
+  if (lists.length === 0) return undefined;
+  return {
+    lists,
+    thresholdPermille: config.OUTLAY_SCREENING_THRESHOLD,
+    ageMsMax: config.OUTLAY_SCREENING_DAYS_MAX * 86_400_000,
+  };
 }
 
 function readLimits(config: Config): Pick<Environment, 'lockSeconds' | 'batchLimits'> {

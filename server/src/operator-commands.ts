@@ -16,6 +16,8 @@ import { explainPayout } from './payouts/explain.ts';
 import { findMargin } from './payouts/margin.ts';
 import { secretContext } from './rails/open.ts';
 import { sealedPrefix } from './rails/rail-config.ts';
+import { findScreening, recordDecision } from './screening/records.ts';
+import { findAccountOfUser } from './users/users.ts';
 
 /** The commands of those who run the service, about payouts and rails. All answer JSON. */
 
@@ -73,6 +75,32 @@ export const operatorCommands: Readonly<Record<string, Command>> = {
     const name = await findPayout(env, values);
     return findMargin(env.db.system, name);
   },
+  'screening import': async (env, values) => {
+    const reports = await env.importLists(values['accept-doubts'] === true);
+    if (reports.some(({ ok }) => !ok)) process.exitCode = 1;
+    return reports;
+  },
+  'screening show': async (env, values) => {
+    const user = await findUserKey(env, values);
+    return (await findScreening(env.db.system, user)) ?? 'never screened';
+  },
+  'screening decide': async (env, values) => {
+    const decision = need(values, 'decision');
+    if (decision !== 'cleared' && decision !== 'confirmed') {
+      throw new ConfigError('--decision is cleared or confirmed');
+    }
+    const user = await findUserKey(env, values);
+    const last = await findScreening(env.db.system, user);
+    if (last === undefined) throw new ConfigError('the user was never screened');
+    const given = {
+      ...user,
+      sequence: last.sequence,
+      decision,
+      decidedBy: need(values, 'by'),
+      reason: need(values, 'reason'),
+    } as const;
+    return tell(recordDecision({ session: env.db.system, keys: env.keys }, given));
+  },
   'rail check': async (env) => {
     const checked = env.rails.map(async (rail) => ({
       rail: rail.name,
@@ -107,6 +135,16 @@ async function findPayout(
     throw new ConfigError('--payout is no token of a payout');
   }
   return { accountId, payoutId };
+}
+
+async function findUserKey(env: Environment, values: Values) {
+  const userId = findTokenId('user', need(values, 'user'));
+  const accountId =
+    userId === undefined ? undefined : await findAccountOfUser(env.db.system, userId);
+  if (userId === undefined || accountId === undefined) {
+    throw new ConfigError('--user is no token of a user');
+  }
+  return { accountId, userId };
 }
 
 function need(values: Values, name: string): string {

@@ -826,6 +826,21 @@ alter table users enable row level security;
 create policy own_account on users as permissive for all to public using (account_id = current_account());
 grant insert, select, update on users to outlay_tenant;
 
+create table velocity_entries (
+  account_id uuid not null,
+  payout_id uuid not null,
+  user_id uuid not null,
+  corridor text not null,
+  usd_amount bigint not null,
+  counted_at timestamp with time zone not null,
+  constraint velocity_entries_pkey PRIMARY KEY (account_id, payout_id),
+  constraint velocity_entries_usd_amount_check CHECK (usd_amount >= 0)
+);
+CREATE INDEX velocity_entries_account ON public.velocity_entries USING btree (account_id, counted_at);
+CREATE INDEX velocity_entries_corridor ON public.velocity_entries USING btree (account_id, corridor, counted_at);
+CREATE INDEX velocity_entries_user ON public.velocity_entries USING btree (account_id, user_id, counted_at);
+alter table velocity_entries enable row level security;
+
 create table verification_images (
   account_id uuid not null,
   session_id uuid not null,
@@ -969,6 +984,8 @@ create function commit_payout(p_account uuid, p_user uuid, p_payout uuid, p_jour
 grant execute on function commit_payout to outlay_tenant;
 
 create function commit_payouts(p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_journals uuid[], p_pickup_codes text[], p_keys text[], p_fingerprints bytea[], p_answers text[], p_may_wait boolean) returns TABLE(ordinal integer, pickup_code text, is_held boolean) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body 9322582bf9a398ef
+
+create function count_velocity(p_account uuid, p_payout uuid, p_user uuid, p_corridor text, p_usd bigint, p_limits json) returns text[] language plpgsql; -- body 27996d9c5641faac
 
 create function create_payouts(p_accounts uuid[], p_ids uuid[], p_users uuid[], p_transfer_ids text[], p_source_tokens uuid[], p_source_currencies text[], p_source_amounts bigint[], p_fees bigint[], p_destination_tokens uuid[], p_destination_currencies text[], p_destination_amounts bigint[], p_rates text[], p_rounding_nanos bigint[], p_rails text[], p_payer_keys text[], p_payer_names text[], p_sets uuid[], p_delivery_types text[], p_countries text[], p_needs_attributes boolean[], p_needs_verification boolean[], p_notify_users boolean[], p_metadata text[], p_lock_seconds integer[], p_availabilities timestamp with time zone[], p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[], p_may_wait boolean) returns TABLE(id uuid, attr_set_id uuid, attr_version integer, created_at timestamp with time zone, expires_at timestamp with time zone, sealed bytea, data_key bytea) language plpgsql security definer set search_path=public, pg_temp set plan_cache_mode=force_generic_plan set jit=off; -- body bab877c5dfba3860
 grant execute on function create_payouts to outlay_tenant;

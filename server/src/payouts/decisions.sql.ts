@@ -35,9 +35,12 @@ const closeText: Statement = {
 const termsText: Statement = {
   name: 'find_decided_payout',
   text: `
-    select p.account_id, p.id as payout_id, p.destination_token, p.source_currency,
+    select p.account_id, p.id as payout_id, p.user_id, p.destination_token, p.source_currency,
       p.source_amount, p.fee, p.destination_currency, p.destination_amount, p.status,
-      u.kyc_status = 'approved' as is_verified
+      u.kyc_status = 'approved' as is_verified, exists (
+        select from exceptions e
+        where e.account_id = p.account_id and e.payout_id = p.id and e.kind = 'screening'
+          and e.closed_at is null) as is_screening_asked
     from payout_quotes q
     join payouts p on p.account_id = q.account_id and p.id = q.id
     join users u on u.account_id = p.account_id and u.id = p.user_id
@@ -166,6 +169,9 @@ export async function closeUnmatched(
 export type DecidedPayoutRow = {
   account_id: string;
   payout_id: string;
+  user_id: string;
+  /** A person is asked whether the recipient is the one on a sanctions list. */
+  is_screening_asked: boolean;
   destination_token: string;
   source_currency: string;
   source_amount: bigint;

@@ -31,7 +31,7 @@ function open(answer: () => RailAnswer, rules?: Rules) {
   const dispatcher = money.createDispatcherOf([rail], { rates, ...(rules && { rules }) });
   const decide = (payout: CommittedPayout, action: DecisionAction, decidedBy = 'Ada') =>
     decidePayout(
-      { db: money.db, router: dispatcher.router, rates: () => rates, twoPersonsAboveUsd: 10_000 },
+      { db: money.db, keys: money.keys, router: dispatcher.router, rates: () => rates, twoPersonsAboveUsd: 10_000 },
       { ...payout, action, decidedBy, reason: 'a test' },
     );
   return { rail, dispatcher, decide };
@@ -189,7 +189,7 @@ describe('a payout without a payer left', () => {
     const alone = money.createDispatcherOf([first], { rates });
     await alone.runDue();
     assert.equal(await statusOf(payout), 'ERROR');
-    const services = { db: money.db, rates: () => rates, twoPersonsAboveUsd: 10_000 };
+    const services = { db: money.db, keys: money.keys, rates: () => rates, twoPersonsAboveUsd: 10_000 };
     const decision = { ...payout, decidedBy: 'Ada', reason: 'a test' } as const;
     await assert.rejects(
       decidePayout({ ...services, router: alone.router }, { ...decision, action: 'retry' }),

@@ -2,9 +2,11 @@ import { findCurrency } from '../core/currency.ts';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { convert } from '../core/rate.ts';
+import type { KeyRing } from '../core/sealing.ts';
 import type { Database } from '../db/pool.ts';
 import { usd } from '../destinations/pricing.ts';
 import type { MidRates } from '../fx/rate-book.ts';
+import { findScreening, recordDecision } from '../screening/records.ts';
 import {
   closeUnmatched,
   type DecidedPayoutRow,
@@ -45,6 +47,7 @@ export type Decision = {
 
 export type DecisionServices = {
   db: Database;
+  keys: KeyRing;
   router: RouterServices;
   rates: () => MidRates;
   /** Whole USD; a payout worth more needs two persons. */
@@ -81,7 +84,25 @@ export async function decidePayout(
         'still alive at its rail, or nobody is asked',
     );
   }
+  if (result === 'done' && decision.action === 'release' && payout.is_screening_asked) {
+    await clearRecipient(services, payout, decision);
+  }
   return result;
+}
+
+/** Who lets the payout go says that the recipient is somebody else; that holds for the next ones. */
+async function clearRecipient(
+  { db, keys }: DecisionServices,
+  payout: DecidedPayoutRow,
+  { decidedBy, reason }: Decision,
+): Promise<void> {
+  const user = { accountId: payout.account_id, userId: payout.user_id };
+  const last = await findScreening(db.system, user);
+  if (last?.isBlocked !== true) return;
+  await recordDecision(
+    { session: db.system, keys },
+    { ...user, sequence: last.sequence, decision: 'cleared', decidedBy, reason },
+  );
 }
 
 async function findRetry(services: DecisionServices, payout: DecidedPayoutRow) {

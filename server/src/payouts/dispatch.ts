@@ -36,7 +36,7 @@ import {
 } from './routing.ts';
 import type { Measurements } from './standings.ts';
 
-export { applyObservation, countDue, findNextDue } from './dispatch.sql.ts';
+export { applyObservation, countDue, type DispatchRow, findNextDue } from './dispatch.sql.ts';
 
 /**
  * Committed payouts on their way: what is due is claimed with a lease, the attempt is written before

@@ -58,7 +58,7 @@ function open(answer: () => RailAnswer | Promise<RailAnswer> = () => ({ outcome:
   };
   const decide = (payout: CommittedPayout, action: 'release' | 'refund' | 'returned' | 'write_off' | 'dismiss') =>
     decidePayout(
-      { db: money.db, router: dispatcher.router, rates: () => neverRates, twoPersonsAboveUsd: 1e6 },
+      { db: money.db, keys: money.keys, router: dispatcher.router, rates: () => neverRates, twoPersonsAboveUsd: 1e6 },
       { ...payout, action, decidedBy: 'Ada', reason: 'a test' },
     );
   return { rail, dispatcher, say, decide };

@@ -167,3 +167,17 @@ export async function findUserByEmail(
   const [row] = await session.rows<UserRow>(findByEmailText, [id.accountId, id.emailIndex]);
   return row;
 }
+
+const findAccountText: Statement = {
+  name: 'find_account_of_user',
+  text: `select account_id from users where id = $1`,
+};
+
+/** Of an operator, who knows a user by the token alone. */
+export async function findAccountOfUser(
+  session: Session,
+  userId: string,
+): Promise<string | undefined> {
+  const [row] = await session.rows<{ account_id: string }>(findAccountText, [userId]);
+  return row?.account_id;
+}

@@ -39,6 +39,8 @@ export type Person = {
   timezone: string;
 };
 
+export { findAccountOfUser } from './users.sql.ts';
+
 export type User = {
   id: string;
   internalUserId: string;

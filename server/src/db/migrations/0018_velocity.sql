@@ -1,0 +1,61 @@
+-- What recipients, accounts and corridors were paid lately, for the operator's velocity limits. Only
+-- payouts that were checked against limits are in it.
+create table velocity_entries (
+  account_id uuid not null,
+  payout_id uuid not null,
+  user_id uuid not null,
+  -- Country, delivery type and currency.
+  corridor text not null,
+  -- Whole cents of USD, at the rate of the check.
+  usd_amount bigint not null check (usd_amount >= 0),
+  counted_at timestamptz not null,
+  primary key (account_id, payout_id)
+);
+create index velocity_entries_account on velocity_entries (account_id, counted_at);
+create index velocity_entries_user on velocity_entries (account_id, user_id, counted_at);
+create index velocity_entries_corridor on velocity_entries (account_id, corridor, counted_at);
+alter table velocity_entries alter account_id set (n_distinct = 1);
+alter table velocity_entries enable row level security;
+
+-- Counts a payout and answers the names of the limits that it breaks. `p_limits` is an array of
+-- objects: name, per (recipient, account or corridor), seconds, count and usd (cents; null: no bound),
+-- corridor (of which only; null: any). The account's row is held, so that two payouts cannot both
+-- take the last place.
+create function count_velocity(
+  p_account uuid, p_payout uuid, p_user uuid, p_corridor text, p_usd bigint, p_limits json
+) returns text[]
+  language plpgsql as $$
+declare
+  v_now timestamptz;
+  v_limit record;
+  v_count bigint;
+  v_usd numeric;
+  v_broken text[] := array[]::text[];
+begin
+  perform 1 from accounts where id = p_account for update;
+  v_now := environment_now();
+  insert into velocity_entries (account_id, payout_id, user_id, corridor, usd_amount, counted_at)
+  values (p_account, p_payout, p_user, p_corridor, p_usd, v_now)
+  on conflict do nothing;
+  for v_limit in
+    select * from json_to_recordset(p_limits)
+      as l (name text, per text, seconds bigint, count bigint, usd bigint, corridor text)
+    where l.corridor is null or l.corridor = p_corridor
+  loop
+    -- A payout that a person refused, or that came back, was not paid.
+    select count(*), coalesce(sum(v.usd_amount), 0) into v_count, v_usd
+    from velocity_entries v
+    join payout_states s on s.account_id = v.account_id and s.payout_id = v.payout_id
+      and s.status <> 'CANCELLED'
+    where v.account_id = p_account
+      and v.counted_at > v_now - v_limit.seconds * interval '1 second'
+      and (v_limit.per <> 'recipient' or v.user_id = p_user)
+      and (v_limit.per <> 'corridor' or v.corridor = p_corridor);
+    if v_count > v_limit.count or v_usd > v_limit.usd then
+      v_broken := v_broken || v_limit.name;
+    end if;
+  end loop;
+  return v_broken;
+end
+$$;
+revoke execute on function count_velocity from public;

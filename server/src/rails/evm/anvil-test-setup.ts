@@ -1,0 +1,258 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import solc from 'solc';
+import {
+  type Abi,
+  type Address,
+  concat,
+  encodeDeployData,
+  encodeFunctionData,
+  type Hex,
+  keccak256,
+  pad,
+  parseEther,
+  toHex,
+} from 'viem';
+
+/**
+ * A chain of its own for a test: Foundry's anvil as npm brings it, a token that is compiled here,
+ * and a judge that counts from the blocks who was paid what.
+ */
+
+export type AnvilOptions = {
+  /** Seconds between blocks; absent: only `mine` makes them. */
+  blockSeconds?: number;
+  chainId?: number;
+};
+
+/** What the chain itself says was paid by an account. */
+export type ChainPayment = {
+  /** Lower case. */
+  readonly recipient: string;
+  /** null: coin. Lower case. */
+  readonly contract: string | null;
+  readonly units: bigint;
+  readonly hash: string;
+};
+
+export type Anvil = {
+  readonly url: string;
+  readonly chainId: number;
+  rpc<Result = unknown>(method: string, params?: readonly unknown[]): Promise<Result>;
+  mine(blocks: number): Promise<void>;
+  /** Sets a balance, in ether. */
+  giveEther(account: string, ether: string): Promise<void>;
+  deployToken(decimals: number): Promise<Address>;
+  giveTokens(contract: string, holder: string, units: bigint): Promise<void>;
+  setTokenMode(contract: string, mode: 0 | 1 | 2 | 3): Promise<void>;
+  /** From now on the token turns down what is for this holder, also what waits already. */
+  blockHolder(contract: string, holder: string): Promise<void>;
+  /** All that an account paid, in the order of the chain. */
+  listPayments(payer: string): Promise<ChainPayment[]>;
+  close(): Promise<void>;
+};
+
+const require = createRequire(import.meta.url);
+
+/** The program itself, not the script around it: what is killed must be what was started. */
+function findProgram(): string {
+  const cpu = process.arch === 'x64' ? 'amd64' : process.arch;
+  const suffix = process.platform === 'win32' ? '.exe' : '';
+  const fromWrapper = createRequire(require.resolve('@foundry-rs/anvil/package.json'));
+  return fromWrapper.resolve(`@foundry-rs/anvil-${process.platform}-${cpu}/bin/anvil${suffix}`);
+}
+
+export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
+  const { blockSeconds, chainId = 31_337 } = options;
+  const mining = blockSeconds === undefined ? ['--no-mining'] : ['--block-time', `${blockSeconds}`];
+  const child = spawn(
+    findProgram(),
+    ['--host', '127.0.0.1', '--port', '0', '--chain-id', `${chainId}`, '--threads', '1', ...mining],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const kill = (): boolean => child.kill('SIGKILL');
+  process.once('exit', kill);
+  const url = await readUrl(child);
+  const rpc = createCaller(url);
+  return {
+    url,
+    chainId,
+    rpc,
+    mine: async (blocks) => {
+      await rpc('anvil_mine', [toHex(blocks)]);
+    },
+    giveEther: async (account, ether) => {
+      await rpc('anvil_setBalance', [account, toHex(parseEther(ether))]);
+    },
+    ...createTokens(rpc),
+    listPayments: createJudge(rpc),
+    close: async () => {
+      process.off('exit', kill);
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      kill();
+      await ended;
+    },
+  };
+}
+
+/** anvil chooses a free port and says which. */
+async function readUrl(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let said = '';
+    child.once('error', reject);
+    child.once('exit', () => reject(new Error(`anvil ended: ${said}`)));
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      said = (said + text).slice(-10_000);
+      const match = /Listening on (127\.0\.0\.1:\d+)/.exec(said);
+      if (match !== null) resolve(`http://${match[1]}`);
+    });
+  });
+}
+
+type Caller = Anvil['rpc'];
+
+type BlockView = {
+  hash: string;
+  transactions: { hash: string; from: string; to: string; value: Hex }[];
+};
+type ReceiptView = {
+  status: Hex;
+  contractAddress: Address;
+  logs: { address: string; topics: Hex[]; data: Hex }[];
+};
+
+function createCaller(url: string): Caller {
+  return async <Result>(method: string, params: readonly unknown[] = []): Promise<Result> => {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    });
+    const answer = (await response.json()) as { result: Result; error?: { message: string } };
+    if (answer.error !== undefined) throw new Error(`${method}: ${answer.error.message}`);
+    return answer.result;
+  };
+}
+
+type Compiled = { abi: Abi; bytecode: Hex };
+let compiled: Compiled | undefined;
+
+function compileToken(): Compiled {
+  if (compiled !== undefined) return compiled;
+  const file = fileURLToPath(new URL('test-token.sol', import.meta.url));
+  const input = {
+    language: 'Solidity',
+    sources: { 'test-token.sol': { content: readFileSync(file, 'utf8') } },
+    settings: { outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object'] } } },
+  };
+  const output = JSON.parse(solc.compile(JSON.stringify(input)));
+  const contract = output.contracts?.['test-token.sol']?.TestToken;
+  if (contract === undefined) throw new Error(JSON.stringify(output.errors));
+  compiled = { abi: contract.abi, bytecode: `0x${contract.evm.bytecode.object}` };
+  return compiled;
+}
+
+/** An account of which anvil needs no key, apart from the rail's, so that nonces stay apart. */
+const deployer = '0x00000000000000000000000000000000000d0000';
+
+function createTokens(
+  rpc: Caller,
+): Pick<Anvil, 'deployToken' | 'giveTokens' | 'setTokenMode' | 'blockHolder'> {
+  const send = async (transaction: { to?: string; data: Hex }) => {
+    await rpc('anvil_impersonateAccount', [deployer]);
+    await rpc('anvil_setBalance', [deployer, toHex(parseEther('1000'))]);
+    // A high tip, so that it does not stand behind payments that wait in the same pool.
+    const fees = { maxFeePerGas: toHex(10n ** 12n), maxPriorityFeePerGas: toHex(10n ** 12n) };
+    const gas = toHex(3_000_000);
+    const hash = await rpc('eth_sendTransaction', [
+      { from: deployer, gas, ...fees, ...transaction },
+    ]);
+    for (;;) {
+      const receipt = await rpc<ReceiptView | null>('eth_getTransactionReceipt', [hash]);
+      if (receipt?.status === '0x1') return receipt;
+      if (receipt !== null) throw new Error('a transaction of the deployer failed');
+      await rpc('anvil_mine', ['0x1']);
+    }
+  };
+  return {
+    deployToken: async (decimals) => {
+      const data = encodeDeployData({ ...compileToken(), args: [decimals] });
+      return (await send({ data })).contractAddress;
+    },
+    giveTokens: async (contract, holder, units) => {
+      const { abi } = compileToken();
+      const data = encodeFunctionData({ abi, functionName: 'mint', args: [holder, units] });
+      await send({ to: contract, data });
+    },
+    // Straight into the contract's slots: no block is made, and waiting payments stay waiting.
+    setTokenMode: async (contract, mode) => {
+      await rpc('anvil_setStorageAt', [contract, toHex(0), toHex(mode, { size: 32 })]);
+    },
+    blockHolder: async (contract, holder) => {
+      // A mapping's entry lies at the hash of its key and the mapping's own slot, the fourth.
+      const place = concat([pad(holder as Hex), toHex(3, { size: 32 })]);
+      await rpc('anvil_setStorageAt', [contract, keccak256(place), toHex(1, { size: 32 })]);
+    },
+  };
+}
+
+const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+
+/** Reads each block once, as long as the chain is not set back. */
+function createJudge(rpc: Caller): Anvil['listPayments'] {
+  const blocks: { hash: string; payments: (ChainPayment & { payer: string })[] }[] = [];
+  const readBlock = async (number: number) => {
+    const block = await rpc<BlockView>('eth_getBlockByNumber', [toHex(number), true]);
+    const payments = [];
+    for (const transaction of block.transactions) {
+      const payer = transaction.from.toLowerCase();
+      const made = await readPayments(rpc, transaction);
+      payments.push(...made.map((payment) => ({ ...payment, payer })));
+    }
+    blocks.push({ hash: block.hash, payments });
+  };
+  const catchUp = async () => {
+    const last = Number(await rpc('eth_blockNumber'));
+    for (let isSame = false; !isSame; ) {
+      const known = blocks.length - 1;
+      const block = await rpc<BlockView | null>('eth_getBlockByNumber', [
+        toHex(Math.max(known, 0)),
+        false,
+      ]);
+      isSame = known < 0 || block?.hash === blocks[known]?.hash;
+      if (!isSame) blocks.pop();
+    }
+    for (let number = blocks.length; number <= last; number += 1) await readBlock(number);
+  };
+  let turn: Promise<unknown> = Promise.resolve();
+  return async (payer) => {
+    // One after the other, since all of them go on where the last one ended.
+    const mine = turn.then(catchUp);
+    turn = mine.catch(() => undefined);
+    await mine;
+    const all = blocks.flatMap(({ payments }) => payments);
+    return all.filter((payment) => payment.payer === payer.toLowerCase());
+  };
+}
+
+async function readPayments(
+  rpc: Caller,
+  transaction: BlockView['transactions'][number],
+): Promise<ChainPayment[]> {
+  const { hash, value, to } = transaction;
+  const receipt = await rpc<ReceiptView>('eth_getTransactionReceipt', [hash]);
+  if (receipt.status !== '0x1') return [];
+  if (BigInt(value) > 0n) {
+    return [{ recipient: to.toLowerCase(), contract: null, units: BigInt(value), hash }];
+  }
+  return receipt.logs
+    .filter((log) => log.topics[0] === transferTopic)
+    .map((log) => ({
+      recipient: `0x${(log.topics[2] ?? '').slice(26)}`.toLowerCase(),
+      contract: log.address.toLowerCase(),
+      units: BigInt(log.data),
+      hash,
+    }));
+}

@@ -1,0 +1,113 @@
+import { after } from 'node:test';
+import { type Address, type Hex } from 'viem';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { testConformance } from '../conformance.ts';
+import type { Instruction } from '../contract.ts';
+import { type Anvil, startAnvil } from './anvil-test-setup.ts';
+import { addressAttribute } from './order.ts';
+import { railModule } from './rail.ts';
+
+/** One chain for all cases; each case pays from an account of its own. */
+let chain: Promise<{ anvil: Anvil; token: Address }> | undefined;
+
+function openChain(): Promise<{ anvil: Anvil; token: Address }> {
+  chain ??= startAnvil().then(async (anvil) => ({ anvil, token: await anvil.deployToken(6) }));
+  return chain;
+}
+
+after(async () => {
+  const started = await chain;
+  await started?.anvil.close();
+});
+
+testConformance({
+  module: railModule,
+  clock: 'real',
+  cannot: {
+    callbacks: 'a chain calls nobody back',
+    files: 'a chain writes no files',
+    return: 'a transfer on a chain is never sent back',
+  },
+  booking: /eth_sendRawTransaction/,
+  openCounterpart: async () => {
+    const { anvil, token } = await openChain();
+    const privateKey = generatePrivateKey();
+    const payer = privateKeyToAccount(privateKey).address;
+    await anvil.giveEther(payer, '10');
+    await anvil.giveTokens(token, payer, 1_000_000_000n);
+    const { hostname, port } = new URL(anvil.url);
+    const toBeRefused = new Set<string>();
+    let orders = 0;
+    return {
+      address: { host: hostname, port: Number(port) },
+      config: (address) => ({
+        rpcUrls: [`http://${address?.host}:${address?.port}`],
+        chainId: anvil.chainId,
+        key: { privateKey },
+        tokens: [{ currency: 'USDC', address: token, decimals: 6 }],
+        defaultBlocks: 2,
+        finalBlocks: 3,
+        pollSeconds: 0.05,
+        rpcTimeoutSeconds: 1,
+        fees: { replaceAfterSeconds: 1 },
+      }),
+      instruct: (draft, fate) => {
+        const recipient = privateKeyToAccount(generatePrivateKey()).address;
+        if (fate === 'rejected') toBeRefused.add(recipient);
+        orders += 1;
+        return {
+          ...draft,
+          payerKey: 'wallet',
+          countryCode: 'DEU',
+          deliveryType: 'CRYPTOCURRENCY',
+          currency: fate === 'rejected' || orders % 2 === 0 ? 'USDC' : 'ETH',
+          amountMinor: 1_000_000n + BigInt(orders),
+          attributes: { [addressAttribute]: recipient },
+        };
+      },
+      payments: async (instruction) => {
+        const mined = await anvil.listPayments(payer);
+        const waiting = await listPool(anvil, payer);
+        return [...mined, ...waiting.filter(({ recipient }) => !toBeRefused.has(recipient))]
+          .filter(({ recipient }) => isFor(instruction, recipient))
+          .map(({ contract, units }) => (contract === null ? units / 10n ** 9n : units));
+      },
+      turn: async () => {
+        // Only now, so that the transfer is signed and fails in its block.
+        for (const { recipient } of await listPool(anvil, payer)) {
+          const refused = [...toBeRefused].find((one) => one.toLowerCase() === recipient);
+          if (refused !== undefined) await anvil.blockHolder(token, refused);
+        }
+        await anvil.mine(1);
+      },
+      close: () => Promise.resolve(),
+    };
+  },
+});
+
+function isFor({ attributes }: Instruction, recipient: string): boolean {
+  return attributes[addressAttribute]?.toLowerCase() === recipient;
+}
+
+/** What the node would mine next for an account. */
+async function listPool(anvil: Anvil, payer: Address) {
+  type Waiting = { to: string; value: Hex; input: Hex };
+  const pool =
+    await anvil.rpc<Record<'pending' | 'queued', Record<string, Record<string, Waiting>>>>(
+      'txpool_content',
+    );
+  return [pool.pending, pool.queued].flatMap((accounts) =>
+    Object.entries(accounts)
+      .filter(([account]) => account.toLowerCase() === payer.toLowerCase())
+      .flatMap(([, transactions]) => Object.values(transactions))
+      .map(({ to, value, input }) =>
+        input === '0x'
+          ? { recipient: to.toLowerCase(), contract: null, units: BigInt(value) }
+          : {
+              recipient: `0x${input.slice(34, 74)}`.toLowerCase(),
+              contract: to.toLowerCase(),
+              units: BigInt(`0x${input.slice(74)}`),
+            },
+      ),
+  );
+}

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import type { RailHost } from '../contract.ts';
+import {
+  countSent,
+  gwei,
+  listUnits,
+  makeAddress,
+  makeInstruction,
+  openScene,
+  query,
+  type Scene,
+  send,
+  settle,
+  work,
+} from './evm-test-setup.ts';
+
+describe('a rail of Ethereum that dies, forgets or is told nonsense', () => {
+  let scene: Scene;
+  before(async () => {
+    scene = await openScene({ fees: { replaceAfterSeconds: 60 } });
+  });
+  beforeEach(() => {
+    scene.wire.fetch = fetch;
+  });
+  after(() => scene.close());
+
+  test('a process that dies at any step leaves each payment to be paid once', async () => {
+    let deaths = 0;
+    for (const side of ['before', 'after'] as const) {
+      for (let step = 1; ; step += 1) {
+        const order = { to: makeAddress(), amountMinor: 7n };
+        const instruction = makeInstruction(
+          step % 2 === 0 ? order : { ...order, currency: 'USDC' },
+        );
+        const doom = dieAt(scene.host, step, side);
+        const doomed = await scene.openAgain({}, doom.host);
+        const doomedScene = { ...scene, rail: doomed };
+        await send(doomedScene, instruction).catch(ignoreDeath);
+        for (let turn = 0; turn < 6 && !doom.isDead(); turn += 1) {
+          await work(doomedScene).catch(ignoreDeath);
+          await scene.anvil.mine(1);
+        }
+        // The dispatcher sends again what it has no answer for.
+        await send(scene, instruction);
+        await settle(scene);
+        assert.equal((await query(scene, instruction)).outcome, 'paid');
+        const units = instruction.currency === 'ETH' ? 7n * gwei : 7n;
+        assert.deepEqual(await listUnits(scene, order.to), [units], `${side} step ${step}`);
+        if (!doom.isDead()) break;
+        deaths += 1;
+      }
+    }
+    assert.ok(deaths > 20, `${deaths} deaths`);
+    const told = scene.host.observations.map(({ reference }) => reference);
+    assert.equal(new Set(told).size, told.length);
+  });
+
+  test('a memory restored from an older copy does not pay again what the chain has', async () => {
+    const to = makeAddress();
+    const other = makeAddress();
+    const instruction = makeInstruction({ to, amountMinor: 15n, currency: 'USDC' });
+    const later = makeInstruction({ to: other, amountMinor: 16n });
+    const before = await scene.host.db.system.rows<Record<string, unknown>>({
+      name: '',
+      text: 'select * from rail_records',
+    });
+    await send(scene, instruction);
+    await settle(scene);
+    assert.deepEqual(await listUnits(scene, to), [15n]);
+    await restoreRecords(scene, before);
+    assert.equal((await query(scene, instruction)).outcome, 'retry');
+    await send(scene, instruction);
+    await send(scene, later);
+    await settle(scene);
+    assert.equal((await query(scene, instruction)).outcome, 'paid');
+    assert.equal((await query(scene, later)).outcome, 'paid');
+    assert.deepEqual(await listUnits(scene, to), [15n]);
+    assert.deepEqual(await listUnits(scene, other), [16n * gwei]);
+  });
+
+  test('a node of another chain is not used, and nothing is lost', async () => {
+    const to = makeAddress();
+    const instruction = makeInstruction({ to, amountMinor: 21n });
+    const sentBefore = await countSent(scene);
+    await send(scene, instruction);
+    const elsewhere = await scene.openAgain({ chainId: 1 });
+    await work({ rail: elsewhere });
+    await scene.anvil.mine(1);
+    assert.equal(await countSent(scene), sentBefore);
+    assert.equal((await query(scene, instruction)).outcome, 'accepted');
+    const line = scene.host.lines.findLast(({ level }) => level === 'error');
+    assert.match(line?.message ?? '', /another chain/);
+    const withSpare = await scene.openAgain({ rpcUrls: ['http://127.0.0.1:1', scene.anvil.url] });
+    await settle({ ...scene, rail: withSpare });
+    assert.deepEqual(await listUnits(scene, to), [21n * gwei]);
+  });
+
+  test('whatever a node answers, each payment is paid once', async () => {
+    const answers = [
+      () => new Response('<html>busy</html>', { status: 503 }),
+      () => new Response('{"jsonrpc":"2.0","id":1,"result":null}'),
+      () => new Response('{"jsonrpc":"2.0","id":1,"result":"0x0"}'),
+      () => new Response('{"jsonrpc":"2.0","id":77,"result":"0x7a69"}'),
+      () => new Response('{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}'),
+      () => {
+        throw new TypeError('fetch failed');
+      },
+    ];
+    const orders: string[] = [];
+    let state = 7;
+    for (let round = 0; round < 6; round += 1) {
+      const to = makeAddress();
+      orders.push(to);
+      await send(scene, makeInstruction({ to, amountMinor: 22n }));
+      for (let turn = 0; turn < 8; turn += 1) {
+        scene.wire.fetch = (...request) => {
+          state = (state * 1103515245 + 12345) % 2147483648;
+          const isBad = (state >> 16) % 4 === 0;
+          const answer = answers[(state >> 20) % answers.length];
+          if (!isBad || answer === undefined) return fetch(...request);
+          // Half of the spoilt requests are heard all the same, only their answers are lost.
+          const heard = (state >> 18) % 2 === 0 ? fetch(...request) : Promise.resolve();
+          return heard.then(answer);
+        };
+        await work(scene);
+        await scene.anvil.mine(1);
+      }
+    }
+    scene.wire.fetch = fetch;
+    await settle(scene);
+    for (const to of orders) assert.deepEqual(await listUnits(scene, to), [22n * gwei]);
+  });
+
+  test('no key, address of a node or recipient is in the log', () => {
+    const text = JSON.stringify(scene.host.lines).toLowerCase();
+    assert.ok(scene.host.lines.length > 10);
+    assert.ok(!text.includes(scene.privateKey.slice(2)));
+    assert.ok(!text.includes('127.0.0.1'));
+  });
+});
+
+async function restoreRecords(
+  { host }: Scene,
+  rows: readonly Record<string, unknown>[],
+): Promise<void> {
+  await host.db.system.rows({ name: '', text: 'delete from rail_records' });
+  for (const row of rows) {
+    const names = Object.keys(row);
+    const values = names.map((_, index) => `$${index + 1}`);
+    const text = `insert into rail_records (${names.join(', ')}) values (${values.join(', ')})`;
+    await host.db.system.rows({ name: '', text }, Object.values(row));
+  }
+}
+
+class Death extends Error {}
+
+function ignoreDeath(error: unknown): void {
+  if (!(error instanceof Death)) throw error;
+}
+
+/** A host whose process dies at its so manieth effect: right before it, or right after it. */
+function dieAt(
+  host: RailHost,
+  step: number,
+  side: 'before' | 'after',
+): { host: RailHost; isDead: () => boolean } {
+  let count = 0;
+  const doom = async <Result>(effect: () => Promise<Result>): Promise<Result> => {
+    count += 1;
+    if (count > step || (count === step && side === 'before')) throw new Death();
+    const result = await effect();
+    if (count === step) throw new Death();
+    return result;
+  };
+  return {
+    isDead: () => count >= step,
+    host: {
+      ...host,
+      hear: (message) => doom(() => host.hear(message)),
+      fetch: (...request) => doom(() => host.fetch(...request)),
+      store: { ...host.store, write: (changes) => doom(() => host.store.write(changes)) },
+    },
+  };
+}

@@ -1,0 +1,106 @@
+import { createHash, generateKeyPairSync } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+
+/** The simulated hub's own records: they outlive it, and are the judge of what was paid. */
+
+export type TransferState = 'RESERVED' | 'COMMITTED' | 'ABORTED';
+
+export type BookedTransfer = {
+  readonly transferId: string;
+  /** What the payer calls it, from the extension list; "" where it says nothing. */
+  readonly reference: string;
+  readonly currency: string;
+  readonly amount: string;
+  readonly payer: string;
+  readonly ilpPacket: string;
+  /** Of the whole body, to tell a repetition from another transfer of the same identifier. */
+  readonly hash: string;
+  readonly state: TransferState;
+  /** Of the API, where it was aborted. */
+  readonly code: string;
+};
+
+export type HubBooks = {
+  find(transferId: string): BookedTransfer | undefined;
+  list(): readonly BookedTransfer[];
+  /** On the disk when it returns. */
+  write(transfer: BookedTransfer): void;
+  close(): void;
+};
+
+/** A line for each change; the last one of an identifier holds. */
+export function openHubBooks(folder: string): HubBooks {
+  mkdirSync(folder, { recursive: true });
+  const path = join(folder, 'transfers.jsonl');
+  const transfers = new Map<string, BookedTransfer>();
+  if (existsSync(path)) {
+    for (const line of readFileSync(path, 'utf8').split('\n')) {
+      const transfer = readLine(line);
+      if (transfer !== undefined) transfers.set(transfer.transferId, transfer);
+    }
+  }
+  const file = openSync(path, 'a');
+  // What a crash cut off in the middle ends here and is not read.
+  writeSync(file, '\n');
+  return {
+    find: (transferId) => transfers.get(transferId),
+    list: () => [...transfers.values()],
+    write: (transfer) => {
+      writeSync(file, `${JSON.stringify(transfer)}\n`);
+      fsyncSync(file);
+      transfers.set(transfer.transferId, transfer);
+    },
+    close: () => closeSync(file),
+  };
+}
+
+function readLine(line: string): BookedTransfer | undefined {
+  try {
+    return JSON.parse(line) as BookedTransfer;
+  } catch {
+    return undefined;
+  }
+}
+
+export function hashBody(body: string): string {
+  return createHash('sha256').update(body).digest('hex');
+}
+
+export const participants = ['payer', 'hub', 'payee'] as const;
+export type Participant = (typeof participants)[number];
+export type KeyFiles = Readonly<Record<Participant, { privatePem: string; publicPem: string }>>;
+
+/** Key pairs of all who take part, made once: `<participant>.private.pem`, `.public.pem`. */
+export function openKeyFiles(folder: string): KeyFiles {
+  mkdirSync(folder, { recursive: true });
+  return {
+    payer: openPair(folder, 'payer'),
+    hub: openPair(folder, 'hub'),
+    payee: openPair(folder, 'payee'),
+  };
+}
+
+function openPair(folder: string, name: Participant) {
+  const privatePath = join(folder, `${name}.private.pem`);
+  const publicPath = join(folder, `${name}.public.pem`);
+  if (!existsSync(publicPath)) {
+    const pair = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const secret = pair.privateKey.export({ type: 'pkcs8', format: 'pem' });
+    writeFileSync(privatePath, secret, { mode: 0o600 });
+    writeFileSync(publicPath, pair.publicKey.export({ type: 'spki', format: 'pem' }));
+  }
+  return {
+    privatePem: readFileSync(privatePath, 'utf8'),
+    publicPem: readFileSync(publicPath, 'utf8'),
+  };
+}

@@ -1,0 +1,117 @@
+import type { KeyObject } from 'node:crypto';
+import { z } from 'zod';
+import { signMessage } from './signature.ts';
+
+/** The messages of FSPIOP 1.1 that a payer's provider sends and hears. */
+
+export type Resource = 'parties' | 'quotes' | 'transfers';
+
+/** A request as it goes out, and goes out again: every byte of it is decided once. */
+export type SignedRequest = {
+  readonly method: 'GET' | 'POST';
+  readonly uri: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** "" with GET. */
+  readonly body: string;
+};
+
+export type RequestDraft = {
+  readonly resource: Resource;
+  readonly method: 'GET' | 'POST';
+  readonly uri: string;
+  readonly source: string;
+  readonly destination: string;
+  readonly atMs: number;
+  readonly body: string;
+};
+
+export function nameType(resource: Resource): string {
+  return `application/vnd.interoperability.${resource}+json;version=1.1`;
+}
+
+export function formatRequest(draft: RequestDraft, key: KeyObject): SignedRequest {
+  const { resource, method, uri, source, destination, body } = draft;
+  const date = new Date(draft.atMs).toUTCString();
+  const headers: Record<string, string> = {
+    accept: nameType(resource),
+    'content-type': nameType(resource),
+    date,
+    'fspiop-source': source,
+    ...(destination !== '' && { 'fspiop-destination': destination }),
+    'fspiop-uri': uri,
+    'fspiop-http-method': method,
+    'fspiop-signature': signMessage({ method, uri, source, destination, date }, body, key),
+  };
+  return { method, uri, headers, body };
+}
+
+const fspId = z.string().min(1).max(32);
+const money = z.object({
+  currency: z.string().length(3),
+  // Without leading and trailing zeros, at most four digits after the point.
+  amount: z.string().regex(/^(0|[1-9]\d{0,17})(\.\d{0,3}[1-9])?$/),
+});
+export type Money = z.output<typeof money>;
+
+const name = z.string().max(128).nullish();
+
+export const partySchema = z.object({
+  party: z.object({
+    partyIdInfo: z.object({
+      partyIdType: z.string().max(32),
+      partyIdentifier: z.string().max(128),
+      fspId: fspId.nullish(),
+    }),
+    name,
+    personalInfo: z
+      .object({
+        complexName: z.object({ firstName: name, middleName: name, lastName: name }).nullish(),
+      })
+      .nullish(),
+  }),
+});
+export type Party = z.output<typeof partySchema>['party'];
+
+export const quoteSchema = z.object({
+  transferAmount: money,
+  payeeReceiveAmount: money.nullish(),
+  payeeFspFee: money.nullish(),
+  payeeFspCommission: money.nullish(),
+  expiration: z.iso.datetime({ offset: true }),
+  ilpPacket: z.string().min(1).max(32_768),
+  condition: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
+});
+export type Quote = z.output<typeof quoteSchema>;
+
+export const transferSchema = z.object({
+  transferState: z.enum(['RECEIVED', 'RESERVED', 'COMMITTED', 'ABORTED']),
+  fulfilment: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{43}$/)
+    .nullish(),
+});
+export type TransferNews = z.output<typeof transferSchema>;
+
+export const errorSchema = z.object({
+  errorInformation: z.object({ errorCode: z.string().regex(/^[1-9]\d{3}$/) }),
+});
+
+export type CallbackSubject = {
+  readonly resource: Resource;
+  /** A telephone number, or the identifier of a quote or a transfer. */
+  readonly id: string;
+  readonly isError: boolean;
+};
+
+const callbackPath =
+  /^\/(?:parties\/MSISDN\/(?<party>\d{3,15})|(?<resource>quotes|transfers)\/(?<id>[0-9a-f-]{36}))(?<error>\/error)?$/;
+
+/** What a PUT is about; undefined where it is nothing of ours. */
+export function readCallbackPath(path: string): CallbackSubject | undefined {
+  const groups = callbackPath.exec(path)?.groups;
+  if (groups === undefined) return undefined;
+  const { party, resource, id = '', error } = groups;
+  const isError = error !== undefined;
+  if (party !== undefined) return { resource: 'parties', id: party, isError };
+  return { resource: resource === 'quotes' ? 'quotes' : 'transfers', id, isError };
+}

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Instruction, RailAnswer, RailCalls } from '../contract.ts';
+import { openTestHost, type TestHost } from '../rail-test-setup.ts';
+import { context, type Door, instruct, openDoor, payer } from './fspiop-test-setup.ts';
+import { nameTransfer } from './payment.ts';
+import { railModule } from './rail.ts';
+import { openToolkit, type Toolkit, toolkitFsp, trials } from './toolkit-test-setup.ts';
+
+/** Against Mojaloop's testing toolkit: what it takes for FSPIOP 1.1, and its own history, decide. */
+
+let door: Door;
+let toolkit: Toolkit;
+let host: TestHost;
+let rail: RailCalls;
+
+before(async () => {
+  door = await openDoor(() => ({ rail, host }));
+  toolkit = await openToolkit(door.url);
+  host = await openTestHost({ name: 'momo', payers: [payer], callbackUrl: door.url });
+  rail = await openRail({});
+});
+after(async () => {
+  await toolkit.close();
+  await door.close();
+  await host.close();
+});
+
+function openRail(changes: Record<string, unknown>): Promise<RailCalls> {
+  const config = {
+    hubUrl: toolkit.url,
+    fspId: 'outlay',
+    hubFspId: toolkitFsp,
+    privateKey: toolkit.keys.payerPrivate,
+    publicKeys: { [toolkitFsp]: toolkit.keys.toolkitPublic },
+    payer: { idType: 'BUSINESS', id: 'outlay' },
+    feeMax: { fixed: { KES: '0.50' }, basisPoints: 0 },
+    // It takes a second or more for what it makes up, and asking again makes it no quicker.
+    againMs: 10_000,
+    termsMs: 600_000,
+    ...changes,
+  };
+  return railModule.create(railModule.configSchema.parse(config), host);
+}
+
+async function pay(...instructions: Instruction[]): Promise<RailAnswer[]> {
+  for (const instruction of instructions) {
+    assert.equal((await rail.send(instruction, context)).outcome, 'accepted');
+  }
+  for (;;) {
+    await rail.work?.(context);
+    const answers: RailAnswer[] = [];
+    for (const instruction of instructions) answers.push(await rail.query(instruction, context));
+    if (answers.every(({ outcome }) => outcome === 'paid' || outcome === 'rejected'))
+      return answers;
+    await sleep(100);
+  }
+}
+
+async function listTransfers({ reference }: Instruction) {
+  const requests = await toolkit.listRequests();
+  return requests.filter(
+    ({ method, path, body }) =>
+      method === 'post' &&
+      path === '/transfers' &&
+      body?.['transferId'] === nameTransfer(reference),
+  );
+}
+
+test('the toolkit takes look-up, quote and transfer, and its fulfilment is taken', async () => {
+  const instruction = instruct({ amountMinor: 150_050n });
+  const [answer] = await pay(instruction);
+  assert.equal(answer?.outcome, 'paid');
+  assert.deepEqual(answer.charges, [
+    { id: 'payee_fee', kind: 'partner', currency: 'KES', amountMinor: 50n },
+  ]);
+  const transfers = await listTransfers(instruction);
+  assert.equal(transfers.length, 1);
+  assert.deepEqual(transfers[0]?.body?.['amount'], { currency: 'KES', amount: '1501' });
+});
+
+test('what the toolkit refuses is refused with its code', async () => {
+  const wallet = instruct({ attributes: { PhoneNumber: `+${trials.unknownWallet}` } });
+  const quote = instruct({ amountMinor: 51_010n });
+  const transfer = instruct({ amountMinor: 51_040n });
+  const cases = [
+    [wallet, '3204', 'account_not_found', 0],
+    [quote, '5101', 'recipient_refused', 0],
+    [transfer, '5104', 'recipient_refused', 1],
+  ] as const;
+  for (const [instruction, code, reason, count] of cases) {
+    const [answer] = await pay(instruction);
+    assert.equal(answer?.outcome, 'rejected', code);
+    assert.equal(answer.code, code);
+    assert.equal(answer.reason, reason);
+    assert.equal((await listTransfers(instruction)).length, count);
+  }
+});
+
+test('a transfer about which nothing is heard is asked for, and sent once', async () => {
+  const instruction = instruct({ amountMinor: 90_020n });
+  assert.equal((await pay(instruction))[0]?.outcome, 'paid');
+  assert.equal((await listTransfers(instruction)).length, 1);
+});
+
+test('a fee above what is allowed ends the payment before anything is transferred', async () => {
+  const usual = rail;
+  rail = await openRail({ feeMax: { fixed: { KES: '0.49' }, basisPoints: 0 } });
+  const instruction = instruct();
+  const [answer] = await pay(instruction);
+  rail = usual;
+  assert.equal(answer?.outcome, 'rejected');
+  assert.equal(answer.code, 'quote_fee');
+  assert.deepEqual(await listTransfers(instruction), []);
+});
+
+test('five payments at once are transferred once each', async () => {
+  const instructions = Array.from({ length: 5 }, () => instruct());
+  const answers = await pay(...instructions);
+  assert.deepEqual([...new Set(answers.map(({ outcome }) => outcome))], ['paid']);
+  for (const instruction of instructions) {
+    assert.equal((await listTransfers(instruction)).length, 1);
+  }
+});

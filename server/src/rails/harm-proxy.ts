@@ -1,0 +1,308 @@
+import { connect, createServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/**
+ * A TCP proxy between a rail and its counterpart that does harm on purpose. It knows no protocol:
+ * what it decides about is an exchange, which begins when the client speaks on a connection for the
+ * first time, or again after the other side has spoken. With HTTP that is one request.
+ */
+
+export type Address = { readonly host: string; readonly port: number };
+
+export type Exchange = {
+  /** From 1, over all connections, in the order in which the exchanges began. */
+  readonly number: number;
+  /** From 1: the connection it is on. */
+  readonly connection: number;
+  /** The bytes with which the client began it, as Latin-1 text; all of a short request. */
+  readonly request: string;
+};
+
+export type Harm =
+  | { readonly kind: 'none' }
+  /** The request is not handed on and the connection is reset. */
+  | { readonly kind: 'reset' }
+  /** The request is not handed on, and nobody says so. */
+  | { readonly kind: 'swallow' }
+  /**
+   * The request is on its way for so long, and arrives even when the client has given up by then;
+   * `arrived` is called when the counterpart has answered it or ended the connection.
+   */
+  | { readonly kind: 'delay'; until(): Promise<void>; arrived(): void }
+  /** The request is not handed on, and the proxy answers in the counterpart's place. */
+  | { readonly kind: 'impostor'; readonly answer: Uint8Array }
+  /** The request is handed on; the answer is thrown away, and nobody says so. */
+  | { readonly kind: 'mute' }
+  /** The request is handed on; the answer is cut after so many bytes by a reset. */
+  | { readonly kind: 'cut'; readonly afterBytes: number }
+  /** The request is handed on; when the answer begins, the client gets these bytes instead. */
+  | { readonly kind: 'replace'; readonly answer: Uint8Array }
+  /** In the answer, every so manieth byte from an offset on gets its highest bit set. */
+  | { readonly kind: 'corrupt'; readonly fromByte: number; readonly everyBytes: number }
+  /** The answer comes byte by byte. */
+  | { readonly kind: 'trickle'; readonly everyMs: number }
+  /**
+   * The answer is held back until this says what is to be done; it is called when the answer begins,
+   * so that the counterpart is known to have had the request.
+   */
+  | { readonly kind: 'hold'; until(): Promise<'go' | 'reset'> };
+
+export type Decide = (exchange: Exchange) => Harm | Promise<Harm>;
+
+export type HarmProxy = {
+  readonly address: Address;
+  /** How many exchanges have begun. */
+  readonly exchanges: number;
+  /** From now on this decides, also on connections that are open. */
+  decide(decide: Decide): void;
+  /** Resets everything that is open; new connections are taken as before. */
+  reset(): void;
+  close(): Promise<void>;
+};
+
+/** On a free port of 127.0.0.1; without a decision nothing is harmed. */
+export async function openHarmProxy(target: Address): Promise<HarmProxy> {
+  const pairs = new Set<Pair>();
+  const counted = { connections: 0, exchanges: 0 };
+  let decide: Decide = () => ({ kind: 'none' });
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    const connection = ++counted.connections;
+    const pair = joinSockets(client, target, (request) =>
+      decide({ number: ++counted.exchanges, connection, request }),
+    );
+    pairs.add(pair);
+    void pair.closed.then(() => pairs.delete(pair));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const bound = server.address();
+  if (bound === null || typeof bound === 'string') throw new Error('the proxy has no TCP port');
+  const reset = (): void => {
+    for (const pair of pairs) pair.reset();
+  };
+  return {
+    address: { host: '127.0.0.1', port: bound.port },
+    get exchanges() {
+      return counted.exchanges;
+    },
+    decide: (next) => {
+      decide = next;
+    },
+    reset,
+    close: async () => {
+      reset();
+      await new Promise<void>((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+      });
+    },
+  };
+}
+
+/** A whole HTTP answer after which the connection ends, for `impostor` and `replace`. */
+export function formatHttpAnswer(status: number, body: string, contentType = 'text/html'): Buffer {
+  const bytes = Buffer.from(body);
+  const head = [
+    `HTTP/1.1 ${status} Harm`,
+    `Content-Type: ${contentType}`,
+    `Content-Length: ${bytes.length}`,
+    'Connection: close',
+  ];
+  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), bytes]);
+}
+
+/** Harm for the n-th exchange (from 1) only. */
+export function harmNth(number: number, harm: Harm): Decide {
+  return (exchange) => (exchange.number === number ? harm : { kind: 'none' });
+}
+
+/** Harm for the first `count` exchanges whose request has this pattern. */
+export function harmMatching(pattern: RegExp, harm: Harm, count = 1): Decide {
+  let left = count;
+  return ({ request }) => {
+    if (left === 0 || !pattern.test(request)) return { kind: 'none' };
+    left -= 1;
+    return harm;
+  };
+}
+
+type Pair = { reset(): void; readonly closed: Promise<void> };
+
+/** Joins a client with the target for as long as both live. */
+function joinSockets(
+  client: Socket,
+  target: Address,
+  begin: (request: string) => Harm | Promise<Harm>,
+): Pair {
+  const upstream = connect({ ...target, allowHalfOpen: true });
+  client.setNoDelay(true);
+  upstream.setNoDelay(true);
+  const reset = (): void => {
+    // A reset, not an orderly end: the other side must not take what it has for the whole.
+    if (client.readyState === 'open') client.resetAndDestroy();
+    client.destroy();
+    upstream.destroy();
+  };
+  let harm: Harm = { kind: 'none' };
+  let isClientSpeaking = false;
+  let released: Promise<void> | undefined;
+  const answering = createAnswering(client, reset);
+
+  const takeRequest = async (chunk: Buffer): Promise<void> => {
+    if (!isClientSpeaking) {
+      isClientSpeaking = true;
+      harm = await begin(chunk.toString('latin1'));
+      released = undefined;
+      answering.begin(harm);
+    }
+    switch (harm.kind) {
+      case 'reset':
+        return reset();
+      case 'swallow':
+        return;
+      case 'impostor':
+        client.end(harm.answer);
+        return;
+      case 'delay':
+        released ??= harm.until();
+        await released;
+        if (!upstream.destroyed) upstream.write(chunk);
+        return;
+      default:
+        upstream.write(chunk);
+    }
+  };
+  const requests = createQueue(takeRequest, reset);
+  const answers = createQueue(answering.take, reset);
+  client.on('data', requests.add);
+  client.on('end', () => requests.afterwards(() => upstream.end()));
+  upstream.on('data', (chunk: Buffer) => {
+    isClientSpeaking = false;
+    answers.add(chunk);
+  });
+  upstream.on('end', () =>
+    answers.afterwards(() => {
+      // Who was to hear nothing does not hear the end either.
+      if (harm.kind !== 'mute') client.end();
+    }),
+  );
+  const arrive = (): void => {
+    if (harm.kind !== 'delay') return;
+    harm.arrived();
+    if (client.destroyed) upstream.destroy();
+  };
+  upstream.on('data', arrive).on('close', arrive).on('error', reset);
+  // What is still on its way outlives its sender.
+  const giveUp = (): void => {
+    if (harm.kind !== 'delay') reset();
+  };
+  client.on('close', giveUp).on('error', giveUp);
+  return { reset, closed: waitForClose([client, upstream]) };
+}
+
+async function waitForClose(sockets: readonly Socket[]): Promise<void> {
+  await Promise.all(
+    sockets.map(
+      (socket) =>
+        new Promise<void>((resolve) => {
+          socket.once('close', () => {
+            resolve();
+          });
+        }),
+    ),
+  );
+}
+
+/** How the counterpart's bytes reach the client under the harm of the present exchange. */
+function createAnswering(
+  client: Socket,
+  reset: () => void,
+): { begin(harm: Harm): void; take(chunk: Buffer): Promise<void> } {
+  let harm: Harm = { kind: 'none' };
+  let seenBytes = 0;
+  let held: Promise<'go' | 'reset'> | undefined;
+  const take = async (chunk: Buffer): Promise<void> => {
+    const fromBytes = seenBytes;
+    seenBytes += chunk.length;
+    switch (harm.kind) {
+      case 'mute':
+        return;
+      case 'cut': {
+        if (seenBytes < harm.afterBytes) {
+          client.write(chunk);
+          return;
+        }
+        const rest = chunk.subarray(0, Math.max(0, harm.afterBytes - fromBytes));
+        // A reset takes along what is still on its way, so the bytes get a moment to arrive.
+        await new Promise<void>((resolve) => {
+          client.write(rest, () => {
+            resolve();
+          });
+        });
+        await sleep(20);
+        return reset();
+      }
+      case 'replace':
+        if (fromBytes === 0) client.end(harm.answer);
+        return;
+      case 'corrupt':
+        client.write(corrupt(chunk, fromBytes, harm));
+        return;
+      case 'trickle':
+        for (const byte of chunk) {
+          if (client.destroyed) return;
+          client.write(Buffer.from([byte]));
+          await sleep(harm.everyMs);
+        }
+        return;
+      case 'hold':
+        held ??= harm.until();
+        if ((await held) === 'reset') return reset();
+        client.write(chunk);
+        return;
+      default:
+        client.write(chunk);
+    }
+  };
+  return {
+    begin: (next) => {
+      harm = next;
+      seenBytes = 0;
+      held = undefined;
+    },
+    take,
+  };
+}
+
+function corrupt(
+  chunk: Buffer,
+  fromBytes: number,
+  harm: { readonly fromByte: number; readonly everyBytes: number },
+): Buffer {
+  const changed = Buffer.from(chunk);
+  for (let index = 0; index < changed.length; index += 1) {
+    const offset = fromBytes + index - harm.fromByte;
+    if (offset >= 0 && offset % harm.everyBytes === 0)
+      changed[index] = (changed[index] ?? 0) | 0x80;
+  }
+  return changed;
+}
+
+/** One after the other, in order; what fails ends the connection. */
+function createQueue(
+  take: (chunk: Buffer) => Promise<void>,
+  fail: () => void,
+): { add(chunk: Buffer): void; afterwards(last: () => void): void } {
+  let done: Promise<void> = Promise.resolve();
+  return {
+    add: (chunk) => {
+      done = done.then(() => take(chunk)).catch(fail);
+    },
+    afterwards: (last) => {
+      void done.then(last);
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { z } from 'zod';
+import { configSchema } from './config.ts';
+
+const example = await readFile(new URL('README.md', import.meta.url), 'utf8');
+const { config } = z
+  .object({ config: z.record(z.string(), z.unknown()) })
+  .parse(JSON.parse(/```json\n([^`]+)```/.exec(example)?.[1] ?? ''));
+const exchange = {
+  ...z.record(z.string(), z.unknown()).parse(config['exchange']),
+  privateKey: 'x',
+};
+
+test('the example in the README is a configuration, once its secret is read', () => {
+  const parsed = configSchema.parse({ ...config, exchange });
+  assert.equal(parsed.exchange.mode, 'sftp');
+});
+
+test('what cannot work is refused with a sentence', () => {
+  const wrongs: readonly [Record<string, unknown>, RegExp][] = [
+    [{ messagePrefix: 'has space' }, /messagePrefix/],
+    [{ schedule: { cutOffs: ['14:00', '09:00'] } }, /not ascending/],
+    [{ schedule: { timeZone: 'Europe/Nowhere' } }, /not a time zone/],
+    [{ debtors: [{ key: 'a', name: 'A', currencies: ['EUR'] }] }, /needs an iban or an account/],
+    [{ debtors: [{ key: 'a', name: 'A', iban: 'DE00', currencies: ['EUR'] }] }, /valid IBAN/],
+    [{ exchange: { ...exchange, hostKeyFingerprints: [] } }, /hostKeyFingerprints/],
+    [{ exchange: { ...exchange, hostKeyFingerprints: ['MD5:aa'] } }, /hostKeyFingerprints/],
+    [{ exchange: { ...exchange, password: 'x' } }, /password/],
+    [{ exchange: { mode: 'directory', folder: 'relative' } }, /folder/],
+  ];
+  for (const [wrong, fault] of wrongs) {
+    const parsed = configSchema.safeParse({ ...config, exchange, ...wrong });
+    assert.equal(parsed.success, false);
+    assert.match(JSON.stringify(parsed.error?.issues), fault);
+  }
+});

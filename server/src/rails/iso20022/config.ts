@@ -1,0 +1,144 @@
+import { isValidBIC, isValidIBAN } from 'ibantools';
+import { z } from 'zod';
+
+/** What an operator says of one bank connection. */
+
+/** Lower-case letters, digits and hyphens are safe in a file's name, and EPC's ids allow them. */
+const messagePrefixPattern = /^[A-Za-z0-9]{1,8}$/;
+const dayPattern = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/;
+const timePattern = /^(?:[01]\d|2[0-3]):[0-5]\d$/;
+const fingerprintPattern = /^SHA256:[A-Za-z0-9+/]{43}$/;
+
+const partySchema = z.strictObject({
+  name: z.string().min(1).max(140),
+  /** The identification that the bank gave, where it asks for one. */
+  id: z.string().max(35).default(''),
+});
+
+const debtorSchema = z.strictObject({
+  /** What `options.debtor` of a payer names. */
+  key: z.string().regex(/^[a-z0-9_]{1,40}$/),
+  name: z.string().min(1).max(140),
+  /** ISO 3166-1 alpha-2, for the address; "": no address is sent. */
+  country: z
+    .string()
+    .regex(/^(?:[A-Z]{2})?$/)
+    .default(''),
+  town: z.string().max(35).default(''),
+  iban: z
+    .string()
+    .max(34)
+    .refine((iban) => iban === '' || isValidIBAN(iban), 'is not a valid IBAN')
+    .default(''),
+  /** Where there is no IBAN. */
+  account: z.string().max(34).default(''),
+  bic: z
+    .string()
+    .max(11)
+    .refine((bic) => bic === '' || isValidBIC(bic), 'is not a valid BIC')
+    .default(''),
+  /** The account's own, where the bank wants to be told; "": not told. */
+  accountCurrency: z
+    .string()
+    .regex(/^(?:[A-Z]{3})?$/)
+    .default(''),
+  /** What may be paid from it; the first debtor that has a currency pays it. */
+  currencies: z
+    .array(z.string().regex(/^[A-Z]{3}$/))
+    .min(1)
+    .max(50),
+});
+export type Debtor = z.infer<typeof debtorSchema>;
+
+const foldersSchema = {
+  outbox: z.string().min(1).max(400).default('outbox'),
+  inbox: z.string().min(1).max(400).default('inbox'),
+  /** Where what was read goes. */
+  archive: z.string().min(1).max(400).default('archive'),
+  /** Where what cannot be read goes, for a person. */
+  quarantine: z.string().min(1).max(400).default('quarantine'),
+};
+
+const directorySchema = z.strictObject({
+  mode: z.literal('directory'),
+  /** Absolute; the four folders are relative to it, or absolute themselves. On one file system. */
+  folder: z.string().startsWith('/').max(400),
+  ...foldersSchema,
+});
+
+const sftpSchema = z.strictObject({
+  mode: z.literal('sftp'),
+  host: z.string().min(1).max(253),
+  port: z.int().min(1).max(65_535).default(22),
+  user: z.string().min(1).max(100),
+  /** PEM or OpenSSH form; there is no way to say a password. */
+  privateKey: z.string().min(1).max(20_000),
+  passphrase: z.string().max(1_000).default(''),
+  /** As `ssh-keygen -lf` prints them. Several, so that the bank can change its key. */
+  hostKeyFingerprints: z.array(z.string().regex(fingerprintPattern)).min(1).max(10),
+  timeoutSeconds: z.int().min(1).max(600).default(30),
+  ...foldersSchema,
+});
+
+const exchangeSchema = z.discriminatedUnion('mode', [directorySchema, sftpSchema]);
+export type DirectoryConfig = z.infer<typeof directorySchema>;
+export type SftpConfig = z.infer<typeof sftpSchema>;
+
+const scheduleSchema = z.strictObject({
+  timeZone: z.string().refine(isTimeZone, 'is not a time zone').default('UTC'),
+  cutOffs: z.array(z.string().regex(timePattern)).max(48).default([]),
+  everySeconds: z.int().min(0).max(86_400).default(60),
+  weekend: z.array(z.int().min(0).max(6)).max(6).default([0, 6]),
+  closesWithTarget: z.boolean().default(false),
+  closedDays: z.array(z.string().regex(dayPattern)).max(400).default([]),
+  executionDays: z.int().min(0).max(10).default(0),
+});
+
+export const configSchema = z
+  .strictObject({
+    version: z.enum(['pain.001.001.09', 'pain.001.001.10']).default('pain.001.001.09'),
+    /** Begins every message id; another one for every rail at the same bank. */
+    messagePrefix: z.string().regex(messagePrefixPattern),
+    initiatingParty: partySchema,
+    debtors: z.array(debtorSchema).min(1).max(50),
+    schedule: scheduleSchema,
+    paymentsPerFileMax: z.int().min(1).max(2_000).default(500),
+    /** One debit for a whole batch on the account, where the bank does so. */
+    batchBooking: z.boolean().default(false),
+    /** Who pays the banks of a payment across a border: DEBT, CRED or SHAR. */
+    chargeBearer: z.enum(['DEBT', 'CRED', 'SHAR']).default('SHAR'),
+    /** Of a RemittanceReason to ISO 20022 purpose codes, before those of ours. */
+    purposeCodes: z.record(z.string().max(40), z.string().regex(/^[A-Z]{4}$/)).default({}),
+    /** What the recipient reads; {reference} and {originator} are replaced. */
+    remittanceText: z.string().max(140).default('{reference}'),
+    exchange: exchangeSchema,
+    /** How often the inbox is looked into. */
+    pollSeconds: z.int().min(1).max(86_400).default(60),
+    fileBytesMax: z.int().min(1_000).max(200_000_000).default(20_000_000),
+  })
+  .superRefine((config, context) => {
+    const { debtors, schedule } = config;
+    const complain = (message: string): void => {
+      context.addIssue({ code: 'custom', message });
+    };
+    const keys = debtors.map(({ key }) => key);
+    if (new Set(keys).size !== keys.length) complain('two debtors have the same key');
+    for (const { key, iban, account } of debtors) {
+      if ((iban === '') === (account === '')) complain(`debtor ${key} needs an iban or an account`);
+    }
+    const { cutOffs } = schedule;
+    if (cutOffs.some((time, index) => index > 0 && time <= (cutOffs[index - 1] ?? ''))) {
+      complain('cutOffs are not ascending');
+    }
+  });
+export type Config = z.infer<typeof configSchema>;
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en-US', { timeZone: name });
+    return true;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}

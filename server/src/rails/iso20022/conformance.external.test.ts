@@ -1,0 +1,80 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { getCurrency } from '../../core/currency.ts';
+import { getAmountMinor } from '../../core/money.ts';
+import { testConformance } from '../conformance.ts';
+import { listPaidAmounts } from './bank-books.ts';
+import { openBankSimulator, setBankOptions } from './bank-simulator.ts';
+import { makeConfig, makeIban, testPayers } from './iso20022-test-setup.ts';
+import { railModule } from './rail.ts';
+import { startSshServer } from './sshd-test-setup.ts';
+
+/** The suite once more, with a real SFTP server between rail and bank, and harm done to the line. */
+
+const amounts = { paid: 10_000n, rejected: 10_100n, returned: 10_200n };
+const server = await startSshServer();
+after(() => server.stop());
+
+testConformance({
+  module: railModule,
+  clock: 'steered',
+  callMsMax: 10_000,
+  stepsMax: 4,
+  exchangesMax: 2,
+  cannot: {
+    http: 'SSH is no HTTP',
+    callbacks: 'a bank tells in files',
+  },
+  openCounterpart: async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'outlay-iso20022-'));
+    const places = { folder, outbox: join(folder, 'outbox'), inbox: join(folder, 'answers') };
+    await setBankOptions(folder, {
+      rules: [
+        { match: { amount: '101.00' }, fate: 'reject' },
+        { match: { amount: '102.00' }, fate: 'return', reason: 'AC06' },
+      ],
+      settleAfterMs: 60_000,
+      returnAfterMs: 120_000,
+    });
+    const bank = await openBankSimulator(places);
+    for (const name of ['inbox', 'archive', 'quarantine']) await mkdir(join(folder, name));
+    return {
+      payers: testPayers,
+      address: { host: '127.0.0.1', port: server.port },
+      config: (address) =>
+        makeConfig(folder, {
+          exchange: {
+            mode: 'sftp',
+            host: address?.host,
+            port: address?.port,
+            user: server.user,
+            privateKey: server.privateKey,
+            hostKeyFingerprints: [server.fingerprint],
+            timeoutSeconds: 3,
+            outbox: join(folder, 'outbox'),
+            inbox: join(folder, 'inbox'),
+            archive: join(folder, 'archive'),
+            quarantine: join(folder, 'quarantine'),
+          },
+        }),
+      instruct: (draft, fate) => ({
+        ...draft,
+        payerKey: 'eu',
+        countryCode: 'DEU',
+        deliveryType: 'BANK_DEPOSIT',
+        currency: 'EUR',
+        amountMinor: amounts[fate],
+        attributes: { BankAccountNumber: makeIban() },
+      }),
+      payments: async ({ reference }) =>
+        listPaidAmounts(bank.books, reference).map(({ amount, currency }) =>
+          getAmountMinor(amount, getCurrency(currency)),
+        ),
+      turn: (nowMs) => bank.turn(nowMs),
+      files: { from: places.inbox, to: join(folder, 'inbox') },
+      close: () => rm(folder, { recursive: true, force: true }),
+    };
+  },
+});

@@ -1,0 +1,61 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { getCurrency } from '../../core/currency.ts';
+import { getAmountMinor } from '../../core/money.ts';
+import { testConformance } from '../conformance.ts';
+import { listPaidAmounts } from './bank-books.ts';
+import { openBankSimulator, setBankOptions } from './bank-simulator.ts';
+import { makeConfig, makeIban, testPayers } from './iso20022-test-setup.ts';
+import { railModule } from './rail.ts';
+
+/** The amount tells the bank what to do, as it is known before the reference is. */
+const amounts = { paid: 10_000n, rejected: 10_100n, returned: 10_200n };
+
+testConformance({
+  module: railModule,
+  clock: 'steered',
+  cannot: {
+    connection: 'rail and bank meet in folders',
+    http: 'rail and bank meet in folders',
+    callbacks: 'a bank tells in files',
+  },
+  openCounterpart: async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'outlay-iso20022-'));
+    const places = { folder, outbox: join(folder, 'outbox'), inbox: join(folder, 'answers') };
+    await setBankOptions(folder, {
+      rules: [
+        { match: { amount: '101.00' }, fate: 'reject' },
+        { match: { amount: '102.00' }, fate: 'return', reason: 'AC06' },
+      ],
+      settleAfterMs: 60_000,
+      returnAfterMs: 120_000,
+      charge: '0.25',
+      writesStatements: true,
+    });
+    const bank = await openBankSimulator(places);
+    const config = makeConfig(folder);
+    // The postman needs the folder before the rail makes it.
+    await mkdir(join(folder, 'inbox'));
+    return {
+      payers: testPayers,
+      config: () => ({ ...config }),
+      instruct: (draft, fate) => ({
+        ...draft,
+        payerKey: 'eu',
+        countryCode: 'DEU',
+        deliveryType: 'BANK_DEPOSIT',
+        currency: 'EUR',
+        amountMinor: amounts[fate],
+        attributes: { BankAccountNumber: makeIban() },
+      }),
+      payments: async ({ reference }) =>
+        listPaidAmounts(bank.books, reference).map(({ amount, currency }) =>
+          getAmountMinor(amount, getCurrency(currency)),
+        ),
+      turn: (nowMs) => bank.turn(nowMs),
+      files: { from: places.inbox, to: join(folder, 'inbox') },
+      close: () => rm(folder, { recursive: true, force: true }),
+    };
+  },
+});

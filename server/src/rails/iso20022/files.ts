@@ -1,0 +1,222 @@
+import { z } from 'zod';
+import type { RailHost, RecordChange, StoredRecord } from '../contract.ts';
+import { findExecutionDay } from './calendar.ts';
+import type { Config } from './config.ts';
+import type { Exchange } from './exchange.ts';
+import { checkPaymentFile, groupTransfers, type PaymentFile, writePaymentFile } from './pain001.ts';
+import { fileWaiting, type Payment, type PaymentBook, type QueueEntry } from './payments.ts';
+import { draftTransfer, type Service, type Transfer } from './transfer.ts';
+
+/**
+ * The files that leave. Closing one is a single write: the whole file, its number, and every payment
+ * in it. Only after it does anything go to the bank, as often as it takes, always the same bytes
+ * under the same name, so that the bank recognises a second copy by its message id.
+ */
+
+export const fileCollection = 'files';
+const counterCollection = 'counters';
+const counterKey = 'messages';
+
+const fileSchema = z.object({
+  name: z.string(),
+  xml: z.string(),
+  groups: z.array(
+    z.object({ id: z.string(), currency: z.string(), references: z.array(z.string()) }),
+  ),
+});
+/** What is known of a file for ever. */
+export type StoredFile = z.infer<typeof fileSchema>;
+
+const counterSchema = z.object({ next: z.number() });
+
+export type FileOptions = {
+  readonly host: RailHost;
+  readonly config: Config;
+  readonly book: PaymentBook;
+};
+
+export type Files = {
+  /** Puts what is due into files. */
+  closeDue(signal: AbortSignal): Promise<void>;
+  /** Gives the bank every closed file that it may not have. */
+  deliver(exchange: Exchange, signal: AbortSignal): Promise<void>;
+  find(messageId: string): Promise<StoredFile | undefined>;
+};
+
+/** Cancellations and answers of the bank come between; each time what is left is tried again. */
+const triesMax = 20;
+
+export function openFiles(options: FileOptions): Files {
+  const { host } = options;
+  return {
+    closeDue: async (signal) => {
+      let collisions = 0;
+      while (!signal.aborted && collisions < triesMax) {
+        const due = await options.book.listDue(host.nowMs(), options.config.paymentsPerFileMax);
+        if (due.length === 0) return;
+        const outcome = await closeSome(options, due);
+        if (outcome === 'stuck') return;
+        if (outcome === 'collision') collisions += 1;
+      }
+    },
+    deliver: async (exchange, signal) => {
+      const closed = await host.store.list(fileCollection, { state: 'closed', count: 50 });
+      for (const record of closed) {
+        if (signal.aborted) return;
+        await deliverOne(host, { exchange, record });
+      }
+    },
+    find: async (messageId) => {
+      const record = await host.store.get(fileCollection, messageId);
+      return record === undefined ? undefined : fileSchema.parse(record.value);
+    },
+  };
+}
+
+async function deliverOne(
+  host: RailHost,
+  { exchange, record }: { exchange: Exchange; record: StoredRecord },
+): Promise<void> {
+  const file = fileSchema.parse(record.value);
+  if ((await exchange.put(file.name, Buffer.from(file.xml))) === 'taken') {
+    // Somebody has to look into it; the files after it must not wait for that.
+    host.log('error', 'the outbox holds another file of this name', { message: record.key });
+    return;
+  }
+  // Another process that delivered it meanwhile delivered the same.
+  await host.store.write([
+    {
+      collection: fileCollection,
+      key: record.key,
+      revision: record.revision,
+      next: { state: 'delivered', value: record.value },
+    },
+  ]);
+  const payments = file.groups.reduce((sum, { references }) => sum + references.length, 0);
+  host.log('info', 'a payment file was delivered', { message: record.key, payments });
+}
+
+type Candidate = { readonly payment: Payment; readonly transfer: Transfer };
+
+/** `stuck`: the file could not be written as it must be, and nothing has left. */
+async function closeSome(
+  options: FileOptions,
+  due: readonly QueueEntry[],
+): Promise<'done' | 'collision' | 'stuck'> {
+  const { host, config, book } = options;
+  const candidates: Record<Service, Candidate[]> = { sepa: [], cross_border: [] };
+  for (const entry of due) {
+    const payment = await book.find(entry.reference);
+    // Withdrawn this very moment: its entry is gone as well.
+    if (payment === undefined || payment.state !== 'waiting') return 'collision';
+    const draft = draftTransfer(payment.value.order, { config, payers: host.payers });
+    if (draft.ok) {
+      candidates[draft.transfer.service].push({ payment, transfer: draft.transfer });
+    } else if (!(await refuseWaiting(options, { payment, reason: draft.reason }))) {
+      return 'collision';
+    }
+  }
+  for (const service of ['sepa', 'cross_border'] as const) {
+    const some = candidates[service];
+    if (some.length === 0) continue;
+    const prepared = await prepareFile(options, some);
+    if (!prepared.ok) {
+      host.log('error', 'a payment file is not as it was ordered, and stays here', {
+        detail: prepared.fault,
+      });
+      return setBrokenAside(options, some);
+    }
+    if (!(await host.store.write(prepared.changes))) return 'collision';
+  }
+  return 'done';
+}
+
+/** One payment that cannot be written as ordered must not hold up the others. */
+async function setBrokenAside(
+  options: FileOptions,
+  candidates: readonly Candidate[],
+): Promise<'collision' | 'stuck'> {
+  let outcome: 'collision' | 'stuck' = 'stuck';
+  for (const candidate of candidates) {
+    const alone = await prepareFile(options, [candidate]);
+    if (alone.ok) continue;
+    outcome = 'collision';
+    await refuseWaiting(options, { payment: candidate.payment, reason: 'payer_error' });
+  }
+  return outcome;
+}
+
+/** It was good when it was taken, and the configuration has changed since; nothing was sent. */
+async function refuseWaiting(
+  { host, book }: FileOptions,
+  refusal: { payment: Payment; reason: Parameters<PaymentBook['withdraw']>[1] },
+): Promise<boolean> {
+  const { payment, reason } = refusal;
+  const { reference } = payment.value.order;
+  if (!(await book.withdraw(payment, reason))) return false;
+  const atMs = host.nowMs();
+  const id = `${reference}:not-sent`;
+  await host.hear({
+    id,
+    channel: 'poll',
+    raw: Buffer.from(JSON.stringify({ reference, reason })),
+    observations: [{ id, reference, outcome: 'rejected', reason, atMs }],
+  });
+  host.log('warn', 'a waiting payment cannot be sent any more', { reference, reason });
+  return true;
+}
+
+type Prepared =
+  | { readonly ok: true; readonly changes: RecordChange[] }
+  | { readonly ok: false; readonly fault: string };
+
+async function prepareFile(
+  { host, config }: FileOptions,
+  candidates: readonly Candidate[],
+): Promise<Prepared> {
+  const counter = await host.store.get(counterCollection, counterKey);
+  const { next } = counter === undefined ? { next: 1 } : counterSchema.parse(counter.value);
+  const nowMs = host.nowMs();
+  const transfers = candidates.map(({ transfer }) => transfer);
+  const file: PaymentFile = {
+    ...groupTransfers(transfers, { prefix: config.messagePrefix, number: next }),
+    createdAtMs: nowMs,
+    executionDay: findExecutionDay(config.schedule, nowMs),
+  };
+  const xml = writePaymentFile(file, config);
+  try {
+    checkPaymentFile(
+      xml,
+      candidates.map(({ payment }) => payment.value.order),
+    );
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    // Only messages of our own are known to hold nothing of a person.
+    return { ok: false, fault: error.name === 'Error' ? error.message : error.name };
+  }
+  const stored: StoredFile = {
+    name: `${file.messageId}.xml`,
+    xml,
+    groups: file.groups.map(({ id, currency, transfers: members }) => ({
+      id,
+      currency,
+      references: members.map(({ reference }) => reference),
+    })),
+  };
+  const changes: RecordChange[] = [
+    {
+      collection: counterCollection,
+      key: counterKey,
+      revision: counter?.revision ?? 0,
+      next: { state: 'counting', value: { next: next + 1 } },
+    },
+    {
+      collection: fileCollection,
+      key: file.messageId,
+      revision: 0,
+      next: { state: 'closed', value: stored },
+    },
+    ...candidates.flatMap(({ payment }) => fileWaiting(payment, file.messageId)),
+  ];
+  return { ok: true, changes };
+}

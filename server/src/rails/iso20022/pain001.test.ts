@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Instruction } from '../contract.ts';
+import { makeConfig, makeInstruction, testPayers } from './iso20022-test-setup.ts';
+import {
+  checkPaymentFile,
+  formatFixed,
+  groupTransfers,
+  sumTransfers,
+  writePaymentFile,
+} from './pain001.ts';
+import { draftTransfer, type Transfer } from './transfer.ts';
+
+const config = makeConfig('/nowhere', {
+  debtors: [
+    { key: 'first', name: 'One', iban: 'DE89370400440532013000', currencies: ['EUR'] },
+    { key: 'second', name: 'Two', iban: 'FR1420041010050500013M02606', currencies: ['USD', 'JPY'] },
+  ],
+});
+
+function draft(instruction: Instruction): Transfer {
+  const result = draftTransfer(instruction, { config, payers: testPayers });
+  if (!result.ok) throw new Error(`refused: ${result.reason}`);
+  return result.transfer;
+}
+
+function write(instructions: readonly Instruction[]): string {
+  const numbered = groupTransfers(instructions.map(draft), { prefix: 'T1', number: 7 });
+  return writePaymentFile(
+    { ...numbered, createdAtMs: Date.parse('2026-03-04T09:00:00Z'), executionDay: '2026-03-04' },
+    config,
+  );
+}
+
+const abroad = {
+  payerKey: 'world',
+  countryCode: 'USA',
+  attributes: { BankAccountNumber: '000123456789', BankRoutingNumber: '021000021' },
+};
+
+describe('payment files', () => {
+  test('payments are grouped by account, currency and service, with counts and sums', () => {
+    const instructions = [
+      makeInstruction({ amountMinor: 100n }),
+      makeInstruction({ amountMinor: 250n }),
+      makeInstruction({ ...abroad, currency: 'USD', amountMinor: 1_000_000n }),
+      makeInstruction({ ...abroad, currency: 'JPY', amountMinor: 5_000n }),
+    ];
+    const text = write(instructions);
+    const counts = [...text.matchAll(/<NbOfTxs>(\d+)<\/NbOfTxs><CtrlSum>([\d.]+)</g)];
+    assert.deepEqual(
+      counts.map(([, count, sum]) => `${count} ${sum}`),
+      ['4 15003.50', '2 3.50', '1 5000', '1 10000.00'],
+    );
+    checkPaymentFile(text, instructions);
+  });
+
+  test('the message id is the number and the content, so that neither is taken for another', () => {
+    const one = draft(makeInstruction());
+    const two = draft(makeInstruction());
+    const name = (transfers: Transfer[], number: number): string =>
+      groupTransfers(transfers, { prefix: 'T1', number }).messageId;
+    assert.equal(name([one, two], 1), name([two, one], 1));
+    assert.notEqual(name([one, two], 1), name([one, two], 2));
+    assert.notEqual(name([one], 1), name([two], 1));
+    assert.ok(`${name([one], 9_999_999)}-999`.length <= 35);
+  });
+
+  test('a file that differs from what was ordered is noticed', () => {
+    const instruction = makeInstruction({ amountMinor: 10_000n });
+    const other = makeInstruction();
+    const text = write([instruction]);
+    const iban = instruction.attributes['BankAccountNumber'] ?? '';
+    const otherIban = other.attributes['BankAccountNumber'] ?? '';
+    const wrongs: readonly [string, RegExp][] = [
+      [text.replaceAll(iban, otherIban), /another account/],
+      [text.replace('>100.00</InstdAmt>', '>1000.00</InstdAmt>'), /another amount/],
+      [text.replace('Ccy="EUR"', 'Ccy="USD"'), /another amount/],
+      [text.replaceAll('<CtrlSum>100.00', '<CtrlSum>100.01'), /control sum/],
+      [text.replaceAll(instruction.reference, other.reference), /nobody asked for/],
+      [text.replace('<NbOfTxs>1<', '<NbOfTxs>2<'), /instead of/],
+      [text.slice(0, -20), /cannot be read back/],
+    ];
+    checkPaymentFile(text, [instruction]);
+    for (const [wrong, fault] of wrongs) {
+      assert.throws(() => checkPaymentFile(wrong, [instruction]), fault);
+    }
+    assert.throws(() => checkPaymentFile(text, [instruction, other]), /instead of 2/);
+  });
+
+  test('amounts have the digits of their currency', () => {
+    assert.equal(formatFixed(10_010n, 2), '100.10');
+    assert.equal(formatFixed(5n, 2), '0.05');
+    assert.equal(formatFixed(5n, 0), '5');
+    assert.equal(formatFixed(1_234n, 3), '1.234');
+    assert.equal(
+      sumTransfers([
+        { amountMinor: 1n, currency: 'KWD' },
+        { amountMinor: 1n, currency: 'EUR' },
+        { amountMinor: 1n, currency: 'JPY' },
+      ]),
+      '1.011',
+    );
+  });
+
+  test('what a person wrote cannot become markup', () => {
+    const instruction = makeInstruction({
+      originator: { accountId: 'a', name: '</Nm><InstdAmt Ccy="EUR">9</InstdAmt>&amp;' },
+    });
+    checkPaymentFile(write([instruction]), [instruction]);
+  });
+});

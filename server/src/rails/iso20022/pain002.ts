@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { cleanCode } from './codes.ts';
+
+/** Customer payment status report, pain.002.001.03 and later: what the bank says of a file. */
+
+export type Status = {
+  /** Such as ACSP or RJCT; "" where this level leaves it to others. */
+  readonly status: string;
+  /** Such as AC04; "" where none is given. */
+  readonly code: string;
+};
+
+export type StatusReport = {
+  readonly originalMessageId: string;
+  readonly createdAt: string;
+  readonly group: Status;
+  readonly payments: readonly PaymentInformationStatus[];
+};
+
+export type PaymentInformationStatus = Status & {
+  /** Our PmtInfId. */
+  readonly id: string;
+  readonly transactions: readonly TransactionStatus[];
+};
+
+export type TransactionStatus = Status & {
+  /** Our reference. */
+  readonly endToEndId: string;
+  /** What the bank says it was asked to pay; undefined where it does not say. */
+  readonly amount: { readonly text: string; readonly currency: string } | undefined;
+  readonly providerReference: string;
+};
+
+const reasonsSchema = z
+  .array(
+    z.object({
+      Rsn: z.object({ Cd: z.string().optional(), Prtry: z.string().optional() }).optional(),
+    }),
+  )
+  .max(100)
+  .optional();
+
+const amountSchema = z.object({ '#text': z.string(), '@Ccy': z.string() });
+
+const transactionSchema = z.object({
+  OrgnlEndToEndId: z.string().optional(),
+  TxSts: z.string().optional(),
+  StsRsnInf: reasonsSchema,
+  AcctSvcrRef: z.string().optional(),
+  OrgnlTxRef: z
+    .object({ Amt: z.object({ InstdAmt: amountSchema.optional() }).optional() })
+    .optional(),
+});
+
+const reportSchema = z.object({
+  CstmrPmtStsRpt: z.object({
+    GrpHdr: z.object({ MsgId: z.string(), CreDtTm: z.string().default('') }),
+    OrgnlGrpInfAndSts: z.object({
+      OrgnlMsgId: z.string(),
+      GrpSts: z.string().optional(),
+      StsRsnInf: reasonsSchema,
+    }),
+    OrgnlPmtInfAndSts: z
+      .array(
+        z.object({
+          OrgnlPmtInfId: z.string(),
+          PmtInfSts: z.string().optional(),
+          StsRsnInf: reasonsSchema,
+          TxInfAndSts: z.array(transactionSchema).max(100_000).default([]),
+        }),
+      )
+      .max(100_000)
+      .default([]),
+  }),
+});
+
+/** Undefined where it has not the form of one. */
+export function readStatusReport(content: unknown): StatusReport | undefined {
+  const parsed = reportSchema.safeParse(content);
+  if (!parsed.success) return undefined;
+  const {
+    GrpHdr,
+    OrgnlGrpInfAndSts: original,
+    OrgnlPmtInfAndSts: payments,
+  } = parsed.data.CstmrPmtStsRpt;
+  return {
+    originalMessageId: original.OrgnlMsgId,
+    createdAt: GrpHdr.CreDtTm,
+    group: readStatus(original.GrpSts, original.StsRsnInf),
+    payments: payments.map((payment) => ({
+      id: payment.OrgnlPmtInfId,
+      ...readStatus(payment.PmtInfSts, payment.StsRsnInf),
+      transactions: payment.TxInfAndSts.map(readTransaction),
+    })),
+  };
+}
+
+function readTransaction(transaction: z.infer<typeof transactionSchema>): TransactionStatus {
+  const amount = transaction.OrgnlTxRef?.Amt?.InstdAmt;
+  return {
+    endToEndId: transaction.OrgnlEndToEndId ?? '',
+    ...readStatus(transaction.TxSts, transaction.StsRsnInf),
+    amount: amount && { text: amount['#text'], currency: amount['@Ccy'] },
+    providerReference: cleanReference(transaction.AcctSvcrRef),
+  };
+}
+
+/** The first reason that says something; banks add further ones for what they changed. */
+function readStatus(status: string | undefined, reasons: z.infer<typeof reasonsSchema>): Status {
+  const codes = (reasons ?? []).map(({ Rsn }) => cleanCode(Rsn?.Cd ?? Rsn?.Prtry ?? ''));
+  return { status: status ?? '', code: codes.find((code) => code !== '') ?? '' };
+}
+
+/** A bank's own number for a payment; anything else than a number or a code may be personal. */
+export function cleanReference(text: string | undefined): string {
+  return text !== undefined && /^[A-Za-z0-9/.:_-]{1,35}$/.test(text) ? text : '';
+}

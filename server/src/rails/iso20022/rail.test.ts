@@ -1,0 +1,350 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import type { Instruction, RailAnswer } from '../contract.ts';
+import { listPaidAmounts, listPaidTwice } from './bank-books.ts';
+import {
+  writeBatchDebit,
+  writeDebit,
+  writeGroupStatus,
+  writeStatus,
+} from './bank-messages-test-setup.ts';
+import { openBankSimulator, setBankOptions } from './bank-simulator.ts';
+import {
+  makeConfig,
+  makeInstruction,
+  noSignal,
+  openTestRail,
+  type TestRail,
+} from './iso20022-test-setup.ts';
+import { railModule } from './rail.ts';
+
+let it: TestRail;
+beforeEach(async () => {
+  it = await openTestRail();
+});
+afterEach(() => it.close());
+
+const context = { signal: noSignal };
+
+async function query(instruction: Instruction): Promise<RailAnswer> {
+  return it.rail.query(instruction, context);
+}
+
+async function listOutbox(): Promise<string[]> {
+  const names = await readdir(join(it.folder, 'outbox')).catch(() => []);
+  return names.toSorted();
+}
+
+function outcomes(): string[] {
+  return it.host.observations.map(({ reference, outcome }) => `${reference} ${outcome}`).toSorted();
+}
+
+describe('files are closed at the cut-offs of the bank', () => {
+  beforeEach(async () => {
+    await it.close();
+    it = await openTestRail({
+      schedule: { timeZone: 'Europe/Berlin', cutOffs: ['11:00', '15:00'] },
+      paymentsPerFileMax: 3,
+      pollSeconds: 600,
+    });
+  });
+
+  test('nothing leaves before, everything after, and the passes come in time', async () => {
+    const instruction = makeInstruction();
+    const answer = await it.rail.send(instruction, context);
+    // 11:00 in Berlin in winter, and an hour for the bank.
+    const cutOffMs = Date.parse('2026-03-04T10:00:00Z');
+    assert.deepEqual(answer, { outcome: 'accepted', checkAtMs: cutOffMs + 3_600_000 });
+    it.clock.nowMs = cutOffMs - 120_000;
+    assert.equal(await it.work(), cutOffMs);
+    assert.deepEqual(await listOutbox(), []);
+    it.clock.nowMs = cutOffMs;
+    await it.work();
+    assert.equal((await listOutbox()).length, 1);
+  });
+
+  test('no file holds more payments than configured, and no payment is in two', async () => {
+    const instructions = Array.from({ length: 7 }, () => makeInstruction());
+    for (const instruction of instructions) await it.rail.send(instruction, context);
+    it.clock.nowMs = Date.parse('2026-03-04T10:00:00Z');
+    await Promise.all([it.work(), it.work()]);
+    const texts: string[] = [];
+    for (const name of await listOutbox()) {
+      texts.push(await readFile(join(it.folder, 'outbox', name), 'utf8'));
+    }
+    const counts = texts.map((text) => /<NbOfTxs>(\d)/.exec(text)?.[1]).toSorted();
+    assert.deepEqual(counts, ['1', '3', '3']);
+    const references = texts.flatMap((text) =>
+      [...text.matchAll(/<EndToEndId>(\w+)</g)].map(([, reference]) => reference),
+    );
+    assert.deepEqual(references.toSorted(), instructions.map((one) => one.reference).toSorted());
+  });
+
+  test('a payment can be cancelled until then and not after', async () => {
+    const early = makeInstruction();
+    const late = makeInstruction();
+    await it.rail.send(early, context);
+    await it.rail.send(late, context);
+    const cancelled = { outcome: 'rejected', reason: 'cancelled' };
+    assert.deepEqual(await it.rail.cancel?.(early, context), cancelled);
+    it.clock.nowMs = Date.parse('2026-03-04T10:00:00Z');
+    await it.work();
+    assert.equal((await it.rail.cancel?.(late, context))?.outcome, 'accepted');
+    const [name = ''] = await listOutbox();
+    const text = await readFile(join(it.folder, 'outbox', name), 'utf8');
+    assert.ok(text.includes(late.reference) && !text.includes(early.reference));
+    assert.deepEqual(await it.rail.send(early, context), cancelled);
+  });
+
+  test('a payment cancelled before it was ever sent is never sent', async () => {
+    const instruction = makeInstruction();
+    await it.rail.cancel?.(instruction, context);
+    const answer = await it.rail.send(instruction, context);
+    assert.deepEqual(answer, { outcome: 'rejected', reason: 'cancelled' });
+  });
+});
+
+describe('what the bank says', () => {
+  test('refused, paid, returned in part and as a whole, with the charges', async () => {
+    await setBankOptions(it.folder, {
+      rules: [
+        { match: { amount: '101.00' }, fate: 'reject', reason: 'AC04' },
+        { match: { amount: '102.00' }, fate: 'return', reason: 'AC06' },
+        { match: { amount: '103.00' }, fate: 'partial_return', returnedAmount: '50.00' },
+        { match: { amount: '104.00' }, fate: 'silent' },
+      ],
+      charge: '0.35',
+      answersTwice: true,
+      writesStatements: true,
+    });
+    const amounts = [10_000n, 10_100n, 10_200n, 10_300n, 10_400n];
+    const instructions = amounts.map((amountMinor) => makeInstruction({ amountMinor }));
+    for (const instruction of instructions) await it.rail.send(instruction, context);
+    await it.work();
+    await it.bank.turn(it.clock.nowMs);
+    await it.work();
+    const answers: RailAnswer[] = [];
+    for (const instruction of instructions) answers.push(await query(instruction));
+    const checkAtMs = it.clock.nowMs + 3_600_000;
+    assert.deepEqual(answers, [
+      { outcome: 'paid' },
+      { outcome: 'rejected', reason: 'account_closed', code: 'AC04' },
+      { outcome: 'returned', reason: 'account_blocked', code: 'AC06', amountMinor: 10_200n },
+      { outcome: 'returned', reason: 'account_closed', code: 'AC04', amountMinor: 5_000n },
+      { outcome: 'accepted', checkAtMs },
+    ]);
+    // Status, debits, returns and statement, each of them once for all that they were left twice.
+    assert.equal(it.host.heard.length, 4);
+    const distinct = new Map(it.host.observations.map((one) => [one.id, one]));
+    const charges = [...distinct.values()].flatMap((one) => one.charges ?? []);
+    assert.equal(charges.length, 3 + 2);
+    assert.ok(charges.every(({ amountMinor, kind }) => amountMinor === 35n && kind === 'bank'));
+    assert.deepEqual(await readdir(join(it.folder, 'inbox')), []);
+  });
+
+  test('a whole file refused refuses its payments, and no others', async () => {
+    const [instruction, other] = [makeInstruction(), makeInstruction()];
+    await it.rail.send(instruction, context);
+    await it.work();
+    await it.rail.send(other, context);
+    await it.work();
+    const [file] = await findFiles(instruction.reference);
+    await leave('refusal.xml', writeGroupStatus(file ?? '', 'RJCT', 'FF01'));
+    await it.work();
+    assert.equal((await query(instruction)).outcome, 'rejected');
+    assert.equal((await query(other)).outcome, 'accepted');
+  });
+
+  test('a second copy of a file refused as a duplicate refuses nothing', async () => {
+    const instruction = makeInstruction();
+    await it.rail.send(instruction, context);
+    await it.work();
+    const [name = ''] = await listOutbox();
+    const copy = await readFile(join(it.folder, 'outbox', name));
+    await it.bank.turn(it.clock.nowMs);
+    await writeFile(join(it.folder, 'outbox', name), copy);
+    await it.bank.turn(it.clock.nowMs);
+    assert.deepEqual(
+      it.bank.books.secondCopies.map(({ isSame }) => isSame),
+      [true],
+    );
+    await it.work();
+    assert.equal((await query(instruction)).outcome, 'paid');
+    assert.ok(outcomes().every((one) => !one.endsWith('rejected')));
+    assert.equal(listPaidAmounts(it.bank.books, instruction.reference).length, 1);
+  });
+
+  test('an answer that names another amount, or a file it was not in, changes nothing', async () => {
+    const instruction = makeInstruction();
+    await it.rail.send(instruction, context);
+    await it.work();
+    const [file = ''] = await findFiles(instruction.reference);
+    const status = { reference: instruction.reference, status: 'RJCT', code: 'AC04' };
+    await leave('a.xml', writeStatus(file, { ...status, amount: '999.00' }));
+    await leave('b.xml', writeStatus('T1-0000099-0123456789', status));
+    await it.work();
+    assert.equal((await query(instruction)).outcome, 'accepted');
+    assert.deepEqual(outcomes(), []);
+    assert.equal(it.host.heard.length, 2);
+    await leave('c.xml', writeStatus(file, status));
+    await it.work();
+    assert.equal((await query(instruction)).outcome, 'rejected');
+  });
+
+  test('a payment that nobody knows is kept for a person', async () => {
+    await leave(
+      'foreign.xml',
+      writeStatus('X', { reference: 'WHO', status: 'RJCT', code: 'AC04' }),
+    );
+    await it.work();
+    assert.deepEqual(outcomes(), ['WHO rejected']);
+  });
+
+  test('what the bank has had already is not sent again after a restore from backup', async () => {
+    const instruction = makeInstruction();
+    await it.rail.send(instruction, context);
+    await mkdir(join(it.folder, 'inbox'), { recursive: true });
+    await leave(
+      'status.xml',
+      writeStatus('LOST', { reference: 'other', status: 'ACSP', code: '' }),
+    );
+    await leave('debit.xml', writeDebit(instruction.reference));
+    await it.work();
+    assert.equal((await query(instruction)).outcome, 'paid');
+    assert.deepEqual(await listOutbox(), []);
+  });
+});
+
+describe('files that are no messages', () => {
+  const senseless: readonly [string, string | Buffer][] = [
+    ['empty.xml', ''],
+    ['text.xml', 'hello'],
+    ['open.xml', '<Document><a>'],
+    [
+      'other.xml',
+      '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.001.001.09"><a/></Document>',
+    ],
+    [
+      'form.xml',
+      '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.054.001.08"><a/></Document>',
+    ],
+    ['latin.xml', Buffer.from([0x3c, 0xe9, 0x3e])],
+    ['bomb.xml', '<!DOCTYPE a [<!ENTITY b "bbb"><!ENTITY c "&b;&b;">]><Document>&c;</Document>'],
+    [
+      'outside.xml',
+      '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><Document>&b;</Document>',
+    ],
+    ['deep.xml', `${'<a>'.repeat(5_000)}${'</a>'.repeat(5_000)}`],
+  ];
+
+  test('go into quarantine at the second look, and stop nothing', async () => {
+    const instruction = makeInstruction();
+    await it.rail.send(instruction, context);
+    await it.work();
+    for (const [name, content] of senseless) await leave(name, content);
+    await leave('long.xml', Buffer.alloc(30_000_000, 'x'));
+    await it.bank.turn(it.clock.nowMs);
+    await it.work();
+    assert.equal((await query(instruction)).outcome, 'paid');
+    assert.deepEqual(await readdir(join(it.folder, 'quarantine')), ['too-long-long.xml']);
+    await it.work();
+    const names = await readdir(join(it.folder, 'quarantine'));
+    assert.equal(names.length, senseless.length + 1);
+    assert.deepEqual(await readdir(join(it.folder, 'inbox')), []);
+    assert.ok(it.host.lines.filter(({ level }) => level === 'error').length >= names.length);
+  });
+
+  test('one that is still being written is taken when it is whole', async () => {
+    const instruction = makeInstruction();
+    await it.rail.send(instruction, context);
+    await it.work();
+    const [file = ''] = await findFiles(instruction.reference);
+    const text = writeStatus(file, { reference: instruction.reference, status: 'ACSC', code: '' });
+    await leave('slow.xml', text.slice(0, 300));
+    await it.work();
+    await leave('slow.xml', text);
+    await it.work();
+    assert.equal((await query(instruction)).outcome, 'paid');
+    assert.deepEqual(await readdir(join(it.folder, 'quarantine')), []);
+  });
+});
+
+test('a debit for the whole batch is one for each payment in it', async () => {
+  const instructions = [makeInstruction(), makeInstruction(), makeInstruction()];
+  for (const instruction of instructions) await it.rail.send(instruction, context);
+  await it.work();
+  const [refused, ...others] = instructions;
+  const [file = ''] = await findFiles(refused?.reference ?? '');
+  const reference = refused?.reference ?? '';
+  await leave('a.xml', writeStatus(file, { reference, status: 'RJCT', code: 'AC01' }));
+  // The sum of all three is not what can have left.
+  await leave('b.xml', writeBatchDebit(`${file}-1`, { amount: '370.35', count: 3 }));
+  await it.work();
+  for (const other of others) assert.equal((await query(other)).outcome, 'accepted');
+  await leave('c.xml', writeBatchDebit(`${file}-1`, { amount: '246.90', count: 2 }));
+  await it.work();
+  for (const other of others) assert.equal((await query(other)).outcome, 'paid');
+  assert.equal((await query({ ...makeInstruction(), ...refused })).outcome, 'rejected');
+});
+
+test('a reference that comes again with another amount is answered by unknown, and paid once', async () => {
+  const instruction = makeInstruction();
+  await it.rail.send(instruction, context);
+  const answer = await it.rail.send({ ...instruction, amountMinor: 1n }, context);
+  assert.deepEqual(answer, { outcome: 'unknown', reason: 'duplicate' });
+  await it.work();
+  await it.bank.turn(it.clock.nowMs);
+  assert.deepEqual(listPaidAmounts(it.bank.books, instruction.reference), [
+    { amount: '123.45', currency: 'EUR' },
+  ]);
+});
+
+test('while the bank cannot be reached nothing is closed, and payments can be cancelled', async () => {
+  const instruction = makeInstruction();
+  await writeFile(join(it.folder, 'outbox-blocked'), '');
+  const exchange = { mode: 'directory', folder: it.folder, outbox: 'outbox-blocked/x' };
+  const rail = await railModule.create(makeConfig(it.folder, { exchange }), it.host);
+  await rail.send(instruction, context);
+  await rail.work?.(context);
+  assert.equal((await rail.cancel?.(instruction, context))?.outcome, 'rejected');
+  assert.equal((await rail.check?.(context))?.length, 1);
+});
+
+test('a payer whose currency no account pays is refused at the start', async () => {
+  const debtors = [{ key: 'a', name: 'A', iban: 'DE89370400440532013000', currencies: ['EUR'] }];
+  const config = makeConfig(it.folder, { debtors });
+  await assert.rejects(
+    railModule.create(config, it.host),
+    /payer world: no debtor account pays USD/,
+  );
+});
+
+test('the simulated bank pays what comes twice under different ids, and its books show it', async () => {
+  const instruction = makeInstruction();
+  await it.rail.send(instruction, context);
+  await it.work();
+  const [name = ''] = await listOutbox();
+  const text = await readFile(join(it.folder, 'outbox', name), 'utf8');
+  await it.bank.turn(it.clock.nowMs);
+  await writeFile(join(it.folder, 'outbox', 'again.xml'), text.replace('<MsgId>T1', '<MsgId>T2'));
+  const again = await openBankSimulator({ folder: it.folder });
+  await again.turn(it.clock.nowMs);
+  assert.deepEqual(listPaidTwice(again.books), [instruction.reference]);
+});
+
+async function leave(name: string, content: string | Buffer): Promise<void> {
+  await mkdir(join(it.folder, 'inbox'), { recursive: true });
+  await writeFile(join(it.folder, 'inbox', name), content);
+}
+
+/** The message ids of the files that hold the reference. */
+async function findFiles(reference: string): Promise<string[]> {
+  const ids: string[] = [];
+  for (const name of await listOutbox()) {
+    const text = await readFile(join(it.folder, 'outbox', name), 'utf8');
+    if (text.includes(reference)) ids.push(/<MsgId>([^<]+)/.exec(text)?.[1] ?? '');
+  }
+  return ids;
+}

@@ -1,0 +1,37 @@
+import type { RailHost, RailModule } from '../contract.ts';
+import { type Config, configSchema } from './config.ts';
+
+/**
+ * Bank files of ISO 20022: payments are collected, written into a credit transfer file at each
+ * cut-off, and left for the bank; what the bank leaves in return says what became of them.
+ */
+export const railModule: RailModule<Config> = {
+  kind: 'iso20022',
+  about:
+    'Bank transfers by ISO 20022 files (pain.001, pain.002, camt.054, camt.053), SEPA and cross-border, over SFTP or folders',
+  corridors: [{ countries: 'any', deliveryType: 'BANK_DEPOSIT', currencies: 'any' }],
+  // EndToEndId: 35 characters. Letters and digits pass every bank unchanged.
+  reference: { lengthMax: 35, charset: /^[A-Za-z0-9]+$/ },
+  // Nothing but our own memory is asked when a payment is sent.
+  pace: { concurrencyMax: 8, perSecondMax: null },
+  configSchema,
+  create: async (config, host) => {
+    checkPayers(config, host);
+    // Every service knows every kind of rail, and few operate this one: its libraries wait until then.
+    const { createCalls } = await import('./calls.ts');
+    return createCalls(config, host);
+  },
+};
+
+function checkPayers(config: Config, { payers }: RailHost): void {
+  for (const { key, deliveryType, currencies, options } of payers) {
+    if (deliveryType !== 'BANK_DEPOSIT') {
+      throw new Error(`payer ${key}: bank files pay to bank accounts only (BANK_DEPOSIT)`);
+    }
+    const { debtor } = options;
+    const known = config.debtors.filter((one) => debtor === undefined || one.key === debtor);
+    if (known.length === 0) throw new Error(`payer ${key}: there is no debtor ${debtor}`);
+    const missing = currencies.find((code) => !known.some((one) => one.currencies.includes(code)));
+    if (missing !== undefined) throw new Error(`payer ${key}: no debtor account pays ${missing}`);
+  }
+}

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import type { Instruction, RailAnswer, RailObservation } from '../contract.ts';
+import { wrap } from './bank-messages-test-setup.ts';
+import { findStatusOutcome, getReason, isDuplicateCode } from './codes.ts';
+import {
+  debtorIban,
+  makeInstruction,
+  noSignal,
+  openTestRail,
+  type TestRail,
+} from './iso20022-test-setup.ts';
+
+let it: TestRail;
+let payment: Instruction;
+const context = { signal: noSignal };
+
+beforeEach(async () => {
+  it = await openTestRail();
+  payment = makeInstruction({ amountMinor: 10_000n });
+  await it.rail.send(payment, context);
+  await it.work();
+});
+afterEach(() => it.close());
+
+let count = 0;
+
+/** Leaves entries on an account, and says what was heard of it. */
+async function book(
+  entries: string,
+  { name = 'camt.054.001.08', account = debtorIban }: { name?: string; account?: string } = {},
+): Promise<RailObservation[]> {
+  const before = it.host.observations.length;
+  const [message, report] = name.startsWith('camt.053')
+    ? ['BkToCstmrStmt', 'Stmt']
+    : ['BkToCstmrDbtCdtNtfctn', 'Ntfctn'];
+  count += 1;
+  const text = wrap(
+    name,
+    `<${message}><GrpHdr><MsgId>B${count}</MsgId><CreDtTm>2026-03-04T08:00:00</CreDtTm></GrpHdr>
+     <${report}><Id>1</Id><Acct><Id><IBAN>${account}</IBAN></Id></Acct>${entries}</${report}>
+     </${message}>`,
+  );
+  await mkdir(join(it.folder, 'inbox'), { recursive: true });
+  await writeFile(join(it.folder, 'inbox', `${count}.xml`), text);
+  await it.work();
+  return it.host.observations.slice(before);
+}
+
+type EntryParts = {
+  amount?: string;
+  currency?: string;
+  direction?: 'DBIT' | 'CRDT';
+  status?: string;
+  number?: string;
+  entry?: string;
+  details?: string;
+  reference?: string;
+};
+
+function entry(parts: EntryParts = {}): string {
+  const { amount = '100.00', currency = 'EUR', direction = 'DBIT', number = '' } = parts;
+  const { status = '<Cd>BOOK</Cd>', details = '', reference = payment.reference } = parts;
+  const numberText = number === '' ? '' : `<AcctSvcrRef>${number}</AcctSvcrRef>`;
+  return `<Ntry><Amt Ccy="${currency}">${amount}</Amt><CdtDbtInd>${direction}</CdtDbtInd>
+    <Sts>${status}</Sts><BookgDt><Dt>2026-03-04</Dt></BookgDt>${numberText}${parts.entry ?? ''}
+    <NtryDtls><TxDtls><Refs><EndToEndId>${reference}</EndToEndId></Refs>${details}</TxDtls>
+    </NtryDtls></Ntry>`;
+}
+
+const returned = '<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>';
+
+async function query(): Promise<RailAnswer> {
+  return it.rail.query(payment, context);
+}
+
+describe('booked entries', () => {
+  test('a debit is a payment that left, in every version of the message', async () => {
+    const [first] = await book(entry({ status: 'BOOK' }), { name: 'camt.054.001.02' });
+    assert.equal(first?.outcome, 'paid');
+    assert.equal(first?.amountMinor, 10_000n);
+    assert.equal(first?.atMs, Date.parse('2026-03-04T00:00:00Z'));
+    const [second] = await book(entry(), { name: 'camt.053.001.08' });
+    // The statement repeats the notification: the same fact, by the same name.
+    assert.equal(second?.id, first?.id);
+  });
+
+  test('what is pending, on another account, or of somebody else, says nothing', async () => {
+    assert.deepEqual(await book(entry({ status: '<Cd>PDNG</Cd>' })), []);
+    assert.deepEqual(await book(entry(), { account: 'FR1420041010050500013M02606' }), []);
+    assert.deepEqual(await book(entry({ direction: 'CRDT', reference: 'INVOICE7' })), []);
+    assert.deepEqual(await book(entry({ reference: 'NOTPROVIDED' })), []);
+    assert.equal((await query()).outcome, 'accepted');
+  });
+
+  test('a debit that nobody ordered goes before a person', async () => {
+    const [observation] = await book(entry({ reference: 'SOMEBODY' }));
+    assert.equal(observation?.reference, 'SOMEBODY');
+    assert.equal(observation?.outcome, 'paid');
+  });
+
+  test('returns add up, each once however often it is told', async () => {
+    const one = entry({ amount: '40.00', direction: 'CRDT', number: 'R1', details: returned });
+    const two = entry({ amount: '25.00', direction: 'CRDT', number: 'R2', details: returned });
+    await book(entry());
+    await book(one);
+    await book(two);
+    await book(one + two, { name: 'camt.053.001.08' });
+    const expected = { outcome: 'returned', reason: 'account_closed', code: 'AC04' };
+    assert.deepEqual(await query(), { ...expected, amountMinor: 6_500n });
+  });
+
+  test('two equal returns without a number are two, and no more when told again', async () => {
+    const one = entry({ amount: '10.00', direction: 'CRDT', details: returned });
+    const first = await book(one + one);
+    const again = await book(one + one, { name: 'camt.053.001.08' });
+    assert.equal(new Set(first.map(({ id }) => id)).size, 2);
+    assert.deepEqual(
+      again.map(({ id }) => id),
+      first.map(({ id }) => id),
+    );
+    assert.equal((await query()).outcome, 'returned');
+  });
+
+  test('charges taken out of a return are charges, and the return is whole', async () => {
+    const charges = `<Chrgs><Rcrd><Amt Ccy="EUR">2.50</Amt><CdtDbtInd>DBIT</CdtDbtInd>
+      <ChrgInclInd>true</ChrgInclInd></Rcrd></Chrgs>`;
+    const [observation] = await book(
+      entry({ amount: '97.50', direction: 'CRDT', details: charges + returned }),
+    );
+    assert.equal(observation?.amountMinor, 10_000n);
+    assert.deepEqual(
+      observation?.charges?.map(({ currency, amountMinor }) => `${amountMinor} ${currency}`),
+      ['250 EUR'],
+    );
+  });
+
+  test('a charge booked by itself is not taken for the payment', async () => {
+    const kind = `<BkTxCd><Domn><Cd>PMNT</Cd><Fmly><Cd>ICDT</Cd><SubFmlyCd>CHRG</SubFmlyCd></Fmly>
+      </Domn></BkTxCd>`;
+    const [observation] = await book(entry({ amount: '5.00', number: 'C1', entry: kind }));
+    assert.equal(observation?.outcome, 'accepted');
+    assert.equal(observation?.charges?.[0]?.amountMinor, 500n);
+    assert.equal((await query()).outcome, 'accepted');
+  });
+
+  test('a debit in the currency of the account says the amount in that of the payment', async () => {
+    payment = makeInstruction({
+      payerKey: 'world',
+      countryCode: 'USA',
+      currency: 'USD',
+      amountMinor: 11_000n,
+      attributes: { BankAccountNumber: '000123456789', BankRoutingNumber: '021000021' },
+    });
+    await it.rail.send(payment, context);
+    await it.work();
+    const details = `<AmtDtls><InstdAmt><Amt Ccy="USD">110.00</Amt></InstdAmt></AmtDtls>`;
+    const [observation] = await book(entry({ amount: '101.85', details }));
+    assert.equal(observation?.amountMinor, 11_000n);
+  });
+
+  test('what came late or in another order changes nothing that is final', async () => {
+    await book(entry({ amount: '100.00', direction: 'CRDT', number: 'R1', details: returned }));
+    await book(entry());
+    assert.equal((await query()).outcome, 'returned');
+  });
+});
+
+test('codes of the bank become reasons of ours', () => {
+  assert.equal(getReason('AC01'), 'account_not_found');
+  assert.equal(getReason('AC04'), 'account_closed');
+  assert.equal(getReason('AC06'), 'account_blocked');
+  assert.equal(getReason('AM04'), 'no_funds');
+  assert.equal(getReason('BE05'), 'payer_refused');
+  assert.equal(getReason('MS03'), 'other');
+  assert.equal(getReason('NARR'), 'other');
+  assert.equal(getReason('FOCR'), 'recalled');
+  assert.equal(getReason('constructor'), 'other');
+  assert.equal(findStatusOutcome('PART'), undefined);
+  assert.equal(findStatusOutcome('toString'), undefined);
+  assert.equal(isDuplicateCode('DU01'), true);
+});

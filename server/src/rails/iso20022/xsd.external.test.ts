@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { XmlDocument, XsdValidator } from 'libxml2-wasm';
+import { setBankOptions } from './bank-simulator.ts';
+import { makeInstruction, noSignal, openTestRail, type TestRail } from './iso20022-test-setup.ts';
+
+/**
+ * Every kind of file, ours and the simulated bank's, against the schemas of the registration
+ * authority, by two builds of libxml2. OUTLAY_SHARED_DATA names the folder that holds `iso20022`.
+ */
+const schemaFolder = join(process.env['OUTLAY_SHARED_DATA'] ?? 'shared/data', 'iso20022');
+const hasXmllint = spawnSync('xmllint', ['--version']).status === 0;
+
+let scratch = '';
+before(async () => {
+  scratch = await mkdtemp(join(tmpdir(), 'outlay-xsd-'));
+});
+after(() => rm(scratch, { recursive: true, force: true }));
+
+/** Against the schema of the message that the file says it is. */
+async function validate(text: string): Promise<string> {
+  const name = /xsd:([a-z]{4}\.\d{3}\.\d{3}\.\d{2})"/.exec(text)?.[1] ?? 'nothing';
+  const schemaPath = join(schemaFolder, `${name}.xsd`);
+  const schemaDocument = XmlDocument.fromBuffer(await readFile(schemaPath));
+  const validator = XsdValidator.fromDoc(schemaDocument);
+  const document = XmlDocument.fromString(text);
+  try {
+    validator.validate(document);
+  } finally {
+    document.dispose();
+    validator.dispose();
+    schemaDocument.dispose();
+  }
+  if (hasXmllint) {
+    const path = join(scratch, 'file.xml');
+    await writeFile(path, text);
+    const { status, stderr } = spawnSync('xmllint', ['--noout', '--schema', schemaPath, path]);
+    assert.equal(status, 0, stderr.toString());
+  }
+  return name;
+}
+
+async function validateFolder(folder: string): Promise<string[]> {
+  const names: string[] = [];
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    names.push(await validate(await readFile(join(folder, entry.name), 'utf8')));
+  }
+  return names;
+}
+
+/** What comes up in names and texts, in the widest spread. */
+const names = [
+  'Zoë Ñandú',
+  'Œuvre & Fils',
+  '李小龍',
+  'Ελένη Παπαδοπούλου',
+  'Ольга Ё.',
+  'X Æ A-12 <b>',
+];
+
+const worldwide = [
+  { countryCode: 'USA', currency: 'USD', account: '000123456789', BankRoutingNumber: '021000021' },
+  {
+    countryCode: 'IND',
+    currency: 'USD',
+    account: '50100012345678',
+    BankRoutingNumber: 'HDFC0000001',
+  },
+  {
+    countryCode: 'JPN',
+    currency: 'JPY',
+    account: '1234567',
+    BankRoutingNumber: '0001',
+    branch: '001',
+  },
+  { countryCode: 'BRA', currency: 'USD', account: '12345-6', SWIFT: 'OTLYBR22XXX' },
+  { countryCode: 'ARE', currency: 'USD', account: 'AE070331234567890123456', SWIFT: 'OTLYAE22' },
+];
+
+async function sendWorldwide(rail: TestRail): Promise<void> {
+  for (const [index, one] of worldwide.entries()) {
+    const { countryCode, currency, account, BankRoutingNumber, SWIFT, branch } = one;
+    const attributes: Record<string, string> = {
+      BankAccountNumber: account,
+      BankName: 'Banco do Café, S.A.',
+      RemittanceReason: ['SALARY', 'P1301', 'GIFT', 'FAMILY_SUPPORT', 'FAM'][index] ?? '',
+    };
+    if (BankRoutingNumber !== undefined) attributes['BankRoutingNumber'] = BankRoutingNumber;
+    if (branch !== undefined) attributes['BankAccountBranchNumber'] = branch;
+    if (SWIFT !== undefined) attributes['SWIFT'] = SWIFT;
+    const instruction = makeInstruction({
+      payerKey: 'world',
+      countryCode,
+      currency,
+      attributes,
+    });
+    const answer = await rail.rail.send(instruction, { signal: noSignal });
+    assert.equal(answer.outcome, 'accepted', countryCode);
+  }
+}
+
+async function sendSepa(rail: TestRail): Promise<void> {
+  for (const name of names) {
+    const instruction = makeInstruction();
+    const answer = await rail.rail.send(
+      { ...instruction, beneficiary: { ...instruction.beneficiary, businessName: name } },
+      { signal: noSignal },
+    );
+    assert.equal(answer.outcome, 'accepted', name);
+  }
+}
+
+describe('files of the rail are valid', () => {
+  for (const version of ['pain.001.001.09', 'pain.001.001.10'] as const) {
+    test(`SEPA payments by ${version}`, async () => {
+      const rail = await openTestRail({ version });
+      try {
+        await sendSepa(rail);
+        await rail.work();
+        const written = await validateFolder(join(rail.folder, 'outbox'));
+        assert.deepEqual(written, [version]);
+      } finally {
+        await rail.close();
+      }
+    });
+  }
+
+  test('payments around the world by pain.001.001.10', async () => {
+    const rail = await openTestRail();
+    try {
+      await sendWorldwide(rail);
+      await sendSepa(rail);
+      await rail.work();
+      const written = await validateFolder(join(rail.folder, 'outbox'));
+      assert.deepEqual(written, ['pain.001.001.10', 'pain.001.001.10']);
+    } finally {
+      await rail.close();
+    }
+  });
+});
+
+test('answers of the simulated bank are valid', async () => {
+  const rail = await openTestRail();
+  try {
+    await setBankOptions(rail.folder, {
+      rules: [
+        { match: { amount: '101.00' }, fate: 'reject' },
+        { match: { amount: '102.00' }, fate: 'return' },
+        { match: { amount: '103.00' }, fate: 'partial_return', returnedAmount: '50.00' },
+      ],
+      charge: '0.35',
+      writesStatements: true,
+    });
+    for (const amountMinor of [10_000n, 10_100n, 10_200n, 10_300n]) {
+      await rail.rail.send(makeInstruction({ amountMinor }), { signal: noSignal });
+    }
+    await rail.work();
+    await rail.bank.turn(rail.clock.nowMs);
+    const inbox = join(rail.folder, 'inbox');
+    const written = await validateFolder(inbox);
+    assert.deepEqual(written.toSorted(), [
+      'camt.053.001.08',
+      'camt.054.001.08',
+      'camt.054.001.08',
+      'pain.002.001.11',
+    ]);
+    // A whole file that is refused has a form of its own.
+    await writeFile(join(rail.folder, 'outbox', 'senseless.xml'), '<a/>');
+    await rail.bank.turn(rail.clock.nowMs);
+    assert.equal((await validateFolder(inbox)).length, 5);
+  } finally {
+    await rail.close();
+  }
+});

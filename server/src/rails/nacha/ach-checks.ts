@@ -1,0 +1,182 @@
+import { getCheckDigit } from './aba.ts';
+import {
+  type AchFile,
+  addSums,
+  type Batch,
+  blockingFactor,
+  type FileHeader,
+  isDebit,
+  type Sums,
+  sumEntries,
+} from './ach-file.ts';
+import { type Addenda, readAddendaField } from './addenda-layout.ts';
+import { isChangeCode } from './change-codes.ts';
+import { AchFormatError } from './record-layout.ts';
+import { isReturnCode } from './return-codes.ts';
+
+/** What has to be true of a file beyond the form of its records. */
+
+/**
+ * How much is asked of a file. `strict`: everything that the rules say. `lenient` is for what a bank
+ * sends, where money is told to have come back: codes that are in no list, names of the two ends
+ * that are no numbers, and blocks counted wrongly must not keep the news out.
+ */
+export type Strictness = 'strict' | 'lenient';
+
+/** Checking, savings, general ledger, loan; those with an 8 are advices of accounting. */
+const transactionCodes = /^(?:[234][1-46-9]|5[1-356]|8[1-8])$/;
+const serviceClasses = /^(?:200|220|225|280)$/;
+const internationalTypes = ['10', '11', '12', '13', '14', '15', '16'];
+
+export function checkFileHeader(header: FileHeader, strictness: Strictness): void {
+  const isRight =
+    header.priorityCode === '01' &&
+    header.recordSize === '094' &&
+    header.blockingFactor === String(blockingFactor) &&
+    header.formatCode === '1';
+  if (!isRight) {
+    throw new AchFormatError(
+      'the file header has to name priority 01, records of 094, blocks of 10 and format 1',
+    );
+  }
+  if (!/^[A-Z0-9]$/.test(header.fileIdModifier)) {
+    throw new AchFormatError("the file header's modifier has to be A to Z or a digit");
+  }
+  const ends = [header.immediateDestination, header.immediateOrigin];
+  if (strictness === 'strict' && ends.some((end) => !/^ ?[0-9]{9,10}$/.test(end))) {
+    throw new AchFormatError("the file header's destination and origin have to be numbers");
+  }
+}
+
+export function checkBatch(batch: Batch, strictness: Strictness): void {
+  const where = `batch ${Number(batch.header.batchNumber)}`;
+  const { header, control } = batch;
+  if (!serviceClasses.test(header.serviceClass)) {
+    throw new AchFormatError(`${where}: there is no service class ${header.serviceClass}`);
+  }
+  if (batch.entries.length === 0) throw new AchFormatError(`${where} has no entries`);
+  let previousTrace = '';
+  for (const [index, { detail, addenda }] of batch.entries.entries()) {
+    const entryWhere = `${where}, entry ${index + 1}`;
+    checkEntry(batch, index, entryWhere);
+    checkAddenda(addenda, { where: entryWhere, strictness });
+    // What comes back keeps the order in which it came to the bank that sends it back.
+    const isForward = addenda.every(({ typeCode }) => typeCode !== '98' && typeCode !== '99');
+    if (isForward && batch.kind !== 'advice' && detail.trace <= previousTrace) {
+      throw new AchFormatError(`${entryWhere}: its trace number does not follow the one before`);
+    }
+    previousTrace = isForward ? detail.trace : '';
+  }
+  checkDirection(batch, where);
+  checkSums(control, sumEntries(batch.entries, batch.kind === 'advice'), `${where}'s control`);
+  const isSame =
+    control.serviceClass === header.serviceClass &&
+    control.odfi === header.odfi &&
+    control.batchNumber === header.batchNumber &&
+    isSameCompany(header.companyId, 'companyId' in control ? control.companyId : '');
+  if (!isSame) {
+    throw new AchFormatError(
+      `${where}: header and control name different classes, companies, banks or numbers`,
+    );
+  }
+}
+
+/** The control may leave the company out, as those of advices and of many IAT do. */
+function isSameCompany(header: string, control: string): boolean {
+  return control.trim() === '' || control.trim() === header.trim();
+}
+
+function checkEntry(batch: Batch, index: number, where: string): void {
+  const entry = batch.entries[index];
+  if (entry === undefined) return;
+  const { detail, addenda } = entry;
+  if (!transactionCodes.test(detail.transactionCode)) {
+    throw new AchFormatError(`${where}: there is no transaction code ${detail.transactionCode}`);
+  }
+  if (getCheckDigit(detail.rdfi) !== detail.checkDigit) {
+    throw new AchFormatError(`${where}: the check digit of the routing number is wrong`);
+  }
+  if (detail.addendaIndicator !== (addenda.length === 0 ? '0' : '1')) {
+    throw new AchFormatError(`${where}: the addenda indicator says other than what follows`);
+  }
+  if (batch.kind !== 'international') return;
+  const types = addenda.map(({ typeCode }) => typeCode);
+  if (internationalTypes.some((type, place) => types[place] !== type)) {
+    throw new AchFormatError(`${where}: an IAT entry has addenda 10 to 16, in this order`);
+  }
+  // What comes back keeps the numbers of the entry that it is about.
+  if (types.some((type) => type === '98' || type === '99')) return;
+  for (const record of addenda) {
+    const sequence = record.values['entrySequence'];
+    if (sequence !== undefined && sequence !== detail.trace.slice(8)) {
+      throw new AchFormatError(`${where}: an addenda record belongs to another entry`);
+    }
+  }
+}
+
+type CodeCheck = { readonly where: string; readonly strictness: Strictness };
+
+function checkAddenda(addenda: readonly Addenda[], { where, strictness }: CodeCheck): void {
+  for (const record of addenda) {
+    const code = readAddendaField(record, 'code');
+    if (record.typeCode === '99' && strictness === 'strict' && !isReturnCode(code)) {
+      throw new AchFormatError(`${where}: there is no return code ${showCode(code)}`);
+    }
+    if (record.typeCode === '98' && strictness === 'strict' && !isChangeCode(code)) {
+      throw new AchFormatError(`${where}: there is no change code ${showCode(code)}`);
+    }
+  }
+}
+
+/** A code that is none may be anything, a piece of a name as well. */
+function showCode(code: string): string {
+  return /^[A-Z][0-9]{2}$/.test(code) ? code : 'of this form';
+}
+
+/** Class 220 is for credits only, 225 for debits only. */
+function checkDirection(batch: Batch, where: string): void {
+  if (batch.kind === 'advice') return;
+  const { serviceClass } = batch.header;
+  for (const { detail } of batch.entries) {
+    const isOfDebit = isDebit(detail.transactionCode);
+    if ((serviceClass === '220' && isOfDebit) || (serviceClass === '225' && !isOfDebit)) {
+      throw new AchFormatError(`${where}: class ${serviceClass} does not have such entries`);
+    }
+  }
+}
+
+type StatedSums = {
+  readonly entryAddendaCount: string;
+  readonly entryHash: string;
+  readonly debitTotal: string;
+  readonly creditTotal: string;
+};
+
+function checkSums(stated: StatedSums, sums: Sums, where: string): void {
+  const comparisons: readonly (readonly [string, string, bigint])[] = [
+    ['entries and addenda', stated.entryAddendaCount, BigInt(sums.entryAddendaCount)],
+    ['the entry hash', stated.entryHash, sums.hash],
+    ['debits', stated.debitTotal, sums.debitMinor],
+    ['credits', stated.creditTotal, sums.creditMinor],
+  ];
+  for (const [what, text, value] of comparisons) {
+    if (BigInt(text) !== value) {
+      throw new AchFormatError(`${where}: its sum of ${what} is not that of the entries`);
+    }
+  }
+}
+
+type FileCheck = { readonly lineCount: number; readonly strictness: Strictness };
+
+export function checkFile(file: AchFile, { lineCount, strictness }: FileCheck): void {
+  const { batches, control } = file;
+  const sums = addSums(batches.map((batch) => sumEntries(batch.entries, batch.kind === 'advice')));
+  checkSums(control, sums, 'the file control');
+  if (Number(control.batchCount) !== batches.length) {
+    throw new AchFormatError('the file control counts other batches than there are');
+  }
+  const blockCount = Math.ceil(lineCount / blockingFactor);
+  if (strictness === 'strict' && Number(control.blockCount) !== blockCount) {
+    throw new AchFormatError('the file control counts other blocks than there are');
+  }
+}

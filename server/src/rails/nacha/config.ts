@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { isRoutingNumber } from './aba.ts';
+
+/** What an operator agrees upon with the bank that originates for it (the ODFI). */
+
+const timeOfDay = z.string().regex(/^(?:[01][0-9]|2[0-3]):[0-5][0-9]$/, 'a time is HH:MM');
+const ascii = (lengthMax: number) =>
+  z
+    .string()
+    .min(1)
+    .max(lengthMax)
+    .regex(/^[ -~]+$/, 'only printable ASCII');
+const routingNumber = z.string().refine(isRoutingNumber, 'no routing number: nine digits, checked');
+const accountNumber = z.string().regex(/^[0-9A-Za-z-]{1,17}$/);
+const decimal = z.string().regex(/^[0-9]{1,8}(?:\.[0-9]{2})?$/, 'an amount such as 1000000.00');
+
+const windowSchema = z
+  .strictObject({ closesAt: timeOfDay, deadline: timeOfDay, sameDay: z.boolean() })
+  .refine(({ closesAt, deadline }) => closesAt < deadline, 'a window closes before its deadline');
+
+const partySchema = z.strictObject({
+  name: ascii(35),
+  street: ascii(35),
+  city: ascii(30),
+  /** Two letters for the United States. */
+  stateProvince: ascii(4),
+  postalCode: ascii(30),
+  /** ISO 3166-1 alpha-2. */
+  country: z.string().regex(/^[A-Z]{2}$/),
+});
+
+const iatSchema = z.strictObject({
+  /** Of the gateway operator that passes entries on abroad, as the bank says. */
+  gatewayRoutingNumber: routingNumber,
+  /** Who pays, as the travel rule wants it; clients by their account id where they are meant. */
+  originator: partySchema,
+  originators: z.record(z.string().max(100), partySchema).default({}),
+  /** Kind of payment: business, remittance, salary, tax and others of the rules. */
+  transactionType: z
+    .enum(['ANN', 'BUS', 'DEP', 'LOA', 'MIS', 'MOR', 'PEN', 'REM', 'RLS', 'SAL', 'TAX'])
+    .default('REM'),
+  /** 0: screened against OFAC's lists without a match; absent: nothing is said about it. */
+  gatewayScreening: z.enum(['', '0']).default(''),
+  secondaryScreening: z.enum(['', '0']).default(''),
+});
+
+export const nachaConfigSchema = z.strictObject({
+  odfi: z.strictObject({
+    routingNumber,
+    name: ascii(23),
+    /** What the bank wants in the header's place for the destination; its routing number if absent. */
+    immediateDestination: z
+      .string()
+      .regex(/^ ?[0-9]{9,10}$/)
+      .max(10)
+      .optional(),
+  }),
+  /** Who hands the file in, by the bank's agreement: a tax number after a 1, or a routing number. */
+  origin: z.strictObject({
+    id: z
+      .string()
+      .regex(/^ ?[0-9]{9,10}$/)
+      .max(10),
+    name: ascii(23),
+  }),
+  company: z.strictObject({
+    id: ascii(10),
+    name: ascii(16),
+    entryDescription: ascii(10).default('PAYOUT'),
+    discretionaryData: z
+      .string()
+      .max(20)
+      .regex(/^[ -~]*$/)
+      .default(''),
+  }),
+  folders: z.strictObject({
+    outbox: z.string().min(1),
+    inbox: z.string().min(1),
+    archive: z.string().min(1),
+  }),
+  windows: z.array(windowSchema).max(24).default([]),
+  /** In place of windows: a file as soon as a payment has waited so long, for the next day. */
+  closeAfterSeconds: z.int().min(1).max(86_400).optional(),
+  /** Of payments whose payer does not say `speed` in its options. */
+  speed: z.enum(['same_day', 'next_day']).default('same_day'),
+  /** What one entry may be at most on the same day (Nacha: USD 1,000,000 since March 2022). */
+  sameDayLimit: decimal.default('1000000.00'),
+  entriesMax: z.int().min(1).max(10_000).default(2_000),
+  /** Whether files of one day are told apart by their modifier alone, or by the minute as well. */
+  fileIdentity: z.enum(['date', 'date_and_time']).default('date'),
+  lineEnd: z.enum(['lf', 'crlf']).default('lf'),
+  /** Whether the bank takes files out of the outbox: nothing counts as paid before it did. */
+  bankRemovesFiles: z.boolean().default(true),
+  /** Banking days after settlement, at `paidAt`, with no return: then a payment counts as paid. */
+  paidAfterBankingDays: z.int().min(0).max(60).default(2),
+  paidAt: timeOfDay.default('18:30'),
+  settlement: z
+    .discriminatedUnion('kind', [
+      z.strictObject({ kind: z.literal('unbalanced') }),
+      z.strictObject({
+        kind: z.literal('balanced'),
+        routingNumber,
+        accountNumber,
+        accountType: z.enum(['CHECKING', 'SAVINGS']).default('CHECKING'),
+      }),
+    ])
+    .default({ kind: 'unbalanced' }),
+  /** Of the last seven digits of trace numbers, where others originate with the same bank number. */
+  traceRange: z
+    .strictObject({ first: z.int().min(1), last: z.int().max(9_999_999) })
+    .refine(({ first, last }) => last - first >= 10_000, 'a range has more than 10000 numbers')
+    .default({ first: 1, last: 9_999_999 }),
+  /** Real seconds between two looks into the inbox. */
+  pollSeconds: z.int().min(1).max(86_400).default(30),
+  iat: iatSchema.optional(),
+});
+
+export type NachaConfig = z.infer<typeof nachaConfigSchema>;
+export type IatConfig = NonNullable<NachaConfig['iat']>;

@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import { addBankingDays, fromEastern, nextBankingDay, toEastern } from './banking-days.ts';
+import {
+  type Context,
+  type FileRecord,
+  getContents,
+  type KnownFile,
+  listFiles,
+  moveFile,
+} from './books.ts';
+import {
+  hasFile,
+  publish,
+  removeTemporaries,
+  removeTemporary,
+  writeTemporary,
+} from './folder-exchange.ts';
+import { assureFolder } from './folder-marker.ts';
+
+/**
+ * Puts kept files into the outbox, each exactly once. The bytes lie whole beside their place before
+ * the store says `delivering` with their temporary name; from then on the only thing that happens
+ * to them is one rename. So after a crash the temporary file itself is the proof: while it is
+ * there, nothing was handed over; when it is gone, it was.
+ */
+export async function deliverFiles(context: Context): Promise<void> {
+  for (const file of await listFiles(context, 'sealed')) await prepare(context, file);
+  for (const file of await listFiles(context, 'delivering')) await handOver(context, file);
+  for (const file of await listFiles(context, 'delivered')) await collect(context, file);
+}
+
+async function prepare(context: Context, file: KnownFile): Promise<void> {
+  const { outbox } = context.config.folders;
+  const { name, sha256 } = file.value;
+  await assureFolder(context.host, outbox);
+  const { text } = await getContents(context, file.key);
+  const bytes = Buffer.from(text, 'ascii');
+  if (createHash('sha256').update(bytes).digest('hex') !== sha256) {
+    throw new Error(`the contents of the file ${file.key} are not those that were checked`);
+  }
+  const temporaryName = await writeTemporary(outbox, name, bytes);
+  const value: FileRecord = { ...file.value, outbox, temporaryName };
+  const isMoved = await moveFile(context, file, { state: 'delivering', value });
+  // Another process was faster, and its temporary file is the one that counts.
+  if (!isMoved) await removeTemporary(outbox, temporaryName);
+}
+
+async function handOver(context: Context, file: KnownFile): Promise<void> {
+  const { host } = context;
+  const { temporaryName, name, outbox = context.config.folders.outbox } = file.value;
+  if (temporaryName === undefined) throw new Error(`the file ${file.key} has no temporary name`);
+  await assureFolder(host, outbox);
+  await publish(outbox, temporaryName, name);
+  const value: FileRecord = { ...file.value, deliveredAtMs: host.nowMs() };
+  if (await moveFile(context, file, { state: 'delivered', value })) {
+    host.log('info', 'a file is in the outbox', { file: file.key });
+    await removeTemporaries(outbox, name);
+  }
+}
+
+/** A file that is still in the outbox has reached nobody; the calendar starts when it is gone. */
+async function collect(context: Context, file: KnownFile): Promise<void> {
+  const { config, host } = context;
+  const { name, deadlineMs, outbox = config.folders.outbox } = file.value;
+  await assureFolder(host, outbox);
+  if (config.bankRemovesFiles && (await hasFile(outbox, name))) {
+    if (host.nowMs() > deadlineMs && !context.warned.has(file.key)) {
+      context.warned.add(file.key);
+      host.log('warn', 'the bank has not taken a file out of the outbox', { file: file.key });
+    }
+    return;
+  }
+  const settlesOn = findSettlementDay(file.value, host.nowMs());
+  const paidDay = addBankingDays(settlesOn, config.paidAfterBankingDays);
+  const paidDueMs = fromEastern({ day: paidDay, time: config.paidAt });
+  const value: FileRecord = { ...file.value, settlesOn, paidDueMs };
+  await moveFile(context, file, { state: 'collected', value });
+}
+
+/** A file that reaches the bank after its time settles on the next banking day. */
+export function findSettlementDay(
+  { effectiveOn, sameDay, deadlineMs }: FileRecord,
+  collectedAtMs: number,
+): string {
+  const { day } = toEastern(collectedAtMs);
+  if (day < effectiveOn || (sameDay && collectedAtMs <= deadlineMs)) return effectiveOn;
+  return nextBankingDay(day);
+}

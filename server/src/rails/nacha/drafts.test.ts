@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isRoutingNumber } from './aba.ts';
+import { toAsciiText } from './ascii-text.ts';
+import { draftEntry } from './drafts.ts';
+import { makeForeign, makeInstruction, readTestConfig, withIat } from './nacha-test-setup.ts';
+
+const config = readTestConfig(withIat());
+
+function refuse(changes: Parameters<typeof makeInstruction>[1]): string {
+  const result = draftEntry(makeInstruction('r1', changes), config, undefined);
+  return result.ok ? 'taken' : result.reason;
+}
+
+test('an entry is drafted from what the instruction says', () => {
+  const result = draftEntry(makeInstruction('r1'), config, undefined);
+  assert.ok(result.ok);
+  assert.deepEqual(result.draft, {
+    reference: 'r1',
+    amountMinor: '1234',
+    name: 'Zoe Fournier',
+    speed: 'same_day',
+    entryDescription: '',
+    transactionCode: '22',
+    entryClass: 'PPD',
+    account: '1234567890',
+    routingNumber: '021000021',
+  });
+});
+
+test('what ACH cannot carry is refused for a reason', () => {
+  const { attributes } = makeInstruction('r1');
+  const withAttribute = (name: string, value: string) =>
+    refuse({ attributes: { ...attributes, [name]: value } });
+  assert.equal(withAttribute('BankRoutingNumber', '021000022'), 'invalid_details');
+  assert.equal(withAttribute('BankRoutingNumber', ''), 'invalid_details');
+  assert.equal(withAttribute('BankAccountNumber', '0000'), 'invalid_details');
+  assert.equal(withAttribute('BankAccountNumber', '123456789012345678'), 'invalid_details');
+  assert.equal(withAttribute('BankAccountType', 'LOAN'), 'invalid_details');
+  assert.equal(refuse({ currency: 'EUR' }), 'currency_refused');
+  assert.equal(refuse({ amountMinor: 10_000_000_000n }), 'amount_refused');
+  assert.equal(refuse({ deliveryType: 'CASH_PICKUP' }), 'not_configured');
+  assert.equal(refuse({ countryCode: 'CAN' }), 'invalid_details');
+  const cyrillic = { ...makeInstruction('r1').beneficiary, firstName: 'Иван', lastName: 'Петров' };
+  assert.equal(refuse({ beneficiary: cyrillic }), 'invalid_details');
+});
+
+test('an account abroad is paid by IAT, with who, where and which bank', () => {
+  const result = draftEntry(makeForeign('r2'), config, undefined);
+  assert.ok(result.ok && result.draft.entryClass === 'IAT');
+  assert.equal(result.draft.routingNumber, '091000019');
+  assert.equal(result.draft.speed, 'next_day');
+  assert.equal(result.draft.international.country, 'CA');
+  assert.equal(result.draft.international.receiverCity, 'Lettertown*AB\\');
+  assert.equal(result.draft.international.bankIdQualifier, '02');
+  const unknown = draftEntry(makeForeign('r2'), readTestConfig(), undefined);
+  assert.deepEqual(unknown, { ok: false, reason: 'not_configured' });
+});
+
+test('names become plain letters and are cut to their field', () => {
+  assert.equal(toAsciiText('Łukasz Þór Straße', 22), 'Lukasz Thor Strasse');
+  assert.equal(toAsciiText('Nguyễn  Văn O’Hara*\\', 22), "Nguyen Van O'Hara");
+  assert.equal(toAsciiText('Абв', 22), '');
+  assert.equal(toAsciiText('abcdefghij klm', 11), 'abcdefghij');
+});
+
+test('a routing number has its check digit and a known range', () => {
+  for (const number of ['021000021', '121042882', '231380104', '091000019']) {
+    assert.equal(isRoutingNumber(number), true, number);
+  }
+  for (const number of ['021000022', '000000000', '12104288', '991000018', '12104288a']) {
+    assert.equal(isRoutingNumber(number), false, number);
+  }
+});

@@ -1,0 +1,184 @@
+import { findCountry } from '../../core/country.ts';
+import type { Instruction } from '../contract.ts';
+import type { PayerDeclaration } from '../declarations.ts';
+import type { Reason } from '../reasons.ts';
+import { isRoutingNumber } from './aba.ts';
+import { toAsciiText } from './ascii-text.ts';
+import type { IatConfig, NachaConfig } from './config.ts';
+
+/** What an entry is going to say, as it is stored: decided once, when the payment is taken. */
+export type Draft = {
+  readonly reference: string;
+  /** Minor units of USD, in digits. */
+  readonly amountMinor: string;
+  readonly transactionCode: '22' | '32';
+  /** Nine digits: the recipient's bank, or the gateway operator. */
+  readonly routingNumber: string;
+  readonly account: string;
+  readonly name: string;
+  readonly speed: 'same_day' | 'next_day';
+  readonly entryDescription: string;
+} & (
+  | { readonly entryClass: 'PPD' | 'CCD' }
+  | { readonly entryClass: 'IAT'; readonly international: International }
+);
+
+export type International = {
+  /** ISO 3166-1 alpha-2. */
+  readonly country: string;
+  readonly currency: 'USD';
+  readonly transactionType: string;
+  readonly originatorName: string;
+  readonly originatorStreet: string;
+  readonly originatorCity: string;
+  readonly originatorCountry: string;
+  readonly bankName: string;
+  /** 01: a national number, 02: a BIC. */
+  readonly bankIdQualifier: '01' | '02';
+  readonly bankId: string;
+  readonly receiverStreet: string;
+  readonly receiverCity: string;
+  readonly receiverCountry: string;
+  readonly gatewayScreening: string;
+  readonly secondaryScreening: string;
+};
+
+export type DraftResult =
+  | { readonly ok: true; readonly draft: Draft }
+  | { readonly ok: false; readonly reason: Reason };
+
+/** The amount of an entry has ten digits. */
+export const entryAmountMinorMax = 9_999_999_999n;
+
+const faulty = (reason: Reason): DraftResult => ({ ok: false, reason });
+
+/** An entry's contents from an instruction; what ACH cannot carry is refused, and never altered. */
+export function draftEntry(
+  instruction: Instruction,
+  config: NachaConfig,
+  payer: PayerDeclaration | undefined,
+): DraftResult {
+  const { attributes, amountMinor, beneficiary } = instruction;
+  if (instruction.deliveryType !== 'BANK_DEPOSIT') return faulty('not_configured');
+  if (instruction.currency !== 'USD') return faulty('currency_refused');
+  if (amountMinor <= 0n || amountMinor > entryAmountMinorMax) return faulty('amount_refused');
+  const isCompany = beneficiary.businessName !== '';
+  const name = isCompany
+    ? beneficiary.businessName
+    : [beneficiary.firstName, beneficiary.middleName, beneficiary.lastName]
+        .filter((part) => part !== '')
+        .join(' ');
+  const options = payer?.options ?? {};
+  const isInternational = instruction.countryCode !== 'USA' || options['entryClass'] === 'IAT';
+  const shared = {
+    reference: instruction.reference,
+    amountMinor: amountMinor.toString(),
+    name: toAsciiText(name, isInternational ? 35 : 22),
+    speed: readSpeed(options['speed'], config),
+    entryDescription: toAsciiText(options['entryDescription'] ?? '', 10),
+  };
+  const transactionCode = readTransactionCode(attributes['BankAccountType'], isInternational);
+  if (shared.name === '' || transactionCode === undefined) return faulty('invalid_details');
+  if (isInternational) {
+    if (config.iat === undefined) return faulty('not_configured');
+    return draftInternational(instruction, { ...shared, transactionCode }, config.iat);
+  }
+  const account = attributes['BankAccountNumber'] ?? '';
+  const routingNumber = attributes['BankRoutingNumber'] ?? '';
+  if (!isDomesticAccount(account) || !isRoutingNumber(routingNumber)) {
+    return faulty('invalid_details');
+  }
+  const entryClass = options['entryClass'] ?? (isCompany ? 'CCD' : 'PPD');
+  if (entryClass !== 'PPD' && entryClass !== 'CCD') return faulty('not_configured');
+  return { ok: true, draft: { ...shared, transactionCode, entryClass, account, routingNumber } };
+}
+
+function readSpeed(option: string | undefined, config: NachaConfig): Draft['speed'] {
+  return option === 'same_day' || option === 'next_day' ? option : config.speed;
+}
+
+/** Abroad an account has no such type: entries go to the gateway as for a checking account. */
+function readTransactionCode(
+  accountType: string | undefined,
+  isInternational: boolean,
+): Draft['transactionCode'] | undefined {
+  if (accountType === 'SAVINGS') return '32';
+  if (accountType === 'CHECKING' || isInternational) return '22';
+  return undefined;
+}
+
+export function isDomesticAccount(account: string): boolean {
+  return /^[0-9A-Za-z-]{1,17}$/.test(account) && /[1-9A-Za-z]/.test(account);
+}
+
+type Shared = Pick<
+  Draft,
+  'reference' | 'amountMinor' | 'name' | 'speed' | 'entryDescription' | 'transactionCode'
+>;
+
+/**
+ * The seven mandatory addenda of an IAT say who pays and who is paid, with address and bank, so
+ * that all banks on the way can look them up in the lists of sanctions.
+ */
+function draftInternational(
+  { attributes, beneficiary, originator, countryCode }: Instruction,
+  shared: Shared,
+  iat: IatConfig,
+): DraftResult {
+  const country = findCountry(countryCode);
+  const account = (attributes['BankAccountNumber'] ?? '').replaceAll(' ', '');
+  const bankIdQualifier = (attributes['SWIFT'] ?? '') === '' ? '01' : '02';
+  const bankId = attributes[bankIdQualifier === '02' ? 'SWIFT' : 'BankRoutingNumber'] ?? '';
+  const bankName = toAsciiText(attributes['BankName'] ?? bankId, 35);
+  const street = toAsciiText(beneficiary.address1, 35);
+  const city = toAsciiText(beneficiary.city, 25);
+  const state = toAsciiText(beneficiary.stateProvince, 6);
+  const postalCode = toAsciiText(beneficiary.postalCode, 29);
+  const residence = findCountry(beneficiary.countryCode) ?? country;
+  const isComplete =
+    country !== undefined &&
+    residence !== undefined &&
+    /^[0-9A-Za-z-]{1,35}$/.test(account) &&
+    /^[0-9A-Za-z-]{1,34}$/.test(bankId) &&
+    [bankName, street, city].every((text) => text !== '');
+  if (!isComplete) return { ok: false, reason: 'invalid_details' };
+  const payer = iat.originators[originator.accountId] ?? iat.originator;
+  return {
+    ok: true,
+    draft: {
+      ...shared,
+      entryClass: 'IAT',
+      // IAT is never settled on the day itself.
+      speed: 'next_day',
+      account,
+      routingNumber: iat.gatewayRoutingNumber,
+      international: {
+        country: country.alpha2,
+        currency: 'USD',
+        transactionType: iat.transactionType,
+        originatorName: toAsciiText(payer.name, 35),
+        originatorStreet: toAsciiText(payer.street, 35),
+        originatorCity: `${toAsciiText(payer.city, 28)}*${toAsciiText(payer.stateProvince, 4)}\\`,
+        originatorCountry: `${payer.country}*${toAsciiText(payer.postalCode, 30)}\\`,
+        bankName,
+        bankIdQualifier,
+        bankId,
+        receiverStreet: street,
+        receiverCity: `${city}*${state}\\`,
+        receiverCountry: `${residence.alpha2}*${postalCode}\\`,
+        gatewayScreening: iat.gatewayScreening,
+        secondaryScreening: iat.secondaryScreening,
+      },
+    },
+  };
+}
+
+/** Whether two drafts of one reference send the same money to the same place. */
+export function isSamePayment(left: Draft, right: Draft): boolean {
+  return (
+    left.amountMinor === right.amountMinor &&
+    left.routingNumber === right.routingNumber &&
+    left.account === right.account &&
+    left.transactionCode === right.transactionCode
+  );
+}

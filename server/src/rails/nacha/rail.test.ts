@@ -1,0 +1,303 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import type { RailObservation } from '../contract.ts';
+import { listBooked, listComplaints, type SimulatorKnobs } from './ach-simulator.ts';
+import { fromEastern } from './banking-days.ts';
+import {
+  context,
+  makeForeign,
+  makeInstruction,
+  type NachaBench,
+  openBench,
+  outcomes,
+  withIat,
+} from './nacha-test-setup.ts';
+import { railModule } from './rail.ts';
+
+async function withBench(
+  changes: Readonly<Record<string, unknown>>,
+  run: (bench: NachaBench) => Promise<void>,
+): Promise<void> {
+  const bench = await openBench(changes);
+  try {
+    await run(bench);
+  } finally {
+    await bench.close();
+  }
+}
+
+async function turnKnobs(bench: NachaBench, knobs: SimulatorKnobs): Promise<void> {
+  await writeFile(path.join(bench.folder, 'knobs.json'), JSON.stringify(knobs));
+}
+
+/** Time goes to the local hour of New York; the rail works, the bank works, the rail works. */
+async function goTo(bench: NachaBench, day: string, time: string): Promise<void> {
+  bench.clock.nowMs = fromEastern({ day, time });
+  await bench.rail.work?.(context);
+  await bench.bank.turn(bench.clock.nowMs);
+  await bench.rail.work?.(context);
+}
+
+function withAccount(reference: string, account: string) {
+  const instruction = makeInstruction(reference);
+  const attributes = { ...instruction.attributes, BankAccountNumber: account };
+  return { ...instruction, attributes };
+}
+
+/** Each thing once: what is told again has the id that it had, and the service counts it once. */
+function summarize(observations: readonly RailObservation[]): string[] {
+  const byId = new Map(observations.map((observation) => [observation.id, observation]));
+  return [...byId.values()].map(({ reference, outcome, code = '' }) =>
+    `${reference} ${outcome} ${code}`.trim(),
+  );
+}
+
+test('a payment waits for its window, settles and counts as paid two banking days later', () =>
+  withBench({}, async (bench) => {
+    const { rail, host, folder } = bench;
+    const payment = makeInstruction('p1');
+    assert.equal((await rail.send(payment, context)).outcome, 'accepted');
+    await goTo(bench, '2026-11-20', '09:30');
+    assert.deepEqual(await listBooked(folder), []);
+    await goTo(bench, '2026-11-20', '10:00');
+    const [booked] = await listBooked(folder);
+    assert.equal(booked?.reference, 'p1');
+    assert.equal(booked.amountMinor, '1234');
+    const answer = await rail.query(payment, context);
+    assert.equal(answer.outcome, 'accepted');
+    assert.equal(answer.providerReference, booked.trace);
+    // Same day on a Friday; a return may come until Tuesday.
+    await goTo(bench, '2026-11-24', '18:29');
+    assert.equal((await rail.query(payment, context)).outcome, 'accepted');
+    await goTo(bench, '2026-11-24', '18:30');
+    assert.equal((await rail.query(payment, context)).outcome, 'paid');
+    assert.deepEqual(summarize(host.observations), ['p1 paid']);
+    await goTo(bench, '2026-12-30', '10:00');
+    assert.equal(host.observations.length, 1);
+  }));
+
+test('one reference is in one file, however often it is sent', () =>
+  withBench({}, async (bench) => {
+    const { rail, folder } = bench;
+    const payment = makeInstruction('p1');
+    const other = await bench.again();
+    const sends = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => (index % 2 ? rail : other).send(payment, context)),
+    );
+    assert.deepEqual(new Set(outcomes(sends)), new Set(['accepted']));
+    await goTo(bench, '2026-11-20', '10:00');
+    await rail.send(payment, context);
+    await goTo(bench, '2026-11-20', '20:00');
+    assert.equal((await listBooked(folder)).length, 1);
+    const changed = await rail.send({ ...payment, amountMinor: 9n }, context);
+    assert.deepEqual(changed, { outcome: 'unknown', reason: 'duplicate' });
+  }));
+
+test('what was refused once is refused for ever, and asking about the unknown is a retry', () =>
+  withBench({}, async ({ rail }) => {
+    const foreign = makeForeign('p1');
+    const refusal = { outcome: 'rejected', reason: 'not_configured' };
+    assert.deepEqual(await rail.query(foreign, context), { outcome: 'retry', reason: 'other' });
+    assert.deepEqual(await rail.send(foreign, context), refusal);
+    assert.deepEqual(await rail.send(makeInstruction('p1'), context), refusal);
+    assert.deepEqual(await rail.query(foreign, context), refusal);
+  }));
+
+test('a payment is cancelled until its file is closed, and before it was ever sent', () =>
+  withBench({}, async (bench) => {
+    const { rail, folder } = bench;
+    const [first, second, third] = ['p1', 'p2', 'p3'].map((name) => makeInstruction(name)) as [
+      ReturnType<typeof makeInstruction>,
+      ReturnType<typeof makeInstruction>,
+      ReturnType<typeof makeInstruction>,
+    ];
+    await rail.send(first, context);
+    await rail.send(second, context);
+    const cancelled = { outcome: 'rejected', reason: 'cancelled' };
+    assert.deepEqual(await rail.cancel?.(first, context), cancelled);
+    assert.deepEqual(await rail.cancel?.(third, context), cancelled);
+    assert.deepEqual(await rail.send(third, context), cancelled);
+    await goTo(bench, '2026-11-20', '10:00');
+    assert.equal((await rail.cancel?.(second, context))?.outcome, 'accepted');
+    assert.deepEqual(
+      (await listBooked(folder)).map(({ reference }) => reference),
+      ['p2'],
+    );
+  }));
+
+test('large payments and those abroad are not in a same-day file', () =>
+  withBench(withIat(), async (bench) => {
+    const { rail, folder } = bench;
+    await rail.send(makeInstruction('small'), context);
+    await rail.send(makeInstruction('large', { amountMinor: 100_000_001n }), context);
+    await rail.send(makeForeign('abroad'), context);
+    await goTo(bench, '2026-11-20', '10:00');
+    const files = await readdir(path.join(folder, 'taken'));
+    assert.equal(files.length, 2);
+    const dates: string[] = [];
+    for (const name of files.toSorted()) {
+      const text = await readFile(path.join(folder, 'taken', name), 'ascii');
+      for (const line of text.split('\n')) {
+        if (line.startsWith('5')) dates.push(`${line.slice(50, 53)} ${line.slice(69, 75)}`);
+      }
+    }
+    assert.deepEqual(dates, ['PPD 261120', 'IAT 261123', 'PPD 261123']);
+    assert.deepEqual(
+      (await listBooked(folder)).map(({ reference }) => reference),
+      ['small', 'abroad', 'large'],
+    );
+  }));
+
+test('a return ends a payment, told twice it counts once, and a late one comes after paid', () =>
+  withBench(withIat(), async (bench) => {
+    const { rail, host } = bench;
+    const weekMs = 7 * 86_400_000;
+    await turnKnobs(bench, {
+      rules: [
+        { accountEndsWith: '0003', code: 'R03', copies: 2 },
+        { accountEndsWith: '0016', code: 'R16', afterMs: weekMs },
+        { accountEndsWith: '0013', code: 'R13' },
+        { accountEndsWith: '6789', code: 'R83' },
+      ],
+    });
+    const early = withAccount('early', '550003');
+    const late = withAccount('late', '550016');
+    const edit = withAccount('edit', '550013');
+    const abroad = makeForeign('abroad');
+    for (const payment of [early, late, edit, abroad]) await rail.send(payment, context);
+    await goTo(bench, '2026-11-20', '10:00');
+    assert.deepEqual(summarize(host.observations).toSorted(), [
+      'abroad rejected R83',
+      'early returned R03',
+      'edit rejected R13',
+    ]);
+    const answer = await rail.query(early, context);
+    assert.equal(answer.outcome === 'returned' && answer.reason, 'account_not_found');
+    await goTo(bench, '2026-11-25', '10:00');
+    assert.equal((await rail.query(late, context)).outcome, 'paid');
+    await goTo(bench, '2026-11-27', '12:00');
+    assert.deepEqual(summarize(host.observations).slice(3), ['late paid', 'late returned R16']);
+    assert.equal(host.observations.at(-1)?.amountMinor, 1234n);
+    assert.equal((await rail.query(late, context)).outcome, 'returned');
+    assert.equal((await rail.send(late, context)).outcome, 'returned');
+  }));
+
+test('a notification of change is told by its code alone, and kept with what it corrects', () =>
+  withBench({}, async (bench) => {
+    const { rail, host } = bench;
+    await turnKnobs(bench, { rules: [{ everyNth: 1, code: 'C01' }] });
+    await rail.send(makeInstruction('p1'), context);
+    await goTo(bench, '2026-11-20', '10:00');
+    assert.deepEqual(summarize(host.observations), ['p1 accepted C01']);
+    const [notice] = await host.store.list('notices', { state: 'change', count: 9 });
+    const value = notice?.value as { reference: string; addenda: { correctedData: string } };
+    assert.equal(value.reference, 'p1');
+    assert.equal(value.addenda.correctedData, '1918171614');
+    await goTo(bench, '2026-11-24', '18:30');
+    assert.deepEqual(summarize(host.observations.slice(1)), ['p1 paid']);
+  }));
+
+test('letters between the banks, and entries that are not ours, are kept for a person', () =>
+  withBench({}, async (bench) => {
+    const { rail, host, folder } = bench;
+    await turnKnobs(bench, { rules: [{ everyNth: 1, code: 'R73' }] });
+    await rail.send(makeInstruction('p1'), context);
+    await goTo(bench, '2026-11-20', '10:00');
+    assert.deepEqual(summarize(host.observations), ['p1 accepted R73']);
+    const kept = await host.store.list('notices', { state: 'contested', count: 9 });
+    assert.equal(kept.length, 1);
+    // The same return file at a rail that never sent anything.
+    await withBench({}, async (other) => {
+      const [name = ''] = (await readdir(path.join(folder, 'archive'))).toSorted();
+      const bytes = await readFile(path.join(folder, 'archive', name));
+      await writeFile(path.join(other.folder, 'inbox', 'strange.ach'), bytes);
+      await other.rail.work?.(context);
+      assert.deepEqual(other.host.observations, []);
+      const strange = await other.host.store.list('notices', { state: 'unmatched', count: 9 });
+      assert.equal(strange.length, 1);
+    });
+  }));
+
+test('a file that cannot be read is given time, then refused loudly, and others go on', () =>
+  withBench({}, async (bench) => {
+    const { rail, host, folder } = bench;
+    await turnKnobs(bench, { rules: [{ everyNth: 1, code: 'R03' }] });
+    await writeFile(path.join(folder, 'inbox', 'broken.ach'), '101 not a file');
+    await rail.send(makeInstruction('p1'), context);
+    bench.clock.nowMs = fromEastern({ day: '2026-11-20', time: '10:00' });
+    await rail.work?.(context);
+    assert.deepEqual(await readdir(path.join(folder, 'archive')), []);
+    await bench.bank.turn(bench.clock.nowMs);
+    await rail.work?.(context);
+    assert.deepEqual(summarize(host.observations), ['p1 returned R03']);
+    const archived = await readdir(path.join(folder, 'archive'));
+    assert.equal(archived.filter((name) => name.endsWith('.refused')).length, 1);
+    assert.equal(host.lines.filter(({ level }) => level === 'error').length, 1);
+    assert.match((await rail.check?.(context))?.[0] ?? '', /1 files of the bank/);
+  }));
+
+test('nothing counts as paid while the file lies in the outbox, and late files settle later', () =>
+  withBench({}, async (bench) => {
+    const { rail, host } = bench;
+    await turnKnobs(bench, { away: true });
+    const payment = makeInstruction('p1');
+    await rail.send(payment, context);
+    await goTo(bench, '2026-11-20', '10:00');
+    await goTo(bench, '2026-12-01', '12:00');
+    assert.equal((await rail.query(payment, context)).outcome, 'accepted');
+    assert.equal(host.lines.filter(({ level }) => level === 'warn').length, 1);
+    await turnKnobs(bench, {});
+    await goTo(bench, '2026-12-01', '12:05');
+    await goTo(bench, '2026-12-04', '18:29');
+    assert.equal((await rail.query(payment, context)).outcome, 'accepted');
+    await goTo(bench, '2026-12-04', '18:30');
+    assert.equal((await rail.query(payment, context)).outcome, 'paid');
+  }));
+
+test('trace numbers come round again without a file going round the corner', () =>
+  withBench({ traceRange: { first: 5, last: 10_005 } }, async (bench) => {
+    const { rail, host, folder } = bench;
+    await host.store.write([
+      {
+        collection: 'counters',
+        key: 'trace',
+        revision: 0,
+        next: { state: 'counting', value: { next: 9_999 } },
+      },
+    ]);
+    for (const name of ['p1', 'p2', 'p3']) await rail.send(makeInstruction(name), context);
+    await goTo(bench, '2026-11-20', '10:00');
+    assert.deepEqual(
+      (await listBooked(folder)).map(({ trace }) => trace.slice(8)),
+      ['0000005', '0000006', '0000007'],
+    );
+  }));
+
+test('more than a file may hold goes into the next one, and each has a name of its own', () =>
+  withBench({ entriesMax: 2 }, async (bench) => {
+    const { rail, folder } = bench;
+    for (let index = 0; index < 5; index += 1) {
+      await rail.send(makeInstruction(`p${index}`), context);
+    }
+    await goTo(bench, '2026-11-20', '10:00');
+    assert.deepEqual((await readdir(path.join(folder, 'taken'))).toSorted(), [
+      'bank_us-20261120-1000-A.ach',
+      'bank_us-20261120-1000-B.ach',
+      'bank_us-20261120-1000-C.ach',
+    ]);
+    const traces = (await listBooked(folder)).map(({ trace }) => trace);
+    assert.equal(new Set(traces).size, 5);
+    assert.deepEqual(await listComplaints(folder), []);
+  }));
+
+test('a configuration that cannot work is refused with a sentence', async () => {
+  await withBench({}, async ({ host, config }) => {
+    const broken = { ...config, windows: [] };
+    await assert.rejects(railModule.create(broken, host), /neither a window nor closeAfterSeconds/);
+    const missing = { ...config, folders: { ...config.folders, inbox: '/nowhere/inbox' } };
+    const rail = await railModule.create(missing, host);
+    assert.deepEqual(await rail.check?.(context), ['/nowhere/inbox cannot be read and written']);
+  });
+});

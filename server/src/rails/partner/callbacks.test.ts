@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { ExactJson } from '../../core/exact-json.ts';
+import { openTestHost, type TestHost } from '../rail-test-setup.ts';
+import { readCallback, readEvents } from './callbacks.ts';
+import { newInstruction, newKeys } from './partner-test-setup.ts';
+import { markKnown } from './records.ts';
+import {
+  createSigningKey,
+  createVerifyingKeys,
+  digestBody,
+  type KeyDeclaration,
+  signMessage,
+} from './signatures.ts';
+
+const keys = newKeys();
+const nowMs = Date.UTC(2030, 0, 15, 18);
+const instruction = newInstruction();
+const callbackUrl = 'https://payouts.example.test/rails/partner';
+
+let host: TestHost;
+before(async () => {
+  host = await openTestHost({ name: 'partner', callbackUrl });
+  await markKnown(host.store, instruction);
+});
+after(() => host.close());
+
+function newEvent(changes: Record<string, unknown> = {}, payment: Record<string, unknown> = {}) {
+  return {
+    id: 'e1',
+    occurred_at: '2030-01-15T17:59:00.000Z',
+    payment: {
+      reference: instruction.reference,
+      amount: '100.1',
+      currency: 'EUR',
+      state: 'paid',
+      charges: [],
+      returns: [],
+      ...payment,
+    },
+    ...changes,
+  };
+}
+
+type Telling = { ageS?: number; key?: KeyDeclaration; url?: string; path?: string };
+
+async function tell(text: string, telling: Telling = {}) {
+  const { ageS = 0, key = keys.partner, url = callbackUrl, path = '' } = telling;
+  const body = Buffer.from(text);
+  const createdS = nowMs / 1000 - ageS;
+  const message = { method: 'POST', url, headers: { 'content-digest': digestBody(body) } };
+  const signed = await signMessage({ role: 'callback', message }, createSigningKey(key), {
+    createdS,
+    expiresS: createdS + 60,
+    nonce: 'abcdefghijklmnop',
+  });
+  const headers = Object.fromEntries(
+    Object.entries(signed).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+  return await readCallback(
+    { method: 'POST', path, query: {}, headers, body },
+    { host, partnerKeys: createVerifyingKeys([keys.partner]), realNowMs: () => nowMs },
+  );
+}
+
+test('an event is heard with its raw bytes, under an id of its own', async () => {
+  const text = JSON.stringify(newEvent());
+  const reading = await tell(text);
+  assert.equal(reading.kind, 'heard');
+  const message = reading.kind === 'heard' ? reading.message : undefined;
+  assert.equal(message?.id, 'event:e1');
+  assert.equal(Buffer.from(message?.raw ?? []).toString(), text);
+  assert.deepEqual(message?.observations, [
+    {
+      id: 'event:e1',
+      reference: instruction.reference,
+      outcome: 'paid',
+      atMs: Date.UTC(2030, 0, 15, 17, 59),
+    },
+  ]);
+});
+
+test('what is not proven to be of now, of the partner and for this address is refused', async () => {
+  const text = JSON.stringify(newEvent());
+  for (const telling of [
+    { ageS: 301 },
+    { ageS: -301 },
+    { key: { ...keys.outlay, id: keys.partner.id } },
+    { key: keys.outlay },
+    { url: 'https://payouts.example.test/rails/another' },
+    { url: 'https://elsewhere.example.test/rails/partner' },
+    { path: '/more' },
+  ]) {
+    assert.equal((await tell(text, telling)).kind, 'refused', JSON.stringify(Object.keys(telling)));
+  }
+  assert.equal((await tell(text, { ageS: 299 })).kind, 'heard');
+});
+
+test('what makes no sense is said to be malformed, without repeating it', async () => {
+  const back = { id: 'r1', amount: '5.00', reason: 'x', occurred_at: '2030-01-15T17:00:00Z' };
+  const senseless: string[] = [
+    'no JSON',
+    '{}',
+    '{"id":"a","id":"b"}',
+    JSON.stringify(newEvent({}, { amount: '100.11' })),
+    JSON.stringify(newEvent({}, { amount: 100.1 })),
+    JSON.stringify(newEvent({}, { amount: '-100.10' })),
+    JSON.stringify(newEvent({}, { currency: 'USD' })),
+    JSON.stringify(newEvent({}, { currency: 'ZZZ' })),
+    JSON.stringify(newEvent({}, { state: 'Secret Name' })),
+    JSON.stringify(newEvent({}, { state: 'returned' })),
+    JSON.stringify(newEvent({}, { state: 'returned', returns: [back] })),
+    JSON.stringify(newEvent({ return: back })),
+    JSON.stringify(newEvent({ return: back }, { returns: [back, back] })),
+    JSON.stringify(newEvent({}, { charges: [{ id: 'c', amount: '0.001', currency: 'EUR' }] })),
+    JSON.stringify(newEvent({ occurred_at: 'yesterday' })),
+  ];
+  for (const text of senseless) {
+    const reading = await tell(text);
+    assert.equal(reading.kind, 'malformed', text);
+    if (reading.kind === 'malformed') assert.equal(reading.detail.includes('Secret'), false);
+  }
+});
+
+test('a part that came back names its amount, all of it at once names none', async () => {
+  const part = { id: 'r1', amount: '40', reason: 'odd', occurred_at: '2030-01-15T17:00:00Z' };
+  const told = await tell(JSON.stringify(newEvent({ return: part }, { returns: [part] })));
+  const [observation] = told.kind === 'heard' ? told.message.observations : [];
+  assert.equal(observation?.amountMinor, 4000n);
+  assert.equal(observation?.reason, 'sent_back');
+  const all = { ...part, amount: '100.10', reason: 'account_closed' };
+  const whole = await tell(
+    JSON.stringify(newEvent({ return: all }, { state: 'returned', returns: [all] })),
+  );
+  const [last] = whole.kind === 'heard' ? whole.message.observations : [];
+  assert.equal(last?.outcome, 'returned');
+  assert.equal(last?.amountMinor, undefined);
+  assert.equal(last?.reason, 'account_closed');
+});
+
+test('an event of a payment that is not ours to know is heard, for others to judge', async () => {
+  const text = JSON.stringify(newEvent({ id: 'e9' }, { reference: 'unheard-of' }));
+  assert.equal((await tell(text)).kind, 'heard');
+});
+
+test('the list of events is read to its end, past what makes no sense, and only once', async () => {
+  const pages: Record<string, { events: ExactJson[]; next: string }> = {
+    0: { events: [newEvent({ id: 'f1' }), { id: 'senseless' }], next: 'p1' },
+    p1: { events: [newEvent({ id: 'f2' }, { amount: '7' }), newEvent({ id: 'f3' })], next: 'p2' },
+    p2: { events: [], next: 'p2' },
+  };
+  const asked: string[] = [];
+  const read = () =>
+    readEvents(host, async (after) => {
+      asked.push(after);
+      return pages[after];
+    });
+  await read();
+  await read();
+  assert.deepEqual(asked, ['0', 'p1', 'p2', 'p2']);
+  assert.deepEqual(
+    host.heard.map(({ id, channel }) => `${channel} ${id}`),
+    ['poll event:f1', 'poll event:f3'],
+  );
+  assert.equal(host.lines.filter(({ level }) => level === 'error').length >= 2, true);
+});

@@ -1,0 +1,141 @@
+import { canonicalizeJson, type ExactJson, parseExactBytes } from '../../core/exact-json.ts';
+import type {
+  CallbackMessage,
+  CallbackReading,
+  HeardMessage,
+  RailHost,
+  RailObservation,
+} from '../contract.ts';
+import { describeExtras, describeFault, describeReturn, findFault } from './answers.ts';
+import { isAmount } from './payment-order.ts';
+import { eventSchema, type PaymentEvent, readReason } from './protocol.ts';
+import { findCursor, findPaymentRecord, moveCursor } from './records.ts';
+import { type VerifyingKeys, verifyMessage } from './signatures.ts';
+
+/** The partner's events, as it posts them to our callback address and lists them. */
+
+export type CallbackSetup = {
+  readonly host: RailHost;
+  readonly partnerKeys: VerifyingKeys;
+  readonly realNowMs: () => number;
+};
+
+/**
+ * How far a signature's time may be from ours. Within it a callback can be played to us once more;
+ * that is harmless, since an event counts once for ever.
+ */
+const windowS = 300;
+
+export async function readCallback(
+  message: CallbackMessage,
+  setup: CallbackSetup,
+): Promise<CallbackReading> {
+  const proof = findProofFault(message, setup);
+  if (proof !== undefined) return { kind: 'refused', detail: proof };
+  const event = readEvent(message.body);
+  const raw = message.body;
+  const fault = typeof event === 'string' ? event : await findEchoFault(event, setup.host);
+  if (typeof event === 'string' || fault !== undefined) {
+    return { kind: 'malformed', detail: fault ?? '' };
+  }
+  return { kind: 'heard', message: describeMessage(event, { channel: 'callback', raw }) };
+}
+
+/** The same event has the same message, whether it was told or asked for. */
+function describeMessage(
+  event: PaymentEvent,
+  { channel, raw }: Pick<HeardMessage, 'channel' | 'raw'>,
+): HeardMessage {
+  return { id: `event:${event.id}`, channel, raw, observations: [describeEvent(event)] };
+}
+
+/** An event may be of a payment that we know nothing of: that is for others to wonder about. */
+async function findEchoFault(event: PaymentEvent, host: RailHost): Promise<string | undefined> {
+  const { reference } = event.payment;
+  const record = await findPaymentRecord(host.store, reference);
+  if (record.state === 'none') return undefined;
+  const expected = { amountMinor: record.amount, currency: record.currency };
+  if (isAmount(event.payment, expected)) return undefined;
+  host.log('error', 'an event speaks of another amount', { reference });
+  return 'the amount is not the one that was ordered';
+}
+
+/**
+ * Reads what happened since the last time, page by page. This is what makes up for callbacks that
+ * got lost on their way or here. An event that makes no sense is passed over: it would come back
+ * every time and hide what is behind it.
+ */
+export async function readEvents(
+  host: RailHost,
+  fetchPage: (after: string) => Promise<EventPage | undefined>,
+): Promise<void> {
+  for (;;) {
+    const cursor = await findCursor(host.store);
+    const page = await fetchPage(cursor.after);
+    if (page === undefined || page.events.length === 0) return;
+    for (const entry of page.events) {
+      const event = readEventJson(entry);
+      const fault = typeof event === 'string' ? event : await findEchoFault(event, host);
+      if (typeof event === 'string' || fault !== undefined) {
+        host.log('error', 'an event of the partner makes no sense', { detail: fault ?? '' });
+      } else {
+        const raw = Buffer.from(canonicalizeJson(entry));
+        await host.hear(describeMessage(event, { channel: 'poll', raw }));
+      }
+    }
+    // Another process may have come further already; then it goes on from there.
+    if (page.next === cursor.after || !(await moveCursor(host.store, cursor, page.next))) return;
+  }
+}
+
+export type EventPage = { readonly events: readonly ExactJson[]; readonly next: string };
+
+function findProofFault(message: CallbackMessage, setup: CallbackSetup): string | undefined {
+  const { method, path, query, body } = message;
+  if (method !== 'POST' || path !== '' || Object.keys(query).length > 0) {
+    return 'callbacks are posted to the callback address as it is';
+  }
+  const request = { method, url: setup.host.callbackUrl, headers: { ...message.headers } };
+  const verified = verifyMessage({ role: 'callback', message: request, body }, setup.partnerKeys);
+  if (!verified.ok) return verified.detail;
+  const nowS = setup.realNowMs() / 1000;
+  if (Math.abs(nowS - verified.createdS) > windowS) return 'the signature is not of this time';
+  return nowS > verified.expiresS + windowS ? 'the signature has expired' : undefined;
+}
+
+function readEvent(body: Uint8Array): PaymentEvent | string {
+  let json: unknown;
+  try {
+    json = parseExactBytes(Buffer.from(body));
+  } catch {
+    return 'the body is not JSON';
+  }
+  return readEventJson(json);
+}
+
+function readEventJson(json: unknown): PaymentEvent | string {
+  const event = eventSchema.safeParse(json);
+  if (!event.success) return describeFault(event.error);
+  const { payment, return: entry } = event.data;
+  if (payment.state === 'returned' && entry === undefined) {
+    return 'an event of a return lacks the return';
+  }
+  if (entry !== undefined && !payment.returns.some(({ id }) => id === entry.id)) {
+    return 'the return is not among those of the payment';
+  }
+  return findFault(payment) ?? event.data;
+}
+
+function describeEvent(event: PaymentEvent): RailObservation {
+  const { payment, return: entry } = event;
+  if (entry !== undefined) return describeReturn(payment, entry);
+  const { state } = payment;
+  return {
+    id: `event:${event.id}`,
+    reference: payment.reference,
+    outcome: state,
+    ...(state === 'rejected' ? { reason: readReason(payment.reason, 'payer_refused') } : {}),
+    atMs: Date.parse(event.occurred_at),
+    ...describeExtras(payment),
+  };
+}

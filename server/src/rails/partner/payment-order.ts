@@ -1,0 +1,82 @@
+import { isDeepStrictEqual } from 'node:util';
+import { getCurrency } from '../../core/currency.ts';
+import { parseAmount } from '../../core/money.ts';
+import type { Beneficiary, Instruction } from '../contract.ts';
+import type { PaymentOrder } from './protocol.ts';
+
+/** What the order needs beyond the instruction. */
+export type OrderSetup = {
+  /** The partner's own name for a payer, by our key; the key itself where there is none. */
+  readonly payerCodes: ReadonlyMap<string, string>;
+  readonly callbackUrl: string;
+};
+
+export function createOrder(instruction: Instruction, setup: OrderSetup): PaymentOrder {
+  const { pickupCode, originator } = instruction;
+  return {
+    reference: instruction.reference,
+    payer: setup.payerCodes.get(instruction.payerKey) ?? instruction.payerKey,
+    country: instruction.countryCode,
+    delivery_type: instruction.deliveryType,
+    amount: formatFixedAmount(instruction.amountMinor, instruction.currency),
+    currency: instruction.currency,
+    destination: { ...instruction.attributes },
+    beneficiary: describeBeneficiary(instruction.beneficiary),
+    originator: { id: originator.accountId, name: originator.name },
+    ...(pickupCode === '' ? {} : { pickup_code: pickupCode }),
+    available_at: new Date(instruction.availableAtMs).toISOString(),
+    callback_url: setup.callbackUrl,
+  };
+}
+
+/** Nothing that is not known is sent, so that a partner never stores an empty name for a person. */
+function describeBeneficiary(beneficiary: Beneficiary): PaymentOrder['beneficiary'] {
+  const fields = {
+    first_name: beneficiary.firstName,
+    middle_name: beneficiary.middleName,
+    last_name: beneficiary.lastName,
+    business_name: beneficiary.businessName,
+    address_1: beneficiary.address1,
+    address_2: beneficiary.address2,
+    city: beneficiary.city,
+    state_province: beneficiary.stateProvince,
+    postal_code: beneficiary.postalCode,
+    country: beneficiary.countryCode,
+    email: beneficiary.email,
+    mobile_number: beneficiary.mobileNumber,
+    date_of_birth: beneficiary.dateOfBirth,
+  };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ''));
+}
+
+/** With all the digits of the currency's scale: 10010n EUR is "100.10". */
+export function formatFixedAmount(minor: bigint, currency: string): string {
+  const { scale } = getCurrency(currency);
+  const digits = minor.toString().padStart(scale + 1, '0');
+  return scale === 0 ? digits : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
+}
+
+/** Whether two sides speak of the same money, however many zeros they write. */
+export function isAmount(
+  told: { readonly amount: string; readonly currency: string },
+  expected: { readonly amountMinor: bigint; readonly currency: string },
+): boolean {
+  if (told.currency !== expected.currency) return false;
+  const amount = parseAmount(told.amount, getCurrency(told.currency));
+  return amount.ok && amount.minor === expected.amountMinor;
+}
+
+/**
+ * Whether an order moves what the instruction says to where it says. What is only told along, such
+ * as an address that was corrected since, may differ.
+ */
+export function matchesInstruction(order: PaymentOrder, instruction: Instruction): boolean {
+  return (
+    order.reference === instruction.reference &&
+    order.country === instruction.countryCode &&
+    order.delivery_type === instruction.deliveryType &&
+    isAmount(order, instruction) &&
+    isDeepStrictEqual({ ...order.destination }, { ...instruction.attributes }) &&
+    (order.pickup_code ?? '') === instruction.pickupCode
+  );
+}

@@ -1,0 +1,353 @@
+import { z } from 'zod';
+import { listCurrencies } from '../../core/currency.ts';
+import type {
+  CallContext,
+  Instruction,
+  RailAnswer,
+  RailCalls,
+  RailHost,
+  RailModule,
+} from '../contract.ts';
+import { deliveryTypes } from '../declarations.ts';
+import type { Reason } from '../reasons.ts';
+import { describePayment, describeReturns, type Reading, readExchange } from './answers.ts';
+import { type EventPage, readCallback, readEvents } from './callbacks.ts';
+import { createExchange, type Exchange } from './exchange.ts';
+import {
+  createOrder,
+  formatFixedAmount,
+  matchesInstruction,
+  type OrderSetup,
+} from './payment-order.ts';
+import { eventPageSchema, healthSchema, paymentOrderSchema } from './protocol.ts';
+import {
+  beginSending,
+  findPaymentRecord,
+  markKnown,
+  type PaymentRecord,
+  type Sending,
+  undoSending,
+} from './records.ts';
+import {
+  createSigningKey,
+  createVerifyingKeys,
+  signingKeySchema,
+  verifyingKeySchema,
+} from './signatures.ts';
+
+/**
+ * Payments by the partner protocol (README.md, docs/partner-openapi.yaml): for a cash network, a
+ * card programme or anything else that has no standard of its own.
+ */
+
+const loopbackHosts: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
+
+/** Orders hold people's data, so that they travel in the clear within one machine only. */
+function isSafeAddress(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || url.search !== '' || url.hash !== '' || url.username !== '') return false;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && loopbackHosts.has(url.hostname));
+}
+
+export const configSchema = z.strictObject({
+  baseUrl: z
+    .string()
+    .max(1000)
+    .refine(isSafeAddress, { error: 'must be an https address without query' })
+    .transform((text) => text.replace(/\/+$/, '')),
+  signingKey: signingKeySchema,
+  /** More than one while the partner changes its key. */
+  partnerKeys: z.array(verifyingKeySchema).min(1).max(8),
+  /** How long an answer is waited for. */
+  timeoutSeconds: z.number().min(0.1).max(120).default(20),
+  /** How long an order may be on its way; the partner books none that is older. */
+  orderSeconds: z.int().min(1).max(600).default(60),
+  /** How often the partner's list of events is looked at for what no callback told. */
+  eventsSeconds: z.int().min(1).max(86_400).default(60),
+  /** How long the partner may take from the last look at that time until an order is booked. */
+  bookingSeconds: z.int().min(0).max(600).default(30),
+});
+export type PartnerConfig = z.output<typeof configSchema>;
+
+type Setup = {
+  readonly config: PartnerConfig;
+  readonly host: RailHost;
+  readonly exchange: Exchange;
+  readonly order: OrderSetup;
+  readonly realNowMs: () => number;
+};
+
+const cryptocurrencies = listCurrencies()
+  .filter(({ isCrypto }) => isCrypto)
+  .map(({ code }) => code);
+
+export const railModule: RailModule<PartnerConfig> = {
+  kind: 'partner',
+  about: 'Any partner that speaks a small signed HTTP protocol: cash networks, cards, others.',
+  corridors: deliveryTypes.map((deliveryType) => ({
+    countries: 'any',
+    deliveryType,
+    currencies: deliveryType === 'CRYPTOCURRENCY' ? cryptocurrencies : 'any',
+  })),
+  reference: { lengthMax: 64, charset: /^[0-9A-Za-z_-]+$/ },
+  pace: { concurrencyMax: 16, perSecondMax: null },
+  configSchema,
+  create: async (config, host) => createPartnerRail(config, host),
+};
+
+/** Signatures are of real time, also where staging's clock has been moved. */
+function readRealTime(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+function createPartnerRail(config: PartnerConfig, host: RailHost): RailCalls {
+  const partnerKeys = createVerifyingKeys(config.partnerKeys);
+  const setup: Setup = {
+    config,
+    host,
+    realNowMs: readRealTime,
+    exchange: createExchange({
+      baseUrl: config.baseUrl,
+      signingKey: createSigningKey(config.signingKey),
+      partnerKeys,
+      fetch: host.fetch,
+      timeoutMs: config.timeoutSeconds * 1000,
+      realNowMs: readRealTime,
+    }),
+    order: { payerCodes: readPayerCodes(host), callbackUrl: host.callbackUrl },
+  };
+  return {
+    send: guard(setup, send),
+    query: guard(setup, query),
+    cancel: guard(setup, cancel),
+    readCallback: (message) =>
+      readCallback(message, { host, partnerKeys, realNowMs: readRealTime }),
+    work: async (context) => {
+      await readEvents(host, (after) => fetchEvents(setup, after, context));
+      return undefined;
+    },
+    workIdleMs: config.eventsSeconds * 1000,
+    check: (context) => check(setup, context),
+  };
+}
+
+function readPayerCodes(host: RailHost): ReadonlyMap<string, string> {
+  return new Map(host.payers.map(({ key, options }) => [key, options['code'] ?? key]));
+}
+
+type Call = (setup: Setup, instruction: Instruction, context: CallContext) => Promise<RailAnswer>;
+
+/** What fails on our own side, such as the database, says nothing about the payment either. */
+function guard(setup: Setup, call: Call): RailCalls['send'] {
+  return async (instruction, context) => {
+    try {
+      return await call(setup, instruction, context);
+    } catch (error) {
+      const name = error instanceof Error ? error.name : 'unknown';
+      setup.host.log('error', 'a call of the rail failed', {
+        reference: instruction.reference,
+        error: name,
+      });
+      return { outcome: 'unknown', reason: 'other' };
+    }
+  };
+}
+
+async function send(
+  setup: Setup,
+  instruction: Instruction,
+  context: CallContext,
+): Promise<RailAnswer> {
+  const { host, config } = setup;
+  const expiresS = Math.ceil(setup.realNowMs() / 1000) + config.orderSeconds;
+  const body = JSON.stringify(createOrder(instruction, setup.order));
+  const sending = await beginSending(host.store, instruction, { body, untilS: expiresS });
+  if (sending === 'known') return await query(setup, instruction, context);
+  if (sending === undefined) return { outcome: 'unknown', reason: 'busy' };
+  const order = paymentOrderSchema.safeParse(JSON.parse(sending.body));
+  if (!order.success || !matchesInstruction(order.data, instruction)) {
+    return await refuseOwnOrder(setup, instruction, sending);
+  }
+  const result = await setup.exchange({
+    method: 'PUT',
+    path: `/payments/${instruction.reference}`,
+    body: sending.body,
+    expiresS,
+    signal: context.signal,
+  });
+  const reading = readExchange(result, instruction);
+  if (reading.kind === 'payment') return await settle(setup, instruction, reading);
+  if (reading.kind === 'refused' && reading.code === 'reference_conflict') {
+    // It holds another text for this reference; what it has booked, and whether that is the same
+    // money, shows when it is asked.
+    return await query(setup, instruction, context);
+  }
+  return await explainSending(setup, { instruction, sending, reading });
+}
+
+/** The order would not move what it has to. Nothing is sent; what left earlier is not known. */
+async function refuseOwnOrder(
+  { host }: Setup,
+  instruction: Instruction,
+  sending: Sending,
+): Promise<RailAnswer> {
+  const { reference } = instruction;
+  host.log('error', 'the order does not match its instruction and is not sent', { reference });
+  await undoSending(host.store, instruction, sending);
+  return { outcome: 'unknown', reason: 'not_readable' };
+}
+
+const refusalReasons: Readonly<Record<(Reading & { kind: 'refused' })['code'], Reason>> = {
+  unknown_reference: 'not_understood',
+  reference_conflict: 'duplicate',
+  signature_refused: 'not_configured',
+  malformed: 'not_readable',
+  busy: 'busy',
+};
+
+/** A sending that did not bring the payment's state: whether it certainly was none. */
+async function explainSending(
+  setup: Setup,
+  sent: { instruction: Instruction; sending: Sending; reading: Reading },
+): Promise<RailAnswer> {
+  const { instruction, sending, reading } = sent;
+  const unknown = explainNothing(setup, instruction, reading);
+  const isOver = (createdS: number): boolean =>
+    sending.earlierUntilS === 0 || isPast(setup, sending.earlierUntilS, createdS);
+  const isDefinite =
+    reading.kind === 'not_sent'
+      ? sending.earlierUntilS === 0
+      : reading.kind === 'refused' &&
+        (reading.code === 'busy' || reading.code === 'signature_refused') &&
+        isOver(reading.createdS);
+  if (!isDefinite) return unknown;
+  const isUndone = await undoSending(setup.host.store, instruction, sending);
+  return isUndone ? { outcome: 'retry', reason: unknown.reason } : unknown;
+}
+
+/** By the partner's own clock, which is the one it holds the expiry of an order against. */
+function isPast({ config }: Setup, untilS: number, partnerS: number): boolean {
+  return partnerS > untilS + config.bookingSeconds;
+}
+
+function explainNothing({ host }: Setup, { reference }: Instruction, reading: Reading) {
+  const unknown = (reason: Reason) => ({ outcome: 'unknown', reason }) as const;
+  switch (reading.kind) {
+    case 'not_sent':
+      return unknown('unreachable');
+    case 'refused':
+      host.log('warn', 'the partner refuses a request', { reference, code: reading.code });
+      return unknown(refusalReasons[reading.code]);
+    case 'unclear':
+      host.log('warn', 'the partner gives no clear answer', { reference, detail: reading.detail });
+      return unknown(reading.reason);
+    case 'payment':
+      return unknown('other');
+  }
+}
+
+/** The partner answers for the payment: what it says, once it is kept that it did. */
+async function settle(
+  { host }: Setup,
+  instruction: Instruction,
+  reading: Reading & { kind: 'payment' },
+): Promise<RailAnswer> {
+  for (const message of describeReturns(reading.payment, reading.raw)) await host.hear(message);
+  await markKnown(host.store, instruction);
+  return describePayment(reading, host.nowMs());
+}
+
+async function query(
+  setup: Setup,
+  instruction: Instruction,
+  context: CallContext,
+): Promise<RailAnswer> {
+  // What is remembered is read before asking: an order that leaves in between is younger than it.
+  const record = await findPaymentRecord(setup.host.store, instruction.reference);
+  const result = await ask(setup, context, {
+    method: 'GET',
+    path: `/payments/${instruction.reference}`,
+    body: '',
+  });
+  const reading = readExchange(result, instruction);
+  if (reading.kind === 'payment') return await settle(setup, instruction, reading);
+  const isUnknownThere = reading.kind === 'refused' && reading.code === 'unknown_reference';
+  if (!isUnknownThere) return explainNothing(setup, instruction, reading);
+  if (isNeverToArrive(setup, record, reading.createdS)) {
+    return { outcome: 'retry', reason: 'unreachable' };
+  }
+  if (record.state === 'known') {
+    const { reference } = instruction;
+    setup.host.log('error', 'the partner has forgotten a payment that it knew', { reference });
+    return { outcome: 'unknown', reason: 'not_understood' };
+  }
+  return { outcome: 'unknown', reason: 'no_answer' };
+}
+
+/** The partner does not know the reference: whether an order that left earlier may still come. */
+function isNeverToArrive(setup: Setup, record: PaymentRecord, partnerS: number): boolean {
+  if (record.state === 'none') return true;
+  if (record.state === 'known') return false;
+  return record.inFlightUntilS === 0 || isPast(setup, record.inFlightUntilS, partnerS);
+}
+
+/** Of an unknown reference the partner keeps that it was cancelled, and never pays it later. */
+async function cancel(
+  setup: Setup,
+  instruction: Instruction,
+  context: CallContext,
+): Promise<RailAnswer> {
+  const { reference, currency, amountMinor } = instruction;
+  const amount = formatFixedAmount(amountMinor, currency);
+  const result = await ask(setup, context, {
+    method: 'POST',
+    path: `/payments/${reference}/cancel`,
+    body: JSON.stringify({ reference, amount, currency }),
+  });
+  const reading = readExchange(result, instruction);
+  if (reading.kind === 'payment') return await settle(setup, instruction, reading);
+  return explainNothing(setup, instruction, reading);
+}
+
+/** A request that moves no money may be late; the expiry only bounds how long it can be replayed. */
+async function ask(
+  { exchange, realNowMs, config }: Setup,
+  context: CallContext,
+  question: { method: 'GET' | 'POST'; path: string; body: string },
+) {
+  const expiresS = Math.ceil(realNowMs() / 1000) + config.orderSeconds;
+  return await exchange({ ...question, expiresS, signal: context.signal });
+}
+
+/** Undefined where the partner gives no clear answer; the next pass asks again. */
+async function fetchEvents(
+  setup: Setup,
+  after: string,
+  context: CallContext,
+): Promise<EventPage | undefined> {
+  const result = await ask(setup, context, { method: 'GET', path: `/events/${after}`, body: '' });
+  if (result.kind === 'answered' && result.status === 200) {
+    const page = eventPageSchema.safeParse(result.json);
+    if (page.success) return page.data as EventPage;
+  }
+  const detail = result.kind === 'answered' ? `status ${result.status}` : result.kind;
+  setup.host.log('warn', "the partner's list of events cannot be read", { detail });
+  return undefined;
+}
+
+const clockFaultS = 30;
+
+async function check(setup: Setup, context: CallContext): Promise<readonly string[]> {
+  const result = await ask(setup, context, { method: 'GET', path: '/health', body: '' });
+  if (result.kind === 'not_sent') return ['the partner cannot be reached'];
+  if (result.kind === 'unclear') return [result.detail];
+  const health = healthSchema.safeParse(result.json);
+  if (result.status !== 200 || !health.success) {
+    return [`the partner answers ${result.status} to the question for its health`];
+  }
+  const faults: string[] = [];
+  if (health.data.status !== 'ok') faults.push('the partner says that it does not work');
+  const apartS = Math.round(Math.abs(setup.realNowMs() / 1000 - result.createdS));
+  if (apartS > clockFaultS) faults.push(`the partner's clock is ${apartS} s from ours`);
+  return faults;
+}

@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { HDKey } from '@scure/bip32';
+import { WIF } from '@scure/btc-signer';
+import { formatScript } from './addresses.ts';
+import { createOwnKeys, type OwnKeysOptions } from './keys.ts';
+import { startLitecoind, type TestNode } from './litecoind-test-setup.ts';
+import type { Outpoint } from './transaction.ts';
+import {
+  type Bench,
+  createBench,
+  describeConfig,
+  expectOutcome,
+  instruct,
+  litecoinRegtest,
+  openAccount,
+  openTestRail,
+} from './utxo-test-setup.ts';
+
+/** Which coins are spent and which payments are made, on Litecoin Core in regtest. */
+
+let node: TestNode;
+let bench: Bench;
+before(async () => {
+  node = await startLitecoind();
+  bench = createBench(node);
+});
+after(() => node.close());
+
+describe('coins', () => {
+  test('without coins a payment waits, and after the longest wait it is refused for good', async () => {
+    const { rail, deposit } = await bench.open('own', []);
+    const { address, instruction } = await bench.payTo(20_000_000n);
+    await rail.send(instruction);
+    await rail.pass();
+    await expectOutcome(rail, instruction, 'accepted');
+    rail.advanceMs(7 * 3_600_000);
+    await rail.pass();
+    assert.deepEqual(await expectOutcome(rail, instruction, 'rejected'), {
+      outcome: 'rejected',
+      reason: 'no_funds',
+    });
+    assert.equal(rail.host.observations.at(-1)?.outcome, 'rejected');
+    await node.fund(deposit, ['1']);
+    await node.mine(1);
+    await rail.pass();
+    assert.deepEqual(await bench.listAmounts(address), []);
+    await rail.close();
+  });
+
+  test('what the coins do not suffice for lets smaller payments pass, and is made later', async () => {
+    const { rail, deposit } = await bench.open('own', ['1']);
+    const large = await bench.payTo(150_000_000n);
+    const small = await bench.payTo(10_000_000n);
+    await rail.send(large.instruction);
+    await rail.send(small.instruction);
+    await rail.pass();
+    assert.deepEqual(await bench.listAmounts(small.address), [10_000_000n]);
+    assert.deepEqual(await bench.listAmounts(large.address), []);
+    await node.fund(deposit, ['2']);
+    await node.mine(1);
+    await rail.pass();
+    assert.deepEqual(await bench.listAmounts(large.address), [150_000_000n]);
+    await rail.close();
+  });
+
+  test('locked and immature coins are not spent', async () => {
+    const { rail, deposit, wallet } = await bench.open('node', ['1']);
+    await node.call('generatetoaddress', [1, deposit]);
+    const [coin] = await node.call<Outpoint[]>('listunspent', [], wallet);
+    await node.call('lockunspent', [false, [{ txid: coin?.txid, vout: coin?.vout }]], wallet);
+    const { address, instruction } = await bench.payTo(10_000_000n);
+    await rail.send(instruction);
+    await rail.pass();
+    assert.deepEqual(await bench.listAmounts(address), []);
+    await node.call('lockunspent', [true], wallet);
+    await rail.pass();
+    assert.deepEqual(await bench.listAmounts(address), [10_000_000n]);
+    await rail.close();
+  });
+
+  test('a fee beyond its share of what is paid is not paid', async () => {
+    const { rail } = await bench.open('own', ['1'], {
+      fees: { rateMin: '5', rateFallback: '10', shareMaxBasisPoints: 100 },
+    });
+    const { address, instruction } = await bench.payTo(50_000n);
+    await rail.send(instruction);
+    await rail.pass();
+    assert.deepEqual(await bench.listAmounts(address), []);
+    const others = [];
+    for (let index = 0; index < 10; index += 1) others.push(await bench.payTo(3000n));
+    for (const other of others) await rail.send(other.instruction);
+    await rail.pass();
+    assert.deepEqual(await bench.listAmounts(address), [], 'ten more are dear as well');
+    const rich = await bench.payTo(30_000_000n);
+    await rail.send(rich.instruction);
+    await rail.pass();
+    assert.deepEqual(
+      await bench.listAmounts(address),
+      [50_000n],
+      'together with a large one it is cheap',
+    );
+    await rail.close();
+  });
+});
+
+describe('keys of the rail', () => {
+  const scriptOf: Record<string, OwnKeysOptions> = {
+    'Taproot keys of a seed': {
+      secret: '0123456789abcdef'.repeat(4),
+      kind: 'tr',
+      path: undefined,
+      addressCount: 2,
+    },
+    'an extended key': {
+      secret: HDKey.fromMasterSeed(new Uint8Array(32).fill(7), litecoinRegtest.extendedKey).derive(
+        "m/84'/1'/3'",
+      ).privateExtendedKey,
+      kind: 'wpkh',
+      path: undefined,
+      addressCount: 2,
+    },
+    'single keys': {
+      secret: [1, 2]
+        .map((byte) =>
+          WIF({ ...litecoinRegtest, scriptHash: 0 }).encode(new Uint8Array(32).fill(byte)),
+        )
+        .join(' '),
+      kind: 'wpkh',
+      path: undefined,
+      addressCount: 2,
+    },
+  };
+  for (const [name, options] of Object.entries(scriptOf)) {
+    test(`${name} spend what they receive`, async () => {
+      const keys = createOwnKeys(litecoinRegtest, options);
+      const { secret, kind, addressCount } = options;
+      const deposit = formatScript(litecoinRegtest, keys.getDepositScript(1)) ?? '';
+      const wallet = `keys-${kind}-${secret.slice(0, 8)}`;
+      const account = {
+        keys: { mode: 'own', wallet, secret, kind, addressCount },
+        wallet,
+        deposit,
+      };
+      const rail = await openTestRail(describeConfig(node, account));
+      await rail.pass();
+      await node.fund(deposit, ['0.3', '0.4']);
+      await node.mine(1);
+      for (const amountMinor of [60_000_000n, 5_000_000n]) {
+        const { address, instruction } = await bench.payTo(amountMinor);
+        await rail.send(instruction);
+        await rail.pass();
+        assert.deepEqual(await bench.listAmounts(address), [amountMinor]);
+        await node.mine(2);
+        await rail.pass();
+        await expectOutcome(rail, instruction, 'paid');
+      }
+      await rail.close();
+    });
+  }
+});
+
+describe('what is refused', () => {
+  test('a payment that waits can be cancelled, and is then never made', async () => {
+    const { rail } = await bench.open('own', ['1'], { batch: { waitSeconds: 60 } });
+    const { address, instruction } = await bench.payTo(10_000_000n);
+    await rail.send(instruction);
+    await rail.pass();
+    assert.deepEqual(await rail.cancel(instruction), { outcome: 'rejected', reason: 'cancelled' });
+    rail.advanceMs(3_600_000);
+    assert.equal((await rail.send(instruction)).outcome, 'rejected');
+    await rail.pass();
+    assert.deepEqual(await bench.listAmounts(address), []);
+    await rail.close();
+  });
+
+  test('an address of another network, dust and another instruction under the reference', async () => {
+    const { rail } = await bench.open('own', ['1']);
+    const foreign = instruct('bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4', 1_000_000n);
+    assert.deepEqual(await rail.send(foreign), { outcome: 'rejected', reason: 'invalid_details' });
+    const { instruction } = await bench.payTo(1_000_000n);
+    const dust = { ...instruct(instruction.attributes['BankAccountNumber'] ?? '', 2939n) };
+    assert.deepEqual(await rail.send(dust), { outcome: 'rejected', reason: 'amount_refused' });
+    await rail.send(instruction);
+    const changed = await rail.send({ ...instruction, amountMinor: 2_000_000n });
+    assert.deepEqual(changed, { outcome: 'unknown', reason: 'duplicate' });
+    await rail.close();
+  });
+
+  test('the smallest amounts of every kind of address are taken by the node', async () => {
+    const { rail } = await bench.open('own', ['1'], { fees: { shareMaxBasisPoints: 10_000 } });
+    const taproot = formatScript(
+      litecoinRegtest,
+      '512079be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798',
+    );
+    const scripts = await node.newAddress('p2sh-segwit');
+    const orders = [
+      instruct(await node.newAddress(), 2940n),
+      instruct(taproot ?? '', 3300n),
+      instruct(await node.newAddress('legacy'), 5460n),
+      instruct(scripts, 5400n),
+      instruct(await node.newAddress(), 60_000n),
+    ];
+    for (const order of orders) assert.equal((await rail.send(order)).outcome, 'accepted');
+    await rail.pass();
+    for (const { attributes, amountMinor } of orders) {
+      assert.deepEqual(await bench.listAmounts(attributes['BankAccountNumber'] ?? ''), [
+        amountMinor,
+      ]);
+    }
+    for (const { attributes, amountMinor } of orders.slice(0, 4)) {
+      const under = instruct(attributes['BankAccountNumber'] ?? '', amountMinor - 1n);
+      assert.equal((await rail.send(under)).outcome, 'rejected');
+    }
+    await rail.close();
+  });
+
+  test('a node of another network is not worked with', async () => {
+    const account = await openAccount(node, 'own');
+    const secret = 'ff'.repeat(32);
+    const rail = await openTestRail(
+      describeConfig(node, account, {
+        network: 'bitcoin',
+        keys: { mode: 'own', wallet: account.wallet, secret },
+      }),
+    );
+    const signal = new AbortController().signal;
+    assert.deepEqual(await rail.calls.check?.({ signal }), [
+      'the node does not follow bitcoin regtest',
+    ]);
+    assert.equal(await rail.pass(), undefined);
+    await rail.close();
+  });
+});

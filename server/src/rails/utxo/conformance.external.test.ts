@@ -1,0 +1,52 @@
+import { after, before } from 'node:test';
+import { testConformance } from '../conformance.ts';
+import type { Address } from '../harm-proxy.ts';
+import { startLitecoind, type TestNode } from './litecoind-test-setup.ts';
+import { railModule } from './rail.ts';
+import { describeConfig, instruct, openAccount } from './utxo-test-setup.ts';
+
+/** The suite for all rails, on Litecoin Core in regtest. One node serves all cases. */
+
+let node: TestNode;
+before(async () => {
+  node = await startLitecoind();
+});
+after(() => node.close());
+
+testConformance({
+  module: railModule,
+  clock: 'steered',
+  cannot: {
+    callbacks: 'a chain calls nobody; the rail looks at it',
+    files: 'a chain has no files',
+    return: 'what is in the chain does not come back',
+  },
+  booking: /"method":"sendrawtransaction"/,
+  openCounterpart: async () => {
+    const account = await openAccount(node, 'node');
+    await node.fund(account.deposit, ['1', '2', '3']);
+    await node.mine(1);
+    return {
+      address: node.address,
+      config: (address: Address | undefined) =>
+        describeConfig({ ...node, address: address ?? node.address }, account, {
+          rpc: {
+            url: `http://${node.address.host}:${address?.port ?? node.address.port}`,
+            credentials: node.credentials,
+            timeoutSeconds: 1,
+          },
+        }),
+      instruct: async (draft, fate) => ({
+        ...instruct(fate === 'rejected' ? 'nowhere' : await node.newAddress(), 1_000_000n),
+        ...draft,
+      }),
+      payments: async ({ attributes }) => {
+        const address = attributes['BankAccountNumber'] ?? '';
+        if (address === 'nowhere') return [];
+        return (await node.listPaid(address)).map(({ amountMinor }) => amountMinor);
+      },
+      turn: () => node.mine(1),
+      close: () => node.call('unloadwallet', [account.wallet]).then(() => undefined),
+    };
+  },
+});

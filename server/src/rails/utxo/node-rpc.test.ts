@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { after, test } from 'node:test';
+import { z } from 'zod';
+import { formatCoins } from './node.ts';
+import { createNodeRpc, jsonCoins, NodeRefusal, type NodeRpc, NodeSilence } from './node-rpc.ts';
+
+const servers: Server[] = [];
+after(() => {
+  for (const server of servers) server.close();
+});
+
+async function openRpc(listener: RequestListener): Promise<NodeRpc> {
+  const server = createServer(listener);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const bound = server.address();
+  assert.ok(bound !== null && typeof bound === 'object');
+  const url = `http://127.0.0.1:${bound.port}/`;
+  return createNodeRpc({ url, credentials: 'user:word', timeoutMs: 2000, fetch });
+}
+
+const { signal } = new AbortController();
+const call = { method: 'getbalance', params: [], result: jsonCoins };
+
+test('amounts are read exactly', async () => {
+  const rpc = await openRpc((request, response) => {
+    assert.equal(request.headers.authorization, `Basic ${btoa('user:word')}`);
+    assert.equal(request.url, '/wallet/a%2Fb');
+    response.end('{"result":20999999.97690001,"error":null,"id":1}');
+  });
+  assert.equal(await rpc.call({ ...call, wallet: 'a/b' }, signal), 2_099_999_997_690_001n);
+});
+
+test('a refusal is one even with a status of 500', async () => {
+  const rpc = await openRpc((_, response) => {
+    response.statusCode = 500;
+    response.end('{"result":null,"error":{"code":-5,"message":"no such thing"},"id":1}');
+  });
+  await assert.rejects(
+    rpc.call(call, signal),
+    (error) => error instanceof NodeRefusal && error.code === -5,
+  );
+});
+
+test('whatever cannot be understood is silence', async () => {
+  const answers = [
+    '',
+    '{}',
+    '<html>',
+    '{"result":1,"error":null,"id":7}',
+    '{"result":"one","error":null,"id":1}',
+    '{"result":0.123456789,"error":null,"id":1}',
+    '{"result":null,"error":{"code":-28,"message":"Loading block index"},"id":1}',
+  ];
+  for (const answer of answers) {
+    const rpc = await openRpc((_, response) => response.end(answer));
+    await assert.rejects(rpc.call(call, signal), NodeSilence, answer);
+  }
+  const cut = await openRpc((_, response) => {
+    response.setHeader('content-length', '100');
+    response.write('{"result":');
+    response.destroy();
+  });
+  await assert.rejects(cut.call({ ...call, result: z.unknown() }, signal), NodeSilence);
+  const closed = createNodeRpc({
+    url: 'http://127.0.0.1:1',
+    credentials: 'a:b',
+    timeoutMs: 1000,
+    fetch,
+  });
+  await assert.rejects(closed.call(call, signal), NodeSilence);
+});
+
+test('minor units are written as coins', () => {
+  assert.equal(formatCoins(1n), '0.00000001');
+  assert.equal(formatCoins(123_456_789n), '1.23456789');
+});

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { formatScript } from './addresses.ts';
+import { instruct, litecoinRegtest, openTestRail, type TestRail } from './utxo-test-setup.ts';
+
+/** What needs no node: sending, asking and cancelling are matters of the rail's memory. */
+
+const address = formatScript(litecoinRegtest, `0014${'ab'.repeat(20)}`) ?? '';
+
+let rail: TestRail;
+before(async () => {
+  rail = await openTestRail({
+    network: 'litecoin',
+    chain: 'regtest',
+    // Nobody listens there.
+    rpc: { url: 'http://127.0.0.1:1', credentials: 'a:b' },
+    keys: { mode: 'own', wallet: 'w', secret: '11'.repeat(32), addressCount: 2 },
+    batch: { waitSeconds: 30 },
+  });
+});
+after(() => rail.close());
+
+test('a payment is accepted while the node is down, and the pass says so', async () => {
+  const instruction = instruct(address, 1_000_000n);
+  const answer = await rail.send(instruction);
+  assert.equal(answer.outcome, 'accepted');
+  assert.equal(rail.host.wakes.count > 0, true);
+  assert.equal(await rail.pass(), undefined);
+  assert.equal(rail.host.lines.at(-1)?.message, 'the node cannot be worked with');
+  assert.equal((await rail.query(instruction)).outcome, 'accepted');
+});
+
+test('what was never sent can be sent', async () => {
+  assert.deepEqual(await rail.query(instruct(address, 1_000_000n)), {
+    outcome: 'retry',
+    reason: 'other',
+  });
+});
+
+test('sent many times at once it is one payment', async () => {
+  const instruction = instruct(address, 1_000_000n);
+  const other = await rail.again();
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, index) => (index % 2 === 0 ? rail : other).send(instruction)),
+  );
+  assert.deepEqual(new Set(answers.map(({ outcome }) => outcome)), new Set(['accepted']));
+  const records = await rail.host.store.list('payment', { count: 1000 });
+  assert.equal(records.filter(({ key }) => key === instruction.reference).length, 1);
+});
+
+test('cancelled before it is sent, it is refused for good', async () => {
+  const instruction = instruct(address, 1_000_000n);
+  const refused = { outcome: 'rejected', reason: 'cancelled' };
+  assert.deepEqual(await rail.cancel(instruction), refused);
+  assert.deepEqual(await rail.send(instruction), refused);
+  assert.deepEqual(await rail.query(instruction), refused);
+});
+
+test('what cannot be paid is refused, and stays so', async () => {
+  const main = instruct('ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9', 1_000_000n);
+  assert.deepEqual(await rail.send(main), { outcome: 'rejected', reason: 'invalid_details' });
+  assert.deepEqual(await rail.query(main), { outcome: 'rejected', reason: 'invalid_details' });
+  const dust = instruct(address, 2939n);
+  assert.deepEqual(await rail.send(dust), { outcome: 'rejected', reason: 'amount_refused' });
+  const bitcoin = { ...instruct(address, 1_000_000n), currency: 'BTC' };
+  assert.deepEqual(await rail.send(bitcoin), { outcome: 'rejected', reason: 'currency_refused' });
+});
+
+test('another instruction under a reference is neither paid nor confirmed', async () => {
+  const instruction = instruct(address, 1_000_000n);
+  await rail.send(instruction);
+  const changed = { ...instruction, amountMinor: 2_000_000n };
+  for (const answer of [await rail.send(changed), await rail.query(changed)]) {
+    assert.deepEqual(answer, { outcome: 'unknown', reason: 'duplicate' });
+  }
+});

@@ -1,0 +1,55 @@
+import type { CallContext, RailCalls, RailHost, RailModule } from '../contract.ts';
+import { type Config, configSchema } from './config.ts';
+import { createOwnKeys } from './keys.ts';
+import { getNetwork } from './networks.ts';
+import { createNode } from './node.ts';
+import { createNodeRpc } from './node-rpc.ts';
+import { createPasses } from './passes.ts';
+import { cancelPayment, queryPayment, sendPayment } from './payments.ts';
+
+const create = (config: Config, host: RailHost): Promise<RailCalls> => {
+  const network = getNetwork(config.network, config.chain);
+  for (const { key, currencies } of host.payers) {
+    if (currencies.every((code) => code === network.currency)) continue;
+    throw new Error(`payer ${key}: the rail pays in ${network.currency} only`);
+  }
+  const keys =
+    config.keys.mode === 'own'
+      ? createOwnKeys(network, { ...config.keys, path: config.keys.path })
+      : undefined;
+  const rpc = createNodeRpc({
+    ...config.rpc,
+    timeoutMs: config.rpc.timeoutSeconds * 1000,
+    fetch: host.fetch,
+  });
+  const context = { config, network, host };
+  const passes = createPasses({
+    ...context,
+    keys,
+    rpc,
+    openNode: (signal) => createNode(rpc, config.keys.wallet, signal),
+  });
+  return Promise.resolve({
+    send: (instruction) => sendPayment(context, instruction),
+    query: (instruction) => queryPayment(context, instruction),
+    cancel: (instruction) => cancelPayment(context, instruction),
+    work: ({ signal }: CallContext) => passes.work(signal),
+    workIdleMs: config.pollSeconds * 1000,
+    check: ({ signal }: CallContext) => passes.check(signal),
+  });
+};
+
+/** Payments on the chains of Bitcoin and Litecoin, through a node of one's own. */
+export const railModule: RailModule<Config> = {
+  kind: 'utxo',
+  about:
+    'Bitcoin and Litecoin through a node of your own (Bitcoin Core, Litecoin Core), with keys of ' +
+    "the rail's or the node's wallet; many payouts share a transaction.",
+  corridors: [{ countries: 'any', deliveryType: 'CRYPTOCURRENCY', currencies: ['BTC', 'LTC'] }],
+  // The chain carries none; it is the key of the rail's own memory.
+  reference: { lengthMax: 64, charset: /^[0-9A-Za-z_-]+$/ },
+  // No call waits for the node: sending is a write to the memory.
+  pace: { concurrencyMax: 16, perSecondMax: null },
+  configSchema,
+  create,
+};

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { getRate } from '../core/rate.ts';
+import { createRates } from '../destinations/destinations-test-setup.ts';
+import {
+  type CommittedPayout,
+  createFakeRail,
+  createMoneyTest,
+  type MoneyTest,
+} from '../payouts/money-test-setup.ts';
+import { createRules } from './rules.ts';
+import type { VelocityLimit } from './velocity.ts';
+
+/** Velocity limits as a payout meets them. */
+
+let money: MoneyTest;
+before(async () => {
+  money = await createMoneyTest();
+});
+after(() => money[Symbol.asyncDispose]());
+
+const rates = createRates({ 'EUR/USD': getRate('1.2') });
+const hourMs = 3_600_000;
+
+function open(...limits: VelocityLimit[]) {
+  const rules = createRules({
+    db: money.db,
+    keys: money.keys,
+    rates: () => rates,
+    limits,
+    screening: undefined,
+    realNowMs: Date.now,
+  });
+  assert.ok(rules !== undefined);
+  const rail = createFakeRail(() => ({ outcome: 'paid' }));
+  const dispatcher = money.createDispatcherOf([rail], { rules });
+  return async (...payouts: CommittedPayout[]): Promise<string[]> => {
+    await dispatcher.drain();
+    assert.deepEqual(dispatcher.errors, []);
+    return Promise.all(payouts.map(async ({ payoutId }) => (await money.payout(payoutId)).status));
+  };
+}
+
+const createOwner = () => money.createOwner({ USD: 10_000_000n, EUR: 10_000_000n });
+
+describe('a velocity limit', () => {
+  it('holds what comes after so many payouts to a recipient, until the window has passed', async () => {
+    const settle = open({ name: 'two a day', per: 'recipient', windowHours: 24, countMax: 2 });
+    const owner = await createOwner();
+    const other = { ...owner, userId: await money.createUser(owner.accountId) };
+    const pay = () => money.quoteAndCommit(owner);
+    const first = [await pay(), await pay()];
+    assert.deepEqual(await settle(...first), ['COMPLETED', 'COMPLETED']);
+    await money.advance(12 * hourMs);
+    assert.deepEqual(await settle(await pay(), await money.quoteAndCommit(other)), [
+      'HOLD',
+      'COMPLETED',
+    ]);
+    await money.advance(25 * hourMs);
+    assert.deepEqual(await settle(await pay()), ['COMPLETED']);
+  });
+
+  it('adds up what an account pays, in whatever currency', async () => {
+    const settle = open({ name: 'a day', per: 'account', windowHours: 24, usdMax: 21_999n });
+    const owner = await createOwner();
+    const inEuro = { sourceCurrency: 'EUR' };
+    assert.deepEqual(await settle(await money.quoteAndCommit(owner)), ['COMPLETED']);
+    assert.deepEqual(await settle(await money.quoteAndCommit(owner, inEuro)), ['HOLD']);
+  });
+
+  it('can be for one corridor', async () => {
+    const corridor = 'MEX BANK_DEPOSIT MXN';
+    const settle = open({ name: 'MX', per: 'corridor', windowHours: 1, countMax: 0, corridor });
+    const owner = await createOwner();
+    const cash = { deliveryType: 'CASH_PICKUP' };
+    assert.deepEqual(
+      await settle(await money.quoteAndCommit(owner), await money.quoteAndCommit(owner, cash)),
+      ['HOLD', 'COMPLETED'],
+    );
+  });
+
+  it('lets one of two pass that come at once', async () => {
+    const settle = open({ name: 'one', per: 'account', windowHours: 1, countMax: 1 });
+    const owner = await createOwner();
+    const both = await Promise.all([money.quoteAndCommit(owner), money.quoteAndCommit(owner)]);
+    assert.deepEqual((await settle(...both)).toSorted(), ['COMPLETED', 'HOLD']);
+  });
+
+  it('of value holds what has no rate', async () => {
+    const settle = open({ name: 'value', per: 'account', windowHours: 1, usdMax: 1_000_000n });
+    const owner = await money.createOwner({ GBP: 1_000_000n });
+    assert.deepEqual(await settle(await money.quoteAndCommit(owner, { sourceCurrency: 'GBP' })), [
+      'HOLD',
+    ]);
+  });
+});

@@ -1,0 +1,82 @@
+import type { Hit, ScreenedPerson } from './hit.ts';
+import { type NameWord, restoreWord } from './names.ts';
+import type { CandidateRow } from './screening.sql.ts';
+import { compareNames } from './similarity.ts';
+
+/** The score of one candidate: its name, then what else is known of both. */
+
+export type Asked = {
+  readonly asked: {
+    readonly field: Hit['matchedOn']['field'];
+    readonly words: readonly NameWord[];
+  };
+  readonly person: ScreenedPerson;
+  readonly weightOf: (word: NameWord) => number;
+};
+
+/** Thousandths that are added to the score of the names. */
+const changes = {
+  dateOfBirth: { same: 40, near: 15, different: -70, unknown: 0 },
+  country: { same: 10, different: -10, unknown: 0 },
+  /** Nicknames and common names, which lists call weak themselves. */
+  weakName: -40,
+  /** A person whose name is like an organisation's, and the other way round. */
+  otherKind: -30,
+} as const;
+
+/** Births on lists are often wrong by a year or two. */
+const nearDays = 2 * 366;
+const dayMs = 86_400_000;
+
+export function judge(row: CandidateRow, { asked, person, weightOf }: Asked): Hit {
+  const skeletons = row.skeletons.split(' ');
+  const listedWords = row.words
+    .split(' ')
+    .map((text, index) => restoreWord(text, skeletons[index] ?? ''));
+  const similarity = compareNames(
+    { words: asked.words, weights: asked.words.map(weightOf) },
+    { words: listedWords, weights: listedWords.map(weightOf) },
+  );
+  const isPersonName = asked.field === 'person_name';
+  const dateOfBirth = isPersonName ? compareBirth(person.dateOfBirth, row) : 'unknown';
+  const country = compareCountry(person.countryCode, row);
+  const isOtherKind = isPersonName !== (row.kind === 'person');
+  const score =
+    Math.round(similarity * 1000) +
+    changes.dateOfBirth[dateOfBirth] +
+    changes.country[country] +
+    (row.quality === 'weak' ? changes.weakName : 0) +
+    (isOtherKind ? changes.otherKind : 0);
+  return {
+    list: row.list,
+    entryId: row.entry_id,
+    name: row.name,
+    kind: row.kind,
+    programmes: row.programmes,
+    scorePermille: Math.max(0, Math.min(1000, score)),
+    matchedOn: {
+      field: asked.field,
+      listedName: row.text,
+      quality: row.quality,
+      dateOfBirth,
+      country,
+    },
+  };
+}
+
+function compareBirth(date: string, row: CandidateRow): Hit['matchedOn']['dateOfBirth'] {
+  const bornMs = Date.parse(date);
+  if (Number.isNaN(bornMs) || row.births.length === 0) return 'unknown';
+  let isNear = false;
+  for (const { from, to } of row.births) {
+    if (date >= from && date <= to) return 'same';
+    const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
+    isNear ||= bornMs >= fromMs - nearDays * dayMs && bornMs <= toMs + nearDays * dayMs;
+  }
+  return isNear ? 'near' : 'different';
+}
+
+function compareCountry(code: string, row: CandidateRow): Hit['matchedOn']['country'] {
+  if (code === '' || row.countries === '') return 'unknown';
+  return row.countries.includes(code) ? 'same' : 'different';
+}

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findListFaults, readListsInForce, screenPerson } from './screening.ts';
+import {
+  altLines,
+  asFile,
+  createScreeningTest,
+  person,
+  sdnLine,
+  sdnLines,
+  unText,
+} from './screening-test-setup.ts';
+
+test('an import puts a list in force, and the same content again changes nothing', async () => {
+  await using screening = await createScreeningTest();
+  const first = await screening.load();
+  assert.deepEqual(
+    first.map((report) => report.ok && [report.list, report.isNew, report.entries, report.added]),
+    [
+      ['ofac_sdn', true, 4, 4],
+      ['un_consolidated', true, 2, 2],
+    ],
+  );
+  const before = await readListsInForce(screening.db.system);
+  const again = await screening.load();
+  assert.deepEqual(
+    again.map((report) => report.ok && report.isNew),
+    [false, false],
+  );
+  const after = await readListsInForce(screening.db.system);
+  assert.ok(after.fingerprint.equals(before.fingerprint));
+  assert.equal(after.versions[1]?.version, '2026-02-27T00:00:09.554Z');
+  assert.match(after.versions[0]?.version ?? '', /^sha256:[0-9a-f]{16}$/);
+});
+
+test('a new version replaces the old one at once, which stays for evidence', async () => {
+  await using screening = await createScreeningTest();
+  await screening.load();
+  const before = await readListsInForce(screening.db.system);
+  const sdn = asFile([
+    ...sdnLines.slice(0, 2),
+    sdnLine({ id: 103, name: 'QUARTZBRIDGE HOLDING' }),
+    sdnLine({ id: 106, name: 'NOWAKOWSKY, Petrela', type: 'individual' }),
+    ...sdnLines.slice(3),
+  ]);
+  const [report] = await screening.load({ sdn });
+  assert.ok(report?.ok);
+  assert.deepEqual([report.isNew, report.added, report.removed], [true, 2, 1]);
+  const after = await readListsInForce(screening.db.system);
+  assert.ok(!after.fingerprint.equals(before.fingerprint));
+  const found = await screenPerson(screening.db.system, person('Petrela', 'Nowakowsky'));
+  assert.equal(found.hits[0]?.entryId, '106');
+  const gone = person('A', 'B', { businessName: 'Quartzbridge Maritime Trading' });
+  assert.equal((await screenPerson(screening.db.system, gone)).isHit, false);
+  const entries = await screening.rows<{ name: string; span: string }>(
+    `select name, from_sequence || '-' || coalesce(until_sequence::text, '') as span
+     from screening_entries where list = 'ofac_sdn' and entry_id = '103' order by from_sequence`,
+  );
+  assert.deepEqual(
+    entries.map(({ name, span }) => `${span} ${name}`),
+    ['1-2 QUARTZBRIDGE MARITIME TRADING CO., L.L.C. (QMT)', '2- QUARTZBRIDGE HOLDING'],
+  );
+});
+
+test('a list that lost a tenth of its entries is refused until a person accepts it', async () => {
+  await using screening = await createScreeningTest();
+  await screening.load();
+  const shrunken = { sdn: asFile(sdnLines.slice(0, 3)) };
+  const [refused, other] = await screening.load(shrunken);
+  assert.ok(refused !== undefined && !refused.ok);
+  assert.match(refused.fault, /3 entries, and the one in force 4/);
+  assert.ok(other?.ok);
+  const found = await screenPerson(screening.db.system, person('Evaristo Obregoso', 'Palmadillo'));
+  assert.equal(found.isHit, true, 'the list in force is still the old one');
+  const [accepted] = await screening.load(shrunken, { acceptDoubts: true });
+  assert.ok(accepted?.ok && accepted.isNew && accepted.removed === 1);
+  const later = await screenPerson(screening.db.system, person('Evaristo Obregoso', 'Palmadillo'));
+  assert.equal(later.isHit, false);
+});
+
+test('an older list and one from the future are refused', async () => {
+  await using screening = await createScreeningTest();
+  await screening.load();
+  const [, older] = await screening.load({ un: unText({ generated: '2026-02-20T00:00:00Z' }) });
+  assert.ok(older !== undefined && !older.ok);
+  assert.match(older.fault, /the one in force is newer/);
+  const [, future] = await screening.load({ un: unText({ generated: '2027-02-20T00:00:00Z' }) });
+  assert.ok(future !== undefined && !future.ok);
+  assert.match(future.fault, /in the future/);
+});
+
+test('a source that cannot be read says why, and leaves what is in force', async () => {
+  await using screening = await createScreeningTest();
+  await screening.load();
+  const before = await readListsInForce(screening.db.system);
+  const [ofac, un] = await screening.load({ alt: '', un: unText().slice(0, 900) });
+  assert.ok(ofac !== undefined && !ofac.ok && un !== undefined && !un.ok);
+  assert.match(ofac.fault, /alt is empty/);
+  assert.match(un.fault, /not a usable consolidated list/);
+  const after = await readListsInForce(screening.db.system);
+  assert.ok(after.fingerprint.equals(before.fingerprint));
+});
+
+test('an import that fails half way leaves no trace', async () => {
+  await using screening = await createScreeningTest();
+  await screening.load();
+  await screening.rows(`create function fail() returns trigger language plpgsql as
+    'begin raise exception ''no room''; end'`);
+  await screening.rows(`create trigger fail before insert on screening_words
+    for each statement execute function fail()`);
+  const sdn = asFile([...sdnLines, sdnLine({ id: 106, name: 'NOWAKOWSKY, Petrela' })]);
+  await assert.rejects(screening.load({ sdn }), /no room/);
+  const entries = await screening.rows(`select from screening_entries where entry_id = '106'`);
+  assert.equal(entries.length, 0);
+  const [list] = (await readListsInForce(screening.db.system)).versions;
+  assert.equal(list?.sequence, 1);
+});
+
+test('imports of one list at the same moment queue', async () => {
+  await using screening = await createScreeningTest();
+  await screening.load();
+  const versions = ['NOWAKOWSKY', 'PRZYBYLOWSKY', 'ZIELINSKOWY'].map((name, index) =>
+    asFile([...sdnLines, sdnLine({ id: 200 + index, name, type: 'individual' })]),
+  );
+  const reports = await Promise.all(versions.map((sdn) => screening.load({ sdn })));
+  assert.ok(reports.every(([report]) => report?.ok));
+  const [list] = (await readListsInForce(screening.db.system)).versions;
+  assert.equal(list?.sequence, 4);
+  const open = await screening.rows<{ entry_id: string }>(
+    `select entry_id from screening_entries where list = 'ofac_sdn' and until_sequence is null`,
+  );
+  assert.equal(open.length, 5);
+});
+
+test('lists that are missing, or not looked for any more, are told', async () => {
+  await using screening = await createScreeningTest();
+  const wanted = { lists: ['ofac_sdn', 'un_consolidated'], ageMsMax: 86_400_000 };
+  const none = await readListsInForce(screening.db.system);
+  assert.equal(findListFaults(none, wanted, 0).length, 2);
+  await screening.load({ alt: asFile(altLines) });
+  const lists = await readListsInForce(screening.db.system);
+  const checkedAtMs = lists.versions[0]?.checkedAtMs ?? 0;
+  assert.deepEqual(findListFaults(lists, wanted, checkedAtMs + 1000), []);
+  const late = findListFaults(lists, wanted, checkedAtMs + 90_000_000);
+  assert.match(late.join(), /the list ofac_sdn was last read at 2/);
+});

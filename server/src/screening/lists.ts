@@ -1,0 +1,234 @@
+import { createHash } from 'node:crypto';
+import type { Database, Session } from '../db/pool.ts';
+import { describeLocation, readSource } from '../fx/read-source.ts';
+import type { ListEntry, ParsedList } from './list-entry.ts';
+import {
+  type EntryRow,
+  type ListRow,
+  lockListRow,
+  type NameRow,
+  readEntryHashes,
+  setInForce,
+  writeVersion,
+} from './lists.sql.ts';
+import { readWords } from './names.ts';
+import { parseOfac } from './ofac.ts';
+import { parseUn } from './un.ts';
+
+/**
+ * Imports of sanctions lists, from files or http(s) addresses. A list comes into force as a whole,
+ * in one transaction; what it replaces is kept. Nothing here trusts that a download was complete.
+ */
+
+export type ListSource =
+  | { readonly list: 'ofac_sdn'; readonly sdn: string; readonly alt: string }
+  | { readonly list: 'un_consolidated'; readonly location: string };
+
+export type ListReport = { readonly list: ListSource['list'] } & (
+  | {
+      readonly ok: true;
+      /** False where this very content is in force already. */
+      readonly isNew: boolean;
+      readonly version: string;
+      readonly entries: number;
+      readonly names: number;
+      /** A changed entry is one removed and one added. */
+      readonly added: number;
+      readonly removed: number;
+      readonly skipped: number;
+    }
+  | { readonly ok: false; readonly fault: string }
+);
+
+export type ImportOptions = {
+  readonly db: Database;
+  readonly fetch: typeof fetch;
+  readonly nowMs: () => number;
+  /** Take what looks damaged, much smaller than before, or older: a person has looked at it. */
+  readonly acceptDoubts?: boolean;
+};
+
+/** The lists are about 6 MB and grow by some per cent a year. */
+const bytesMax = 64 * 1_048_576;
+/** Lists lose entries by the dozen, not by the tenth. */
+const shrinkPercentMax = 10;
+const futureToleranceMs = 48 * 3_600_000;
+const readMsMax = 120_000;
+
+/** Reads one list after the other; the fault of a source is an answer and does not stop the others. */
+export async function importLists(
+  sources: readonly ListSource[],
+  options: ImportOptions,
+): Promise<ListReport[]> {
+  const reports: ListReport[] = [];
+  for (const source of sources) {
+    const { list } = source;
+    const texts = await readTexts(source, options);
+    reports.push({ list, ...(texts.ok ? await importTexts(source, texts.texts, options) : texts) });
+  }
+  return reports;
+}
+
+type Outcome = ListReport extends infer Report
+  ? Report extends ListReport
+    ? Omit<Report, 'list'>
+    : never
+  : never;
+
+async function readTexts(
+  source: ListSource,
+  options: ImportOptions,
+): Promise<{ ok: true; texts: string[] } | { ok: false; fault: string }> {
+  const locations = source.list === 'ofac_sdn' ? [source.sdn, source.alt] : [source.location];
+  const texts: string[] = [];
+  for (const location of locations) {
+    const read = { fetch: options.fetch, bytesMax, timeoutMs: readMsMax };
+    const reading = await readSource(location, read);
+    if (!reading.ok) return reading;
+    if (reading.text.trim() === '') {
+      return { ok: false, fault: `${describeLocation(location)} is empty` };
+    }
+    texts.push(reading.text);
+  }
+  return { ok: true, texts };
+}
+
+async function importTexts(
+  source: ListSource,
+  texts: readonly string[],
+  options: ImportOptions,
+): Promise<Outcome> {
+  const [first = '', second = ''] = texts;
+  const parsed: ParsedList =
+    source.list === 'ofac_sdn' ? parseOfac({ sdn: first, alt: second }) : parseUn(first);
+  if (!parsed.ok) return parsed;
+  const hash = createHash('sha256');
+  for (const text of texts) hash.update(`${Buffer.byteLength(text)}\n`).update(text);
+  const contentHash = hash.digest();
+  const rows = prepareRows(parsed.entries);
+  return options.db.systemTransaction(async (session) => {
+    const inForce = await lockListRow(session, source.list);
+    const version = parsed.publishedAt ?? `sha256:${contentHash.toString('hex').slice(0, 16)}`;
+    const told = { version, entries: rows.entries.length, names: rows.names.length };
+    if (inForce.content_hash?.equals(contentHash) === true) {
+      const { skipped } = parsed;
+      await setInForce(session, source.list, inForce.sequence);
+      return { ok: true, isNew: false, ...told, added: 0, removed: 0, skipped };
+    }
+    const doubts = [...parsed.doubts, ...compareWithLast(parsed, inForce, options.nowMs())];
+    if (doubts.length > 0 && options.acceptDoubts !== true) {
+      const said = `${doubts.join('; ')}: check it, and import with doubts accepted if it is right`;
+      return { ok: false, fault: said };
+    }
+    const changes = await writeChanges(session, rows, {
+      list: source.list,
+      sequence: inForce.sequence + 1,
+      version,
+      contentHash,
+      publishedAt: parsed.publishedAt,
+    });
+    return { ok: true, isNew: true, ...told, ...changes, skipped: parsed.skipped };
+  });
+}
+
+function compareWithLast(
+  parsed: Extract<ParsedList, { ok: true }>,
+  inForce: ListRow,
+  nowMs: number,
+): string[] {
+  const doubts: string[] = [];
+  const [before, after] = [inForce.entry_count ?? 0, parsed.entries.length];
+  if (after * 100 < before * (100 - shrinkPercentMax)) {
+    doubts.push(`it has ${after} entries, and the one in force ${before}`);
+  }
+  const publishedMs = parsed.publishedAt === null ? undefined : Date.parse(parsed.publishedAt);
+  if (publishedMs !== undefined && publishedMs < (inForce.published_at?.getTime() ?? 0)) {
+    doubts.push(`it is of ${parsed.publishedAt}, and the one in force is newer`);
+  }
+  if (publishedMs !== undefined && publishedMs > nowMs + futureToleranceMs) {
+    doubts.push(`it is dated ${parsed.publishedAt}, which is in the future`);
+  }
+  return doubts;
+}
+
+function prepareRows(entries: readonly ListEntry[]): {
+  entries: readonly EntryRow[];
+  names: readonly NameRow[];
+} {
+  const names: NameRow[] = [];
+  const rows: EntryRow[] = [];
+  for (const entry of entries) {
+    const own = describeNames(entry);
+    names.push(...own);
+    const row = {
+      entry_id: entry.entryId,
+      kind: entry.kind,
+      name: entry.names[0]?.text ?? '',
+      programmes: entry.programmes,
+      births: entry.births,
+      countries: entry.countries.join(' '),
+    };
+    // Words are part of it: where a release reads names in another way, the next import renews all.
+    const content = createHash('sha256')
+      .update(JSON.stringify([row, own]))
+      .digest('hex');
+    rows.push({ ...row, content_hash: content });
+  }
+  return { entries: rows, names };
+}
+
+/** Its different names; those of which no letter is left after transliteration cannot be found. */
+function describeNames(entry: ListEntry): NameRow[] {
+  const rows = new Map<string, NameRow>();
+  for (const { text, quality } of entry.names) {
+    for (const variant of [text, withoutBrackets(text)]) {
+      const words = readWords(variant);
+      const key = words.map((word) => word.text).join(' ');
+      if (key === '' || rows.has(key)) continue;
+      rows.set(key, {
+        entry_id: entry.entryId,
+        text: variant,
+        quality,
+        words: key,
+        skeletons: words.map((word) => word.skeleton).join(' '),
+      });
+    }
+  }
+  return [...rows.values()];
+}
+
+/** An abbreviation behind a name, as in "Some Bank (SB)", is rarely given with it. */
+function withoutBrackets(text: string): string {
+  return text.replaceAll(/\s*\([^()]*\)\s*/g, ' ').trim();
+}
+
+async function writeChanges(
+  session: Session,
+  rows: { entries: readonly EntryRow[]; names: readonly NameRow[] },
+  version: {
+    list: string;
+    sequence: number;
+    version: string;
+    contentHash: Buffer;
+    publishedAt: string | null;
+  },
+): Promise<{ added: number; removed: number }> {
+  const before = await readEntryHashes(session, version.list);
+  const fresh = rows.entries.filter((row) => before.get(row.entry_id) !== row.content_hash);
+  const same = new Set(
+    rows.entries.filter((row) => before.get(row.entry_id) === row.content_hash).map(idOf),
+  );
+  const retired = [...before.keys()].filter((entryId) => !same.has(entryId));
+  const counts = { addedCount: fresh.length, removedCount: retired.length };
+  const totals = { entryCount: rows.entries.length, nameCount: rows.names.length };
+  await writeVersion(
+    session,
+    { ...version, ...totals, ...counts },
+    { retired, entries: fresh, names: rows.names.filter((row) => !same.has(row.entry_id)) },
+  );
+  return { added: fresh.length, removed: retired.length };
+}
+
+function idOf(row: EntryRow): string {
+  return row.entry_id;
+}

@@ -1,0 +1,191 @@
+import { parse } from 'csv-parse/sync';
+import {
+  type Birth,
+  findCountryByName,
+  formatDay,
+  type ListEntry,
+  type ListedName,
+  type ParsedList,
+  roughYears,
+  spanMonth,
+  spanYears,
+} from './list-entry.ts';
+
+/**
+ * The list of Specially Designated Nationals of the US Treasury (OFAC) in its CSV form: `sdn.csv`
+ * with an entry per line, `alt.csv` with further names. There is no header, `-0-` stands for nothing,
+ * and both files end in the control character SUB. Weak aliases, dates of birth and nationalities
+ * stand in the remarks.
+ */
+
+const sdnColumns = 12;
+const altColumns = 5;
+const endMark = '\u001A';
+
+type SdnColumns = {
+  number: number;
+  name: number;
+  type: number;
+  programmes: number;
+  remarks: number;
+};
+const sdn: SdnColumns = { number: 0, name: 1, type: 2, programmes: 3, remarks: 11 };
+const alt = { number: 0, name: 3 };
+
+export type OfacFiles = { readonly sdn: string; readonly alt: string };
+
+export function parseOfac(files: OfacFiles): ParsedList {
+  const entryRows = readRows(files.sdn, 'sdn.csv', sdnColumns);
+  if (!entryRows.ok) return entryRows;
+  const aliasRows = readRows(files.alt, 'alt.csv', altColumns);
+  if (!aliasRows.ok) return aliasRows;
+  const aliases = new Map<string, string[]>();
+  for (const row of aliasRows.rows) {
+    const number = row[alt.number] ?? '';
+    aliases.set(number, [...(aliases.get(number) ?? []), row[alt.name] ?? '']);
+  }
+  const entries: ListEntry[] = [];
+  const numbers = new Set<string>();
+  let skipped = 0;
+  for (const row of entryRows.rows) {
+    const number = row[sdn.number] ?? '';
+    if (numbers.has(number)) return fail(`sdn.csv: the entry ${quote(number)} is there twice`);
+    numbers.add(number);
+    const entry = readEntry(row, aliases.get(number) ?? []);
+    if (entry === undefined) skipped += 1;
+    else entries.push(entry);
+  }
+  const doubts = [...entryRows.doubts, ...aliasRows.doubts];
+  const orphans = [...aliases.keys()].filter((number) => !numbers.has(number)).length;
+  if (orphans > 0) {
+    doubts.push(
+      `alt.csv names ${orphans} entries that sdn.csv does not have: not of the same day?`,
+    );
+  }
+  return { ok: true, entries, publishedAt: null, skipped, doubts };
+}
+
+type Rows =
+  | { ok: true; rows: readonly (readonly string[])[]; doubts: readonly string[] }
+  | { ok: false; fault: string };
+
+function readRows(text: string, file: string, columns: number): Rows {
+  const end = text.indexOf(endMark);
+  const body = end < 0 ? text : text.slice(0, end);
+  if (end >= 0 && text.slice(end + 1).trim() !== '') {
+    return fail(`${file}: something follows its end mark`);
+  }
+  // A file that was cut off has neither the mark nor, as a rule, a line's end.
+  if (end < 0 && !body.endsWith('\n')) return fail(`${file} is cut off in the middle of a line`);
+  const doubts = end < 0 ? [`${file} has no end mark, as if it were cut off`] : [];
+  let rows: string[][];
+  try {
+    rows = parse(body, {
+      bom: true,
+      relax_column_count: false,
+      skip_empty_lines: true,
+      max_record_size: 100_000,
+      // A space follows each `-0-`.
+      trim: true,
+    });
+  } catch (error) {
+    return fail(`${file} is not CSV that can be read: ${String(error).slice(0, 200)}`);
+  }
+  for (const [index, row] of rows.entries()) {
+    if (row.length !== columns || !/^\d{1,9}$/.test(row[0] ?? '')) {
+      return fail(`${file}: line ${index + 1} is no entry of this list (${columns} columns)`);
+    }
+  }
+  if (rows.length === 0) return fail(`${file} is empty`);
+  return { ok: true, rows, doubts };
+}
+
+function readEntry(row: readonly string[], aliases: readonly string[]): ListEntry | undefined {
+  const type = clear(row[sdn.type]);
+  if (type === 'vessel' || type === 'aircraft') return undefined;
+  const kind = type === 'individual' ? 'person' : 'organisation';
+  const remarks = readRemarks(clear(row[sdn.remarks]));
+  const arrange = (text: string): string => (kind === 'person' ? arrangePerson(text) : text);
+  const names: ListedName[] = [
+    { text: arrange(clear(row[sdn.name])), quality: 'primary' },
+    ...aliases.map((text) => ({ text: arrange(clear(text)), quality: 'alias' as const })),
+    ...remarks.weakAliases.map((text) => ({ text: arrange(text), quality: 'weak' as const })),
+  ];
+  return {
+    entryId: row[sdn.number] ?? '',
+    kind,
+    names: names.filter(({ text }) => text !== ''),
+    births: remarks.births,
+    countries: remarks.countries,
+    // Several programmes are written `A] [B`.
+    programmes: clear(row[sdn.programmes])
+      .split(/\]\s*\[/)
+      .filter((programme) => programme !== ''),
+  };
+}
+
+function clear(field: string | undefined): string {
+  const text = (field ?? '').trim();
+  return text === '-0-' ? '' : text;
+}
+
+/** "FAMILY NAMES, Given Names" in the order in which people write them. */
+function arrangePerson(text: string): string {
+  const [family = '', ...given] = text.split(',');
+  return `${given.join(' ')} ${family}`.trim();
+}
+
+type Remarks = { births: Birth[]; countries: string[]; weakAliases: string[] };
+
+/** Statements with semicolons between them and a full stop at the end. */
+function readRemarks(text: string): Remarks {
+  const remarks: Remarks = { births: [], countries: [], weakAliases: [] };
+  for (const statement of text.replace(/\.$/, '').split(';')) {
+    const said = statement.trim().replace(/^alt\.\s+/i, '');
+    const weak = /^a\.k\.a\.\s+'(.+)'\.?$/.exec(said)?.[1];
+    if (weak !== undefined) remarks.weakAliases.push(weak);
+    const birth = /^DOB\s+(.+)$/.exec(said)?.[1];
+    const span = birth === undefined ? undefined : readBirth(birth);
+    if (span !== undefined) remarks.births.push(span);
+    const country = /^(?:nationality|citizen)\s+(.+)$/.exec(said)?.[1];
+    const code = country === undefined ? undefined : findCountryByName(country);
+    if (code !== undefined && !remarks.countries.includes(code)) remarks.countries.push(code);
+  }
+  return remarks;
+}
+
+const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
+
+/** `12 Aug 1965`, `Aug 1965`, `1965`, each perhaps after `circa`, or two of them around `to`. */
+function readBirth(text: string): Birth | undefined {
+  const isRough = /^circa\s/i.test(text);
+  const parts = text.replace(/^circa\s+/i, '').split(/\s+to\s+|(?<=\d{4})-(?=\d{4})/);
+  const [first, last = first] = [parts[0], parts[1]].map((part) =>
+    part === undefined ? undefined : readDate(part.trim()),
+  );
+  if (first === undefined || last === undefined) return undefined;
+  if (!isRough) return { from: first.from, to: last.to };
+  const [from, to] = [Number(first.from.slice(0, 4)), Number(last.to.slice(0, 4))];
+  return spanYears(from - roughYears, to + roughYears);
+}
+
+function readDate(text: string): Birth | undefined {
+  const [, day, monthName, yearText] =
+    /^(?:(?:(\d{1,2}) )?([A-Z][a-z]{2}) )?(\d{4})$/.exec(text) ?? [];
+  if (yearText === undefined) return undefined;
+  const year = Number(yearText);
+  if (monthName === undefined) return spanYears(year, year);
+  const month = months.indexOf(monthName) + 1;
+  if (month === 0) return undefined;
+  if (day === undefined) return spanMonth(year, month);
+  const date = formatDay(year, month, Number(day));
+  return { from: date, to: date };
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.slice(0, 40));
+}
+
+function fail(fault: string): { ok: false; fault: string } {
+  return { ok: false, fault: `not a usable SDN list: ${fault}` };
+}

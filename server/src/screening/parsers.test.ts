@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findCountryByName, type ListEntry, type ParsedList } from './list-entry.ts';
+import { parseOfac } from './ofac.ts';
+import { altLine, altLines, asFile, sdnLine, sdnLines, unText } from './screening-test-setup.ts';
+import { parseUn } from './un.ts';
+
+const files = { sdn: asFile(sdnLines), alt: asFile(altLines) };
+
+function expectOk(parsed: ParsedList): Extract<ParsedList, { ok: true }> {
+  assert.ok(parsed.ok, parsed.ok ? '' : parsed.fault);
+  return parsed;
+}
+
+function expectFault(parsed: ParsedList, pattern: RegExp): void {
+  assert.ok(!parsed.ok);
+  assert.match(parsed.fault, pattern);
+}
+
+function findEntry(parsed: ParsedList, entryId: string): ListEntry {
+  const entry = expectOk(parsed).entries.find((one) => one.entryId === entryId);
+  assert.ok(entry !== undefined);
+  return entry;
+}
+
+test('an SDN entry has its names, weak ones from the remarks, births and countries', () => {
+  const parsed = parseOfac(files);
+  assert.deepEqual(findEntry(parsed, '101'), {
+    entryId: '101',
+    kind: 'person',
+    names: [
+      { text: 'Timofey Arkadyevich ZVEROVSKY', quality: 'primary' },
+      { text: 'Timofei ZVEROVSKI', quality: 'alias' },
+      { text: 'THE MILLER', quality: 'weak' },
+    ],
+    births: [{ from: '1965-08-12', to: '1965-08-12' }],
+    countries: ['RUS'],
+    programmes: ['SDGT', 'NPWMD'],
+  });
+  assert.deepEqual(findEntry(parsed, '102').births, [
+    { from: '1968-01-01', to: '1972-12-31' },
+    { from: '1974-01-01', to: '1975-12-31' },
+  ]);
+  assert.deepEqual(findEntry(parsed, '102').countries, ['IRN', 'IRQ']);
+  assert.equal(findEntry(parsed, '103').kind, 'organisation');
+});
+
+test('ships are counted and left out', () => {
+  const parsed = expectOk(parseOfac(files));
+  assert.equal(parsed.skipped, 1);
+  assert.equal(parsed.entries.length, 4);
+  assert.deepEqual(parsed.doubts, []);
+});
+
+test('dates of birth in months and spans are read', () => {
+  const birthsOf = (text: string): ListEntry['births'] => {
+    const sdn = asFile([
+      sdnLine({ id: 1, name: 'X, Y', type: 'individual', remarks: `DOB ${text}.` }),
+    ]);
+    return findEntry(parseOfac({ sdn, alt: asFile([altLine(1, 1, 'Z')]) }), '1').births;
+  };
+  assert.deepEqual(birthsOf('Feb 1964'), [{ from: '1964-02-01', to: '1964-02-29' }]);
+  assert.deepEqual(birthsOf('01 Jan 1960 to 31 Dec 1961'), [
+    { from: '1960-01-01', to: '1961-12-31' },
+  ]);
+  assert.deepEqual(birthsOf('circa 1979-1982'), [{ from: '1977-01-01', to: '1984-12-31' }]);
+  assert.deepEqual(birthsOf('some day'), []);
+});
+
+test('a file of OFAC that was cut off is refused or doubted', () => {
+  const { sdn, alt } = files;
+  expectFault(parseOfac({ sdn: sdn.slice(0, -30), alt }), /cut off in the middle of a line/);
+  const [, ...rest] = expectOk(parseOfac({ sdn: sdn.slice(0, -1), alt })).doubts;
+  assert.deepEqual(rest, []);
+  assert.match(expectOk(parseOfac({ sdn, alt: alt.slice(0, -1) })).doubts.join(), /no end mark/);
+});
+
+test('what is not the list of OFAC is refused', () => {
+  const { sdn, alt } = files;
+  expectFault(parseOfac({ sdn: '<html>not found</html>\n', alt }), /not CSV|no entry of this list/);
+  expectFault(parseOfac({ sdn: alt, alt: sdn }), /no entry of this list/);
+  expectFault(parseOfac({ sdn: '\u001A', alt }), /empty/);
+  expectFault(parseOfac({ sdn: asFile([...sdnLines, sdnLines[0] ?? '']), alt }), /twice/);
+  expectFault(parseOfac({ sdn: `${sdn}\n1,2`, alt }), /follows its end mark/);
+});
+
+test('aliases of entries that are not there make the pair doubtful', () => {
+  const alt = asFile([...altLines, altLine(999, 7, 'NOBODY')]);
+  assert.match(expectOk(parseOfac({ sdn: files.sdn, alt })).doubts.join(), /1 entries/);
+});
+
+test('a UN entry has its names by quality, its original script, births and countries', () => {
+  const parsed = parseUn(unText());
+  assert.equal(expectOk(parsed).publishedAt, '2026-02-27T00:00:09.554Z');
+  assert.deepEqual(findEntry(parsed, '900001'), {
+    entryId: '900001',
+    kind: 'person',
+    names: [
+      { text: 'SULTANBEK MARAT ORDUKHANOV', quality: 'primary' },
+      { text: 'سلطان اوردوخان', quality: 'alias' },
+      { text: 'Sultan Ordukhan', quality: 'alias' },
+      { text: 'The Clockmaker', quality: 'weak' },
+    ],
+    births: [
+      { from: '1978-04-28', to: '1978-04-28' },
+      { from: '1980-01-01', to: '1981-12-31' },
+      { from: '1988-01-01', to: '1992-12-31' },
+    ],
+    countries: ['IRN'],
+    programmes: ['Sample'],
+  });
+  const entity = findEntry(parsed, '900002');
+  assert.equal(entity.kind, 'organisation');
+  assert.deepEqual(entity.countries, ['YEM']);
+  assert.deepEqual(
+    entity.names.map(({ text }) => text),
+    ['GREY FALCON BRIGADE 27', 'Grey Falcons'],
+  );
+});
+
+test('a UN list that is cut off anywhere is refused', () => {
+  const text = unText();
+  for (let length = 0; length < text.length - 1; length += 97) {
+    assert.ok(!parseUn(text.slice(0, length)).ok, `${length} characters`);
+  }
+});
+
+test('entities, foreign roots and deep nesting are refused', () => {
+  const doctype = unText().replace('?>', '?><!DOCTYPE x [<!ENTITY a "b">]>');
+  expectFault(parseUn(doctype), /document type/);
+  expectFault(parseUn('<html></html>'), /root is not/);
+  const open = '<X>'.repeat(20);
+  expectFault(parseUn(unText({ more: open + open.replaceAll('<', '</') })), /nested too deeply/);
+});
+
+test('countries are known by the names that the lists use', () => {
+  const expected = {
+    Burma: 'MMR',
+    Syria: 'SYR',
+    'Korea, North': 'PRK',
+    'Iran (Islamic Republic of)': 'IRN',
+  };
+  for (const [name, code] of Object.entries(expected)) assert.equal(findCountryByName(name), code);
+  assert.equal(findCountryByName('Atlantis'), undefined);
+});

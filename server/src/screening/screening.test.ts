@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  createSpellingCache,
+  type ScreenedPerson,
+  screenPerson,
+  screenPersons,
+} from './screening.ts';
+import { createScreeningTest, person, type ScreeningTest } from './screening-test-setup.ts';
+
+let screening: ScreeningTest;
+before(async () => {
+  screening = await createScreeningTest();
+  await screening.load();
+});
+after(async () => screening[Symbol.asyncDispose]());
+
+async function findIds(asked: ScreenedPerson): Promise<string[]> {
+  const { hits } = await screenPerson(screening.db.system, asked);
+  return hits.map(({ entryId }) => entryId);
+}
+
+test('a listed name is found however it is written', async () => {
+  const spellings = [
+    person('Timofey', 'Zverovsky'),
+    person('ZVEROVSKY', 'TIMOFEY'),
+    person('Timofey', 'Zverovsky', { middleName: 'Arkadyevich' }),
+    person('Timofej', 'Zverovskij'),
+    person('Тимофей', 'Зверовский'),
+    person('T. Arkadyevich', 'Zverovsky'),
+    person('Timofey Arkadyevichh', 'Zverowsky'),
+  ];
+  for (const asked of spellings) {
+    assert.deepEqual(await findIds(asked), ['101'], `${asked.firstName} ${asked.lastName}`);
+  }
+});
+
+test('a hit says which list, entry and name it is, and nothing of who was asked for', async () => {
+  const asked = person('Timofej', 'Zverovskij', { dateOfBirth: '1965-08-12', countryCode: 'RUS' });
+  const { hits, isHit, lists, topScorePermille } = await screenPerson(screening.db.system, asked);
+  const [hit] = hits;
+  assert.equal(isHit, true);
+  assert.equal(topScorePermille, hit?.scorePermille);
+  assert.deepEqual(
+    lists.versions.map(({ list }) => list),
+    ['ofac_sdn', 'un_consolidated'],
+  );
+  assert.deepEqual(
+    { ...hit, scorePermille: 0 },
+    {
+      list: 'ofac_sdn',
+      entryId: '101',
+      name: 'Timofey Arkadyevich ZVEROVSKY',
+      kind: 'person',
+      programmes: ['SDGT', 'NPWMD'],
+      scorePermille: 0,
+      matchedOn: {
+        field: 'person_name',
+        listedName: 'Timofei ZVEROVSKI',
+        quality: 'alias',
+        dateOfBirth: 'same',
+        country: 'same',
+      },
+    },
+  );
+  assert.ok(!JSON.stringify(hits).includes('Zverovskij'));
+});
+
+test('a date of birth that fits raises the score, and one far off lowers it', async () => {
+  const scoreOf = async (dateOfBirth: string): Promise<number> => {
+    const asked = person('Timofey', 'Zverovsky', { dateOfBirth });
+    return (await screenPerson(screening.db.system, asked)).topScorePermille;
+  };
+  const [same, near, unknown, far] = [
+    await scoreOf('1965-08-12'),
+    await scoreOf('1966-11-02'),
+    await scoreOf(''),
+    await scoreOf('1999-01-01'),
+  ];
+  assert.ok(same > near && near > unknown && unknown > far, `${same} ${near} ${unknown} ${far}`);
+});
+
+test('a listed name in full is a hit even with another date of birth and country', async () => {
+  const asked = person('Timofey', 'Zverovsky', {
+    middleName: 'Arkadyevich',
+    dateOfBirth: '1999-01-01',
+    countryCode: 'PRT',
+  });
+  assert.deepEqual(await findIds(asked), ['101']);
+});
+
+test('organisations are found by the business name, with and without what is in brackets', async () => {
+  for (const businessName of [
+    'Quartzbridge Maritime Trading Co LLC',
+    'Quartz Bridge Maritime Trading Company',
+    'QUARTZBRIDGE MARITIME TRADING CO., L.L.C. (QMT)',
+  ]) {
+    const { hits } = await screenPerson(
+      screening.db.system,
+      person('Ana', 'Keller', { businessName }),
+    );
+    assert.equal(hits[0]?.entryId, '103', businessName);
+    assert.equal(hits[0]?.matchedOn.field, 'business_name');
+  }
+});
+
+test('a name in its original script is found in that and in Latin script', async () => {
+  assert.deepEqual(await findIds(person('سلطان', 'اوردوخان')), ['900001']);
+  assert.deepEqual(await findIds(person('Sultan', 'Ordukhan')), ['900001']);
+});
+
+test('people who share a word with an entry are left alone', async () => {
+  for (const asked of [
+    person('Timofey', 'Ivanov'),
+    person('Anna', 'Zverovsky'),
+    person('Idris', 'Elbasan'),
+    person('Maria', 'Miller'),
+    person('Evaristo', 'Gomez'),
+    person('Grey', 'Walker', { businessName: 'Falcon Trading' }),
+  ]) {
+    assert.deepEqual(await findIds(asked), [], `${asked.firstName} ${asked.lastName}`);
+  }
+});
+
+test('a weak alias counts less than a good one', async () => {
+  const weak = await screenPerson(screening.db.system, person('The', 'Clockmaker'));
+  assert.ok(weak.hits.length === 1 && weak.topScorePermille < 1000, `${weak.topScorePermille}`);
+});
+
+test('many at once are answered like each by itself, in their order', async () => {
+  const asked = [
+    person('Timofey', 'Zverovsky'),
+    person('', ''),
+    person('Anna', 'Schmidt'),
+    person('Timofey', 'Zverovsky'),
+    person('Idris', 'Qumrani', { businessName: 'Grey Falcons' }),
+    person('—', '…'),
+  ];
+  const cache = createSpellingCache();
+  const together = await screenPersons(screening.db.system, asked, { cache });
+  const cached = await screenPersons(screening.db.system, asked, { cache });
+  const alone = await Promise.all(asked.map((one) => screenPerson(screening.db.system, one)));
+  assert.deepEqual(together, alone);
+  assert.deepEqual(cached, alone);
+  assert.deepEqual(
+    together.map(({ hits }) => hits.map(({ entryId }) => entryId)),
+    [['101'], [], [], ['101'], ['900002', '102'], []],
+  );
+});
+
+test('the threshold decides what is a hit', async () => {
+  const asked = person('Timofej', 'Zverowskij', { dateOfBirth: '1999-01-01' });
+  const low = await screenPerson(screening.db.system, asked, { thresholdPermille: 700 });
+  const high = await screenPerson(screening.db.system, asked, { thresholdPermille: 1000 });
+  assert.equal(low.isHit, true);
+  assert.equal(high.isHit, false);
+  assert.equal(low.topScorePermille, high.topScorePermille);
+});

@@ -1,0 +1,284 @@
+import { createHash } from 'node:crypto';
+import type { Session } from '../db/pool.ts';
+import type { Hit, ListsInForce, ScreenedPerson } from './hit.ts';
+import { judge } from './judge.ts';
+import { type NameWord, readWords, restoreWord } from './names.ts';
+import {
+  type AskedWord,
+  type CandidateRow,
+  countWords,
+  findCandidates,
+  findSimilarWords,
+  readVersions,
+} from './screening.sql.ts';
+import { compareWords, wordSimilarityMin } from './similarity.ts';
+
+export type { Hit, ListsInForce, ListVersion, ScreenedPerson } from './hit.ts';
+export { importLists, type ListReport, type ListSource } from './lists.ts';
+
+/**
+ * Screening of names against the sanctions lists in force: PostgreSQL finds the names that share
+ * words, or spellings of words, with the one asked for (trigrams and skeletons); those are then
+ * compared as a whole. Scores are thousandths. What comes of it is kept by `records.ts`.
+ */
+
+export type Screening = {
+  readonly lists: ListsInForce;
+  /** At or above the threshold, one per entry, the highest score first. */
+  readonly hits: readonly Hit[];
+  readonly isHit: boolean;
+  /** Of the best candidate, whether it is a hit or not; 0 without any. */
+  readonly topScorePermille: number;
+};
+
+export type ScreeningOptions = {
+  /** From which score on a candidate is a hit; see README.md for how the default was found. */
+  readonly thresholdPermille?: number;
+  /** Of the process: spares most of the search, because most words of names are common ones. */
+  readonly cache?: SpellingCache;
+};
+
+/** The spellings of words that were looked for, as long as the lists stay the same. */
+export type SpellingCache = { fingerprint: Buffer; readonly spellings: Map<string, Spelling[]> };
+
+export function createSpellingCache(): SpellingCache {
+  return { fingerprint: Buffer.alloc(0), spellings: new Map() };
+}
+
+export const defaultThresholdPermille = 870;
+
+/** Names of the lists that are compared as a whole, for each name asked for. */
+const candidatesMax = 40;
+/** Spellings of one word that are looked for, the most alike first. */
+const spellingsMax = 40;
+const hitsMax = 20;
+/** Names asked for by one statement. */
+const portionNames = 250;
+const triesMax = 3;
+
+export async function readListsInForce(session: Session): Promise<ListsInForce> {
+  const versions = await readVersions(session);
+  const hash = createHash('sha256');
+  for (const { list, sequence, version } of versions)
+    hash.update(`${list} ${sequence} ${version}\n`);
+  return { versions, fingerprint: hash.digest() };
+}
+
+/**
+ * What is wrong with the lists in force, for whoever must not pay without them: one that is missing,
+ * or whose source was not read for longer than `ageMsMax`. `nowMs` is real time, as imports are.
+ */
+export function findListFaults(
+  { versions }: ListsInForce,
+  wanted: { lists: readonly string[]; ageMsMax: number },
+  nowMs: number,
+): string[] {
+  return wanted.lists.flatMap((list) => {
+    const version = versions.find((one) => one.list === list);
+    if (version === undefined) return [`the list ${list} was never imported`];
+    const isOld = nowMs - version.checkedAtMs > wanted.ageMsMax;
+    const last = new Date(version.checkedAtMs).toISOString();
+    return isOld ? [`the list ${list} was last read at ${last}`] : [];
+  });
+}
+
+export async function screenPerson(
+  session: Session,
+  person: ScreenedPerson,
+  options: ScreeningOptions = {},
+): Promise<Screening> {
+  const [screening] = await screenPersons(session, [person], options);
+  if (screening === undefined) throw new Error('impossible: a person without a screening');
+  return screening;
+}
+
+/** The same for many at once, in their order: a few statements for all of them. */
+export async function screenPersons(
+  session: Session,
+  persons: readonly ScreenedPerson[],
+  options: ScreeningOptions = {},
+): Promise<Screening[]> {
+  const names = persons.flatMap(listNames);
+  let lists = await readListsInForce(session);
+  for (let tries = 1; ; tries += 1) {
+    const cache = prepareCache(options.cache ?? createSpellingCache(), lists);
+    const found = await findHits(session, { names, persons, lists, cache });
+    const after = await readListsInForce(session);
+    // What was found while a list changed belongs to neither version.
+    if (after.fingerprint.equals(lists.fingerprint) || tries === triesMax) {
+      const threshold = options.thresholdPermille ?? defaultThresholdPermille;
+      return persons.map((_, index) => conclude(lists, found[index] ?? [], threshold));
+    }
+    lists = after;
+  }
+}
+
+function conclude(lists: ListsInForce, found: readonly Hit[], threshold: number): Screening {
+  const best = new Map<string, Hit>();
+  for (const hit of found) {
+    const key = `${hit.list} ${hit.entryId}`;
+    if ((best.get(key)?.scorePermille ?? -1) < hit.scorePermille) best.set(key, hit);
+  }
+  const ranked = [...best.values()].toSorted(
+    (a, b) =>
+      b.scorePermille - a.scorePermille ||
+      a.list.localeCompare(b.list, 'en') ||
+      a.entryId.localeCompare(b.entryId, 'en'),
+  );
+  const hits = ranked.filter(({ scorePermille }) => scorePermille >= threshold).slice(0, hitsMax);
+  const topScorePermille = ranked[0]?.scorePermille ?? 0;
+  return { lists, hits, isHit: hits.length > 0, topScorePermille };
+}
+
+type AskedName = {
+  readonly personIndex: number;
+  readonly field: Hit['matchedOn']['field'];
+  readonly words: readonly NameWord[];
+};
+
+function listNames(person: ScreenedPerson, personIndex: number): AskedName[] {
+  const { firstName, middleName, lastName, businessName } = person;
+  const personName = readWords(`${firstName} ${middleName} ${lastName}`);
+  const business = readWords(businessName);
+  const names: AskedName[] = [{ personIndex, field: 'person_name', words: personName }];
+  if (business.length > 0) names.push({ personIndex, field: 'business_name', words: business });
+  return names;
+}
+
+/** What is looked for, and where. */
+type Task = {
+  readonly names: readonly AskedName[];
+  readonly persons: readonly ScreenedPerson[];
+  readonly lists: ListsInForce;
+  readonly cache: SpellingCache;
+};
+
+/** What resembles each person, by their index, with scores of any height. */
+async function findHits(session: Session, task: Task): Promise<Hit[][]> {
+  const { names, persons } = task;
+  const hits: Hit[][] = persons.map(() => []);
+  for (let from = 0; from < names.length; from += portionNames) {
+    const portion = names.slice(from, from + portionNames);
+    const { candidates, weightOf } = await search(session, portion, task);
+    for (const row of candidates) {
+      const asked = portion[row.ordinal - 1];
+      const person = asked === undefined ? undefined : persons[asked.personIndex];
+      if (asked === undefined || person === undefined) continue;
+      hits[asked.personIndex]?.push(judge(row, { asked, person, weightOf }));
+    }
+  }
+  return hits;
+}
+
+type Found = {
+  candidates: readonly CandidateRow[];
+  /** How much a word tells, 0 to 1: the rarer on the lists, the more. */
+  weightOf: (word: NameWord) => number;
+};
+
+async function search(
+  session: Session,
+  names: readonly AskedName[],
+  { lists, cache }: Task,
+): Promise<Found> {
+  const words = new Map<string, NameWord>();
+  for (const word of names.flatMap((name) => name.words)) words.set(word.text, word);
+  const sought = [...words.values()].filter(({ kind }) => kind === 'word');
+  const similar = await findSpellings(session, sought, cache);
+  const nameCount = lists.versions.reduce((sum, list) => sum + list.nameCount, 0);
+  const asked = names.flatMap((name, index) =>
+    listAskedWords(name.words, index + 1, { similar, nameCount }),
+  );
+  const candidates = await findCandidates(session, asked, candidatesMax);
+  const listed = candidates.flatMap((row) => row.words.split(' '));
+  const counts = await countWords(session, [...words.values()], listed);
+  const countOf = ({ text, skeleton }: NameWord): number =>
+    counts.get(text) ?? counts.get(`/${skeleton}`) ?? 0;
+  return { candidates, weightOf: (word) => weigh(word.kind, countOf(word), nameCount) };
+}
+
+type Spelling = { listed: string; similarity: number; nameCount: number };
+
+/** Words are personal data: what is kept of them is bounded and leaves with the process. */
+const cachedWordsMax = 20_000;
+
+function prepareCache(cache: SpellingCache, lists: ListsInForce): SpellingCache {
+  const isSame = cache.fingerprint.equals(lists.fingerprint);
+  if (!isSame || cache.spellings.size > cachedWordsMax) cache.spellings.clear();
+  cache.fingerprint = lists.fingerprint;
+  return cache;
+}
+
+/** For each word the words of the lists that may be meant by it. */
+async function findSpellings(
+  session: Session,
+  words: readonly NameWord[],
+  cache: SpellingCache,
+): Promise<ReadonlyMap<string, Spelling[]>> {
+  const { fingerprint } = cache;
+  const known = words.map(({ text }) => [text, cache.spellings.get(text)] as const);
+  const found = new Map(known.map(([text, spellings]) => [text, spellings ?? []]));
+  const byText = new Map(words.map((word) => [word.text, word]));
+  const sought = words.filter((_, index) => known[index]?.[1] === undefined);
+  if (sought.length === 0) return found;
+  for (const row of await findSimilarWords(session, sought)) {
+    const given = byText.get(row.given);
+    if (given === undefined) continue;
+    const similarity = compareForSearch(given, { text: row.listed, skeleton: row.skeleton });
+    if (similarity < wordSimilarityMin) continue;
+    found.get(row.given)?.push({ listed: row.listed, similarity, nameCount: row.name_count });
+  }
+  for (const { text } of sought) {
+    const spellings = (found.get(text) ?? [])
+      .toSorted((a, b) => b.similarity - a.similarity || (a.listed < b.listed ? -1 : 1))
+      .slice(0, spellingsMax);
+    found.set(text, spellings);
+    // Another call may have turned to newer lists meanwhile.
+    if (cache.fingerprint === fingerprint) cache.spellings.set(text, spellings);
+  }
+  return found;
+}
+
+const partLengthMin = 4;
+
+/** A word that is part of another one may be half of it: names are written together or not. */
+function compareForSearch(given: NameWord, listed: { text: string; skeleton: string }): number {
+  const [short = '', long = ''] = [given.text, listed.text].toSorted((a, b) => a.length - b.length);
+  const isPart = short.length >= partLengthMin && (long.startsWith(short) || long.endsWith(short));
+  const similarity = compareWords(given, restoreWord(listed.text, listed.skeleton));
+  return isPart ? Math.max(similarity, wordSimilarityMin) : similarity;
+}
+
+/**
+ * Each spelling weighs by how alike it is, and by how rare the one is that is most alike. Where a
+ * single word tells something, articles and titles are looked for too, as they are.
+ */
+function listAskedWords(
+  words: readonly NameWord[],
+  ordinal: number,
+  found: { similar: ReadonlyMap<string, Spelling[]>; nameCount: number },
+): AskedWord[] {
+  const isShort = words.filter(({ kind }) => kind === 'word').length < 2;
+  return words.flatMap(({ text, kind }) => {
+    if (kind !== 'word') {
+      return isShort ? [{ ordinal, given: text, listed: text, weight: weights[kind] }] : [];
+    }
+    const spellings = found.similar.get(text) ?? [];
+    const weight = weigh('word', spellings[0]?.nameCount ?? 0, found.nameCount);
+    return spellings.map(({ listed, similarity }) => ({
+      ordinal,
+      given: text,
+      listed,
+      weight: similarity * weight,
+    }));
+  });
+}
+
+const weights = { particle: 0.06, initial: 0.3, wordMin: 0.3 } as const;
+
+/** By how rare a word is among the names (inverse document frequency), within bounds. */
+function weigh(kind: NameWord['kind'], count: number, nameCount: number): number {
+  if (kind !== 'word') return weights[kind];
+  const rarity = Math.log((nameCount + 1) / (count + 1)) / Math.log(nameCount + 1);
+  return Math.max(weights.wordMin, Math.min(1, rarity));
+}

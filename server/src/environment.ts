@@ -201,7 +201,7 @@ async function assemble(
 }
 
 async function openRails(
-  { config, name, fetch, readVariable }: EnvironmentOptions,
+  { config, name, fetch, readVariable, realNowMs }: EnvironmentOptions,
   { db, keys, clock, log }: { db: Database; keys: KeyRing; clock: EnvironmentClock; log: Logger },
 ) {
   try {
@@ -211,6 +211,7 @@ async function openRails(
       db,
       keys,
       nowMs: clock.nowMs,
+      realNowMs,
       fetch,
       publicUrl: config.OUTLAY_PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`,
       log: (level, message, fields) => log[level](fields, message),

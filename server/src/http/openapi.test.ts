@@ -79,7 +79,9 @@ async function listServed(): Promise<string[]> {
 test('every route that is served is described, and nothing else is', async () => {
   const served = await listServed();
   assert.ok(served.length > 30, String(served.length));
-  assert.deepEqual([...listOperations().keys()].toSorted(), served.toSorted());
+  // What counterparts of rails say has its description with each rail, and is no client's.
+  const ofClients = served.filter((route) => !route.includes(' /rails/'));
+  assert.deepEqual([...listOperations().keys()].toSorted(), ofClients.toSorted());
 });
 
 test('every operation has its own id, one tag that is explained, and a security', () => {

@@ -43,6 +43,7 @@ function open(answer: () => RailAnswer | Promise<RailAnswer> = () => ({ outcome:
     db: money.db,
     keys: money.keys,
     nowMs: money.clock.nowMs,
+    realNowMs: Date.now,
     fetch,
     callbackUrl: '',
     wake: () => undefined,

@@ -45,29 +45,31 @@ async function interruptAt(
   { how, wakes, atStep }: Walk & { atStep: number },
 ): Promise<boolean> {
   const actor = await scene.open({ how, atStep });
-  const payment = await scene.instruct();
+  const payments = [await scene.instruct()];
+  // Passes work on several at once, and may die between two of them.
+  if (actor?.rail.work !== undefined) payments.push(await scene.instruct());
   if (actor !== undefined) {
     scene.listen(actor);
-    const end = await scene.drive(actor, [payment]);
+    const end = await scene.drive(actor, payments);
     if (end === 'ended' && !actor.life.isGone) {
       await scene.linger(actor);
-      await judge(scene, [payment]);
+      await judge(scene, payments);
       await actor.close();
       return actor.life.isReached;
     }
   }
   const successor = await start(scene);
   if (actor !== undefined && wakes !== undefined) {
-    if (wakes === 'early') await scene.goRound(successor, [payment]);
-    else await scene.drive(successor, [payment]);
+    if (wakes === 'early') await scene.goRound(successor, payments);
+    else await scene.drive(successor, payments);
     actor.life.wakeUp();
     await Promise.all([
-      scene.drive(successor, [payment]),
+      scene.drive(successor, payments),
       // What it does without anybody listening is to be over when the counterpart is asked.
       actor.settle(4 * stage.callMsMax),
     ]);
   }
-  await finish(scene, successor, [payment]);
+  await finish(scene, successor, payments);
   await actor?.close();
   await successor.close();
   return true;

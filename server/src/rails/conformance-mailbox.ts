@@ -1,4 +1,4 @@
-import { copyFile, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { copyFile, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { CallbackMessage } from './contract.ts';
@@ -212,7 +212,7 @@ export function createPostman(files: {
         delivered.push(name);
         await place(join(files.kept, name), name);
         if (policy === 'twice') await placeCopy(name);
-        await rename(join(files.from, name), join(files.kept, `taken-${name}`));
+        await rm(join(files.from, name));
       }
     },
     repeat: async () => {

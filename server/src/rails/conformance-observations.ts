@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Payment } from './conformance-driver.ts';
 import type { MailPolicy } from './conformance-mailbox.ts';
-import { type Case, finish, judge, type Stage, start } from './conformance-plain.ts';
+import { type Case, finish, judge, pass, type Stage, start } from './conformance-plain.ts';
 import type { Actor, Scene } from './conformance-scene.ts';
 import type { Fate } from './conformance-subject.ts';
 import type { CallbackMessage } from './contract.ts';
@@ -54,7 +54,7 @@ export const observationCases: readonly Case[] = [
   {
     name: 'senseless files do not stop those that make sense',
     needs: ['files'],
-    run: (stage) => stage.within(readSenselessFiles),
+    run: (stage) => stage.within((scene) => readSenselessFiles(stage, scene)),
   },
 ];
 
@@ -93,6 +93,8 @@ function assertTold({ desk, postman }: Scene): void {
   assert.ok(count > 0, 'the counterpart told nothing');
 }
 
+const earlyTriesMax = 10;
+
 /** Answers are held back until a callback came, while the counterpart goes on living. */
 async function hearEarly(stage: Stage, scene: Scene): Promise<number> {
   const actor = await start(scene);
@@ -109,8 +111,11 @@ async function hearEarly(stage: Stage, scene: Scene): Promise<number> {
     };
     return { kind: 'hold', until: hold };
   });
-  const payments = [await scene.instruct(), await scene.instruct()];
-  for (const payment of payments) {
+  const payments: Payment[] = [];
+  // On a slow machine not every callback makes it before the answer has to go.
+  while (early === 0 && payments.length < earlyTriesMax) {
+    const payment = await scene.instruct();
+    payments.push(payment);
     let isAsked = false;
     const turn = async (): Promise<void> => {
       while (!isAsked) {
@@ -120,7 +125,7 @@ async function hearEarly(stage: Stage, scene: Scene): Promise<number> {
     };
     const ask = async (): Promise<void> => {
       await scene.driver.ask(payment, actor);
-      await actor.rail.work?.({ signal: AbortSignal.timeout(4 * stage.callMsMax) });
+      await pass(actor);
       isAsked = true;
     };
     await Promise.all([ask(), turn()]);
@@ -137,7 +142,7 @@ async function hearStale(stage: Stage, scene: Scene): Promise<number> {
   await finish(scene, actor, payments);
   assertTold(scene);
   await scene.postman?.repeat();
-  await tellAll(scene, actor, scene.desk.seen);
+  await tellAll(scene, actor, scene.desk.seen.slice());
   await scene.linger(actor);
   await judge(scene, payments);
   for (const payment of payments) {
@@ -167,7 +172,7 @@ async function hearForeign(stage: Stage): Promise<number> {
   const seen = await stage.within(async (scene) => {
     const actor = await start(scene);
     await finish(scene, actor, await instructAll(stage, scene));
-    return scene.desk.seen;
+    return scene.desk.seen.slice();
   });
   assert.ok(seen.length > 0, 'the counterpart told nothing');
   return stage.within(async (scene) => {
@@ -250,7 +255,7 @@ function twist(value: string): string {
   return value.slice(0, middle) + twisted + value.slice(middle + 4);
 }
 
-async function readSenselessFiles(scene: Scene): Promise<number> {
+async function readSenselessFiles(stage: Stage, scene: Scene): Promise<number> {
   const { postman } = scene;
   assert.ok(postman !== undefined);
   const actor = await start(scene);
@@ -262,14 +267,14 @@ async function readSenselessFiles(scene: Scene): Promise<number> {
   };
   await drop(new Uint8Array(0), '000-empty');
   await drop(Buffer.from([0, 1, 2, 255, 254, 10, 13, 60, 63]), '000-noise');
-  const payment = await scene.instruct();
-  await finish(scene, actor, [payment]);
+  const payments = await instructAll(stage, scene);
+  await finish(scene, actor, payments);
+  assertTold(scene);
   await drop(Buffer.from('<?xml version="1.0"?><Document><a>'), '001-broken');
   await drop(Buffer.from('9'.repeat(40_000)), '001-long');
   for (const [index, bytes] of (await postman.read()).entries()) {
     await drop(bytes.subarray(0, Math.floor(bytes.length / 2)), `002-half-${index}`);
   }
-  const another = await scene.instruct();
-  await finish(scene, actor, [payment, another]);
+  await finish(scene, actor, [...payments, ...(await instructAll(stage, scene))]);
   return postman.delivered.length;
 }

@@ -171,7 +171,7 @@ async function sendTwice(
 }
 
 /** A pass outside of the rounds, as of a process that woke up beside another one. */
-async function pass({ rail }: Parameters<Scene['drive']>[0]): Promise<void> {
+export async function pass({ rail }: Parameters<Scene['drive']>[0]): Promise<void> {
   // What it throws is for the log.
   await rail.work?.({ signal: AbortSignal.timeout(5_000) }).catch(() => undefined);
 }

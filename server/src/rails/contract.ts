@@ -227,6 +227,8 @@ export type RailHost = {
   readonly payers: readonly PayerDeclaration[];
   /** The environment's clock, which in staging may be ahead. */
   nowMs(): number;
+  /** The time of day by this machine's clock, for what counterparts compare with theirs. */
+  realNowMs(): number;
   readonly store: RailStore;
   readonly fetch: typeof fetch;
   /** Where the counterpart sends callbacks: this rail's base address, without a final slash. */

@@ -28,6 +28,7 @@ export type HostOptions = {
   db: Database;
   keys: KeyRing;
   nowMs: () => number;
+  realNowMs: () => number;
   fetch: typeof fetch;
   callbackUrl: string;
   wake: () => void;
@@ -42,6 +43,7 @@ export function createHost(options: HostOptions): RailHost {
     name,
     payers,
     nowMs: options.nowMs,
+    realNowMs: options.realNowMs,
     fetch: options.fetch,
     callbackUrl: options.callbackUrl,
     store: createStore(name, db, keys),

@@ -15,6 +15,7 @@ export type OpenRailsOptions = {
   db: Database;
   keys: KeyRing;
   nowMs: () => number;
+  realNowMs: () => number;
   fetch: typeof fetch;
   /** Where counterparts reach this environment, without a final slash. */
   publicUrl: string;
@@ -51,6 +52,7 @@ export async function openConfiguredRails(options: OpenRailsOptions): Promise<Op
       db,
       keys,
       nowMs,
+      realNowMs: options.realNowMs,
       fetch: options.fetch,
       callbackUrl: `${options.publicUrl}/rails/${name}`,
       wake: () => listeners.wake(name),

@@ -60,6 +60,7 @@ function assemble(
     db: base.db,
     keys: base.keys,
     nowMs: options.nowMs ?? Date.now,
+    realNowMs: Date.now,
     fetch: options.fetch ?? fetch,
     callbackUrl: options.callbackUrl ?? `http://127.0.0.1/rails/${name}`,
     wake: () => {

@@ -1,5 +1,5 @@
 import type { Hit, ScreenedPerson } from './hit.ts';
-import { type NameWord, restoreWord } from './names.ts';
+import type { NameWord } from './names.ts';
 import type { CandidateRow } from './screening.sql.ts';
 import { compareNames } from './similarity.ts';
 
@@ -12,6 +12,7 @@ export type Asked = {
   };
   readonly person: ScreenedPerson;
   readonly weightOf: (word: NameWord) => number;
+  readonly wordOf: (text: string, skeleton: string) => NameWord;
 };
 
 /** Thousandths that are added to the score of the names. */
@@ -28,11 +29,11 @@ const changes = {
 const nearDays = 2 * 366;
 const dayMs = 86_400_000;
 
-export function judge(row: CandidateRow, { asked, person, weightOf }: Asked): Hit {
+export function judge(row: CandidateRow, { asked, person, weightOf, wordOf }: Asked): Hit {
   const skeletons = row.skeletons.split(' ');
   const listedWords = row.words
     .split(' ')
-    .map((text, index) => restoreWord(text, skeletons[index] ?? ''));
+    .map((text, index) => wordOf(text, skeletons[index] ?? ''));
   const similarity = compareNames(
     { words: asked.words, weights: asked.words.map(weightOf) },
     { words: listedWords, weights: listedWords.map(weightOf) },

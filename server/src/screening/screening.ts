@@ -159,12 +159,12 @@ async function findHits(session: Session, task: Task): Promise<Hit[][]> {
   const hits: Hit[][] = persons.map(() => []);
   for (let from = 0; from < names.length; from += portionNames) {
     const portion = names.slice(from, from + portionNames);
-    const { candidates, weightOf } = await search(session, portion, task);
+    const { candidates, weightOf, wordOf } = await search(session, portion, task);
     for (const row of candidates) {
       const asked = portion[row.ordinal - 1];
       const person = asked === undefined ? undefined : persons[asked.personIndex];
       if (asked === undefined || person === undefined) continue;
-      hits[asked.personIndex]?.push(judge(row, { asked, person, weightOf }));
+      hits[asked.personIndex]?.push(judge(row, { asked, person, weightOf, wordOf }));
     }
   }
   return hits;
@@ -174,6 +174,8 @@ type Found = {
   candidates: readonly CandidateRow[];
   /** How much a word tells, 0 to 1: the rarer on the lists, the more. */
   weightOf: (word: NameWord) => number;
+  /** A stored word; the same ones come in many candidates. */
+  wordOf: (text: string, skeleton: string) => NameWord;
 };
 
 async function search(
@@ -194,7 +196,14 @@ async function search(
   const counts = await countWords(session, [...words.values()], listed);
   const countOf = ({ text, skeleton }: NameWord): number =>
     counts.get(text) ?? counts.get(`/${skeleton}`) ?? 0;
-  return { candidates, weightOf: (word) => weigh(word.kind, countOf(word), nameCount) };
+  const seen = new Map<string, NameWord>();
+  const wordOf = (text: string, skeleton: string): NameWord => {
+    const word = seen.get(text) ?? restoreWord(text, skeleton);
+    seen.set(text, word);
+    return word;
+  };
+  const weightOf = (word: NameWord): number => weigh(word.kind, countOf(word), nameCount);
+  return { candidates, wordOf, weightOf };
 }
 
 type Spelling = { listed: string; similarity: number; nameCount: number };
@@ -205,7 +214,7 @@ const cachedWordsMax = 20_000;
 function prepareCache(cache: SpellingCache, lists: ListsInForce): SpellingCache {
   const isSame = cache.fingerprint.equals(lists.fingerprint);
   if (!isSame || cache.spellings.size > cachedWordsMax) cache.spellings.clear();
-  cache.fingerprint = lists.fingerprint;
+  if (!isSame) cache.fingerprint = lists.fingerprint;
   return cache;
 }
 

@@ -73,7 +73,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   const kill = (): boolean => child.kill('SIGKILL');
-  process.once('exit', kill);
+  const forget = endWithProcess(kill);
   const url = await readUrl(child);
   const rpc = createCaller(url);
   return {
@@ -89,12 +89,29 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
     ...createTokens(rpc),
     listPayments: createJudge(rpc),
     close: async () => {
-      process.off('exit', kill);
+      forget();
       const ended = new Promise((resolve) => child.once('exit', resolve));
       kill();
       await ended;
     },
   };
+}
+
+/** A test that is stopped from outside must not leave a node behind. */
+function endWithProcess(kill: () => void): () => void {
+  const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+  const die = (signal: NodeJS.Signals): void => {
+    kill();
+    forget();
+    process.kill(process.pid, signal);
+  };
+  const forget = (): void => {
+    process.off('exit', kill);
+    for (const signal of signals) process.off(signal, die);
+  };
+  process.on('exit', kill);
+  for (const signal of signals) process.on(signal, die);
+  return forget;
 }
 
 /** anvil chooses a free port and says which. */

@@ -4,6 +4,7 @@ import type { RailHost } from '../contract.ts';
 import {
   countSent,
   gwei,
+  listErrors,
   listUnits,
   makeAddress,
   makeInstruction,
@@ -52,6 +53,7 @@ describe('a rail of Ethereum that dies, forgets or is told nonsense', () => {
       }
     }
     assert.ok(deaths > 20, `${deaths} deaths`);
+    assert.deepEqual(listErrors(scene, 0), []);
     const told = scene.host.observations.map(({ reference }) => reference);
     assert.equal(new Set(told).size, told.length);
   });

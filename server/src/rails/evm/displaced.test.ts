@@ -7,6 +7,7 @@ import {
   countSent,
   finalBlocks,
   gwei,
+  listErrors,
   listUnits,
   makeAddress,
   makeInstruction,
@@ -53,6 +54,7 @@ describe('a rail of Ethereum whose transactions are displaced', () => {
     const to = makeAddress();
     const instruction = makeInstruction({ to, amountMinor: 9n });
     await send(scene, instruction);
+    const lines = scene.host.lines.length;
     await work(scene);
     const first = await readPool(scene);
     scene.wire.fetch = refuse('eth_sendRawTransaction');
@@ -64,6 +66,7 @@ describe('a rail of Ethereum whose transactions are displaced', () => {
     const answer = await query(scene, instruction);
     assert.equal(answer.outcome, 'paid');
     assert.equal(answer.providerReference, first.hash);
+    assert.deepEqual(listErrors(scene, lines), []);
     assert.deepEqual(await listUnits(scene, to), [9n * gwei]);
   });
 

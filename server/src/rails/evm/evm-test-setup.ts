@@ -139,6 +139,15 @@ export async function settle(scene: Scene, turns = 60): Promise<void> {
   assert.fail(`the rail does not come to rest: ${JSON.stringify(scene.host.lines.slice(-3))}`);
 }
 
+/**
+ * What the rail holds for wrong since then. Its second line of defence (taking a transaction for its
+ * own that it does not remember) would otherwise hide that the first one fails.
+ */
+export function listErrors({ host }: Scene, after: number): string[] {
+  const lines = host.lines.slice(after);
+  return lines.filter(({ level }) => level === 'error').map(({ message }) => message);
+}
+
 /** Gwei, the minor unit of ETH, in wei. */
 export const gwei = 10n ** 9n;
 

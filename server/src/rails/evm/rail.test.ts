@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import {
   calm,
   confirmations,
+  listErrors,
   listPaid,
   makeAddress,
   makeInstruction,
@@ -90,6 +91,7 @@ describe('a rail of Ethereum', () => {
       return `${attributes['BankAccountNumber']?.toLowerCase()} ${units}`;
     });
     assert.deepEqual(await listPaid(scene), [...earlier, ...expected].toSorted());
+    assert.deepEqual(listErrors(scene, 0), []);
     const paid = scene.host.observations.filter(({ outcome }) => outcome === 'paid');
     assert.equal(new Set(paid.map(({ reference }) => reference)).size, paid.length);
   });

@@ -64,19 +64,26 @@ export function createCallbackReader(parts: CallbackParts) {
     host.wake();
     return {
       kind: 'heard',
-      message: { ...nameMessage(message), channel: 'callback', observations },
+      message: { ...keepMessage(message, observations), channel: 'callback', observations },
     };
   };
 }
 
-/** Kept whole, with the signature, which is the proof of what was said. */
-function nameMessage({ method, path, headers, body }: CallbackMessage) {
+/**
+ * Kept whole, with the signature, which is the proof of what was said. The same words that mean more
+ * than they did before, for they came too early then, are another message.
+ */
+function keepMessage(
+  { method, path, headers, body }: CallbackMessage,
+  observations: readonly RailObservation[],
+) {
   const kept = ['fspiop-source', 'fspiop-destination', 'fspiop-signature', 'date', 'content-type'];
   const head = Object.fromEntries(kept.map((name) => [name, headers[name] ?? '']));
   const text = Buffer.from(body).toString('utf8');
   const raw = Buffer.from(JSON.stringify({ method, path, headers: head, body: text }));
-  const hash = createHash('sha256').update(`${method} ${path} ${head['fspiop-source']}\n`);
-  return { id: hash.update(body).digest('hex'), raw };
+  const meaning = observations.map(({ id }) => id);
+  const words = [method, path, head['fspiop-source'], text, ...meaning];
+  return { id: createHash('sha256').update(JSON.stringify(words)).digest('hex'), raw };
 }
 
 function apply(parts: CallbackParts, told: Told): Promise<Observations> {

@@ -61,8 +61,9 @@ export type Weight = 'dead' | 'request' | 'absent' | 'nothing';
 export function weighTransferError(code: string): Weight {
   if (code === unknownTransferCode) return 'absent';
   if (code === modifiedRequestCode) return 'nothing';
-  if (/^(33|4|5)/.test(code)) return 'dead';
-  return code.startsWith('3') ? 'request' : 'nothing';
+  if (code === '4001' || /^(33|41|42|44|5)/.test(code)) return 'dead';
+  // What is left of 4 are permissions, which a question may lack as well.
+  return /^[34]/.test(code) ? 'request' : 'nothing';
 }
 
 /** Of a look-up or a quote, which move nothing: whether asking again may help. */

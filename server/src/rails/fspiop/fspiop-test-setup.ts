@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { newId } from '../../core/ids.ts';
 import type { Instruction, RailCalls, RailHost } from '../contract.ts';
 import type { PayerDeclaration } from '../declarations.ts';
+import { type HarmProxy, openHarmProxy } from '../harm-proxy.ts';
 import { openTestHost, type TestHost } from '../rail-test-setup.ts';
 import { payeeFsp, type SimulatorOptions } from './hub-callbacks.ts';
 import { type HubSimulator, openHubSimulator } from './hub-simulator.ts';
@@ -97,10 +98,10 @@ export function describeConfig(simulator: HubSimulator, hubUrl: string) {
 
 let wallets = 0;
 
-/** A wallet of its own for each payment; its last four digits say what becomes of it. */
+/** A wallet of its own for each payment; a habit of the simulated hub says what becomes of it. */
 export function nameWallet(habit: string): string {
   wallets += 1;
-  return `+2547${String(wallets).padStart(4, '0')}${habit}`;
+  return `+2547${String(wallets).padStart(4, '0')}99${habit}`;
 }
 
 export function instruct(changes: Partial<Instruction> & { habit?: string } = {}): Instruction {
@@ -139,6 +140,8 @@ export function instruct(changes: Partial<Instruction> & { habit?: string } = {}
 export type Scene = {
   readonly host: TestHost;
   readonly simulator: HubSimulator;
+  /** Between the rail and the hub. */
+  readonly proxy: HarmProxy;
   rail: RailCalls;
   /** Another instance of the rail on the same memory, as after a crash. */
   restart(): Promise<void>;
@@ -173,10 +176,11 @@ export async function openScene(
   });
   const payers = changes.payers ?? [payer];
   const host = await openTestHost({ name: 'momo', payers, nowMs, callbackUrl: door.url });
+  const proxy = await openHarmProxy(simulator.address);
   const open = (): Promise<RailCalls> =>
     railModule.create(
       railModule.configSchema.parse({
-        ...describeConfig(simulator, `http://127.0.0.1:${simulator.address.port}`),
+        ...describeConfig(simulator, `http://127.0.0.1:${proxy.address.port}`),
         ...changes.config,
       }),
       host,
@@ -184,6 +188,7 @@ export async function openScene(
   const scene: Scene = {
     host,
     simulator,
+    proxy,
     rail: await open(),
     restart: async () => {
       scene.rail = await open();
@@ -197,6 +202,7 @@ export async function openScene(
       }
     },
     close: async () => {
+      await proxy.close();
       await simulator.close();
       await door.close();
       await host.close();

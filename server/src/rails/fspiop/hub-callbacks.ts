@@ -6,8 +6,9 @@ import { signMessage } from './signature.ts';
 /** How the simulated hub calls back, and how badly. */
 
 /**
- * The last four digits of a wallet's number say what becomes of a payment to it: a code of the API
- * (32xx at the look-up, 5101 and 5103 at the quote, others of 4 and 5 at the transfer), or a habit.
+ * What becomes of a payment stands in its wallet's number, where that ends in 99 and four digits: a
+ * code of the API (32xx at the look-up, 5101 and 5103 at the quote, others of 4 and 5 at the
+ * transfer), or a habit. To any other wallet it is paid.
  */
 export const habits = {
   wrongFulfilment: '9001',
@@ -18,6 +19,11 @@ export const habits = {
   failsAfterBooking: '9004',
   otherName: '9005',
 } as const;
+
+/** The four digits; "" where it is an ordinary wallet. */
+export function readHabit(wallet: string): string {
+  return /99(\d{4})$/.exec(wallet)?.[1] ?? '';
+}
 
 export const hubFsp = 'hub';
 export const payeeFsp = 'wallets';

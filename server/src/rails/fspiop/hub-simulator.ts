@@ -18,6 +18,7 @@ import {
   habits,
   hubFsp,
   payeeFsp,
+  readHabit,
   type SimulatorOptions,
 } from './hub-callbacks.ts';
 import { parseJson, readSignature } from './signature.ts';
@@ -133,7 +134,7 @@ function answer(hub: Hub, call: Call): Reply {
 }
 
 function answerParty(hub: Hub, wallet: string): Reply {
-  const habit = wallet.slice(-4);
+  const habit = readHabit(wallet);
   const uri = `/parties/MSISDN/${wallet}`;
   if (habit.startsWith('32')) {
     const content = describeError(habit);
@@ -162,7 +163,7 @@ type QuoteBody = {
 function answerQuote(hub: Hub, call: Call): Reply {
   const body = parseJson(call.body) as QuoteBody;
   const wallet = body.payee.partyIdInfo.partyIdentifier;
-  const habit = wallet.slice(-4);
+  const habit = readHabit(wallet);
   const uri = `/quotes/${body.quoteId}`;
   if (habit === '5101' || habit === '5103') {
     const content = describeError(habit);
@@ -256,7 +257,7 @@ function answerTransfer(hub: Hub, call: Call): Reply {
   if (Date.parse(body.expiration) <= hub.options.nowMs()) return abort('3303');
   if (body.payeeFsp !== payeeFsp) return abort('3203');
   if (condition !== body.condition) return abort('5105');
-  const habit = readHabit(ilpPacket);
+  const habit = readHabit(readWallet(ilpPacket));
   if (/^[45]/.test(habit)) return abort(habit);
   const committed: BookedTransfer = { ...fields, reference, state: 'COMMITTED', code: '' };
   hub.books.write({ ...committed, state: 'RESERVED' });
@@ -266,9 +267,9 @@ function answerTransfer(hub: Hub, call: Call): Reply {
 }
 
 /** The wallet is the last part of the packet's address, which ends before its data. */
-function readHabit(ilpPacket: string): string {
+function readWallet(ilpPacket: string): string {
   const text = Buffer.from(ilpPacket, 'base64url').toString('latin1');
-  return /\.msisdn\.(\d+)/.exec(text)?.[1]?.slice(-4) ?? '';
+  return /\.msisdn\.(\d+)/.exec(text)?.[1] ?? '';
 }
 
 function answerQuery(hub: Hub, transferId: string): Reply {
@@ -285,7 +286,7 @@ function tellTransferError(hub: Hub, transferId: string, code: string): void {
 }
 
 function tellTransfer(hub: Hub, { transferId, state, ilpPacket, code }: BookedTransfer): void {
-  const habit = readHabit(ilpPacket);
+  const habit = readHabit(readWallet(ilpPacket));
   if (state === 'ABORTED') {
     tellTransferError(hub, transferId, code);
     return;

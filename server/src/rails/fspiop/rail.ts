@@ -8,7 +8,7 @@ import type {
   RailModule,
 } from '../contract.ts';
 import { createCallbackReader } from './callbacks.ts';
-import { configSchema, type FspiopConfig, readSettings } from './config.ts';
+import { configSchema, type FspiopConfig, readSettings, type Settings } from './config.ts';
 import { refuse } from './decisions.ts';
 import { createStep, type Parts, planAgain, sendLookup } from './flow.ts';
 import { createHubClient } from './hub-client.ts';
@@ -43,7 +43,7 @@ const scaleMax = 4;
 
 async function createFspiopRail(config: FspiopConfig, host: RailHost): Promise<RailCalls> {
   const settings = readSettings(config);
-  checkPayers(host);
+  checkPayers(host, settings);
   const parts: RailParts = {
     settings,
     host,
@@ -68,18 +68,38 @@ async function createFspiopRail(config: FspiopConfig, host: RailHost): Promise<R
     readCallback: createCallbackReader(parts),
     work: createPass(parts, step),
     workIdleMs: 1_000,
+    check: (context) => check(parts, context),
   };
 }
 
-/** @throws Error where a payer's currency cannot be written in the API. */
-function checkPayers({ payers }: RailHost): void {
-  for (const { key, currencies } of payers) {
+/** @throws Error where a payer's currency cannot be written, or its provider not be believed. */
+function checkPayers({ payers }: RailHost, { publicKeys }: Settings): void {
+  for (const { key, currencies, options } of payers) {
+    const { fspId } = options;
+    if (fspId !== undefined && !publicKeys.has(fspId)) {
+      throw new Error(`payer ${key}: config.publicKeys has no key of its provider ${fspId}`);
+    }
     for (const code of currencies) {
       const currency = findCurrency(code);
       if (currency === undefined || currency.isCrypto || currency.scale > scaleMax) {
         throw new Error(`payer ${key}: FSPIOP has no amounts in ${code}`);
       }
     }
+  }
+}
+
+/** Whether anybody is there: what a hub answers to a question about nothing does not matter. */
+async function check({ settings, host }: RailParts, { signal }: CallContext): Promise<string[]> {
+  try {
+    const timeout = AbortSignal.timeout(settings.callMs);
+    const response = await host.fetch(settings.hubUrl, {
+      redirect: 'manual',
+      signal: AbortSignal.any([signal, timeout]),
+    });
+    await response.body?.cancel();
+    return [];
+  } catch {
+    return [`the hub at ${settings.hubUrl} cannot be reached`];
   }
 }
 

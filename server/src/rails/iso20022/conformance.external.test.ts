@@ -22,7 +22,7 @@ testConformance({
   clock: 'steered',
   callMsMax: 10_000,
   stepsMax: 4,
-  exchangesMax: 2,
+  exchangesMax: 1,
   cannot: {
     http: 'SSH is no HTTP',
     callbacks: 'a bank tells in files',

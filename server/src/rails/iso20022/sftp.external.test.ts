@@ -4,6 +4,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { type Harm, openHarmProxy } from '../harm-proxy.ts';
+import { listPaidTwice } from './bank-books.ts';
 import { openBankSimulator } from './bank-simulator.ts';
 import { type Config, configSchema, type SftpConfig } from './config.ts';
 import { makeConfig, makeInstruction, noSignal, openTestRail } from './iso20022-test-setup.ts';
@@ -170,5 +172,56 @@ test('a payment goes through SFTP and its answers come back', async () => {
     assert.deepEqual(await rail.rail.check?.({ signal: noSignal }), []);
   } finally {
     await rail.close();
+  }
+});
+
+describe('a line that breaks at any moment of a pass', () => {
+  const harms: readonly Harm[] = [
+    { kind: 'reset' },
+    { kind: 'cut', afterBytes: 0 },
+    { kind: 'cut', afterBytes: 20 },
+    { kind: 'mute' },
+  ];
+  for (const harm of harms) {
+    const size = 'afterBytes' in harm ? ` after ${harm.afterBytes} bytes` : '';
+    test(`pays once and comes to its end: ${harm.kind}${size}`, async () => {
+      const proxy = await openHarmProxy({ host: '127.0.0.1', port: server.port });
+      const { port } = proxy.address;
+      const rail = await openTestRail({
+        exchange: describeExchange(folder, { port, timeoutSeconds: harm.kind === 'mute' ? 2 : 30 }),
+      });
+      const bank = await openBankSimulator({ folder });
+      try {
+        let harmed = 0;
+        for (let number = 1; number === 1 || harmed === number - 1; number += 1) {
+          const instruction = makeInstruction();
+          await rail.rail.send(instruction, { signal: noSignal });
+          const seen = proxy.exchanges;
+          proxy.decide((exchange) => {
+            if (exchange.number !== seen + number) return { kind: 'none' };
+            harmed += 1;
+            return harm;
+          });
+          await rail.work();
+          proxy.decide(() => ({ kind: 'none' }));
+          // The bank may have taken the file before the rail knew that it was there.
+          let outcome = '';
+          for (let tries = 0; tries < 50 && outcome !== 'paid'; tries += 1) {
+            await bank.turn(rail.clock.nowMs);
+            await rail.work();
+            ({ outcome } = await rail.rail.query(instruction, { signal: noSignal }));
+          }
+          assert.equal(outcome, 'paid', `harmed at exchange ${number}`);
+        }
+        assert.ok(harmed > 10, `${harmed} exchanges`);
+        assert.deepEqual(listPaidTwice(bank.books), []);
+        const refused = rail.host.observations.filter(({ outcome }) => outcome === 'rejected');
+        assert.deepEqual(refused, []);
+        assert.deepEqual(await readdir(join(folder, 'quarantine')), []);
+      } finally {
+        await rail.close();
+        await proxy.close();
+      }
+    });
   }
 });

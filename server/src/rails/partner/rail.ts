@@ -95,24 +95,19 @@ export const railModule: RailModule<PartnerConfig> = {
   create: async (config, host) => createPartnerRail(config, host),
 };
 
-/** Signatures are of real time, also where staging's clock has been moved. */
-function readRealTime(): number {
-  return performance.timeOrigin + performance.now();
-}
-
 function createPartnerRail(config: PartnerConfig, host: RailHost): RailCalls {
   const partnerKeys = createVerifyingKeys(config.partnerKeys);
   const setup: Setup = {
     config,
     host,
-    realNowMs: readRealTime,
+    realNowMs: host.realNowMs,
     exchange: createExchange({
       baseUrl: config.baseUrl,
       signingKey: createSigningKey(config.signingKey),
       partnerKeys,
       fetch: host.fetch,
       timeoutMs: config.timeoutSeconds * 1000,
-      realNowMs: readRealTime,
+      realNowMs: host.realNowMs,
     }),
     order: { payerCodes: readPayerCodes(host), callbackUrl: host.callbackUrl },
   };
@@ -121,7 +116,7 @@ function createPartnerRail(config: PartnerConfig, host: RailHost): RailCalls {
     query: guard(setup, query),
     cancel: guard(setup, cancel),
     readCallback: (message) =>
-      readCallback(message, { host, partnerKeys, realNowMs: readRealTime }),
+      readCallback(message, { host, partnerKeys, realNowMs: host.realNowMs }),
     work: async (context) => {
       await readEvents(host, (after) => fetchEvents(setup, after, context));
       return undefined;

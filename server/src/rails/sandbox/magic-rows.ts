@@ -38,7 +38,7 @@ export const magicOutcomeMeanings: Readonly<Record<MagicOutcome, string>> = {
   ready_then_unclaimed:
     'Ready, and not fetched in time: READY_FOR_PICKUP, then CANCELLED, refunded.',
   refused_by_payer:
-    'A payer with a dynamic token refuses, and another one within the quoted cost takes over; through any other payer it is paid.',
+    'A payer with a dynamic token refuses, and the best other one within the quoted cost takes over; where none is, ERROR, the funds kept, until a person decides. Any other payer pays.',
 };
 
 /** The attributes that can carry a magic value. */

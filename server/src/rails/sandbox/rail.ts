@@ -129,7 +129,7 @@ function followMagic(outcome: MagicOutcome, instruction: Instruction, nowMs: num
       if (dynamicPayers.has(instruction.payerKey)) {
         return { outcome: 'rejected', reason: 'payer_unavailable' };
       }
-      return followPlan(instruction, nowMs);
+      return followPlan({ ...instruction, deliveryType: 'BANK_DEPOSIT' }, nowMs);
     case 'ready_for_pickup':
       return { outcome: 'ready_for_pickup', checkAtMs: availableAtMs + 3650 * dayMs };
     case 'ready_then_collected':

@@ -59,6 +59,8 @@ export async function buildFamily(
     waiting: await forgotten.sift(context, waiting),
   });
   if (composed.kind !== 'composed') {
+    const fields = { waiting: waiting.length, coins: coins.length, why: composed.kind };
+    context.note('warn', 'no waiting payment can be made', fields);
     await refuseOverdue(context, waiting, composed.kind === 'poor' ? 'no_funds' : 'amount_refused');
     return { kind: 'idle', dueAtMs: undefined };
   }
@@ -81,45 +83,66 @@ type BatchPlan = {
   readonly waiting: readonly Payment[];
 };
 
-/** As many of the payments as the coins suffice for, the oldest first. */
-async function composeBatch(
-  context: PassContext,
-  { coins, changeScript, waiting }: BatchPlan,
-): Promise<{ composed: Composed; batch: readonly Payment[] }> {
+type Attempt = { readonly composed: Composed; readonly batch: readonly Payment[] };
+
+/**
+ * As many of the payments as the coins suffice for, the oldest first. Where those are too small for
+ * what they would cost, the largest ones, so that many small payments never hold up the others.
+ */
+async function composeBatch(context: PassContext, plan: BatchPlan): Promise<Attempt> {
   const { asked, minimum, bounds } = await askRate(context, 0n);
   const rate = boundRate(asked, minimum, bounds);
   if (rate === undefined) return { composed: { kind: 'dear' }, batch: [] };
+  const { waiting } = plan;
+  const first = await shrinkBatch(context, { ...plan, rate }, waiting);
+  if (first.composed.kind !== 'dear') return first;
+  const byAmount = waiting.toSorted((left, right) =>
+    left.amountMinor < right.amountMinor ? 1 : left.amountMinor > right.amountMinor ? -1 : 0,
+  );
+  return shrinkBatch(context, { ...plan, rate, isDearShrunk: true }, byAmount);
+}
+
+type ShrinkPlan = BatchPlan & { readonly rate: bigint; readonly isDearShrunk?: boolean };
+
+/** Leaves out payments from the end until the rest can be made. */
+async function shrinkBatch(
+  context: PassContext,
+  { coins, changeScript, rate, isDearShrunk = false }: ShrinkPlan,
+  ranked: readonly Payment[],
+): Promise<Attempt> {
   const { payoutsMax } = context.config.batch;
-  let batch = takeAffordable(waiting, coins, rate).slice(0, payoutsMax);
+  let batch = takeAffordable(context, { coins, rate }, ranked).slice(0, payoutsMax);
   let composed: Composed = { kind: 'poor' };
   while (batch.length > 0) {
-    const payments = batch.map((payment) => describePayment(context, payment));
     composed = await compose(context, {
-      payments,
+      payments: batch.map((payment) => describePayment(context, payment)),
       changeScript,
       mustSpend: [],
       coins,
       rate,
       feeMin: noFeeMin,
     });
-    if (composed.kind !== 'poor') break;
-    batch = batch.slice(0, -1);
+    if (composed.kind === 'composed' || (composed.kind === 'dear' && !isDearShrunk)) break;
+    batch = batch.slice(0, Math.floor(batch.length * 0.8));
   }
-  if (batch.length < Math.min(waiting.length, payoutsMax) && composed.kind !== 'dear') {
-    const fields = { waiting: waiting.length, paidNow: batch.length, coins: coins.length };
-    context.note('warn', 'the coins do not suffice for all waiting payments', fields);
+  if (composed.kind === 'composed' && batch.length < Math.min(ranked.length, payoutsMax)) {
+    const fields = { waiting: ranked.length, paidNow: batch.length, coins: coins.length };
+    context.note('warn', 'not all waiting payments can be made', fields);
   }
   return { composed, batch };
 }
 
 /** A larger payment that does not fit lets smaller ones pass; it is the first one in next time. */
 function takeAffordable(
-  waiting: readonly Payment[],
-  coins: readonly Coin[],
-  rate: bigint,
+  { config }: PassContext,
+  { coins, rate }: { coins: readonly Coin[]; rate: bigint },
+  ranked: readonly Payment[],
 ): Payment[] {
-  let left = coins.reduce((sum, coin) => sum + coin.amountMinor, 0n);
-  return waiting.filter(({ amountMinor, script }) => {
+  const amounts = coins
+    .map(({ amountMinor }) => amountMinor)
+    .toSorted((left, right) => (left < right ? 1 : left > right ? -1 : 0));
+  let left = amounts.slice(0, config.coins.inputsMax).reduce((sum, amount) => sum + amount, 0n);
+  return ranked.filter(({ amountMinor, script }) => {
     const cost = amountMinor + getFeeMinor(getOutputWeight(script), rate);
     if (cost >= left) return false;
     left -= cost;

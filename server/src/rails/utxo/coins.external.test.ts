@@ -104,6 +104,23 @@ describe('coins', () => {
   });
 });
 
+describe('many small payments', () => {
+  test('do not hold up a larger one', async () => {
+    const { rail } = await bench.open('own', ['1'], {
+      batch: { waitSeconds: 0, payoutsMax: 5 },
+      fees: { rateMin: '5', rateFallback: '10', shareMaxBasisPoints: 100 },
+    });
+    const small = [];
+    for (let index = 0; index < 8; index += 1) small.push(await bench.payTo(3000n));
+    for (const { instruction } of small) await rail.send(instruction);
+    const large = await bench.payTo(500_000n);
+    await rail.send(large.instruction);
+    await rail.pass();
+    assert.deepEqual(await bench.listAmounts(large.address), [500_000n]);
+    await rail.close();
+  });
+});
+
 describe('keys of the rail', () => {
   const scriptOf: Record<string, OwnKeysOptions> = {
     'Taproot keys of a seed': {

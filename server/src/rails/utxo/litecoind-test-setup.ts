@@ -48,6 +48,13 @@ export type TestNode = {
 };
 
 const startMsMax = 120_000;
+
+/** What still runs when the tests end otherwise than they should. */
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 const minerWallet = 'miner';
 
 export async function startLitecoind(options: { isReplacing?: boolean } = {}): Promise<TestNode> {
@@ -58,11 +65,11 @@ export async function startLitecoind(options: { isReplacing?: boolean } = {}): P
   const judge = createJudge(call);
   let child: ChildProcess | undefined;
   const halt = async (signal: NodeJS.Signals): Promise<void> => {
-    const running = child;
+    const current = child;
     child = undefined;
-    if (running === undefined) return;
-    const ended = new Promise<void>((resolve) => running.once('exit', () => resolve()));
-    running.kill(signal);
+    if (current === undefined) return;
+    const ended = new Promise<void>((resolve) => current.once('exit', () => resolve()));
+    current.kill(signal);
     await ended;
   };
   const stop: TestNode['stop'] = async (how) => {
@@ -170,7 +177,9 @@ async function launch(options: LaunchOptions): Promise<ChildProcess> {
   child.once('error', (error) => {
     failure = error;
   });
+  running.add(child);
   child.once('exit', (code) => {
+    running.delete(child);
     failure ??= new Error(`litecoind ended with ${code}`);
   });
   const call = createCall(`http://127.0.0.1:${port}`, credentials);

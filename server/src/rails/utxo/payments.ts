@@ -88,7 +88,7 @@ export async function cancelPayment(
   const { store, nowMs } = context.host;
   const { reference, amountMinor } = instruction;
   const payment = await findPayment(store, reference);
-  if (payment?.state === 'sent' || payment?.state === 'rejected') {
+  if (payment !== undefined && payment.state !== 'waiting') {
     return queryPayment(context, instruction);
   }
   // A payment that was never seen is refused beforehand, so that a late `send` finds that.

@@ -29,24 +29,25 @@ function raise(rate: bigint): bigint {
 /** Beyond this a family is left as it is: every version must be looked at in every pass. */
 const versionsMax = 50;
 
+/** False when the family is as it was. */
 export async function replaceVersion(
   context: PassContext,
   family: Family,
   cause: ReplacementCause,
-): Promise<void> {
+): Promise<boolean> {
   const { host, node, config } = context;
   const newest = getNewest(family);
   const fields = { family: family.key, txid: newest.txid };
   if (family.versions.length >= versionsMax) {
     context.note('error', 'a transaction has been replaced too often', fields);
-    return;
+    return false;
   }
   const least = cause.kind === 'stuck' ? raise(newest.rate) : newest.rate;
   const { asked, minimum, increment, bounds } = await askRate(context, least);
   const rate = boundRate(asked, minimum, bounds);
   if (rate === undefined || (cause.kind === 'stuck' && rate <= newest.rate)) {
     context.note('warn', 'a transaction is stuck, and its fee is at its bound', fields);
-    return;
+    return false;
   }
   const mustSpend =
     cause.kind === 'stuck'
@@ -64,7 +65,7 @@ export async function replaceVersion(
   if (composed.kind !== 'composed') {
     const why = composed.kind === 'poor' ? 'the coins do not suffice' : 'its fee is at its bound';
     context.note('warn', `a transaction cannot be replaced: ${why}`, fields);
-    return;
+    return false;
   }
   const versions = [...family.versions, composed.version];
   // The guard against paying twice: without a common coin two versions could both confirm.
@@ -74,10 +75,12 @@ export async function replaceVersion(
     changeFamily(family, family.state, { ...family, versions }),
     addTransaction(composed.version.txid, family.key),
   ];
-  if (!(await host.store.write(changes))) return;
+  // Another process was faster: what follows is for a later pass, too.
+  if (!(await host.store.write(changes))) return true;
   context.note('info', 'a transaction is replaced', { ...fields, by: composed.version.txid });
   const result = await node.broadcast(composed.version.rawHex, config.fees.rateMax);
   if (result.kind === 'taken') host.wake();
   else
     context.note('warn', 'the node refuses a replacement', { ...fields, refusal: result.detail });
+  return true;
 }

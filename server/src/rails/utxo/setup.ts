@@ -42,6 +42,10 @@ export async function prepareNode(context: SetupContext): Promise<void> {
     throw new SetupError(`the node does not follow ${network.name} ${network.chain}`);
   }
   const info = await openWallet(context);
+  if (typeof info.scanning === 'object' && info.scanning !== null) {
+    // What it does not know yet would look like what never was.
+    throw new SetupError(`the wallet ${config.keys.wallet} is still looking through the chain`);
+  }
   if (config.keys.mode === 'node') {
     if (!info.private_keys_enabled) {
       throw new SetupError(`the wallet ${config.keys.wallet} has no private keys`);
@@ -61,6 +65,8 @@ export async function prepareNode(context: SetupContext): Promise<void> {
 const walletInfo = z.object({
   private_keys_enabled: z.boolean(),
   descriptors: z.boolean().optional(),
+  /** False, or how far it is. */
+  scanning: z.unknown(),
 });
 
 async function openWallet(context: SetupContext): Promise<z.infer<typeof walletInfo>> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { CallContext, Instruction, RailAnswer, RailCalls, RailHost } from '../contract.ts';
 import { openTestHost, type TestHost } from '../rail-test-setup.ts';
-import { formatScript } from './addresses.ts';
+import { formatScript, readMainAddress } from './addresses.ts';
 import { configSchema } from './config.ts';
 import { createOwnKeys } from './keys.ts';
 import type { TestNode } from './litecoind-test-setup.ts';
@@ -41,6 +41,11 @@ export async function openAccount(node: TestNode, mode: Mode): Promise<Account> 
   });
   const deposit = formatScript(litecoinRegtest, own.getDepositScript(0)) ?? '';
   return { keys: { mode, wallet, secret, addressCount }, wallet, deposit };
+}
+
+/** Where a payment to an address of the main network goes when `mainAddresses` is set. */
+export function findRegtestAddress(mainAddress: string): string | undefined {
+  return readMainAddress(litecoinRegtest, mainAddress)?.address;
 }
 
 /** Few confirmations, no waiting for a batch; more of a configuration replaces parts of this. */

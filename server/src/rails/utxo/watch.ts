@@ -173,11 +173,10 @@ async function handleDisplaced(
   const { tip, config } = context;
   const anchors = findAnchors(family.versions);
   const isLeft = anchors.some((anchor) => !missing.has(nameOutpoint(anchor)));
-  if (isLeft) {
-    const isNew = family.versions.length === 1 || tip.height > getNewest(family).builtHeight;
-    if (isNew) await replaceVersion(context, family, { kind: 'repair', missing });
+  const isDue = family.versions.length === 1 || tip.height > getNewest(family).builtHeight;
+  if (isLeft && isDue && (await replaceVersion(context, family, { kind: 'repair', missing })))
     return;
-  }
+  // One anchor that is spent elsewhere is enough: every version needs all of them.
   const spender = await findForeignSpender(context, family, anchors);
   const fields = { family: family.key, txid: getNewest(family).txid };
   if (spender === undefined) {

@@ -89,7 +89,9 @@ function describeScreening(screening: UserScreening | undefined): RuleHit | unde
   const entries = screening.hits
     .slice(0, 3)
     .map(({ list, entryId, scorePermille }) => `${list} ${entryId} (${scorePermille}/1000)`);
-  return { exception: 'screening', detail: entries.join(', ') };
+  // Whom a person confirmed stays held, whatever the lists say now.
+  const detail = entries.length === 0 ? 'confirmed by a person' : entries.join(', ');
+  return { exception: 'screening', detail };
 }
 
 async function checkLimits(

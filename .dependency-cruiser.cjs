@@ -18,7 +18,7 @@ const ranks = [
   ['batches/'],
   ['sandbox/', 'rules/'],
   ['background\\.ts$'],
-  ['environment\\.ts$', 'demo-account\\.ts$'],
+  ['environment(-payments|-settings)?\\.ts$', 'demo-account\\.ts$'],
   ['app\\.ts$'],
   ['(operator-)?commands\\.ts$', 'doctor\\.ts$', 'start-screen\\.ts$'],
   ['main\\.ts$'],
@@ -26,10 +26,10 @@ const ranks = [
 
 /** Tests and their helpers, and scripts that write data files: nothing of the service imports them. */
 const besideTheService =
-  '(\\.test\\.ts|-test-setup\\.ts|/test-(global-setup|database)\\.ts|[./]generate\\.ts|\\.draw\\.ts)$';
+  '(\\.test\\.ts|-test-setup\\.ts|/conformance[^/]*\\.ts|/harm-proxy\\.ts|/test-(global-setup|database)\\.ts|[./]generate\\.ts|\\.draw\\.ts)$';
 
 /** Files of the app itself, which put the modules together and so may see all of them. */
-const appFiles = `${source}/(background|environment|demo-account|app|commands|operator-commands|doctor|start-screen|main)\\.ts$`;
+const appFiles = `${source}/(background|environment|environment-payments|environment-settings|demo-account|app|commands|operator-commands|doctor|start-screen|main)\\.ts$`;
 
 const pathOf = (parts) => `${source}/(${parts.join('|')})`;
 
@@ -122,9 +122,10 @@ module.exports = {
       name: 'acceptance-knows-only-the-wire',
       comment:
         'Black-box tests run against any address, so they share no code with the service. ' +
-        'Those of reliability kill processes and count in the database: they need one of their own.',
+        'Those of reliability kill processes, count in the database, and ask the counterparts of ' +
+        'rails: they need some of their own.',
       severity: 'error',
-      from: { path: '^acceptance/', pathNot: '^acceptance/reliability-' },
+      from: { path: '^acceptance/', pathNot: '^acceptance/(reliability-|rails-trial/)' },
       to: { path: '^server/' },
     },
     {

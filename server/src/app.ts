@@ -3,7 +3,7 @@ import { type Logger, pino } from 'pino';
 import { addOauthRoutes } from './accounts/oauth.routes.ts';
 import { attributeRoutes } from './attributes/attributes.routes.ts';
 import { batchRoutes } from './batches/batches.routes.ts';
-import { type Config, readSecretVariable } from './config.ts';
+import type { Config } from './config.ts';
 import type { EnvironmentName } from './core/access.ts';
 import { createDatabaseIfAbsent } from './db/create-database.ts';
 import { findRunningServer, type RunningServer, startEmbedded } from './db/embedded.ts';
@@ -100,9 +100,8 @@ export async function createApp(config: Config, options: { role: Role } & Overri
         url,
         log,
         steadyMs,
-        realNowMs: options.realNowMs ?? Date.now,
+        realNowMs: options.realNowMs ?? readTime,
         fetch: options.fetch ?? fetch,
-        readVariable: readSecretVariable,
         onRailAnswer: metrics.countRailAnswer,
       });
     }
@@ -126,6 +125,11 @@ export async function createApp(config: Config, options: { role: Role } & Overri
 
 function createLog(config: Config): Logger {
   return pino({ level: config.OUTLAY_LOG_LEVEL, base: null });
+}
+
+/** This machine's time of day. */
+function readTime(): number {
+  return performance.timeOrigin + performance.now();
 }
 
 type Databases = { urls: [EnvironmentName, string][]; embedded: RunningServer | undefined };

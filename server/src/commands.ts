@@ -17,8 +17,8 @@ import { isUuid } from './core/ids.ts';
 import { formatAmount, parseAmount } from './core/money.ts';
 import { runDoctor } from './doctor.ts';
 import type { Environment } from './environment.ts';
-import { operatorCommands } from './operator-commands.ts';
 import { fundBalance, verifyLedger } from './ledger/ledger.ts';
+import { operatorCommands } from './operator-commands.ts';
 
 /** The commands beside the service: `npm run outlay -- <command>`. */
 

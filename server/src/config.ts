@@ -240,7 +240,10 @@ const settings = {
 
 type Settings = { [Name in keyof typeof settings]: z.output<(typeof settings)[Name]['schema']> };
 
-export type Config = Readonly<Settings>;
+export type Config = Readonly<Settings> & {
+  /** A variable that the operator's file of rails names as the place of a secret. */
+  readonly readVariable: (name: string) => string | undefined;
+};
 
 /** A wrong setting. Its message is one line that names each of them. */
 export class ConfigError extends Error {}
@@ -260,17 +263,15 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
   if (!whole.OUTLAY_ENVIRONMENTS.split(',').includes(whole.OUTLAY_DEFAULT_ENVIRONMENT)) {
     throw new ConfigError('OUTLAY_DEFAULT_ENVIRONMENT must be one of OUTLAY_ENVIRONMENTS');
   }
-  if ((whole.OUTLAY_SCREENING_OFAC_SDN === undefined) !== (whole.OUTLAY_SCREENING_OFAC_ALT === undefined)) {
+  if (
+    (whole.OUTLAY_SCREENING_OFAC_SDN === undefined) !==
+    (whole.OUTLAY_SCREENING_OFAC_ALT === undefined)
+  ) {
     throw new ConfigError(
       'OUTLAY_SCREENING_OFAC_SDN and OUTLAY_SCREENING_OFAC_ALT belong together',
     );
   }
-  return Object.freeze(whole);
-}
-
-/** A variable that an operator's file of rails names as the place of a secret. */
-export function readSecretVariable(name: string): string | undefined {
-  return process.env[name];
+  return Object.freeze({ ...whole, readVariable: (name) => variables[name] });
 }
 
 /** The text of `.env.example`. */

@@ -14,7 +14,7 @@ import type { Logger } from 'pino';
 import { createAuthenticator } from './accounts/authentication.ts';
 import { createAttributeGroup } from './attributes/attributes.ts';
 import { createBackground } from './background.ts';
-import { type BatchServices, batchBytesMax } from './batches/batches.routes.ts';
+import type { BatchServices } from './batches/batches.routes.ts';
 import { type Config, ConfigError } from './config.ts';
 import type { EnvironmentName } from './core/access.ts';
 import { createKeyRing, type KeyRing } from './core/sealing.ts';
@@ -23,27 +23,26 @@ import { findEnvironment, insertEnvironment } from './db/environment-record.ts';
 import { migrate } from './db/migrate.ts';
 import { openMonths } from './db/partitions.ts';
 import { connectDatabase, type Database } from './db/pool.ts';
-import { type Catalogue, createCurrentCatalogue } from './destinations/catalogue.ts';
 import { createCachedLookUp } from './destinations/lookup-cache.ts';
+import { createCompanyRating, openPayments } from './environment-payments.ts';
+import {
+  hasRateSources,
+  listSources,
+  readLimits,
+  readRateSources,
+} from './environment-settings.ts';
 import { createRates } from './fx/refresher.ts';
 import { describeError } from './http/error-log.ts';
 import { storeRecords } from './http/idempotency.ts';
 import { decideVerification, getOrCreateVerificationLink } from './kyc/kyc.ts';
 import { createBalances, type LedgerServices } from './ledger/ledger.routes.ts';
 import type { DecisionServices } from './payouts/decisions.ts';
-import { createDispatcher, dispatchTimes } from './payouts/dispatch.ts';
 import { createGroupCommit, createGroupQuote } from './payouts/group-commit.ts';
-import { createMeasurements, type Measurements } from './payouts/standings.ts';
 import type { CallbackServices } from './rails/callbacks.routes.ts';
 import type { Rail } from './rails/contract.ts';
-import { openConfiguredRails } from './rails/open.ts';
-import { RailConfigError } from './rails/rail-config.ts';
-import { createSandboxRail } from './rails/sandbox/rail.ts';
-import { createRules } from './rules/rules.ts';
-import { readVelocityLimits, type VelocityLimit } from './rules/velocity.ts';
 import type { SandboxServices } from './sandbox/sandbox.routes.ts';
-import { findScript, resumeClock } from './sandbox/sandbox.ts';
-import { importLists, type ListReport, type ListSource } from './screening/screening.ts';
+import { resumeClock } from './sandbox/sandbox.ts';
+import { importLists, type ListReport } from './screening/screening.ts';
 import type { UserServices } from './users/users.routes.ts';
 import { createUserGroup } from './users/users.ts';
 
@@ -58,7 +57,6 @@ export type EnvironmentOptions = {
   /** The time of day, which the sandbox's clock may be ahead of. */
   realNowMs: () => number;
   fetch: typeof fetch;
-  readVariable: (name: string) => string | undefined;
   onRailAnswer: (rail: string, outcome: string) => void;
 };
 
@@ -109,43 +107,12 @@ async function assemble(
   });
   await openMonths(db.system);
   const authenticator = createAuthenticator({ db, clock });
-  const onError = (error: unknown): void => {
-    log.error({ error: describeError(error) }, 'background work failed');
-  };
+  const onError = tellErrors(log);
   const rates = await openRates(options, { db, clock, log });
-  const configured = await openRails(options, { db, keys, clock, log });
-  const rails = [...createSandbox(db, name, clock.nowMs), ...configured.rails];
-  const catalogue = createCurrentCatalogue(rails, clock);
-  const measurements = createMeasurements(db.system);
-  const dispatcher = createDispatcher({
-    db,
-    keys,
-    clock,
-    onError,
-    rails: new Map(rails.map((rail) => [rail.name, rail])),
-    router: { catalogue, rates: rates.rates, measure: measurements.measure },
-    measurements,
-    rules: createRules({
-      db,
-      keys,
-      rates: rates.rates,
-      limits: readLimitsFile(config),
-      screening: readScreening(config),
-      realNowMs: options.realNowMs,
-    }),
-    times: dispatchTimes[name],
-    onAnswer: options.onRailAnswer,
-  });
+  const payments = await openPayments(options, { db, keys, clock, log, rates, onError });
+  const { rails, catalogue, measurements, dispatcher } = payments;
   const forget = (): void => authenticator.clear();
-  const resume = (): Promise<void> => resumeClock({ db, clock, dispatcher, forget });
-  const hasLists = listSources(config).length > 0;
-  const importLatest = (acceptDoubts = false): Promise<ListReport[]> =>
-    importLists(listSources(config), {
-      db,
-      fetch: options.fetch,
-      nowMs: options.realNowMs,
-      acceptDoubts,
-    });
+  const importLatest = createListImport(options, db);
   const background = createBackground({
     db,
     name,
@@ -157,12 +124,12 @@ async function assemble(
     onHeard: options.onRailAnswer,
     onError,
     hasSources: hasRateSources(config),
-    importLists: hasLists ? importLatest : undefined,
+    importLists: listSources(config).length === 0 ? undefined : importLatest,
     eventMonths: config.OUTLAY_EVENT_MONTHS,
     steadyMs: options.steadyMs,
-    resume,
+    resume: () => resumeClock({ db, clock, dispatcher, forget }),
   });
-  configured.listen({ wake: background.wakeRail, onHeard: background.wakeHeard });
+  payments.configured.listen({ wake: background.wakeRail, onHeard: background.wakeHeard });
   return {
     name,
     db,
@@ -174,7 +141,7 @@ async function assemble(
     },
     lookUp: createCachedLookUp(catalogue, lookUpsKept),
     rateCompany: createCompanyRating(catalogue, measurements),
-    railDoors: configured.doors,
+    railDoors: payments.configured.doors,
     rails,
     router: dispatcher.router,
     twoPersonsAboveUsd: config.OUTLAY_TWO_PERSONS_ABOVE_USD,
@@ -187,48 +154,39 @@ async function assemble(
     wakeDispatch: background.wakeDispatch,
     wakeBatches: background.wakeBatches,
     forget,
-    createVerificationLink: (user) =>
-      getOrCreateVerificationLink({ db, keys, nowMs: clock.nowMs() }, user),
-    decideVerification: (session, decision) => decideVerification({ sql: session }, decision),
+    ...createVerification(db, keys, clock),
     startLoops: background.start,
     close: async () => {
       await background.stop();
-      await configured.close();
+      await payments.configured.close();
       await measurements.exchange().catch(onError);
       await db.close();
     },
   };
 }
 
-async function openRails(
-  { config, name, fetch, readVariable, realNowMs }: EnvironmentOptions,
-  { db, keys, clock, log }: { db: Database; keys: KeyRing; clock: EnvironmentClock; log: Logger },
-) {
-  try {
-    return await openConfiguredRails({
-      path: name === 'live' ? config.OUTLAY_LIVE_RAILS : config.OUTLAY_RAILS,
-      readVariable,
-      db,
-      keys,
-      nowMs: clock.nowMs,
-      realNowMs,
-      fetch,
-      publicUrl: config.OUTLAY_PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`,
-      log: (level, message, fields) => log[level](fields, message),
-    });
-  } catch (error) {
-    if (error instanceof RailConfigError) throw new ConfigError(error.message, { cause: error });
-    throw error;
-  }
+/** The parts of identity verification that other modules ask for. */
+function createVerification(
+  db: Database,
+  keys: KeyRing,
+  clock: EnvironmentClock,
+): Pick<Environment, 'createVerificationLink' | 'decideVerification'> {
+  return {
+    createVerificationLink: (user) =>
+      getOrCreateVerificationLink({ db, keys, nowMs: clock.nowMs() }, user),
+    decideVerification: (session, decision) => decideVerification({ sql: session }, decision),
+  };
 }
 
-/** What a company's payers earned together; found anew when the catalogue is. */
-function createCompanyRating(getCatalogue: () => Catalogue, measurements: Measurements) {
-  return (company: { railName: string; key: string }): number | undefined =>
-    measurements.rateCompany(
-      company.railName,
-      getCatalogue().payerKeysOf(company.railName, company.key),
-    );
+function tellErrors(log: Logger) {
+  return (error: unknown): void => {
+    log.error({ error: describeError(error) }, 'background work failed');
+  };
+}
+
+function createListImport({ config, fetch, realNowMs }: EnvironmentOptions, db: Database) {
+  return (acceptDoubts = false): Promise<ListReport[]> =>
+    importLists(listSources(config), { db, fetch, nowMs: realNowMs, acceptDoubts });
 }
 
 function openRates(
@@ -251,68 +209,6 @@ function createGroups(db: Database) {
 }
 
 const lookUpsKept = 2000;
-/** Live has no simulated network: until a rail is configured it serves no country. */
-function createSandbox(db: Database, name: EnvironmentName, nowMs: () => number): Rail[] {
-  if (name === 'live') return [];
-  return [
-    createSandboxRail({ nowMs, findScript: (reference) => findScript(db.system, reference) }),
-  ];
-}
-
-/** @throws ConfigError. */
-function readLimitsFile(config: Config): readonly VelocityLimit[] {
-  const path = config.OUTLAY_VELOCITY_LIMITS;
-  if (path === undefined) return [];
-  try {
-    return readVelocityLimits(path);
-  } catch (error) {
-    throw new ConfigError(error instanceof Error ? error.message : String(error), { cause: error });
-  }
-}
-
-function listSources(config: Config): ListSource[] {
-  const { OUTLAY_SCREENING_OFAC_SDN: sdn, OUTLAY_SCREENING_OFAC_ALT: alt } = config;
-  const { OUTLAY_SCREENING_UN: location } = config;
-  return [
-    ...(sdn === undefined || alt === undefined ? [] : [{ list: 'ofac_sdn', sdn, alt } as const]),
-    ...(location === undefined ? [] : [{ list: 'un_consolidated', location } as const]),
-  ];
-}
-
-function readScreening(config: Config) {
-  const lists = listSources(config).map(({ list }) => list);
-  if (lists.length === 0) return undefined;
-  return {
-    lists,
-    thresholdPermille: config.OUTLAY_SCREENING_THRESHOLD,
-    ageMsMax: config.OUTLAY_SCREENING_DAYS_MAX * 86_400_000,
-  };
-}
-
-function readLimits(config: Config): Pick<Environment, 'lockSeconds' | 'batchLimits'> {
-  const rowsMax = config.OUTLAY_BATCH_ROWS_MAX;
-  return {
-    lockSeconds: {
-      national: config.OUTLAY_QUOTE_SECONDS,
-      crypto: config.OUTLAY_CRYPTO_QUOTE_SECONDS,
-    },
-    batchLimits: { bytesMax: batchBytesMax, rowsMax, rowBytesMax: 64 * 1024 },
-  };
-}
-
-function readRateSources(config: Config) {
-  const { OUTLAY_RATES_ECB: ecb, OUTLAY_RATES_CRYPTO: crypto, OUTLAY_RATES_TABLE: table } = config;
-  return {
-    ...(ecb === undefined ? {} : { ecb }),
-    ...(crypto === undefined ? {} : { crypto }),
-    ...(table === undefined ? {} : { table }),
-  };
-}
-
-function hasRateSources(config: Config): boolean {
-  return Object.keys(readRateSources(config)).length > 0;
-}
-
 /** The key ring of the environment; on the first start the database learns which key is its own. */
 async function openKeyRing(
   db: Database,

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { parseArgs } from 'node:util';
+import { ConfigError } from './config.ts';
 import { AppError } from './core/errors.ts';
 import { findTokenId, formatToken, isUuid } from './core/ids.ts';
-import { ConfigError } from './config.ts';
 import type { Environment } from './environment.ts';
 import {
   closeUnmatchedException,

@@ -10,7 +10,7 @@ import { fundBalance, verifyLedger } from '../ledger/ledger.ts';
 import { applyObservation } from '../payouts/dispatch.sql.ts';
 import { createDispatcher, dispatchTimes } from '../payouts/dispatch.ts';
 import { createGroupCommit } from '../payouts/group-commit.ts';
-import { createFakeRail, createRouting } from '../payouts/money-test-setup.ts';
+import { createFakeRail, createRouting, describeQuote } from '../payouts/money-test-setup.ts';
 import { commitPayoutRow, insertPayouts, type NewPayout } from '../payouts/payouts.sql.ts';
 import { prepareUser } from '../users/users.ts';
 import { createEnvironmentClock } from './environment-clock.ts';
@@ -93,32 +93,14 @@ const advance = (milliseconds: number): Promise<unknown> =>
     [BigInt(milliseconds) * 1000n],
   );
 
-function describeQuote(changes: Partial<NewPayout>): NewPayout {
+function describeOldQuote(changes: Partial<NewPayout>): NewPayout {
   return {
-    accountId,
-    userId,
-    id: newId(),
-    clientTransferId: newId(),
-    sourceToken: newId(),
-    sourceCurrency: 'USD',
-    sourceMinor: 10_000n,
-    feeMinor: 100n,
+    ...describeQuote({ accountId, userId }),
     destinationToken,
-    destinationCurrency: 'MXN',
-    destinationMinor: 180_000n,
-    exchangeRate: '18',
     roundingNano: 3n,
-    rail: 'fake',
-    payerKey: 'one',
-    payerName: 'Bank',
-    attrSetId: undefined,
     deliveryType: 'CASH_PICKUP',
-    countryCode: 'MEX',
-    needsAttributes: false,
-    needsVerification: false,
     notifyUser: true,
     metadata: '{"order":"1"}',
-    lockSeconds: 900,
     estimatedAvailability: new Date('2030-01-01T00:00:00Z'),
     metadataHashes: [randomBytes(16)],
     ...changes,
@@ -138,7 +120,7 @@ const oldSession: Session = {
 };
 
 async function quote(changes: Partial<NewPayout> = {}): Promise<string> {
-  const payout = describeQuote(changes);
+  const payout = describeOldQuote(changes);
   await insertPayouts(oldSession, [payout], true);
   return payout.id;
 }
@@ -164,28 +146,22 @@ async function observeNow(payoutId: string, outcome: string): Promise<void> {
     outcome,
     reason: `because "${outcome}"`,
     fence: undefined,
-    dueAt: new Date('2031-01-01T00:00:00Z'),
-    journalIds: [newId(), newId(), newId()],
+    dueAt: later,
+    journalIds: makeIds(),
     extra: undefined,
   });
   assert.equal(result, 'applied');
 }
 
+const later = new Date('2031-01-01T00:00:00Z');
+const makeIds = () => [newId(), newId(), newId()];
+const identify = (payoutId: string) => [accountId, payoutId, newId()];
+
 async function observe(payoutId: string, outcome: string): Promise<void> {
   // As the service of that time called it.
   const [row] = await old.system.rows<{ result: string }>(
     { name: '', text: 'select apply_observation($1, $2, $3, $4, $5, $6, $7, $8, $9) as result' },
-    [
-      accountId,
-      payoutId,
-      newId(),
-      'sandbox',
-      outcome,
-      `because "${outcome}"`,
-      null,
-      new Date('2031-01-01T00:00:00Z'),
-      [newId(), newId(), newId()],
-    ],
+    [...identify(payoutId), 'sandbox', outcome, `because "${outcome}"`, null, later, makeIds()],
   );
   assert.equal(row?.result, 'applied');
 }

@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { getRate } from '../core/rate.ts';
 import { getDestinationToken } from '../destinations/catalogue.ts';
-import { createCompany, createPayer, createRates } from '../destinations/destinations-test-setup.ts';
+import {
+  createCompany,
+  createPayer,
+  createRates,
+} from '../destinations/destinations-test-setup.ts';
 import type { RailAnswer } from '../rails/contract.ts';
 import { type DecisionAction, decidePayout, listExceptions } from './decisions.ts';
 import type { Rules } from './dispatch.ts';
@@ -31,7 +35,13 @@ function open(answer: () => RailAnswer, rules?: Rules) {
   const dispatcher = money.createDispatcherOf([rail], { rates, ...(rules && { rules }) });
   const decide = (payout: CommittedPayout, action: DecisionAction, decidedBy = 'Ada') =>
     decidePayout(
-      { db: money.db, keys: money.keys, router: dispatcher.router, rates: () => rates, twoPersonsAboveUsd: 10_000 },
+      {
+        db: money.db,
+        keys: money.keys,
+        router: dispatcher.router,
+        rates: () => rates,
+        twoPersonsAboveUsd: 10_000,
+      },
       { ...payout, action, decidedBy, reason: 'a test' },
     );
   return { rail, dispatcher, decide };
@@ -73,7 +83,9 @@ describe('a payout that the rules hold', () => {
   });
 
   it('passes where the rules have nothing against it, in two steps', async () => {
-    const kit = open(() => ({ outcome: 'paid' }), { check: async (rows) => rows.map(() => undefined) });
+    const kit = open(() => ({ outcome: 'paid' }), {
+      check: async (rows) => rows.map(() => undefined),
+    });
     const payout = await money.quoteAndCommit(owner);
     await kit.dispatcher.runDue();
     assert.equal(kit.rail.sends(), 0);
@@ -112,7 +124,9 @@ describe('a payout of high value', () => {
 
   it('needs them again for what comes later', async () => {
     let isPaid = false;
-    const kit = open(() => (isPaid ? { outcome: 'paid' } : { outcome: 'unknown', reason: 'no_answer' }));
+    const kit = open(() =>
+      isPaid ? { outcome: 'paid' } : { outcome: 'unknown', reason: 'no_answer' },
+    );
     const payout = await money.quoteAndCommit(owner, { sourceMinor: 1_000_001n });
     await kit.dispatcher.runDue();
     assert.equal(await kit.decide(payout, 'not_paid', 'Ada'), 'waiting');
@@ -189,7 +203,12 @@ describe('a payout without a payer left', () => {
     const alone = money.createDispatcherOf([first], { rates });
     await alone.runDue();
     assert.equal(await statusOf(payout), 'ERROR');
-    const services = { db: money.db, keys: money.keys, rates: () => rates, twoPersonsAboveUsd: 10_000 };
+    const services = {
+      db: money.db,
+      keys: money.keys,
+      rates: () => rates,
+      twoPersonsAboveUsd: 10_000,
+    };
     const decision = { ...payout, decidedBy: 'Ada', reason: 'a test' } as const;
     await assert.rejects(
       decidePayout({ ...services, router: alone.router }, { ...decision, action: 'retry' }),

@@ -17,7 +17,7 @@ import {
   openMissingRails,
 } from './decisions.sql.ts';
 import { listTriedPayers } from './dispatch.sql.ts';
-import { describeTerms } from './dispatch.ts';
+import { describeTerms } from './reroute.ts';
 import { findNextPayer, type RouterServices } from './routing.ts';
 
 export { findAccountOfPayout } from './decisions.sql.ts';

@@ -8,7 +8,6 @@ import {
   type CommittedPayout,
   createFakeRail,
   createMoneyTest,
-  goToNextLook,
   type MoneyTest,
   type Owner,
 } from './money-test-setup.ts';

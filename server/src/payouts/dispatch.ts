@@ -7,8 +7,7 @@ import type { EnvironmentClock } from '../db/environment-clock.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
 import type { Database } from '../db/pool.ts';
 import type { Rail, RailAnswer } from '../rails/contract.ts';
-import type { Reason } from '../rails/reasons.ts';
-import { chooseEncoding, encodeReference, type ReferenceEncoding } from '../rails/references.ts';
+import { encodeReference } from '../rails/references.ts';
 import {
   applyObservation,
   applyObservations,
@@ -23,17 +22,12 @@ import {
   postponeDispatch,
   takeDispatches,
 } from './dispatch.sql.ts';
-import { createGate, type Gate, type Health } from './gate.ts';
-import { getBackOffMs, mayGoOn, type NextStep, park, planNext, tellReason } from './next-step.ts';
+import type { Health } from './gate.ts';
+import { findRoom, type Line, openLines } from './lines.ts';
+import { getBackOffMs, type NextStep, park, planNext, tellReason } from './next-step.ts';
 import { callRail } from './rail-call.ts';
-import {
-  describeNamed,
-  describeStanding,
-  findNextPayer,
-  findRoutePayer,
-  type RouterServices,
-  type RouteTerms,
-} from './routing.ts';
+import { describeTerms, routeOn } from './reroute.ts';
+import { describeNamed, describeStanding, findRoutePayer, type RouterServices } from './routing.ts';
 import type { Measurements } from './standings.ts';
 
 export { applyObservation, countDue, type DispatchRow, findNextDue } from './dispatch.sql.ts';
@@ -109,9 +103,6 @@ const takenMax = 500;
 /** A payout that fails so often for reasons of ours is put before a person. */
 const faultsMax = 8;
 
-/** A rail as it is used here: with its own limits, and how it calls payouts. */
-type Line = { rail: Rail; gate: Gate; encoding: ReferenceEncoding; isTelling: boolean };
-
 type Parts = DispatchServices & {
   lines: ReadonlyMap<string, Line>;
   fullRouter: RouterServices;
@@ -123,16 +114,18 @@ type Parts = DispatchServices & {
 export function createDispatcher(services: DispatchServices): Dispatcher {
   const { db, clock, rules } = services;
   const { leaseMs } = services.times;
-  const lines = openLines(services);
-  const fullRouter: RouterServices = {
-    ...services.router,
-    healthOf: (name) => lines.get(name)?.gate.health() ?? 'down',
-    arePayersApart: (name) => lines.get(name)?.rail.arePayersApart === true,
+  const lines = openLines(services.rails, clock.steadyMs);
+  const fullRouter = completeRouter(services.router, lines);
+  const parts: Parts = {
+    ...services,
+    lines,
+    fullRouter,
+    record: createRecorder(db),
+    isCancelling: false,
   };
-  const parts: Parts = { ...services, lines, fullRouter, record: createRecorder(db), isCancelling: false };
   const underWay = new Set<Promise<void>>();
-  const follow = (work: Promise<void>): Promise<void> => {
-    const done = work.finally(() => underWay.delete(done));
+  const follow = (running: Promise<void>): Promise<void> => {
+    const done = running.finally(() => underWay.delete(done));
     underWay.add(done);
     return done;
   };
@@ -144,15 +137,15 @@ export function createDispatcher(services: DispatchServices): Dispatcher {
     const endMs = clock.steadyMs() + leaseMs;
     const claim = { counts, leaseMs, hasRules: rules !== undefined, ...(only && { only }) };
     const rows = await takeDispatches(db.system, claim);
-    const unchecked = rows.filter(({ mode }) => mode === 'check');
-    const ready = rows.filter(({ mode }) => mode !== 'check');
+    const { check = [], ready = [] } = Object.groupBy(rows, ({ mode }) =>
+      mode === 'check' ? mode : 'ready',
+    );
     const started = ready.map((row) => follow(work(parts, row, endMs)));
-    if (unchecked.length > 0) started.push(follow(checkAll(parts, unchecked)));
-    return started;
+    return check.length === 0 ? started : [...started, follow(checkAll(parts, check))];
   };
   const takeDue = async (): Promise<Promise<void>[]> => {
     if (underWay.size >= underWayMax) await Promise.race(underWay);
-    const counts = findRoom(lines, underWayMax - underWay.size);
+    const counts = findRoom(lines, Math.min(takenMax, underWayMax - underWay.size));
     return counts.size === 0 ? [] : take(counts);
   };
   const runDue = async (): Promise<number> => {
@@ -165,27 +158,20 @@ export function createDispatcher(services: DispatchServices): Dispatcher {
     startDue: async () => (await takeDue()).length,
     runDue,
     runOne: async (accountId, payoutId) => {
-      const only = { accountId, payoutId };
-      await Promise.all(await take(new Map(), only));
-      // What the rules let pass is due now.
-      if (rules !== undefined) await Promise.all(await take(new Map(), only));
+      // What the rules let pass is due at once.
+      for (const _ of rules === undefined ? ['send'] : ['check', 'send']) {
+        await Promise.all(await take(new Map(), { accountId, payoutId }));
+      }
     },
     cancelOne: async (accountId, payoutId) => {
       const endMs = clock.steadyMs() + leaseMs;
       const only = { accountId, payoutId };
       const claim = { counts: new Map(), leaseMs, hasRules: false, only };
-      const rows = await takeDispatches(db.system, claim);
-      await Promise.all(rows.map((row) => follow(work({ ...parts, isCancelling: true }, row, endMs))));
+      const [row] = await takeDispatches(db.system, claim);
+      if (row !== undefined) await follow(work({ ...parts, isCancelling: true }, row, endMs));
     },
     drain: async () => {
-      for (;;) {
-        if ((await runDue()) > 0) continue;
-        await Promise.all(underWay);
-        const open = railNames.filter((name) => lines.get(name)?.gate.closedForMs() === 0);
-        if ((await countDue(db.system, open)) === 0) return;
-        // Another process holds the lease of what is left.
-        await sleep(10);
-      }
+      while ((await runDue()) > 0 || (await isLeft(db, lines, underWay))) continue;
     },
     settle: async () => {
       await Promise.all(underWay);
@@ -196,29 +182,30 @@ export function createDispatcher(services: DispatchServices): Dispatcher {
   };
 }
 
-/** @throws Error where a rail cannot carry the references of payouts. */
-function openLines({ rails, clock }: DispatchServices): ReadonlyMap<string, Line> {
-  return new Map(
-    [...rails].map(([name, rail]) => [
-      name,
-      {
-        rail,
-        gate: createGate(rail, clock.steadyMs),
-        encoding: chooseEncoding(name, rail.reference),
-        isTelling: rail.readCallback !== undefined || rail.work !== undefined,
-      },
-    ]),
-  );
+/** Waits for what is under way here, and says whether rails that are not down have more that is due. */
+async function isLeft(
+  db: Database,
+  lines: ReadonlyMap<string, Line>,
+  underWay: ReadonlySet<Promise<void>>,
+): Promise<boolean> {
+  await Promise.all(underWay);
+  const open = [...lines].filter(([, { gate }]) => gate.closedForMs() === 0);
+  const names = open.map(([name]) => name);
+  if ((await countDue(db.system, names)) === 0) return false;
+  // Another process holds the lease of what is left.
+  await sleep(10);
+  return true;
 }
 
-function findRoom(lines: ReadonlyMap<string, Line>, room: number): Map<string, number> {
-  const counts = new Map<string, number>();
-  const share = Math.min(takenMax, room);
-  for (const [name, { gate }] of lines) {
-    const count = Math.min(share, gate.room());
-    if (count > 0) counts.set(name, count);
-  }
-  return counts;
+function completeRouter(
+  router: DispatchServices['router'],
+  lines: ReadonlyMap<string, Line>,
+): RouterServices {
+  return {
+    ...router,
+    healthOf: (name) => lines.get(name)?.gate.health() ?? 'down',
+    arePayersApart: (name) => lines.get(name)?.rail.arePayersApart === true,
+  };
 }
 
 /** Records what rails answered, in groups; what is out of the ordinary by itself. */
@@ -329,53 +316,6 @@ async function goOn(parts: Parts, row: DispatchRow, step: NextStep): Promise<Nex
   return routed === undefined
     ? step
     : { ...step, ...routed, extra: { ...step.extra, ...routed.extra } };
-}
-
-type Refusal = {
-  row: TermsRow;
-  reason: Reason | '';
-  listTried: () => Promise<{ rail: string; payer_key: string }[]>;
-};
-
-type TermsRow = Pick<
-  DispatchRow,
-  | 'destination_token'
-  | 'source_currency'
-  | 'source_amount'
-  | 'fee'
-  | 'destination_currency'
-  | 'destination_amount'
-  | 'is_verified'
->;
-
-/** What a payout has been promised, as routing reads it. */
-export function describeTerms(row: TermsRow): RouteTerms {
-  return {
-    destinationToken: row.destination_token,
-    sourceCurrency: row.source_currency,
-    sourceMinor: row.source_amount,
-    feeMinor: row.fee,
-    destinationCurrency: row.destination_currency,
-    destinationMinor: row.destination_amount,
-    isVerified: row.is_verified,
-  };
-}
-
-/** Where a refused payout goes on; undefined where the refusal is the end of it. */
-export async function routeOn(
-  router: RouterServices,
-  { row, reason, listTried }: Refusal,
-): Promise<Pick<NextStep, 'outcome' | 'extra'> | undefined> {
-  if (reason === '' || !mayGoOn(reason)) return undefined;
-  const named = router.catalogue().findPayer(row.destination_token);
-  if (named?.isDynamicToken !== true) return undefined;
-  const route = findNextPayer(router, describeTerms(row), await listTried());
-  const routing = JSON.stringify({ refused_because: reason, candidates: route.candidates });
-  if (route.next === undefined) {
-    return { outcome: 'exhausted', extra: { routing, exception: 'routes_exhausted' } };
-  }
-  const { railName, key } = route.next;
-  return { outcome: 'rejected', extra: { routing, next_rail: railName, next_payer: key } };
 }
 
 async function recordStep(

@@ -17,8 +17,8 @@ import {
   describeStanding,
   type RouteCandidate,
   type RouterServices,
-  score,
   type Standing,
+  score,
 } from './routing.ts';
 
 /** Why a payout goes the way it goes: who could have paid it, what was tried, and what came of it. */

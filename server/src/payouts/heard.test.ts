@@ -57,9 +57,18 @@ function open(answer: () => RailAnswer | Promise<RailAnswer> = () => ({ outcome:
     await applyHeard(services);
     assert.deepEqual(errors, []);
   };
-  const decide = (payout: CommittedPayout, action: 'release' | 'refund' | 'returned' | 'write_off' | 'dismiss') =>
+  const decide = (
+    payout: CommittedPayout,
+    action: 'release' | 'refund' | 'returned' | 'write_off' | 'dismiss',
+  ) =>
     decidePayout(
-      { db: money.db, keys: money.keys, router: dispatcher.router, rates: () => neverRates, twoPersonsAboveUsd: 1e6 },
+      {
+        db: money.db,
+        keys: money.keys,
+        router: dispatcher.router,
+        rates: () => neverRates,
+        twoPersonsAboveUsd: 1e6,
+      },
       { ...payout, action, decidedBy: 'Ada', reason: 'a test' },
     );
   return { rail, dispatcher, say, decide };
@@ -125,7 +134,8 @@ describe('what a rail says unasked', () => {
 
   it('of a payment of nobody is put before a person', async () => {
     const kit = open();
-    const count = async () => (await money.rows(`select from exceptions where kind = 'unmatched'`)).length;
+    const count = async () =>
+      (await money.rows(`select from exceptions where kind = 'unmatched'`)).length;
     const before = await count();
     await kit.say('f'.repeat(32), { outcome: 'paid' });
     await kit.say('no reference at all', { outcome: 'returned' });

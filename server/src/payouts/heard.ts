@@ -3,7 +3,6 @@ import type { Database, Session } from '../db/pool.ts';
 import type { Reason } from '../rails/reasons.ts';
 import { decodeReference } from '../rails/references.ts';
 import { applyObservation, listTriedPayers, type ObservationExtra } from './dispatch.sql.ts';
-import { routeOn } from './dispatch.ts';
 import {
   endHeard,
   findHeardPayout,
@@ -13,6 +12,7 @@ import {
   takeHeard,
 } from './heard.sql.ts';
 import { findNextLook, tellReason } from './next-step.ts';
+import { routeOn } from './reroute.ts';
 import type { RouterServices } from './routing.ts';
 import type { Measurements } from './standings.ts';
 

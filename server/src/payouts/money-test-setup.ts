@@ -155,17 +155,17 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
     },
     createDispatcher: (rail: Rail, through: Database = db) =>
       test.createDispatcherOf([rail], { through }),
-    createDispatcherOf: (rails: readonly Rail[], options: DispatcherOptions = {}) => {
-      const routing = createRouting(db, rails, options.rates);
+    createDispatcherOf: (rails: readonly Rail[], more: DispatcherOptions = {}) => {
+      const routing = createRouting(db, rails, more.rates);
       const errors: unknown[] = [];
       const dispatcher = createDispatcher({
         times: dispatchTimes.staging,
-        db: options.through ?? db,
+        db: more.through ?? db,
         keys,
         clock,
         rails: new Map(rails.map((rail) => [rail.name, rail])),
         ...routing,
-        rules: options.rules,
+        rules: more.rules,
         onAnswer: () => undefined,
         onError: (error) => errors.push(error),
       });
@@ -230,7 +230,8 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
   return test;
 }
 
-function describeQuote(owner: Owner): NewPayout {
+/** As a test quotes it: 100.00 USD and a fee of 1.00, for 1,800.00 MXN. */
+export function describeQuote(owner: Owner): NewPayout {
   return {
     ...owner,
     id: newId(),

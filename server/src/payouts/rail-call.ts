@@ -73,11 +73,10 @@ export async function callRail(
     const context = { signal: abort.signal };
     const ask = target.isCancelling && rail.cancel !== undefined ? rail.cancel : rail.query;
     const call = row.mode === 'send' ? rail.send : ask;
-    return doubt(await within(
-      services.callMsMax,
-      call(instruction, context).then(readAnswer),
-      abort,
-    ), row);
+    return doubt(
+      await within(services.callMsMax, call(instruction, context).then(readAnswer), abort),
+      row,
+    );
   } catch (error) {
     // A rail should not throw; when it does, nobody knows what it had done before.
     services.onError(error);

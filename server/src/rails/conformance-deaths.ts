@@ -1,6 +1,7 @@
+import type { Payment } from './conformance-driver.ts';
 import type { Ending } from './conformance-life.ts';
 import { type Case, finish, judge, type Stage, start } from './conformance-plain.ts';
-import type { Scene } from './conformance-scene.ts';
+import type { Actor, Scene } from './conformance-scene.ts';
 
 /**
  * The process dies at each step of a payment, or is stopped there while another one takes over, or
@@ -25,7 +26,9 @@ export const deathCases: readonly Case[] = walks.map((walk) => ({
 }));
 
 async function goThroughSteps(stage: Stage, scene: Scene, walk: Walk): Promise<number> {
-  for (let atStep = 1; atStep <= stage.stepsMax; atStep += 1) {
+  const lastStep = Math.max(stage.stepsMax, (await probe(scene)) + stepsAfterBooking);
+  for (let atStep = 1; atStep <= lastStep; atStep += 1) {
+    // Said of a case that goes wrong: at which step it did.
     try {
       if (!(await interruptAt(stage, scene, { ...walk, atStep }))) {
         if (atStep === 1) throw new Error('a payment took no step that could be seen');
@@ -35,7 +38,26 @@ async function goThroughSteps(stage: Stage, scene: Scene, walk: Walk): Promise<n
       throw new Error(`at step ${atStep}: ${String(error)}`, { cause: error });
     }
   }
-  return stage.stepsMax;
+  return lastStep;
+}
+
+/** However long the way there is, what happens around the booking is walked through. */
+const stepsAfterBooking = 8;
+
+/** At which step a flow without interruption books for the last time; 0 where that is not known. */
+async function probe(scene: Scene): Promise<number> {
+  const actor = await start(scene);
+  await finish(scene, actor, await instructSome(scene, actor));
+  const { bookingStep } = actor.life;
+  await actor.close();
+  return bookingStep;
+}
+
+/** Passes work on several at once, and may die between two of them. */
+async function instructSome(scene: Scene, actor: Actor | undefined): Promise<Payment[]> {
+  const payments = [await scene.instruct()];
+  if (actor?.rail.work !== undefined) payments.push(await scene.instruct());
+  return payments;
 }
 
 /** False when the payment ended before the step came. */
@@ -45,9 +67,7 @@ async function interruptAt(
   { how, wakes, atStep }: Walk & { atStep: number },
 ): Promise<boolean> {
   const actor = await scene.open({ how, atStep });
-  const payments = [await scene.instruct()];
-  // Passes work on several at once, and may die between two of them.
-  if (actor?.rail.work !== undefined) payments.push(await scene.instruct());
+  const payments = await instructSome(scene, actor);
   if (actor !== undefined) {
     scene.listen(actor);
     const end = await scene.drive(actor, payments);

@@ -24,6 +24,8 @@ export type Ending = (typeof endings)[number];
 export type Life = {
   /** How many steps were begun. */
   readonly steps: number;
+  /** The last step that was a request with the pattern `booking`; 0: none was. */
+  readonly bookingStep: number;
   /** Whether the step at which something was to happen has come. */
   readonly isReached: boolean;
   /** Resolves when the process is dead or stopped, so that nobody hears from it any more. */
@@ -43,11 +45,15 @@ export type Life = {
 export type Interruption = { readonly how: Ending; readonly atStep: number };
 
 /** A life without an ending lasts until it is killed. */
-export function createLife(ending?: Interruption): Life {
+export function createLife(ending?: Interruption, booking?: RegExp): Life {
   const course = createCourse(ending);
+  let bookingStep = 0;
   return {
     get steps() {
       return course.steps;
+    },
+    get bookingStep() {
+      return bookingStep;
     },
     get isReached() {
       return ending !== undefined && course.steps >= ending.atStep;
@@ -58,7 +64,10 @@ export function createLife(ending?: Interruption): Life {
     gone: course.left.fired,
     look: (act) => look(course, act),
     step: (act) => takeStep(course, act),
-    decide: () => decideExchange(course),
+    decide: ({ request }) => {
+      if (booking?.test(request) === true) bookingStep = course.steps + 1;
+      return decideExchange(course);
+    },
     wakeUp: () => {
       if (course.state === 'asleep') course.state = 'alive';
       course.woken.fire('awake');

@@ -154,7 +154,7 @@ async function openInstance<Config>(
   { around, base }: World<Config>,
   { ending, actors }: { ending: Interruption | undefined; actors: Set<Actor> },
 ): Promise<Actor | undefined> {
-  const life = createLife(ending);
+  const life = createLife(ending, subject.booking);
   const { address } = around.counterpart;
   const proxy = address === undefined ? undefined : await openHarmProxy(address);
   proxy?.decide(life.decide);

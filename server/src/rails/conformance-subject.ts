@@ -30,7 +30,10 @@ export type ConformanceSubject<Config> = {
   readonly callMsMax?: number;
   /** How long, in real time, a payment may take to end. Generous: 60,000 if absent. */
   readonly patienceMs?: number;
-  /** How many steps of a flow die, are interrupted or fail, from its first one. 40 if absent. */
+  /**
+   * How many steps of a flow die, are interrupted or fail, from its first one; with `booking` known,
+   * those up to it in any case. 40 if absent.
+   */
   readonly stepsMax?: number;
   /** How many exchanges of a flow are harmed, from its first one. 8 if absent. */
   readonly exchangesMax?: number;

@@ -86,7 +86,8 @@ type AnswerExtras = {
 /**
  * What a rail says. `retry` only when it is certain that nothing was sent, and (from a query) that
  * nothing sent earlier can still arrive. `rejected` is definite: it never was and never will be
- * paid under this reference. `checkAtMs` is when asking again makes sense.
+ * paid under this reference. `checkAtMs` is when asking again makes sense; the amount of `returned` is
+ * all that came back so far (absent: the whole), while each `RailObservation` is a part by itself.
  */
 export type RailAnswer = AnswerExtras &
   (

@@ -10,17 +10,23 @@ describe('what a rail remembers', () => {
   });
   after(() => host.close());
 
-  const put = (key: string, revision: number, state: string, value: unknown = { of: key }) => ({
+  const put = (
+    key: string,
+    revision: number,
+    next: string | { state: string; value: unknown },
+  ) => ({
     collection: 'payments',
     key,
     revision,
-    next: { state, value },
+    next: typeof next === 'string' ? { state: next, value: { of: key } } : next,
   });
 
   it('finds a record with its state, its revision and its value', async () => {
     assert.equal(await host.store.get('payments', 'none'), undefined);
     assert.equal(
-      await host.store.write([put('a', 0, 'new', { name: 'Ana', list: [1, '2'] })]),
+      await host.store.write([
+        put('a', 0, { state: 'new', value: { name: 'Ana', list: [1, '2'] } }),
+      ]),
       true,
     );
     assert.deepEqual(await host.store.get('payments', 'a'), {
@@ -33,7 +39,7 @@ describe('what a rail remembers', () => {
 
   it('makes a record once, however many want to', async () => {
     const attempts = Array.from({ length: 20 }, (_, number) =>
-      host.again().store.write([put('once', 0, 'new', { number })]),
+      host.again().store.write([put('once', 0, { state: 'new', value: { number } })]),
     );
     const made = await Promise.all(attempts);
     assert.equal(made.filter(Boolean).length, 1);
@@ -50,13 +56,14 @@ describe('what a rail remembers', () => {
   });
 
   it('counts without a gap under many writers', async () => {
-    await host.store.write([put('counter', 0, '', 0)]);
+    await host.store.write([put('counter', 0, { state: '', value: 0 })]);
     const count = async (): Promise<void> => {
       for (;;) {
         const record = await host.store.get('payments', 'counter');
         assert.ok(record !== undefined);
         const next = Number(record.value) + 1;
-        if (await host.store.write([put('counter', record.revision, '', next)])) return;
+        if (await host.store.write([put('counter', record.revision, { state: '', value: next })]))
+          return;
       }
     };
     await Promise.all(Array.from({ length: 25 }, count));
@@ -84,7 +91,9 @@ describe('what a rail remembers', () => {
   });
 
   it('keeps no value in the clear', async () => {
-    await host.store.write([put('secret', 0, 'new', { account: 'DE89370400440532013000' })]);
+    await host.store.write([
+      put('secret', 0, { state: 'new', value: { account: 'DE89370400440532013000' } }),
+    ]);
     const [row] = await host.db.system.rows<{ text: string }>({
       name: '',
       text: `select encode(sealed, 'escape') as text from rail_records where key = 'secret'`,

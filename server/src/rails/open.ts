@@ -73,7 +73,7 @@ export async function openConfiguredRails(options: OpenRailsOptions): Promise<Op
       listeners = given;
     },
     close: async () => {
-      await Promise.allSettled(rails.map((rail) => rail.close?.()));
+      await Promise.allSettled(rails.map(async (rail) => rail.close?.()));
     },
   };
 }

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { openTestHost, type TestHost } from './rail-test-setup.ts';
 import { readRailConfigs, sealedPrefix } from './rail-config.ts';
+import { openTestHost, type TestHost } from './rail-test-setup.ts';
 import { loadRailModules, openRails } from './registry.ts';
 
 let folder: string;

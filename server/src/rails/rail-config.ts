@@ -140,7 +140,7 @@ export function describeFaults(error: z.ZodError): string {
 function fillSecrets(value: unknown, place: string, secrets: SecretSources): unknown {
   if (Array.isArray(value)) return value.map((one) => fillSecrets(one, place, secrets));
   if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value);
+  const entries: [string, unknown][] = Object.entries(value);
   const [first] = entries;
   if (entries.length === 1 && first !== undefined && typeof first[1] === 'string') {
     const [source, name] = first;

@@ -41,7 +41,7 @@ export async function openRails(
   try {
     for (const config of configs) opened.push(await openRail(config, modules, createHost));
   } catch (error) {
-    await Promise.allSettled(opened.map((rail) => rail.close?.()));
+    await Promise.allSettled(opened.map(async (rail) => rail.close?.()));
     throw error;
   }
   return opened;

@@ -12,20 +12,21 @@ import type { DispatchRow, RuleHit } from '../payouts/dispatch.ts';
  * by one account through one corridor. A payout over a limit waits for a person.
  */
 
-const dollars = z
-  .string()
-  .transform((text, context) => {
-    const minor = readUsdMinor(text);
-    if (minor === undefined) context.addIssue({ code: 'custom', message: 'no amount of USD' });
-    return minor ?? 0n;
-  });
+const dollars = z.string().transform((text, context) => {
+  const minor = readUsdMinor(text);
+  if (minor === undefined) context.addIssue({ code: 'custom', message: 'no amount of USD' });
+  return minor ?? 0n;
+});
 
 const limit = z
   .strictObject({
     /** As it is shown to who decides. */
     name: z.string().min(1).max(60),
     per: z.enum(['recipient', 'account', 'corridor']),
-    windowHours: z.number().positive().max(24 * 366),
+    windowHours: z
+      .number()
+      .positive()
+      .max(24 * 366),
     countMax: z.int().min(0).optional(),
     usdMax: dollars.optional(),
     /** Only of this corridor: `MEX BANK_DEPOSIT MXN`. */

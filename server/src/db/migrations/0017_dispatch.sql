@@ -207,6 +207,10 @@ begin
   if not found then return 'not_found'; end if;
   v_now := environment_now();
   v_rail := coalesce(p_extra ->> 'rail', p.rail);
+  -- An answer tells what came back in all, an observation what came back this time.
+  if p_outcome = 'returned' and p_source in ('send', 'query') then
+    v_amount := greatest(v_amount - p.returned_amount, 0);
+  end if;
   select max(number) into v_newest from attempts
   where account_id = p_account and payout_id = p_payout;
   select * into a from attempts
@@ -231,7 +235,7 @@ begin
       v_moves := null;
       v_exception := 'amount_differs';
     elsif v_moves is null and p_outcome = 'returned' and p.status = 'CANCELLED'
-      and p.completed_at is not null and (v_amount is not null or p_source = 'person')
+      and p.completed_at is not null and (v_amount > 0 or p_source = 'person')
     then
       -- Another part of it, or more than there was.
       v_moves := array[]::text[];

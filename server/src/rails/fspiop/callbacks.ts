@@ -83,7 +83,7 @@ function keepMessage(
   const raw = Buffer.from(JSON.stringify({ method, path, headers: head, body: text }));
   const meaning = observations.map(({ id }) => id);
   const words = [method, path, head['fspiop-source'], text, ...meaning];
-  return { id: createHash('sha256').update(JSON.stringify(words)).digest('hex'), raw };
+  return { id: createHash('sha256').update(JSON.stringify(words)).digest('base64url'), raw };
 }
 
 function apply(parts: CallbackParts, told: Told): Promise<Observations> {

@@ -129,7 +129,7 @@ export function createWalletNames(store: RailStore): (msisdn: string) => Promise
   let key: Buffer | undefined;
   return async (msisdn) => {
     key ??= await openNameKey(store);
-    return createHmac('sha256', key).update(msisdn).digest('hex').slice(0, 32);
+    return createHmac('sha256', key).update(msisdn).digest('base64url');
   };
 }
 

@@ -17,15 +17,16 @@ import {
 export async function openSftp(config: SftpConfig, signal: AbortSignal): Promise<Exchange> {
   const client = new Client();
   const abort = (): void => client.destroy();
+  const lost = watchLoss(client);
   signal.addEventListener('abort', abort, { once: true });
   let session: SftpSession;
   try {
-    session = await connect(client, config, signal);
+    session = await connect({ client, lost }, config, signal);
   } catch (error) {
     signal.removeEventListener('abort', abort);
     throw error;
   }
-  const remote: Remote = { client, session, timeoutMs: config.timeoutSeconds * 1_000 };
+  const remote: Remote = { client, lost, session, timeoutMs: config.timeoutSeconds * 1_000 };
   const find = (name: string): string => posix.join(config.inbox, name);
   return {
     put: (name, bytes) => putFile(remote, { folder: config.outbox, name, bytes }),
@@ -42,8 +43,13 @@ export async function openSftp(config: SftpConfig, signal: AbortSignal): Promise
   };
 }
 
-type Remote = {
+type Connection = {
   readonly client: Client;
+  /** Rejects when the connection is gone, which the library does not tell those who wait. */
+  readonly lost: Promise<never>;
+};
+
+type Remote = Connection & {
   readonly session: SftpSession;
   readonly timeoutMs: number;
 };
@@ -64,19 +70,26 @@ export function formatFingerprint(key: Uint8Array): string {
   return `SHA256:${hash.replace(/=+$/, '')}`;
 }
 
+function watchLoss(client: Client): Promise<never> {
+  const lost = new Promise<never>((_resolve, reject) => {
+    // Stays for the life of the connection: an error that nobody hears would end the process.
+    client.on('error', reject);
+    client.on('close', () => reject(new Error('the SFTP server closed the connection')));
+  });
+  lost.catch(() => undefined);
+  return lost;
+}
+
 async function connect(
-  client: Client,
+  { client, lost }: Connection,
   config: SftpConfig,
   signal: AbortSignal,
 ): Promise<SftpSession> {
   signal.throwIfAborted();
   let refusedKey = '';
   try {
-    await new Promise<void>((resolve, reject) => {
+    const ready = new Promise<void>((resolve) => {
       client.on('ready', resolve);
-      // Stays for the life of the connection: an error that nobody hears would end the process.
-      client.on('error', reject);
-      client.on('close', () => reject(new Error('the SFTP server closed the connection')));
       client.connect({
         host: config.host,
         port: config.port,
@@ -96,8 +109,9 @@ async function connect(
       // Every small request waits for its answer, which the system would otherwise delay.
       client.setNoDelay(true);
     });
+    await Promise.race([ready, lost]);
     const timeoutMs = config.timeoutSeconds * 1_000;
-    return await callWithin<SftpSession>({ client, timeoutMs }, (done) => client.sftp(done));
+    return await callWithin<SftpSession>({ client, lost, timeoutMs }, (done) => client.sftp(done));
   } catch (error) {
     client.destroy();
     if (refusedKey !== '') {
@@ -111,14 +125,15 @@ async function connect(
 
 /** A server that does not answer any more ends the connection, and with it whatever else waits. */
 async function callWithin<T>(
-  { client, timeoutMs }: Pick<Remote, 'client' | 'timeoutMs'>,
+  { client, lost, timeoutMs }: Connection & { timeoutMs: number },
   run: (done: (error: Error | null | undefined, value: T) => void) => void,
 ): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
+  const answer = new Promise<T>((resolve, reject) => {
     const timer = setTimeout(() => {
       reject(new Error('the SFTP server does not answer'));
       client.destroy();
     }, timeoutMs);
+    lost.catch(() => clearTimeout(timer));
     const finish = (settle: () => void): void => {
       clearTimeout(timer);
       settle();
@@ -130,6 +145,7 @@ async function callWithin<T>(
       finish(() => reject(error instanceof Error ? error : new Error(String(error))));
     }
   });
+  return Promise.race([answer, lost]);
 }
 
 /** Of calls that answer nothing but whether it went well. */

@@ -1,0 +1,88 @@
+import type { Books } from '../reliability-kit.ts';
+
+/** What the service has in its database at one moment, for the judge. */
+
+export type PayoutRecord = {
+  readonly id: string;
+  readonly status: string;
+  readonly statusReason: string;
+  readonly transferId: string;
+  readonly rail: string;
+  readonly sourceCurrency: string;
+  readonly sourceMinor: bigint;
+  readonly feeMinor: bigint;
+  readonly currency: string;
+  readonly amountMinor: bigint;
+  readonly returnedMinor: bigint;
+  readonly wasCompleted: boolean;
+  /** Whether its last attempt has an outcome that nobody knows. */
+  readonly isUnknown: boolean;
+  /** Kinds of the open questions about it. */
+  readonly exceptions: readonly string[];
+};
+
+export type Snapshot = {
+  /** The committed ones. */
+  readonly payouts: readonly PayoutRecord[];
+  /** Of the client's account, by name and currency. */
+  readonly balances: readonly { name: string; currency: string; balance: bigint }[];
+  /** What rails took, by rail and currency. */
+  readonly charges: readonly { rail: string; currency: string; amount: bigint }[];
+  /** Open questions that belong to no payout. */
+  readonly unmatched: readonly string[];
+};
+
+const payoutsText = `
+  select p.id, p.status, p.status_reason as "statusReason", p.client_transfer_id as "transferId",
+    p.rail, p.source_currency as "sourceCurrency", p.source_amount as "sourceMinor",
+    p.fee as "feeMinor", p.destination_currency as currency, p.destination_amount as "amountMinor",
+    p.returned_amount as "returnedMinor", p.completed_at is not null as "wasCompleted",
+    coalesce(a.state in ('sending', 'unknown'), false) as "isUnknown",
+    coalesce(e.kinds, array[]::text[]) as exceptions
+  from payouts p
+  left join lateral (
+    select state from attempts a where a.account_id = p.account_id and a.payout_id = p.id
+    order by number desc limit 1
+  ) a on true
+  left join lateral (
+    select array_agg(kind) as kinds from exceptions e
+    where e.account_id = p.account_id and e.payout_id = p.id and e.closed_at is null
+  ) e on true
+  where p.account_id = $1 and p.committed_at is not null`;
+
+export async function takeSnapshot(books: Books, accountId: string): Promise<Snapshot> {
+  const payouts = await books.rows<PayoutRecord>(payoutsText, [accountId]);
+  const balances = await books.rows<Snapshot['balances'][number]>(
+    'select name, currency, balance from ledger_accounts where account_id = $1',
+    [accountId],
+  );
+  const charges = await books.rows<Snapshot['charges'][number]>(
+    `select rail, currency, sum(amount)::bigint as amount from payout_charges
+     where account_id = $1 group by rail, currency`,
+    [accountId],
+  );
+  const unmatched = await books.rows<{ text: string }>(
+    `select concat_ws(' ', rail, kind, detail) as text from exceptions
+     where payout_id is null and closed_at is null`,
+  );
+  return { payouts, balances, charges, unmatched: unmatched.map(({ text }) => text) };
+}
+
+/** How many payouts are on their way, by rail. */
+export async function countOpen(
+  books: Books,
+  accountId: string,
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await books.rows<{ rail: string; count: number }>(
+    `select rail, count(*)::integer as count from payouts
+     where account_id = $1 and status in ('PROCESSING', 'READY_FOR_PICKUP') group by rail`,
+    [accountId],
+  );
+  return new Map(rows.map(({ rail, count }) => [rail, count]));
+}
+
+/** Whether something was heard that has not had its effect yet. */
+export async function hasUnheard(books: Books): Promise<boolean> {
+  const rows = await books.rows(`select 1 from rail_observations where state = 'waiting' limit 1`);
+  return rows.length > 0;
+}

@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { openHubSimulator } from '../../server/src/rails/fspiop/hub-simulator.ts';
+
+/**
+ * The simulated hub as a process whose clock goes with the environment's: its quotes and transfers
+ * have expiry times, and the trial moves the clock.
+ */
+
+const { values } = parseArgs({
+  options: {
+    folder: { type: 'string', default: '' },
+    callback: { type: 'string', default: '' },
+    port: { type: 'string', default: '0' },
+    'clock-file': { type: 'string', default: '' },
+  },
+});
+
+const simulator = await openHubSimulator({
+  folder: values.folder,
+  callbackUrl: values.callback,
+  port: Number(values.port),
+  nowMs: () => Date.now() + Number(readFileSync(values['clock-file'], 'utf8')),
+  delayMs: 20,
+  lostPercent: 12,
+  repeatedPercent: 12,
+  feeBasisPoints: 100,
+});
+process.once('SIGTERM', () => {
+  void simulator.close().then(() => process.exit(0));
+});
+process.stdout.write(`listening on ${simulator.address.port}\n`);

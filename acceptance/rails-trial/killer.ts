@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { createRandom } from '../reliability-kit.ts';
+import type { Counterpart } from './counterpart.ts';
+import type { TrialOptions } from './options.ts';
+import type { Slot } from './service-slots.ts';
+
+/** Kills processes at random moments, and starts them again at once. */
+
+export type KillCounts = { service: number; starting: number; counterparts: number };
+
+export type Killing = {
+  readonly options: TrialOptions;
+  readonly slots: readonly [Slot, Slot];
+  readonly counterparts: readonly Counterpart[];
+  readonly random: ReturnType<typeof createRandom>;
+  readonly onKill: (counts: KillCounts) => void;
+  readonly signal: AbortSignal;
+};
+
+/** Of each run of so many kills, the second half meets two processes. */
+const phaseKills = 30;
+const kindsOfMoment = 100;
+/** Percent of the kills that come while the process is still starting. */
+const startingShare = 10;
+const killsPerCrash = 8;
+
+export async function killAtRandom(killing: Killing): Promise<KillCounts> {
+  const { options, slots, random, signal } = killing;
+  const counts: KillCounts = { service: 0, starting: 0, counterparts: 0 };
+  const [first, second] = slots;
+  const spanMs = (options.seconds * 1000) / Math.max(1, options.kills);
+  const startMs = performance.now();
+  let crashes: Promise<void> = Promise.resolve();
+  while (counts.service < options.kills && !signal.aborted) {
+    const isPair = counts.service % phaseKills >= phaseKills / 2;
+    if (!isPair && second.isUp()) await second.stop();
+    const victim = isPair ? random.pick([first, second]) : first;
+    const began = victim.start();
+    if (random.below(kindsOfMoment) < startingShare) {
+      // It may be caught anywhere in its start; a failure to start is told by the next one.
+      began.catch(() => undefined);
+      await sleep(random.below(900));
+      counts.starting += 1;
+    } else {
+      await began;
+      // A schedule, so that the whole lasts as long as was asked for; and chance round it.
+      const dueMs = startMs + counts.service * spanMs - performance.now();
+      await sleep(Math.max(0, dueMs) + random.below(Math.max(1, spanMs)));
+    }
+    await victim.kill();
+    counts.service += 1;
+    void victim.start().catch(() => undefined);
+    if (counts.service % killsPerCrash === 0) {
+      const durable = killing.counterparts.filter(({ crash }) => crash !== undefined);
+      const chosen = durable.length === 0 ? undefined : random.pick(durable);
+      if (chosen !== undefined) {
+        counts.counterparts += 1;
+        crashes = crashes.then(() => chosen.crash?.());
+        // One that does not come back is told at the end.
+        crashes.catch(() => undefined);
+      }
+    }
+    killing.onKill(counts);
+  }
+  await crashes;
+  await second.stop();
+  await first.start();
+  return counts;
+}

@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readOptions } from './options.ts';
+
+/**
+ * `npm run trial -- [--kills 300] [--seconds N] [--only bank_eu,chain] [--seed N]`: the service is
+ * killed at random moments while it pays through every rail, and afterwards the counterparts' own
+ * records say whether everything that it acknowledged was paid once.
+ *
+ * Only this file runs where it was called. The trial itself and everything that it starts are one
+ * process group with one temporary folder; both are gone when this ends, however it ends. Where this
+ * file itself is killed, the trial notices and ends its group.
+ */
+
+function endGroup(leader: number): void {
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}
+
+async function launch(): Promise<number> {
+  const args = process.argv.slice(2);
+  readOptions(args);
+  const folder = mkdtempSync(join(tmpdir(), 'outlay-trial-'));
+  const program = join(import.meta.dirname, 'run.ts');
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', program, ...args],
+    // What is found in there belongs to the trial alone, since it makes its folders there.
+    { detached: true, stdio: ['pipe', 'inherit', 'inherit'], env: { ...process.env, TMPDIR: folder } },
+  );
+  const leader = child.pid;
+  const ended = new Promise<number>((resolve) => {
+    child.once('exit', (code) => resolve(code ?? 1));
+    child.once('error', () => resolve(1));
+  });
+  const stop = (): void => {
+    child.kill('SIGTERM');
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+  const code = await ended;
+  if (leader !== undefined) endGroup(leader);
+  // The guard of the database removes what is its own at the same time.
+  await sleep(500);
+  rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+  return code;
+}
+
+try {
+  process.exitCode = await launch();
+} catch (error) {
+  process.stderr.write(`trial: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,165 @@
+import { getCurrency } from '../../server/src/core/currency.ts';
+import { getAmountMinor } from '../../server/src/core/money.ts';
+import {
+  type Knobs,
+  type PartnerProcess,
+  startPartner,
+} from '../../server/src/rails/partner/partner-test-setup.ts';
+import {
+  type BookedPayment,
+  type Counterpart,
+  type CounterpartPlaces,
+  type Destination,
+  declareRail,
+  type PayerPlan,
+} from './counterpart.ts';
+import { writeSecret } from './secrets.ts';
+
+/** Two reference partners, which answer badly in every way that they know. */
+
+/** A small share of everything that can go wrong with an order, a question or a callback. */
+const troubles: Knobs = {
+  settleMs: 300,
+  collectMs: 500,
+  fee: '0.35',
+  lostShare: 0.1,
+  duplicateShare: 0.15,
+  reorderShare: 0.1,
+  reorderMs: 1500,
+  forgedShare: 0.05,
+  callbackRetryMs: 250,
+  faults: [
+    { on: 'put', kind: 'error_after', share: 0.03 },
+    { on: 'put', kind: 'error_before', share: 0.02 },
+    { on: 'put', kind: 'reset_after', share: 0.03 },
+    { on: 'put', kind: 'reset_before', share: 0.02 },
+    { on: 'put', kind: 'silent_after', share: 0.01 },
+    { on: 'put', kind: 'busy', share: 0.02 },
+    { on: 'put', kind: 'garbage', share: 0.02 },
+    { on: 'put', kind: 'cut', share: 0.02 },
+    { on: 'put', kind: 'unsigned', share: 0.01 },
+    { on: 'put', kind: 'wrong_amount', share: 0.01 },
+    { on: 'put', kind: 'delay', share: 0.05, delayMs: 700 },
+    { on: 'get', kind: 'error_before', share: 0.05 },
+    { on: 'get', kind: 'reset_before', share: 0.05 },
+    { on: 'get', kind: 'wrong_reference', share: 0.02 },
+  ],
+};
+
+type PartnerPlan = {
+  readonly rail: string;
+  readonly knobs: Knobs;
+  readonly payers: readonly PayerPlan[];
+};
+
+/** By the last digit of the reference, which is a random one. */
+const plans: readonly PartnerPlan[] = [
+  {
+    rail: 'partner_a',
+    knobs: {
+      ...troubles,
+      rejectPattern: '^[0-9a-f]{31}[01]$',
+      rejectLaterPattern: '^[0-9a-f]{31}2$',
+      // No reason that lies with the recipient: another payer may take over.
+      rejectReason: 'payer_unavailable',
+      returnPattern: '^[0-9a-f]{31}3$',
+      returnAfterMs: 1500,
+    },
+    payers: [
+      payer('a-cash', 'Trial cash A', 'CASH_PICKUP'),
+      payer('a-bank', 'Trial bank A', 'BANK_DEPOSIT'),
+      { ...payer('a-open', 'Trial open A', 'BANK_DEPOSIT'), isDynamicToken: true },
+    ],
+  },
+  {
+    rail: 'partner_b',
+    knobs: {
+      ...troubles,
+      rejectLaterPattern: '^[0-9a-f]{31}4$',
+      returnPattern: '^[0-9a-f]{31}5$',
+      returnAfterMs: 1000,
+      returnParts: [2500, 1500],
+    },
+    payers: [
+      { ...payer('b-open', 'Trial open B', 'BANK_DEPOSIT'), isDynamicToken: true },
+      payer('b-cash', 'Trial cash B', 'CASH_PICKUP'),
+    ],
+  },
+];
+
+function payer(key: string, name: string, deliveryType: string): PayerPlan {
+  return { key, name, country: 'MEX', deliveryType, currencies: ['MXN'] };
+}
+
+export const partnerNames: readonly string[] = plans.map(({ rail }) => rail);
+
+export async function openPartner(rail: string, places: CounterpartPlaces): Promise<Counterpart> {
+  const plan = plans.find((one) => one.rail === rail);
+  if (plan === undefined) throw new Error(`no partner is called ${rail}`);
+  const partner = await startPartner(plan.knobs);
+  const { keys } = partner;
+  const secret = (name: string, key: string) => writeSecret(places.folder, { name, value: key });
+  const config = {
+    baseUrl: partner.url,
+    signingKey: { ...keys.outlay, key: secret('outlay', keys.outlay.key) },
+    partnerKeys: [{ ...keys.partner, key: secret('partner', keys.partner.key) }],
+    timeoutSeconds: 2,
+    orderSeconds: 4,
+    bookingSeconds: 1,
+    eventsSeconds: 3,
+  };
+  return {
+    rail,
+    config: declareRail({ kind: 'partner', name: rail, config }, plan.payers),
+    destinations: plan.payers.map(describeDestination),
+    crash: async () => {
+      await partner.kill();
+      await partner.restart();
+    },
+    holdBack: () => partner.setKnobs({ faults: [] }),
+    letCome: () => returnLate(partner),
+    isQuiet: async () => (await partner.judge()).pendingEvents === 0,
+    listBooked: () => listBooked(partner),
+    close: partner.close,
+  };
+}
+
+function describeDestination({ name, country, deliveryType }: PayerPlan): Destination {
+  return {
+    way: { country, deliveryType, currency: 'MXN' },
+    payerName: name,
+    values: {},
+    fate: 'by the reference',
+  };
+}
+
+/** Some payments come back days after they counted as paid, in part or as a whole. */
+async function returnLate(partner: PartnerProcess): Promise<void> {
+  const { payments } = await partner.judge();
+  const chosen = Object.entries(payments).filter(
+    ([reference, { state, returns }]) =>
+      state === 'paid' && returns.length === 0 && reference.endsWith('6'),
+  );
+  for (const [index, [reference, { amount }]] of chosen.entries()) {
+    const returned = index % 2 === 0 ? amount : '1.00';
+    await partner.control('/control/return', { reference, id: 'late', amount: returned });
+  }
+}
+
+async function listBooked(partner: PartnerProcess): Promise<BookedPayment[]> {
+  const { payments } = await partner.judge();
+  return Object.entries(payments).flatMap(([reference, payment]) => {
+    const { state, paidCount, amount, currency, returns } = payment;
+    const read = (text: string): bigint => getAmountMinor(text, getCurrency(currency));
+    const booked = (outcome: BookedPayment['state']): BookedPayment => ({
+      reference,
+      recipient: undefined,
+      currency,
+      amountMinor: read(amount),
+      state: outcome,
+      returnedMinor: returns.reduce((sum, one) => sum + read(one.amount), 0n),
+    });
+    if (paidCount > 0) return Array.from({ length: paidCount }, () => booked('paid'));
+    return [booked(state === 'rejected' ? 'refused' : 'open')];
+  });
+}

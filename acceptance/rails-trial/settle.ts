@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Books } from '../reliability-kit.ts';
+import { daySeconds } from '../service.ts';
+import { countOpen, hasUnheard } from './books.ts';
+import type { TrialClock } from './clock.ts';
+import type { Counterpart } from './counterpart.ts';
+
+/** After the last kill: everything comes to its end, days included, before anything is judged. */
+
+export type Settling = {
+  readonly books: Books;
+  readonly accountId: string;
+  readonly clock: TrialClock;
+  readonly counterparts: readonly Counterpart[];
+  readonly say: (line: string) => void;
+};
+
+/** Rails whose payments take days by the calendar, however fast their counterpart is. */
+const slowRails: ReadonlySet<string> = new Set(['bank_us', 'sandbox']);
+/** A minute, by which what is not clear is asked again. */
+const stepSeconds = 61;
+const roundMs = 1500;
+/** So many rounds without a change, and nothing will change in minutes any more. */
+const stillRoundsMax = 30;
+const roundsMax = 400;
+/** Past every return, settlement and doubt. */
+const daysCount = 14;
+
+const clockPatienceMs = 120_000;
+
+export async function settle(settling: Settling): Promise<void> {
+  const { counterparts, say } = settling;
+  for (const counterpart of counterparts) await counterpart.holdBack?.();
+  await settleMinutes(settling);
+  say(`settling: days (open: ${await describeOpen(settling)})`);
+  await moveDays(settling, { isShort: false });
+  for (const counterpart of counterparts) await counterpart.letCome?.();
+  await waitUntilStill(settling);
+  // What came last may have brought new payouts on their way through another payer.
+  await moveDays(settling, { isShort: true });
+  await waitUntilStill(settling);
+}
+
+async function settleMinutes(settling: Settling): Promise<void> {
+  const { books, accountId, clock } = settling;
+  let before = '';
+  let stillRounds = 0;
+  for (let round = 0; round < roundsMax && stillRounds < stillRoundsMax; round += 1) {
+    await clock.advance(stepSeconds, clockPatienceMs);
+    await sleep(roundMs);
+    const open = await countOpen(books, accountId);
+    const moving = [...open].filter(([rail]) => !slowRails.has(rail));
+    if (moving.length === 0 && !(await hasUnheard(books))) return;
+    const now = JSON.stringify(moving);
+    stillRounds = now === before ? stillRounds + 1 : 0;
+    before = now;
+    if (round % 10 === 9) settling.say(`settling: minutes (open: ${await describeOpen(settling)})`);
+  }
+}
+
+/** `isShort`: only as many as it takes until nothing is on its way. */
+async function moveDays(
+  { books, accountId, clock }: Settling,
+  { isShort }: { isShort: boolean },
+): Promise<void> {
+  for (let day = 0; day < daysCount; day += 1) {
+    if (isShort && (await countOpen(books, accountId)).size === 0) return;
+    const isMoved = await clock.advance(daySeconds, clockPatienceMs);
+    if (!isMoved) throw new Error('the clock could not be moved');
+    // A pass of every rail under the new day.
+    await sleep(roundMs);
+  }
+}
+
+/** Until nobody has anything to say, and what was said has had its effect. */
+async function waitUntilStill(settling: Settling): Promise<void> {
+  const { books, counterparts, clock } = settling;
+  let quietRounds = 0;
+  for (let round = 0; round < roundsMax && quietRounds < 4; round += 1) {
+    // A refused observation is tried again after a minute.
+    await clock.advance(stepSeconds, clockPatienceMs);
+    await sleep(roundMs);
+    const quiet = await Promise.all(counterparts.map((one) => one.isQuiet()));
+    const isQuiet = quiet.every(Boolean) && !(await hasUnheard(books));
+    quietRounds = isQuiet ? quietRounds + 1 : 0;
+  }
+}
+
+async function describeOpen({ books, accountId }: Settling): Promise<string> {
+  const open = [...(await countOpen(books, accountId))];
+  return open.length === 0 ? 'none' : open.map(([rail, count]) => `${rail} ${count}`).join(', ');
+}

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { readValues } from './documented-values.ts';
 import { subtract } from './exact.ts';
 import {
   createRecipient,
@@ -32,27 +31,6 @@ before(async () => {
   api = (await createAccount(service, { USD: '1000000' })).api;
 });
 after(() => service.stop());
-
-const page = readFileSync(join(import.meta.dirname, '../docs/sandbox-values.md'), 'utf8');
-
-/** Outcome to value, of the table row that begins with this destination. */
-function readValues(section: string, destination: string): Map<string, string> {
-  const [, text = ''] = page.split(new RegExp(`^## ${section}`, 'm'));
-  const rows = text
-    .split('\n## ', 1)[0]
-    ?.split('\n')
-    .filter((line) => line.startsWith('|'))
-    .map((line) =>
-      line
-        .split('|')
-        .slice(1, -1)
-        .map((cell) => cell.trim().replaceAll('`', '')),
-    );
-  const [header = []] = rows ?? [];
-  const row = rows?.find(([first = '']) => first.split(', ').includes(destination));
-  assert.ok(row, `${section} ${destination}`);
-  return new Map(header.slice(2).map((outcome, index) => [outcome, row[index + 2] ?? '']));
-}
 
 const bankValues = readValues('Bank accounts', 'MEX MXN');
 const cryptoValues = readValues('Wallet addresses', 'LTC');

@@ -208,7 +208,7 @@ begin
   v_now := environment_now();
   v_rail := coalesce(p_extra ->> 'rail', p.rail);
   -- An answer tells what came back in all, an observation what came back this time.
-  if p_outcome = 'returned' and p_source in ('send', 'query') then
+  if p_outcome = 'returned' and p_source in ('send', 'query') and v_amount is not null then
     v_amount := greatest(v_amount - p.returned_amount, 0);
   end if;
   select max(number) into v_newest from attempts

@@ -68,7 +68,7 @@ test('in a storm of failures every payment is made once', async () => {
   };
   const actions: readonly (() => Promise<unknown>)[] = [
     async () => {
-      const order = await bench.payTo(BigInt(1_000_000 + chance(30_000_000)));
+      const order = await bench.payTo(BigInt(1_000_000 + chance(9_000_000)));
       orders.push(order);
       await processes[chance(2) === 0 ? 0 : 1].send(order.instruction);
     },
@@ -92,7 +92,7 @@ test('in a storm of failures every payment is made once', async () => {
   for (let step = 0; step < steps; step += 1) await actions[chance(actions.length)]?.();
 
   isStormy = false;
-  await node.fund(deposit, ['5', '5']);
+  await node.fund(deposit, ['10', '10']);
   const isOver = async (): Promise<boolean> => {
     for (const { instruction } of orders) {
       if ((await rail.query(instruction)).outcome !== 'paid') return false;

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { readValues } from './documented-values.ts';
+import { compare } from './exact.ts';
+import {
+  type CountryLookup,
+  createUser,
+  fillAttributes,
+  listPayers,
+  type Payer,
+  pay,
+  payoutPath,
+  type Recipient,
+  readPayout,
+  ways,
+} from './recipients.ts';
+import {
+  type Api,
+  advance,
+  createAccount,
+  daySeconds,
+  ok,
+  type Service,
+  startService,
+} from './service.ts';
+
+/** Why a payout went the way it went, and how another payer takes over. */
+
+let service: Service;
+let api: Api;
+
+before(async () => {
+  service = await startService();
+  api = (await createAccount(service, { USD: '100000' })).api;
+});
+after(() => service.stop());
+
+type Candidate = {
+  destination_token: string;
+  fee: string;
+  is_chosen: boolean;
+  excluded_by: string;
+  score: number | null;
+};
+type Explained = {
+  payout_token: string;
+  status: string;
+  decisions: { decided_at: string; refused_because: string; candidates: Candidate[] }[];
+  attempts: { number: number; payer_key: string; state: string; reason: string }[];
+  exceptions: { kind: string; closed_at: string }[];
+};
+
+const amount = 2000;
+const way = ways.bank;
+/** The account at which payers with a dynamic token refuse. */
+const refused = readValues('Bank accounts', 'MEX MXN').get('refused_by_payer');
+
+const costOf = ({ fee, exchange_rate: rates }: Payer) => ({
+  fee,
+  rate: rates.find(({ currency_symbol: code }) => code === way.currency)?.exchange_rate,
+});
+
+async function createRecipientOf(payer: Payer, account?: string): Promise<Recipient> {
+  const userToken = await createUser(api, { country: way.country });
+  const chosen = account === undefined ? {} : { chosen: { BankAccountNumber: account } };
+  const attrSetToken = await fillAttributes(api, { userToken, payer, way, ...chosen });
+  return { userToken, payer, way, attrSetToken };
+}
+
+async function explain(recipient: Recipient, payoutToken: string): Promise<Explained> {
+  return ok(await api.get<Explained>(`${payoutPath(recipient, payoutToken)}/decision`));
+}
+
+async function listBankPayers(): Promise<Payer[]> {
+  const path = `/country/${way.country}?amount=${amount}`;
+  return listPayers(ok(await api.get<CountryLookup>(path)), way);
+}
+
+/** Payers with a dynamic token of which somebody else pays the same for less. */
+async function findDearDynamic(): Promise<Payer> {
+  const payers = await listBankPayers();
+  const found = payers.find((payer) => {
+    const own = costOf(payer);
+    return (
+      payer.is_dynamic_token &&
+      payers.some((other) => {
+        const { fee, rate } = costOf(other);
+        const isSame = other !== payer && other.payer_name === payer.payer_name;
+        if (!isSame || rate === undefined || own.rate === undefined) return false;
+        return compare(fee, own.fee) <= 0 && compare(rate, own.rate) >= 0;
+      })
+    );
+  });
+  assert.ok(found, 'no dynamic payer is dearer than another one');
+  return found;
+}
+
+test('a payout through one payer says on what that was judged, and what was tried', async () => {
+  const payer = (await listBankPayers()).find((one) => !one.is_dynamic_token);
+  assert.ok(payer !== undefined);
+  const recipient = await createRecipientOf(payer);
+  const payout = await pay(api, recipient, { source_amount: amount });
+  await advance(api, 0);
+  const told = await explain(recipient, payout.payout_token);
+  const [decision] = told.decisions;
+  assert.equal(told.decisions.length, 1);
+  assert.deepEqual(
+    decision?.candidates.map((one) => [one.destination_token, one.is_chosen, one.excluded_by]),
+    [[payer.destination_token, true, '']],
+  );
+  assert.deepEqual(
+    told.attempts.map(({ state }) => state),
+    ['accepted'],
+  );
+});
+
+test('a payer that refuses is followed by the best one within the quoted cost', async () => {
+  const payer = await findDearDynamic();
+  const recipient = await createRecipientOf(payer, refused);
+  const payout = await pay(api, recipient, { source_amount: amount });
+  await advance(api, 5 * daySeconds);
+  assert.equal((await readPayout(api, recipient, payout.payout_token))['status'], 'COMPLETED');
+  const told = await explain(recipient, payout.payout_token);
+  assert.deepEqual(
+    told.attempts.map(({ state }) => state),
+    ['rejected', 'paid'],
+  );
+  const [first, second] = told.decisions;
+  assert.equal(
+    first?.candidates.find((one) => one.is_chosen)?.destination_token,
+    payer.destination_token,
+  );
+  assert.equal(second?.refused_because, 'payer_unavailable');
+  const chosen = second.candidates.filter((one) => one.is_chosen);
+  assert.equal(chosen.length, 1);
+  for (const candidate of second.candidates) {
+    const isBetter = candidate.excluded_by === '' && !candidate.is_chosen;
+    if (isBetter) assert.ok((candidate.score ?? 0) <= (chosen[0]?.score ?? 0));
+  }
+  assert.deepEqual(
+    second.candidates.find((one) => one.destination_token === payer.destination_token)?.excluded_by,
+    'tried_before',
+  );
+});
+
+test('a quote says who would pay it, and a stranger hears nothing', async () => {
+  const [payer] = await listBankPayers();
+  assert.ok(payer !== undefined);
+  const recipient = await createRecipientOf(payer);
+  const quote = ok(
+    await api.post<{ payout_token: string }>(`/payout/${recipient.userToken}`, {
+      destination_token: payer.destination_token,
+      destination_currency_code: way.currency,
+      source_amount: amount,
+    }),
+  );
+  const told = await explain(recipient, quote.payout_token);
+  assert.deepEqual(
+    [told.status, told.attempts, told.decisions[0]?.decided_at],
+    ['PENDING', [], ''],
+  );
+  const { api: stranger } = await createAccount(service, {});
+  const reply = await stranger.get(`${payoutPath(recipient, quote.payout_token)}/decision`);
+  assert.equal(reply.status, 404);
+});

@@ -86,10 +86,4 @@ export const batchSteps: Step[] = [
     summary: 'Without it',
     request: (known) => ({ params: batchOf(known), body: { mode: 'valid' } }),
   },
-  {
-    operationId: 'quoteBatch',
-    summary: 'Too late',
-    status: 409,
-    request: (known) => ({ params: batchOf(known) }),
-  },
 ];

@@ -2,7 +2,11 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getCurrency } from '../../server/src/core/currency.ts';
 import { getAmountMinor } from '../../server/src/core/money.ts';
-import { type BankFile, type BankOrder, readBankBooks } from '../../server/src/rails/iso20022/bank-books.ts';
+import {
+  type BankFile,
+  type BankOrder,
+  readBankBooks,
+} from '../../server/src/rails/iso20022/bank-books.ts';
 import { setBankOptions } from '../../server/src/rails/iso20022/bank-simulator.ts';
 import { makeIban } from '../../server/src/rails/iso20022/iso20022-test-setup.ts';
 import { listComplaints, type SimulatorKnobs } from '../../server/src/rails/nacha/ach-simulator.ts';
@@ -60,7 +64,10 @@ export async function openBank({ folder }: CounterpartPlaces): Promise<Counterpa
   const rail = 'bank_eu';
   return {
     rail,
-    config: declareRail({ kind: 'iso20022', name: rail, config: describeEuConfig(folder) }, euPayers),
+    config: declareRail(
+      { kind: 'iso20022', name: rail, config: describeEuConfig(folder) },
+      euPayers,
+    ),
     destinations: [
       ...Array.from({ length: 4 }, () => ({
         way: { country: 'DEU', deliveryType: 'BANK_DEPOSIT', currency: 'EUR' },
@@ -92,7 +99,8 @@ export async function openBank({ folder }: CounterpartPlaces): Promise<Counterpa
 }
 
 function isAnswered({ isTaken, answers, orders }: BankFile): boolean {
-  const has = (fates: readonly string[]): boolean => orders.some(({ fate }) => fates.includes(fate));
+  const has = (fates: readonly string[]): boolean =>
+    orders.some(({ fate }) => fates.includes(fate));
   return (
     isTaken &&
     answers.has('status') &&

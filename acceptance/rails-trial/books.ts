@@ -86,3 +86,21 @@ export async function hasUnheard(books: Books): Promise<boolean> {
   const rows = await books.rows(`select 1 from rail_observations where state = 'waiting' limit 1`);
   return rows.length > 0;
 }
+
+/** Everything that the service wrote down about a payout, for a person who looks into it. */
+export async function describePayout(books: Books, payoutId: string): Promise<string> {
+  const [row] = await books.rows<{ text: string }>(
+    `select jsonb_pretty(jsonb_build_object(
+       'now', environment_now(),
+       'dispatch', (select to_jsonb(d) from payout_dispatches d where payout_id = $1),
+       'attempts', (select jsonb_agg(to_jsonb(a) order by number) from attempts a
+         where payout_id = $1),
+       'observations', (select jsonb_agg(concat_ws(' ', observed_at, source, outcome, reason, code,
+         is_applied) order by observed_at) from observations where payout_id = $1),
+       'heard', (select jsonb_agg(concat_ws(' ', heard_at, id, outcome, amount, state, due_at)
+         order by heard_at) from rail_observations where reference in ($1::text,
+         replace($1::text, '-', ''))))) as text`,
+    [payoutId],
+  );
+  return row?.text ?? '';
+}

@@ -9,8 +9,8 @@ import {
   type BookedPayment,
   type Counterpart,
   type CounterpartPlaces,
-  declareRail,
   type Destination,
+  declareRail,
 } from './counterpart.ts';
 import { writeSecret } from './secrets.ts';
 
@@ -91,7 +91,10 @@ export function isLitecoindInstalled(): boolean {
 export async function openLitecoin({ folder }: CounterpartPlaces): Promise<Counterpart> {
   const node = await startLitecoind();
   const account = await openAccount(node, 'node');
-  await node.fund(account.deposit, Array.from({ length: 20 }, () => '10'));
+  await node.fund(
+    account.deposit,
+    Array.from({ length: 20 }, () => '10'),
+  );
   await node.mine(1);
   const config = {
     ...(describeConfig(node, account, {
@@ -152,10 +155,7 @@ async function listOutputs(node: TestNode): Promise<BookedPayment[]> {
     for (const { value, scriptPubKey } of tx.flatMap(({ vout }) => vout)) {
       const [, program] = /^0014([0-9a-f]{40})$/.exec(scriptPubKey.hex) ?? [];
       if (program === undefined) continue;
-      const recipient = bech32.encode('ltc', [
-        0,
-        ...bech32.toWords(Buffer.from(program, 'hex')),
-      ]);
+      const recipient = bech32.encode('ltc', [0, ...bech32.toWords(Buffer.from(program, 'hex'))]);
       const amountMinor = BigInt(Math.round(value * 1e8));
       booked.push(describePayment(recipient, { currency: 'LTC', amountMinor }));
     }

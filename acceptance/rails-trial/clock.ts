@@ -11,10 +11,7 @@ export type TrialClock = {
   advance(seconds: number, patienceMs: number): Promise<boolean>;
 };
 
-export async function openClock(
-  file: string,
-  findApi: () => Api | undefined,
-): Promise<TrialClock> {
+export async function openClock(file: string, findApi: () => Api | undefined): Promise<TrialClock> {
   let aheadMs = 0;
   const write = async (): Promise<void> => {
     await writeFile(`${file}.part`, String(aheadMs));

@@ -152,10 +152,7 @@ function judgeCancelled(payout: PayoutRecord, payment: Payment | undefined): str
 }
 
 /** What was answered with success is there, and is the only one of its transfer. */
-function judgeAcknowledged(
-  entries: readonly Entry[],
-  payouts: readonly PayoutRecord[],
-): string[] {
+function judgeAcknowledged(entries: readonly Entry[], payouts: readonly PayoutRecord[]): string[] {
   const byId = new Map(payouts.map((payout) => [payout.id, payout]));
   const countOf = new Map<string, number>();
   for (const { transferId } of payouts) {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readOptions } from './options.ts';
+import { folderPrefix, readOptions } from './options.ts';
 
 /**
  * `npm run trial -- [--kills 300] [--seconds N] [--only bank_eu,chain] [--seed N]`: the service is
@@ -15,8 +15,16 @@ import { readOptions } from './options.ts';
  * file itself is killed, the trial notices and ends its group.
  */
 
-function endGroup(leader: number): void {
+const graceMs = 5000;
+const lookMs = 100;
+
+/** What is left of the group gets a moment to end in order, as the database does. */
+async function endGroup(leader: number): Promise<void> {
   try {
+    for (let waitedMs = 0; waitedMs < graceMs; waitedMs += lookMs) {
+      process.kill(-leader, 0);
+      await sleep(lookMs);
+    }
     process.kill(-leader, 'SIGKILL');
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
@@ -26,13 +34,17 @@ function endGroup(leader: number): void {
 async function launch(): Promise<number> {
   const args = process.argv.slice(2);
   readOptions(args);
-  const folder = mkdtempSync(join(tmpdir(), 'outlay-trial-'));
+  const folder = mkdtempSync(join(tmpdir(), folderPrefix));
   const program = join(import.meta.dirname, 'run.ts');
   const child = spawn(
     process.execPath,
     ['--disable-warning=ExperimentalWarning', program, ...args],
-    // What is found in there belongs to the trial alone, since it makes its folders there.
-    { detached: true, stdio: ['pipe', 'inherit', 'inherit'], env: { ...process.env, TMPDIR: folder } },
+    // Whatever the trial makes in the system's folder for such things, it makes in this one.
+    {
+      detached: true,
+      stdio: ['pipe', 'inherit', 'inherit'],
+      env: { ...process.env, TMPDIR: folder },
+    },
   );
   const leader = child.pid;
   const ended = new Promise<number>((resolve) => {
@@ -44,9 +56,7 @@ async function launch(): Promise<number> {
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
   const code = await ended;
-  if (leader !== undefined) endGroup(leader);
-  // The guard of the database removes what is its own at the same time.
-  await sleep(500);
+  if (leader !== undefined) await endGroup(leader);
   rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
   return code;
 }

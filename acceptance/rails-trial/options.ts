@@ -11,6 +11,9 @@ export type TrialOptions = {
   readonly seed: number;
 };
 
+/** How the name of a trial's temporary folder begins. */
+export const folderPrefix = 'outlay-trial-';
+
 const secondsPerKill = 2;
 
 /** @throws Error with what is wrong on the command line. */
@@ -30,7 +33,8 @@ export function readOptions(args: readonly string[]): TrialOptions {
     kills,
     seconds: readWhole('seconds', seconds),
     only: values.only?.split(',').map((name) => name.trim()),
-    seed: values.seed === undefined ? randomBytes(4).readUInt32LE() : readWhole('seed', values.seed),
+    seed:
+      values.seed === undefined ? randomBytes(4).readUInt32LE() : readWhole('seed', values.seed),
   };
 }
 

@@ -33,7 +33,9 @@ export function formatReport(report: Report): string {
   const lines = [
     ['rail'.padEnd(width), ...columns.map((column) => column.padStart(width))].join(''),
     ...scores.map((row) =>
-      [row.rail.padEnd(width), ...columns.map((column) => `${row[column]}`.padStart(width))].join(''),
+      [row.rail.padEnd(width), ...columns.map((column) => `${row[column]}`.padStart(width))].join(
+        '',
+      ),
     ),
     '',
     `trials            ${kills.service} kills (${kills.starting} while starting), ` +

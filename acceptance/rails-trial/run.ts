@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestDatabase } from '../../server/src/db/test-database.ts';
 import { type Books, createRandom, openBooks } from '../reliability-kit.ts';
 import { type Account, type Api, createAccount, fund } from '../service.ts';
 import { openAch, openBank } from './bank-files.ts';
-import { takeSnapshot } from './books.ts';
+import { describePayout, takeSnapshot } from './books.ts';
 import { isLitecoindInstalled, openEthereum, openLitecoin } from './chains.ts';
 import { createCounts, createTargets, type Load, type LoadCounts, runClient } from './client.ts';
 import { openClock } from './clock.ts';
@@ -15,7 +15,7 @@ import type { AskedPayout, Counterpart, CounterpartPlaces } from './counterpart.
 import { openJournal } from './journal.ts';
 import { type Evidence, judge } from './judge.ts';
 import { type KillCounts, killAtRandom } from './killer.ts';
-import { readOptions, type TrialOptions } from './options.ts';
+import { folderPrefix, readOptions, type TrialOptions } from './options.ts';
 import { openPartner, partnerNames } from './partners.ts';
 import { findFreePort } from './processes.ts';
 import { formatReport } from './report.ts';
@@ -84,7 +84,7 @@ async function openCounterparts(
 /** Blocks and the like, once a second; a counterpart that is just being killed misses one. */
 async function turnAll(scene: Scene, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    await Promise.allSettled(scene.counterparts.map((one) => one.turn?.()));
+    await Promise.allSettled(scene.counterparts.map(async (one) => one.turn?.()));
     await sleep(1000);
   }
 }
@@ -147,6 +147,7 @@ async function run(setup: Setup): Promise<boolean> {
     `\n${formatReport({ verdict, kills, load: counts, seed: options.seed, leftOut, seconds })}`,
   );
   printLogs(slots);
+  await printEvidence(books, verdict.violations);
   return verdict.violations.length === 0;
 }
 
@@ -216,6 +217,17 @@ async function gather({
   return { entries, snapshot, booked, funded };
 }
 
+const explainedMax = 5;
+const payoutPattern = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
+
+/** What the service knows of the first payouts that something is wrong with. */
+async function printEvidence(books: Books, violations: readonly string[]): Promise<void> {
+  const ids = violations.flatMap((text) => payoutPattern.exec(text)?.[0] ?? []);
+  for (const id of [...new Set(ids)].slice(0, explainedMax)) {
+    process.stdout.write(`\n${id}: ${await describePayout(books, id)}\n`);
+  }
+}
+
 /** What the service complained about, by message. */
 function printLogs(slots: readonly Slot[]): void {
   const counts = new Map<string, number>();
@@ -247,10 +259,14 @@ function readComplaint(line: string): string | undefined {
 
 async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2));
-  // Whoever started the trial is gone: so is everything that belongs to it.
-  process.stdin.resume().once('close', () => process.kill(-process.pid, 'SIGKILL'));
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   const folder = tmpdir();
+  if (!basename(folder).startsWith(folderPrefix)) throw new Error('main.ts starts this program');
+  // Whoever started the trial is gone: so is everything that belongs to it.
+  process.stdin.resume().once('close', () => {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+    process.kill(-process.pid, 'SIGKILL');
+  });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   say(`seed ${options.seed}, ${options.kills} kills`);
   const database = await createTestDatabase();
   const port = await findFreePort();

@@ -14,22 +14,20 @@ import { writeSecret } from './secrets.ts';
 
 /** Mobile wallets behind the simulated hub. */
 
-/** The last digits of the wallets, which say what the hub does; most of them are ordinary. */
-const endings = [
-  '0000',
-  '0001',
-  '0002',
-  '0003',
-  '0004',
-  '0005',
+/** Numbers that end in 99 and these digits say what the hub does; to all others it pays. */
+const habitEndings = [
   // Look-up, quote and transfer are refused.
   '3204',
   '5103',
   '5106',
-  // Callbacks lost and repeated, and an error of the server after the booking.
+  // Callbacks lost and repeated, an error after the booking.
   '9002',
   '9003',
   '9004',
+];
+const numbers: readonly string[] = [
+  ...Array.from({ length: 8 }, (_, index) => `+25471200000${index}`),
+  ...habitEndings.map((ending) => `+25471299${ending}`),
 ];
 
 export async function openHub(places: CounterpartPlaces): Promise<Counterpart> {
@@ -74,11 +72,11 @@ export async function openHub(places: CounterpartPlaces): Promise<Counterpart> {
         currencies: ['KES'],
       },
     ]),
-    destinations: endings.map((ending, index) => ({
+    destinations: numbers.map((number) => ({
       way: { country: 'KEN', deliveryType: 'MOBILE_WALLET', currency: 'KES' },
       payerName: 'Trial wallets',
-      values: { PhoneNumber: `+254712${10 + index}${ending}`.slice(0, 13) },
-      fate: ending,
+      values: { PhoneNumber: number },
+      fate: number.slice(-4),
     })),
     crash: async () => {
       await hub.kill();

@@ -93,7 +93,12 @@ export function createBackground(options: BackgroundOptions): Background {
         const idleMs = rail.workIdleMs ?? passIdleMs;
         passes.set(
           rail.name,
-          repeat(idleMs, async () => (await runPass(db, rail, options.nowMs)) === 0),
+          repeat(idleMs, async () => {
+            const waitMs = await runPass(db, rail, options.nowMs);
+            if (waitMs === undefined || waitMs >= idleMs) return false;
+            if (waitMs > 0) setTimeout(() => passes.get(rail.name)?.wake(), waitMs).unref();
+            return waitMs === 0;
+          }),
         );
       }
       repeat(cleaningIdleMs, () => reportMissingRails(db, dispatcher.railNames));

@@ -282,7 +282,8 @@ create table exceptions (
   constraint exceptions_check CHECK ((closed_at IS NULL) = (resolution = ''::text)),
   constraint exceptions_kind_check CHECK (kind = ANY (ARRAY['unmatched'::text, 'paid_after_refusal'::text, 'refused_after_payment'::text, 'return_of_unpaid'::text, 'excess_return'::text, 'amount_differs'::text, 'unknown_outcome'::text, 'not_sent'::text, 'parked'::text, 'routes_exhausted'::text, 'screening'::text, 'velocity'::text, 'rail_missing'::text]))
 );
-CREATE INDEX exceptions_open ON public.exceptions USING btree (account_id, payout_id) WHERE (closed_at IS NULL);
+CREATE INDEX exceptions_missing ON public.exceptions USING btree (rail) WHERE ((closed_at IS NULL) AND (kind = 'rail_missing'::text));
+CREATE INDEX exceptions_payout ON public.exceptions USING btree (account_id, payout_id);
 CREATE TRIGGER never_removed BEFORE DELETE OR TRUNCATE ON exceptions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('what had to be decided stays known');
 alter table exceptions enable row level security;
 create policy own_account on exceptions as permissive for all to public using (account_id = current_account());
@@ -341,9 +342,9 @@ create table ledger_journals (
   constraint known_batch CHECK ((kind = ANY (ARRAY['reserve'::text, 'batch_commit'::text, 'release'::text])) = (batch_id IS NOT NULL)),
   constraint ledger_journals_destination_amount_check CHECK (destination_amount > 0),
   constraint ledger_journals_fee_check CHECK (fee >= 0),
-  constraint ledger_journals_kind_check CHECK (kind = ANY (ARRAY['fund'::text, 'commit'::text, 'complete'::text, 'refund'::text, 'return'::text, 'reserve'::text, 'batch_commit'::text, 'release'::text, 'unroute'::text, 'route'::text, 'charge'::text, 'excess'::text, 'write_off'::text])),
+  constraint ledger_journals_kind_check CHECK (kind = ANY (ARRAY['fund'::text, 'commit'::text, 'complete'::text, 'refund'::text, 'return'::text, 'reserve'::text, 'batch_commit'::text, 'release'::text, 'unroute'::text, 'route'::text, 'charge'::text, 'excess'::text, 'write_off'::text, 'write_back'::text])),
   constraint ledger_journals_source_amount_check CHECK (source_amount > 0 OR kind = 'return'::text AND source_amount = 0),
-  constraint wallet_or_not CHECK ((kind = ANY (ARRAY['complete'::text, 'batch_commit'::text, 'unroute'::text, 'route'::text, 'charge'::text, 'excess'::text, 'write_off'::text])) = (wallet_balance IS NULL)),
+  constraint wallet_or_not CHECK ((kind = ANY (ARRAY['complete'::text, 'batch_commit'::text, 'unroute'::text, 'route'::text, 'charge'::text, 'excess'::text, 'write_off'::text, 'write_back'::text])) = (wallet_balance IS NULL)),
   constraint whole_payout CHECK ((kind = ANY (ARRAY['fund'::text, 'reserve'::text, 'release'::text])) = (payout_id IS NULL) AND (num_nulls(payout_id, destination_currency, destination_amount, rail) = ANY (ARRAY[0, 4])))
 );
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_journals FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('what was posted stays');
@@ -833,12 +834,13 @@ create table velocity_entries (
   corridor text not null,
   usd_amount bigint not null,
   counted_at timestamp with time zone not null,
+  is_void boolean not null default false,
   constraint velocity_entries_pkey PRIMARY KEY (account_id, payout_id),
   constraint velocity_entries_usd_amount_check CHECK (usd_amount >= 0)
 );
-CREATE INDEX velocity_entries_account ON public.velocity_entries USING btree (account_id, counted_at);
-CREATE INDEX velocity_entries_corridor ON public.velocity_entries USING btree (account_id, corridor, counted_at);
-CREATE INDEX velocity_entries_user ON public.velocity_entries USING btree (account_id, user_id, counted_at);
+CREATE INDEX velocity_entries_account ON public.velocity_entries USING btree (account_id, counted_at) INCLUDE (usd_amount) WHERE (NOT is_void);
+CREATE INDEX velocity_entries_corridor ON public.velocity_entries USING btree (account_id, corridor, counted_at) INCLUDE (usd_amount) WHERE (NOT is_void);
+CREATE INDEX velocity_entries_user ON public.velocity_entries USING btree (account_id, user_id, counted_at) INCLUDE (usd_amount) WHERE (NOT is_void);
 alter table velocity_entries enable row level security;
 
 create table verification_images (
@@ -962,10 +964,10 @@ create view payouts as
 
 create function analyze_new_tables() returns void language plpgsql; -- body 06a7ec73b569d9c0
 
-create function apply_observation(p_account uuid, p_payout uuid, p_observation uuid, p_source text, p_outcome text, p_reason text, p_fence bigint, p_due_at timestamp with time zone, p_journals uuid[], p_extra json) returns text language plpgsql security definer set search_path=public, pg_temp; -- body eb19e3243b6a68b5
+create function apply_observation(p_account uuid, p_payout uuid, p_observation uuid, p_source text, p_outcome text, p_reason text, p_fence bigint, p_due_at timestamp with time zone, p_journals uuid[], p_extra json) returns text language plpgsql security definer set search_path=public, pg_temp; -- body 0ffa3091270325ba
 grant execute on function apply_observation to outlay_tenant;
 
-create function apply_observations(p_accounts uuid[], p_payouts uuid[], p_observations uuid[], p_sources text[], p_outcomes text[], p_reasons text[], p_codes text[], p_provider_references text[], p_standings uuid[], p_routings text[], p_fences bigint[], p_due_ats timestamp with time zone[], p_journals uuid[], p_may_wait boolean) returns TABLE(ordinal integer, is_held boolean) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body ee48e24b2b65ca30
+create function apply_observations(p_accounts uuid[], p_payouts uuid[], p_observations uuid[], p_sources text[], p_outcomes text[], p_reasons text[], p_codes text[], p_provider_references text[], p_standings uuid[], p_routings text[], p_fences bigint[], p_due_ats timestamp with time zone[], p_journals uuid[], p_may_wait boolean) returns TABLE(ordinal integer, is_held boolean) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body 17c1c91b5d7e00c5
 
 create function attempt_state(p_outcome text) returns text language sql immutable; -- body 80d6839a1e2ab979
 
@@ -985,7 +987,7 @@ grant execute on function commit_payout to outlay_tenant;
 
 create function commit_payouts(p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_journals uuid[], p_pickup_codes text[], p_keys text[], p_fingerprints bytea[], p_answers text[], p_may_wait boolean) returns TABLE(ordinal integer, pickup_code text, is_held boolean) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body 9322582bf9a398ef
 
-create function count_velocity(p_account uuid, p_payout uuid, p_user uuid, p_corridor text, p_usd bigint, p_limits json) returns text[] language plpgsql; -- body 27996d9c5641faac
+create function count_velocity(p_account uuid, p_payout uuid, p_user uuid, p_corridor text, p_usd bigint, p_limits json) returns text[] language plpgsql; -- body 1921ab0e3a4ac5f3
 
 create function create_payouts(p_accounts uuid[], p_ids uuid[], p_users uuid[], p_transfer_ids text[], p_source_tokens uuid[], p_source_currencies text[], p_source_amounts bigint[], p_fees bigint[], p_destination_tokens uuid[], p_destination_currencies text[], p_destination_amounts bigint[], p_rates text[], p_rounding_nanos bigint[], p_rails text[], p_payer_keys text[], p_payer_names text[], p_sets uuid[], p_delivery_types text[], p_countries text[], p_needs_attributes boolean[], p_needs_verification boolean[], p_notify_users boolean[], p_metadata text[], p_lock_seconds integer[], p_availabilities timestamp with time zone[], p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[], p_may_wait boolean) returns TABLE(id uuid, attr_set_id uuid, attr_version integer, created_at timestamp with time zone, expires_at timestamp with time zone, sealed bytea, data_key bytea) language plpgsql security definer set search_path=public, pg_temp set plan_cache_mode=force_generic_plan set jit=off; -- body bab877c5dfba3860
 grant execute on function create_payouts to outlay_tenant;
@@ -995,14 +997,14 @@ create function create_users(p_accounts uuid[], p_ids uuid[], p_internal_ids tex
 create function current_account() returns uuid language sql stable; -- body 28dd93af696beb47
 grant execute on function current_account to outlay_tenant;
 
-create function decide_payout(p_account uuid, p_payout uuid, p_id uuid, p_action text, p_by text, p_reason text, p_needed integer, p_next_rail text, p_next_payer text, p_journals uuid[]) returns text language plpgsql; -- body 6118a2753c361ccd
+create function decide_payout(p_account uuid, p_payout uuid, p_id uuid, p_action text, p_by text, p_reason text, p_needed integer, p_next_rail text, p_next_payer text, p_journals uuid[]) returns text language plpgsql; -- body 710d8f90c0ee7c84
 
 create function environment_now() returns timestamp with time zone language sql; -- body 47f67116a2b4936f
 grant execute on function environment_now to outlay_tenant;
 
 create function find_complete_attributes(p payouts, OUT set_id uuid, OUT version integer) returns record language sql stable; -- body 6e6aed756c8b69db
 
-create function find_contradiction(p payouts, a attempts, p_outcome text) returns text language sql immutable; -- body deaadf418acdd950
+create function find_contradiction(p payouts, p_state text, p_outcome text, p_is_past boolean) returns text language sql immutable; -- body 6ac2f55987202675
 
 create function find_idempotency_record(p_account uuid, p_key text) returns TABLE(fingerprint bytea, status smallint, body bytea) language plpgsql stable; -- body 5e8441a00ef2aa16
 grant execute on function find_idempotency_record to outlay_tenant;
@@ -1026,7 +1028,7 @@ grant execute on function is_tenant to outlay_tenant;
 
 create function journal_id(p_time text, p_place bigint, p_random uuid) returns uuid language sql immutable; -- body dc05030480924570
 
-create function journal_lines(p_kind text, p_source_currency text, p_source_amount bigint, p_fee bigint, p_destination_currency text, p_destination_amount bigint, p_rail text) returns TABLE(line smallint, currency text, from_name text, to_name text, amount bigint, wallet_after bigint) language sql immutable; -- body de5196d09211fc81
+create function journal_lines(p_kind text, p_source_currency text, p_source_amount bigint, p_fee bigint, p_destination_currency text, p_destination_amount bigint, p_rail text) returns TABLE(line smallint, currency text, from_name text, to_name text, amount bigint, wallet_after bigint) language sql immutable; -- body b73bf6a7e1e4697c
 grant execute on function journal_lines to outlay_tenant;
 
 create function journal_time() returns text language sql; -- body 27459fe278a01238
@@ -1039,17 +1041,17 @@ grant execute on function lock_accounts to outlay_tenant;
 create function month_of(p_at timestamp with time zone) returns date language sql immutable; -- body ba27aa86afacd377
 grant execute on function month_of to outlay_tenant;
 
-create function move_payout(p payouts, p_to text, p_reason text, p_journal uuid, p_at timestamp with time zone) returns payouts language plpgsql; -- body bc859e89d736d74c
+create function move_payout(p payouts, p_to text, p_reason text, p_journal uuid, p_at timestamp with time zone) returns payouts language plpgsql; -- body 25d41ecf42defcda
 
 create function new_pickup_code() returns text language sql; -- body 169179734df4a682
 
-create function open_exception(p_account uuid, p_payout uuid, p_rail text, p_kind text, p_detail text, p_currency text, p_amount bigint, p_at timestamp with time zone) returns void language sql; -- body 30f1555ed57331a8
+create function open_exception(p_account uuid, p_payout uuid, p_rail text, p_kind text, p_detail text, p_currency text, p_amount bigint, p_at timestamp with time zone) returns void language sql; -- body 5bdeb252933cd7df
 
 create function open_ledger_account(p_account uuid, p_currency text, p_name text, p_token uuid, p_at timestamp with time zone) returns void language sql; -- body 18542c5a4a99713d
 
 create function open_months(p_at timestamp with time zone) returns void language plpgsql; -- body eee45510731031e0
 
-create function pass_checks(p_accounts uuid[], p_payouts uuid[], p_fences bigint[]) returns void language sql; -- body bb0c7edf979985c4
+create function pass_checks(p_accounts uuid[], p_payouts uuid[], p_fences bigint[]) returns void language sql; -- body 16388dc1a6103d58
 
 create function payout_event(p payouts, p_at timestamp with time zone) returns void language plpgsql; -- body e8a31ea879fe961d
 grant execute on function payout_event to outlay_tenant;
@@ -1065,6 +1067,8 @@ create function post_charges(p payouts, p_rail text, p_charges json, p_at timest
 create function post_journal(p payouts, p_kind text, p_journal uuid, p_at timestamp with time zone) returns void language sql; -- body 56b927a3cdde39d3
 
 create function post_return(p payouts, p_amount bigint, p_journal uuid, p_at timestamp with time zone) returns bigint language plpgsql; -- body de7732e2250d6dc1
+
+create function post_write_back(p payouts, p_rail text, p_amount bigint, p_at timestamp with time zone) returns bigint language plpgsql; -- body 48f7d65b9ae49ed5
 
 create function postpone_dispatch(p_account uuid, p_payout uuid, p_fence bigint, p_wait_ms bigint) returns integer language sql; -- body fd13c95a84898a09
 
@@ -1089,7 +1093,7 @@ create function store_attribute_sets(p_accounts uuid[], p_users uuid[], p_destin
 create function store_idempotency_records(p_accounts uuid[], p_keys text[], p_fingerprints bytea[], p_bodies bytea[]) returns boolean language plpgsql set plan_cache_mode=force_generic_plan; -- body 4b3c2781688d051d
 grant execute on function store_idempotency_records to outlay_tenant;
 
-create function take_dispatches(p_rails text[], p_counts integer[], p_lease_ms integer, p_has_rules boolean, p_account uuid DEFAULT NULL::uuid, p_payout uuid DEFAULT NULL::uuid) returns TABLE(account_id uuid, payout_id uuid, fence bigint, tries integer, mode text, was_taken boolean, unknown_since timestamp with time zone, first_tried_at timestamp with time zone, now timestamp with time zone, rail text, payer_key text, destination_token uuid, country text, delivery_type text, source_currency text, source_amount bigint, fee bigint, destination_currency text, destination_amount bigint, pickup_code text, committed_at timestamp with time zone, estimated_availability timestamp with time zone, user_id uuid, attr_set_id uuid, attributes bytea, data_key bytea, person bytea, user_country text, is_verified boolean, account_name text) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body c4fdd6bb44e8efcd
+create function take_dispatches(p_rails text[], p_counts integer[], p_lease_ms integer, p_has_rules boolean, p_account uuid DEFAULT NULL::uuid, p_payout uuid DEFAULT NULL::uuid) returns TABLE(account_id uuid, payout_id uuid, fence bigint, tries integer, mode text, attempt_count integer, was_taken boolean, unknown_since timestamp with time zone, first_tried_at timestamp with time zone, now timestamp with time zone, rail text, payer_key text, destination_token uuid, country text, delivery_type text, source_currency text, source_amount bigint, fee bigint, destination_currency text, destination_amount bigint, pickup_code text, committed_at timestamp with time zone, estimated_availability timestamp with time zone, user_id uuid, attr_set_id uuid, attributes bytea, data_key bytea, person bytea, user_country text, is_verified boolean, account_name text) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body fc5fe8711099b658
 
 create function take_rail_day_amount(p_rail text, p_currency text, p_reference text, p_amount bigint, p_limit bigint) returns boolean language plpgsql; -- body b9445fa30f7ffd7a
 

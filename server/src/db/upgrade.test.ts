@@ -141,6 +141,7 @@ async function observeNow(payoutId: string, outcome: string): Promise<void> {
   const result = await applyObservation(old.system, {
     accountId,
     payoutId,
+    rail: undefined,
     observationId: newId(),
     source: 'sandbox',
     outcome,

@@ -83,7 +83,7 @@ const selectWrongPayoutsText: Statement = {
         sum(case when to_name like 'in_transit:%' then amount
           when from_name like 'in_transit:%' then -amount else 0 end) as in_transit
       from ledger_transfers
-      where payout_id is not null and kind not in ('charge', 'excess', 'write_off')
+      where payout_id is not null and kind not in ('charge', 'excess', 'write_off', 'write_back')
       group by account_id, payout_id
     )
     select coalesce(p.account_id, t.account_id) as account_id,
@@ -102,6 +102,19 @@ const selectWrongPayoutsText: Statement = {
         when p.status = 'CANCELLED' then (0::numeric, 0::numeric, 0::numeric)
         else ((p.source_amount + p.fee)::numeric, 0::numeric, p.destination_amount::numeric)
       end
+    union all
+    -- Nothing is left at a rail that the payout does not go through any more.
+    select p.account_id, p.id, p.status from (
+      select account_id, payout_id, side.name, sum(side.amount) as amount
+      from ledger_transfers t
+      cross join lateral (values (to_name, t.amount), (from_name, -t.amount)) side (name, amount)
+      where payout_id is not null and kind not in ('charge', 'excess', 'write_off', 'write_back')
+        and side.name ~ '^(in_transit|settlement):'
+      group by account_id, payout_id, side.name
+    ) strayed
+    join payouts p on p.account_id = strayed.account_id and p.id = strayed.payout_id
+    where strayed.amount <> 0
+      and strayed.name not in ('in_transit:' || p.rail, 'settlement:' || p.rail)
     union all
     select s.account_id, s.payout_id, s.status from payout_states s
     where not exists (

@@ -80,14 +80,35 @@ export function decisionRoutes(): Route<DecisionRouteServices>[] {
       response: decisionAnswer,
       refusals: [404],
       handle: async ({ env, accountId }: Context, { params }) =>
-        explainPayout(
-          { session: env.db.tenant(accountId), router: env.router },
-          {
-            accountId,
-            userId: readUserToken(params.user_token),
-            payoutId: readPayoutToken(params.payout_token),
-          },
+        hideReview(
+          await explainPayout(
+            { session: env.db.tenant(accountId), router: env.router },
+            {
+              accountId,
+              userId: readUserToken(params.user_token),
+              payoutId: readPayoutToken(params.payout_token),
+            },
+          ),
         ),
     }),
   ];
+}
+
+type Explained = Awaited<ReturnType<typeof explainPayout>>;
+
+/**
+ * A client is not told what a payout was held for where that could warn somebody, nor who of the
+ * operator's people decided.
+ */
+function hideReview(explained: Explained): Explained {
+  return {
+    ...explained,
+    exceptions: explained.exceptions.map((exception) => ({
+      ...exception,
+      kind: ['screening', 'velocity', 'parked'].includes(exception.kind)
+        ? 'review'
+        : exception.kind,
+      resolution: exception.closed_at === '' ? '' : 'closed',
+    })),
+  };
 }

@@ -64,6 +64,7 @@ async function prepare(status: keyof typeof ways): Promise<Observation> {
   const [claim] = ways[status].length === 0 ? [] : await take(payout);
   return {
     ...payout,
+    rail: undefined,
     observationId: newId(),
     source: 'query',
     outcome: '',

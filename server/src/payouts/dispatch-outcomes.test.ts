@@ -214,7 +214,7 @@ test('a payment after the refusal is a contradiction too: nothing is taken a sec
   await money.createDispatcher(rail).runDue();
   assert.equal(await walletOf(payout), funds);
   const fence = (await money.dispatch(payout.payoutId))?.fence ?? 1n;
-  assert.equal(await money.observe(payout, 'paid', { fence }), 'stale');
+  assert.equal(await money.observe(payout, 'paid', { fence }), 'exception');
   assert.equal(await money.observe(payout, 'paid'), 'illegal');
   const { status, status_reason: reason } = await money.payout(payout.payoutId);
   assert.deepEqual([status, reason], ['CANCELLED', 'the account does not exist']);

@@ -4,7 +4,7 @@ import type { Session, Statement } from '../db/pool.ts';
 const takeText: Statement = {
   name: 'take_dispatches',
   text: `
-    select account_id, payout_id, fence, tries, mode, was_taken, unknown_since, first_tried_at, now,
+    select account_id, payout_id, fence, tries, mode, attempt_count, was_taken, unknown_since, first_tried_at, now,
       rail, payer_key, destination_token, country, delivery_type, source_currency, source_amount, fee,
       destination_currency, destination_amount, pickup_code, committed_at, estimated_availability,
       user_id, attr_set_id, attributes, data_key, person, user_country, is_verified, account_name
@@ -65,10 +65,12 @@ export type DispatchRow = {
   fence: bigint;
   tries: number;
   mode: 'check' | 'send' | 'query';
+  /** Of all payers, before this claim. */
+  attempt_count: number;
   /** Whether the rail has ever said that it had the attempt that is asked about. */
   was_taken: boolean;
   unknown_since: Date | null;
-  /** When the first attempt began, where this is not the first one. */
+  /** When the first attempt through the present payer began, where this is not the first one. */
   first_tried_at: Date | null;
   /** The environment's time, which another process may just have moved. */
   now: Date;
@@ -133,7 +135,6 @@ export async function passChecks(session: Session, claims: readonly Claim[]): Pr
 
 /** What goes with an observation; the names are those that `apply_observation` reads. */
 export type ObservationExtra = {
-  rail?: string;
   code?: string;
   provider_reference?: string;
   /** Minor units, as text. */
@@ -145,6 +146,7 @@ export type ObservationExtra = {
   routing?: string;
   next_rail?: string;
   next_payer?: string;
+  is_exhausted?: boolean;
   exception?: string;
   detail?: string;
 };
@@ -152,6 +154,8 @@ export type ObservationExtra = {
 export type Observation = {
   accountId: string;
   payoutId: string;
+  /** Who said it; undefined: the payout's present rail. */
+  rail: string | undefined;
   observationId: string;
   source: 'send' | 'query' | 'sandbox' | 'callback' | 'file' | 'poll' | 'person';
   outcome: string;
@@ -181,10 +185,16 @@ export async function applyObservation(
     observation.fence ?? null,
     observation.dueAt ?? null,
     observation.journalIds,
-    observation.extra === undefined ? null : JSON.stringify(observation.extra),
+    describeExtra(observation),
   ]);
   if (row === undefined) throw new Error('an observation answered nothing');
   return row.result;
+}
+
+/** None at all where there is nothing to say: clients of the sandbox may say nothing more. */
+function describeExtra({ rail, extra }: Observation): string | null {
+  if (rail === undefined && extra === undefined) return null;
+  return JSON.stringify({ rail, ...extra });
 }
 
 /** What an observation may bring along and still be applied together with others. */

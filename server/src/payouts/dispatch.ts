@@ -106,7 +106,8 @@ const faultsMax = 8;
 type Parts = DispatchServices & {
   lines: ReadonlyMap<string, Line>;
   fullRouter: RouterServices;
-  record: (observation: Observation) => Promise<void>;
+  /** Answers whether it had an effect. */
+  record: (observation: Observation) => Promise<boolean>;
   /** Instead of sending, or of asking where it stands. */
   isCancelling: boolean;
 };
@@ -209,7 +210,7 @@ function completeRouter(
 }
 
 /** Records what rails answered, in groups; what is out of the ordinary by itself. */
-function createRecorder(db: Database): (observation: Observation) => Promise<void> {
+function createRecorder(db: Database): (observation: Observation) => Promise<boolean> {
   const group = createBatcher<Observation, true | undefined>({
     db,
     accountOf: ({ accountId }) => accountId,
@@ -220,8 +221,8 @@ function createRecorder(db: Database): (observation: Observation) => Promise<voi
     },
   });
   return async (observation) => {
-    if (canGroup(observation) && (await group.submit(observation)) === true) return;
-    await applyObservation(db.system, observation);
+    if (canGroup(observation) && (await group.submit(observation)) === true) return true;
+    return (await applyObservation(db.system, observation)) === 'applied';
   };
 }
 
@@ -233,7 +234,7 @@ async function checkAll(parts: Parts, rows: readonly DispatchRow[]): Promise<voi
     for (const [index, row] of rows.entries()) {
       const hit = hits[index];
       if (hit === undefined) continue;
-      const step = park({ detail: hit.detail }, 'compliance', hit.exception);
+      const step = park({ detail: hit.detail }, 'review', hit.exception);
       await recordStep(parts, row, { ...step, isTold: false });
     }
   } catch (error) {
@@ -269,6 +270,11 @@ async function dispatchOne(parts: Parts, row: DispatchRow, endMs: number): Promi
     nowMs,
     isTelling: line?.isTelling === true,
   });
+  const isApplied = await recordStep(parts, row, {
+    ...(await goOn(parts, row, step)),
+    isTold: true,
+  });
+  if (!isApplied) return;
   parts.measurements.count(
     { rail: row.rail, payerKey: row.payer_key },
     {
@@ -277,7 +283,6 @@ async function dispatchOne(parts: Parts, row: DispatchRow, endMs: number): Promi
       isLate: nowMs > row.estimated_availability.getTime() + lateMs,
     },
   );
-  await recordStep(parts, row, { ...(await goOn(parts, row, step)), isTold: true });
 }
 
 /** An hour after the announced time a payment is late. */
@@ -306,7 +311,7 @@ async function callThrough(
 
 /** After a definite refusal of a payer of a dynamic destination: to the next one, if there is one. */
 async function goOn(parts: Parts, row: DispatchRow, step: NextStep): Promise<NextStep> {
-  if (step.outcome !== 'rejected') return step;
+  if (step.outcome !== 'rejected' || parts.isCancelling) return step;
   const routed = await routeOn(parts.fullRouter, {
     row,
     reason: step.reason,
@@ -322,12 +327,13 @@ async function recordStep(
   parts: Parts,
   row: DispatchRow,
   step: NextStep & { isTold: boolean },
-): Promise<void> {
+): Promise<boolean> {
   const judged = step.isTold ? await describeJudgement(parts, row) : undefined;
   const extra = judged === undefined ? step.extra : { ...judged, ...step.extra };
-  await parts.record({
+  return parts.record({
     accountId: row.account_id,
     payoutId: row.payout_id,
+    rail: row.rail,
     observationId: newId(),
     source: row.mode === 'query' ? 'query' : 'send',
     outcome: step.outcome,
@@ -353,8 +359,7 @@ async function describeJudgement(
   const payer = findRoutePayer(fullRouter.catalogue(), route);
   if (payer === undefined) return undefined;
   const standing = await measurements.keep(describeStanding(fullRouter, payer));
-  const candidates =
-    row.first_tried_at === null ? describeNamed(fullRouter, describeTerms(row)) : [];
+  const candidates = row.attempt_count === 0 ? describeNamed(fullRouter, describeTerms(row)) : [];
   if (candidates.length === 0) return { standing };
   return { standing, first_routing: JSON.stringify({ refused_because: '', candidates }) };
 }
@@ -365,16 +370,17 @@ async function putOff(parts: Parts, row: DispatchRow): Promise<void> {
     const waitMs = getBackOffMs(row.tries);
     const faults = await postponeDispatch(parts.db.system, { ...row, waitMs });
     if (faults === undefined || faults < faultsMax) return;
-    // It would only go on failing: others need the room, and a person has to look.
+    // It would only go on failing: others need the room, and a person has to look. Only what was
+    // not even checked has certainly not been sent.
     const step: NextStep =
-      row.mode === 'query'
-        ? {
+      row.mode === 'check'
+        ? park(undefined, 'review', 'parked')
+        : {
             outcome: 'hold',
-            reason: 'no_answer',
+            reason: 'review',
             dueAtMs: parts.clock.nowMs() + waitMs,
             extra: { exception: 'parked' },
-          }
-        : park(undefined, 'not_readable', 'parked');
+          };
     await recordStep(parts, row, { ...step, isTold: false });
   } catch (error) {
     // Without the database only the lease's own end is left.

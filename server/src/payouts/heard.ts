@@ -36,6 +36,11 @@ const takenMax = 200;
 const namespace = '5b0a7c1e-4a0e-4b6f-9a73-0f3d1b1f6a55';
 const ranks = ['accepted', 'ready_for_pickup', 'paid', 'rejected', 'returned'];
 
+/** Words that could not be applied so often are put before a person. */
+const triesMax = 8;
+/** Accounts whose payouts are heard of at the same time: one that is held stops only its own. */
+const accountsAtOnce = 6;
+
 /** Answers whether there may be more at once. */
 export async function applyHeard(services: HeardServices): Promise<boolean> {
   const rows = await takeHeard(services.db.system, takenMax);
@@ -45,42 +50,67 @@ export async function applyHeard(services: HeardServices): Promise<boolean> {
       a.happened_at.getTime() - b.happened_at.getTime() ||
       ranks.indexOf(a.outcome) - ranks.indexOf(b.outcome),
   );
-  for (const row of rows) {
-    try {
-      await applyOne(services, row);
-    } catch (error) {
-      // It is due again in a minute; the others go on.
-      services.onError(error);
-    }
+  const byAccount = new Map<string, { heard: HeardRow; payout: HeardPayoutRow | undefined }[]>();
+  for (const heard of rows) {
+    const payoutId = decodeReference(heard.reference);
+    const payout =
+      payoutId === undefined ? undefined : await findHeardPayout(services.db.system, payoutId);
+    const name = payout?.account_id ?? '';
+    byAccount.set(name, [...(byAccount.get(name) ?? []), { heard, payout }]);
   }
+  const queues = [...byAccount.values()];
+  const workers = Array.from({ length: accountsAtOnce }, async () => {
+    for (let queue = queues.shift(); queue !== undefined; queue = queues.shift()) {
+      for (const { heard, payout } of queue) await tryOne(services, heard, payout);
+    }
+  });
+  await Promise.all(workers);
   return rows.length === takenMax;
 }
 
-async function applyOne(services: HeardServices, heard: HeardRow): Promise<void> {
-  const { db } = services;
-  const payoutId = decodeReference(heard.reference);
-  const payout = payoutId === undefined ? undefined : await findHeardPayout(db.system, payoutId);
-  services.onHeard(heard.rail, heard.outcome);
-  if (payout === undefined) {
-    await db.systemTransaction(async (session) => {
-      const detail = `${heard.outcome} of ${heard.reference.slice(0, 64)}, message ${heard.id}`;
-      await openUnmatched(session, { rail: heard.rail, detail, amountMinor: heard.amount });
-      await endHeard(session, heard, 'exception');
-    });
-    return;
+/** What fails is due again in a minute, and the others go on; what fails for ever asks a person. */
+async function tryOne(
+  services: HeardServices,
+  heard: HeardRow,
+  payout: HeardPayoutRow | undefined,
+): Promise<void> {
+  try {
+    services.onHeard(heard.rail, heard.outcome);
+    if (payout === undefined) await giveUp(services, heard, 'of nobody');
+    else await applyOne(services, heard, payout);
+  } catch (error) {
+    services.onError(error);
+    if (heard.tries < triesMax) return;
+    await giveUp(services, heard, 'cannot be applied').catch(services.onError);
   }
+}
+
+async function giveUp({ db }: HeardServices, heard: HeardRow, why: string): Promise<void> {
+  await db.systemTransaction(async (session) => {
+    const reference = heard.reference.slice(0, 64);
+    const detail = `${heard.outcome} of ${reference}, message ${heard.id}: ${why}`;
+    await openUnmatched(session, { rail: heard.rail, detail, amountMinor: heard.amount });
+    await endHeard(session, heard, 'exception');
+  });
+}
+
+async function applyOne(
+  services: HeardServices,
+  heard: HeardRow,
+  payout: HeardPayoutRow,
+): Promise<void> {
   const nowMs = services.nowMs();
   const availableAtMs = payout.estimated_availability.getTime();
-  const situation = { availableAtMs, nowMs, isTelling: true };
-  const dueAtMs = findNextLook(heard.outcome, situation);
+  const dueAtMs = findDueAt(heard, { availableAtMs, nowMs, isTelling: true });
   const route = await findRoute(services, heard, payout);
-  const result = await db.systemTransaction(async (session: Session) => {
+  const result = await services.db.systemTransaction(async (session: Session) => {
     const applied = await applyObservation(session, {
       accountId: payout.account_id,
       payoutId: payout.payout_id,
+      rail: heard.rail,
       observationId: nameId(`${heard.rail}/${heard.id}`, namespace),
       source: heard.channel,
-      outcome: route?.outcome ?? heard.outcome,
+      outcome: isDoubtful(heard) ? 'unknown' : heard.outcome,
       reason: tellReason(heard.reason as Reason | ''),
       fence: undefined,
       dueAt: dueAtMs === undefined ? undefined : new Date(dueAtMs),
@@ -100,8 +130,18 @@ async function applyOne(services: HeardServices, heard: HeardRow): Promise<void>
 
 const lateMs = 3_600_000;
 
+/** What a rail takes for a duplicate may have been paid the first time: it is asked. */
+function isDoubtful({ outcome, reason }: HeardRow): boolean {
+  return outcome === 'rejected' && reason === 'duplicate';
+}
+
+function findDueAt(heard: HeardRow, situation: Parameters<typeof findNextLook>[1]) {
+  return isDoubtful(heard) ? situation.nowMs : findNextLook(heard.outcome, situation);
+}
+
 async function findRoute(services: HeardServices, heard: HeardRow, payout: HeardPayoutRow) {
-  if (heard.outcome !== 'rejected' || heard.rail !== payout.rail) return undefined;
+  if (heard.outcome !== 'rejected' || isDoubtful(heard)) return undefined;
+  if (heard.rail !== payout.rail) return undefined;
   return routeOn(services.router, {
     row: payout,
     reason: heard.reason as Reason | '',
@@ -116,7 +156,6 @@ async function findRoute(services: HeardServices, heard: HeardRow, payout: Heard
 function describeHeard(heard: HeardRow): ObservationExtra {
   const charges = JSON.parse(heard.charges) as NonNullable<ObservationExtra['charges']>;
   return {
-    rail: heard.rail,
     detail: `${heard.outcome} ${heard.code}, message ${heard.id}`,
     ...(heard.code === '' ? {} : { code: heard.code }),
     ...(heard.provider_reference === '' ? {} : { provider_reference: heard.provider_reference }),

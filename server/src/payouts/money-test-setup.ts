@@ -135,6 +135,7 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
         applyObservation(session, {
           accountId,
           payoutId,
+          rail: undefined,
           observationId: newId(),
           source: changes.source ?? (changes.fence === undefined ? 'sandbox' : 'query'),
           outcome,

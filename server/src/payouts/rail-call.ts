@@ -41,8 +41,14 @@ function readAnswer(answer: RailAnswer | null | undefined): RailAnswer {
   return known;
 }
 
-/** What a rail had taken once is never sent again, whatever it says of it later. */
+/**
+ * What a rail had taken once is never sent again, whatever it says of it later; and what it takes for
+ * a duplicate may have been paid the first time.
+ */
 function doubt(answer: RailAnswer, row: DispatchRow): RailAnswer {
+  if (answer.outcome === 'rejected' && answer.reason === 'duplicate') {
+    return { outcome: 'unknown', reason: 'duplicate' };
+  }
   if (answer.outcome !== 'retry' || !row.was_taken) return answer;
   return { outcome: 'unknown', reason: answer.reason };
 }
@@ -73,10 +79,13 @@ export async function callRail(
     const context = { signal: abort.signal };
     const ask = target.isCancelling && rail.cancel !== undefined ? rail.cancel : rail.query;
     const call = row.mode === 'send' ? rail.send : ask;
-    return doubt(
+    const answer = doubt(
       await within(services.callMsMax, call(instruction, context).then(readAnswer), abort),
       row,
     );
+    // Certainly nothing was sent, and now nothing will be.
+    const isOver = target.isCancelling && answer.outcome === 'retry';
+    return isOver ? { outcome: 'rejected', reason: 'cancelled' } : answer;
   } catch (error) {
     // A rail should not throw; when it does, nobody knows what it had done before.
     services.onError(error);

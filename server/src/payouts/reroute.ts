@@ -44,7 +44,8 @@ export async function routeOn(
   const route = findNextPayer(router, describeTerms(row), await listTried());
   const routing = JSON.stringify({ refused_because: reason, candidates: route.candidates });
   if (route.next === undefined) {
-    return { outcome: 'exhausted', extra: { routing, exception: 'routes_exhausted' } };
+    const exception = 'routes_exhausted';
+    return { outcome: 'rejected', extra: { routing, is_exhausted: true, exception } };
   }
   const { railName, key } = route.next;
   return { outcome: 'rejected', extra: { routing, next_rail: railName, next_payer: key } };

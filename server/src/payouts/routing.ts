@@ -112,14 +112,16 @@ export function findNextPayer(
     payer,
     candidate: judge(services, { payer, terms, tried }),
   }));
-  const fit = judged
-    .filter(({ candidate }) => candidate.excluded_by === '')
-    .toSorted(
-      (a, b) =>
-        (b.candidate.score ?? 0) - (a.candidate.score ?? 0) ||
-        (a.payer.destinationToken < b.payer.destinationToken ? -1 : 1),
-    );
-  const next = fit[0]?.payer;
+  const findBest = (rule: RouteCandidate['excluded_by']): Payer | undefined =>
+    judged
+      .filter(({ candidate }) => candidate.excluded_by === rule)
+      .toSorted(
+        (a, b) =>
+          (b.candidate.score ?? 0) - (a.candidate.score ?? 0) ||
+          (a.payer.destinationToken < b.payer.destinationToken ? -1 : 1),
+      )[0]?.payer;
+  // Waiting for a rail to come back is better than having none.
+  const next = findBest('') ?? findBest('rail_down');
   return {
     next,
     candidates: judged.map(({ payer, candidate }) => ({

@@ -36,6 +36,12 @@ export type Heard = {
 
 /** Fewer say nothing yet. */
 const payoutsMin = 50;
+const ownReasons: ReadonlySet<unknown> = new Set([
+  'daily_limit',
+  'not_configured',
+  'not_readable',
+  'cancelled',
+]);
 const standingsKept = 10_000;
 
 const noCounts: PayerCounts = {
@@ -57,6 +63,8 @@ export function createMeasurements(session: Session): Measurements {
     known.get(nameOf(rail, payerKey)) ?? noCounts;
   return {
     count: ({ rail, payerKey }, heard) => {
+      // What we did not let it do says nothing of it.
+      if (ownReasons.has(heard.reason)) return;
       const name = nameOf(rail, payerKey);
       const counts = pending.get(name) ?? { rail, payer_key: payerKey, ...noCounts };
       pending.set(name, counts);

@@ -31,6 +31,7 @@ export const reasonTexts = {
   not_configured: 'the rail is not configured',
   not_readable: 'the instruction cannot be read',
   daily_limit: 'the limit of the day is reached',
+  review: 'it is being reviewed',
   other: 'for a reason that the payer did not say',
 } as const;
 

@@ -67,12 +67,13 @@ async function openRail(
   const calls = await createCalls(module, parsed.data, createHost(name, payers));
   const concurrencyMax = config.pace.concurrencyMax ?? module.pace.concurrencyMax;
   const { perSecondMax = module.pace.perSecondMax } = config.pace;
+  const { failuresMax } = module.pace;
   return {
     ...bindCalls(calls),
     name,
     kind,
     reference: module.reference,
-    pace: { concurrencyMax, perSecondMax },
+    pace: { concurrencyMax, perSecondMax, ...(failuresMax !== undefined && { failuresMax }) },
     dailyLimits,
     companies,
     payers,

@@ -124,6 +124,7 @@ export async function scriptPayout(
   const result = await applyObservation(session, {
     accountId,
     payoutId,
+    rail: undefined,
     observationId: newId(),
     source: 'sandbox',
     outcome: observedOutcomes[outcome],

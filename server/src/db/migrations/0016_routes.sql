@@ -159,7 +159,9 @@ create table exceptions (
   primary key (account_id, id),
   check ((closed_at is null) = (resolution = ''))
 );
-create index exceptions_open on exceptions (account_id, payout_id) where closed_at is null;
+create index exceptions_payout on exceptions (account_id, payout_id);
+create index exceptions_missing on exceptions (rail)
+  where closed_at is null and kind = 'rail_missing';
 alter table exceptions enable row level security;
 create policy own_account on exceptions using (account_id = current_account());
 grant select on exceptions to outlay_tenant;
@@ -197,9 +199,10 @@ alter table ledger_journals drop constraint ledger_journals_kind_check,
 alter table ledger_journals
   add constraint ledger_journals_kind_check check (kind in ('fund', 'commit', 'complete', 'refund',
     'return', 'reserve', 'batch_commit', 'release', 'unroute', 'route', 'charge', 'excess',
-    'write_off')),
+    'write_off', 'write_back')),
   add constraint wallet_or_not check (
-    (kind in ('complete', 'batch_commit', 'unroute', 'route', 'charge', 'excess', 'write_off'))
+    (kind in ('complete', 'batch_commit', 'unroute', 'route', 'charge', 'excess', 'write_off',
+      'write_back'))
     = (wallet_balance is null)),
   -- A part so small that it is worth nothing in the source currency may come back.
   add constraint ledger_journals_source_amount_check
@@ -242,7 +245,8 @@ create or replace function journal_lines(
     ('charge', 1, p_source_currency, 'costs', 'settlement:' || p_rail, p_source_amount, 0),
     -- Came back without having been paid; and was paid without belonging to a payout any more.
     ('excess', 1, p_source_currency, 'external', 'suspense', p_source_amount, 0),
-    ('write_off', 1, p_source_currency, 'suspense', 'settlement:' || p_rail, p_source_amount, 0)
+    ('write_off', 1, p_source_currency, 'suspense', 'settlement:' || p_rail, p_source_amount, 0),
+    ('write_back', 1, p_source_currency, 'settlement:' || p_rail, 'suspense', p_source_amount, 0)
   ) l (kind, line, currency, from_name, to_name, amount, wallet_after)
   where l.kind = p_kind and l.amount > 0;
 $$;
@@ -269,7 +273,8 @@ create function open_exception(
   -- The same question is put once.
   where p_payout is null or not exists (
     select from exceptions
-    where account_id = p_account and payout_id = p_payout and kind = p_kind and closed_at is null);
+    where account_id = p_account and payout_id = p_payout and kind = p_kind and rail = p_rail
+      and closed_at is null);
 $$;
 
 -- Beside what there was: `exhausted` is a refusal after which no payer is left, `park` puts a payout
@@ -358,6 +363,10 @@ begin
     where account_id = p.account_id and payout_id = p.id and closed_at is null
       and kind in ('unknown_outcome', 'not_sent', 'parked', 'routes_exhausted', 'rail_missing',
         'screening', 'velocity');
+  end if;
+  if p_to = 'CANCELLED' then
+    update velocity_entries set is_void = true
+    where account_id = p.account_id and payout_id = p.id;
   end if;
   p.status := p_to;
   p.status_reason := p_reason;

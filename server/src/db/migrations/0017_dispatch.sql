@@ -12,8 +12,8 @@ create function take_dispatches(
   p_rails text[], p_counts integer[], p_lease_ms integer, p_has_rules boolean,
   p_account uuid default null, p_payout uuid default null
 ) returns table (
-  account_id uuid, payout_id uuid, fence bigint, tries integer, mode text, was_taken boolean,
-  unknown_since timestamptz, first_tried_at timestamptz, now timestamptz, rail text,
+  account_id uuid, payout_id uuid, fence bigint, tries integer, mode text,
+  attempt_count integer, was_taken boolean, unknown_since timestamptz, first_tried_at timestamptz, now timestamptz, rail text,
   payer_key text, destination_token uuid, country text, delivery_type text,
   source_currency text, source_amount bigint, fee bigint, destination_currency text, destination_amount bigint, pickup_code text,
   committed_at timestamptz, estimated_availability timestamptz, user_id uuid, attr_set_id uuid,
@@ -68,13 +68,21 @@ begin
     v_taken := v_taken || coalesce(v_some, array[]::payout_dispatches[]);
   end if;
   if cardinality(v_taken) = 0 then return; end if;
+  if exists (select from exceptions where closed_at is null and kind = 'rail_missing') then
+    update exceptions e set closed_at = v_now, resolution = 'the rail is there again'
+    from unnest(v_taken) t
+    where e.account_id = t.account_id and e.payout_id = t.payout_id and e.kind = 'rail_missing'
+      and e.closed_at is null;
+  end if;
 
   return query
   with taken as materialized (
     select * from unnest(v_taken)
   ), judged as materialized (
-    select t.account_id, t.payout_id, t.fence, t.tries, l.number, l.taken_at is not null as was_taken,
-      l.unknown_since, first.started_at as first_tried_at, p.rail, p.payer_key, p.destination_token,
+    select t.account_id, t.payout_id, t.fence, t.tries, coalesce(l.number, 0) as number,
+      coalesce(l.is_present and l.taken_at is not null, false) as was_taken,
+      case when l.is_present then l.unknown_since end as unknown_since,
+      first.started_at as first_tried_at, p.rail, p.payer_key, p.destination_token,
       p.country, p.delivery_type, p.source_currency, p.source_amount, p.fee, p.destination_currency,
       p.destination_amount, p.pickup_code, p.committed_at, p.estimated_availability, p.user_id,
       p.attr_set_id, p.attr_version,
@@ -88,19 +96,23 @@ begin
     from taken t
     join payouts p on p.account_id = t.account_id and p.id = t.payout_id
     left join lateral (
-      select number, state, taken_at, unknown_since from attempts a
+      -- What was tried through an earlier payer says nothing of the present one.
+      select number, state, taken_at, unknown_since,
+        a.rail = p.rail and a.payer_key = p.payer_key as is_present
+      from attempts a
       where a.account_id = t.account_id and a.payout_id = t.payout_id
       order by number desc limit 1
     ) l on true
     left join lateral (
       select started_at from attempts a
-      where a.account_id = t.account_id and a.payout_id = t.payout_id
+      where l.is_present and a.account_id = t.account_id and a.payout_id = t.payout_id
+        and a.rail = p.rail and a.payer_key = p.payer_key
       order by number limit 1
     ) first on true
   ), begun as (
     insert into attempts (account_id, payout_id, number, rail, payer_key, reference, state, fence,
       started_at)
-    select account_id, payout_id, coalesce(number, 0) + 1, rail, payer_key,
+    select account_id, payout_id, number + 1, rail, payer_key,
       payout_reference(payout_id), 'sending', fence, v_now
     from judged where mode = 'send'
   ), ended as (
@@ -111,7 +123,7 @@ begin
     update payout_dispatches d set due_at = 'infinity', lease_until = null from judged j
     where j.mode = 'held' and d.account_id = j.account_id and d.payout_id = j.payout_id
   )
-  select j.account_id, j.payout_id, j.fence, j.tries, j.mode, j.was_taken, j.unknown_since,
+  select j.account_id, j.payout_id, j.fence, j.tries, j.mode, j.number, j.was_taken, j.unknown_since,
     j.first_tried_at, v_now, j.rail, j.payer_key, j.destination_token, j.country, j.delivery_type, j.source_currency,
     j.source_amount, j.fee, j.destination_currency, j.destination_amount, j.pickup_code,
     j.committed_at, j.estimated_availability, j.user_id, j.attr_set_id, v.sealed, u.data_key,
@@ -138,35 +150,70 @@ create function postpone_dispatch(
   returning faults;
 $$;
 
--- The rules let these pass: they are due at once.
+-- The rules let these pass: they are due at once. A check may take longer than its claim: that it
+-- passed holds all the same.
 create function pass_checks(p_accounts uuid[], p_payouts uuid[], p_fences bigint[]) returns void
   language sql as $$
-  update payout_dispatches d set is_checked = true, lease_until = null, tries = 0
+  update payout_dispatches d set is_checked = true, faults = 0, tries = 0,
+    lease_until = case when d.fence = r.fence then null else d.lease_until end
   from unnest(p_accounts, p_payouts, p_fences) r (account_id, payout_id, fence)
-  where d.account_id = r.account_id and d.payout_id = r.payout_id and d.fence = r.fence;
+  where d.account_id = r.account_id and d.payout_id = r.payout_id;
 $$;
 
--- What was heard and contradicts what is known. Nothing moves; a person decides.
-create function find_contradiction(p payouts, a attempts, p_outcome text) returns text
+-- What a word means that contradicts what is known; nothing moves by it, a person decides. `p_is_past`:
+-- it comes from a rail that had refused the payout, which has gone on since.
+create function find_contradiction(
+  p payouts, p_state text, p_outcome text, p_is_past boolean
+) returns text
   language sql immutable as $$
   select case
-    when p_outcome = 'rejected' and p.status = 'COMPLETED' then 'refused_after_payment'
-    when p_outcome in ('paid', 'returned') and p.status in ('CANCELLED', 'ERROR')
-      and a.state in ('rejected', 'retry') and p_outcome = 'paid' then 'paid_after_refusal'
-    when p_outcome = 'returned' and p.status in ('CANCELLED', 'ERROR') and p.completed_at is null
-      then 'return_of_unpaid'
+    when p_outcome = 'rejected' and not p_is_past and p_state in ('paid', 'returned')
+      and p.status <> 'CANCELLED' then 'refused_after_payment'
+    when p_outcome = 'paid' and p_state in ('rejected', 'retry')
+      and (p_is_past or p.status in ('CANCELLED', 'ERROR')) then 'paid_after_refusal'
+    when p_outcome = 'returned' and (p_is_past or p.status in ('CANCELLED', 'ERROR'))
+      and (p_is_past or p.completed_at is null) then 'return_of_unpaid'
+    when p_outcome = 'hold' and p.status = 'READY_FOR_PICKUP' then 'unknown_outcome'
   end;
+$$;
+
+-- Money that came back from a rail of which we had written off that it was paid: back to suspense.
+-- Answers how much of it that is.
+create function post_write_back(
+  p payouts, p_rail text, p_amount bigint, p_at timestamptz
+) returns bigint
+  language plpgsql as $$
+declare
+  v_part bigint;
+begin
+  select least(p_amount,
+    coalesce(sum(amount) filter (where kind = 'paid_after_refusal'), 0)
+      - coalesce(sum(amount) filter (where kind = 'return_of_unpaid'), 0))
+  into v_part
+  from exceptions
+  where account_id = p.account_id and payout_id = p.id and rail = p_rail
+    and (resolution like 'write_off by %' or resolution = 'written back');
+  if v_part <= 0 then return 0; end if;
+  perform post_aside(p, 'write_back', p_rail, p.destination_currency, v_part, p_at);
+  insert into exceptions (account_id, id, payout_id, rail, kind, currency, amount, opened_at,
+    closed_at, resolution)
+  values (p.account_id, gen_random_uuid(), p.id, p_rail, 'return_of_unpaid',
+    p.destination_currency, v_part, p_at, p_at, 'written back');
+  return v_part;
+end
 $$;
 
 -- Records what was heard of a payout and does what follows from it, in one transaction: state,
 -- postings, events, attempt, and when to ask again (null: never). A fence is given by the dispatch
 -- loop; without one (callbacks, files, the sandbox's calls, persons) the claim that may be running is
--- outdated instead. What does not fit is kept without effect, or put before a person.
+-- outdated instead. An outdated claim may still say that money is there. What does not fit is kept
+-- without effect, or put before a person.
 --
 -- `p_extra`, an object: `rail` whom it was heard from (its present one when absent), `code`,
 -- `provider_reference`, `amount` (text; of a return or of what was paid), `charges`, `standing`,
--- `first_routing`, `routing` (all recorded), `next_rail` and `next_payer` (where a refused payout goes on),
--- `exception` (the kind, where a hold or a parking asks a person), `detail`.
+-- `first_routing`, `routing`, `next_rail` and `next_payer` (where a refused payout goes on),
+-- `is_exhausted` (nobody is left to go on with), `exception` (the kind, where a hold or a parking
+-- asks a person), `detail`.
 --
 -- Answers applied, no_effect, exception, stale (an outdated fence), illegal (the sandbox or a person
 -- wants what cannot follow) or not_found.
@@ -181,7 +228,11 @@ declare
   v_now timestamptz;
   v_fence bigint;
   v_rail text;
-  v_newest integer;
+  v_outcome text := p_outcome;
+  v_is_rail boolean := p_source not in ('sandbox', 'person');
+  -- The rail speaks of an attempt of its own that the payout has left behind.
+  v_is_past boolean;
+  v_is_disputed boolean;
   v_amount bigint := p_extra ->> 'amount';
   v_moves text[];
   v_move text;
@@ -190,7 +241,8 @@ declare
   v_exception text;
   v_detail text := coalesce(p_extra ->> 'detail', p_extra ->> 'code', '');
   v_result text := 'applied';
-  v_is_rerouted boolean := p_extra ->> 'next_rail' is not null;
+  v_is_rerouted boolean := false;
+  v_due_at timestamptz := p_due_at;
 begin
   perform require_own_account(p_account);
   -- A tenant may let the simulated network say something; it never speaks for a rail.
@@ -207,58 +259,79 @@ begin
   if not found then return 'not_found'; end if;
   v_now := environment_now();
   v_rail := coalesce(p_extra ->> 'rail', p.rail);
-  -- An answer tells what came back in all, an observation what came back this time.
-  if p_outcome = 'returned' and p_source in ('send', 'query') and v_amount is not null then
-    v_amount := greatest(v_amount - p.returned_amount, 0);
-  end if;
-  select max(number) into v_newest from attempts
-  where account_id = p_account and payout_id = p_payout;
   select * into a from attempts
   where account_id = p_account and payout_id = p_payout and rail = v_rail
   order by number desc limit 1;
+  v_is_past := v_is_rail and a.number is not null and (v_rail <> p.rail
+    or a.payer_key <> p.payer_key
+    or a.number < (select max(number) from attempts
+      where account_id = p_account and payout_id = p_payout));
+  v_is_disputed := exists (
+    select from exceptions
+    where account_id = p_account and payout_id = p_payout and closed_at is null
+      and kind in ('paid_after_refusal', 'amount_differs'));
+  -- An answer tells what came back in all, an observation what came back this time.
+  if v_outcome = 'returned' and p_source in ('send', 'query') and v_amount is not null then
+    v_amount := greatest(v_amount - p.returned_amount, 0);
+  end if;
 
   if p_fence is not null and v_fence is distinct from p_fence then
-    v_result := 'stale';
-  elsif a.number is null and p_source not in ('sandbox', 'person', 'send', 'query') then
+    -- Nobody waits for it any more, but money that is there is there.
+    if v_outcome in ('accepted', 'ready_for_pickup', 'paid', 'returned') then p_fence := null;
+    else v_result := 'stale';
+    end if;
+  end if;
+  if v_result = 'stale' then
+    null;
+  elsif a.number is null and v_is_rail and p_source not in ('send', 'query') then
     -- A rail speaks of what it was never given.
     v_exception := 'unmatched';
-  elsif a.number < v_newest then
-    -- It went on to another rail after this one had refused it for good.
-    if p_outcome = 'rejected' then v_result := 'no_effect';
-    else
-      v_exception := case p_outcome when 'returned' then 'return_of_unpaid'
-        else 'paid_after_refusal' end;
-    end if;
+  elsif v_is_past then
+    v_exception := find_contradiction(p, a.state, v_outcome, true);
+    if v_exception is null then v_result := 'no_effect'; end if;
+  elsif v_is_rail and find_contradiction(p, a.state, v_outcome, false) is not null then
+    v_exception := find_contradiction(p, a.state, v_outcome, false);
   else
-    v_moves := plan_moves(p.status, p_outcome);
-    if p_outcome = 'paid' and v_moves is not null and v_amount <> p.destination_amount then
+    -- Nobody is left to go on with: only who still holds the money can keep it for a decision.
+    if v_outcome = 'rejected' and (p_extra ->> 'is_exhausted')::boolean
+      and plan_moves(p.status, 'exhausted') is not null
+    then
+      v_outcome := 'exhausted';
+    end if;
+    -- An earlier rail says that it paid: nothing is refunded or sent before a person has decided.
+    if v_is_disputed and v_is_rail and v_outcome in ('rejected', 'exhausted', 'retry') then
+      v_moves := plan_moves(p.status, 'park');
+      v_due_at := 'infinity';
+      if v_moves is null then v_moves := array[]::text[]; end if;
+    else
+      v_moves := plan_moves(p.status, v_outcome);
+    end if;
+    if v_outcome = 'paid' and v_moves is not null and v_is_rail
+      and v_amount <> p.destination_amount
+    then
       v_moves := null;
       v_exception := 'amount_differs';
-    elsif v_moves is null and p_outcome = 'returned' and p.status = 'CANCELLED'
-      and p.completed_at is not null and (v_amount > 0 or p_source = 'person')
+    elsif v_moves is null and v_outcome = 'returned' and p.status = 'CANCELLED'
+      and p.completed_at is not null
+      and (v_amount > 0 or (v_amount is null and p.returned_amount < p.destination_amount))
     then
       -- Another part of it, or more than there was.
       v_moves := array[]::text[];
     elsif v_moves is null then
-      v_exception := find_contradiction(p, a, p_outcome);
-      if v_exception is null then
-        if p_source in ('sandbox', 'person') then return 'illegal'; end if;
-        v_result := 'no_effect';
-      end if;
+      if not v_is_rail then return 'illegal'; end if;
+      v_result := 'no_effect';
     end if;
   end if;
-  if v_exception is not null then
-    if p_source in ('sandbox', 'person') then return 'illegal'; end if;
-    v_result := 'exception';
-  end if;
+  if v_exception is not null then v_result := 'exception'; end if;
 
   insert into observations (account_id, payout_id, id, source, outcome, reason, code, is_applied,
     observed_at)
-  values (p_account, p_payout, p_observation, p_source, p_outcome, p_reason,
+  values (p_account, p_payout, p_observation, p_source, v_outcome, p_reason,
     coalesce(p_extra ->> 'code', ''), v_result = 'applied', v_now);
-  if v_result <> 'stale' and p_extra -> 'charges' is not null and a.number is not null then
+  if p_extra -> 'charges' is not null and a.number is not null then
     perform post_charges(p, v_rail, p_extra -> 'charges', v_now);
   end if;
+
   if v_result in ('stale', 'no_effect') then
     -- Of a running claim this was the answer: it ends here.
     if v_result = 'no_effect' and p_fence is not null then
@@ -267,9 +340,15 @@ begin
     end if;
     return v_result;
   end if;
+
   if v_result = 'exception' then
+    v_amount := coalesce(v_amount, p.destination_amount);
+    if v_exception = 'return_of_unpaid' then
+      v_amount := v_amount - post_write_back(p, v_rail, v_amount, v_now);
+      if v_amount = 0 then return 'applied'; end if;
+    end if;
     perform open_exception(p_account, p_payout, v_rail, v_exception, v_detail,
-      p.destination_currency, coalesce(v_amount, p.destination_amount), v_now);
+      p.destination_currency, v_amount, v_now);
     if v_exception = 'amount_differs' then
       -- It left, so it is never sent again; whether it is done is for a person to say.
       update attempts set state = 'paid', taken_at = coalesce(taken_at, v_now), answered_at = v_now,
@@ -293,19 +372,20 @@ begin
     return v_result;
   end if;
 
-  if v_is_rerouted and p.status = 'PROCESSING' and p_outcome in ('rejected', 'retry') then
-    v_moves := array[]::text[];
-  else
-    v_is_rerouted := false;
+  if p_extra ->> 'next_rail' is not null and not v_is_disputed
+    and p.status in ('PROCESSING', 'HOLD') and v_outcome = 'rejected'
+  then
+    v_is_rerouted := true;
+    v_moves := case p.status when 'HOLD' then array['PROCESSING'] else array[]::text[] end;
   end if;
   foreach v_move in array v_moves loop
     v_step := v_step + 1;
     p := move_payout(p, v_move, case
-        when v_move = 'CANCELLED' and p_outcome = 'returned' then 'returned: ' || p_reason
+        when v_move = 'CANCELLED' and v_outcome = 'returned' then 'returned: ' || p_reason
         when v_move in ('CANCELLED', 'HOLD', 'ERROR') then p_reason
         else '' end, p_journals[v_step], v_now);
   end loop;
-  if p_outcome = 'returned' then
+  if v_outcome = 'returned' then
     v_excess := post_return(p,
       coalesce(v_amount, p.destination_amount - p.returned_amount),
       case when v_step < cardinality(p_journals) then p_journals[v_step + 1]
@@ -321,20 +401,23 @@ begin
       p.destination_currency, p.destination_amount, v_now);
   end if;
   update attempts set
-    state = attempt_state(p_outcome),
+    state = attempt_state(v_outcome),
     reason = p_reason,
     taken_at = case
-      when p_outcome in ('accepted', 'ready_for_pickup', 'paid') then coalesce(taken_at, v_now)
+      when v_outcome in ('accepted', 'ready_for_pickup', 'paid') then coalesce(taken_at, v_now)
       else taken_at end,
     unknown_since = case
-      when p_outcome in ('unknown', 'hold') then coalesce(unknown_since, v_now) end,
+      when v_outcome in ('unknown', 'hold') then coalesce(unknown_since, v_now) end,
     answered_at = v_now,
     provider_reference = coalesce(p_extra ->> 'provider_reference', provider_reference),
     standing_id = coalesce((p_extra ->> 'standing')::uuid, standing_id)
-  where account_id = p_account and payout_id = p_payout and number = a.number;
+  where account_id = p_account and payout_id = p_payout and number = a.number
+    and a.payer_key = p.payer_key;
   insert into payout_routings (account_id, payout_id, number, body, created_at)
   select p_account, p_payout, n.before + row_number() over (order by r.place), r.body, v_now
-  from (values (1, p_extra ->> 'first_routing'), (2, p_extra ->> 'routing')) r (place, body)
+  from (values (1, p_extra ->> 'first_routing'),
+    (2, case when v_is_rerouted or v_outcome = 'exhausted' then p_extra ->> 'routing' end)
+  ) r (place, body)
   cross join (
     select count(*) as before from payout_routings
     where account_id = p_account and payout_id = p_payout
@@ -346,13 +429,13 @@ begin
     update payout_dispatches set rail = p_extra ->> 'next_rail', due_at = v_now, lease_until = null,
       fence = fence + 1, tries = 0, faults = 0
     where account_id = p_account and payout_id = p_payout;
-  elsif p_due_at is null or p.status = 'CANCELLED' then
+  elsif v_due_at is null or p.status = 'CANCELLED' then
     delete from payout_dispatches where account_id = p_account and payout_id = p_payout;
   else
     update payout_dispatches set
-      due_at = case when p.status = 'ERROR' then 'infinity' else p_due_at end,
+      due_at = case when p.status = 'ERROR' then 'infinity' else v_due_at end,
       lease_until = null, fence = fence + 1, faults = 0,
-      tries = case when p_outcome in ('retry', 'unknown', 'hold') then tries else 0 end
+      tries = case when v_outcome in ('retry', 'unknown', 'hold') then tries else 0 end
     where account_id = p_account and payout_id = p_payout;
   end if;
   return v_result;
@@ -403,6 +486,10 @@ begin
     where r.account_id = any (v_locked)
       and plan_moves(s.status, r.outcome) <@ array['COMPLETED', 'READY_FOR_PICKUP']
       and cardinality(plan_moves(s.status, r.outcome)) <= 1
+      -- What would be sent again waits where an earlier payer says that it paid.
+      and (r.outcome <> 'retry' or not exists (
+        select from exceptions e
+        where e.account_id = r.account_id and e.payout_id = r.payout_id and e.closed_at is null))
   ), noticed as (
     insert into observations (account_id, payout_id, id, source, outcome, reason, code, is_applied,
       observed_at)
@@ -477,8 +564,9 @@ $$;
 -- What a person decides about a payout that the machinery must not decide. `release` goes on with it,
 -- `refund` ends it where nothing of it is alive, `paid`, `not_paid` and `returned` say what the rail
 -- would not, `retry` sends an exhausted one through the payer that is named, `write_off` books what
--- was paid without belonging to a payout any more, `dismiss` only closes the question. It takes
--- effect when as many different persons as are needed have said the same.
+-- was paid without belonging to a payout any more (and refunds what is still held), `dismiss` only
+-- closes questions that leave nothing open. It takes effect when as many different persons as are
+-- needed have said the same.
 --
 -- Answers done, waiting (for another person), illegal or not_found.
 create function decide_payout(
@@ -489,10 +577,12 @@ create function decide_payout(
 declare
   p payouts;
   v_now timestamptz;
-  v_is_alive boolean;
-  v_open exceptions;
+  v_alive text;
+  v_kinds text[];
+  v_asked exceptions;
   v_persons integer;
   v_result text := 'applied';
+  v_resolution text := p_action || ' by ' || p_by;
 begin
   perform 1 from accounts where id = p_account for update;
   perform 1 from payout_dispatches
@@ -500,30 +590,51 @@ begin
   select * into p from payouts where account_id = p_account and id = p_payout;
   if not found then return 'not_found'; end if;
   v_now := environment_now();
-  v_is_alive := exists (
-    select from attempts
-    where account_id = p_account and payout_id = p_payout
-      and state in ('sending', 'unknown', 'accepted', 'paid'));
-  select * into v_open from exceptions
+  select rail into v_alive from attempts
+  where account_id = p_account and payout_id = p_payout
+    and state in ('sending', 'unknown', 'accepted', 'paid');
+  v_kinds := case p_action
+    when 'write_off' then array['paid_after_refusal']
+    when 'paid' then array['paid_after_refusal', 'amount_differs', 'unknown_outcome', 'parked']
+    when 'not_paid' then array['amount_differs', 'unknown_outcome', 'parked']
+    when 'returned' then array['refused_after_payment']
+    when 'dismiss' then array['paid_after_refusal', 'refused_after_payment', 'return_of_unpaid',
+      'excess_return', 'unmatched', 'rail_missing']
+    else array[]::text[] end;
+  select * into v_asked from exceptions
   where account_id = p_account and payout_id = p_payout and closed_at is null
+    and kind = any (v_kinds)
   order by opened_at desc limit 1;
   if not (case p_action
     when 'release' then p.status = 'HOLD'
-    when 'refund' then p.status in ('HOLD', 'ERROR') and not v_is_alive
-    when 'retry' then p.status = 'ERROR' and not v_is_alive and p_next_rail is not null
-    when 'paid' then p.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD') and v_is_alive
-    when 'not_paid' then p.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD') and v_is_alive
-    when 'returned' then p.status = 'COMPLETED' and v_open.id is not null
-    when 'write_off' then v_open.kind = 'paid_after_refusal'
-    when 'dismiss' then v_open.id is not null and p.status not in ('HOLD', 'ERROR')
+    when 'refund' then v_alive is null
+      and p.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD', 'ERROR')
+    when 'retry' then p.status = 'ERROR' and v_alive is null and p_next_rail is not null
+    when 'paid' then p.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD', 'ERROR')
+      and coalesce(v_alive, v_asked.rail) is not null
+      and (v_asked.kind is distinct from 'paid_after_refusal'
+        or coalesce(v_alive, v_asked.rail) = v_asked.rail)
+    when 'not_paid' then p.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD')
+      and v_alive is not null
+    when 'returned' then (p.status = 'COMPLETED' and v_asked.id is not null)
+      or (p.status = 'CANCELLED' and p.completed_at is not null
+        and p.returned_amount < p.destination_amount)
+    when 'write_off' then v_asked.id is not null
+      and (p.status in ('CANCELLED', 'COMPLETED') or v_alive is null)
+    when 'dismiss' then v_asked.id is not null
     else false end)
+    -- While an earlier payer says that it paid, nothing goes out.
+    or (p_action in ('release', 'retry') and exists (
+      select from exceptions
+      where account_id = p_account and payout_id = p_payout and closed_at is null
+        and kind in ('paid_after_refusal', 'amount_differs')))
   then
     return 'illegal';
   end if;
-  select count(distinct decided_by) into v_persons from (
+  select count(distinct lower(trim(decided_by))) into v_persons from (
     select decided_by from payout_decisions
     where account_id = p_account and payout_id = p_payout and action = p_action
-      and not is_effective and decided_at >= greatest(p.updated_at, v_open.opened_at)
+      and not is_effective and decided_at >= greatest(p.updated_at, v_asked.opened_at)
     union all select p_by
   ) said;
   insert into payout_decisions (account_id, payout_id, id, action, decided_by, reason, is_effective,
@@ -531,27 +642,54 @@ begin
   values (p_account, p_payout, p_id, p_action, p_by, p_reason, v_persons >= p_needed, v_now);
   if v_persons < p_needed then return 'waiting'; end if;
 
+  if p_action = 'paid' and v_alive is null then
+    -- Through the rail that says so, whichever it was to go through now.
+    if p.status in ('HOLD', 'ERROR') then
+      p := move_payout(p, 'PROCESSING', '', null, v_now);
+    end if;
+    if p.rail <> v_asked.rail then
+      perform reroute_payout(p, v_asked.rail, (
+        select payer_key from attempts
+        where account_id = p_account and payout_id = p_payout and rail = v_asked.rail
+        order by number desc limit 1), v_now);
+    end if;
+  end if;
   if p_action in ('paid', 'not_paid', 'returned') then
+    -- The questions that this answers, so that they do not stand in its way.
+    update exceptions set closed_at = v_now, resolution = v_resolution
+    where account_id = p_account and payout_id = p_payout and closed_at is null
+      and kind = any (v_kinds);
     v_result := apply_observation(p_account, p_payout, p_id, 'person',
       case p_action when 'not_paid' then 'rejected' else p_action end, 'decided by a person', null,
       null, p_journals, null);
     if v_result <> 'applied' then raise exception 'a decision came out as %', v_result; end if;
-  elsif p_action = 'refund' then
-    perform move_payout(p, 'CANCELLED', 'decided by a person', p_journals[1], v_now);
-    delete from payout_dispatches where account_id = p_account and payout_id = p_payout;
+  elsif p_action in ('refund', 'write_off') then
+    if p.status not in ('CANCELLED', 'COMPLETED') then
+      perform move_payout(p, 'CANCELLED', 'decided by a person', p_journals[1], v_now);
+      delete from payout_dispatches where account_id = p_account and payout_id = p_payout;
+    end if;
+    if p_action = 'write_off' then
+      perform post_aside(p, 'write_off', v_asked.rail, v_asked.currency, v_asked.amount, v_now);
+      update exceptions set closed_at = v_now, resolution = v_resolution
+      where account_id = p_account and id = v_asked.id;
+    end if;
   elsif p_action in ('release', 'retry') then
+    insert into payout_dispatches (account_id, payout_id, rail, due_at, is_checked)
+    -- What the rules themselves had stopped, they do not stop again; all else they look at.
+    values (p_account, p_payout, coalesce(p_next_rail, p.rail), v_now, exists (
+      select from exceptions
+      where account_id = p_account and payout_id = p_payout and closed_at is null
+        and kind in ('screening', 'velocity')))
+    on conflict (account_id, payout_id) do update set rail = excluded.rail, due_at = v_now,
+      is_checked = payout_dispatches.is_checked or excluded.is_checked, lease_until = null,
+      fence = payout_dispatches.fence + 1, tries = 0, faults = 0;
     p := move_payout(p, 'PROCESSING', '', null, v_now);
     if p_action = 'retry' then perform reroute_payout(p, p_next_rail, p_next_payer, v_now); end if;
-    insert into payout_dispatches (account_id, payout_id, rail, due_at, is_checked)
-    values (p_account, p_payout, coalesce(p_next_rail, p.rail), v_now, true)
-    on conflict (account_id, payout_id) do update set rail = excluded.rail, due_at = v_now,
-      is_checked = true, lease_until = null, fence = payout_dispatches.fence + 1, tries = 0,
-      faults = 0;
-  elsif p_action = 'write_off' then
-    perform post_aside(p, 'write_off', v_open.rail, v_open.currency, v_open.amount, v_now);
+  else
+    update exceptions set closed_at = v_now, resolution = v_resolution
+    where account_id = p_account and payout_id = p_payout and closed_at is null
+      and kind = any (v_kinds);
   end if;
-  update exceptions set closed_at = v_now, resolution = p_action || ' by ' || p_by
-  where account_id = p_account and payout_id = p_payout and closed_at is null;
   return 'done';
 end
 $$;

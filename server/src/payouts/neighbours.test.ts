@@ -14,7 +14,7 @@ import {
   type MoneyTest,
 } from './money-test-setup.ts';
 
-/** What a review found: each test says what should be, and does not hold at present. */
+/** What takes long, or is held, is nobody else's trouble; and two persons are two. */
 
 let money: MoneyTest;
 before(async () => {
@@ -25,7 +25,7 @@ after(() => money[Symbol.asyncDispose]());
 const statusOf = async ({ payoutId }: CommittedPayout) => (await money.payout(payoutId)).status;
 
 describe('checks that take long', () => {
-  it('R24 do not keep payouts from being sent for ever', async () => {
+  it('do not keep payouts from being sent for ever', async () => {
     const owner = await money.createOwner({ USD: 1_000_000n });
     const rail = createFakeRail(() => ({ outcome: 'paid' }));
     let checks = 0;
@@ -57,7 +57,7 @@ describe('checks that take long', () => {
 });
 
 describe('one account that is held', () => {
-  it('R25 does not keep what is heard of other accounts from being applied', async () => {
+  it('does not keep what is heard of other accounts from being applied', async () => {
     const [one, other] = [
       await money.createOwner({ USD: 1_000_000n }),
       await money.createOwner({ USD: 1_000_000n }),
@@ -118,7 +118,7 @@ describe('one account that is held', () => {
 });
 
 describe('two persons', () => {
-  it('R26 are not one person who writes the name in another way', async () => {
+  it('are not one person who writes the name in another way', async () => {
     const owner = await money.createOwner({ USD: 1_000_000n });
     const rail = createFakeRail(() => ({ outcome: 'paid' }));
     const dispatcher = money.createDispatcherOf([rail], {

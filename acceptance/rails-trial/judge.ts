@@ -24,6 +24,8 @@ export type RailScore = {
   /** Before a person, with an open question that says why. */
   held: number;
   unknown: number;
+  /** Through this rail after another one had refused it. */
+  rerouted: number;
   /** By the counterpart's records. */
   paid: number;
   returned: number;
@@ -249,21 +251,27 @@ function countReasons({ payouts }: Snapshot): Verdict['reasons'] {
     .toSorted((a, b) => b.count - a.count);
 }
 
+function createScore(rail: string): RailScore {
+  const ends = { completed: 0, cancelled: 0, held: 0, unknown: 0 };
+  return { rail, committed: 0, ...ends, rerouted: 0, paid: 0, returned: 0 };
+}
+
 function score(
   payouts: readonly PayoutRecord[],
   byPayout: ReadonlyMap<string, readonly Payment[]>,
 ): RailScore[] {
   const scores = new Map<string, RailScore>();
   for (const { rail, id, status, isUnknown } of payouts) {
-    const empty = { committed: 0, completed: 0, cancelled: 0, held: 0, unknown: 0, paid: 0 };
-    const row = scores.get(rail) ?? { rail, ...empty, returned: 0 };
+    const row = scores.get(rail) ?? createScore(rail);
     scores.set(rail, row);
-    const live = (byPayout.get(id) ?? []).filter(isLive);
+    const payments = byPayout.get(id) ?? [];
+    const live = payments.filter(isLive);
     row.committed += 1;
     row.completed += Number(status === 'COMPLETED');
     row.cancelled += Number(status === 'CANCELLED');
     row.held += Number(status === 'HOLD' || status === 'ERROR');
     row.unknown += Number(isUnknown && status !== 'CANCELLED' && status !== 'COMPLETED');
+    row.rerouted += Number(payments.some((payment) => payment.rail !== rail));
     row.paid += live.filter(({ state }) => state === 'paid').length;
     row.returned += live.filter(({ returnedMinor }) => returnedMinor > 0n).length;
   }

@@ -13,16 +13,21 @@ export type Killing = {
   readonly slots: readonly [Slot, Slot];
   readonly counterparts: readonly Counterpart[];
   readonly random: ReturnType<typeof createRandom>;
+  /** Ends the claims of the dead before their time. */
+  readonly endClaims: () => Promise<void>;
   readonly onKill: (counts: KillCounts) => void;
   readonly signal: AbortSignal;
 };
 
-/** Of each run of so many kills, the second half meets two processes. */
+/** Of each run of so many kills, the first ones meet one process, and the others two. */
 const phaseKills = 30;
+const loneKills = 12;
 const kindsOfMoment = 100;
 /** Percent of the kills that come while the process is still starting. */
 const startingShare = 10;
 const killsPerCrash = 8;
+/** Within so many milliseconds of its time a kill comes at any moment. */
+const jitterMs = 1200;
 
 export async function killAtRandom(killing: Killing): Promise<KillCounts> {
   const { options, slots, random, signal } = killing;
@@ -32,9 +37,12 @@ export async function killAtRandom(killing: Killing): Promise<KillCounts> {
   const startMs = performance.now();
   let crashes: Promise<void> = Promise.resolve();
   while (counts.service < options.kills && !signal.aborted) {
-    const isPair = counts.service % phaseKills >= phaseKills / 2;
+    const isPair = counts.service % phaseKills >= loneKills;
     if (!isPair && second.isUp()) await second.stop();
-    const victim = isPair ? random.pick([first, second]) : first;
+    if (isPair) void second.start().catch(() => undefined);
+    // Of two, one that is up already: so the load hardly ever stands still.
+    const up = slots.filter((slot) => slot.isUp());
+    const victim = isPair && up.length > 0 ? random.pick(up) : first;
     const began = victim.start();
     if (random.below(kindsOfMoment) < startingShare) {
       // It may be caught anywhere in its start; a failure to start is told by the next one.
@@ -45,11 +53,12 @@ export async function killAtRandom(killing: Killing): Promise<KillCounts> {
       await began;
       // A schedule, so that the whole lasts as long as was asked for; and chance round it.
       const dueMs = startMs + counts.service * spanMs - performance.now();
-      await sleep(Math.max(0, dueMs) + random.below(Math.max(1, spanMs)));
+      await sleep(Math.max(0, dueMs) + random.below(jitterMs));
     }
     await victim.kill();
     counts.service += 1;
     void victim.start().catch(() => undefined);
+    if (random.below(2) === 0) await killing.endClaims();
     if (counts.service % killsPerCrash === 0) {
       const durable = killing.counterparts.filter(({ crash }) => crash !== undefined);
       const chosen = durable.length === 0 ? undefined : random.pick(durable);

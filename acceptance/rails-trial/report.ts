@@ -19,6 +19,7 @@ const columns = [
   'cancelled',
   'held',
   'unknown',
+  'rerouted',
   'paid',
   'returned',
 ] as const satisfies readonly (keyof RailScore)[];

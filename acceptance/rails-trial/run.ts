@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestDatabase } from '../../server/src/db/test-database.ts';
+import { formatDecimal, subtract } from '../exact.ts';
 import { type Books, createRandom, openBooks } from '../reliability-kit.ts';
-import { type Account, type Api, createAccount, fund } from '../service.ts';
+import { type Account, type Api, createAccount, fund, readBalance } from '../service.ts';
 import { openAch, openBank } from './bank-files.ts';
-import { describePayout, takeSnapshot } from './books.ts';
+import { describePayout, endPassLeases, takeSnapshot } from './books.ts';
 import { isLitecoindInstalled, openEthereum, openLitecoin } from './chains.ts';
 import { createCounts, createTargets, type Load, type LoadCounts, runClient } from './client.ts';
 import { openClock } from './clock.ts';
@@ -30,7 +31,7 @@ const clientsCount = 8;
 const fundsUsd = '500000000';
 /** Under load the clock moves so far, so that what is not clear is asked again meanwhile. */
 const clockStepSeconds = 61;
-const clockPauseMs = 8000;
+const clockPauseMs = 20_000;
 
 const startMs = performance.now();
 
@@ -136,10 +137,9 @@ async function run(setup: Setup): Promise<boolean> {
   const accountId = account.credentials.account;
   await settle({ books, accountId, clock, counterparts, say });
   const evidence = await gather({ accountId, journal, scene, books });
-  const verdict = judge(evidence);
-  await books.assertSound().catch((error: unknown) => {
-    Object.assign(verdict, { violations: [...verdict.violations, `the ledger: ${String(error)}`] });
-  });
+  const judged = judge(evidence);
+  const others = await checkBooks({ books, evidence, api: account.api });
+  const verdict = { ...judged, violations: [...judged.violations, ...others] };
   over.abort();
   await turning;
   const seconds = Math.round((performance.now() - startMs) / 1000);
@@ -149,6 +149,27 @@ async function run(setup: Setup): Promise<boolean> {
   printLogs(slots);
   await printEvidence(books, verdict.violations);
   return verdict.violations.length === 0;
+}
+
+/** The proof of the ledger, and what the client is told of its balance. */
+async function checkBooks({
+  books,
+  evidence,
+  api,
+}: {
+  books: Books;
+  evidence: Evidence;
+  api: Api;
+}): Promise<string[]> {
+  const faults: string[] = [];
+  await books.assertSound().catch((error: unknown) => faults.push(`the ledger: ${String(error)}`));
+  const wallet = evidence.snapshot.balances.find(
+    ({ name, currency }) => name === 'wallet' && currency === 'USD',
+  );
+  const told = subtract(await readBalance(api), '0');
+  const kept = formatDecimal({ digits: wallet?.balance ?? 0n, scale: 2 });
+  if (told !== kept) faults.push(`the client is told of ${told} USD, the ledger has ${kept}`);
+  return faults;
 }
 
 function never(): never {
@@ -174,7 +195,7 @@ async function moveClock(
 }
 
 function killAll(
-  { options, slots, scene }: Setup,
+  { options, slots, scene, books }: Setup,
   { counts, signal }: { counts: LoadCounts; signal: AbortSignal },
 ): Promise<KillCounts> {
   return killAtRandom({
@@ -183,6 +204,7 @@ function killAll(
     counterparts: scene.counterparts,
     random: createRandom(options.seed + 1),
     signal,
+    endClaims: () => endPassLeases(books),
     onKill: ({ service }) => {
       if (service % 10 === 0) say(`${service} kills, ${counts.acknowledged} acknowledged`);
     },

@@ -21,7 +21,7 @@ const slowRails: ReadonlySet<string> = new Set(['bank_us', 'sandbox']);
 const stepSeconds = 61;
 const roundMs = 1500;
 /** So many rounds without a change, and nothing will change in minutes any more. */
-const stillRoundsMax = 30;
+const stillRoundsMax = 40;
 const roundsMax = 400;
 /** Past every return, settlement and doubt. */
 const daysCount = 14;
@@ -41,19 +41,21 @@ export async function settle(settling: Settling): Promise<void> {
   await waitUntilStill(settling);
 }
 
+/** The clock moves only when nothing happens without it, so that no quote runs out for its haste. */
 async function settleMinutes(settling: Settling): Promise<void> {
   const { books, accountId, clock } = settling;
   let before = '';
   let stillRounds = 0;
   for (let round = 0; round < roundsMax && stillRounds < stillRoundsMax; round += 1) {
-    await clock.advance(stepSeconds, clockPatienceMs);
     await sleep(roundMs);
     const open = await countOpen(books, accountId);
     const moving = [...open].filter(([rail]) => !slowRails.has(rail));
-    if (moving.length === 0 && !(await hasUnheard(books))) return;
+    const isUnheard = await hasUnheard(books);
+    if (moving.length === 0 && !isUnheard) return;
     const now = JSON.stringify(moving);
     stillRounds = now === before ? stillRounds + 1 : 0;
     before = now;
+    if (stillRounds % 2 === 1) await clock.advance(stepSeconds, clockPatienceMs);
     if (round % 10 === 9) settling.say(`settling: minutes (open: ${await describeOpen(settling)})`);
   }
 }

@@ -358,7 +358,7 @@ async function describeJudgement(
   const route = { rail: row.rail, payerKey: row.payer_key };
   const payer = findRoutePayer(fullRouter.catalogue(), route);
   if (payer === undefined) return undefined;
-  const standing = await measurements.keep(describeStanding(fullRouter, payer));
+  const standing = await measurements.keep(payer, describeStanding(fullRouter, payer));
   const candidates = row.attempt_count === 0 ? describeNamed(fullRouter, describeTerms(row)) : [];
   if (candidates.length === 0) return { standing };
   return { standing, first_routing: JSON.stringify({ refused_because: '', candidates }) };

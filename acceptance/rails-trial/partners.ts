@@ -46,10 +46,19 @@ const troubles: Knobs = {
   ],
 };
 
+/** Of each payer. */
+const recipientsCount = 3;
+
 type PartnerPlan = {
   readonly rail: string;
   readonly knobs: Knobs;
   readonly payers: readonly PayerPlan[];
+};
+
+/** Offered by both of them under one name: where the one refuses, the other takes over. */
+const openPayer: PayerPlan = {
+  ...payer('open', 'Trial open bank', 'BANK_DEPOSIT'),
+  isDynamicToken: true,
 };
 
 /** By the last digit of the reference, which is a random one. */
@@ -68,7 +77,7 @@ const plans: readonly PartnerPlan[] = [
     payers: [
       payer('a-cash', 'Trial cash A', 'CASH_PICKUP'),
       payer('a-bank', 'Trial bank A', 'BANK_DEPOSIT'),
-      { ...payer('a-open', 'Trial open A', 'BANK_DEPOSIT'), isDynamicToken: true },
+      openPayer,
     ],
   },
   {
@@ -80,10 +89,7 @@ const plans: readonly PartnerPlan[] = [
       returnAfterMs: 1000,
       returnParts: [2500, 1500],
     },
-    payers: [
-      { ...payer('b-open', 'Trial open B', 'BANK_DEPOSIT'), isDynamicToken: true },
-      payer('b-cash', 'Trial cash B', 'CASH_PICKUP'),
-    ],
+    payers: [openPayer, payer('b-cash', 'Trial cash B', 'CASH_PICKUP')],
   },
 ];
 
@@ -111,7 +117,9 @@ export async function openPartner(rail: string, places: CounterpartPlaces): Prom
   return {
     rail,
     config: declareRail({ kind: 'partner', name: rail, config }, plan.payers),
-    destinations: plan.payers.map(describeDestination),
+    destinations: Array.from({ length: recipientsCount }, () =>
+      plan.payers.map(describeDestination),
+    ).flat(),
     crash: async () => {
       await partner.kill();
       await partner.restart();

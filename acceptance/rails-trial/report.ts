@@ -11,6 +11,8 @@ export type Report = {
   readonly seed: number;
   readonly leftOut: readonly string[];
   readonly seconds: number;
+  /** How long starts of the service took. */
+  readonly startsMs: readonly number[];
 };
 
 const columns = [
@@ -41,6 +43,7 @@ export function formatReport(report: Report): string {
     '',
     `trials            ${kills.service} kills (${kills.starting} while starting), ` +
       `${kills.counterparts} of counterparts, ${report.seconds} s, seed ${report.seed}`,
+    `starts            ${describeStarts(report.startsMs)}`,
     `acknowledged      ${load.acknowledged}, ${load.repeated} asked for again, ` +
       `${load.broken} connections broken, ${load.refused} commits refused, ` +
       `${load.failed} answers of an error`,
@@ -59,4 +62,11 @@ export function formatReport(report: Report): string {
   if (load.refusal !== '') lines.push(`the first commit refused: ${load.refusal}`);
   for (const text of leftOut) lines.push(`left out: ${text}`);
   return `${lines.join('\n')}\n`;
+}
+
+function describeStarts(startsMs: readonly number[]): string {
+  const sorted = startsMs.toSorted((a, b) => a - b);
+  const at = (share: number): string =>
+    `${Math.round(sorted[Math.floor((sorted.length - 1) * share)] ?? 0)} ms`;
+  return `${sorted.length}, median ${at(0.5)}, slowest ${at(1)}`;
 }

@@ -143,9 +143,10 @@ async function run(setup: Setup): Promise<boolean> {
   over.abort();
   await turning;
   const seconds = Math.round((performance.now() - startMs) / 1000);
-  process.stdout.write(
-    `\n${formatReport({ verdict, kills, load: counts, seed: options.seed, leftOut, seconds })}`,
-  );
+  const startsMs = slots.flatMap((slot) => slot.startsMs);
+  const { seed } = options;
+  const report = { verdict, kills, load: counts, seed, leftOut, seconds, startsMs };
+  process.stdout.write(`\n${formatReport(report)}`);
   printLogs(slots);
   await printEvidence(books, verdict.violations);
   return verdict.violations.length === 0;

@@ -16,6 +16,8 @@ export type Slot = {
   /** Ends in order. */
   stop(): Promise<void>;
   readonly logFile: string;
+  /** How long each start took that was not broken off. */
+  readonly startsMs: readonly number[];
 };
 
 export type SlotOptions = {
@@ -36,8 +38,10 @@ export function createSlot(options: SlotOptions): Slot {
   let running: RunningProcess | undefined;
   let isReady = false;
   let isWanted = false;
+  const startsMs: number[] = [];
   const launch = (): RunningProcess => {
     isReady = false;
+    const beganMs = performance.now();
     const launched = startProcess({
       args: [serverMain],
       logFile,
@@ -47,6 +51,7 @@ export function createSlot(options: SlotOptions): Slot {
     void launched.ready.then(
       () => {
         isReady = launched === running;
+        startsMs.push(performance.now() - beganMs);
       },
       () => undefined,
     );
@@ -85,6 +90,7 @@ export function createSlot(options: SlotOptions): Slot {
       return end('SIGTERM');
     },
     logFile,
+    startsMs,
   };
 }
 

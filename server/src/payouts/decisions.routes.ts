@@ -17,7 +17,7 @@ const candidateAnswer = z.object({
   exchange_rate: z.string().describe('Decimal, all-in'),
   cost: z.string().describe('Source amount and fee for the promised destination amount'),
   min_limit_usd: z.string(),
-  max_limit_usd: z.string().describe('"0.00" is no bound'),
+  max_limit_usd: z.string().describe('"0" is no bound'),
   health: z.enum(['up', 'degraded', 'down']),
   availability_percent: z.number().nullable().describe('Measured; null with too few payouts'),
   rating: z.number().nullable().describe('Measured, 0 to 5; null with too few payouts'),

@@ -67,7 +67,7 @@ export type RouteCandidate = {
   exchange_rate: string;
   /** What the sender pays in all for the promised amount. */
   cost: string;
-  /** "0.00" is no bound. */
+  /** "0" is no bound. */
   min_limit_usd: string;
   max_limit_usd: string;
   health: Health;

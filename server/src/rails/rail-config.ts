@@ -36,18 +36,24 @@ const availability = z.strictObject({
 const plainLogo =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==';
 
+/** PNG in Base64; "" and nothing at all are the plain one. */
+const logoSchema = z
+  .string()
+  .default('')
+  .transform((logo) => (logo === '' ? plainLogo : logo));
+
 const company = z.strictObject({
   key: z.string(),
   name: z.string(),
   description: z.string().default(''),
-  logo: z.string().default(plainLogo),
+  logo: logoSchema,
 });
 
 const payer = z.strictObject({
   key: z.string(),
   companyKey: z.string(),
   payerName: z.string(),
-  logo: z.string().default(plainLogo),
+  logo: logoSchema,
   countryCode: z.string(),
   deliveryType: z.enum(deliveryTypes),
   currencies: z.array(z.string()),

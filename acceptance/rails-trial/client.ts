@@ -19,7 +19,7 @@ import {
 } from '../recipients.ts';
 import type { createRandom } from '../reliability-kit.ts';
 import { type Api, ok, type Reply } from '../service.ts';
-import { type Counterpart, type Destination, nameCompany } from './counterpart.ts';
+import type { Counterpart, Destination } from './counterpart.ts';
 import type { Entry, Journal } from './journal.ts';
 
 /** Clients in a closed loop: each asks until it has an answer, whatever dies meanwhile. */
@@ -73,24 +73,20 @@ export async function createTargets(
   const targets: Target[] = [];
   for (const { rail, destinations } of counterparts) {
     for (const destination of destinations) {
-      targets.push({ rail, destination, recipient: await createTarget(api, rail, destination) });
+      targets.push({ rail, destination, recipient: await createTarget(api, destination) });
     }
   }
   return targets;
 }
 
-async function createTarget(
-  api: Api,
-  rail: string,
-  { way, payerName, values }: Destination,
-): Promise<Recipient> {
+async function createTarget(api: Api, { way, payerName, values }: Destination): Promise<Recipient> {
   const userToken = await createUser(api, {
     country: way.country,
     address1: 'Main Street 1',
     city: 'Springfield',
     postal_code: '10115',
   });
-  const payer = await findNamedPayer(api, { rail, way, payerName });
+  const payer = await findNamedPayer(api, { way, payerName });
   const destination = {
     userToken,
     destinationToken: payer.destination_token,
@@ -104,16 +100,12 @@ async function createTarget(
 
 async function findNamedPayer(
   api: Api,
-  wanted: Pick<Destination, 'way' | 'payerName'> & { rail: string },
+  { way, payerName }: Pick<Destination, 'way' | 'payerName'>,
 ): Promise<Payer> {
-  const { way, payerName, rail } = wanted;
   const path = `/country/${way.country}/cheapest?destination_currency=${way.currency}`;
-  const lookup = ok(await api.get<CountryLookup>(path));
-  const companies = lookup.companies.filter(({ company_name: company }) =>
-    payerName === undefined ? !company.startsWith('Trial ') : company === nameCompany(rail),
-  );
-  const payer = listPayers({ companies }, way).find(
-    ({ payer_name: name }) => payerName === undefined || name === payerName,
+  const payers = listPayers(ok(await api.get<CountryLookup>(path)), way);
+  const payer = payers.find(({ payer_name: name }) =>
+    payerName === undefined ? !name.startsWith('Trial ') : name === payerName,
   );
   if (payer === undefined) throw new Error(`${payerName} is not offered in ${way.country}`);
   return payer;

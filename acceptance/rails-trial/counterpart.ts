@@ -95,18 +95,13 @@ export function declarePayer(plan: PayerPlan): Record<string, unknown> {
   };
 }
 
-/** The company of a rail's payers, as clients read it. */
-export function nameCompany(rail: string): string {
-  return `Trial ${rail}`;
-}
-
 export function declareRail(
   rail: { kind: string; name: string; config: unknown },
   payers: readonly PayerPlan[],
 ): Record<string, unknown> {
   return {
     ...rail,
-    companies: [{ key: 'trial', name: nameCompany(rail.name) }],
+    companies: [{ key: 'trial', name: `Trial ${rail.name}` }],
     payers: payers.map(declarePayer),
     // Far above everything, so that counting against it takes part.
     dailyLimits: Object.fromEntries(

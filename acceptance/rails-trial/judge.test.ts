@@ -149,6 +149,11 @@ test('a payout that neither ended nor asks a person is found', () => {
   assert.equal(find({ payouts: [asked], settled: 0n }), '');
 });
 
+test('a question about a payout that has ended is found', () => {
+  const payouts = [{ ...payout, exceptions: ['excess_return'] }];
+  assert.match(find({ payouts }), /COMPLETED: a person is asked: excess_return/);
+});
+
 test('money that is missing from the wallet is found', () => {
   assert.match(find({ wallet: 934n }), /the wallet has 934 USD and not 935/);
 });

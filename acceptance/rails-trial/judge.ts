@@ -55,6 +55,7 @@ export function judge(evidence: Evidence): Verdict {
     ...judgeAcknowledged(entries, snapshot.payouts),
     ...judgeWallets(evidence),
     ...judgeSettlement(snapshot, byPayout),
+    ...judgeSuspense(snapshot),
     ...snapshot.unmatched.map((text) => `a question that belongs to no payout: ${text}`),
   );
   return { violations, reasons: countReasons(snapshot), scores: score(snapshot.payouts, byPayout) };
@@ -122,6 +123,9 @@ function judgePayout(payout: PayoutRecord, payments: readonly Payment[]): string
     if (!isRight) faults.push(`is ${payout.amountMinor} ${payout.currency}, paid ${describe(one)}`);
   }
   const isAsked = payout.exceptions.length > 0;
+  const hasEnded = payout.status === 'COMPLETED' || payout.status === 'CANCELLED';
+  // No counterpart contradicts itself here: who asks a person has misunderstood one.
+  if (hasEnded && isAsked) faults.push(`a person is asked: ${payout.exceptions.join(', ')}`);
   switch (payout.status) {
     case 'COMPLETED':
       if (payment?.state !== 'paid') faults.push(`the counterpart says ${tell(payment)}`);
@@ -200,6 +204,13 @@ function judgeWallets({ snapshot, funded }: Evidence): string[] {
     const wallet = findBalance(snapshot, { name: 'wallet', currency });
     return wallet === amount ? [] : [`the wallet has ${wallet} ${currency} and not ${amount}`];
   });
+}
+
+/** Nothing came back that had not been paid. */
+function judgeSuspense({ balances }: Snapshot): string[] {
+  return balances
+    .filter(({ name: account, balance }) => account === 'suspense' && balance !== 0n)
+    .map(({ currency, balance }) => `${balance} ${currency} are in suspense`);
 }
 
 function findBalance(

@@ -22,7 +22,6 @@ export type Killing = {
 /** Of each run of so many kills, the first ones meet one process, and the others two. */
 const phaseKills = 30;
 const loneKills = 12;
-const kindsOfMoment = 100;
 /** Percent of the kills that come while the process is still starting. */
 const startingShare = 10;
 const killsPerCrash = 8;
@@ -40,21 +39,22 @@ export async function killAtRandom(killing: Killing): Promise<KillCounts> {
     const isPair = counts.service % phaseKills >= loneKills;
     if (!isPair && second.isUp()) await second.stop();
     if (isPair) void second.start().catch(() => undefined);
+    const isEarly = random.below(100) < startingShare;
     // Of two, one that is up already: so the load hardly ever stands still.
-    const up = slots.filter((slot) => slot.isUp());
-    const victim = isPair && up.length > 0 ? random.pick(up) : first;
+    const able = slots.filter((slot) => slot.isUp() !== isEarly);
+    const victim = isPair && able.length > 0 ? random.pick(able) : first;
     const began = victim.start();
-    if (random.below(kindsOfMoment) < startingShare) {
+    if (isEarly) {
       // It may be caught anywhere in its start; a failure to start is told by the next one.
       began.catch(() => undefined);
       await sleep(random.below(900));
-      counts.starting += 1;
     } else {
       await began;
       // A schedule, so that the whole lasts as long as was asked for; and chance round it.
       const dueMs = startMs + counts.service * spanMs - performance.now();
       await sleep(Math.max(0, dueMs) + random.below(jitterMs));
     }
+    counts.starting += Number(!victim.isUp());
     await victim.kill();
     counts.service += 1;
     void victim.start().catch(() => undefined);

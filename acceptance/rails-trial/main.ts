@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -31,6 +31,14 @@ async function endGroup(leader: number): Promise<void> {
   }
 }
 
+/** The guard of the database removes what is its own at the same moment, which ends a removal. */
+async function removeFolder(folder: string): Promise<void> {
+  for (let waitedMs = 0; waitedMs < graceMs && existsSync(folder); waitedMs += lookMs) {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    await sleep(lookMs);
+  }
+}
+
 async function launch(): Promise<number> {
   const args = process.argv.slice(2);
   readOptions(args);
@@ -57,7 +65,7 @@ async function launch(): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
   const code = await ended;
   if (leader !== undefined) await endGroup(leader);
-  rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+  await removeFolder(folder);
   return code;
 }
 

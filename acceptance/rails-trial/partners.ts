@@ -55,7 +55,7 @@ type PartnerPlan = {
   readonly payers: readonly PayerPlan[];
 };
 
-/** Offered by both of them under one name: where the one refuses, the other takes over. */
+/** One offer to clients, which stands for both partners: where one refuses, the other takes over. */
 const openPayer: PayerPlan = {
   ...payer('open', 'Trial open bank', 'BANK_DEPOSIT'),
   isDynamicToken: true,

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestDatabase } from '../../server/src/db/test-database.ts';
 import { formatDecimal, subtract } from '../exact.ts';
 import { type Books, createRandom, openBooks } from '../reliability-kit.ts';
-import { type Account, type Api, createAccount, fund, readBalance } from '../service.ts';
+import { Api, createAccount, fund, readBalance } from '../service.ts';
 import { openAch, openBank } from './bank-files.ts';
 import { describePayout, endPassLeases, takeSnapshot } from './books.ts';
 import { isLitecoindInstalled, openEthereum, openLitecoin } from './chains.ts';
@@ -110,7 +110,7 @@ async function run(setup: Setup): Promise<boolean> {
   say(`${targets.length} recipients are ready`);
   const journal = openJournal(join(folder, 'journal.jsonl'));
   const over = new AbortController();
-  const clients = new Map(slots.map((slot) => [slot, connect(slot, account)]));
+  const clients = new Map(slots.map((slot) => [slot, new Api(slot.baseUrl, account.api.token)]));
   const apis = (): Api[] => slots.flatMap((slot) => (slot.isUp() ? (clients.get(slot) ?? []) : []));
   const clock = await openClock(setup.clockFile, () => apis()[0]);
   const turning = turnAll(scene, over.signal);
@@ -175,14 +175,6 @@ async function checkBooks({
 
 function never(): never {
   throw new Error('the clients stopped by themselves');
-}
-
-function connect(slot: Slot, { api }: Account) {
-  const own = api.withToken(api.token);
-  return new (own.constructor as new (baseUrl: string, token: string) => Api)(
-    slot.baseUrl,
-    api.token,
-  );
 }
 
 async function moveClock(

@@ -549,6 +549,8 @@ create table payout_states (
   rail text,
   payer_key text,
   returned_amount bigint not null default 0,
+  returned_told bigint not null default 0,
+  returned_heard bigint not null default 0,
   constraint payout_states_pkey PRIMARY KEY (account_id, payout_id),
   constraint committed_transfer UNIQUE (account_id, client_transfer_id),
   constraint completed_once CHECK (
@@ -558,6 +560,8 @@ CASE status
     ELSE completed_at IS NULL
 END),
   constraint payout_states_returned_amount_check CHECK (returned_amount >= 0),
+  constraint payout_states_returned_heard_check CHECK (returned_heard >= 0),
+  constraint payout_states_returned_told_check CHECK (returned_told >= 0),
   constraint payout_states_status_check CHECK (status = ANY (ARRAY['PROCESSING'::text, 'COMPLETED'::text, 'CANCELLED'::text, 'SCHEDULED'::text, 'READY_FOR_PICKUP'::text, 'HOLD'::text, 'ERROR'::text])),
   constraint whole_route CHECK ((rail IS NULL) = (payer_key IS NULL))
 );
@@ -958,13 +962,15 @@ create view payouts as
     s.committed_at,
     s.completed_at,
     COALESCE(s.updated_at, q.created_at) AS updated_at,
-    COALESCE(s.returned_amount, 0::bigint) AS returned_amount
+    COALESCE(s.returned_amount, 0::bigint) AS returned_amount,
+    COALESCE(s.returned_told, 0::bigint) AS returned_told,
+    COALESCE(s.returned_heard, 0::bigint) AS returned_heard
    FROM payout_quotes q
      LEFT JOIN payout_states s ON s.account_id = q.account_id AND s.payout_id = q.id;
 
 create function analyze_new_tables() returns void language plpgsql; -- body 06a7ec73b569d9c0
 
-create function apply_observation(p_account uuid, p_payout uuid, p_observation uuid, p_source text, p_outcome text, p_reason text, p_fence bigint, p_due_at timestamp with time zone, p_journals uuid[], p_extra json) returns text language plpgsql security definer set search_path=public, pg_temp; -- body 0ffa3091270325ba
+create function apply_observation(p_account uuid, p_payout uuid, p_observation uuid, p_source text, p_outcome text, p_reason text, p_fence bigint, p_due_at timestamp with time zone, p_journals uuid[], p_extra json) returns text language plpgsql security definer set search_path=public, pg_temp; -- body 6011ec4dfec41620
 grant execute on function apply_observation to outlay_tenant;
 
 create function apply_observations(p_accounts uuid[], p_payouts uuid[], p_observations uuid[], p_sources text[], p_outcomes text[], p_reasons text[], p_codes text[], p_provider_references text[], p_standings uuid[], p_routings text[], p_fences bigint[], p_due_ats timestamp with time zone[], p_journals uuid[], p_may_wait boolean) returns TABLE(ordinal integer, is_held boolean) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body 17c1c91b5d7e00c5

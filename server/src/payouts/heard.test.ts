@@ -10,6 +10,7 @@ import {
   type CommittedPayout,
   createFakeRail,
   createMoneyTest,
+  goToNextLook,
   type MoneyTest,
   type Owner,
 } from './money-test-setup.ts';
@@ -194,6 +195,26 @@ describe('a return', () => {
     assert.equal(await balance(), before - 100n);
     assert.equal((await balance('suspense', 'MXN')) - aside, 500n);
     assert.deepEqual(await exceptionsOf(payout), ['excess_return']);
+  });
+
+  it('told by an answer and part by part counts once, whichever comes first', async () => {
+    for (const isAnswerFirst of [true, false]) {
+      let answer: RailAnswer = { outcome: 'paid', checkAtMs: money.clock.nowMs() + 60_000 };
+      const kit = open(() => answer);
+      const payout = await sent(kit);
+      const before = await balance();
+      answer = { outcome: 'returned', reason: 'sent_back', amountMinor: 180_000n };
+      const ask = async () => {
+        await goToNextLook(money, payout);
+        await kit.dispatcher.runDue();
+      };
+      if (isAnswerFirst) await ask();
+      await kit.say(payout, { outcome: 'returned', amountMinor: 80_000n });
+      await kit.say(payout, { outcome: 'returned', amountMinor: 100_000n });
+      if (!isAnswerFirst) await kit.dispatcher.runOne(payout.accountId, payout.payoutId);
+      assert.equal(await balance(), before + 10_000n);
+      assert.deepEqual(await exceptionsOf(payout), []);
+    }
   });
 
   it('told again gives nothing back again', async () => {

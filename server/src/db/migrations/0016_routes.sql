@@ -8,9 +8,14 @@ alter table payout_states
   add column payer_key text,
   -- Of the destination's minor units; more than was paid never counts.
   add column returned_amount bigint not null default 0 check (returned_amount >= 0),
+  -- What came back in all by a rail's answers, and by what it told part by part: the same money, told
+  -- in two ways, so that the larger one counts.
+  add column returned_told bigint not null default 0 check (returned_told >= 0),
+  add column returned_heard bigint not null default 0 check (returned_heard >= 0),
   add constraint whole_route check ((rail is null) = (payer_key is null));
 
-update payout_states s set returned_amount = q.destination_amount
+update payout_states s set returned_amount = q.destination_amount,
+  returned_told = q.destination_amount
 from payout_quotes q
 where q.account_id = s.account_id and q.id = s.payout_id
   and s.status = 'CANCELLED' and s.completed_at is not null;
@@ -27,7 +32,8 @@ select q.account_id, q.id, q.user_id, coalesce(s.status, 'PENDING') as status,
   coalesce(s.pickup_code, '') as pickup_code, q.created_at, q.expires_at,
   q.estimated_availability, s.committed_at, s.completed_at,
   coalesce(s.updated_at, q.created_at) as updated_at,
-  coalesce(s.returned_amount, 0) as returned_amount
+  coalesce(s.returned_amount, 0) as returned_amount, coalesce(s.returned_told, 0) as returned_told,
+  coalesce(s.returned_heard, 0) as returned_heard
 from payout_quotes q
 left join payout_states s on s.account_id = q.account_id and s.payout_id = q.id;
 

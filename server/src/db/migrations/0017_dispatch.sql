@@ -237,6 +237,9 @@ declare
   v_moves text[];
   v_move text;
   v_step integer := 0;
+  v_told bigint;
+  v_heard bigint;
+  v_back bigint;
   v_excess bigint := 0;
   v_exception text;
   v_detail text := coalesce(p_extra ->> 'detail', p_extra ->> 'code', '');
@@ -270,10 +273,18 @@ begin
     select from exceptions
     where account_id = p_account and payout_id = p_payout and closed_at is null
       and kind in ('paid_after_refusal', 'amount_differs'));
-  -- An answer tells what came back in all, an observation what came back this time.
-  if v_outcome = 'returned' and p_source in ('send', 'query') and v_amount is not null then
-    v_amount := greatest(v_amount - p.returned_amount, 0);
+  -- An answer tells what came back in all, an observation what came back this time (or all of it).
+  v_told := p.returned_told;
+  v_heard := p.returned_heard;
+  if v_outcome = 'returned' then
+    if p_source in ('callback', 'file', 'poll') then
+      v_heard := case when v_amount is null then greatest(v_heard, p.destination_amount)
+        else v_heard + v_amount end;
+    else
+      v_told := greatest(v_told, coalesce(v_amount, p.destination_amount));
+    end if;
   end if;
+  v_back := greatest(v_told, v_heard) - greatest(p.returned_told, p.returned_heard);
 
   if p_fence is not null and v_fence is distinct from p_fence then
     -- Nobody waits for it any more, but money that is there is there.
@@ -312,8 +323,7 @@ begin
       v_moves := null;
       v_exception := 'amount_differs';
     elsif v_moves is null and v_outcome = 'returned' and p.status = 'CANCELLED'
-      and p.completed_at is not null
-      and (v_amount > 0 or (v_amount is null and p.returned_amount < p.destination_amount))
+      and p.completed_at is not null and v_back > 0
     then
       -- Another part of it, or more than there was.
       v_moves := array[]::text[];
@@ -330,6 +340,11 @@ begin
     coalesce(p_extra ->> 'code', ''), v_result = 'applied', v_now);
   if p_extra -> 'charges' is not null and a.number is not null then
     perform post_charges(p, v_rail, p_extra -> 'charges', v_now);
+  end if;
+
+  if v_outcome = 'returned' and v_result <> 'stale' and v_exception is null and not v_is_past then
+    update payout_states set returned_told = v_told, returned_heard = v_heard
+    where account_id = p_account and payout_id = p_payout;
   end if;
 
   if v_result in ('stale', 'no_effect') then
@@ -386,8 +401,7 @@ begin
         else '' end, p_journals[v_step], v_now);
   end loop;
   if v_outcome = 'returned' then
-    v_excess := post_return(p,
-      coalesce(v_amount, p.destination_amount - p.returned_amount),
+    v_excess := post_return(p, v_back,
       case when v_step < cardinality(p_journals) then p_journals[v_step + 1]
         else gen_random_uuid() end, v_now);
   end if;

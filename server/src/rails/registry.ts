@@ -1,27 +1,35 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { assert } from '../core/errors.ts';
 import type { Rail, RailCalls, RailHost, RailModule } from './contract.ts';
 import type { CorridorDeclaration, PayerDeclaration } from './declarations.ts';
 import { describeFaults, type RailConfig, RailConfigError } from './rail-config.ts';
 import { chooseEncoding } from './references.ts';
 
+/** The simulated network: no module, because it is not the operator's to configure. */
+const simulated = 'sandbox';
+
 /** The kinds of rails that there are: each folder beside this file with a `rail.ts` is one. */
-export async function loadRailModules(): Promise<ReadonlyMap<string, RailModule>> {
-  const folders = readdirSync(import.meta.dirname, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
+export function listRailKinds(): string[] {
+  return readdirSync(import.meta.dirname, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== simulated)
     .map(({ name }) => name)
+    .filter((folder) => existsSync(join(import.meta.dirname, folder, 'rail.ts')))
     .toSorted();
+}
+
+/** Only what is asked for: some kinds bring large libraries. */
+export async function loadRailModules(
+  kinds: Iterable<string> = listRailKinds(),
+): Promise<ReadonlyMap<string, RailModule>> {
   const modules = new Map<string, RailModule>();
-  for (const folder of folders) {
-    const file = join(import.meta.dirname, folder, 'rail.ts');
-    if (!existsSync(file)) continue;
-    const loaded = (await import(file)) as { railModule?: RailModule };
-    // The simulated network has no module: it is not the operator's to configure.
-    if (loaded.railModule === undefined) continue;
-    if (loaded.railModule.kind !== folder) {
-      throw new Error(`the rail in folder ${folder} calls itself ${loaded.railModule.kind}`);
+  for (const kind of kinds) {
+    const file = join(import.meta.dirname, kind, 'rail.ts');
+    const { railModule } = (await import(file)) as { railModule: RailModule };
+    if (railModule.kind !== kind) {
+      throw new Error(`the rail in folder ${kind} calls itself ${railModule.kind}`);
     }
-    modules.set(folder, loaded.railModule);
+    modules.set(kind, railModule);
   }
   return modules;
 }
@@ -36,7 +44,14 @@ export async function openRails(
   createHost: (name: string, payers: readonly PayerDeclaration[]) => RailHost,
 ): Promise<Rail[]> {
   if (configs.length === 0) return [];
-  const modules = await loadRailModules();
+  const known = listRailKinds();
+  const strange = configs.find(({ kind }) => !known.includes(kind));
+  if (strange !== undefined) {
+    throw new RailConfigError(
+      `rail ${strange.name}: no kind ${strange.kind}; there are ${known.join(', ')}`,
+    );
+  }
+  const modules = await loadRailModules(new Set(configs.map(({ kind }) => kind)));
   const opened: Rail[] = [];
   try {
     for (const config of configs) opened.push(await openRail(config, modules, createHost));
@@ -54,10 +69,7 @@ async function openRail(
 ): Promise<Rail> {
   const { kind, name, companies, payers, dailyLimits } = config;
   const module = modules.get(kind);
-  if (module === undefined) {
-    const known = [...modules.keys()].join(', ');
-    throw new RailConfigError(`rail ${name}: no kind ${kind}; there are ${known}`);
-  }
+  assert(module !== undefined, 'every kind was loaded');
   chooseEncoding(name, module.reference);
   for (const payer of payers) checkCorridor(payer, module);
   const parsed = module.configSchema.safeParse(config.config);

@@ -208,7 +208,8 @@ function draftInstruction(rule: ReferenceRule, nowMs: number): Draft {
       address2: '',
       city: 'Thistledown',
       stateProvince: '',
-      postalCode: '90417',
+      // Letters that no hexadecimal text has: it would be found in one by chance.
+      postalCode: 'QW9-0417-ZX',
       countryCode: 'USA',
       email: 'zephyrine.quillfeather@example.org',
       mobileNumber: '4915550417263',

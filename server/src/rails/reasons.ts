@@ -38,7 +38,7 @@ export const reasonTexts = {
 export type Reason = keyof typeof reasonTexts;
 
 /**
- * Reasons that lie with the recipient or the law. No other payer may be tried then: it would meet
+ * Reasons that lie with the recipient or the law, or may. No other payer may be tried then: it would meet
  * the same, or get round a refusal that was meant.
  */
 export const recipientReasons: ReadonlySet<Reason> = new Set<Reason>([
@@ -54,4 +54,6 @@ export const recipientReasons: ReadonlySet<Reason> = new Set<Reason>([
   'compliance',
   'recalled',
   'cancelled',
+  // Banks give no reason where the law forbids them to.
+  'other',
 ]);

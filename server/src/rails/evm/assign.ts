@@ -48,7 +48,7 @@ export async function assignWaiting(
 ): Promise<boolean> {
   const room = pass.config.inFlightMax - start.unmined.length;
   if (room <= 0) return false;
-  const waiting = await listWaiting(pass);
+  const { waiting, isBegunAnew } = await listWaiting(pass);
   if (waiting.length === 0) return false;
   const desk: Desk = {
     pass,
@@ -68,16 +68,23 @@ export async function assignWaiting(
     const isLast = index === waiting.length - 1;
     pass.memory.waitingAfter = isLast && waiting.length < lookMax ? '' : kept.reference;
   }
-  return waiting.length === lookMax;
+  // All of them were looked at: without a pause nothing would be otherwise.
+  return waiting.length === lookMax && !isBegunAnew;
 }
 
-async function listWaiting({ host, memory }: Pass): Promise<KeptPayment[]> {
+async function listWaiting({
+  host,
+  memory,
+}: Pass): Promise<{ waiting: KeptPayment[]; isBegunAnew: boolean }> {
   const query = { state: 'waiting', count: lookMax };
   const after = memory.waitingAfter;
   const records = await host.store.list(paymentCollection, { ...query, after });
-  if (records.length > 0 || after === '') return records.map(readPayment);
+  if (records.length > 0 || after === '') {
+    return { waiting: records.map(readPayment), isBegunAnew: false };
+  }
   memory.waitingAfter = '';
-  return (await host.store.list(paymentCollection, query)).map(readPayment);
+  const first = await host.store.list(paymentCollection, query);
+  return { waiting: first.map(readPayment), isBegunAnew: true };
 }
 
 /** A payment that something is wrong with stays where it is, and the others go on. */
@@ -96,7 +103,7 @@ async function handle(desk: Desk, kept: KeptPayment): Promise<Step> {
 
 async function assign(desk: Desk, kept: KeptPayment): Promise<Step> {
   const { pass } = desk;
-  const stray = findStray(desk.strays, kept.payment);
+  const stray = findStray(pass.host, desk.strays, kept.payment);
   if (stray !== undefined) return adopt(desk, kept, stray);
   const plan = await prepare(desk, kept);
   switch (plan.kind) {

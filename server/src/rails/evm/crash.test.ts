@@ -3,6 +3,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import type { RailHost } from '../contract.ts';
 import {
   countSent,
+  finalBlocks,
   gwei,
   listErrors,
   listUnits,
@@ -79,6 +80,62 @@ describe('a rail of Ethereum that dies, forgets or is told nonsense', () => {
     assert.equal((await query(scene, later)).outcome, 'paid');
     assert.deepEqual(await listUnits(scene, to), [15n]);
     assert.deepEqual(await listUnits(scene, other), [16n * gwei]);
+  });
+
+  test('the restored memory of an environment whose clock is ahead does not pay again', async () => {
+    const to = makeAddress();
+    // From here on the memory knows the next nonce.
+    await send(scene, makeInstruction({ to: makeAddress(), amountMinor: 1n }));
+    await settle(scene);
+    scene.clock.aheadMs += 86_400_000;
+    const instruction = {
+      ...makeInstruction({ to, amountMinor: 25n }),
+      committedAtMs: scene.host.nowMs() - 1000,
+    };
+    const before = await scene.host.db.system.rows<Record<string, unknown>>({
+      name: '',
+      text: 'select * from rail_records',
+    });
+    await send(scene, instruction);
+    await settle(scene);
+    await restoreRecords(scene, before);
+    await send(scene, instruction);
+    await settle(scene);
+    assert.equal((await query(scene, instruction)).outcome, 'paid');
+    assert.deepEqual(await listUnits(scene, to), [25n * gwei]);
+  });
+
+  test('a transaction that was found and then displaced holds up no pass', async () => {
+    const to = makeAddress();
+    const before = await scene.host.db.system.rows<Record<string, unknown>>({
+      name: '',
+      text: 'select * from rail_records',
+    });
+    const instruction = makeInstruction({ to, amountMinor: 26n });
+    let raw = '';
+    scene.wire.fetch = (...request) => {
+      const body = request[1]?.body;
+      const isSent = typeof body === 'string' && body.includes('eth_sendRawTransaction');
+      if (isSent) raw = /0x02[0-9a-f]+/.exec(body)?.[0] ?? '';
+      return fetch(...request);
+    };
+    await send(scene, instruction);
+    await work(scene);
+    const snapshot = await scene.anvil.rpc('evm_snapshot');
+    await scene.anvil.mine(finalBlocks);
+    await restoreRecords(scene, before);
+    await send(scene, instruction);
+    await work(scene);
+    await scene.anvil.rpc('evm_revert', [snapshot]);
+    await scene.anvil.rpc('anvil_dropAllTransactions');
+    await scene.anvil.mine(1);
+    scene.clock.aheadMs += 61_000;
+    await work(scene);
+    assert.deepEqual(await listUnits(scene, to), []);
+    await scene.anvil.rpc('eth_sendRawTransaction', [raw]);
+    await settle(scene);
+    assert.equal((await query(scene, instruction)).outcome, 'paid');
+    assert.deepEqual(await listUnits(scene, to), [26n * gwei]);
   });
 
   test('a node of another chain is not used, and nothing is lost', async () => {

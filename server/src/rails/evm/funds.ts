@@ -1,4 +1,5 @@
 import type { Address } from 'viem';
+import { isRevert } from './chain.ts';
 import type { Pass } from './parts.ts';
 import type { KeptPayment } from './payment.ts';
 import { RpcError } from './rpc.ts';
@@ -18,7 +19,7 @@ export type Funds = {
 export function openFunds(pass: Pass, unmined: readonly KeptPayment[]): Funds {
   const balances = new Map<Address | null, Promise<bigint>>();
   const taken = new Map<Address | null, bigint>();
-  const decimals = new Map<Address, Promise<bigint>>();
+  const decimals = new Map<Address, Promise<bigint | undefined>>();
   const take = (contract: Address | null, amount: bigint): void => {
     const key = nameKey(contract);
     taken.set(key, (taken.get(key) ?? 0n) + amount);
@@ -40,7 +41,7 @@ export function openFunds(pass: Pass, unmined: readonly KeptPayment[]): Funds {
     },
     take,
     hasDecimals: async (contract, expected) => {
-      const said = decimals.get(contract) ?? readNumber(pass, contract, readDecimalsData);
+      const said = decimals.get(contract) ?? findDecimals(pass, contract);
       decimals.set(contract, said);
       return (await said) === BigInt(expected);
     },
@@ -55,6 +56,16 @@ function readBalance(pass: Pass, contract: Address | null): Promise<bigint> {
   const { account, chain, head } = pass;
   if (contract === null) return chain.getBalance(account.address, head.number);
   return readNumber(pass, contract, makeBalanceData(account.address));
+}
+
+/** Undefined where the contract says none, so that it is held up alone. */
+async function findDecimals({ chain, head }: Pass, contract: Address): Promise<bigint | undefined> {
+  try {
+    return decodeNumber(await chain.call({ to: contract, data: readDecimalsData }, head.number));
+  } catch (error) {
+    if (isRevert(error)) return undefined;
+    throw error;
+  }
 }
 
 async function readNumber(

@@ -59,7 +59,9 @@ export async function replaceStuck(pass: Pass, unmined: readonly KeptPayment[]):
   }
   const stuck = unmined.filter(({ payment }) => {
     const last = payment.attempts.at(-1);
-    const isOld = last !== undefined && last.signedAtMs + waitMs <= pass.host.nowMs();
+    // One that was found in the chain has no bytes here, and no fee that is known.
+    if (last === undefined || last.raw === null) return false;
+    const isOld = last.signedAtMs + waitMs <= pass.host.nowMs();
     const isNext = payment.nonce === pass.sent;
     return isOld && (isNext || BigInt(last.maxFeePerGas) < baseFeePerGas);
   });

@@ -1,6 +1,6 @@
 import type { Address } from 'viem';
 import { z } from 'zod';
-import type { RecordChange, StoredRecord } from '../contract.ts';
+import type { RailHost, RecordChange, StoredRecord } from '../contract.ts';
 import type { BlockTransaction, FullBlock } from './chain.ts';
 import type { EvmParts, Pass } from './parts.ts';
 import { makeTransfer, type Payment } from './payment.ts';
@@ -187,12 +187,20 @@ export function takeStray({ record }: Stray): RecordChange {
 /** Clocks of blocks and of the service may be apart by so much. */
 const clockSlackMs = 10 * 60_000;
 
-/** A payment cannot have been paid before it was ordered. */
-export function findStray(strays: readonly Stray[], payment: Payment): Stray | undefined {
+/**
+ * A payment cannot have been paid before it was ordered. Blocks have the time of day, and an order
+ * that of the environment, which is never further ahead at the order than it is now.
+ */
+export function findStray(
+  { nowMs, realNowMs }: Pick<RailHost, 'nowMs' | 'realNowMs'>,
+  strays: readonly Stray[],
+  payment: Payment,
+): Stray | undefined {
+  const orderedAtMs = payment.committedAtMs - Math.max(0, nowMs() - realNowMs());
   return strays.find(
     ({ order, minedAtMs }) =>
       order !== null &&
-      minedAtMs + clockSlackMs >= payment.committedAtMs &&
+      minedAtMs + clockSlackMs >= orderedAtMs &&
       isSameTransfer(
         {
           recipient: order.recipient,

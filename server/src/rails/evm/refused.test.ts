@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { parseEther } from 'viem';
 import {
+  calm,
   confirmations,
   countSent,
   gwei,
@@ -111,6 +112,34 @@ describe('a rail of Ethereum that cannot pay', () => {
     await scene.anvil.giveTokens(scene.token, scene.payer, tokenSupply);
     await settle(scene);
     for (const one of [rich, richInTokens]) assert.equal((await query(scene, one)).outcome, 'paid');
+  });
+
+  test('a contract that is no token holds up nothing else', async () => {
+    const tokens = [{ currency: 'USDC', address: makeAddress(), decimals: 6 }];
+    const rail = await scene.openAgain({ tokens });
+    const stuck = makeInstruction({ to: makeAddress(), amountMinor: 1n, currency: 'USDC' });
+    const other = makeInstruction({ to: makeAddress(), amountMinor: 1n });
+    for (const one of [stuck, other]) await send({ ...scene, rail }, one);
+    for (let turn = 0; turn <= confirmations; turn += 1) {
+      await work({ rail });
+      await scene.anvil.mine(1);
+    }
+    assert.equal((await query(scene, other)).outcome, 'paid');
+    assert.equal((await query(scene, stuck)).outcome, 'accepted');
+    await scene.rail.cancel?.(stuck, calm);
+    await settle(scene);
+  });
+
+  test('however many payments wait for funds, the rail pauses between two looks', async () => {
+    const rich = Array.from({ length: 100 }, () =>
+      makeInstruction({ to: makeAddress(), amountMinor: 1_000_000_000_000n }),
+    );
+    for (const one of rich) await send(scene, one);
+    await work(scene);
+    const atMs = scene.host.nowMs();
+    const againMs = await work(scene);
+    for (const one of rich) await scene.rail.cancel?.(one, calm);
+    assert.ok(againMs !== undefined && againMs >= atMs + 12_000);
   });
 
   test('payments in flight are not spent a second time', async () => {

@@ -146,6 +146,21 @@ test('an error ends a transfer only where it says that this one is dead', () => 
   assert.equal(take('3100', { asks: 1 }, true), 'refused');
   assert.equal(take('3100', { posts: 2, isAbsentForGood: true }), 'refused');
   assert.equal(take('3208'), 'transfer');
+  // What a repetition is answered with says nothing of the first one, which may be carried out.
+  for (const code of ['3303', '4001']) {
+    assert.equal(take(code, {}, true), 'refused', code);
+    assert.equal(take(code, { posts: 2 }, true), undefined, code);
+    assert.equal(take(code, { posts: 2, isAbsentForGood: true }, true), 'refused', code);
+  }
+});
+
+test('what was called committed, be it without proof, is not dead by another word', () => {
+  const held = hold('transfer', { isContradicted: true, isTaken: true });
+  for (const isAnswer of [false, true]) {
+    assert.equal(takeTransferError(held, '3303', { isAnswer, nowMs }), undefined);
+  }
+  assert.equal(takeTransferNews(held, { transferState: 'ABORTED' }), undefined);
+  assert.equal(takeTransferNews(held, { transferState: 'COMMITTED', fulfilment })?.state, 'paid');
 });
 
 test('a transfer that the hub does not know goes out again, and is dead only later', () => {

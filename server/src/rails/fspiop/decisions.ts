@@ -164,7 +164,10 @@ export function takeTransferNews({ state, payment }: Held, news: TransferNews): 
         ? { state, payment: { ...payment, isContradicted: true, isTaken: true } }
         : undefined;
     case 'ABORTED':
-      return state === 'transfer' ? refuse(payment, 'payer_refused', transferState) : undefined;
+      // It was called committed as well: a person has to find out which is true.
+      return state === 'transfer' && !payment.isContradicted
+        ? refuse(payment, 'payer_refused', transferState)
+        : undefined;
     case 'RECEIVED':
     case 'RESERVED':
       return state === 'transfer' && !payment.isTaken
@@ -179,10 +182,13 @@ export function takeTransferError(
   code: string,
   { isAnswer, nowMs }: { readonly isAnswer: boolean; readonly nowMs: number },
 ): Next | undefined {
-  if (state !== 'transfer') return undefined;
+  if (state !== 'transfer' || payment.isContradicted) return undefined;
   switch (weighTransferError(code)) {
     case 'dead':
-      return refuse(payment, getReason(code), code);
+      // The answer to a repetition is about that request: the first one may be carried out.
+      return isAnswer && payment.posts > 1 && !payment.isAbsentForGood
+        ? undefined
+        : refuse(payment, getReason(code), code);
     case 'request': {
       // The one request that there was, or one of a transfer that the hub does not have.
       const isOnlyOne = payment.posts === 1 && (isAnswer || payment.asks === 0);

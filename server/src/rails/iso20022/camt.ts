@@ -194,7 +194,7 @@ function readTransaction(
   return {
     account,
     direction: direction === 'DBIT' ? 'debit' : 'credit',
-    isReturn: details.RtrInf !== undefined || entry.RvslInd === 'true',
+    isReturn: details.RtrInf !== undefined || isYes(entry.RvslInd),
     isCharge: chargeKinds.has((details.BkTxCd ?? entry.BkTxCd)?.Domn?.Fmly?.SubFmlyCd ?? ''),
     endToEndId: details.Refs?.EndToEndId ?? '',
     booked: readMoney(details.Amt ?? amountDetails?.TxAmt?.Amt ?? own?.Amt),
@@ -213,8 +213,13 @@ function readCharges(charges: z.infer<typeof chargesSchema>): EntryCharge[] {
     const money = readMoney(record.Amt);
     // A charge that is credited is one given back, and no cost.
     if (money === undefined || record.CdtDbtInd === 'CRDT') return [];
-    return [{ ...money, isIncluded: record.ChrgInclInd === 'true' }];
+    return [{ ...money, isIncluded: isYes(record.ChrgInclInd) }];
   });
+}
+
+/** XML Schema has two words for it. */
+function isYes(text: string | undefined): boolean {
+  return text === 'true' || text === '1';
 }
 
 /** Undefined for nothing, for zero, and for what is no amount of its currency. */

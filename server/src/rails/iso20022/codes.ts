@@ -68,10 +68,12 @@ const reasonByCode: Readonly<Record<string, Reason>> = {
   RC11: 'payer_refused',
   // The law.
   FRAD: 'compliance',
+  FR01: 'compliance',
   RR01: 'compliance',
   RR02: 'compliance',
   RR03: 'compliance',
   RR04: 'compliance',
+  RR05: 'compliance',
   RR06: 'compliance',
   RR07: 'compliance',
   RR08: 'compliance',

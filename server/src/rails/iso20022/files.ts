@@ -23,6 +23,8 @@ const fileSchema = z.object({
   groups: z.array(
     z.object({ id: z.string(), currency: z.string(), references: z.array(z.string()) }),
   ),
+  /** How often its delivery was begun: after a crash the bank may have the same file twice. */
+  deliveries: z.number().default(0),
 });
 /** What is known of a file for ever. */
 export type StoredFile = z.infer<typeof fileSchema>;
@@ -77,21 +79,21 @@ async function deliverOne(
   host: RailHost,
   { exchange, record }: { exchange: Exchange; record: StoredRecord },
 ): Promise<void> {
-  const file = fileSchema.parse(record.value);
+  const known = fileSchema.parse(record.value);
+  const file = { ...known, deliveries: known.deliveries + 1 };
+  const write = (revision: number, state: string): Promise<boolean> =>
+    host.store.write([
+      { collection: fileCollection, key: record.key, revision, next: { state, value: file } },
+    ]);
+  // Counted first: a copy of which nobody knows could be taken for the only one.
+  if (!(await write(record.revision, 'closed'))) return;
   if ((await exchange.put(file.name, Buffer.from(file.xml))) === 'taken') {
     // Somebody has to look into it; the files after it must not wait for that.
     host.log('error', 'the outbox holds another file of this name', { message: record.key });
     return;
   }
   // Another process that delivered it meanwhile delivered the same.
-  await host.store.write([
-    {
-      collection: fileCollection,
-      key: record.key,
-      revision: record.revision,
-      next: { state: 'delivered', value: record.value },
-    },
-  ]);
+  await write(record.revision + 1, 'delivered');
   const payments = file.groups.reduce((sum, { references }) => sum + references.length, 0);
   host.log('info', 'a payment file was delivered', { message: record.key, payments });
 }
@@ -197,6 +199,7 @@ async function prepareFile(
   const stored: StoredFile = {
     name: `${file.messageId}.xml`,
     xml,
+    deliveries: 0,
     groups: file.groups.map(({ id, currency, transfers: members }) => ({
       id,
       currency,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { cleanCode } from './codes.ts';
+import { cleanCode, isDuplicateCode } from './codes.ts';
 
 /** Customer payment status report, pain.002.001.03 and later: what the bank says of a file. */
 
@@ -105,10 +105,14 @@ function readTransaction(transaction: z.infer<typeof transactionSchema>): Transa
   };
 }
 
-/** The first reason that says something; banks add further ones for what they changed. */
+/**
+ * That it is a duplicate, wherever it stands, since it says that nothing is known of the first copy;
+ * else the first reason that says something: banks add further ones for what they changed.
+ */
 function readStatus(status: string | undefined, reasons: z.infer<typeof reasonsSchema>): Status {
   const codes = (reasons ?? []).map(({ Rsn }) => cleanCode(Rsn?.Cd ?? Rsn?.Prtry ?? ''));
-  return { status: status ?? '', code: codes.find((code) => code !== '') ?? '' };
+  const code = codes.find(isDuplicateCode) ?? codes.find((one) => one !== '') ?? '';
+  return { status: status ?? '', code };
 }
 
 /** A bank's own number for a payment; anything else than a number or a code may be personal. */

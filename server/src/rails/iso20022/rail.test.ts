@@ -157,6 +157,47 @@ describe('what the bank says', () => {
     assert.equal((await query(other)).outcome, 'accepted');
   });
 
+  test('a second copy is told by whatever level and place the code of a duplicate stands in', async () => {
+    const instruction = makeInstruction();
+    await it.rail.send(instruction, context);
+    await it.work();
+    const [file = ''] = await findFiles(instruction.reference);
+    const reason = (code: string) => `<StsRsnInf><Rsn><Cd>${code}</Cd></Rsn></StsRsnInf>`;
+    const group = writeGroupStatus(file, 'RJCT', 'AM05');
+    const single = writeStatus(file, { reference: instruction.reference, status: 'RJCT', code: '' })
+      .replaceAll('n:', '')
+      .replace('pain.001</OrgnlMsgNmId>', `$&<GrpSts>RJCT</GrpSts>${reason('AM05')}`);
+    await leave('a.xml', group.replace(reason('AM05'), `${reason('NARR')}${reason('AM05')}`));
+    await leave('b.xml', single);
+    await leave(
+      'c.xml',
+      single.replace(/<TxInfAndSts>.*<.TxInfAndSts>/s, '<PmtInfSts>RJCT</PmtInfSts>'),
+    );
+    await it.work();
+    assert.equal((await query(instruction)).outcome, 'accepted');
+    assert.deepEqual(
+      it.host.observations.map(({ outcome, reason: why }) => `${outcome} ${why}`),
+      ['accepted duplicate'],
+    );
+  });
+
+  test('a refusal of the whole file, which may have gone out twice, refuses nothing', async () => {
+    const instruction = makeInstruction();
+    await it.rail.send(instruction, context);
+    await it.work();
+    const [file = ''] = await findFiles(instruction.reference);
+    const record = await it.host.store.get('files', file);
+    assert.ok(record !== undefined);
+    // As after a death between the delivery and its record.
+    const next = { state: 'closed', value: record.value };
+    const { revision } = record;
+    await it.host.store.write([{ collection: 'files', key: file, revision, next }]);
+    await it.work();
+    await leave('a.xml', writeGroupStatus(file, 'RJCT', 'NARR'));
+    await it.work();
+    assert.equal((await query(instruction)).outcome, 'accepted');
+  });
+
   test('a second copy of a file refused as a duplicate refuses nothing', async () => {
     const instruction = makeInstruction();
     await it.rail.send(instruction, context);

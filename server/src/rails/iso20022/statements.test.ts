@@ -7,6 +7,7 @@ import { wrap } from './bank-messages-test-setup.ts';
 import { findStatusOutcome, getReason, isDuplicateCode } from './codes.ts';
 import {
   debtorIban,
+  makeConfig,
   makeInstruction,
   noSignal,
   openTestRail,
@@ -95,6 +96,23 @@ describe('booked entries', () => {
     assert.equal((await query()).outcome, 'accepted');
   });
 
+  test('a debit of less than the payment is not the payment', async () => {
+    assert.deepEqual(await book(entry({ amount: '5.00' })), []);
+    assert.equal((await query()).outcome, 'accepted');
+    const [observation] = await book(entry());
+    assert.equal(observation?.outcome, 'paid');
+  });
+
+  test('an account is the same with and without spaces', async () => {
+    await it.close();
+    const [debtor] = makeConfig('/none').debtors;
+    it = await openTestRail({ debtors: [{ ...debtor, iban: '', account: '12 345 678' }] });
+    await it.rail.send(payment, context);
+    await it.work();
+    const [observation] = await book(entry(), { account: '12345678' });
+    assert.equal(observation?.outcome, 'paid');
+  });
+
   test('a debit that nobody ordered goes before a person', async () => {
     const [observation] = await book(entry({ reference: 'SOMEBODY' }));
     assert.equal(observation?.reference, 'SOMEBODY');
@@ -137,6 +155,17 @@ describe('booked entries', () => {
     );
   });
 
+  test('yes may be written as 1', async () => {
+    const charges = `<Chrgs><Rcrd><Amt Ccy="EUR">2.50</Amt><CdtDbtInd>DBIT</CdtDbtInd>
+      <ChrgInclInd>1</ChrgInclInd></Rcrd></Chrgs>`;
+    const [observation] = await book(
+      entry({ amount: '97.50', direction: 'CRDT', details: charges + returned }),
+    );
+    assert.equal(observation?.amountMinor, 10_000n);
+    const undone = entry().replace('</CdtDbtInd>', '</CdtDbtInd><RvslInd>1</RvslInd>');
+    assert.deepEqual(await book(undone), [], 'a credit that was undone is no payment');
+  });
+
   test('a charge booked by itself is not taken for the payment', async () => {
     const kind = `<BkTxCd><Domn><Cd>PMNT</Cd><Fmly><Cd>ICDT</Cd><SubFmlyCd>CHRG</SubFmlyCd></Fmly>
       </Domn></BkTxCd>`;
@@ -174,6 +203,7 @@ test('codes of the bank become reasons of ours', () => {
   assert.equal(getReason('AC06'), 'account_blocked');
   assert.equal(getReason('AM04'), 'no_funds');
   assert.equal(getReason('BE05'), 'payer_refused');
+  for (const code of ['FR01', 'RR04', 'RR05']) assert.equal(getReason(code), 'compliance', code);
   assert.equal(getReason('MS03'), 'other');
   assert.equal(getReason('NARR'), 'other');
   assert.equal(getReason('FOCR'), 'recalled');

@@ -36,7 +36,7 @@ export async function observeStatusReport(
   }
   const observations: RailObservation[] = [];
   const single = new Set<string>();
-  for (const transaction of report.payments.flatMap(({ transactions }) => transactions)) {
+  for (const transaction of listTransactions(report, file)) {
     const { endToEndId: reference } = transaction;
     if (!isReference(reference) || transaction.status === '') continue;
     single.add(reference);
@@ -52,18 +52,57 @@ export async function observeStatusReport(
   return observations;
 }
 
+function listTransactions(
+  { group, payments }: StatusReport,
+  file: StoredFile | undefined,
+): TransactionStatus[] {
+  return payments.flatMap((payment) => {
+    const isCopy = isSecondCopy([payment, group], file);
+    return payment.transactions.map((one) => ({
+      ...one,
+      code: isCopy ? secondCopy : findCode(one, [payment, group]),
+    }));
+  });
+}
+
+const secondCopy = 'DUPL';
+
+/**
+ * A file that may have gone out twice, refused as a whole: whatever the bank calls it, it may be the
+ * second one that it refused.
+ */
+function isSecondCopy(above: readonly Status[], file: StoredFile | undefined): boolean {
+  const isRefused = above.some(({ status }) => findStatusOutcome(status) === 'rejected');
+  return isRefused && file !== undefined && file.deliveries > 1;
+}
+
+/**
+ * A bank may say why only where it refuses the whole, and no more than RJCT below. That the whole is
+ * a second copy goes before what else is said of a part: the first copy's part may be paid.
+ */
+function findCode(own: Status, above: readonly Status[]): string {
+  if (findStatusOutcome(own.status) !== 'rejected') return own.code;
+  const refusing = above.filter(({ status }) => findStatusOutcome(status) === 'rejected');
+  const codes = [own, ...refusing].map(({ code }) => code).filter((code) => code !== '');
+  return codes.find(isDuplicateCode) ?? codes[0] ?? '';
+}
+
 /** The statuses of the upper levels, by the payments that the file held. */
 function spreadStatuses(report: StatusReport, file: StoredFile): Map<string, Status> {
   const statuses = new Map<string, Status>();
   const spread = (status: Status, groupId: string | undefined): void => {
     if (findStatusOutcome(status.status) === undefined) return;
+    const told = isSecondCopy([status], file) ? { ...status, code: secondCopy } : status;
     for (const { id, references } of file.groups) {
       if (groupId !== undefined && id !== groupId) continue;
-      for (const reference of references) statuses.set(reference, status);
+      for (const reference of references) statuses.set(reference, told);
     }
   };
   spread(report.group, undefined);
-  for (const payment of report.payments) spread(payment, payment.id);
+  for (const payment of report.payments) {
+    const { id, status } = payment;
+    spread({ status, code: findCode(payment, [report.group]) }, id);
+  }
   return statuses;
 }
 
@@ -134,7 +173,9 @@ export async function observeAccountReport(
   context: StatementContext,
 ): Promise<RailObservation[]> {
   const { config, host } = context;
-  const accounts = new Set(config.debtors.map(({ iban, account }) => iban || account));
+  const accounts = new Set(
+    config.debtors.map(({ iban, account }) => iban || account.replaceAll(' ', '')),
+  );
   const observations: RailObservation[] = [];
   const seen = new Map<string, number>();
   for (const entry of report.entries) {
@@ -171,11 +212,21 @@ async function observeEntry(
   if (entry.isCharge) return payment === undefined ? [] : observeCharge(entry, { payment, atMs });
   if (direction === 'debit') {
     // The undoing of a credit is none of ours.
-    return entry.isReturn ? [] : [describeDebit(entry, { payment, atMs })];
+    if (entry.isReturn) return [];
+    if (payment !== undefined && isTooSmall(entry, payment)) {
+      context.host.log('error', 'less was debited than a payment has', { reference });
+      return [];
+    }
+    return [describeDebit(entry, { payment, atMs })];
   }
   // Money that comes in without being a return of something is somebody else's payment.
   if (payment === undefined && !entry.isReturn) return [];
   return [describeReturn(entry, { payment, atMs })];
+}
+
+/** A charge booked under the payment's reference, for one; with charges added a debit may be larger. */
+function isTooSmall({ booked }: BookedEntry, { value: { order } }: Payment): boolean {
+  return booked?.currency === order.currency && booked.amountMinor < order.amountMinor;
 }
 
 type Match = { readonly payment: Payment | undefined; readonly atMs: number };

@@ -64,6 +64,32 @@ describe('coins', () => {
     await rail.close();
   });
 
+  test('a coin of the node on a witness key hash in a script hash is spent', async () => {
+    const { rail, wallet } = await bench.open('node', []);
+    const deposit = await node.call('getnewaddress', ['', 'p2sh-segwit'], wallet);
+    await node.fund(deposit, ['1']);
+    await node.mine(1);
+    const { address, instruction } = await bench.payTo(10_000_000n);
+    await rail.send(instruction);
+    await rail.pass();
+    assert.deepEqual(await bench.listAmounts(address), [10_000_000n]);
+    await rail.close();
+  });
+
+  test('a coin that the wallet of the node only watches is not spent', async () => {
+    const { rail, wallet } = await bench.open('node', ['1']);
+    const watched = await node.newAddress();
+    const { pubkey } = await node.call<{ pubkey: string }>('getaddressinfo', [watched], 'miner');
+    await node.call('importpubkey', [pubkey, '', false], wallet);
+    await node.fund(watched, ['5']);
+    await node.mine(1);
+    const { address, instruction } = await bench.payTo(10_000_000n);
+    await rail.send(instruction);
+    await rail.pass();
+    assert.deepEqual(await bench.listAmounts(address), [10_000_000n]);
+    await rail.close();
+  });
+
   test('locked and immature coins are not spent', async () => {
     const { rail, deposit, wallet } = await bench.open('node', ['1']);
     await node.call('generatetoaddress', [1, deposit]);

@@ -53,6 +53,8 @@ test('what cannot be meant is refused', () => {
     { keys: { mode: 'own', wallet: '../w', secret: 'x' } },
     { rpc: { url: 'ftp://host', credentials: 'a:b' } },
     { rpc: { url: 'http://host', credentials: 'nobody' } },
+    { rpc: { url: 'http://payer:secret@host', credentials: 'a:b' } },
+    { rpc: { url: 'http://payer@host', credentials: 'a:b' } },
     { unknown: 1 },
   ];
   for (const part of wrong) {

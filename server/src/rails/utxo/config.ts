@@ -48,7 +48,14 @@ const depthSteps = z
   );
 
 const rpc = z.strictObject({
-  url: z.url({ protocol: /^https?$/ }).max(300),
+  /** Without a user and password of its own: no request can be made with it, and errors quote it. */
+  url: z
+    .url({ protocol: /^https?$/ })
+    .max(300)
+    .refine((text) => {
+      const url = URL.parse(text);
+      return url?.username === '' && url.password === '';
+    }, 'user and password belong in credentials'),
   /** `user:password`; the node's cookie file holds exactly this. */
   credentials: z
     .string()

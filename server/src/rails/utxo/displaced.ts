@@ -1,8 +1,9 @@
 import type { RecordChange } from '../contract.ts';
 import type { PassContext } from './compose.ts';
 import { hearDisplaced } from './hear.ts';
+import type { Node } from './node.ts';
 import { changeFamily, changePayment, type Family, findPayment, type Version } from './records.ts';
-import { nameOutpoint, type Output, readTransaction } from './transaction.ts';
+import { nameOutpoint, type Output, type ReadTransaction, readTransaction } from './transaction.ts';
 
 /** Families whose coins something else has spent. */
 
@@ -15,12 +16,12 @@ export type ForeignSpender = {
 };
 
 /**
- * The transaction, none of ours, that spends a coin which all versions need; of several the
- * deepest. It is looked for among what the wallet knows: a coin of the wallet cannot be spent
+ * The transaction, none of ours, that spends a coin which all versions need; of several one that
+ * makes the same payments, or else the deepest. It is looked for among what the wallet knows: a coin of the wallet cannot be spent
  * without the wallet seeing it. What the node says about it is checked against its own bytes.
  */
 export async function findForeignSpender(
-  { node }: PassContext,
+  { node }: { readonly node: Pick<Node, 'listWalletTransactions' | 'findTransaction'> },
   family: Family,
   anchors: Version['coins'],
 ): Promise<ForeignSpender | undefined> {
@@ -36,13 +37,27 @@ export async function findForeignSpender(
     if (ours.has(candidate)) continue;
     const found = await node.findTransaction(candidate);
     if (found === undefined) continue;
-    const { txid, inputs, outputs } = readTransaction(found.rawHex);
+    const read = readForeign(found.rawHex);
+    if (read === undefined) continue;
+    const { txid, inputs, outputs } = read;
     if (ours.has(txid) || !inputs.some((input) => wanted.has(nameOutpoint(input)))) continue;
     const depth = found.block?.depth ?? 0;
+    // Whatever lies deeper, what may be a version of ours is never passed over.
+    if (includesAll(outputs, family.payments)) return { txid, depth, paysTheSame: true };
     if (deepest !== undefined && deepest.depth >= depth) continue;
-    deepest = { txid, depth, paysTheSame: includesAll(outputs, family.payments) };
+    deepest = { txid, depth, paysTheSame: false };
   }
   return deepest;
+}
+
+/** Undefined for a form of others that is not understood, such as Litecoin's extension blocks. */
+function readForeign(rawHex: string): ReadTransaction | undefined {
+  try {
+    return readTransaction(rawHex);
+  } catch (cause) {
+    if (cause instanceof Error) return undefined;
+    throw cause;
+  }
 }
 
 function includesAll(outputs: readonly Output[], payments: readonly Output[]): boolean {

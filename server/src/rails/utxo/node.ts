@@ -87,6 +87,8 @@ const unspent = z.array(
     scriptPubKey: z.string().optional(),
     desc: z.string().optional(),
     safe: z.boolean().optional(),
+    /** Whether the wallet has the keys; it lists what it only watches, too. */
+    spendable: z.boolean().optional(),
   }),
 );
 const walletTransaction = z.object({
@@ -242,7 +244,9 @@ function readCoin(
   const { txid, vout, amount, scriptPubKey, desc } = entry;
   // Litecoin's confidential coins have no place and no script of the kind that is meant here.
   if (vout === undefined || scriptPubKey === undefined || entry.safe === false) return undefined;
-  const isSpendable = owns?.(scriptPubKey) ?? (desc !== undefined && spendable.test(desc));
+  const isSpendable =
+    owns?.(scriptPubKey) ??
+    (entry.spendable !== false && desc !== undefined && spendable.test(desc));
   if (!isSpendable || amount <= 0n) return undefined;
   const kind = findScriptKind(scriptPubKey);
   if (kind === undefined || findInputWeight(kind) === undefined) return undefined;

@@ -90,6 +90,11 @@ export function formatUnsigned(transaction: Transaction): string {
   return hex.encode(transaction.unsignedTx);
 }
 
+/** A signed transaction as `formatUnsigned` has it. @throws Error when the text is no transaction. */
+export function stripSignatures(rawHex: string): string {
+  return formatUnsigned(Transaction.fromRaw(hex.decode(rawHex), anyTransaction));
+}
+
 export function formatPsbt(transaction: Transaction): string {
   return base64.encode(transaction.toPSBT(0));
 }

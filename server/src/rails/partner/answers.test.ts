@@ -63,7 +63,7 @@ test('words that are not ours, also the names of things that every object has, m
   for (const reason of ['constructor', 'to_string', 'made_up']) {
     const reading = read(200, newPayment({ state: 'rejected', reason }));
     assert.ok(reading.kind === 'payment');
-    assert.deepEqual(describePayment(reading, 0), { outcome: 'rejected', reason: 'payer_refused' });
+    assert.deepEqual(describePayment(reading, 0), { outcome: 'rejected', reason: 'other' });
   }
 });
 

@@ -143,7 +143,7 @@ export function describePayment(
     case 'paid':
       return { outcome: state, ...check, ...extras };
     case 'rejected':
-      return { outcome: state, reason: readReason(payment.reason, 'payer_refused'), ...extras };
+      return { outcome: state, reason: readReason(payment.reason, 'other'), ...extras };
     case 'returned': {
       const whole = findWholeReturn(payment);
       if (whole === undefined) return { outcome: 'paid', ...extras };

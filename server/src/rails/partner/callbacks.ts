@@ -134,7 +134,7 @@ function describeEvent(event: PaymentEvent): RailObservation {
     id: `event:${event.id}`,
     reference: payment.reference,
     outcome: state,
-    ...(state === 'rejected' ? { reason: readReason(payment.reason, 'payer_refused') } : {}),
+    ...(state === 'rejected' ? { reason: readReason(payment.reason, 'other') } : {}),
     atMs: Date.parse(event.occurred_at),
     ...describeExtras(payment),
   };

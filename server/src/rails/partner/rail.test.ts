@@ -168,7 +168,7 @@ test('a definite refusal carries its reason', async () => {
   await partner.setKnobs({ rejectReason: 'our_computer_says_no' });
   const other = newInstruction({ reference: `${reference}b` });
   const refused = await subject.rail.send(other, context);
-  assert.equal('reason' in refused && refused.reason, 'payer_refused');
+  assert.equal('reason' in refused && refused.reason, 'other');
   await partner.setKnobs({ rejectPattern: '' });
 });
 

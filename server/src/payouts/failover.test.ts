@@ -107,6 +107,8 @@ describe('a payout through a dynamic destination', () => {
       [['routes_exhausted', '']],
     );
     assert.equal(await money.balance(owner.accountId, 'USD'), before - 10_100n);
+    // Committed it is all the same: a client that asks again must not believe that it failed.
+    assert.equal((await money.commit(payout, payout.payoutId)).result, 'success');
   });
 
   it('is not taken to another payer when the recipient is the reason', async () => {

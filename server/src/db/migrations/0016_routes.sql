@@ -50,7 +50,9 @@ alter table payout_dispatches alter column rail set not null;
 drop index payout_dispatches_due;
 create index payout_dispatches_due on payout_dispatches (rail, due_at);
 
--- The three functions that commit name the rail now; nothing else of them changes.
+-- The three functions that commit name the rail now; and a payout without a payer left (ERROR) is a
+-- committed one that holds its funds, so that committing it again is told so. Nothing else of them
+-- changes.
 do $$
 declare
   v_function regprocedure;
@@ -71,7 +73,9 @@ begin
       'select account_id, id, rail, v_now from chosen');
     v_new := replace(v_new, 'select account_id, payout_id, v_due from chosen',
       'select account_id, payout_id, rail, v_due from chosen');
-    if v_new !~ 'rail, (v_now|v_due)' then
+    v_new := replace(v_new, 'if p.status in (''CANCELLED'', ''ERROR'') then',
+      'if p.status = ''CANCELLED'' then');
+    if v_new ~ '''CANCELLED'', ''ERROR''' or v_new !~ 'rail, (v_now|v_due)' then
       raise exception '% does not queue its payouts as expected', v_function;
     end if;
     execute v_new;

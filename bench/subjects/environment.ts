@@ -39,7 +39,11 @@ export async function openOurEnvironment(place: Place, name: string): Promise<Ou
   const masterKey = randomBytes(32);
   const settings = describeSettings({ url, folder: join(place.folder, name), masterKey });
   const log = pino({ level: 'silent' });
-  const app: App = await createApp(readConfig(settings), { role: 'serve', log });
+  const app: App = await createApp(readConfig(settings), {
+    role: 'serve',
+    realNowMs: Date.now,
+    log,
+  });
   const env = app.environments.staging;
   if (env === undefined) throw new Error('no staging environment');
   const fixture = await createFixture({ db: env.db, keys: env.keys });

@@ -34,8 +34,6 @@ import { userRoutes } from './users/users.routes.ts';
 export type Overrides = {
   /** A clock that never jumps, in milliseconds. */
   steadyMs?: () => number;
-  /** The time of day. */
-  realNowMs?: () => number;
   fetch?: typeof fetch;
   log?: Logger;
   /** Told what takes long while the service starts. */
@@ -43,6 +41,9 @@ export type Overrides = {
   /** For commands: uses the embedded database of a service that runs, instead of its own. */
   isGuest?: boolean;
 };
+
+/** What an app cannot be without. `realNowMs` is this machine's time of day. */
+export type AppOptions = { role: Role; realNowMs: () => number };
 
 /** What this process does: answer requests, work in the background, or both. */
 export type Role = 'all' | 'serve' | 'work';
@@ -73,7 +74,7 @@ export function listRoutes(): Route<Environment>[] {
   ];
 }
 
-export async function createApp(config: Config, options: { role: Role } & Overrides): Promise<App> {
+export async function createApp(config: Config, options: AppOptions & Overrides): Promise<App> {
   const log = options.log ?? createLog(config);
   const steadyMs = options.steadyMs ?? (() => performance.now());
   mkdirSync(config.OUTLAY_DATA, { recursive: true, mode: 0o700 });
@@ -100,7 +101,7 @@ export async function createApp(config: Config, options: { role: Role } & Overri
         url,
         log,
         steadyMs,
-        realNowMs: options.realNowMs ?? readTime,
+        realNowMs: options.realNowMs,
         fetch: options.fetch ?? fetch,
         onRailAnswer: metrics.countRailAnswer,
       });
@@ -125,11 +126,6 @@ export async function createApp(config: Config, options: { role: Role } & Overri
 
 function createLog(config: Config): Logger {
   return pino({ level: config.OUTLAY_LOG_LEVEL, base: null });
-}
-
-/** This machine's time of day. */
-function readTime(): number {
-  return performance.timeOrigin + performance.now();
 }
 
 type Databases = { urls: [EnvironmentName, string][]; embedded: RunningServer | undefined };

@@ -82,7 +82,11 @@ const options = {
 type Values = ReturnType<typeof parseArgs<{ options: typeof options }>>['values'];
 
 /** @throws ConfigError where the command or its words are not known. */
-export async function runCommand(command: string, words: readonly string[]): Promise<void> {
+export async function runCommand(
+  command: string,
+  words: readonly string[],
+  realNowMs: () => number,
+): Promise<void> {
   if (command === 'env-example') return print(describeConfig());
   if (command === 'help' || command === '--help') return print(usage);
   const { values, positionals } = parse(words);
@@ -92,7 +96,7 @@ export async function runCommand(command: string, words: readonly string[]): Pro
   const operate = operatorCommands[name];
   const run = operate === undefined ? commands[name] : printAnswer(operate);
   if (run === undefined) throw new ConfigError(`unknown command ${name}\n\n${usage}`);
-  await withEnvironment(config, values, (env) => run(env, values));
+  await withEnvironment({ config, values, realNowMs }, (env) => run(env, values));
 }
 
 function printAnswer(operate: (typeof operatorCommands)[string]) {
@@ -113,12 +117,12 @@ function parse(words: readonly string[]) {
 }
 
 async function withEnvironment(
-  config: Config,
-  values: Values,
+  { config, values, realNowMs }: { config: Config; values: Values; realNowMs: () => number },
   run: (env: Environment) => Promise<void>,
 ): Promise<void> {
   const app = await createApp(config, {
     role: 'work',
+    realNowMs,
     isGuest: true,
     log: pino({ level: 'silent' }),
   });

@@ -34,6 +34,7 @@ async function serve(role: Role): Promise<void> {
   const config = readConfig(process.env);
   const app = await createApp(config, {
     role,
+    realNowMs: Date.now,
     report: (line) => process.stderr.write(`${line}\n`),
   });
   // npm passes on the signal that the terminal sends to the whole group too: one stop is enough.
@@ -54,4 +55,7 @@ async function serve(role: Role): Promise<void> {
 }
 
 const roles: readonly string[] = ['all', 'serve', 'work'];
-await (roles.includes(command) ? serve(command as Role) : runCommand(command, rest)).catch(fail);
+await (roles.includes(command)
+  ? serve(command as Role)
+  : runCommand(command, rest, Date.now)
+).catch(fail);

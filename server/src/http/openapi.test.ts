@@ -69,7 +69,7 @@ async function listServed(): Promise<string[]> {
     OUTLAY_DATA: dataDirectory,
     OUTLAY_LOG_LEVEL: 'silent',
   });
-  const app = await createApp(config, { role: 'serve' });
+  const app = await createApp(config, { role: 'serve', realNowMs: Date.now });
   await app.close();
   await database.drop();
   rmSync(dataDirectory, { recursive: true });

@@ -1,4 +1,5 @@
 import type { Session, Statement } from '../db/pool.ts';
+import type { DispatchRow, PayoutName, TermsRow } from './dispatch.sql.ts';
 
 const decideText: Statement = {
   name: 'decide_payout',
@@ -66,7 +67,9 @@ const missingText: Statement = {
 
 const findAccountText: Statement = {
   name: 'find_account_of_payout',
-  text: `select account_id from payout_quotes where id = $1`,
+  text: `
+    select a.id as account_id from accounts a
+    where exists (select from payout_quotes q where q.account_id = a.id and q.id = $1)`,
 };
 
 const chosenText: Statement = {
@@ -152,7 +155,7 @@ export async function listExceptionRows(
 
 export async function listExceptionsOfPayout(
   session: Session,
-  payout: { accountId: string; payoutId: string },
+  payout: PayoutName,
 ): Promise<ExceptionRow[]> {
   return session.rows(ofPayoutText, [payout.accountId, payout.payoutId]);
 }
@@ -166,25 +169,16 @@ export async function closeUnmatched(
   return (await session.rows(closeText, [id, resolution])).length > 0;
 }
 
-export type DecidedPayoutRow = {
-  account_id: string;
-  payout_id: string;
-  user_id: string;
-  /** A person is asked whether the recipient is the one on a sanctions list. */
-  is_screening_asked: boolean;
-  destination_token: string;
-  source_currency: string;
-  source_amount: bigint;
-  fee: bigint;
-  destination_currency: string;
-  destination_amount: bigint;
-  status: string;
-  is_verified: boolean;
-};
+export type DecidedPayoutRow = TermsRow &
+  Pick<DispatchRow, 'account_id' | 'payout_id' | 'user_id'> & {
+    status: string;
+    /** A person is asked whether the recipient is the one on a sanctions list. */
+    is_screening_asked: boolean;
+  };
 
 export async function findDecidedPayout(
   session: Session,
-  payout: { accountId: string; payoutId: string },
+  payout: PayoutName,
 ): Promise<DecidedPayoutRow | undefined> {
   const [row] = await session.rows<DecidedPayoutRow>(termsText, [
     payout.accountId,
@@ -201,7 +195,7 @@ export async function openMissingRails(
   return (await session.rows(missingText, [rails])).length;
 }
 
-/** Of an operator, who knows a payout by its token alone. Reads all quotes where it must. */
+/** Of an operator, who knows a payout by its token alone: one look-up for each account. */
 export async function findAccountOfPayout(
   session: Session,
   payoutId: string,
@@ -212,7 +206,7 @@ export async function findAccountOfPayout(
 
 export async function findChosenTerms(
   session: Session,
-  payout: { accountId: string; payoutId: string; userId?: string },
+  payout: PayoutName & { userId?: string },
 ): Promise<ChosenTermsRow | undefined> {
   const values = [payout.accountId, payout.payoutId, payout.userId ?? null];
   const [row] = await session.rows<ChosenTermsRow>(chosenText, values);
@@ -242,16 +236,13 @@ export type AttemptRow = {
   standing: string | null;
 };
 
-export async function listAttempts(
-  session: Session,
-  payout: { accountId: string; payoutId: string },
-): Promise<AttemptRow[]> {
+export async function listAttempts(session: Session, payout: PayoutName): Promise<AttemptRow[]> {
   return session.rows(attemptsText, [payout.accountId, payout.payoutId]);
 }
 
 export async function listRoutings(
   session: Session,
-  payout: { accountId: string; payoutId: string },
+  payout: PayoutName,
 ): Promise<{ body: string; created_at: Date }[]> {
   return session.rows(routingsText, [payout.accountId, payout.payoutId]);
 }

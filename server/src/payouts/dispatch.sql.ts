@@ -98,6 +98,18 @@ export type DispatchRow = {
   account_name: string;
 };
 
+/** What a payout has been promised: what finding another payer for it goes by. */
+export type TermsRow = Pick<
+  DispatchRow,
+  | 'destination_token'
+  | 'source_currency'
+  | 'source_amount'
+  | 'fee'
+  | 'destination_currency'
+  | 'destination_amount'
+  | 'is_verified'
+>;
+
 export type PayoutName = { accountId: string; payoutId: string };
 
 /** Takes what is due of each rail, or the one payout that is named whether due or not. */

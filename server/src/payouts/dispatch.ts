@@ -262,11 +262,12 @@ async function dispatchOne(parts: Parts, row: DispatchRow, endMs: number): Promi
   const answer = await callThrough(parts, line, row);
   parts.onAnswer(row.rail, answer.outcome);
   const nowMs = clock.nowMs();
+  const availableAtMs = row.estimated_availability.getTime();
   const step = planNext(answer, {
     tries: row.tries,
     unknownSinceMs: row.unknown_since?.getTime(),
     firstTriedAtMs: row.first_tried_at?.getTime(),
-    availableAtMs: row.estimated_availability.getTime(),
+    availableAtMs,
     nowMs,
     isTelling: line?.isTelling === true,
   });
@@ -280,13 +281,11 @@ async function dispatchOne(parts: Parts, row: DispatchRow, endMs: number): Promi
     {
       outcome: answer.outcome,
       reason: 'reason' in answer ? answer.reason : undefined,
-      isLate: nowMs > row.estimated_availability.getTime() + lateMs,
+      nowMs,
+      availableAtMs,
     },
   );
 }
-
-/** An hour after the announced time a payment is late. */
-const lateMs = 3_600_000;
 
 async function callThrough(
   parts: Parts,

@@ -1,4 +1,6 @@
+import { plainArray } from '../db/arrays.ts';
 import type { Session, Statement } from '../db/pool.ts';
+import type { DispatchRow, TermsRow } from './dispatch.sql.ts';
 
 /** With a lease: whoever dies over one leaves it to the next after a minute. */
 const takeText: Statement = {
@@ -25,17 +27,15 @@ const endText: Statement = {
 
 /** What is needed to find out where a refused payout goes on, and when to look again. */
 const contextText: Statement = {
-  name: 'find_heard_payout',
+  name: 'find_heard_payouts',
   text: `
-    select p.account_id, p.id as payout_id, p.rail, p.payer_key, p.destination_token,
-      p.source_currency,
-      p.source_amount, p.fee, p.destination_currency, p.destination_amount,
-      p.estimated_availability, u.kyc_status = 'approved' as is_verified
-    from attempts a
+    select distinct on (p.id) p.account_id, p.id as payout_id, p.rail, p.payer_key,
+      p.destination_token, p.source_currency, p.source_amount, p.fee, p.destination_currency,
+      p.destination_amount, p.estimated_availability, u.kyc_status = 'approved' as is_verified
+    from unnest($1::uuid[]) r (payout_id)
+    join attempts a on a.payout_id = r.payout_id
     join payouts p on p.account_id = a.account_id and p.id = a.payout_id
-    join users u on u.account_id = p.account_id and u.id = p.user_id
-    where a.payout_id = $1
-    limit 1`,
+    join users u on u.account_id = p.account_id and u.id = p.user_id`,
 };
 
 const unmatchedText: Statement = {
@@ -72,27 +72,16 @@ export async function endHeard(
   await session.rows(endText, [heard.rail, heard.id, state]);
 }
 
-export type HeardPayoutRow = {
-  account_id: string;
-  payout_id: string;
-  rail: string;
-  payer_key: string;
-  destination_token: string;
-  source_currency: string;
-  source_amount: bigint;
-  fee: bigint;
-  destination_currency: string;
-  destination_amount: bigint;
-  estimated_availability: Date;
-  is_verified: boolean;
-};
+export type HeardPayoutRow = TermsRow &
+  Pick<DispatchRow, 'account_id' | 'payout_id' | 'rail' | 'payer_key' | 'estimated_availability'>;
 
-export async function findHeardPayout(
+/** By their identifiers; those that were never sent are not among them. */
+export async function findHeardPayouts(
   session: Session,
-  payoutId: string,
-): Promise<HeardPayoutRow | undefined> {
-  const [row] = await session.rows<HeardPayoutRow>(contextText, [payoutId]);
-  return row;
+  payoutIds: readonly string[],
+): Promise<ReadonlyMap<string, HeardPayoutRow>> {
+  const rows = await session.rows<HeardPayoutRow>(contextText, [plainArray(payoutIds)]);
+  return new Map(rows.map((row) => [row.payout_id, row]));
 }
 
 /** Somebody speaks of a payment that is none of ours: for a person, in no account's name. */

@@ -5,7 +5,7 @@ import { decodeReference } from '../rails/references.ts';
 import { applyObservation, listTriedPayers, type ObservationExtra } from './dispatch.sql.ts';
 import {
   endHeard,
-  findHeardPayout,
+  findHeardPayouts,
   type HeardPayoutRow,
   type HeardRow,
   openUnmatched,
@@ -50,14 +50,16 @@ export async function applyHeard(services: HeardServices): Promise<boolean> {
       a.happened_at.getTime() - b.happened_at.getTime() ||
       ranks.indexOf(a.outcome) - ranks.indexOf(b.outcome),
   );
-  const byAccount = new Map<string, { heard: HeardRow; payout: HeardPayoutRow | undefined }[]>();
-  for (const heard of rows) {
-    const payoutId = decodeReference(heard.reference);
-    const payout =
-      payoutId === undefined ? undefined : await findHeardPayout(services.db.system, payoutId);
-    const name = payout?.account_id ?? '';
-    byAccount.set(name, [...(byAccount.get(name) ?? []), { heard, payout }]);
-  }
+  const payoutIds = rows.map(({ reference }) => decodeReference(reference));
+  const payouts = await findHeardPayouts(
+    services.db.system,
+    payoutIds.filter((id) => id !== undefined),
+  );
+  const heardOf = rows.map((heard, index) => ({
+    heard,
+    payout: payouts.get(payoutIds[index] ?? ''),
+  }));
+  const byAccount = Map.groupBy(heardOf, ({ payout }) => payout?.account_id);
   const queues = [...byAccount.values()];
   const workers = Array.from({ length: accountsAtOnce }, async () => {
     for (let queue = queues.shift(); queue !== undefined; queue = queues.shift()) {
@@ -124,11 +126,9 @@ async function applyOne(
   if (result !== 'applied') return;
   services.measurements.count(
     { rail: heard.rail, payerKey: payout.payer_key },
-    { outcome: heard.outcome, reason: heard.reason, isLate: nowMs > availableAtMs + lateMs },
+    { outcome: heard.outcome, reason: heard.reason, nowMs, availableAtMs },
   );
 }
-
-const lateMs = 3_600_000;
 
 /** What a rail takes for a duplicate may have been paid the first time: it is asked. */
 function isDoubtful({ outcome, reason }: HeardRow): boolean {

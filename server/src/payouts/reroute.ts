@@ -1,5 +1,5 @@
 import { type Reason } from '../rails/reasons.ts';
-import type { DispatchRow } from './dispatch.sql.ts';
+import type { TermsRow } from './dispatch.sql.ts';
 import { mayGoOn, type NextStep } from './next-step.ts';
 import { findNextPayer, type RouterServices, type RouteTerms } from './routing.ts';
 
@@ -8,17 +8,6 @@ type Refusal = {
   reason: Reason | '';
   listTried: () => Promise<{ rail: string; payer_key: string }[]>;
 };
-
-type TermsRow = Pick<
-  DispatchRow,
-  | 'destination_token'
-  | 'source_currency'
-  | 'source_amount'
-  | 'fee'
-  | 'destination_currency'
-  | 'destination_amount'
-  | 'is_verified'
->;
 
 /** What a payout has been promised, as routing reads it. */
 export function describeTerms(row: TermsRow): RouteTerms {

@@ -30,9 +30,13 @@ export type Measurements = {
 export type Heard = {
   outcome: string;
   reason: string | undefined;
-  /** Whether it was paid after the announced time. */
-  isLate: boolean;
+  /** When it was heard, and for when it was announced. */
+  nowMs: number;
+  availableAtMs: number;
 };
+
+/** An hour after the announced time a payment is late. */
+const lateMs = 3_600_000;
 
 /** Fewer say nothing yet. */
 const payoutsMin = 50;
@@ -110,11 +114,11 @@ function isSame(left: Standing, right: Standing): boolean {
   );
 }
 
-function addTo(counts: PayerCounts, { outcome, reason, isLate }: Heard): void {
+function addTo(counts: PayerCounts, { outcome, reason, nowMs, availableAtMs }: Heard): void {
   switch (outcome) {
     case 'paid':
       counts.paid += 1;
-      if (isLate) counts.late += 1;
+      if (nowMs > availableAtMs + lateMs) counts.late += 1;
       break;
     case 'rejected':
     case 'exhausted':

@@ -170,7 +170,9 @@ export async function findUserByEmail(
 
 const findAccountText: Statement = {
   name: 'find_account_of_user',
-  text: `select account_id from users where id = $1`,
+  text: `
+    select a.id as account_id from accounts a
+    where exists (select from users u where u.account_id = a.id and u.id = $1)`,
 };
 
 /** Of an operator, who knows a user by the token alone. */

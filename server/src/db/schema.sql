@@ -278,12 +278,15 @@ create table exceptions (
   opened_at timestamp with time zone not null,
   closed_at timestamp with time zone,
   resolution text not null default ''::text,
+  problem_id text collate "C",
   constraint exceptions_pkey PRIMARY KEY (account_id, id),
   constraint exceptions_check CHECK ((closed_at IS NULL) = (resolution = ''::text)),
-  constraint exceptions_kind_check CHECK (kind = ANY (ARRAY['unmatched'::text, 'paid_after_refusal'::text, 'refused_after_payment'::text, 'return_of_unpaid'::text, 'excess_return'::text, 'amount_differs'::text, 'unknown_outcome'::text, 'not_sent'::text, 'parked'::text, 'routes_exhausted'::text, 'screening'::text, 'velocity'::text, 'rail_missing'::text]))
+  constraint exceptions_kind_check CHECK (kind = ANY (ARRAY['unmatched'::text, 'unreadable'::text, 'not_understood'::text, 'paid_after_refusal'::text, 'refused_after_payment'::text, 'return_of_unpaid'::text, 'excess_return'::text, 'amount_differs'::text, 'unknown_outcome'::text, 'not_sent'::text, 'parked'::text, 'routes_exhausted'::text, 'screening'::text, 'velocity'::text, 'rail_missing'::text, 'overdue'::text, 'unscheduled'::text, 'report_changed'::text, 'recovered'::text]))
 );
+CREATE INDEX exceptions_inbound ON public.exceptions USING btree (rail) WHERE ((closed_at IS NULL) AND (kind = ANY (ARRAY['unmatched'::text, 'unreadable'::text, 'not_understood'::text])));
 CREATE INDEX exceptions_missing ON public.exceptions USING btree (rail) WHERE ((closed_at IS NULL) AND (kind = 'rail_missing'::text));
 CREATE INDEX exceptions_payout ON public.exceptions USING btree (account_id, payout_id);
+CREATE UNIQUE INDEX exceptions_problem ON public.exceptions USING btree (rail, problem_id) WHERE (problem_id IS NOT NULL);
 CREATE TRIGGER never_removed BEFORE DELETE OR TRUNCATE ON exceptions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('what had to be decided stays known');
 alter table exceptions enable row level security;
 create policy own_account on exceptions as permissive for all to public using (account_id = current_account());
@@ -629,6 +632,7 @@ create table rail_observations (
   constraint rail_observations_outcome_check CHECK (outcome = ANY (ARRAY['accepted'::text, 'ready_for_pickup'::text, 'paid'::text, 'rejected'::text, 'returned'::text])),
   constraint rail_observations_state_check CHECK (state = ANY (ARRAY['waiting'::text, 'applied'::text, 'no_effect'::text, 'exception'::text]))
 );
+CREATE INDEX rail_observations_unapplied ON public.rail_observations USING btree (rail) WHERE (state = 'waiting'::text);
 CREATE INDEX rail_observations_waiting ON public.rail_observations USING btree (due_at) WHERE (state = 'waiting'::text);
 CREATE TRIGGER never_removed BEFORE DELETE OR TRUNCATE ON rail_observations FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('what was heard stays known');
 alter table rail_observations enable row level security;
@@ -993,6 +997,8 @@ grant execute on function commit_payout to outlay_tenant;
 
 create function commit_payouts(p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_journals uuid[], p_pickup_codes text[], p_keys text[], p_fingerprints bytea[], p_answers text[], p_may_wait boolean) returns TABLE(ordinal integer, pickup_code text, is_held boolean) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body 9322582bf9a398ef
 
+create function count_unresolved_inbound(p_rail text) returns bigint language sql stable; -- body 001b18bae32efa00
+
 create function count_velocity(p_account uuid, p_payout uuid, p_user uuid, p_corridor text, p_usd bigint, p_limits json) returns text[] language plpgsql; -- body 1921ab0e3a4ac5f3
 
 create function create_payouts(p_accounts uuid[], p_ids uuid[], p_users uuid[], p_transfer_ids text[], p_source_tokens uuid[], p_source_currencies text[], p_source_amounts bigint[], p_fees bigint[], p_destination_tokens uuid[], p_destination_currencies text[], p_destination_amounts bigint[], p_rates text[], p_rounding_nanos bigint[], p_rails text[], p_payer_keys text[], p_payer_names text[], p_sets uuid[], p_delivery_types text[], p_countries text[], p_needs_attributes boolean[], p_needs_verification boolean[], p_notify_users boolean[], p_metadata text[], p_lock_seconds integer[], p_availabilities timestamp with time zone[], p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[], p_may_wait boolean) returns TABLE(id uuid, attr_set_id uuid, attr_version integer, created_at timestamp with time zone, expires_at timestamp with time zone, sealed bytea, data_key bytea) language plpgsql security definer set search_path=public, pg_temp set plan_cache_mode=force_generic_plan set jit=off; -- body bab877c5dfba3860
@@ -1022,7 +1028,7 @@ create function follow_clock() returns trigger language plpgsql; -- body 2869732
 create function fund_balance(p_account uuid, p_currency text, p_amount bigint, p_token uuid, p_journal uuid) returns ledger_accounts language plpgsql security definer set search_path=public, pg_temp; -- body 397eb962b830ba2b
 grant execute on function fund_balance to outlay_tenant;
 
-create function hear_rail_message(p_rail text, p_id text, p_channel text, p_sealed bytea, p_ids text[], p_references text[], p_outcomes text[], p_reasons text[], p_codes text[], p_provider_references text[], p_amounts bigint[], p_charges text[], p_ats timestamp with time zone[]) returns boolean language plpgsql; -- body 20562608fa19cb10
+create function hear_rail_message(p_rail text, p_id text, p_channel text, p_sealed bytea, p_ids text[], p_references text[], p_outcomes text[], p_reasons text[], p_codes text[], p_provider_references text[], p_amounts bigint[], p_charges text[], p_ats timestamp with time zone[], p_problems json) returns boolean language plpgsql; -- body 9534687c6ac5fbad
 
 create function is_legal_batch_move(p_from text, p_to text) returns boolean language sql immutable; -- body 192bd4eeef545960
 grant execute on function is_legal_batch_move to outlay_tenant;

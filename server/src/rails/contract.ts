@@ -121,6 +121,29 @@ export type HeardMessage = {
   readonly channel: 'callback' | 'file' | 'poll';
   readonly raw: Uint8Array;
   readonly observations: readonly RailObservation[];
+  /** Parts of the message that could not be turned into observations; none when absent. */
+  readonly problems?: readonly InboundProblem[];
+};
+
+/**
+ * A part of an inbound message that the rail cannot apply. It opens an exception for an operator, in
+ * the transaction that stores the message.
+ */
+export type InboundProblem = {
+  /** Unique within the rail; the same problem reported again opens nothing new. */
+  readonly id: string;
+  /**
+   * `unreadable`: the bytes are not of a format that the rail reads. `not_understood`: they are, and
+   * carry a status or an entry that the rail has no meaning for. `unmatched`: money or a status of a
+   * payment that cannot be identified.
+   */
+  readonly kind: 'unreadable' | 'not_understood' | 'unmatched';
+  /** For an operator: file name, position, codes and references; never personal. */
+  readonly detail: string;
+  /** With `amountMinor`, where the part is about money. */
+  readonly currency?: string;
+  /** Minor units of `currency`, positive. */
+  readonly amountMinor?: bigint;
 };
 
 export type CallbackMessage = {
@@ -236,6 +259,11 @@ export type RailHost = {
   readonly callbackUrl: string;
   /** Returns when the message is kept for ever; `known` when it was before. */
   hear(message: HeardMessage): Promise<'new' | 'known'>;
+  /**
+   * How many observations of this rail wait to be applied, plus its open exceptions about inbound
+   * messages. A rail settles nothing by the calendar unless this is 0.
+   */
+  countUnresolvedInbound(): Promise<number>;
   /** Asks for a pass of `work` soon. */
   wake(): void;
   /** A line in the log. Fields are numbers, references and codes; never anything of a person. */

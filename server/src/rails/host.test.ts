@@ -148,4 +148,40 @@ describe('what a rail hears', () => {
     );
     assert.equal(await count(), 3);
   });
+
+  it('opens one exception for each problem and counts those that are open', async () => {
+    assert.equal(await host.countUnresolvedInbound(), 0);
+    const problem = {
+      id: 'file-7/batch-2',
+      kind: 'unmatched',
+      detail: 'return R03 of trace 091000010000001',
+      currency: 'USD',
+      amountMinor: 12_345n,
+    } as const;
+    const other = { id: 'file-7', kind: 'unreadable', detail: 'file-7: not UTF-8' } as const;
+    assert.equal(await host.hear({ ...message('m4', []), problems: [problem, other] }), 'new');
+    assert.equal(await host.hear({ ...message('m5', []), problems: [problem] }), 'new');
+    assert.equal(await host.countUnresolvedInbound(), 2);
+    const rows = await host.db.system.rows({
+      name: '',
+      text: `select kind, detail, currency, amount, rail from exceptions order by kind`,
+    });
+    assert.deepEqual(rows, [
+      {
+        kind: 'unmatched',
+        detail: problem.detail,
+        currency: 'USD',
+        amount: 12_345n,
+        rail: 'ears',
+      },
+      { kind: 'unreadable', detail: other.detail, currency: null, amount: null, rail: 'ears' },
+    ]);
+    await host.db.system.rows({
+      name: '',
+      text: `update exceptions set closed_at = now(), resolution = 'dismissed by ada'`,
+    });
+    assert.equal(await host.countUnresolvedInbound(), 0);
+    assert.equal(await host.hear({ ...message('m6', []), problems: [problem] }), 'new');
+    assert.equal(await host.countUnresolvedInbound(), 0, 'a resolved problem stays resolved');
+  });
 });

@@ -3,6 +3,7 @@ import type { KeyRing } from '../core/sealing.ts';
 import type { Database } from '../db/pool.ts';
 import type {
   HeardMessage,
+  InboundProblem,
   LogFields,
   RailHost,
   RailObservation,
@@ -12,6 +13,7 @@ import type {
 } from './contract.ts';
 import type { PayerDeclaration } from './declarations.ts';
 import {
+  countUnresolvedInbound,
   getRecord,
   insertMessage,
   listRecords,
@@ -59,10 +61,12 @@ export function createHost(options: HostOptions): RailHost {
           sealed: keys.seal(Buffer.from(message.raw), nameMessage(name, message)),
         },
         message.observations.map(describeObservation),
+        JSON.stringify((message.problems ?? []).map(describeProblem)),
       );
       if (isNew) onHeard();
       return isNew ? 'new' : 'known';
     },
+    countUnresolvedInbound: () => countUnresolvedInbound(db.system, name),
   };
 }
 
@@ -103,6 +107,25 @@ function describeObservation(observation: RailObservation) {
       })),
     ),
     at: new Date(atMs),
+  };
+}
+
+const problemKinds: ReadonlySet<unknown> = new Set<InboundProblem['kind']>([
+  'unreadable',
+  'not_understood',
+  'unmatched',
+]);
+const problemDetailMax = 500;
+
+function describeProblem({ id, kind, detail, currency, amountMinor }: InboundProblem) {
+  assert(problemKinds.has(kind), 'an inbound problem has a known kind');
+  assert(amountMinor === undefined || amountMinor > 0n, 'the amount of a problem is positive');
+  return {
+    id,
+    kind,
+    detail: detail.slice(0, problemDetailMax),
+    currency: currency ?? null,
+    amount: amountMinor?.toString() ?? null,
   };
 }
 

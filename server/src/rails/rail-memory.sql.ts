@@ -31,7 +31,12 @@ const writeText: Statement = {
 const hearText: Statement = {
   name: 'hear_rail_message',
   text: `
-    select hear_rail_message($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) as is_new`,
+    select hear_rail_message($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) as is_new`,
+};
+
+const unresolvedText: Statement = {
+  name: 'count_unresolved_inbound',
+  text: `select count_unresolved_inbound($1)::integer as count`,
 };
 
 /** Where nobody is in the rail's pass. The holder keeps it by its lease. */
@@ -131,10 +136,12 @@ export type ObservationWrite = {
   at: Date;
 };
 
+/** `problems`: a JSON array; id, kind, detail, currency and amount (text) of each. */
 export async function insertMessage(
   session: Session,
   message: { rail: string; id: string; channel: string; sealed: Buffer },
   observations: readonly ObservationWrite[],
+  problems: string,
 ): Promise<boolean> {
   const [row] = await session.rows<{ is_new: boolean }>(hearText, [
     message.rail,
@@ -150,8 +157,15 @@ export async function insertMessage(
     observations.map(({ amountMinor }) => amountMinor),
     observations.map(({ charges }) => charges),
     observations.map(({ at }) => at),
+    problems,
   ]);
   return row?.is_new === true;
+}
+
+export async function countUnresolvedInbound(session: Session, rail: string): Promise<number> {
+  const [row] = await session.rows<{ count: number }>(unresolvedText, [rail]);
+  if (row === undefined) throw new Error('a count answered nothing');
+  return row.count;
 }
 
 export type PassClaim = { rail: string; holder: string; leaseMs: number };

@@ -2,7 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { createKeyRing, type KeyRing } from '../core/sealing.ts';
 import { connectDatabase, type Database } from '../db/pool.ts';
 import { createTestDatabase } from '../db/test-database.ts';
-import type { HeardMessage, LogFields, RailHost, RailObservation } from './contract.ts';
+import type {
+  HeardMessage,
+  InboundProblem,
+  LogFields,
+  RailHost,
+  RailObservation,
+} from './contract.ts';
 import type { PayerDeclaration } from './declarations.ts';
 import { createHost } from './host.ts';
 
@@ -12,12 +18,19 @@ export type TestHost = RailHost & {
   /** What was heard for the first time, in order; `observations` of all of them after each other. */
   readonly heard: HeardMessage[];
   readonly observations: RailObservation[];
+  /** Problems of those messages. */
+  readonly problems: InboundProblem[];
   readonly lines: { level: string; message: string; fields: LogFields }[];
   readonly wakes: { count: number };
   readonly db: Database;
   /** A second host of the same rail on the same memory, as another process would have. */
   again(): TestHost;
   close(): Promise<void>;
+};
+
+const applyText = {
+  name: '',
+  text: `update rail_observations set state = 'applied' where rail = $1 and state = 'waiting'`,
 };
 
 export type TestHostOptions = {
@@ -52,6 +65,7 @@ function assemble(
   const { name, payers = [] } = options;
   const heard: HeardMessage[] = [];
   const observations: RailObservation[] = [];
+  const problems: InboundProblem[] = [];
   const lines: TestHost['lines'] = [];
   const wakes = { count: 0 };
   const host = createHost({
@@ -76,11 +90,15 @@ function assemble(
       if (answer === 'new') {
         heard.push(message);
         observations.push(...message.observations);
+        problems.push(...(message.problems ?? []));
+        // No dispatcher runs here that would apply them.
+        await base.db.system.rows(applyText, [name]);
       }
       return answer;
     },
     heard,
     observations,
+    problems,
     lines,
     wakes,
     db: base.db,

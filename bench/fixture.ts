@@ -12,7 +12,12 @@ import { accountCount, createPicker } from './workload.ts';
 /** What our own runs start from: funded accounts with a user each, and payouts ready to commit. */
 
 export type Owner = { accountId: string; userId: string; apiKey: string };
-export type ReadyPayout = { accountId: string; userId: string; payoutId: string };
+export type ReadyPayout = {
+  accountId: string;
+  userId: string;
+  payoutId: string;
+  clientTransferId: string;
+};
 export type Fixture = Awaited<ReturnType<typeof createFixture>>;
 
 /** What one payout takes from the balance: 100.00 and a fee of 1.00. */
@@ -52,8 +57,8 @@ export async function createFixture(parts: { db: Database; keys: KeyRing }) {
       const size = Math.min(windowSize, count - ready.length);
       const quotes = Array.from({ length: size }, () => describeQuote(pick()));
       await insertPayouts(db.system, quotes, true);
-      for (const { accountId, userId, id } of quotes) {
-        ready.push({ accountId, userId, payoutId: id });
+      for (const { accountId, userId, id, clientTransferId } of quotes) {
+        ready.push({ accountId, userId, payoutId: id, clientTransferId });
       }
     }
     return ready;

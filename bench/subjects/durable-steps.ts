@@ -1,10 +1,7 @@
-import {
-  createDispatcher,
-  dispatchTimes,
-  formatReference,
-} from '../../server/src/payouts/dispatch.ts';
+import { createDispatcher, dispatchTimes } from '../../server/src/payouts/dispatch.ts';
 import { createMeasurements } from '../../server/src/payouts/standings.ts';
 import type { Rail } from '../../server/src/rails/contract.ts';
+import { derivePaymentId, encodeReference } from '../../server/src/rails/references.ts';
 import { startLoop } from '../../server/src/work/loop.ts';
 import { drive } from '../drive.ts';
 import type { ReadyPayout } from '../fixture.ts';
@@ -79,7 +76,9 @@ export async function runSteps(
   const payOne = async (payout: ReadyPayout): Promise<void> => {
     asked.push(payout.payoutId);
     const settling = Promise.withResolvers<void>();
-    waiting.set(formatReference(payout.payoutId), settling);
+    const { accountId, clientTransferId } = payout;
+    const paymentId = derivePaymentId({ accountId, clientTransferId, attempt: 1 });
+    waiting.set(encodeReference('digits', paymentId), settling);
     await commitNow(env, payout);
     loop.wake();
     await settling.promise;

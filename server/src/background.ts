@@ -7,6 +7,7 @@ import type { createRates } from './fx/refresher.ts';
 import { reportMissingRails } from './payouts/decisions.ts';
 import type { Dispatcher } from './payouts/dispatch.ts';
 import { applyHeard } from './payouts/heard.ts';
+import { reviewPayouts } from './payouts/review.ts';
 import type { Measurements } from './payouts/standings.ts';
 import type { Rail } from './rails/contract.ts';
 import { runPass } from './rails/passes.ts';
@@ -63,6 +64,8 @@ const importIdleMs = 5 * 60_000;
 const listsIdleMs = 3_600_000;
 const cleaningIdleMs = 60_000;
 const partitionsIdleMs = 10 * 60_000;
+/** How late at most a payout past its limits is put before a person. */
+const reviewIdleMs = 60_000;
 
 export function createBackground(options: BackgroundOptions): Background {
   const { db, dispatcher, onError } = options;
@@ -102,6 +105,7 @@ export function createBackground(options: BackgroundOptions): Background {
         );
       }
       repeat(cleaningIdleMs, () => reportMissingRails(db, dispatcher.railNames));
+      repeat(reviewIdleMs, () => reviewPayouts({ db, onError }));
       repeat(measuringIdleMs, () => options.measurements.exchange());
       repeat(ratesIdleMs, () => rates.refresh());
       if (hasSources) repeat(importIdleMs, () => rates.importAll());

@@ -47,12 +47,13 @@ create table attempts (
   answered_at timestamp with time zone,
   provider_reference text not null default ''::text,
   standing_id uuid,
+  reported_at timestamp with time zone,
   constraint attempts_pkey PRIMARY KEY (account_id, payout_id, number),
   constraint attempts_number_check CHECK (number > 0),
   constraint attempts_state_check CHECK (state = ANY (ARRAY['sending'::text, 'unknown'::text, 'accepted'::text, 'rejected'::text, 'paid'::text, 'returned'::text, 'retry'::text]))
 );
 CREATE UNIQUE INDEX attempts_one_alive ON public.attempts USING btree (account_id, payout_id) WHERE (state = ANY (ARRAY['sending'::text, 'unknown'::text, 'accepted'::text, 'paid'::text]));
-CREATE INDEX attempts_payout ON public.attempts USING btree (payout_id);
+CREATE INDEX attempts_reference ON public.attempts USING btree (reference);
 CREATE TRIGGER never_removed BEFORE DELETE OR TRUNCATE ON attempts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('what was sent stays known');
 alter table attempts enable row level security;
 create policy own_account on attempts as permissive for all to public using (account_id = current_account());
@@ -281,13 +282,14 @@ create table exceptions (
   problem_id text collate "C",
   constraint exceptions_pkey PRIMARY KEY (account_id, id),
   constraint exceptions_check CHECK ((closed_at IS NULL) = (resolution = ''::text)),
-  constraint exceptions_kind_check CHECK (kind = ANY (ARRAY['unmatched'::text, 'unreadable'::text, 'not_understood'::text, 'paid_after_refusal'::text, 'refused_after_payment'::text, 'return_of_unpaid'::text, 'excess_return'::text, 'amount_differs'::text, 'unknown_outcome'::text, 'not_sent'::text, 'parked'::text, 'routes_exhausted'::text, 'screening'::text, 'velocity'::text, 'rail_missing'::text, 'overdue'::text, 'unscheduled'::text, 'report_changed'::text, 'recovered'::text]))
+  constraint exceptions_kind_check CHECK (kind = ANY (ARRAY['unmatched'::text, 'unreadable'::text, 'not_understood'::text, 'paid_after_refusal'::text, 'accepted_after_refusal'::text, 'paid_after_return'::text, 'refused_after_payment'::text, 'return_of_unpaid'::text, 'excess_return'::text, 'amount_differs'::text, 'unknown_outcome'::text, 'not_sent'::text, 'parked'::text, 'routes_exhausted'::text, 'screening'::text, 'velocity'::text, 'rail_missing'::text, 'overdue'::text, 'unscheduled'::text, 'report_changed'::text, 'recovered'::text]))
 );
-CREATE INDEX exceptions_inbound ON public.exceptions USING btree (rail) WHERE ((closed_at IS NULL) AND (kind = ANY (ARRAY['unmatched'::text, 'unreadable'::text, 'not_understood'::text])));
+CREATE INDEX exceptions_inbound ON public.exceptions USING btree (rail) WHERE ((closed_at IS NULL) AND (kind = ANY (ARRAY['unmatched'::text, 'unreadable'::text, 'not_understood'::text, 'report_changed'::text])));
 CREATE INDEX exceptions_missing ON public.exceptions USING btree (rail) WHERE ((closed_at IS NULL) AND (kind = 'rail_missing'::text));
 CREATE INDEX exceptions_payout ON public.exceptions USING btree (account_id, payout_id);
 CREATE UNIQUE INDEX exceptions_problem ON public.exceptions USING btree (rail, problem_id) WHERE (problem_id IS NOT NULL);
 CREATE TRIGGER never_removed BEFORE DELETE OR TRUNCATE ON exceptions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('what had to be decided stays known');
+CREATE CONSTRAINT TRIGGER next_step_asked AFTER UPDATE OF closed_at ON exceptions DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (old.closed_at IS NULL AND new.closed_at IS NOT NULL AND new.payout_id IS NOT NULL) EXECUTE FUNCTION require_next_step();
 alter table exceptions enable row level security;
 create policy own_account on exceptions as permissive for all to public using (account_id = current_account());
 grant select on exceptions to outlay_tenant;
@@ -469,6 +471,8 @@ create table payout_dispatches (
   constraint payout_dispatches_pkey PRIMARY KEY (account_id, payout_id)
 );
 CREATE INDEX payout_dispatches_due ON public.payout_dispatches USING btree (rail, due_at);
+CREATE CONSTRAINT TRIGGER next_step_due AFTER UPDATE OF due_at ON payout_dispatches DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (new.due_at = 'infinity'::timestamp with time zone AND old.due_at < 'infinity'::timestamp with time zone) EXECUTE FUNCTION require_next_step();
+CREATE CONSTRAINT TRIGGER next_step_kept AFTER DELETE ON payout_dispatches DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION require_next_step();
 
 create table payout_metadata (
   account_id uuid not null,
@@ -573,6 +577,7 @@ CREATE TRIGGER fixed_commit BEFORE UPDATE OF account_id, payout_id, client_trans
 CREATE TRIGGER fixed_completion BEFORE UPDATE OF completed_at ON payout_states FOR EACH ROW WHEN (new.completed_at IS DISTINCT FROM old.completed_at AND (old.completed_at IS NOT NULL OR new.status <> 'COMPLETED'::text)) EXECUTE FUNCTION refuse_change('a completion comes with COMPLETED, once');
 CREATE TRIGGER legal_move BEFORE UPDATE ON payout_states FOR EACH ROW WHEN (new.status <> old.status AND NOT is_legal_move(old.status, new.status)) EXECUTE FUNCTION refuse_change('that cannot follow from the present status');
 CREATE TRIGGER never_removed BEFORE DELETE OR TRUNCATE ON payout_states FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('a payout is never removed');
+CREATE CONSTRAINT TRIGGER next_step_moved AFTER UPDATE OF status ON payout_states DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.status = ANY (ARRAY['READY_FOR_PICKUP'::text, 'HOLD'::text, 'ERROR'::text])) OR new.status = 'PROCESSING'::text AND old.status <> 'PROCESSING'::text) EXECUTE FUNCTION require_next_step();
 alter table payout_states enable row level security;
 create policy own_account on payout_states as permissive for all to public using (account_id = current_account());
 grant select on payout_states to outlay_tenant;
@@ -632,7 +637,7 @@ create table rail_observations (
   constraint rail_observations_outcome_check CHECK (outcome = ANY (ARRAY['accepted'::text, 'ready_for_pickup'::text, 'paid'::text, 'rejected'::text, 'returned'::text])),
   constraint rail_observations_state_check CHECK (state = ANY (ARRAY['waiting'::text, 'applied'::text, 'no_effect'::text, 'exception'::text]))
 );
-CREATE INDEX rail_observations_unapplied ON public.rail_observations USING btree (rail) WHERE (state = 'waiting'::text);
+CREATE INDEX rail_observations_unapplied ON public.rail_observations USING btree (rail, reference) WHERE (state = 'waiting'::text);
 CREATE INDEX rail_observations_waiting ON public.rail_observations USING btree (due_at) WHERE (state = 'waiting'::text);
 CREATE TRIGGER never_removed BEFORE DELETE OR TRUNCATE ON rail_observations FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('what was heard stays known');
 alter table rail_observations enable row level security;
@@ -974,10 +979,10 @@ create view payouts as
 
 create function analyze_new_tables() returns void language plpgsql; -- body 06a7ec73b569d9c0
 
-create function apply_observation(p_account uuid, p_payout uuid, p_observation uuid, p_source text, p_outcome text, p_reason text, p_fence bigint, p_due_at timestamp with time zone, p_journals uuid[], p_extra json) returns text language plpgsql security definer set search_path=public, pg_temp; -- body 6011ec4dfec41620
+create function apply_observation(p_account uuid, p_payout uuid, p_observation uuid, p_source text, p_outcome text, p_reason text, p_fence bigint, p_due_at timestamp with time zone, p_journals uuid[], p_extra json) returns text language plpgsql security definer set search_path=public, pg_temp; -- body 31c62ef15725e36b
 grant execute on function apply_observation to outlay_tenant;
 
-create function apply_observations(p_accounts uuid[], p_payouts uuid[], p_observations uuid[], p_sources text[], p_outcomes text[], p_reasons text[], p_codes text[], p_provider_references text[], p_standings uuid[], p_routings text[], p_fences bigint[], p_due_ats timestamp with time zone[], p_journals uuid[], p_may_wait boolean) returns TABLE(ordinal integer, is_held boolean) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body 17c1c91b5d7e00c5
+create function apply_observations(p_accounts uuid[], p_payouts uuid[], p_observations uuid[], p_sources text[], p_outcomes text[], p_reasons text[], p_codes text[], p_provider_references text[], p_standings uuid[], p_routings text[], p_fences bigint[], p_due_ats timestamp with time zone[], p_journals uuid[], p_may_wait boolean) returns TABLE(ordinal integer, is_held boolean) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body 878fe3e76e8bd1cc
 
 create function attempt_state(p_outcome text) returns text language sql immutable; -- body 80d6839a1e2ab979
 
@@ -990,6 +995,8 @@ create function check_kyc_status_move() returns trigger language plpgsql; -- bod
 
 create function check_verification_move() returns trigger language plpgsql; -- body 1afa1049449b13dc
 
+create function classify_report(p payouts, a attempts, p_outcome text, p_is_past boolean, p_is_newer boolean, p_is_stale boolean, p_amount bigint, p_back bigint) returns text language sql immutable; -- body 56e116fdea18b954
+
 create function commit_batch_rows(p_account uuid, p_batch uuid, p_fence bigint, p_count integer) returns integer language plpgsql security definer set search_path=public, pg_temp set plan_cache_mode=force_generic_plan set jit=off; -- body eba73f31c797408a
 
 create function commit_payout(p_account uuid, p_user uuid, p_payout uuid, p_journal uuid, p_pickup_code text, OUT result text, OUT detail text, OUT pickup_code text) returns record language plpgsql security definer set search_path=public, pg_temp; -- body ccc80a59a18ee636
@@ -997,7 +1004,7 @@ grant execute on function commit_payout to outlay_tenant;
 
 create function commit_payouts(p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_journals uuid[], p_pickup_codes text[], p_keys text[], p_fingerprints bytea[], p_answers text[], p_may_wait boolean) returns TABLE(ordinal integer, pickup_code text, is_held boolean) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body 9322582bf9a398ef
 
-create function count_unresolved_inbound(p_rail text) returns bigint language sql stable; -- body 001b18bae32efa00
+create function count_unresolved_inbound(p_rail text) returns bigint language sql stable; -- body 2ca2c6ca1099fea2
 
 create function count_velocity(p_account uuid, p_payout uuid, p_user uuid, p_corridor text, p_usd bigint, p_limits json) returns text[] language plpgsql; -- body 1921ab0e3a4ac5f3
 
@@ -1009,14 +1016,12 @@ create function create_users(p_accounts uuid[], p_ids uuid[], p_internal_ids tex
 create function current_account() returns uuid language sql stable; -- body 28dd93af696beb47
 grant execute on function current_account to outlay_tenant;
 
-create function decide_payout(p_account uuid, p_payout uuid, p_id uuid, p_action text, p_by text, p_reason text, p_needed integer, p_next_rail text, p_next_payer text, p_journals uuid[]) returns text language plpgsql; -- body 710d8f90c0ee7c84
+create function decide_payout(p_account uuid, p_payout uuid, p_id uuid, p_action text, p_by text, p_reason text, p_needed integer, p_next_rail text, p_next_payer text, p_journals uuid[]) returns text language plpgsql; -- body 48ab17ba8b249c99
 
 create function environment_now() returns timestamp with time zone language sql; -- body 47f67116a2b4936f
 grant execute on function environment_now to outlay_tenant;
 
 create function find_complete_attributes(p payouts, OUT set_id uuid, OUT version integer) returns record language sql stable; -- body 6e6aed756c8b69db
-
-create function find_contradiction(p payouts, p_state text, p_outcome text, p_is_past boolean) returns text language sql immutable; -- body 6ac2f55987202675
 
 create function find_idempotency_record(p_account uuid, p_key text) returns TABLE(fingerprint bytea, status smallint, body bytea) language plpgsql stable; -- body 5e8441a00ef2aa16
 grant execute on function find_idempotency_record to outlay_tenant;
@@ -1028,7 +1033,9 @@ create function follow_clock() returns trigger language plpgsql; -- body 2869732
 create function fund_balance(p_account uuid, p_currency text, p_amount bigint, p_token uuid, p_journal uuid) returns ledger_accounts language plpgsql security definer set search_path=public, pg_temp; -- body 397eb962b830ba2b
 grant execute on function fund_balance to outlay_tenant;
 
-create function hear_rail_message(p_rail text, p_id text, p_channel text, p_sealed bytea, p_ids text[], p_references text[], p_outcomes text[], p_reasons text[], p_codes text[], p_provider_references text[], p_amounts bigint[], p_charges text[], p_ats timestamp with time zone[], p_problems json) returns boolean language plpgsql; -- body 9534687c6ac5fbad
+create function has_next_step(p_account uuid, p_payout uuid) returns boolean language sql stable; -- body 3154f46e5b78b4d7
+
+create function hear_rail_message(p_rail text, p_id text, p_channel text, p_sealed bytea, p_ids text[], p_references text[], p_outcomes text[], p_reasons text[], p_codes text[], p_provider_references text[], p_amounts bigint[], p_charges text[], p_ats timestamp with time zone[], p_problems json) returns boolean language plpgsql; -- body 0354d05ee82729f4
 
 create function is_legal_batch_move(p_from text, p_to text) returns boolean language sql immutable; -- body 192bd4eeef545960
 grant execute on function is_legal_batch_move to outlay_tenant;
@@ -1053,9 +1060,11 @@ grant execute on function lock_accounts to outlay_tenant;
 create function month_of(p_at timestamp with time zone) returns date language sql immutable; -- body ba27aa86afacd377
 grant execute on function month_of to outlay_tenant;
 
-create function move_payout(p payouts, p_to text, p_reason text, p_journal uuid, p_at timestamp with time zone) returns payouts language plpgsql; -- body 25d41ecf42defcda
+create function move_payout(p payouts, p_to text, p_reason text, p_journal uuid, p_at timestamp with time zone) returns payouts language plpgsql; -- body 4fa97b90f2057e70
 
 create function new_pickup_code() returns text language sql; -- body 169179734df4a682
+
+create function open_contradiction(p payouts, a attempts, p_kind text, p_rail text, p_amount bigint, p_detail text, p_provider_reference text, p_at timestamp with time zone) returns text language plpgsql; -- body 1c05a8392165a8c7
 
 create function open_exception(p_account uuid, p_payout uuid, p_rail text, p_kind text, p_detail text, p_currency text, p_amount bigint, p_at timestamp with time zone) returns void language sql; -- body 5bdeb252933cd7df
 
@@ -1065,12 +1074,12 @@ create function open_months(p_at timestamp with time zone) returns void language
 
 create function pass_checks(p_accounts uuid[], p_payouts uuid[], p_fences bigint[]) returns void language sql; -- body 16388dc1a6103d58
 
+create function payment_reference(p_account uuid, p_client_transfer_id text, p_try integer) returns text language sql immutable; -- body b70ed6e415c71aa4
+
 create function payout_event(p payouts, p_at timestamp with time zone) returns void language plpgsql; -- body e8a31ea879fe961d
 grant execute on function payout_event to outlay_tenant;
 
-create function payout_reference(p_payout uuid) returns text language sql immutable; -- body e576991796a7be7a
-
-create function plan_moves(p_status text, p_outcome text) returns text[] language sql immutable; -- body b1fc54bf5b4cdaaf
+create function plan_moves(p_status text, p_outcome text) returns text[] language sql immutable; -- body 9cb6ab399d246505
 
 create function post_aside(p payouts, p_kind text, p_rail text, p_currency text, p_amount bigint, p_at timestamp with time zone) returns void language sql; -- body 282fe5aa7a6a4785
 
@@ -1084,6 +1093,10 @@ create function post_write_back(p payouts, p_rail text, p_amount bigint, p_at ti
 
 create function postpone_dispatch(p_account uuid, p_payout uuid, p_fence bigint, p_wait_ms bigint) returns integer language sql; -- body fd13c95a84898a09
 
+create function record_attempt(p payouts, p_number integer, p_outcome text, p_reason text, p_reported_at timestamp with time zone, p_extra json, p_at timestamp with time zone) returns void language sql; -- body e4d603779f35dca2
+
+create function record_routings(p payouts, p_first text, p_next text, p_at timestamp with time zone) returns void language sql; -- body f075647c7910c74f
+
 create function refresh_screening_words() returns void language plpgsql; -- body 92c26c9ebc8a55b2
 
 create function refuse_change() returns trigger language plpgsql; -- body 4c5a6210d511c064
@@ -1092,10 +1105,14 @@ create function refuse_live_tenant() returns trigger language plpgsql; -- body 8
 
 create function refuse_unless_open() returns trigger language plpgsql; -- body c383dcd7550408c6
 
+create function require_next_step() returns trigger language plpgsql; -- body 15a25d3c80054514
+
 create function require_own_account(p_account uuid) returns void language plpgsql stable; -- body 443b987e2e39e56a
 grant execute on function require_own_account to outlay_tenant;
 
 create function reroute_payout(p payouts, p_rail text, p_payer_key text, p_at timestamp with time zone) returns void language plpgsql; -- body 279f0c4f62aa3d9e
+
+create function reschedule_dispatch(p payouts, p_due_at timestamp with time zone, p_keeps_tries boolean, p_at timestamp with time zone) returns void language plpgsql; -- body bf359b7147308e71
 
 create function script_sandbox_payout(p_account uuid, p_payout uuid, p_outcome text) returns void language plpgsql security definer set search_path=public, pg_temp; -- body 2c8852bc9c88f6fd
 grant execute on function script_sandbox_payout to outlay_tenant;
@@ -1105,7 +1122,7 @@ create function store_attribute_sets(p_accounts uuid[], p_users uuid[], p_destin
 create function store_idempotency_records(p_accounts uuid[], p_keys text[], p_fingerprints bytea[], p_bodies bytea[]) returns boolean language plpgsql set plan_cache_mode=force_generic_plan; -- body 4b3c2781688d051d
 grant execute on function store_idempotency_records to outlay_tenant;
 
-create function take_dispatches(p_rails text[], p_counts integer[], p_lease_ms integer, p_has_rules boolean, p_account uuid DEFAULT NULL::uuid, p_payout uuid DEFAULT NULL::uuid) returns TABLE(account_id uuid, payout_id uuid, fence bigint, tries integer, mode text, attempt_count integer, was_taken boolean, unknown_since timestamp with time zone, first_tried_at timestamp with time zone, now timestamp with time zone, rail text, payer_key text, destination_token uuid, country text, delivery_type text, source_currency text, source_amount bigint, fee bigint, destination_currency text, destination_amount bigint, pickup_code text, committed_at timestamp with time zone, estimated_availability timestamp with time zone, user_id uuid, attr_set_id uuid, attributes bytea, data_key bytea, person bytea, user_country text, is_verified boolean, account_name text) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body fc5fe8711099b658
+create function take_dispatches(p_rails text[], p_counts integer[], p_are_shaken boolean[], p_lease_ms integer, p_has_rules boolean, p_account uuid DEFAULT NULL::uuid, p_payout uuid DEFAULT NULL::uuid) returns TABLE(account_id uuid, payout_id uuid, fence bigint, tries integer, mode text, attempt_count integer, was_taken boolean, unknown_since timestamp with time zone, first_tried_at timestamp with time zone, now timestamp with time zone, rail text, payer_key text, destination_token uuid, country text, delivery_type text, source_currency text, source_amount bigint, fee bigint, destination_currency text, destination_amount bigint, pickup_code text, committed_at timestamp with time zone, estimated_availability timestamp with time zone, user_id uuid, attr_set_id uuid, attributes bytea, data_key bytea, person bytea, user_country text, is_verified boolean, account_name text, reference text) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body bd6f3d42d6b30a2b
 
 create function take_rail_day_amount(p_rail text, p_currency text, p_reference text, p_amount bigint, p_limit bigint) returns boolean language plpgsql; -- body b9445fa30f7ffd7a
 

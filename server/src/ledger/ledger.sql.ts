@@ -150,6 +150,22 @@ const selectWrongBatchesText: Statement = {
     limit 100`,
 };
 
+/** Payouts that have not ended, with nothing due and no open exception; none where all is well. */
+const selectStuckPayoutsText: Statement = {
+  name: 'select_stuck_payouts',
+  answerMsMax: proofMsMax,
+  text: `
+    select s.account_id, s.payout_id, s.status from payout_states s
+    where s.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD', 'ERROR')
+      and not exists (
+        select from payout_dispatches d
+        where d.account_id = s.account_id and d.payout_id = s.payout_id and d.due_at < 'infinity')
+      and not exists (
+        select from exceptions e
+        where e.account_id = s.account_id and e.payout_id = s.payout_id and e.closed_at is null)
+    limit 100`,
+};
+
 /** Behind every identifier: where a list begins. */
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const lastLine = 32_767;
@@ -242,4 +258,8 @@ export async function selectCurrencySums(session: Session): Promise<CurrencySum[
 
 export async function selectWrongPayouts(session: Session): Promise<WrongPayout[]> {
   return session.rows<WrongPayout>(selectWrongPayoutsText);
+}
+
+export async function selectStuckPayouts(session: Session): Promise<WrongPayout[]> {
+  return session.rows<WrongPayout>(selectStuckPayoutsText);
 }

@@ -4,6 +4,7 @@ import {
   type CurrencySum,
   postFunding,
   selectCurrencySums,
+  selectStuckPayouts,
   selectWrongBalances,
   selectWrongBatches,
   selectWrongPayouts,
@@ -34,12 +35,14 @@ export type LedgerProof = {
   wrongBalances: WrongBalance[];
   wrongPayouts: WrongPayout[];
   wrongBatches: WrongBatch[];
+  /** On their way, with nothing due and no open exception. */
+  stuckPayouts: WrongPayout[];
 };
 
 /**
  * Recomputes every balance from the transfers, sums each currency (zero, always), holds every
- * payout's postings against its status, and every batch's reserve against its rows, all of one
- * snapshot.
+ * payout's postings against its status, and every batch's reserve against its rows, and looks for
+ * payouts without a next step; all of one snapshot.
  */
 export function verifyLedger(db: Database): Promise<LedgerProof> {
   return db.systemTransaction(async (session) => {
@@ -57,11 +60,13 @@ export function verifyLedger(db: Database): Promise<LedgerProof> {
     const wrongBalances = await selectWrongBalances(session);
     const wrongPayouts = await selectWrongPayouts(session);
     const wrongBatches = await selectWrongBatches(session);
+    const stuckPayouts = await selectStuckPayouts(session);
     const isSound =
       wrongBalances.length === 0 &&
       wrongPayouts.length === 0 &&
       wrongBatches.length === 0 &&
+      stuckPayouts.length === 0 &&
       currencies.every((currency) => currency.total === '0');
-    return { isSound, currencies, wrongBalances, wrongPayouts, wrongBatches };
+    return { isSound, currencies, wrongBalances, wrongPayouts, wrongBatches, stuckPayouts };
   });
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { RailAnswer } from '../rails/contract.ts';
 import type { DecisionAction } from './decisions.ts';
-import { createDispatcher, dispatchTimes, formatReference } from './dispatch.ts';
+import { createDispatcher, dispatchTimes } from './dispatch.ts';
 import { createRouting, goToNextLook, type MoneyTest, type Owner } from './money-test-setup.ts';
 import {
   createRail,
@@ -254,7 +254,7 @@ describe('stuck, and nobody sees it', () => {
     }
     const [row] = await money.rows<{ tries: number; state: string }>(
       `select tries, state from rail_observations where reference = $1 and outcome = 'paid'`,
-      [formatReference(payout.payoutId)],
+      [payout.reference],
     );
     assert.notDeepEqual([row, await openKinds(payout)], [{ tries: 21, state: 'waiting' }, []]);
   });

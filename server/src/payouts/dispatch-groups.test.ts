@@ -87,7 +87,8 @@ async function describe(id: string): Promise<unknown> {
       unknown_since is not null as is_unknown, answered_at is not null as was_answered
       from attempts where payout_id = $1 order by number`),
     dispatches: await rows(
-      'select due_at, fence, tries, lease_until from payout_dispatches where payout_id = $1',
+      `select date_trunc('hour', due_at) as due_at, fence, tries, lease_until
+       from payout_dispatches where payout_id = $1`,
     ),
     journals: await rows(`select kind, source_amount, fee, destination_amount, rail,
       wallet_balance is null as is_aside from ledger_journals where payout_id = $1 order by id`),
@@ -144,6 +145,7 @@ test('every outcome in every state: the group does what is done for one alone, o
       'HOLD unknown',
       'READY_FOR_PICKUP accepted',
       'READY_FOR_PICKUP paid',
+      'READY_FOR_PICKUP unknown',
     ],
   );
   await money.assertSound();

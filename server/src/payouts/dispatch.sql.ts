@@ -7,8 +7,9 @@ const takeText: Statement = {
     select account_id, payout_id, fence, tries, mode, attempt_count, was_taken, unknown_since, first_tried_at, now,
       rail, payer_key, destination_token, country, delivery_type, source_currency, source_amount, fee,
       destination_currency, destination_amount, pickup_code, committed_at, estimated_availability,
-      user_id, attr_set_id, attributes, data_key, person, user_country, is_verified, account_name
-    from take_dispatches($1, $2, $3, $4, $5, $6)`,
+      user_id, attr_set_id, attributes, data_key, person, user_country, is_verified, account_name,
+      reference
+    from take_dispatches($1, $2, $3, $4, $5, $6, $7)`,
 };
 
 const passText: Statement = {
@@ -96,6 +97,8 @@ export type DispatchRow = {
   user_country: string;
   is_verified: boolean;
   account_name: string;
+  /** Of the payment, 32 hexadecimal digits; the same in every process and after a restore. */
+  reference: string;
 };
 
 /** What a payout has been promised: what finding another payer for it goes by. */
@@ -118,15 +121,18 @@ export async function takeDispatches(
   claim: {
     /** How many at most, by rail. */
     counts: ReadonlyMap<string, number>;
+    /** Of these, not the oldest but any of the 500 oldest that are due. */
+    shaken?: ReadonlySet<string>;
     leaseMs: number;
     hasRules: boolean;
     only?: PayoutName;
   },
 ): Promise<DispatchRow[]> {
-  const { counts, leaseMs, hasRules, only } = claim;
+  const { counts, shaken, leaseMs, hasRules, only } = claim;
   return session.rows<DispatchRow>(takeText, [
     textArray([...counts.keys()]),
     plainArray([...counts.values()]),
+    plainArray([...counts.keys()].map((rail) => shaken?.has(rail) === true)),
     leaseMs,
     hasRules,
     only?.accountId ?? null,
@@ -147,6 +153,10 @@ export async function passChecks(session: Session, claims: readonly Claim[]): Pr
 
 /** What goes with an observation; the names are those that `apply_observation` reads. */
 export type ObservationExtra = {
+  /** Of the payment, 32 hexadecimal digits; the rail's latest attempt when absent. */
+  reference?: string;
+  /** Milliseconds: when it happened by the rail's account; now when absent. */
+  at?: number;
   code?: string;
   provider_reference?: string;
   /** Minor units, as text. */
@@ -211,6 +221,7 @@ function describeExtra({ rail, extra }: Observation): string | null {
 
 /** What an observation may bring along and still be applied together with others. */
 const groupedExtras: ReadonlySet<string> = new Set([
+  'reference',
   'code',
   'provider_reference',
   'standing',

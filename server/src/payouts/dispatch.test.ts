@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import type { RailAnswer } from '../rails/contract.ts';
+import { derivePaymentId, encodeReference } from '../rails/references.ts';
 import { reportMissingRails } from './decisions.ts';
 import { takeDispatches } from './dispatch.sql.ts';
-import { formatReference } from './dispatch.ts';
 import {
   type CommittedPayout,
   createFakeRail,
@@ -23,7 +23,7 @@ before(async () => {
 afterEach(async () => {
   await money.assertSound();
   // What one test left under way is not due in the next.
-  await money.rows('delete from payout_dispatches');
+  await money.rows(`update payout_dispatches set due_at = '9999-01-01'`);
 });
 after(async () => {
   await money[Symbol.asyncDispose]();
@@ -66,7 +66,7 @@ test('the attempt is on record, outside any transaction, before the rail hears o
     return { outcome: 'paid' };
   });
   await money.createDispatcher(rail).runDue();
-  const reference = formatReference(payout.payoutId);
+  const reference = payout.reference;
   assert.deepEqual(recorded, [{ number: 1, state: 'sending', reference, fence: 1n }]);
   assert.deepEqual(inTransaction, []);
   assert.deepEqual(rail.calls, [{ kind: 'send', reference }]);
@@ -86,7 +86,7 @@ test('many dispatchers over many payouts send each of them once', async () => {
   );
   await Promise.all(dispatchers.map((dispatcher) => dispatcher.drain()));
   const sent = rail.calls.map(({ reference }) => reference).toSorted();
-  assert.deepEqual(sent, payouts.map(({ payoutId }) => formatReference(payoutId)).toSorted());
+  assert.deepEqual(sent, payouts.map(({ reference }) => reference).toSorted());
   assert.equal(rail.sends(), 60);
   for (const { payoutId } of payouts) {
     assert.deepEqual(
@@ -111,10 +111,7 @@ test('a crash between the record of the attempt and the call: it is asked, not s
   });
   assert.equal(taken?.payout_id, payout.payoutId);
   assert.equal(taken?.mode, 'send');
-  assert.equal(
-    (await money.attempts(payout.payoutId))[0]?.reference,
-    formatReference(payout.payoutId),
-  );
+  assert.equal((await money.attempts(payout.payoutId))[0]?.reference, payout.reference);
   const rail = createFakeRail(() => ({ outcome: 'paid' }));
   const dispatcher = money.createDispatcher(rail);
   assert.equal(await dispatcher.runDue(), 0);
@@ -290,7 +287,7 @@ test('a rail that hangs delays nobody else', async () => {
   const [slow, quick] = [await createCommitted(), await createCommitted()];
   const answer = Promise.withResolvers<RailAnswer>();
   const rail = createFakeRail(({ reference }) =>
-    reference === formatReference(slow.payoutId) ? answer.promise : { outcome: 'paid' },
+    reference === slow.reference ? answer.promise : { outcome: 'paid' },
   );
   const dispatcher = money.createDispatcher(rail);
   assert.equal(await dispatcher.startDue(), 2);
@@ -316,9 +313,19 @@ async function waitForLock(): Promise<void> {
   }
 }
 
-test('the reference is a function of the payout alone', () => {
-  assert.equal(
-    formatReference('01890a5d-ac96-774b-bcce-b302099a8057'),
-    '01890a5dac96774bbcceb302099a8057',
-  );
+test('the reference follows from account, client_transfer_id and try, in SQL as here', async () => {
+  const { accountId } = await money.createOwner();
+  for (let attempt = 1; attempt <= 40; attempt += 1) {
+    const clientTransferId = attempt % 2 === 0 ? `rent/ø ${attempt}` : 'rent';
+    const [row] = await money.rows<{ reference: string }>(
+      'select payment_reference($1, $2, $3) as reference',
+      [accountId, clientTransferId, attempt],
+    );
+    const paymentId = derivePaymentId({ accountId, clientTransferId, attempt });
+    assert.equal(row?.reference, encodeReference('digits', paymentId));
+    assert.match(
+      paymentId,
+      /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+    );
+  }
 });

@@ -7,7 +7,6 @@ import type { EnvironmentClock } from '../db/environment-clock.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
 import type { Database } from '../db/pool.ts';
 import type { Rail, RailAnswer } from '../rails/contract.ts';
-import { encodeReference } from '../rails/references.ts';
 import {
   applyObservation,
   applyObservations,
@@ -136,7 +135,10 @@ export function createDispatcher(services: DispatchServices): Dispatcher {
   ): Promise<Promise<void>[]> => {
     // The lease begins later than this, by the database's clock.
     const endMs = clock.steadyMs() + leaseMs;
-    const claim = { counts, leaseMs, hasRules: rules !== undefined, ...(only && { only }) };
+    const shaken = new Set(
+      [...lines].filter(([, { gate }]) => gate.isShaken()).map(([name]) => name),
+    );
+    const claim = { counts, shaken, leaseMs, hasRules: rules !== undefined, ...(only && { only }) };
     const rows = await takeDispatches(db.system, claim);
     const { check = [], ready = [] } = Object.groupBy(rows, ({ mode }) =>
       mode === 'check' ? mode : 'ready',
@@ -167,7 +169,13 @@ export function createDispatcher(services: DispatchServices): Dispatcher {
     cancelOne: async (accountId, payoutId) => {
       const endMs = clock.steadyMs() + leaseMs;
       const only = { accountId, payoutId };
-      const claim = { counts: new Map(), leaseMs, hasRules: false, only };
+      const claim = {
+        counts: new Map(),
+        shaken: new Set<string>(),
+        leaseMs,
+        hasRules: false,
+        only,
+      };
       const [row] = await takeDispatches(db.system, claim);
       if (row !== undefined) await follow(work({ ...parts, isCancelling: true }, row, endMs));
     },
@@ -299,11 +307,12 @@ async function callThrough(
   const target = { rail: line?.rail, encoding: line?.encoding ?? 'digits', isCancelling } as const;
   const { callMsMax } = parts.times;
   let answer: RailAnswer = { outcome: 'unknown', reason: 'payer_error' };
-  line?.gate.begin();
+  // The first look at a reference after its sending is no repetition.
+  const call = line?.gate.begin(row.tries > 1);
   try {
     answer = await callRail({ db, keys, callMsMax, nowMs: clock.nowMs, onError }, target, row);
   } finally {
-    line?.gate.end(answer);
+    if (call !== undefined) line?.gate.end(call, answer);
   }
   return answer;
 }
@@ -340,7 +349,7 @@ async function recordStep(
     fence: row.fence,
     dueAt: step.dueAtMs === undefined ? undefined : new Date(step.dueAtMs),
     journalIds: [newId(), newId(), newId()],
-    extra,
+    extra: { reference: row.reference, ...extra },
   });
 }
 
@@ -385,9 +394,4 @@ async function putOff(parts: Parts, row: DispatchRow): Promise<void> {
     // Without the database only the lease's own end is left.
     parts.onError(error);
   }
-}
-
-/** The reference by which any rail that can carry digits knows the payout, as in SQL. */
-export function formatReference(payoutId: string): string {
-  return encodeReference('digits', payoutId);
 }

@@ -14,8 +14,7 @@ function open(pace: { concurrencyMax?: number; perSecondMax?: number | null } = 
   );
   const call = (answer: RailAnswer, count = 1): void => {
     for (let number = 0; number < count; number += 1) {
-      gate.begin();
-      gate.end(answer);
+      gate.end(gate.begin(false), answer);
     }
   };
   return {
@@ -30,12 +29,12 @@ function open(pace: { concurrencyMax?: number; perSecondMax?: number | null } = 
 describe('the gate of a rail', () => {
   it('lets so many calls be under way', () => {
     const { gate } = open({ concurrencyMax: 3 });
-    gate.begin();
-    gate.begin();
+    const call = gate.begin(false);
+    gate.begin(false);
     assert.equal(gate.room(), 1);
-    gate.begin();
+    gate.begin(false);
     assert.equal(gate.room(), 0);
-    gate.end(paid);
+    gate.end(call, paid);
     assert.equal(gate.room(), 1);
   });
 
@@ -60,7 +59,7 @@ describe('the gate of a rail', () => {
     assert.equal(gate.room(), 1);
   });
 
-  it('leaves a rail alone that fails, and asks it one call at a time whether it is back', () => {
+  it('leaves a rail alone that fails, and probes with half of its concurrency', () => {
     const { gate, call, wait } = open();
     call(unreachable, 9);
     assert.equal(gate.health(), 'degraded');
@@ -70,13 +69,48 @@ describe('the gate of a rail', () => {
     assert.equal(gate.room(), 0);
     assert.equal(gate.closedForMs(), 1_000);
     wait(1_000);
-    assert.equal(gate.room(), 1);
+    assert.equal(gate.room(), 50);
     call(unreachable);
     assert.equal(gate.closedForMs(), 2_000);
     wait(2_000);
     call(paid);
     assert.equal(gate.health(), 'up');
     assert.equal(gate.room(), 100);
+    assert.ok(gate.isShaken());
+    wait(60_000);
+    assert.ok(!gate.isShaken());
+  });
+
+  it('doubles its wait once for each round of probes, however many of them fail', () => {
+    const { gate, wait } = open();
+    const begin = (count: number) => Array.from({ length: count }, () => gate.begin(false));
+    const late = begin(30);
+    for (const call of late.splice(0, 20)) gate.end(call, unreachable);
+    assert.equal(gate.closedForMs(), 1_000);
+    wait(1_000);
+    assert.equal(gate.room(), 50);
+    const probes = begin(50);
+    for (const call of late) gate.end(call, unreachable);
+    assert.equal(gate.closedForMs(), 0, 'calls from before it opened tell nothing new');
+    for (const call of probes) gate.end(call, unreachable);
+    assert.equal(gate.closedForMs(), 2_000);
+  });
+
+  it('counts a reference that fails again and again once', () => {
+    const { gate } = open();
+    for (let count = 0; count < 100; count += 1) gate.end(gate.begin(true), unreachable);
+    assert.equal(gate.health(), 'up');
+  });
+
+  it('leaves a counterpart alone for as long as it asks, within bounds', () => {
+    const { gate, call, wait } = open();
+    call({ outcome: 'retry', reason: 'busy', retryAfterMs: 30_000 });
+    assert.equal(gate.room(), 0);
+    assert.equal(gate.closedForMs(), 30_000);
+    wait(30_000);
+    assert.equal(gate.room(), 50);
+    call({ outcome: 'unknown', reason: 'busy', retryAfterMs: 86_400_000 });
+    assert.equal(gate.closedForMs(), 900_000);
   });
 
   it('does not hold refusals and slow payments against a rail', () => {

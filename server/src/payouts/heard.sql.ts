@@ -1,16 +1,34 @@
-import { plainArray } from '../db/arrays.ts';
+import { textArray } from '../db/arrays.ts';
 import type { Session, Statement } from '../db/pool.ts';
 import type { DispatchRow, TermsRow } from './dispatch.sql.ts';
 
-/** With a lease: whoever dies over one leaves it to the next after a minute. */
+/**
+ * With a lease: a process that dies over one leaves it to the next after a minute. All that waits
+ * about a payment is taken together, unless another process is at work on a part of it, so that the
+ * reports of one payment are applied in their own order.
+ */
 const takeText: Statement = {
   name: 'take_rail_observations',
   text: `
-    with due as (
-      select rail, id from rail_observations
-      where state = 'waiting' and due_at <= environment_now()
-      order by due_at limit $1
-      for update skip locked
+    with payments as materialized (
+      select distinct rail, reference from (
+        select rail, reference from rail_observations
+        where state = 'waiting' and due_at <= environment_now()
+        order by due_at limit $1
+      ) first
+    ), leased as (
+      select o.rail, o.reference from payments p
+      join rail_observations o
+        on o.state = 'waiting' and o.rail = p.rail and o.reference = p.reference
+      where o.due_at > environment_now() and o.tries > 0
+    ), free as materialized (
+      select rail, reference from payments except select rail, reference from leased
+    ), due as (
+      select o.rail, o.id from free f
+      join rail_observations o
+        on o.state = 'waiting' and o.rail = f.rail and o.reference = f.reference
+      where o.due_at <= environment_now()
+      for update of o skip locked
     )
     update rail_observations o
     set due_at = environment_now() + interval '1 minute', tries = o.tries + 1
@@ -29,11 +47,12 @@ const endText: Statement = {
 const contextText: Statement = {
   name: 'find_heard_payouts',
   text: `
-    select distinct on (p.id) p.account_id, p.id as payout_id, p.rail, p.payer_key,
+    select distinct on (r.rail, r.reference) r.rail as reported_by, r.reference, p.account_id,
+      p.id as payout_id, p.rail, p.payer_key,
       p.destination_token, p.source_currency, p.source_amount, p.fee, p.destination_currency,
       p.destination_amount, p.estimated_availability, u.kyc_status = 'approved' as is_verified
-    from unnest($1::uuid[]) r (payout_id)
-    join attempts a on a.payout_id = r.payout_id
+    from unnest($1::text[], $2::text[]) r (rail, reference)
+    join attempts a on a.reference = r.reference and a.rail = r.rail
     join payouts p on p.account_id = a.account_id and p.id = a.payout_id
     join users u on u.account_id = p.account_id and u.id = p.user_id`,
 };
@@ -73,15 +92,20 @@ export async function endHeard(
 }
 
 export type HeardPayoutRow = TermsRow &
-  Pick<DispatchRow, 'account_id' | 'payout_id' | 'rail' | 'payer_key' | 'estimated_availability'>;
+  Pick<
+    DispatchRow,
+    'account_id' | 'payout_id' | 'rail' | 'payer_key' | 'estimated_availability' | 'reference'
+  > & { reported_by: string };
 
-/** By their identifiers; those that were never sent are not among them. */
+/** Payouts with an attempt under one of these references at the rail that reports it. */
 export async function findHeardPayouts(
   session: Session,
-  payoutIds: readonly string[],
-): Promise<ReadonlyMap<string, HeardPayoutRow>> {
-  const rows = await session.rows<HeardPayoutRow>(contextText, [plainArray(payoutIds)]);
-  return new Map(rows.map((row) => [row.payout_id, row]));
+  payments: readonly { rail: string; reference: string }[],
+): Promise<HeardPayoutRow[]> {
+  return session.rows<HeardPayoutRow>(contextText, [
+    textArray(payments.map(({ rail }) => rail)),
+    textArray(payments.map(({ reference }) => reference)),
+  ]);
 }
 
 /** Somebody speaks of a payment that is none of ours: for a person, in no account's name. */

@@ -4,7 +4,6 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import type { RailAnswer, RailObservation } from '../rails/contract.ts';
 import { createHost } from '../rails/host.ts';
 import { decidePayout } from './decisions.ts';
-import { formatReference } from './dispatch.ts';
 import { applyHeard } from './heard.ts';
 import {
   type CommittedPayout,
@@ -52,7 +51,7 @@ function open(answer: () => RailAnswer | Promise<RailAnswer> = () => ({ outcome:
     log: () => undefined,
   });
   const say = async (payout: CommittedPayout | string, ...all: readonly Said[]) => {
-    const reference = typeof payout === 'string' ? payout : formatReference(payout.payoutId);
+    const reference = typeof payout === 'string' ? payout : payout.reference;
     const observations = all.map((said) => ({ id: randomUUID(), reference, atMs: 0, ...said }));
     await host.hear({ id: randomUUID(), channel: 'callback', raw: Buffer.of(1), observations });
     await applyHeard(services);

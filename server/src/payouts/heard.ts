@@ -1,7 +1,7 @@
 import { nameId, newId } from '../core/ids.ts';
 import type { Database, Session } from '../db/pool.ts';
 import type { Reason } from '../rails/reasons.ts';
-import { decodeReference } from '../rails/references.ts';
+import { decodeReference, encodeReference } from '../rails/references.ts';
 import { applyObservation, listTriedPayers, type ObservationExtra } from './dispatch.sql.ts';
 import {
   endHeard,
@@ -50,15 +50,7 @@ export async function applyHeard(services: HeardServices): Promise<boolean> {
       a.happened_at.getTime() - b.happened_at.getTime() ||
       ranks.indexOf(a.outcome) - ranks.indexOf(b.outcome),
   );
-  const payoutIds = rows.map(({ reference }) => decodeReference(reference));
-  const payouts = await findHeardPayouts(
-    services.db.system,
-    payoutIds.filter((id) => id !== undefined),
-  );
-  const heardOf = rows.map((heard, index) => ({
-    heard,
-    payout: payouts.get(payoutIds[index] ?? ''),
-  }));
+  const heardOf = await findPayouts(services, rows);
   const byAccount = Map.groupBy(heardOf, ({ payout }) => payout?.account_id);
   const queues = [...byAccount.values()];
   const workers = Array.from({ length: accountsAtOnce }, async () => {
@@ -68,6 +60,23 @@ export async function applyHeard(services: HeardServices): Promise<boolean> {
   });
   await Promise.all(workers);
   return rows.length === takenMax;
+}
+
+async function findPayouts({ db }: HeardServices, rows: readonly HeardRow[]) {
+  const payments = rows.map(({ rail, reference }) => ({
+    rail,
+    reference: encodeReference('digits', decodeReference(reference) ?? reference),
+  }));
+  const nameOf = (payment: { rail: string; reference: string }): string =>
+    `${payment.rail}/${payment.reference}`;
+  const found = await findHeardPayouts(db.system, payments);
+  const payouts = new Map(
+    found.map((row) => [nameOf({ rail: row.reported_by, reference: row.reference }), row]),
+  );
+  return rows.map((heard, index) => {
+    const payment = payments[index];
+    return { heard, payout: payment === undefined ? undefined : payouts.get(nameOf(payment)) };
+  });
 }
 
 /** What fails is due again in a minute, and the others go on; what fails for ever asks a person. */
@@ -117,7 +126,7 @@ async function applyOne(
       fence: undefined,
       dueAt: dueAtMs === undefined ? undefined : new Date(dueAtMs),
       journalIds: [newId(), newId(), newId()],
-      extra: { ...describeHeard(heard), ...route?.extra },
+      extra: { ...describeHeard(heard), reference: payout.reference, ...route?.extra },
     });
     const state = applied === 'applied' || applied === 'exception' ? applied : 'no_effect';
     await endHeard(session, heard, state);
@@ -157,6 +166,7 @@ function describeHeard(heard: HeardRow): ObservationExtra {
   const charges = JSON.parse(heard.charges) as NonNullable<ObservationExtra['charges']>;
   return {
     detail: `${heard.outcome} ${heard.code}, message ${heard.id}`,
+    at: heard.happened_at.getTime(),
     ...(heard.code === '' ? {} : { code: heard.code }),
     ...(heard.provider_reference === '' ? {} : { provider_reference: heard.provider_reference }),
     ...(heard.amount === null ? {} : { amount: heard.amount.toString() }),

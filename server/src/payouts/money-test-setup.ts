@@ -10,6 +10,7 @@ import { compileCatalogue } from '../destinations/catalogue.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import { fundBalance, verifyLedger } from '../ledger/ledger.ts';
 import type { Rail, RailAnswer } from '../rails/contract.ts';
+import { derivePaymentId, encodeReference } from '../rails/references.ts';
 import { createUser, prepareUser } from '../users/users.ts';
 import {
   type ApplyResult,
@@ -40,7 +41,8 @@ const noRates: MidRates = {
   find: () => ({ ok: false, reason: 'unknown', detail: 'a test has no rates' }),
 };
 
-export type CommittedPayout = Owner & { payoutId: string };
+/** `reference`: of its first payment at a rail. */
+export type CommittedPayout = Owner & { payoutId: string; reference: string };
 export type MoneyTest = Awaited<ReturnType<typeof createMoneyTest>>;
 
 const hourMs = 3_600_000;
@@ -117,12 +119,17 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
       owner: Owner,
       changes: Partial<NewPayout> = {},
     ): Promise<CommittedPayout> => {
-      const { id } = await test.quote(owner, changes);
+      const { id, client_transfer_id: clientTransferId } = await test.quote(owner, changes);
       assert.equal((await test.commit(owner, id)).result, 'success');
-      return { ...owner, payoutId: id };
+      const paymentId = derivePaymentId({
+        accountId: owner.accountId,
+        clientTransferId,
+        attempt: 1,
+      });
+      return { ...owner, payoutId: id, reference: encodeReference('digits', paymentId) };
     },
     observe: (
-      { accountId, payoutId }: CommittedPayout,
+      { accountId, payoutId }: Omit<CommittedPayout, 'reference'>,
       outcome: string,
       changes: {
         fence?: bigint;
@@ -324,7 +331,7 @@ export async function assertRefused(
 /** Moves the clock to the next look at the payout, and answers how far that was. */
 export async function goToNextLook(
   money: MoneyTest,
-  { payoutId }: CommittedPayout,
+  { payoutId }: Pick<CommittedPayout, 'payoutId'>,
 ): Promise<number> {
   const row = await money.dispatch(payoutId);
   assert.ok(row !== undefined, 'nobody would look again');

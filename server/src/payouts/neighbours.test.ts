@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createHost } from '../rails/host.ts';
 import { decidePayout } from './decisions.ts';
-import { createDispatcher, formatReference } from './dispatch.ts';
+import { createDispatcher } from './dispatch.ts';
 import { applyHeard } from './heard.ts';
 import {
   type CommittedPayout,
@@ -81,7 +81,7 @@ describe('one account that is held', () => {
       log: () => undefined,
     });
     for (const [index, payout] of [held, free].entries()) {
-      const reference = formatReference(payout.payoutId);
+      const reference = payout.reference;
       const observation = { id: randomUUID(), reference, outcome: 'paid', atMs: index } as const;
       await host.hear({
         id: randomUUID(),

@@ -37,7 +37,7 @@ const sweepMs = 24 * 3_600_000;
 
 export function planNext(answer: RailAnswer, situation: Situation): NextStep {
   const { tries, nowMs } = situation;
-  const backOffMs = getBackOffMs(tries);
+  const backOffMs = Math.max(getBackOffMs(tries), boundRetryAfter(answer.retryAfterMs));
   const base = { outcome: answer.outcome, extra: describeExtra(answer) };
   switch (answer.outcome) {
     case 'accepted':
@@ -54,13 +54,18 @@ export function planNext(answer: RailAnswer, situation: Situation): NextStep {
     case 'retry': {
       const unsentMs = nowMs - (situation.firstTriedAtMs ?? nowMs);
       if (unsentMs >= unsentMsMax) return park(base.extra, answer.reason, 'not_sent');
-      const dueAtMs = answer.checkAtMs ?? nowMs + backOffMs;
-      return { ...base, reason: answer.reason, dueAtMs: boundLook(dueAtMs, nowMs) };
+      const dueAtMs = boundLook(answer.checkAtMs ?? nowMs + backOffMs, nowMs);
+      // Judged when the time is over, not at the first try after it.
+      const limitMs = nowMs - unsentMs + unsentMsMax;
+      return { ...base, reason: answer.reason, dueAtMs: Math.min(dueAtMs, limitMs) };
     }
     case 'unknown': {
       const unknownMs = nowMs - (situation.unknownSinceMs ?? nowMs);
       const dueAtMs = nowMs + backOffMs;
-      if (unknownMs < unknownMsMax) return { ...base, reason: answer.reason, dueAtMs };
+      if (unknownMs < unknownMsMax) {
+        const limitMs = nowMs - unknownMs + unknownMsMax;
+        return { ...base, reason: answer.reason, dueAtMs: Math.min(dueAtMs, limitMs) };
+      }
       const extra = { ...base.extra, exception: 'unknown_outcome' };
       return { outcome: 'hold', reason: answer.reason, dueAtMs, extra };
     }
@@ -122,6 +127,10 @@ export function describeExtra(
 
 export function getBackOffMs(tries: number): number {
   return Math.min(backOffFirstMs * 2 ** Math.min(Math.max(tries, 1) - 1, 20), backOffMaxMs);
+}
+
+function boundRetryAfter(retryAfterMs = 0): number {
+  return Math.min(Math.max(retryAfterMs, 0), backOffMaxMs);
 }
 
 /** When the rail wants to be asked again, within reason; and soon enough if a word of it was lost. */

@@ -1,10 +1,11 @@
 import { type AttributeValues, openValues } from '../attributes/attributes.ts';
+import { assert } from '../core/errors.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Database } from '../db/pool.ts';
 import type { Instruction, Rail, RailAnswer } from '../rails/contract.ts';
 import { takeFromDailyLimit } from '../rails/daily-limits.ts';
 import { reasonTexts } from '../rails/reasons.ts';
-import { encodeReference, type ReferenceEncoding } from '../rails/references.ts';
+import { decodeReference, encodeReference, type ReferenceEncoding } from '../rails/references.ts';
 import { openPerson } from '../users/users.ts';
 import type { DispatchRow } from './dispatch.sql.ts';
 
@@ -125,8 +126,10 @@ export function readInstruction(
       ? {}
       : openValues(userKey, row.attributes, row.attr_set_id);
   const person = openPerson(userKey, { id: row.user_id, sealed: row.person });
+  const paymentId = decodeReference(row.reference);
+  assert(paymentId !== undefined, 'the reference of an attempt names a payment');
   return {
-    reference: encodeReference(encoding, row.payout_id),
+    reference: encodeReference(encoding, paymentId),
     payerKey: row.payer_key,
     countryCode: row.country,
     deliveryType: row.delivery_type as Instruction['deliveryType'],

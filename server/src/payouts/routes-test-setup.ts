@@ -9,7 +9,7 @@ import {
 import type { Rail, RailAnswer, RailObservation } from '../rails/contract.ts';
 import { createHost } from '../rails/host.ts';
 import { type DecisionAction, decidePayout } from './decisions.ts';
-import { formatReference, type Rules } from './dispatch.ts';
+import type { Rules } from './dispatch.ts';
 import { applyHeard } from './heard.ts';
 import { type CommittedPayout, createFakeRail, createMoneyTest } from './money-test-setup.ts';
 
@@ -71,7 +71,7 @@ export async function createRoutesTest() {
           onHeard: () => undefined,
           log: () => undefined,
         });
-        const reference = formatReference(payout.payoutId);
+        const { reference } = payout;
         const observation = { id: randomUUID(), reference, atMs: 0, ...said };
         await host.hear({
           id: randomUUID(),
@@ -112,6 +112,6 @@ export async function createRoutesTest() {
       return row?.is_ever === true ? 'some time' : 'never';
     },
     /** So that no test works on what another one left. */
-    forgetDue: () => money.rows(`update payout_dispatches set due_at = 'infinity'`),
+    forgetDue: () => money.rows(`update payout_dispatches set due_at = '9999-01-01'`),
   };
 }

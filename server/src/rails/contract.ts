@@ -81,19 +81,26 @@ type AnswerExtras = {
   readonly charges?: readonly Charge[];
   /** For a person who looks into it: the rail's own code, such as AC04 or R03; never personal. */
   readonly code?: string;
+  /**
+   * With `retry` or `unknown`: for so long the counterpart asks to be left alone (Retry-After); no
+   * call of this rail begins before, within fifteen minutes.
+   */
+  readonly retryAfterMs?: number;
 };
 
 /**
  * What a rail says. `retry` only when it is certain that nothing was sent, and (from a query) that
  * nothing sent earlier can still arrive. `rejected` is definite: it never was and never will be
  * paid under this reference. `checkAtMs` is when asking again makes sense; the amount of `returned` is
- * all that came back so far (absent: the whole), while each `RailObservation` is a part by itself.
+ * all that came back so far (absent: the whole), while each `RailObservation` is a part by itself: a
+ * rail that reports parts as observations answers `paid` to a query. The amount of `paid` is what was
+ * paid, where the counterpart says so; another one than instructed asks a person.
  */
 export type RailAnswer = AnswerExtras &
   (
     | { readonly outcome: 'accepted'; readonly checkAtMs?: number }
     | { readonly outcome: 'ready_for_pickup'; readonly checkAtMs?: number }
-    | { readonly outcome: 'paid'; readonly checkAtMs?: number }
+    | { readonly outcome: 'paid'; readonly checkAtMs?: number; readonly amountMinor?: bigint }
     | { readonly outcome: 'rejected'; readonly reason: Reason }
     | { readonly outcome: 'returned'; readonly reason: Reason; readonly amountMinor?: bigint }
     | { readonly outcome: 'retry'; readonly reason: Reason; readonly checkAtMs?: number }
@@ -212,7 +219,33 @@ export type RailCalls = {
   readonly workIdleMs?: number;
   /** What is wrong with the setup, as far as asking the counterpart shows; for `outlay doctor`. */
   check?(context: CallContext): Promise<readonly string[]>;
+  /**
+   * What the rail did since then according to the world outside of the database (the counterpart's
+   * list, files in the outbox, the chain), for the recovery after a restore. Absent: it cannot say.
+   */
+  recover?(sinceMs: number, context: CallContext): Promise<readonly RecoveredPayment[]>;
+  /** Two persons have released the recovery: what the rail remembers is taken to be complete. */
+  confirmRecovery?(context: CallContext): Promise<void>;
   close?(): Promise<void>;
+};
+
+/** A payment that left through a rail, as its counterpart or its own files show it. */
+export type RecoveredPayment = {
+  /** As the counterpart has it; "" where it carries none. */
+  readonly reference: string;
+  readonly payerKey?: string;
+  /** ISO 3166-1 alpha-3. */
+  readonly countryCode?: string;
+  readonly currency: string;
+  /** Minor units. */
+  readonly amountMinor: bigint;
+  readonly outcome: RailObservation['outcome'] | 'unknown';
+  readonly providerReference?: string;
+  /** An address on a chain, where there is no reference. */
+  readonly destination?: string;
+  readonly atMs: number;
+  /** For an operator: file, position, block; never personal. */
+  readonly detail: string;
 };
 
 export type Rail = RailCalls & {

@@ -184,4 +184,27 @@ describe('what a rail hears', () => {
     assert.equal(await host.hear({ ...message('m6', []), problems: [problem] }), 'new');
     assert.equal(await host.countUnresolvedInbound(), 0, 'a resolved problem stays resolved');
   });
+
+  it('opens an exception for a known observation that comes again with other content', async () => {
+    const said = message('m7', ['o7']);
+    const [observation] = said.observations;
+    assert.ok(observation !== undefined);
+    await host.hear(said);
+    assert.equal(await host.countUnresolvedInbound(), 0);
+    const changed = { ...said, observations: [{ ...observation, amountMinor: 6n }] };
+    assert.equal(await host.hear(changed), 'new');
+    assert.equal(await host.hear(changed), 'known');
+    assert.equal(await host.hear(said), 'known');
+    const [row] = await host.db.system.rows<{ detail: string }>({
+      name: '',
+      text: `select detail from exceptions where kind = 'report_changed'`,
+    });
+    assert.match(row?.detail ?? '', /^o7 was 0{32} paid 5, came again as 0{32} paid 6$/);
+    assert.equal(await host.countUnresolvedInbound(), 1);
+    const [kept] = await host.db.system.rows<{ amount: bigint }>({
+      name: '',
+      text: `select amount from rail_observations where id = 'o7'`,
+    });
+    assert.equal(kept?.amount, 5n, 'the first content stays');
+  });
 });

@@ -59,9 +59,9 @@ export function createHost(options: HostOptions): RailHost {
           id: message.id,
           channel: message.channel,
           sealed: keys.seal(Buffer.from(message.raw), nameMessage(name, message)),
+          problems: JSON.stringify((message.problems ?? []).map(describeProblem)),
         },
         message.observations.map(describeObservation),
-        JSON.stringify((message.problems ?? []).map(describeProblem)),
       );
       if (isNew) onHeard();
       return isNew ? 'new' : 'known';

@@ -136,12 +136,11 @@ export type ObservationWrite = {
   at: Date;
 };
 
-/** `problems`: a JSON array; id, kind, detail, currency and amount (text) of each. */
+/** `problems`: a JSON array with id, kind, detail, currency and amount (text) of each. */
 export async function insertMessage(
   session: Session,
-  message: { rail: string; id: string; channel: string; sealed: Buffer },
+  message: { rail: string; id: string; channel: string; sealed: Buffer; problems: string },
   observations: readonly ObservationWrite[],
-  problems: string,
 ): Promise<boolean> {
   const [row] = await session.rows<{ is_new: boolean }>(hearText, [
     message.rail,
@@ -157,7 +156,7 @@ export async function insertMessage(
     observations.map(({ amountMinor }) => amountMinor),
     observations.map(({ charges }) => charges),
     observations.map(({ at }) => at),
-    problems,
+    message.problems,
   ]);
   return row?.is_new === true;
 }

@@ -1,8 +1,11 @@
+import { createHash } from 'node:crypto';
 import type { ReferenceRule } from './contract.ts';
 
 /**
- * The reference by which a rail and its counterpart know a payout: the payout's identifier, written
- * in a way that the rail can carry whole. It is a function of the payout and of nothing else.
+ * The reference under which a rail and its counterpart know a payment, written in a way that the rail
+ * can carry whole. It is a function of the account, the client's own identifier and the try: a
+ * database that was restored to an earlier moment derives the same one again, so that a client's retry
+ * meets the counterpart's duplicate check.
  */
 export type ReferenceEncoding = 'digits' | 'dashed';
 
@@ -11,7 +14,7 @@ const encodings: readonly ReferenceEncoding[] = ['digits', 'dashed'];
 /** Identifiers that between them have every hexadecimal digit at the places where it may vary. */
 const samples = Array.from('0123456789abcdef', (digit) => {
   const run = (length: number): string => digit.repeat(length);
-  return `${run(8)}-${run(4)}-7${run(3)}-8${run(3)}-${run(12)}`;
+  return `${run(8)}-${run(4)}-5${run(3)}-8${run(3)}-${run(12)}`;
 });
 
 /** @throws Error where the rail can carry none of them: a reference is never cut to fit. */
@@ -25,20 +28,38 @@ export function chooseEncoding(railName: string, rule: ReferenceRule): Reference
   if (found === undefined) {
     throw new Error(
       `rail ${railName}: it carries at most ${rule.lengthMax} characters of ${rule.charset.source}, ` +
-        'and no reference of a payout fits',
+        'and no reference of a payment fits',
     );
   }
   return found;
 }
 
-export function encodeReference(encoding: ReferenceEncoding, payoutId: string): string {
-  return encoding === 'dashed' ? payoutId : payoutId.replaceAll('-', '');
+/** The same as `payment_reference` in SQL, dashed. `attempt`: 1, and one more after each refusal. */
+export function derivePaymentId(payment: {
+  accountId: string;
+  clientTransferId: string;
+  attempt: number;
+}): string {
+  const { accountId, clientTransferId, attempt } = payment;
+  const hash = createHash('sha256').update(`${accountId}/${attempt}/${clientTransferId}`);
+  const digits = hash.digest('hex');
+  const variant = '89ab'[Number.parseInt(digits.slice(16, 17), 16) & 3];
+  return formatUuid(
+    `${digits.slice(0, 12)}5${digits.slice(13, 16)}${variant}${digits.slice(17, 32)}`,
+  );
 }
 
-/** The payout that a reference names, in either encoding; undefined where it names none. */
+export function encodeReference(encoding: ReferenceEncoding, paymentId: string): string {
+  return encoding === 'dashed' ? paymentId : paymentId.replaceAll('-', '');
+}
+
+/** The payment that a reference names, in either encoding; undefined where it has another form. */
 export function decodeReference(reference: string): string | undefined {
   const digits = reference.toLowerCase().replaceAll('-', '');
-  if (!/^[0-9a-f]{32}$/.test(digits)) return undefined;
+  return /^[0-9a-f]{32}$/.test(digits) ? formatUuid(digits) : undefined;
+}
+
+function formatUuid(digits: string): string {
   const parts = [0, 8, 12, 16, 20].map((from, index, all) => digits.slice(from, all[index + 1]));
   return parts.join('-');
 }

@@ -74,6 +74,8 @@ export function createBackground(options: BackgroundOptions): Background {
   let batchLoop: Loop | undefined;
   let heardLoop: Loop | undefined;
   const passes = new Map<string, Loop>();
+  /** A pass over a list that does not end must not keep the process from stopping. */
+  const stopping = new AbortController();
   const wakeDispatch = (): void => dispatchLoop?.wake();
   /** `run` answers true when there may be more to do at once. */
   const repeat = (idleMs: number, run: () => Promise<unknown>): Loop => {
@@ -97,7 +99,7 @@ export function createBackground(options: BackgroundOptions): Background {
         passes.set(
           rail.name,
           repeat(idleMs, async () => {
-            const waitMs = await runPass(db, rail, options.nowMs);
+            const waitMs = await runPass(db, rail, { nowMs: options.nowMs, signal: stopping.signal });
             if (waitMs === undefined || waitMs >= idleMs) return false;
             if (waitMs > 0) setTimeout(() => passes.get(rail.name)?.wake(), waitMs).unref();
             return waitMs === 0;
@@ -117,6 +119,7 @@ export function createBackground(options: BackgroundOptions): Background {
       if (options.name === 'staging') repeat(resumeIdleMs, options.resume);
     },
     stop: async () => {
+      stopping.abort();
       await Promise.all(loops.map((loop) => loop.stop()));
       await dispatcher.settle();
     },

@@ -38,6 +38,7 @@ export function addRailCallbacks(app: FastifyInstance, options: CallbackOptions)
       throw new AppError('unauthorized', 'this is not proven to come from the partner');
     }
     if (reading.kind === 'malformed') {
+      if (reading.message !== undefined) await door.host.hear(reading.message);
       throw new AppError('invalid_request', reading.detail);
     }
     await door.host.hear(reading.message);

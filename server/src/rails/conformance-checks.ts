@@ -32,11 +32,11 @@ export type Checks = {
 const answerKeys: Readonly<Record<RailAnswer['outcome'], readonly string[]>> = {
   accepted: ['checkAtMs'],
   ready_for_pickup: ['checkAtMs'],
-  paid: ['checkAtMs'],
+  paid: ['checkAtMs', 'amountMinor'],
   rejected: ['reason'],
   returned: ['reason', 'amountMinor'],
-  retry: ['reason', 'checkAtMs'],
-  unknown: ['reason'],
+  retry: ['reason', 'checkAtMs', 'retryAfterMs'],
+  unknown: ['reason', 'retryAfterMs'],
 };
 const extraKeys = ['outcome', 'providerReference', 'charges', 'code'];
 const needReason: ReadonlySet<string> = new Set(['rejected', 'returned', 'retry', 'unknown']);

@@ -166,7 +166,12 @@ export type CallbackMessage = {
 /** `refused`: not proven to come from the partner (401); `malformed`: from it, and senseless (400). */
 export type CallbackReading =
   | { readonly kind: 'refused'; readonly detail: string }
-  | { readonly kind: 'malformed'; readonly detail: string }
+  | {
+      readonly kind: 'malformed';
+      readonly detail: string;
+      /** What is kept of it nevertheless, with the problem that asks an operator. */
+      readonly message?: HeardMessage;
+    }
   | {
       readonly kind: 'heard';
       readonly message: HeardMessage;

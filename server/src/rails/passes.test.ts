@@ -40,7 +40,7 @@ describe("a pass over a rail's work", () => {
       return undefined;
     });
     for (let round = 0; round < 5; round += 1) {
-      await Promise.all(Array.from({ length: 4 }, () => runPass(host.db, rail, () => 0)));
+      await Promise.all(Array.from({ length: 4 }, () => runPass(host.db, rail, { nowMs: () => 0 })));
     }
     assert.equal(most, 1);
     assert.ok(passes >= 5);
@@ -48,8 +48,8 @@ describe("a pass over a rail's work", () => {
 
   it('answers how long the rail wants to wait', async () => {
     const rail = createRail('waits', async () => 5_000);
-    assert.equal(await runPass(host.db, rail, () => 2_000), 3_000);
-    assert.equal(await runPass(host.db, rail, () => 9_000), 0);
+    assert.equal(await runPass(host.db, rail, { nowMs: () => 2_000 }), 3_000);
+    assert.equal(await runPass(host.db, rail, { nowMs: () => 9_000 }), 0);
   });
 
   it('is free again after one that failed', async () => {
@@ -59,11 +59,11 @@ describe("a pass over a rail's work", () => {
       return 0;
     });
     await assert.rejects(
-      runPass(host.db, rail, () => 0),
+      runPass(host.db, rail, { nowMs: () => 0 }),
       /broken/,
     );
     isBroken = false;
-    assert.equal(await runPass(host.db, rail, () => 0), 0);
+    assert.equal(await runPass(host.db, rail, { nowMs: () => 0 }), 0);
   });
 
   it('of a dead process is taken over when its lease has ended', async () => {
@@ -72,11 +72,11 @@ describe("a pass over a rail's work", () => {
       values ('dead', gen_random_uuid(), clock_timestamp() + interval '1 hour')`;
     await host.db.system.rows({ name: '', text });
     const rail = createRail('dead', async () => 0);
-    assert.equal(await runPass(host.db, rail, () => 0), undefined);
+    assert.equal(await runPass(host.db, rail, { nowMs: () => 0 }), undefined);
     await host.db.system.rows({
       name: '',
       text: `update rail_passes set lease_until = clock_timestamp() where rail = 'dead'`,
     });
-    assert.equal(await runPass(host.db, rail, () => 0), 0);
+    assert.equal(await runPass(host.db, rail, { nowMs: () => 0 }), 0);
   });
 });

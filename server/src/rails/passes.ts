@@ -9,12 +9,13 @@ const keepEveryMs = 10_000;
 
 /**
  * One pass over a rail's work, unless another process is inside. Answers how long to wait until the
- * next one at most, in milliseconds; undefined where it does not matter.
+ * next one at most, in milliseconds; undefined where it does not matter. `signal` ends it early, when
+ * the process stops.
  */
 export async function runPass(
   db: Database,
   rail: Rail,
-  nowMs: () => number,
+  { nowMs, signal }: { nowMs: () => number; signal?: AbortSignal },
 ): Promise<number | undefined> {
   if (rail.work === undefined) return undefined;
   const claim = { rail: rail.name, holder: newId(), leaseMs };
@@ -30,7 +31,8 @@ export async function runPass(
     );
   }, keepEveryMs);
   try {
-    const againAtMs = await rail.work({ signal: abort.signal });
+    const signals = signal === undefined ? [abort.signal] : [abort.signal, signal];
+    const againAtMs = await rail.work({ signal: AbortSignal.any(signals) });
     return againAtMs === undefined ? undefined : Math.max(0, againAtMs - nowMs());
   } finally {
     clearInterval(keeping);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { describePayment, readExchange } from './answers.ts';
+import { describePayment, describeReturns, readExchange } from './answers.ts';
+import { readRetryAfter } from './exchange.ts';
 import { newInstruction } from './partner-test-setup.ts';
 import { refusalCodes, refusalStatus } from './protocol.ts';
 
@@ -14,7 +15,7 @@ function read(status: number, json: Parameters<typeof describe>[0]) {
 type Json = Extract<Parameters<typeof readExchange>[0], { kind: 'answered' }>['json'];
 
 function describe(json: Json, status: number) {
-  return { kind: 'answered', status, json, raw: Buffer.alloc(0), createdS } as const;
+  return { kind: 'answered', status, json, raw: Buffer.alloc(0), createdS, retryAfterMs: 0 } as const;
 }
 
 function newPayment(changes: { [name: string]: Json } = {}): Json {
@@ -40,9 +41,10 @@ test('a payment counts under status 200 only, and with the right echo only', () 
   assert.equal(read(200, newPayment({ amount: '100.1' })).kind, 'payment');
   assert.equal(read(201, newPayment()).kind, 'unclear');
   for (const changes of [
-    { amount: '100.11' },
-    { amount: '1001.0' },
+    { amount: '100.11', state: 'accepted' },
+    { amount: '100.11', state: 'rejected' },
     { amount: '1e2' },
+    { amount: '100.001' },
     { currency: 'USD' },
     { reference: `${instruction.reference}0` },
     { state: 'PAID' },
@@ -67,10 +69,38 @@ test('words that are not ours, also the names of things that every object has, m
   }
 });
 
-test('of more returns after a whole one only the whole one is an answer', () => {
+test('what came back is a report of its own, whole or in part, and the answer says what was before', () => {
   const entry = { id: 'a', amount: '100.10', reason: 'x', occurred_at: '2030-01-15T00:00:00Z' };
   const returns = [entry, { ...entry, id: 'b', amount: '1' }];
   const reading = read(200, newPayment({ state: 'returned', returns }));
   assert.ok(reading.kind === 'payment');
-  assert.deepEqual(describePayment(reading, 0), { outcome: 'returned', reason: 'sent_back' });
+  assert.deepEqual(describePayment(reading, 0), { outcome: 'paid', amountMinor: 10_010n });
+  const reports = describeReturns(reading.payment, reading.raw).flatMap((one) => one.observations);
+  assert.deepEqual(
+    reports.map(({ outcome, amountMinor }) => `${outcome} ${amountMinor}`),
+    ['returned 10010', 'returned 100'],
+  );
+});
+
+test('another amount that was paid is a fact, and a charge of zero is none', () => {
+  const charges = [
+    { id: 'a', amount: '0.00', currency: 'EUR' },
+    { id: 'b', amount: '0.25', currency: 'EUR' },
+  ];
+  const reading = read(200, newPayment({ amount: '99', charges }));
+  assert.ok(reading.kind === 'payment');
+  assert.deepEqual(describePayment(reading, 0), {
+    outcome: 'paid',
+    amountMinor: 9_900n,
+    charges: [{ id: 'b', kind: 'partner', currency: 'EUR', amountMinor: 25n }],
+  });
+});
+
+test('Retry-After is read as seconds or as a date', () => {
+  const nowMs = Date.UTC(2030, 0, 15);
+  assert.equal(readRetryAfter('30', nowMs), 30_000);
+  assert.equal(readRetryAfter('Tue, 15 Jan 2030 00:02:00 GMT', nowMs), 120_000);
+  for (const value of [null, '', '-5', 'soon', 'Tue, 15 Jan 2020 00:00:00 GMT']) {
+    assert.equal(readRetryAfter(value, nowMs), 0, String(value));
+  }
 });

@@ -31,9 +31,19 @@ export type Reading =
       readonly createdS: number;
       readonly raw: Buffer;
     }
-  | { readonly kind: 'refused'; readonly code: RefusalCode; readonly createdS: number }
+  | {
+      readonly kind: 'refused';
+      readonly code: RefusalCode;
+      readonly createdS: number;
+      readonly retryAfterMs: number;
+    }
   | { readonly kind: 'not_sent' }
-  | { readonly kind: 'unclear'; readonly reason: Reason; readonly detail: string };
+  | {
+      readonly kind: 'unclear';
+      readonly reason: Reason;
+      readonly detail: string;
+      readonly retryAfterMs?: number;
+    };
 
 /** The echo is part of the answer: of another reference, amount or currency it proves nothing. */
 export function readExchange(result: ExchangeResult, instruction: Instruction): Reading {
@@ -42,9 +52,13 @@ export function readExchange(result: ExchangeResult, instruction: Instruction): 
   if (status !== 200) return readRefusal(result);
   const payment = paymentSchema.safeParse(json);
   if (!payment.success) return notUnderstood(describeFault(payment.error));
-  const { reference } = payment.data;
-  if (reference !== instruction.reference || !isAmount(payment.data, instruction)) {
-    return notUnderstood('the answer speaks of another payment');
+  const { reference, currency, state } = payment.data;
+  const isSameMoney =
+    isAmount(payment.data, instruction) ||
+    // Another amount was paid: a fact, which asks a person.
+    (state === 'paid' && currency === instruction.currency);
+  if (reference !== instruction.reference || !isSameMoney) {
+    return notUnderstood('the answer is about another payment');
   }
   const fault = findFault(payment.data);
   if (fault !== undefined) return notUnderstood(fault);
@@ -55,16 +69,20 @@ function readRefusal({
   status,
   json,
   createdS,
+  retryAfterMs,
 }: {
   status: number;
   json: ExactJson;
   createdS: number;
+  retryAfterMs: number;
 }): Reading {
   const refusal = refusalSchema.safeParse(json);
   if (!refusal.success || refusalStatus[refusal.data.error] !== status) {
-    return notUnderstood(`status ${status} is no definite answer`);
+    const isBusy = status === 429 || status === 503;
+    const detail = `status ${status} is no definite answer`;
+    return { kind: 'unclear', reason: isBusy ? 'busy' : 'not_understood', detail, retryAfterMs };
   }
-  return { kind: 'refused', code: refusal.data.error, createdS };
+  return { kind: 'refused', code: refusal.data.error, createdS, retryAfterMs };
 }
 
 function notUnderstood(detail: string): Reading {
@@ -79,8 +97,13 @@ export function describeFault(error: z.ZodError): string {
 
 /** What the form does not show: a currency may not have that many digits. */
 export function findFault(payment: Payment): string | undefined {
+  if (!parseAmount(payment.amount, getCurrency(payment.currency)).ok) {
+    return 'the payment has an impossible amount';
+  }
   for (const { amount, currency } of payment.charges) {
-    if (!parseAmount(amount, getCurrency(currency)).ok) return 'a charge has an impossible amount';
+    if (!isNoCharge(amount) && !parseAmount(amount, getCurrency(currency)).ok) {
+      return 'a charge has an impossible amount';
+    }
   }
   for (const { amount } of payment.returns) {
     if (!parseAmount(amount, getCurrency(payment.currency)).ok) {
@@ -96,15 +119,21 @@ export function findFault(payment: Payment): string | undefined {
   return ids.size < payment.charges.length ? 'two charges have the same id' : undefined;
 }
 
+/** A charge of zero is none. */
+function isNoCharge(amount: string): boolean {
+  return /^0(?:\.0+)?$/.test(amount);
+}
+
 /** Minor units of an amount that `findFault` has been over. */
-function readMinor(amount: string, currency: string): bigint {
+export function readMinor(amount: string, currency: string): bigint {
   const result = parseAmount(amount, getCurrency(currency));
   if (!result.ok) throw new Error(`an amount was not looked at before: ${result.fault}`);
   return result.minor;
 }
 
 export function describeExtras(payment: Payment) {
-  const charges = payment.charges.map(
+  const taken = payment.charges.filter(({ amount }) => !isNoCharge(amount));
+  const charges = taken.map(
     ({ id, amount, currency }): Charge => ({
       id,
       kind: 'partner',
@@ -122,9 +151,9 @@ export function describeExtras(payment: Payment) {
 }
 
 /**
- * Where a payment stands, as an answer. What came back in parts is not: an answer has no identity,
- * and the same part could be counted twice. It is heard instead (`describeReturns`), and the answer
- * says what was before.
+ * Where a payment stands, as an answer. What came back is not part of it: an answer has no identity, and
+ * the same part could be counted twice. Each return is an observation (`describeReturns`), and the
+ * answer says what was before.
  */
 export function describePayment(
   { payment, createdS }: { payment: Payment; createdS: number },
@@ -140,46 +169,32 @@ export function describePayment(
   switch (state) {
     case 'accepted':
     case 'ready_for_pickup':
-    case 'paid':
       return { outcome: state, ...check, ...extras };
+    case 'paid':
+    case 'returned': {
+      const amountMinor = readMinor(payment.amount, payment.currency);
+      return { outcome: 'paid', amountMinor, ...(state === 'paid' ? check : {}), ...extras };
+    }
     case 'rejected':
       return { outcome: state, reason: readReason(payment.reason, 'other'), ...extras };
-    case 'returned': {
-      const whole = findWholeReturn(payment);
-      if (whole === undefined) return { outcome: 'paid', ...extras };
-      return { outcome: state, reason: readReason(whole.reason, 'sent_back'), ...extras };
-    }
   }
 }
 
-/** The first return, where all came back by it at once. */
-function findWholeReturn(payment: Payment): PaymentReturn | undefined {
-  const [first] = payment.returns;
-  if (first === undefined) return undefined;
-  const { currency, amount } = payment;
-  return readMinor(first.amount, currency) === readMinor(amount, currency) ? first : undefined;
-}
-
-/** Each return as heard by asking, in the words in which a callback tells it. */
+/** Each return as an observation, found by asking, in the form in which a callback reports it. */
 export function describeReturns(payment: Payment, raw: Uint8Array): HeardMessage[] {
-  const answered = payment.state === 'returned' ? findWholeReturn(payment) : undefined;
-  const others = payment.returns.filter((entry) => entry !== answered);
-  return others.map((entry) => {
+  return payment.returns.map((entry) => {
     const observation = describeReturn(payment, entry);
     return { id: `poll:${observation.id}`, channel: 'poll', raw, observations: [observation] };
   });
 }
 
 export function describeReturn(payment: Payment, entry: PaymentReturn): RailObservation {
-  // A return of all may have been told by an answer as well, and then adds nothing to it; with an
-  // amount it would count once more.
-  const isWhole = findWholeReturn(payment)?.id === entry.id;
   return {
     id: `return:${payment.reference}:${entry.id}`,
     reference: payment.reference,
     outcome: 'returned',
     reason: readReason(entry.reason, 'sent_back'),
-    ...(isWhole ? {} : { amountMinor: readMinor(entry.amount, payment.currency) }),
+    amountMinor: readMinor(entry.amount, payment.currency),
     atMs: Date.parse(entry.occurred_at),
     ...describeExtras(payment),
   };

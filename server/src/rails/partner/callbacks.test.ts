@@ -75,6 +75,7 @@ test('an event is heard with its raw bytes, under an id of its own', async () =>
       id: 'event:e1',
       reference: instruction.reference,
       outcome: 'paid',
+      amountMinor: 10_010n,
       atMs: Date.UTC(2030, 0, 15, 17, 59),
     },
   ]);
@@ -102,7 +103,7 @@ test('what makes no sense is said to be malformed, without repeating it', async 
     'no JSON',
     '{}',
     '{"id":"a","id":"b"}',
-    JSON.stringify(newEvent({}, { amount: '100.11' })),
+    JSON.stringify(newEvent({}, { amount: '100.11', state: 'accepted' })),
     JSON.stringify(newEvent({}, { amount: 100.1 })),
     JSON.stringify(newEvent({}, { amount: '-100.10' })),
     JSON.stringify(newEvent({}, { currency: 'USD' })),
@@ -118,11 +119,15 @@ test('what makes no sense is said to be malformed, without repeating it', async 
   for (const text of senseless) {
     const reading = await tell(text);
     assert.equal(reading.kind, 'malformed', text);
-    if (reading.kind === 'malformed') assert.equal(reading.detail.includes('Secret'), false);
+    if (reading.kind !== 'malformed') continue;
+    assert.equal(reading.detail.includes('Secret'), false);
+    const [problem] = reading.message?.problems ?? [];
+    assert.equal(problem?.kind, 'not_understood');
+    assert.equal(problem?.detail.includes('Secret'), false);
   }
 });
 
-test('a part that came back names its amount, all of it at once names none', async () => {
+test('what came back names its amount, a part or all of it', async () => {
   const part = { id: 'r1', amount: '40', reason: 'odd', occurred_at: '2030-01-15T17:00:00Z' };
   const told = await tell(JSON.stringify(newEvent({ return: part }, { returns: [part] })));
   const [observation] = told.kind === 'heard' ? told.message.observations : [];
@@ -134,7 +139,7 @@ test('a part that came back names its amount, all of it at once names none', asy
   );
   const [last] = whole.kind === 'heard' ? whole.message.observations : [];
   assert.equal(last?.outcome, 'returned');
-  assert.equal(last?.amountMinor, undefined);
+  assert.equal(last?.amountMinor, 10_010n);
   assert.equal(last?.reason, 'account_closed');
 });
 
@@ -143,10 +148,39 @@ test('an event of a payment that is not ours to know is heard, for others to jud
   assert.equal((await tell(text)).kind, 'heard');
 });
 
+test('an event of another amount that was paid is heard with that amount', async () => {
+  const reading = await tell(JSON.stringify(newEvent({ id: 'e7' }, { amount: '99' })));
+  const [observation] = reading.kind === 'heard' ? reading.message.observations : [];
+  assert.deepEqual([observation?.outcome, observation?.amountMinor], ['paid', 9_900n]);
+});
+
+test('a list of events without an end is left after a bounded number of pages', async () => {
+  const endless = await openTestHost({ name: 'endless', callbackUrl });
+  try {
+    let pages = 0;
+    const repeat = await readEvents(endless, async () => {
+      pages += 1;
+      return { events: [newEvent({ id: 'again' })], next: `p${pages}` };
+    });
+    assert.ok(pages <= 50, `${pages} pages`);
+    assert.equal(repeat, true, 'one event was new');
+    assert.equal(
+      await readEvents(endless, async () => {
+        pages += 1;
+        return { events: [newEvent({ id: 'again' })], next: `p${pages}` };
+      }),
+      false,
+      'a list that only repeats itself is not read again at once',
+    );
+  } finally {
+    await endless.close();
+  }
+});
+
 test('the list of events is read to its end, past what makes no sense, and only once', async () => {
   const pages: Record<string, { events: ExactJson[]; next: string }> = {
     0: { events: [newEvent({ id: 'f1' }), { id: 'senseless' }], next: 'p1' },
-    p1: { events: [newEvent({ id: 'f2' }, { amount: '7' }), newEvent({ id: 'f3' })], next: 'p2' },
+    p1: { events: [newEvent({ id: 'f2' }, { amount: '7', state: 'accepted' }), newEvent({ id: 'f3' })], next: 'p2' },
     p2: { events: [], next: 'p2' },
   };
   const asked: string[] = [];
@@ -159,8 +193,12 @@ test('the list of events is read to its end, past what makes no sense, and only 
   await read();
   assert.deepEqual(asked, ['0', 'p1', 'p2', 'p2']);
   assert.deepEqual(
-    host.heard.map(({ id, channel }) => `${channel} ${id}`),
+    host.heard.map(({ id, channel }) => `${channel} ${id}`).filter((name) => name.includes('event:')),
     ['poll event:f1', 'poll event:f3'],
+  );
+  assert.deepEqual(
+    host.problems.map(({ kind }) => kind),
+    ['not_understood', 'not_understood'],
   );
   assert.equal(host.lines.filter(({ level }) => level === 'error').length >= 2, true);
 });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { canonicalizeJson, type ExactJson, parseExactBytes } from '../../core/exact-json.ts';
 import type {
   CallbackMessage,
@@ -6,7 +7,7 @@ import type {
   RailHost,
   RailObservation,
 } from '../contract.ts';
-import { describeExtras, describeFault, describeReturn, findFault } from './answers.ts';
+import { describeExtras, describeFault, describeReturn, findFault, readMinor } from './answers.ts';
 import { isAmount } from './payment-order.ts';
 import { eventSchema, type PaymentEvent, readReason } from './protocol.ts';
 import { findCursor, findPaymentRecord, moveCursor } from './records.ts';
@@ -32,13 +33,24 @@ export async function readCallback(
 ): Promise<CallbackReading> {
   const proof = findProofFault(message, setup);
   if (proof !== undefined) return { kind: 'refused', detail: proof };
+  const source = { channel: 'callback', raw: message.body } as const;
   const event = readEvent(message.body);
-  const raw = message.body;
   const fault = typeof event === 'string' ? event : await findEchoFault(event, setup.host);
   if (typeof event === 'string' || fault !== undefined) {
-    return { kind: 'malformed', detail: fault ?? '' };
+    const detail = fault ?? '';
+    return { kind: 'malformed', detail, message: describeMisfit(detail, source) };
   }
-  return { kind: 'heard', message: describeMessage(event, { channel: 'callback', raw }) };
+  return { kind: 'heard', message: describeMessage(event, source) };
+}
+
+/** A proven message that cannot be applied: it is kept, and an operator is asked. */
+function describeMisfit(
+  detail: string,
+  { channel, raw }: Pick<HeardMessage, 'channel' | 'raw'>,
+): HeardMessage {
+  const id = `misfit:${createHash('sha256').update(raw).digest('hex').slice(0, 32)}`;
+  const problem = { id, kind: 'not_understood', detail: `an event: ${detail}` } as const;
+  return { id, channel, raw, observations: [], problems: [problem] };
 }
 
 /** The same event has the same message, whether it was told or asked for. */
@@ -49,43 +61,62 @@ function describeMessage(
   return { id: `event:${event.id}`, channel, raw, observations: [describeEvent(event)] };
 }
 
-/** An event may be of a payment that we know nothing of: that is for others to wonder about. */
+/**
+ * An event may be of a payment that this rail does not know; then it is unmatched where it is applied.
+ * That another amount was paid is an observation like any other, and asks a person there.
+ */
 async function findEchoFault(event: PaymentEvent, host: RailHost): Promise<string | undefined> {
   const { reference } = event.payment;
   const record = await findPaymentRecord(host.store, reference);
   if (record.state === 'none') return undefined;
   const expected = { amountMinor: record.amount, currency: record.currency };
   if (isAmount(event.payment, expected)) return undefined;
-  host.log('error', 'an event speaks of another amount', { reference });
-  return 'the amount is not the one that was ordered';
+  const { state, currency } = event.payment;
+  const isPaid = state === 'paid' && event.return === undefined;
+  if (isPaid && currency === record.currency) return undefined;
+  host.log('error', 'an event reports another amount', { reference });
+  return `${state} of ${reference}: the amount or currency is not the one that was ordered`;
 }
 
+/** Pages of one pass: a list without an end must not keep a process from stopping. */
+const pagesMax = 50;
+
 /**
- * Reads what happened since the last time, page by page. This is what makes up for callbacks that
- * got lost on their way or here. An event that makes no sense is passed over: it would come back
- * every time and hide what is behind it.
+ * Reads what happened since the last time, page by page, which makes up for callbacks that got lost
+ * on their way or here. An event that cannot be applied is kept as a problem and passed over: it would
+ * come back every time and hide what is behind it. Answers true when there is more to read at once.
  */
 export async function readEvents(
   host: RailHost,
   fetchPage: (after: string) => Promise<EventPage | undefined>,
-): Promise<void> {
-  for (;;) {
+): Promise<boolean> {
+  let count = 0;
+  for (let read = 0; read < pagesMax; read += 1) {
     const cursor = await findCursor(host.store);
     const page = await fetchPage(cursor.after);
-    if (page === undefined || page.events.length === 0) return;
+    if (page === undefined || page.events.length === 0) return false;
     for (const entry of page.events) {
-      const event = readEventJson(entry);
-      const fault = typeof event === 'string' ? event : await findEchoFault(event, host);
-      if (typeof event === 'string' || fault !== undefined) {
-        host.log('error', 'an event of the partner makes no sense', { detail: fault ?? '' });
-      } else {
-        const raw = Buffer.from(canonicalizeJson(entry));
-        await host.hear(describeMessage(event, { channel: 'poll', raw }));
-      }
+      if ((await hearEntry(host, entry)) === 'new') count += 1;
     }
-    // Another process may have come further already; then it goes on from there.
-    if (page.next === cursor.after || !(await moveCursor(host.store, cursor, page.next))) return;
+    // Where another process has come further already, it goes on from there.
+    if (page.next === cursor.after || !(await moveCursor(host.store, cursor, page.next))) {
+      return false;
+    }
   }
+  if (count > 0) return true;
+  host.log('warn', "the partner's list of events repeats itself", { pages: pagesMax });
+  return false;
+}
+
+async function hearEntry(host: RailHost, entry: ExactJson): Promise<'new' | 'known'> {
+  const event = readEventJson(entry);
+  const fault = typeof event === 'string' ? event : await findEchoFault(event, host);
+  const source = { channel: 'poll', raw: Buffer.from(canonicalizeJson(entry)) } as const;
+  if (typeof event !== 'string' && fault === undefined) {
+    return await host.hear(describeMessage(event, source));
+  }
+  host.log('error', 'an event of the partner cannot be applied', { detail: fault ?? '' });
+  return await host.hear(describeMisfit(fault ?? '', source));
 }
 
 export type EventPage = { readonly events: readonly ExactJson[]; readonly next: string };
@@ -135,6 +166,7 @@ function describeEvent(event: PaymentEvent): RailObservation {
     reference: payment.reference,
     outcome: state,
     ...(state === 'rejected' ? { reason: readReason(payment.reason, 'other') } : {}),
+    ...(state === 'paid' ? { amountMinor: readMinor(payment.amount, payment.currency) } : {}),
     atMs: Date.parse(event.occurred_at),
     ...describeExtras(payment),
   };

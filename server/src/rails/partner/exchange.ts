@@ -43,9 +43,16 @@ export type ExchangeResult =
       readonly json: ExactJson;
       readonly raw: Buffer;
       readonly createdS: number;
+      /** Of the Retry-After header, proven or not: it only makes us wait. */
+      readonly retryAfterMs: number;
     }
   | { readonly kind: 'not_sent' }
-  | { readonly kind: 'unclear'; readonly reason: Reason; readonly detail: string };
+  | {
+      readonly kind: 'unclear';
+      readonly reason: Reason;
+      readonly detail: string;
+      readonly retryAfterMs?: number;
+    };
 
 export type Exchange = (question: Question) => Promise<ExchangeResult>;
 
@@ -72,7 +79,9 @@ export function createExchange(options: ExchangeOptions): Exchange {
       return { kind: 'unclear', reason: 'no_answer', detail: 'no whole answer came' };
     }
     if (raw === undefined) return notUnderstood('the answer is too long');
-    return readAnswer({ response, raw, request }, options.partnerKeys);
+    const retryAfterMs = readRetryAfter(response.headers.get('retry-after'), options.realNowMs());
+    const answer = readAnswer({ response, raw, request }, options.partnerKeys);
+    return answer.kind === 'not_sent' ? answer : { ...answer, retryAfterMs };
   };
 }
 
@@ -122,10 +131,18 @@ function readAnswer(
   if (verified.nonce !== request.nonce) return notUnderstood('the answer is to another request');
   try {
     const { createdS } = verified;
-    return { kind: 'answered', status, json: parseExactBytes(raw), raw, createdS };
+    const json = parseExactBytes(raw);
+    return { kind: 'answered', status, json, raw, createdS, retryAfterMs: 0 };
   } catch {
     return notUnderstood('the answer is not JSON');
   }
+}
+
+/** RFC 9110, section 10.2.3: seconds, or a date. */
+export function readRetryAfter(value: string | null, nowMs: number): number {
+  if (value === null) return 0;
+  const waitMs = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs;
+  return Number.isFinite(waitMs) ? Math.max(0, waitMs) : 0;
 }
 
 function notUnderstood(detail: string): ExchangeResult {

@@ -18,6 +18,8 @@ const amountText = z
   .string()
   .regex(/^(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,9})?$/)
   .refine((text) => (readDecimal(text)?.digits ?? 0n) > 0n, { error: 'must be more than zero' });
+/** A charge may be zero, which is none. */
+const chargeAmountText = z.string().regex(/^(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,9})?$/);
 const currencyCode = z
   .string()
   .regex(/^[A-Z0-9]{3,5}$/)
@@ -80,7 +82,7 @@ const partnerReason = z.string().regex(/^[a-z0-9_]{1,64}$/);
 
 export const chargeSchema = z.object({
   id: identifier,
-  amount: amountText,
+  amount: chargeAmountText,
   currency: currencyCode,
 });
 

@@ -77,6 +77,9 @@ type Setup = {
   readonly realNowMs: () => number;
 };
 
+/** Between two passes over a list of events that is longer than one pass reads. */
+const morePagesMs = 100;
+
 const cryptocurrencies = listCurrencies()
   .filter(({ isCrypto }) => isCrypto)
   .map(({ code }) => code);
@@ -118,8 +121,8 @@ function createPartnerRail(config: PartnerConfig, host: RailHost): RailCalls {
     readCallback: (message) =>
       readCallback(message, { host, partnerKeys, realNowMs: host.realNowMs }),
     work: async (context) => {
-      await readEvents(host, (after) => fetchEvents(setup, after, context));
-      return undefined;
+      const hasMore = await readEvents(host, (after) => fetchEvents(setup, after, context));
+      return hasMore ? host.nowMs() + morePagesMs : undefined;
     },
     workIdleMs: config.eventsSeconds * 1000,
     check: (context) => check(setup, context),
@@ -217,7 +220,7 @@ async function explainSending(
         isOver(reading.createdS);
   if (!isDefinite) return unknown;
   const isUndone = await undoSending(setup.host.store, instruction, sending);
-  return isUndone ? { outcome: 'retry', reason: unknown.reason } : unknown;
+  return isUndone ? { ...unknown, outcome: 'retry' } : unknown;
 }
 
 /** By the partner's own clock, which is the one it holds the expiry of an order against. */
@@ -226,7 +229,9 @@ function isPast({ config }: Setup, untilS: number, partnerS: number): boolean {
 }
 
 function explainNothing({ host }: Setup, { reference }: Instruction, reading: Reading) {
-  const unknown = (reason: Reason) => ({ outcome: 'unknown', reason }) as const;
+  const retryAfterMs = 'retryAfterMs' in reading ? (reading.retryAfterMs ?? 0) : 0;
+  const wait = retryAfterMs > 0 ? { retryAfterMs } : {};
+  const unknown = (reason: Reason) => ({ outcome: 'unknown', reason, ...wait }) as const;
   switch (reading.kind) {
     case 'not_sent':
       return unknown('unreachable');

@@ -305,6 +305,7 @@ function commitRoute(): Route<BatchServices> {
     refusals: [404],
     handle: async ({ env, accountId, write }: Context, { params, body }) => {
       const commit = { accountId, batchId: readBatchToken(params.batch_token), mode: body.mode };
+      env.recovery.refuse();
       const answer = await write(
         async (session) => ({
           batch_token: params.batch_token,

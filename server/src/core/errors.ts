@@ -33,6 +33,7 @@ export const errorCatalogue = {
   header_too_large: { status: 431, title: 'The header is too large' },
   internal_error: { status: 500, title: 'An error of the service' },
   rates_unavailable: { status: 503, title: 'No fresh exchange rate' },
+  recovering: { status: 503, title: 'The service is recovering after a restore' },
   unavailable: { status: 503, title: 'The service cannot answer now' },
 } as const;
 

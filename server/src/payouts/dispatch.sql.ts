@@ -38,7 +38,8 @@ const countDueText: Statement = {
   name: 'count_due_dispatches',
   text: `
     select count(*)::integer as count from unnest($1::text[]) r (rail)
-    join payout_dispatches d on d.rail = r.rail and d.due_at <= environment_now()`,
+    join payout_dispatches d on d.rail = r.rail and d.due_at <= environment_now()
+    where not is_recovering()`,
 };
 
 const nextDueText: Statement = {
@@ -65,7 +66,8 @@ export type DispatchRow = {
   payout_id: string;
   fence: bigint;
   tries: number;
-  mode: 'check' | 'send' | 'query';
+  /** `elsewhere`: another rail had listed its payment in a recovery. */
+  mode: 'check' | 'send' | 'query' | 'elsewhere';
   /** Of all payers, before this claim. */
   attempt_count: number;
   /** Whether the rail has ever said that it had the attempt that is asked about. */

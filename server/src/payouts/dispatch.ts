@@ -24,9 +24,11 @@ import {
 import type { Health } from './gate.ts';
 import { findRoom, type Line, openLines } from './lines.ts';
 import { getBackOffMs, type NextStep, park, planNext, tellReason } from './next-step.ts';
-import { callRail } from './rail-call.ts';
+import { callRail, readInstruction } from './rail-call.ts';
 import { describeTerms, routeOn } from './reroute.ts';
 import { describeNamed, describeStanding, findRoutePayer, type RouterServices } from './routing.ts';
+import { findRecoveredTwin } from './recovery.ts';
+import type { SendMarker } from './send-marker.ts';
 import type { Measurements } from './standings.ts';
 
 export { applyObservation, countDue, type DispatchRow, findNextDue } from './dispatch.sql.ts';
@@ -47,6 +49,8 @@ export type DispatchServices = {
   measurements: Measurements;
   /** What must let a payout pass before it is sent for the first time; undefined: nothing. */
   rules: Rules | undefined;
+  /** Marks outside of the database that something is sent from now on. */
+  marker?: Pick<SendMarker, 'advance'>;
   /** Told of every answer of a rail, and of what could not be done. */
   onAnswer: (rail: string, outcome: string) => void;
   onError: (error: unknown) => void;
@@ -140,6 +144,7 @@ export function createDispatcher(services: DispatchServices): Dispatcher {
     );
     const claim = { counts, shaken, leaseMs, hasRules: rules !== undefined, ...(only && { only }) };
     const rows = await takeDispatches(db.system, claim);
+    if (rows.length > 0) await services.marker?.advance();
     const { check = [], ready = [] } = Object.groupBy(rows, ({ mode }) =>
       mode === 'check' ? mode : 'ready',
     );
@@ -267,6 +272,12 @@ async function dispatchOne(parts: Parts, row: DispatchRow, endMs: number): Promi
   // Somebody else may have asked its rail by now, heard that nothing was sent, and be sending it.
   if (clock.steadyMs() >= endMs) throw new Error('a claim was over before its rail was called');
   const line = lines.get(row.rail);
+  const recovered = await findRecovered(parts, line, row);
+  if (recovered !== undefined) {
+    const step = park({ detail: recovered }, 'review', 'recovered');
+    await recordStep(parts, row, { ...step, isTold: false });
+    return;
+  }
   const answer = await callThrough(parts, line, row);
   parts.onAnswer(row.rail, answer.outcome);
   const nowMs = clock.nowMs();
@@ -293,6 +304,21 @@ async function dispatchOne(parts: Parts, row: DispatchRow, endMs: number): Promi
       availableAtMs,
     },
   );
+}
+
+/** Why a payout must not be sent: a rail had listed a payment after a restore that may be this one. */
+async function findRecovered(
+  { db, keys }: Parts,
+  line: Line | undefined,
+  row: DispatchRow,
+): Promise<string | undefined> {
+  if (row.mode === 'elsewhere') return 'another rail listed a payment with this reference';
+  const mayBeTwin = row.mode === 'send' && row.delivery_type === 'CRYPTOCURRENCY';
+  if (!mayBeTwin || line?.rail.recover === undefined) return undefined;
+  const instruction = readInstruction(keys, row, line.encoding);
+  const payout = { accountId: row.account_id, payoutId: row.payout_id, rail: row.rail };
+  const twin = await findRecoveredTwin(db, payout, instruction);
+  return twin === undefined ? undefined : `the rail listed a payment to the same address: ${twin}`;
 }
 
 async function callThrough(

@@ -30,12 +30,15 @@ import {
 } from './payouts.ts';
 import { renderReceipt } from './receipt.ts';
 import { ReceiptError } from './receipt-renderer.ts';
+import type { RecoveryState } from './recovery.ts';
 
 export type PayoutServices = AttributeServices & {
   readonly lockSeconds: { national: number; crypto: number };
   readonly dispatcher: Dispatcher;
   readonly groupCommit: GroupCommit;
   readonly groupQuote: GroupQuote;
+  /** Refuses commits while a recovery is open. */
+  readonly recovery: RecoveryState;
   /** Says that something has become due, so that it need not wait for the next look. */
   wakeDispatch(): void;
 };
@@ -191,6 +194,7 @@ function commitRoute(): Route<PayoutServices> {
     handle: async ({ env, accountId, write }: Context, { params }) => {
       const userId = readUserToken(params.user_token);
       const payoutId = readPayoutToken(params.payout_token);
+      env.recovery.refuse();
       const answer = await write(
         async (session) => {
           const result = await commitPayout({ session, accountId, userId }, payoutId);

@@ -229,6 +229,12 @@ export type RailCalls = {
    * list, files in the outbox, the chain), for the recovery after a restore. Absent: it cannot say.
    */
   recover?(sinceMs: number, context: CallContext): Promise<readonly RecoveredPayment[]>;
+  /**
+   * A sentence where the world outside of the database shows payments that the rail does not remember,
+   * so that the database must have been restored to an earlier moment; undefined: it shows none. Asked
+   * at every start.
+   */
+  findLead?(context: CallContext): Promise<string | undefined>;
   /** Two persons have released the recovery: what the rail remembers is taken to be complete. */
   confirmRecovery?(context: CallContext): Promise<void>;
   close?(): Promise<void>;

@@ -46,6 +46,8 @@ export const problemTexts: Readonly<Record<ErrorCode, string>> = {
     'A defect of the service. Nothing was changed unless a repeated request with the same Idempotency-Key says otherwise. Quote `request_id` when you report it.',
   rates_unavailable:
     'There is no exchange rate that is fresh enough to promise. Try again later; nothing was changed.',
+  recovering:
+    'The database was restored to an earlier moment. Commits are refused until an operator has matched the payments made since and two persons have released the recovery. Repeat the commit later with the same client_transfer_id and key.',
   unavailable:
     'The service is starting, stopping or has too much to do. Try again as `Retry-After` says.',
 };

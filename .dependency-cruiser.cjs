@@ -16,7 +16,7 @@ const ranks = [
   ['fx/', 'destinations/', 'attributes/', 'kyc/', 'screening/'],
   ['payouts/'],
   ['batches/'],
-  ['sandbox/', 'rules/'],
+  ['sandbox/', 'rules/', 'monitoring/'],
   ['background\\.ts$'],
   ['environment(-payments|-settings)?\\.ts$', 'demo-account\\.ts$'],
   ['app\\.ts$'],

@@ -12,10 +12,16 @@ import type { Rail } from './rails/contract.ts';
 import { runPass } from './rails/passes.ts';
 import { type Loop, startLoop } from './work/loop.ts';
 
-/** The background work of an environment. Any number of processes may do the same. */
+/**
+ * The loops of an environment. Any number of processes may run the same. They are of two kinds:
+ * every process refreshes what it decides with; only those that work do the work.
+ */
 
 export type Background = {
-  start(): void;
+  /** Keeps what this process decides with up to date. Every role runs it, `serve` included. */
+  startRefresh(): void;
+  /** Dispatch, batches, rails' passes, imports, cleaning: what a process of the role `work` does. */
+  startWork(): void;
   /** Returns when nothing is under way any more. */
   stop(): Promise<void>;
   /** Says that something has become due, so that it need not wait for the next look. */
@@ -34,6 +40,8 @@ export type BackgroundOptions = {
   rates: Awaited<ReturnType<typeof createRates>>;
   rails: readonly Rail[];
   measurements: Measurements;
+  /** Reads the operator's file of velocity limits again. */
+  refreshLimits: () => void;
   nowMs: () => number;
   /** Told of what rails say unasked. */
   onHeard: (rail: string, outcome: string) => void;
@@ -56,7 +64,11 @@ const batchIdleMs = 500;
 const heardIdleMs = 500;
 const passIdleMs = 1_000;
 const measuringIdleMs = 10_000;
-const ratesIdleMs = 5_000;
+/**
+ * How long this process goes on with rates, or limits, that another process or a person has replaced;
+ * docs/rates.md promises ten seconds, which leaves room for a retry.
+ */
+const refreshIdleMs = 5_000;
 const resumeIdleMs = 5_000;
 const importIdleMs = 5 * 60_000;
 /** Lists change every few days; what is in force already costs one look. */
@@ -73,8 +85,13 @@ export function createBackground(options: BackgroundOptions): Background {
   const passes = new Map<string, Loop>();
   const wakeDispatch = (): void => dispatchLoop?.wake();
   /** `run` answers true when there may be more to do at once. */
-  const repeat = (idleMs: number, run: () => Promise<unknown>): Loop => {
-    const loop = startLoop({ idleMs, run: async () => (await run()) === true, onError });
+  const repeat = (idleMs: number, run: () => Promise<unknown>, errorWaitMaxMs?: number): Loop => {
+    const loop = startLoop({
+      idleMs,
+      run: async () => (await run()) === true,
+      onError,
+      ...(errorWaitMaxMs !== undefined && { errorWaitMaxMs }),
+    });
     loops.push(loop);
     return loop;
   };
@@ -83,7 +100,12 @@ export function createBackground(options: BackgroundOptions): Background {
     wakeBatches: () => batchLoop?.wake(),
     wakeRail: (name) => passes.get(name)?.wake(),
     wakeHeard: () => heardLoop?.wake(),
-    start: () => {
+    startRefresh: () => {
+      repeat(refreshIdleMs, () => options.rates.refresh(), refreshIdleMs);
+      repeat(refreshIdleMs, async () => options.refreshLimits());
+      repeat(measuringIdleMs, () => options.measurements.exchange());
+    },
+    startWork: () => {
       const { rates, hasSources, eventMonths, steadyMs } = options;
       dispatchLoop = repeat(dispatchIdleMs, async () => (await dispatcher.startDue()) > 0);
       batchLoop = repeat(batchIdleMs, () => runCommits({ db, steadyMs, wakeDispatch }));
@@ -102,8 +124,6 @@ export function createBackground(options: BackgroundOptions): Background {
         );
       }
       repeat(cleaningIdleMs, () => reportMissingRails(db, dispatcher.railNames));
-      repeat(measuringIdleMs, () => options.measurements.exchange());
-      repeat(ratesIdleMs, () => rates.refresh());
       if (hasSources) repeat(importIdleMs, () => rates.importAll());
       const { importLists } = options;
       if (importLists !== undefined) repeat(listsIdleMs, () => importLists());

@@ -73,6 +73,11 @@ const settings = {
     'Address to listen on',
     '127.0.0.1',
   ),
+  OUTLAY_WORK_PORT: setting(
+    wholeNumber({ min: 0, max: 65_535, otherwise: 8081 }),
+    'Port of a process that only works, for health and metrics; 0 takes a free one',
+    '8081',
+  ),
   OUTLAY_DATA: setting(
     text.transform((value) => resolve(value ?? join(import.meta.dirname, '../../.outlay'))),
     'Folder for the embedded database, keys and staging.json',

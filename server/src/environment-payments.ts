@@ -5,7 +5,7 @@ import type { KeyRing } from './core/sealing.ts';
 import type { EnvironmentClock } from './db/environment-clock.ts';
 import type { Database } from './db/pool.ts';
 import { type Catalogue, createCurrentCatalogue } from './destinations/catalogue.ts';
-import { readLimitsFile, readScreening } from './environment-settings.ts';
+import { openLimitsFile, readScreening } from './environment-settings.ts';
 import type { MidRates } from './fx/rate-book.ts';
 import { createDispatcher, dispatchTimes } from './payouts/dispatch.ts';
 import { createMeasurements, type Measurements } from './payouts/standings.ts';
@@ -38,12 +38,12 @@ export type PaymentBase = {
 /** @throws ConfigError where the operator's files are wrong. */
 export async function openPayments(options: PaymentOptions, base: PaymentBase) {
   const { config, name, realNowMs } = options;
-  const { db, keys, clock, rates, onError } = base;
+  const { db, keys, clock, log, rates, onError } = base;
   const configured = await openRails(options, base);
   const rails = [...createSandbox(db, name, clock.nowMs), ...configured.rails];
   const catalogue = createCurrentCatalogue(rails, clock);
   const measurements = createMeasurements(db.system);
-  const limits = readLimitsFile(config);
+  const limits = openLimitsFile(config, log);
   const screening = readScreening(config);
   const dispatcher = createDispatcher({
     db,
@@ -53,11 +53,22 @@ export async function openPayments(options: PaymentOptions, base: PaymentBase) {
     rails: new Map(rails.map((rail) => [rail.name, rail])),
     router: { catalogue, rates: rates.rates, measure: measurements.measure },
     measurements,
-    rules: createRules({ db, keys, rates: rates.rates, limits, screening, realNowMs }),
+    rules: createRules({
+      db,
+      keys,
+      rates: rates.rates,
+      // Read at every check: the file may have changed since.
+      get limits() {
+        return limits.current();
+      },
+      mayGainLimits: config.OUTLAY_VELOCITY_LIMITS !== undefined,
+      screening,
+      realNowMs,
+    }),
     times: dispatchTimes[name],
     onAnswer: options.onRailAnswer,
   });
-  return { configured, rails, catalogue, measurements, dispatcher };
+  return { configured, rails, catalogue, measurements, dispatcher, limits };
 }
 
 async function openRails(

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { createAuthenticator } from './accounts/authentication.ts';
 import { createAttributeGroup } from './attributes/attributes.ts';
-import { createBackground } from './background.ts';
+import { type Background, createBackground } from './background.ts';
 import type { BatchServices } from './batches/batches.routes.ts';
 import { type Config, ConfigError } from './config.ts';
 import type { EnvironmentName } from './core/access.ts';
@@ -23,6 +23,7 @@ import { findEnvironment, insertEnvironment } from './db/environment-record.ts';
 import { migrate } from './db/migrate.ts';
 import { openMonths } from './db/partitions.ts';
 import { connectDatabase, type Database } from './db/pool.ts';
+import { ensureTenantRole, TenantRoleError } from './db/tenant-role.ts';
 import { createCachedLookUp } from './destinations/lookup-cache.ts';
 import { createCompanyRating, openPayments } from './environment-payments.ts';
 import {
@@ -31,11 +32,12 @@ import {
   readLimits,
   readRateSources,
 } from './environment-settings.ts';
-import { createRates } from './fx/refresher.ts';
+import { createRates, type Rates } from './fx/refresher.ts';
 import { describeError } from './http/error-log.ts';
 import { storeRecords } from './http/idempotency.ts';
 import { decideVerification, getOrCreateVerificationLink } from './kyc/kyc.ts';
 import { createBalances, type LedgerServices } from './ledger/ledger.routes.ts';
+import { checkReadiness, type Readiness } from './monitoring/readiness.ts';
 import type { DecisionServices } from './payouts/decisions.ts';
 import { createGroupCommit, createGroupQuote } from './payouts/group-commit.ts';
 import type { CallbackServices } from './rails/callbacks.routes.ts';
@@ -71,8 +73,13 @@ export type Environment = SandboxServices &
     readonly importRates: Awaited<ReturnType<typeof createRates>>['importAll'];
     /** Reads the sanctions lists that are configured. */
     importLists(acceptDoubts?: boolean): Promise<ListReport[]>;
+    /** Keeps rates, limits and measurements up to date; every process needs it. */
+    startRefreshLoops(): void;
     /** Begins the background work; without it this process only answers requests. */
-    startLoops(): void;
+    startWorkLoops(): void;
+    checkReadiness(): Promise<Readiness>;
+    readonly railNames: readonly string[];
+    newestRates(): ReadonlyMap<string, number>;
     close(): Promise<void>;
   };
 
@@ -81,6 +88,7 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
   const { config, name, url, log } = options;
   const child = log.child({ environment: name });
   await migrate({ url });
+  await prepareTenantRole(url, name);
   const db = connectDatabase({
     url,
     connectionsMax: config.OUTLAY_DATABASE_CONNECTIONS,
@@ -91,6 +99,15 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
   } catch (error) {
     await db.close();
     throw error;
+  }
+}
+
+async function prepareTenantRole(url: string, name: EnvironmentName): Promise<void> {
+  try {
+    await ensureTenantRole({ url });
+  } catch (error) {
+    if (!(error instanceof TenantRoleError)) throw error;
+    throw new ConfigError(`${name}: ${error.message}`, { cause: error });
   }
 }
 
@@ -120,6 +137,7 @@ async function assemble(
     rates,
     rails,
     measurements,
+    refreshLimits: payments.limits.refresh,
     nowMs: clock.nowMs,
     onHeard: options.onRailAnswer,
     onError,
@@ -146,22 +164,39 @@ async function assemble(
     router: dispatcher.router,
     twoPersonsAboveUsd: config.OUTLAY_TWO_PERSONS_ABOVE_USD,
     rates: rates.rates,
+    ...createMonitoring(payments, { name, db, clock, rates }),
     importRates: rates.importAll,
     importLists: importLatest,
     ...readLimits(config),
     dispatcher,
     ...createGroups(db),
-    wakeDispatch: background.wakeDispatch,
-    wakeBatches: background.wakeBatches,
     forget,
     ...createVerification(db, keys, clock),
-    startLoops: background.start,
+    ...pickLoops(background),
     close: async () => {
       await background.stop();
       await payments.configured.close();
       await measurements.exchange().catch(onError);
       await db.close();
     },
+  };
+}
+
+function pickLoops(background: Background) {
+  const { startRefresh, startWork, wakeDispatch, wakeBatches } = background;
+  return { startRefreshLoops: startRefresh, startWorkLoops: startWork, wakeDispatch, wakeBatches };
+}
+
+/** What health checks and metrics ask for. */
+function createMonitoring(
+  { catalogue, dispatcher }: Awaited<ReturnType<typeof openPayments>>,
+  base: Pick<Environment, 'name' | 'db' | 'clock'> & { rates: Rates },
+): Pick<Environment, 'checkReadiness' | 'railNames' | 'newestRates'> {
+  const { rates, ...others } = base;
+  return {
+    railNames: dispatcher.railNames,
+    newestRates: rates.newestBySource,
+    checkReadiness: () => checkReadiness({ ...others, catalogue: catalogue(), rates: rates.rates }),
   };
 }
 

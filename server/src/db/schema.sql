@@ -285,6 +285,7 @@ create table exceptions (
 );
 CREATE INDEX exceptions_inbound ON public.exceptions USING btree (rail) WHERE ((closed_at IS NULL) AND (kind = ANY (ARRAY['unmatched'::text, 'unreadable'::text, 'not_understood'::text])));
 CREATE INDEX exceptions_missing ON public.exceptions USING btree (rail) WHERE ((closed_at IS NULL) AND (kind = 'rail_missing'::text));
+CREATE INDEX exceptions_open ON public.exceptions USING btree (opened_at, id) WHERE (closed_at IS NULL);
 CREATE INDEX exceptions_payout ON public.exceptions USING btree (account_id, payout_id);
 CREATE UNIQUE INDEX exceptions_problem ON public.exceptions USING btree (rail, problem_id) WHERE (problem_id IS NOT NULL);
 CREATE TRIGGER never_removed BEFORE DELETE OR TRUNCATE ON exceptions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('what had to be decided stays known');

@@ -41,6 +41,8 @@ export type Overrides = {
   report?: (line: string) => void;
   /** For commands: uses the embedded database of a service that runs, instead of its own. */
   isGuest?: boolean;
+  /** For commands: faults of rails or limits stop only what needs them. */
+  toleratesFaults?: boolean;
 };
 
 /** What an app cannot be without. `realNowMs` is this machine's time of day. */
@@ -97,6 +99,7 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
         steadyMs,
         realNowMs: options.realNowMs,
         fetch: options.fetch ?? fetch,
+        toleratesFaults: options.toleratesFaults ?? false,
         onRailAnswer: metrics.countRailAnswer,
       });
     }

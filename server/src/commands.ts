@@ -124,6 +124,7 @@ async function withEnvironment(
     role: 'work',
     realNowMs,
     isGuest: true,
+    toleratesFaults: true,
     log: pino({ level: 'silent' }),
   });
   try {

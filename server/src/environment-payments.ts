@@ -5,13 +5,14 @@ import type { KeyRing } from './core/sealing.ts';
 import type { EnvironmentClock } from './db/environment-clock.ts';
 import type { Database } from './db/pool.ts';
 import { type Catalogue, createCurrentCatalogue } from './destinations/catalogue.ts';
+import { listDeclarationFaults } from './destinations/declaration-checks.ts';
 import { openLimitsFile, readScreening } from './environment-settings.ts';
 import type { MidRates } from './fx/rate-book.ts';
 import { createDispatcher, dispatchTimes } from './payouts/dispatch.ts';
 import { createMeasurements, type Measurements } from './payouts/standings.ts';
 import type { Rail } from './rails/contract.ts';
 import { openConfiguredRails } from './rails/open.ts';
-import { RailConfigError } from './rails/rail-config.ts';
+import { describeRailFaults } from './rails/rail-config.ts';
 import { createSandboxRail } from './rails/sandbox/rail.ts';
 import { createRules } from './rules/rules.ts';
 import { findScript } from './sandbox/sandbox.ts';
@@ -20,6 +21,8 @@ import { findScript } from './sandbox/sandbox.ts';
 
 export type PaymentOptions = {
   config: Config;
+  /** For commands: what is wrong with rails and limits stops only what needs them. */
+  toleratesFaults: boolean;
   name: EnvironmentName;
   realNowMs: () => number;
   fetch: typeof fetch;
@@ -43,7 +46,7 @@ export async function openPayments(options: PaymentOptions, base: PaymentBase) {
   const rails = [...createSandbox(db, name, clock.nowMs), ...configured.rails];
   const catalogue = createCurrentCatalogue(rails, clock);
   const measurements = createMeasurements(db.system);
-  const limits = openLimitsFile(config, log);
+  const limits = openLimitsFile(options, log);
   const screening = readScreening(config);
   const dispatcher = createDispatcher({
     db,
@@ -71,26 +74,28 @@ export async function openPayments(options: PaymentOptions, base: PaymentBase) {
   return { configured, rails, catalogue, measurements, dispatcher, limits };
 }
 
+/** @throws ConfigError with every fault of the file of rails, unless faults are tolerated. */
 async function openRails(
-  { config, name, fetch, realNowMs }: PaymentOptions,
+  { config, name, fetch, realNowMs, toleratesFaults }: PaymentOptions,
   { db, keys, clock, log }: PaymentBase,
 ) {
-  try {
-    return await openConfiguredRails({
-      path: name === 'live' ? config.OUTLAY_LIVE_RAILS : config.OUTLAY_RAILS,
-      readVariable: config.readVariable,
-      db,
-      keys,
-      nowMs: clock.nowMs,
-      realNowMs,
-      fetch,
-      publicUrl: config.OUTLAY_PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`,
-      log: (level, message, fields) => log[level](fields, message),
-    });
-  } catch (error) {
-    if (error instanceof RailConfigError) throw new ConfigError(error.message, { cause: error });
-    throw error;
-  }
+  const path = name === 'live' ? config.OUTLAY_LIVE_RAILS : config.OUTLAY_RAILS;
+  const opened = await openConfiguredRails({
+    path,
+    readVariable: config.readVariable,
+    db,
+    keys,
+    nowMs: clock.nowMs,
+    realNowMs,
+    fetch,
+    publicUrl: config.OUTLAY_PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`,
+    listFaults: listDeclarationFaults,
+    log: (level, message, fields) => log[level](fields, message),
+  });
+  if (opened.faults.length === 0 || toleratesFaults) return opened;
+  await opened.close();
+  // A rail that is left out would hold its payouts without a word.
+  throw new ConfigError(describeRailFaults(path ?? '', opened.faults));
 }
 
 /** Live has no simulated network: until a rail is configured it serves no country. */

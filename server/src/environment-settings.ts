@@ -16,14 +16,19 @@ type LimitsLog = {
   error(fields: object, message: string): void;
 };
 
-/** @throws ConfigError where the file has faults at the start. */
-export function openLimitsFile(config: Config, log: LimitsLog): LimitsFile {
+/** @throws ConfigError where the file has faults at the start, unless faults are tolerated. */
+export function openLimitsFile(
+  { config, toleratesFaults }: { config: Config; toleratesFaults: boolean },
+  log: LimitsLog,
+): LimitsFile {
   const path = config.OUTLAY_VELOCITY_LIMITS;
   if (path === undefined) return { current: () => [], refresh: () => undefined };
   const read = (): { text: string; limits: readonly VelocityLimit[] } => {
     const limits = readVelocityLimits(path);
     return { text: describeLimits(limits), limits };
   };
+  // Nothing passes limits that cannot be read.
+  if (toleratesFaults) return { current: () => read().limits, refresh: () => undefined };
   let inForce = readOrRefuse(read);
   let lastFault = '';
   return {

@@ -42,6 +42,7 @@ import type { DecisionServices } from './payouts/decisions.ts';
 import { createGroupCommit, createGroupQuote } from './payouts/group-commit.ts';
 import type { CallbackServices } from './rails/callbacks.routes.ts';
 import type { Rail } from './rails/contract.ts';
+import type { RailFault } from './rails/rail-config.ts';
 import type { SandboxServices } from './sandbox/sandbox.routes.ts';
 import { resumeClock } from './sandbox/sandbox.ts';
 import { importLists, type ListReport } from './screening/screening.ts';
@@ -59,6 +60,7 @@ export type EnvironmentOptions = {
   /** The time of day, which the sandbox's clock may be ahead of. */
   realNowMs: () => number;
   fetch: typeof fetch;
+  toleratesFaults: boolean;
   onRailAnswer: (rail: string, outcome: string) => void;
 };
 
@@ -69,6 +71,8 @@ export type Environment = SandboxServices &
   CallbackServices &
   DecisionServices & {
     readonly rails: readonly Rail[];
+    /** Of the file of rails; none in a service that has started. */
+    readonly railFaults: readonly RailFault[];
     readonly authenticator: ReturnType<typeof createAuthenticator>;
     readonly importRates: Awaited<ReturnType<typeof createRates>>['importAll'];
     /** Reads the sanctions lists that are configured. */
@@ -161,6 +165,7 @@ async function assemble(
     rateCompany: createCompanyRating(catalogue, measurements),
     railDoors: payments.configured.doors,
     rails,
+    railFaults: payments.configured.faults,
     router: dispatcher.router,
     twoPersonsAboveUsd: config.OUTLAY_TWO_PERSONS_ABOVE_USD,
     rates: rates.rates,

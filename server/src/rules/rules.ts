@@ -36,8 +36,8 @@ export type ScreeningSettings = {
 
 /** Undefined where there is nothing to check. */
 export function createRules(options: RulesOptions): Rules | undefined {
-  const { limits, screening, mayGainLimits = false } = options;
-  if (limits.length === 0 && !mayGainLimits && screening === undefined) return undefined;
+  const { screening, mayGainLimits = false } = options;
+  if (!mayGainLimits && options.limits.length === 0 && screening === undefined) return undefined;
   const cache = createSpellingCache();
   return {
     check: async (rows) => {

@@ -7,11 +7,11 @@ export const timePattern = /^(?:[01]\d|2[0-3]):[0-5]\d$/;
 export const permitted = {
   timeZone: 'must be an IANA time zone, such as Europe/Berlin, or UTC',
   calendar:
-    "must be null or the ISO 3166-1 alpha-2 code of the country whose public holidays count, such as DE, MX or US",
-  weekend: 'must be weekdays from 0 (Sunday) to 6 (Saturday), each once and not all, such as [0, 6]',
+    'must be null or the ISO 3166-1 alpha-2 code of the country whose public holidays count, such as DE, MX or US',
+  weekend:
+    'must be weekdays from 0 (Sunday) to 6 (Saturday), each once and not all, such as [0, 6]',
   time: 'must be a local time HH:MM, such as 16:30',
-  delay:
-    'must be {"minutes": N}, or {"businessDays": N, "arrival": "HH:MM"}, with whole numbers',
+  delay: 'must be {"minutes": N}, or {"businessDays": N, "arrival": "HH:MM"}, with whole numbers',
   verification:
     'must be {"kind": "always"}, {"kind": "never"} or {"kind": "above", "amount": "AMOUNT OF USD"}',
   country: 'must be an ISO 3166-1 alpha-3 code, such as MEX',

@@ -3,7 +3,12 @@ import type { Database } from '../db/pool.ts';
 import type { RailDoor } from './callbacks.routes.ts';
 import type { LogFields, Rail, RailHost } from './contract.ts';
 import { createHost } from './host.ts';
-import { type RailConfig, type RailFault, readRailFile, type SecretSources } from './rail-config.ts';
+import {
+  type RailConfig,
+  type RailFault,
+  readRailFile,
+  type SecretSources,
+} from './rail-config.ts';
 import { type CreateHost, openSoundRails } from './registry.ts';
 
 /** The rails that an operator configured for an environment, with all they have of the service. */

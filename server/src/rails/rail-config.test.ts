@@ -51,7 +51,11 @@ function write(rails: readonly object[]): string {
 const read = (rails: readonly object[]) => readRailConfigs(write(rails), secrets);
 const readFile = (rails: readonly object[]) => readRailFile(write(rails), secrets);
 
-const key = (id: string) => ({ id, algorithm: 'hmac-sha256', key: Buffer.alloc(32, id).toString('base64') });
+const key = (id: string) => ({
+  id,
+  algorithm: 'hmac-sha256',
+  key: Buffer.alloc(32, id).toString('base64'),
+});
 const partnerConfig = {
   baseUrl: 'http://127.0.0.1:9',
   signingKey: key('ours'),
@@ -79,7 +83,9 @@ describe("the operator's file of rails", () => {
 
   it('names the permitted values', () => {
     const availability = { calendar: 'TARGET', weekend: [7], cutOff: '9 am', delay: { days: 1 } };
-    const wrong = rail({ payers: [{ ...payer, availability, deliveryType: 'SEPA', countryCode: 'DE' }] });
+    const wrong = rail({
+      payers: [{ ...payer, availability, deliveryType: 'SEPA', countryCode: 'DE' }],
+    });
     const { faults } = readFile([wrong]);
     const texts = faults.map(({ text }) => text.replace('rail cash_mx: payers.0.', ''));
     assert.deepEqual(texts.toSorted(), [

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { findCountry } from '../core/country.ts';
 import { findCurrency } from '../core/currency.ts';
 import { parseAmount } from '../core/money.ts';
-import { findCountry } from '../core/country.ts';
 import { isCalendar, isTimeZone, isWeekend, permitted, timePattern } from './declaration-values.ts';
 import { deliveryTypes } from './declarations.ts';
 
@@ -136,7 +136,10 @@ export type RailFault = {
 };
 
 /** `configs`: the rails without a fault. */
-export type RailFile = { readonly configs: readonly RailConfig[]; readonly faults: readonly RailFault[] };
+export type RailFile = {
+  readonly configs: readonly RailConfig[];
+  readonly faults: readonly RailFault[];
+};
 
 /** @throws RailConfigError with every fault of the file. */
 export function readRailConfigs(path: string, secrets: SecretSources): readonly RailConfig[] {

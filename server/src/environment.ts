@@ -42,6 +42,7 @@ import type { DecisionServices } from './payouts/decisions.ts';
 import { createGroupCommit, createGroupQuote } from './payouts/group-commit.ts';
 import type { CallbackServices } from './rails/callbacks.routes.ts';
 import type { Rail } from './rails/contract.ts';
+import type { OpenedRails } from './rails/open.ts';
 import type { RailFault } from './rails/rail-config.ts';
 import type { SandboxServices } from './sandbox/sandbox.routes.ts';
 import { resumeClock } from './sandbox/sandbox.ts';
@@ -163,12 +164,11 @@ async function assemble(
     },
     lookUp: createCachedLookUp(catalogue, lookUpsKept),
     rateCompany: createCompanyRating(catalogue, measurements),
-    railDoors: payments.configured.doors,
     rails,
-    railFaults: payments.configured.faults,
     router: dispatcher.router,
     twoPersonsAboveUsd: config.OUTLAY_TWO_PERSONS_ABOVE_USD,
     rates: rates.rates,
+    ...pickRails(payments.configured),
     ...createMonitoring(payments, { name, db, clock, rates }),
     importRates: rates.importAll,
     importLists: importLatest,
@@ -185,6 +185,10 @@ async function assemble(
       await db.close();
     },
   };
+}
+
+function pickRails({ doors, faults }: OpenedRails) {
+  return { railDoors: doors, railFaults: faults };
 }
 
 function pickLoops(background: Background) {
@@ -258,9 +262,7 @@ async function openKeyRing(
   if (stored !== undefined && stored.name !== name) {
     throw new ConfigError(`the database given for ${name} is the one of ${stored.name}`);
   }
-  const variable = name === 'live' ? 'OUTLAY_LIVE_MASTER_KEY' : 'OUTLAY_MASTER_KEY';
-  const file = join(config.OUTLAY_DATA, `${name}.key`);
-  const given = config[variable];
+  const { variable, file, given } = placeMasterKey(config, name);
   const encoded = given ?? readKeyFile(file, { mayCreate: stored === undefined, variable });
   const masterKey = Buffer.from(encoded, 'base64');
   if (masterKey.length !== 32) throw new ConfigError(`${file} must hold 32 bytes in Base64`);
@@ -275,6 +277,16 @@ async function openKeyRing(
     );
   }
   return keys;
+}
+
+/** Where the master key of an environment is: the setting wins over the file. */
+export function placeMasterKey(config: Config, name: EnvironmentName) {
+  const variable = name === 'live' ? 'OUTLAY_LIVE_MASTER_KEY' : 'OUTLAY_MASTER_KEY';
+  return {
+    variable,
+    file: join(config.OUTLAY_DATA, `${name}.key`),
+    given: config[variable],
+  } as const;
 }
 
 function readKeyFile(file: string, options: { mayCreate: boolean; variable: string }): string {

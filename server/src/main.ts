@@ -1,7 +1,8 @@
 import { createApp, type Role } from './app.ts';
 import { runCommand } from './commands.ts';
-import { ConfigError, readConfig } from './config.ts';
+import { ConfigError, findUnknownSettings, readConfig } from './config.ts';
 import { EmbeddedDatabaseError } from './db/embedded-error.ts';
+import { listSecretNames } from './doctor/source-checks.ts';
 import { describeStart } from './start-screen.ts';
 
 /** argv to what shall run; signals; nothing else. */
@@ -32,6 +33,10 @@ function isListenError(error: unknown): boolean {
 
 async function serve(role: Role): Promise<void> {
   const config = readConfig(process.env);
+  const others = listSecretNames(config);
+  for (const line of findUnknownSettings(process.env, others)) {
+    process.stderr.write(`outlay: ${line}\n`);
+  }
   const app = await createApp(config, {
     role,
     realNowMs: Date.now,

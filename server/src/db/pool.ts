@@ -54,7 +54,7 @@ const setAccount: Statement = {
 };
 
 /** As many as work on batches at once; an account is always in the same one. */
-const laneCount = Math.min(4, availableParallelism());
+export const laneCount = Math.min(4, availableParallelism());
 
 export function connectDatabase(options: DatabaseOptions): Database {
   const systemPool = createPool(options, planning);

@@ -42,7 +42,7 @@ export const partnerRail = (changes: object = {}, payer: object = {}) => ({
   kind: 'partner',
   name: 'cash_mx',
   config: {
-    baseUrl: 'http://127.0.0.1:9',
+    baseUrl: 'http://127.0.0.1:2',
     signingKey: signingKey('outlay-1'),
     partnerKeys: [signingKey('partner-1')],
   },

@@ -17,6 +17,7 @@ import { type Background, createBackground } from './background.ts';
 import type { BatchServices } from './batches/batches.routes.ts';
 import { type Config, ConfigError } from './config.ts';
 import type { EnvironmentName } from './core/access.ts';
+import { createRepeatedLines, type RepeatedLines } from './core/repeated-lines.ts';
 import { createKeyRing, type KeyRing } from './core/sealing.ts';
 import { createEnvironmentClock, type EnvironmentClock } from './db/environment-clock.ts';
 import { findEnvironment, insertEnvironment } from './db/environment-record.ts';
@@ -33,7 +34,7 @@ import {
   readRateSources,
 } from './environment-settings.ts';
 import { createRates, type Rates } from './fx/refresher.ts';
-import { describeError } from './http/error-log.ts';
+import { describeError, nameError } from './http/error-log.ts';
 import { storeRecords } from './http/idempotency.ts';
 import { decideVerification, getOrCreateVerificationLink } from './kyc/kyc.ts';
 import { createBalances, type LedgerServices } from './ledger/ledger.routes.ts';
@@ -92,15 +93,16 @@ export type Environment = SandboxServices &
 export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
   const { config, name, url, log } = options;
   const child = log.child({ environment: name });
+  const repeated = createRepeatedLines();
   await migrate({ url });
   await prepareTenantRole(url, name);
   const db = connectDatabase({
     url,
     connectionsMax: config.OUTLAY_DATABASE_CONNECTIONS,
-    onConnectionLost: (error) => child.warn({ error: describeError(error) }, 'connection lost'),
+    onConnectionLost: tellErrors({ log: child, level: 'warn', repeated }, 'connection lost'),
   });
   try {
-    return await assemble(options, db, child);
+    return await assemble(options, { db, repeated, log: child });
   } catch (error) {
     await db.close();
     throw error;
@@ -118,9 +120,9 @@ async function prepareTenantRole(url: string, name: EnvironmentName): Promise<vo
 
 async function assemble(
   options: EnvironmentOptions,
-  db: Database,
-  log: Logger,
+  base: { db: Database; repeated: RepeatedLines; log: Logger },
 ): Promise<Environment> {
+  const { db, repeated, log } = base;
   const { config, name } = options;
   const keys = await openKeyRing(db, { config, name });
   const clock = await createEnvironmentClock(db.system, {
@@ -129,7 +131,7 @@ async function assemble(
   });
   await openMonths(db.system);
   const authenticator = createAuthenticator({ db, clock });
-  const onError = tellErrors(log);
+  const onError = tellErrors({ log, level: 'error', repeated }, 'background work failed');
   const rates = await openRates(options, { db, clock, log });
   const payments = await openPayments(options, { db, keys, clock, log, rates, onError });
   const { rails, catalogue, measurements, dispatcher } = payments;
@@ -146,9 +148,7 @@ async function assemble(
     nowMs: clock.nowMs,
     onHeard: options.onRailAnswer,
     onError,
-    hasSources: hasRateSources(config),
-    importLists: listSources(config).length === 0 ? undefined : importLatest,
-    eventMonths: config.OUTLAY_EVENT_MONTHS,
+    ...describeWork(config, importLatest),
     steadyMs: options.steadyMs,
     resume: () => resumeClock({ db, clock, dispatcher, forget }),
   });
@@ -183,7 +183,16 @@ async function assemble(
       await payments.configured.close();
       await measurements.exchange().catch(onError);
       await db.close();
+      repeated.close();
     },
+  };
+}
+
+function describeWork(config: Config, importLatest: () => Promise<ListReport[]>) {
+  return {
+    hasSources: hasRateSources(config),
+    importLists: listSources(config).length === 0 ? undefined : importLatest,
+    eventMonths: config.OUTLAY_EVENT_MONTHS,
   };
 }
 
@@ -222,9 +231,17 @@ function createVerification(
   };
 }
 
-function tellErrors(log: Logger) {
+/** Loops and payouts meet the same error again and again while the database is away. */
+function tellErrors(
+  to: { log: Logger; level: 'warn' | 'error'; repeated: RepeatedLines },
+  message: string,
+) {
+  const { log, level, repeated } = to;
   return (error: unknown): void => {
-    log.error({ error: describeError(error) }, 'background work failed');
+    const logged = describeError(error);
+    repeated.occurred(`${message} ${nameError(logged)}`, (count) => {
+      log[level]({ error: logged, ...(count > 1 && { count }) }, message);
+    });
   };
 }
 

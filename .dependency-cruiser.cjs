@@ -16,11 +16,16 @@ const ranks = [
   ['fx/', 'destinations/', 'attributes/', 'kyc/', 'screening/'],
   ['payouts/'],
   ['batches/'],
-  ['sandbox/', 'rules/'],
+  ['sandbox/', 'rules/', 'monitoring/'],
   ['background\\.ts$'],
   ['environment(-payments|-settings)?\\.ts$', 'demo-account\\.ts$'],
   ['app\\.ts$'],
-  ['(operator-)?commands\\.ts$', 'doctor\\.ts$', 'start-screen\\.ts$'],
+  [
+    'command-values\\.ts$',
+    '(account-|exception-|operator-)?commands\\.ts$',
+    'doctor/',
+    'start-screen\\.ts$',
+  ],
   ['main\\.ts$'],
 ];
 
@@ -29,7 +34,7 @@ const besideTheService =
   '(\\.test\\.ts|-test-setup\\.ts|/conformance[^/]*\\.ts|/harm-proxy\\.ts|/test-(global-setup|database)\\.ts|[./]generate\\.ts|\\.draw\\.ts)$';
 
 /** Files of the app itself, which put the modules together and so may see all of them. */
-const appFiles = `${source}/(background|environment|environment-payments|environment-settings|demo-account|app|commands|operator-commands|doctor|start-screen|main)\\.ts$`;
+const appFiles = `${source}/(background|environment|environment-payments|environment-settings|demo-account|app|commands|command-values|account-commands|exception-commands|operator-commands|start-screen|main)\\.ts$`;
 
 const pathOf = (parts) => `${source}/(${parts.join('|')})`;
 

@@ -11,6 +11,7 @@ import { prepareStagingFile } from './demo-account.ts';
 import { destinationRoutes } from './destinations/destinations.routes.ts';
 import { type Environment, openEnvironment } from './environment.ts';
 import { eventRoutes } from './events/events.routes.ts';
+import { describeError } from './http/error-log.ts';
 import { createRateLimiters } from './http/limits.ts';
 import { addOperations, createMetrics } from './http/operations.ts';
 import { addReference } from './http/reference.ts';
@@ -20,8 +21,8 @@ import { createServer, type HttpServer, setNotFound } from './http/server.ts';
 import { createShedding, measureShedding } from './http/shedding.ts';
 import { createKycRoutes } from './kyc/kyc.routes.ts';
 import { ledgerRoutes } from './ledger/ledger.routes.ts';
+import { createGauges } from './monitoring/gauges.ts';
 import { decisionRoutes } from './payouts/decisions.routes.ts';
-import { countDue } from './payouts/dispatch.ts';
 import { payoutListRoutes } from './payouts/payout-lists.routes.ts';
 import { payoutRoutes } from './payouts/payouts.routes.ts';
 import { closeReceipts } from './payouts/receipt.ts';
@@ -40,10 +41,17 @@ export type Overrides = {
   report?: (line: string) => void;
   /** For commands: uses the embedded database of a service that runs, instead of its own. */
   isGuest?: boolean;
+  /** For commands: faults of rails or limits stop only what needs them. */
+  toleratesFaults?: boolean;
 };
 
 /** What an app cannot be without. `realNowMs` is this machine's time of day. */
-export type AppOptions = { role: Role; realNowMs: () => number };
+export type AppOptions = {
+  role: Role;
+  realNowMs: () => number;
+  /** Begins a recovery in every environment before anything is sent. */
+  recovers?: boolean;
+};
 
 /** What this process does: answer requests, work in the background, or both. */
 export type Role = 'all' | 'serve' | 'work';
@@ -86,14 +94,7 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
     await database.embedded?.close();
   };
   try {
-    const metrics = createMetrics({
-      countDue: async () => {
-        const counts = Object.values(environments).map((env) =>
-          countDue(env.db.system, env.dispatcher.railNames),
-        );
-        return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
-      },
-    });
+    const metrics = createMetrics();
     for (const [name, url] of database.urls) {
       environments[name] = await openEnvironment({
         config,
@@ -103,15 +104,19 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
         steadyMs,
         realNowMs: options.realNowMs,
         fetch: options.fetch ?? fetch,
+        toleratesFaults: options.toleratesFaults ?? false,
         onRailAnswer: metrics.countRailAnswer,
       });
     }
-    const server = createHttp({ config, environments, log, metrics, steadyMs });
+    const { role, realNowMs } = options;
+    const parts = { config, environments, log, metrics, steadyMs, realNowMs };
+    const server = role === 'work' ? createWorkHttp(parts) : createHttp(parts);
     return {
       environments,
       log,
       failed: database.embedded?.failed ?? new Promise(() => undefined),
-      listen: () => start({ config, environments, server, role: options.role }),
+      listen: () =>
+        start({ config, environments, server, role, recovers: options.recovers ?? false }),
       close: async () => {
         server.startDrain();
         await stopServer(server, config.OUTLAY_DRAIN_SECONDS * 1000);
@@ -159,9 +164,11 @@ type HttpParts = {
   log: Logger;
   metrics: ReturnType<typeof createMetrics>;
   steadyMs: () => number;
+  realNowMs: () => number;
 };
 
-function createHttp({ config, environments, log, metrics, steadyMs }: HttpParts): HttpServer {
+function createHttp(parts: HttpParts): HttpServer {
+  const { config, environments, log, metrics, steadyMs } = parts;
   const shedding = createShedding({
     environmentNames: Object.values(environments).map(({ name }) => name),
     waitMs: config.OUTLAY_ANSWER_MS,
@@ -192,13 +199,7 @@ function createHttp({ config, environments, log, metrics, steadyMs }: HttpParts)
     },
     steadyMs,
   );
-  addOperations(app, {
-    metrics,
-    metricsToken: config.OUTLAY_METRICS_TOKEN,
-    checkReady: async () => {
-      await Promise.all(Object.values(environments).map((env) => env.clock.refresh(env.db.system)));
-    },
-  });
+  addMonitoring(app, parts);
   addRailCallbacks(app, { environments, limiters });
   addOauthRoutes(app, { environments, limiters, address: publicAddress });
   const routes = listRoutes();
@@ -214,22 +215,70 @@ function createHttp({ config, environments, log, metrics, steadyMs }: HttpParts)
   return server;
 }
 
+/** A process that only works answers for its health, and nothing else. */
+function createWorkHttp(parts: HttpParts): HttpServer {
+  const { config, environments, log } = parts;
+  const server = createServer({
+    environments,
+    defaultEnvironment: config.OUTLAY_DEFAULT_ENVIRONMENT,
+    log,
+    logEvery: config.OUTLAY_LOG_EVERY,
+    trustedProxies: [],
+  });
+  addMonitoring(server.app, parts);
+  setNotFound(server.app, []);
+  return server;
+}
+
+function addMonitoring(
+  app: HttpServer['app'],
+  { config, environments, log, metrics, steadyMs, realNowMs }: HttpParts,
+): void {
+  const all = Object.values(environments);
+  const gauges = createGauges({
+    registry: metrics.registry,
+    environments: all,
+    steadyMs,
+    realNowMs,
+    onError: (error) => log.warn({ error: describeError(error) }, 'gauges not read'),
+  });
+  addOperations(app, {
+    metrics,
+    metricsToken: config.OUTLAY_METRICS_TOKEN,
+    refreshGauges: gauges.refresh,
+    checkReady: async () => {
+      const answers = await Promise.all(all.map((env) => env.checkReadiness()));
+      return {
+        faults: answers.flatMap(({ faults }) => faults),
+        warnings: answers.flatMap(({ warnings }) => warnings),
+      };
+    },
+  });
+}
+
 /**
  * Connections that wait to be accepted: thousands may come at once, and what finds no place there
  * tries again by itself only after seconds. The system may allow fewer (net.core.somaxconn).
  */
 const backlog = 8192;
 
-type StartParts = Pick<HttpParts, 'config' | 'environments'> & { server: HttpServer; role: Role };
+type StartParts = Pick<HttpParts, 'config' | 'environments'> & {
+  server: HttpServer;
+  role: Role;
+  recovers: boolean;
+};
 
-async function start({ config, environments, server, role }: StartParts) {
-  const { app } = server;
-  let baseUrl = '';
-  if (role !== 'work') {
-    const address = await app.listen({ host: config.HOST, port: config.PORT, backlog });
-    baseUrl = config.OUTLAY_PUBLIC_URL ?? address;
+async function start({ config, environments, server, role, recovers }: StartParts) {
+  for (const env of Object.values(environments)) {
+    await env.prepareRecovery({ isRequested: recovers, looksForLead: role !== 'serve' });
   }
-  if (role !== 'serve') for (const env of Object.values(environments)) env.startLoops();
+  const port = role === 'work' ? config.OUTLAY_WORK_PORT : config.PORT;
+  const address = await server.app.listen({ host: config.HOST, port, backlog });
+  const baseUrl = role === 'work' ? address : (config.OUTLAY_PUBLIC_URL ?? address);
+  for (const env of Object.values(environments)) {
+    env.startRefreshLoops();
+    if (role !== 'serve') env.startWorkLoops();
+  }
   const { staging } = environments;
   const stagingFile =
     staging === undefined || role === 'work'

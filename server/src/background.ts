@@ -7,16 +7,23 @@ import type { createRates } from './fx/refresher.ts';
 import { reportMissingRails } from './payouts/decisions.ts';
 import type { Dispatcher } from './payouts/dispatch.ts';
 import { applyHeard } from './payouts/heard.ts';
+import { type RecoveryServices, type RecoveryState, runRecovery } from './payouts/recovery.ts';
 import { reviewPayouts } from './payouts/review.ts';
 import type { Measurements } from './payouts/standings.ts';
 import type { Rail } from './rails/contract.ts';
 import { runPass } from './rails/passes.ts';
 import { type Loop, startLoop } from './work/loop.ts';
 
-/** The background work of an environment. Any number of processes may do the same. */
+/**
+ * The loops of an environment. Any number of processes may run the same. They are of two kinds:
+ * every process refreshes what it decides with; only those that work do the work.
+ */
 
 export type Background = {
-  start(): void;
+  /** Keeps what this process decides with up to date. Every role runs it, `serve` included. */
+  startRefresh(): void;
+  /** Dispatch, batches, rails' passes, imports, cleaning: what a process of the role `work` does. */
+  startWork(): void;
   /** Returns when nothing is under way any more. */
   stop(): Promise<void>;
   /** Says that something has become due, so that it need not wait for the next look. */
@@ -35,6 +42,10 @@ export type BackgroundOptions = {
   rates: Awaited<ReturnType<typeof createRates>>;
   rails: readonly Rail[];
   measurements: Measurements;
+  recovery: RecoveryServices;
+  recoveryState: RecoveryState;
+  /** Reads the operator's file of velocity limits again. */
+  refreshLimits: () => void;
   nowMs: () => number;
   /** Told of what rails say unasked. */
   onHeard: (rail: string, outcome: string) => void;
@@ -57,7 +68,11 @@ const batchIdleMs = 500;
 const heardIdleMs = 500;
 const passIdleMs = 1_000;
 const measuringIdleMs = 10_000;
-const ratesIdleMs = 5_000;
+/**
+ * How long this process goes on with rates, or limits, that another process or a person has replaced;
+ * docs/rates.md promises ten seconds, which leaves room for a retry.
+ */
+const refreshIdleMs = 5_000;
 const resumeIdleMs = 5_000;
 const importIdleMs = 5 * 60_000;
 /** Lists change every few days; what is in force already costs one look. */
@@ -66,6 +81,8 @@ const cleaningIdleMs = 60_000;
 const partitionsIdleMs = 10 * 60_000;
 /** How late at most a payout past its limits is put before a person. */
 const reviewIdleMs = 60_000;
+const recoveryStateIdleMs = 1_000;
+const recoveryIdleMs = 5_000;
 
 export function createBackground(options: BackgroundOptions): Background {
   const { db, dispatcher, onError } = options;
@@ -77,9 +94,19 @@ export function createBackground(options: BackgroundOptions): Background {
   /** A pass over a list that does not end must not keep the process from stopping. */
   const stopping = new AbortController();
   const wakeDispatch = (): void => dispatchLoop?.wake();
+  /** Work that could pay, or apply reports to payouts that are not matched yet, waits for a recovery. */
+  const unlessRecovering =
+    (run: () => Promise<unknown>): (() => Promise<unknown>) =>
+    async () =>
+      options.recoveryState.isRecovering() ? false : run();
   /** `run` answers true when there may be more to do at once. */
-  const repeat = (idleMs: number, run: () => Promise<unknown>): Loop => {
-    const loop = startLoop({ idleMs, run: async () => (await run()) === true, onError });
+  const repeat = (idleMs: number, run: () => Promise<unknown>, errorWaitMaxMs?: number): Loop => {
+    const loop = startLoop({
+      idleMs,
+      run: async () => (await run()) === true,
+      onError,
+      ...(errorWaitMaxMs !== undefined && { errorWaitMaxMs }),
+    });
     loops.push(loop);
     return loop;
   };
@@ -88,18 +115,34 @@ export function createBackground(options: BackgroundOptions): Background {
     wakeBatches: () => batchLoop?.wake(),
     wakeRail: (name) => passes.get(name)?.wake(),
     wakeHeard: () => heardLoop?.wake(),
-    start: () => {
+    startRefresh: () => {
+      repeat(refreshIdleMs, () => options.rates.refresh(), refreshIdleMs);
+      repeat(refreshIdleMs, async () => options.refreshLimits());
+      repeat(recoveryStateIdleMs, () => options.recoveryState.refresh(), recoveryStateIdleMs);
+      repeat(measuringIdleMs, () => options.measurements.exchange());
+    },
+    startWork: () => {
       const { rates, hasSources, eventMonths, steadyMs } = options;
       dispatchLoop = repeat(dispatchIdleMs, async () => (await dispatcher.startDue()) > 0);
-      batchLoop = repeat(batchIdleMs, () => runCommits({ db, steadyMs, wakeDispatch }));
-      heardLoop = repeat(heardIdleMs, () => applyAllHeard(options, wakeDispatch));
+      batchLoop = repeat(
+        batchIdleMs,
+        unlessRecovering(() => runCommits({ db, steadyMs, wakeDispatch })),
+      );
+      heardLoop = repeat(
+        heardIdleMs,
+        unlessRecovering(() => applyAllHeard(options, wakeDispatch)),
+      );
       for (const rail of options.rails) {
         if (rail.work === undefined) continue;
         const idleMs = rail.workIdleMs ?? passIdleMs;
         passes.set(
           rail.name,
           repeat(idleMs, async () => {
-            const waitMs = await runPass(db, rail, { nowMs: options.nowMs, signal: stopping.signal });
+            if (options.recoveryState.isRecovering()) return false;
+            const waitMs = await runPass(db, rail, {
+              nowMs: options.nowMs,
+              signal: stopping.signal,
+            });
             if (waitMs === undefined || waitMs >= idleMs) return false;
             if (waitMs > 0) setTimeout(() => passes.get(rail.name)?.wake(), waitMs).unref();
             return waitMs === 0;
@@ -108,8 +151,7 @@ export function createBackground(options: BackgroundOptions): Background {
       }
       repeat(cleaningIdleMs, () => reportMissingRails(db, dispatcher.railNames));
       repeat(reviewIdleMs, () => reviewPayouts({ db, onError }));
-      repeat(measuringIdleMs, () => options.measurements.exchange());
-      repeat(ratesIdleMs, () => rates.refresh());
+      repeat(recoveryIdleMs, () => runRecovery(options.recovery));
       if (hasSources) repeat(importIdleMs, () => rates.importAll());
       const { importLists } = options;
       if (importLists !== undefined) repeat(listsIdleMs, () => importLists());

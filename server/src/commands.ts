@@ -1,47 +1,45 @@
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
-import {
-  createAccount,
-  createApiKey,
-  createClient,
-  listAccounts,
-  listCredentials,
-  revokeCredential,
-  setAcceptBothTokens,
-} from './accounts/accounts.ts';
+import { accountCommands } from './account-commands.ts';
 import { createApp } from './app.ts';
+import { checkOptions, options, type Values } from './command-values.ts';
 import { type Config, ConfigError, describeConfig, readConfig } from './config.ts';
-import { type EnvironmentName, type Scope, scopes } from './core/access.ts';
-import { findCurrency } from './core/currency.ts';
-import { isUuid } from './core/ids.ts';
-import { formatAmount, parseAmount } from './core/money.ts';
-import { runDoctor } from './doctor.ts';
+import type { EnvironmentName } from './core/access.ts';
+import { runDoctor } from './doctor/doctor.ts';
 import type { Environment } from './environment.ts';
-import { fundBalance, verifyLedger } from './ledger/ledger.ts';
+import { exceptionCommands } from './exception-commands.ts';
+import { verifyLedger } from './ledger/ledger.ts';
 import { operatorCommands } from './operator-commands.ts';
 
 /** The commands beside the service: `npm run outlay -- <command>`. */
 
 const usage = `usage: outlay <command>
 
-  all | serve | work        the service: both, only requests, only background work
+  all | serve | work        the service: both, only requests, only background work  [--recover]
   migrate                   bring the databases up to date and end
   doctor                    say what is wrong with this setup
   verify                    recompute every balance and prove that the ledger is sound
   rates import              import the configured exchange rates now  [--accept-jumps]
-  exception list            what a person must decide  [--account ID] [--all]
+  exception list            what a person must decide, a page at a time  [--kind KIND] [--rail NAME]
+                            [--account ID] [--payout TOKEN] [--from TIME] [--to TIME]
+                            [--closed | --all] [--limit N] [--cursor CURSOR]
   exception close --exception ID --by NAME --reason TEXT
-                            an observation that belongs to no payout was looked into
+                            an inbound message that belongs to no payout was looked into
+  exception close --kind unmatched|unreadable|not_understood --rail NAME --by NAME --reason TEXT
+                            the same of all open ones  [--from TIME] [--to TIME]
   payout explain --payout TOKEN
   payout decide --payout TOKEN --action release|refund|retry|paid|not_paid|returned|write_off|dismiss
                 --by NAME --reason TEXT
                             a payout of high value needs the same from a second person
   payout cancel --payout TOKEN   stop it at its rail, where that is still possible
   payout margin --payout TOKEN   what it earned and what its rail took
+  recovery show             payments that rails listed after a restore, and what they belong to
+  recovery release --by NAME --reason TEXT  [--accept-unlisted]
+                            two persons let commits and sending begin again
   screening import          read the configured sanctions lists now  [--accept-doubts]
   screening show --user TOKEN
   screening decide --user TOKEN --decision cleared|confirmed --by NAME --reason TEXT
-  rail check                ask every configured rail whether its counterpart can be worked with
+  rail check                check the file of rails, and ask every counterpart; exit code 1 with faults
   secret seal --file PATH   print a secret file sealed with the environment's master key
   account list
   account create --name NAME
@@ -55,33 +53,7 @@ const usage = `usage: outlay <command>
   --environment staging|live   which environment a command means (default: the configured one)
 `;
 
-const options = {
-  environment: { type: 'string' },
-  name: { type: 'string' },
-  account: { type: 'string' },
-  currency: { type: 'string' },
-  amount: { type: 'string' },
-  credential: { type: 'string' },
-  kind: { type: 'string' },
-  scopes: { type: 'string' },
-  addresses: { type: 'string' },
-  'accept-both-tokens': { type: 'string' },
-  'accept-jumps': { type: 'boolean' },
-  all: { type: 'boolean' },
-  'accept-doubts': { type: 'boolean' },
-  decision: { type: 'string' },
-  user: { type: 'string' },
-  payout: { type: 'string' },
-  exception: { type: 'string' },
-  action: { type: 'string' },
-  by: { type: 'string' },
-  reason: { type: 'string' },
-  file: { type: 'string' },
-} as const;
-
-type Values = ReturnType<typeof parseArgs<{ options: typeof options }>>['values'];
-
-/** @throws ConfigError where the command or its words are not known. */
+/** @throws ConfigError where the command or its options are wrong. */
 export async function runCommand(
   command: string,
   words: readonly string[],
@@ -89,22 +61,34 @@ export async function runCommand(
 ): Promise<void> {
   if (command === 'env-example') return print(describeConfig());
   if (command === 'help' || command === '--help') return print(usage);
-  const { values, positionals } = parse(words);
-  const name = [command, ...positionals].join(' ');
+  const { name, values } = readCommand(command, words);
+  if (name === 'doctor') return runDoctor(process.env, { realNowMs, print });
   const config = readConfig(process.env);
-  if (name === 'doctor') return runDoctor(config, (line) => print(`${line}\n`));
-  const operate = operatorCommands[name];
-  const run = operate === undefined ? commands[name] : printAnswer(operate);
-  if (run === undefined) throw new ConfigError(`unknown command ${name}\n\n${usage}`);
-  await withEnvironment({ config, values, realNowMs }, (env) => run(env, values));
-}
-
-function printAnswer(operate: (typeof operatorCommands)[string]) {
-  return async (env: Environment, values: Values): Promise<void> => {
-    const answer = await operate(env, values);
+  const run = commands[name];
+  if (run === undefined) throw new Error('unreachable: readCommand refuses unknown commands');
+  await withEnvironment({ config, values, realNowMs }, async (env) => {
+    const answer = await run(env, values);
     if (typeof answer === 'string') print(`${answer}\n`);
     else printJson(answer);
-  };
+  });
+}
+
+/**
+ * The command that the words name, with its options.
+ *
+ * @throws ConfigError with every fault of them, before anything is opened.
+ */
+export function readCommand(
+  command: string,
+  words: readonly string[],
+): { name: string; values: Values } {
+  const { values, positionals } = parse(words);
+  const name = [command, ...positionals].join(' ');
+  if (name !== 'doctor' && commands[name] === undefined) {
+    throw new ConfigError(`unknown command ${name}\n\n${usage}`);
+  }
+  checkOptions(name, values);
+  return { name, values };
 }
 
 function parse(words: readonly string[]) {
@@ -124,6 +108,7 @@ async function withEnvironment(
     role: 'work',
     realNowMs,
     isGuest: true,
+    toleratesFaults: true,
     log: pino({ level: 'silent' }),
   });
   try {
@@ -136,95 +121,26 @@ async function withEnvironment(
   }
 }
 
-const commands: Readonly<Record<string, (env: Environment, values: Values) => Promise<void>>> = {
-  migrate: async () => print('The databases are up to date.\n'),
+type Command = (env: Environment, values: Values) => Promise<unknown>;
+
+/** Every command beside the service itself. A text is printed as it is, anything else as JSON. */
+export const commands: Readonly<Record<string, Command>> = {
+  ...accountCommands,
+  ...exceptionCommands,
+  ...operatorCommands,
+  migrate: async () => 'The databases are up to date.',
   verify: async (env) => {
     const proof = await verifyLedger(env.db);
-    printJson(proof);
     if (!proof.isSound) process.exitCode = 1;
+    return proof;
   },
   'rates import': async (env, values) => {
     const acceptJumps = values['accept-jumps'] === true;
     const report = await env.importRates({ acceptJumps });
-    printJson(report);
     if (!report.ok) process.exitCode = 1;
-  },
-  'account list': async (env) => printJson(await listAccounts(env.db.system)),
-  'account create': async (env, values) => {
-    const name = need(values, 'name');
-    const environmentName = env.name;
-    printJson(
-      await env.db.systemTransaction((session) =>
-        createAccount(session, { name, environmentName }),
-      ),
-    );
-  },
-  'account fund': async (env, values) => {
-    const currency = findCurrency(need(values, 'currency'));
-    if (currency === undefined) throw new ConfigError('--currency is not known');
-    const amount = parseAmount(need(values, 'amount'), currency);
-    if (!amount.ok) throw new ConfigError(`--amount: ${amount.fault}`);
-    const accountId = needUuid(values, 'account');
-    const wallet = await env.db.systemTransaction((session) =>
-      fundBalance(session, { accountId, currency: currency.code, amountMinor: amount.minor }),
-    );
-    printJson({ ...wallet, balance: formatAmount(wallet.balance, currency) });
-  },
-  'account set': async (env, values) => {
-    const accountId = needUuid(values, 'account');
-    const isAccepted = need(values, 'accept-both-tokens') === 'true';
-    const isFound = await setAcceptBothTokens(env.db.system, { accountId, isAccepted });
-    if (!isFound) throw new ConfigError('no such account');
-    print('Done.\n');
-  },
-  'credential list': async (env, values) =>
-    printJson(await listCredentials(env.db.system, needUuid(values, 'account'))),
-  'credential create': async (env, values) => {
-    const credential = {
-      accountId: needUuid(values, 'account'),
-      scopes: readScopes(values.scopes),
-      allowedAddresses: values.addresses?.split(' ').filter(Boolean) ?? [],
-    };
-    const isClient = need(values, 'kind') === 'client';
-    printJson(
-      await env.db.systemTransaction<object>((session) =>
-        isClient
-          ? createClient(session, credential)
-          : createApiKey(session, { ...credential, environmentName: env.name }),
-      ),
-    );
-  },
-  'credential revoke': async (env, values) => {
-    const id = {
-      accountId: needUuid(values, 'account'),
-      credentialId: needUuid(values, 'credential'),
-    };
-    if (!(await revokeCredential(env.db.system, id))) {
-      throw new ConfigError('no such credential in force');
-    }
-    print('Revoked.\n');
+    return report;
   },
 };
-
-function need(values: Values, name: keyof Values): string {
-  const value = values[name];
-  if (typeof value !== 'string' || value === '') throw new ConfigError(`--${name} is missing`);
-  return value;
-}
-
-function needUuid(values: Values, name: keyof Values): string {
-  const value = need(values, name);
-  if (!isUuid(value)) throw new ConfigError(`--${name} is not an identifier`);
-  return value;
-}
-
-function readScopes(text: string | undefined): readonly Scope[] {
-  if (text === undefined) return scopes;
-  const asked = text.split(' ').filter(Boolean);
-  const unknown = asked.filter((scope) => !(scopes as readonly string[]).includes(scope));
-  if (unknown.length > 0) throw new ConfigError(`unknown scope ${unknown.join(' ')}`);
-  return asked as Scope[];
-}
 
 function print(text: string): void {
   process.stdout.write(text);

@@ -51,9 +51,12 @@ const proxies = z
   .string()
   .optional()
   .transform((value) => value?.split(',').map((range) => range.trim()) ?? [])
-  .refine((ranges) => ranges.every(isRange), { error: 'must be addresses or ranges (CIDR)' });
+  .refine((ranges) => ranges.every(isAddressRange), {
+    error: 'must be addresses or ranges (CIDR)',
+  });
 
-function isRange(range: string): boolean {
+/** An address, or a range of addresses in CIDR notation. */
+export function isAddressRange(range: string): boolean {
   const [address = '', bits, ...rest] = range.split('/');
   const version = isIP(address);
   if (version === 0 || rest.length > 0) return false;
@@ -72,6 +75,11 @@ const settings = {
     text.transform((value) => value ?? '127.0.0.1'),
     'Address to listen on',
     '127.0.0.1',
+  ),
+  OUTLAY_WORK_PORT: setting(
+    wholeNumber({ min: 0, max: 65_535, otherwise: 8081 }),
+    'Port of a process that only works, for health and metrics; 0 takes a free one',
+    '8081',
   ),
   OUTLAY_DATA: setting(
     text.transform((value) => resolve(value ?? join(import.meta.dirname, '../../.outlay'))),
@@ -272,6 +280,54 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     );
   }
   return Object.freeze({ ...whole, readVariable: (name) => variables[name] });
+}
+
+/** Variables that do not belong to the service but to its scripts. */
+const otherNames: readonly string[] = ['OUTLAY_SHARED_DATA'];
+
+/**
+ * Variables that look like settings and are none, each with the setting that may be meant.
+ * `others`: names that the operator's files use, as those of rails' secrets.
+ */
+export function findUnknownSettings(
+  variables: Readonly<Record<string, string | undefined>>,
+  others: ReadonlySet<string> = new Set(),
+): string[] {
+  const known = Object.keys(settings);
+  return Object.keys(variables)
+    .filter((name) => name.startsWith('OUTLAY_') && !known.includes(name))
+    .filter((name) => !otherNames.includes(name) && !others.has(name))
+    .toSorted()
+    .map((name) => {
+      const nearest = findNearest(name, known);
+      const meant = nearest === undefined ? '.env.example lists all' : `did you mean ${nearest}?`;
+      return `${name} is no setting: ${meant}`;
+    });
+}
+
+/** More edits than this, and another word is meant. */
+const editsMax = 4;
+
+function findNearest(word: string, candidates: readonly string[]): string | undefined {
+  const [nearest] = candidates
+    .map((candidate) => ({ candidate, edits: countEdits(word, candidate) }))
+    .filter(({ edits }) => edits <= editsMax)
+    .toSorted((a, b) => a.edits - b.edits);
+  return nearest?.candidate;
+}
+
+/** The Levenshtein distance. */
+function countEdits(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let line = 1; line <= from.length; line += 1) {
+    const next = [line];
+    for (let column = 1; column <= to.length; column += 1) {
+      const replaced = (row[column - 1] ?? 0) + (from[line - 1] === to[column - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
 }
 
 /** The text of `.env.example`. */

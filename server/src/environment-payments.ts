@@ -5,13 +5,15 @@ import type { KeyRing } from './core/sealing.ts';
 import type { EnvironmentClock } from './db/environment-clock.ts';
 import type { Database } from './db/pool.ts';
 import { type Catalogue, createCurrentCatalogue } from './destinations/catalogue.ts';
-import { readLimitsFile, readScreening } from './environment-settings.ts';
+import { listDeclarationFaults } from './destinations/declaration-checks.ts';
+import { openLimitsFile, readScreening } from './environment-settings.ts';
 import type { MidRates } from './fx/rate-book.ts';
 import { createDispatcher, dispatchTimes } from './payouts/dispatch.ts';
+import { createSendMarker } from './payouts/send-marker.ts';
 import { createMeasurements, type Measurements } from './payouts/standings.ts';
 import type { Rail } from './rails/contract.ts';
 import { openConfiguredRails } from './rails/open.ts';
-import { RailConfigError } from './rails/rail-config.ts';
+import { describeRailFaults } from './rails/rail-config.ts';
 import { createSandboxRail } from './rails/sandbox/rail.ts';
 import { createRules } from './rules/rules.ts';
 import { findScript } from './sandbox/sandbox.ts';
@@ -20,6 +22,8 @@ import { findScript } from './sandbox/sandbox.ts';
 
 export type PaymentOptions = {
   config: Config;
+  /** For commands: what is wrong with rails and limits stops only what needs them. */
+  toleratesFaults: boolean;
   name: EnvironmentName;
   realNowMs: () => number;
   fetch: typeof fetch;
@@ -38,48 +42,70 @@ export type PaymentBase = {
 /** @throws ConfigError where the operator's files are wrong. */
 export async function openPayments(options: PaymentOptions, base: PaymentBase) {
   const { config, name, realNowMs } = options;
-  const { db, keys, clock, rates, onError } = base;
+  const { db, keys, clock, log, rates, onError } = base;
   const configured = await openRails(options, base);
   const rails = [...createSandbox(db, name, clock.nowMs), ...configured.rails];
   const catalogue = createCurrentCatalogue(rails, clock);
   const measurements = createMeasurements(db.system);
-  const limits = readLimitsFile(config);
+  const limits = openLimitsFile(options, log);
   const screening = readScreening(config);
+  const marker = createSendMarker({
+    db,
+    environmentName: name,
+    dataDirectory: config.OUTLAY_DATA,
+    steadyMs: clock.steadyMs,
+  });
   const dispatcher = createDispatcher({
     db,
     keys,
     clock,
     onError,
+    // Only where money can leave: a sandbox may be made anew at any time.
+    ...(configured.rails.length > 0 && { marker }),
     rails: new Map(rails.map((rail) => [rail.name, rail])),
     router: { catalogue, rates: rates.rates, measure: measurements.measure },
     measurements,
-    rules: createRules({ db, keys, rates: rates.rates, limits, screening, realNowMs }),
+    rules: createRules({
+      db,
+      keys,
+      rates: rates.rates,
+      // Read at every check: the file may have changed since.
+      get limits() {
+        return limits.current();
+      },
+      mayGainLimits: config.OUTLAY_VELOCITY_LIMITS !== undefined,
+      screening,
+      realNowMs,
+    }),
     times: dispatchTimes[name],
     onAnswer: options.onRailAnswer,
   });
-  return { configured, rails, catalogue, measurements, dispatcher };
+  const recovery = { db, rails: configured.rails, marker, onError };
+  return { configured, rails, catalogue, measurements, dispatcher, limits, recovery };
 }
 
+/** @throws ConfigError with every fault of the file of rails, unless faults are tolerated. */
 async function openRails(
-  { config, name, fetch, realNowMs }: PaymentOptions,
+  { config, name, fetch, realNowMs, toleratesFaults }: PaymentOptions,
   { db, keys, clock, log }: PaymentBase,
 ) {
-  try {
-    return await openConfiguredRails({
-      path: name === 'live' ? config.OUTLAY_LIVE_RAILS : config.OUTLAY_RAILS,
-      readVariable: config.readVariable,
-      db,
-      keys,
-      nowMs: clock.nowMs,
-      realNowMs,
-      fetch,
-      publicUrl: config.OUTLAY_PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`,
-      log: (level, message, fields) => log[level](fields, message),
-    });
-  } catch (error) {
-    if (error instanceof RailConfigError) throw new ConfigError(error.message, { cause: error });
-    throw error;
-  }
+  const path = name === 'live' ? config.OUTLAY_LIVE_RAILS : config.OUTLAY_RAILS;
+  const opened = await openConfiguredRails({
+    path,
+    readVariable: config.readVariable,
+    db,
+    keys,
+    nowMs: clock.nowMs,
+    realNowMs,
+    fetch,
+    publicUrl: config.OUTLAY_PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`,
+    listFaults: listDeclarationFaults,
+    log: (level, message, fields) => log[level](fields, message),
+  });
+  if (opened.faults.length === 0 || toleratesFaults) return opened;
+  await opened.close();
+  // A rail that is left out would hold its payouts without a word.
+  throw new ConfigError(describeRailFaults(path ?? '', opened.faults));
 }
 
 /** Live has no simulated network: until a rail is configured it serves no country. */

@@ -5,15 +5,64 @@ import type { ListSource } from './screening/screening.ts';
 
 /** What an environment's parts are told, from the settings. */
 
-/** @throws ConfigError. */
-export function readLimitsFile(config: Config): readonly VelocityLimit[] {
+export type LimitsFile = {
+  current(): readonly VelocityLimit[];
+  /** Reads the file again. A file with faults is logged, and the limits of before stay in force. */
+  refresh(): void;
+};
+
+type LimitsLog = {
+  info(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+};
+
+/** @throws ConfigError where the file has faults at the start, unless faults are tolerated. */
+export function openLimitsFile(
+  { config, toleratesFaults }: { config: Config; toleratesFaults: boolean },
+  log: LimitsLog,
+): LimitsFile {
   const path = config.OUTLAY_VELOCITY_LIMITS;
-  if (path === undefined) return [];
+  if (path === undefined) return { current: () => [], refresh: () => undefined };
+  const read = (): { text: string; limits: readonly VelocityLimit[] } => {
+    const limits = readVelocityLimits(path);
+    return { text: describeLimits(limits), limits };
+  };
+  // Nothing passes limits that cannot be read.
+  if (toleratesFaults) return { current: () => read().limits, refresh: () => undefined };
+  let inForce = readOrRefuse(read);
+  let lastFault = '';
+  return {
+    current: () => inForce.limits,
+    refresh: () => {
+      try {
+        const next = read();
+        lastFault = '';
+        if (next.text === inForce.text) return;
+        inForce = next;
+        log.info({ limits: next.limits.length }, 'velocity limits changed');
+      } catch (error) {
+        const fault = error instanceof Error ? error.message : String(error);
+        // Once, not every few seconds.
+        if (fault !== lastFault)
+          log.error({ fault }, 'velocity limits not read, the old ones hold');
+        lastFault = fault;
+      }
+    },
+  };
+}
+
+function readOrRefuse<T>(read: () => T): T {
   try {
-    return readVelocityLimits(path);
+    return read();
   } catch (error) {
     throw new ConfigError(error instanceof Error ? error.message : String(error), { cause: error });
   }
+}
+
+function describeLimits(limits: readonly VelocityLimit[]): string {
+  return JSON.stringify(limits, (_key, value: unknown) =>
+    typeof value === 'bigint' ? value.toString() : value,
+  );
 }
 
 export function listSources(config: Config): ListSource[] {

@@ -13,16 +13,18 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { createAuthenticator } from './accounts/authentication.ts';
 import { createAttributeGroup } from './attributes/attributes.ts';
-import { createBackground } from './background.ts';
+import { type Background, createBackground } from './background.ts';
 import type { BatchServices } from './batches/batches.routes.ts';
 import { type Config, ConfigError } from './config.ts';
 import type { EnvironmentName } from './core/access.ts';
+import { createRepeatedLines, type RepeatedLines } from './core/repeated-lines.ts';
 import { createKeyRing, type KeyRing } from './core/sealing.ts';
 import { createEnvironmentClock, type EnvironmentClock } from './db/environment-clock.ts';
 import { findEnvironment, insertEnvironment } from './db/environment-record.ts';
 import { migrate } from './db/migrate.ts';
 import { openMonths } from './db/partitions.ts';
 import { connectDatabase, type Database } from './db/pool.ts';
+import { ensureTenantRole, TenantRoleError } from './db/tenant-role.ts';
 import { createCachedLookUp } from './destinations/lookup-cache.ts';
 import { createCompanyRating, openPayments } from './environment-payments.ts';
 import {
@@ -31,15 +33,25 @@ import {
   readLimits,
   readRateSources,
 } from './environment-settings.ts';
-import { createRates } from './fx/refresher.ts';
-import { describeError } from './http/error-log.ts';
+import { createRates, type Rates } from './fx/refresher.ts';
+import { describeError, nameError } from './http/error-log.ts';
 import { storeRecords } from './http/idempotency.ts';
 import { decideVerification, getOrCreateVerificationLink } from './kyc/kyc.ts';
 import { createBalances, type LedgerServices } from './ledger/ledger.routes.ts';
+import { checkReadiness, type Readiness } from './monitoring/readiness.ts';
 import type { DecisionServices } from './payouts/decisions.ts';
 import { createGroupCommit, createGroupQuote } from './payouts/group-commit.ts';
+import {
+  beginRecovery,
+  createRecoveryState,
+  findLead,
+  type RecoveryServices,
+  type RecoveryState,
+} from './payouts/recovery.ts';
 import type { CallbackServices } from './rails/callbacks.routes.ts';
 import type { Rail } from './rails/contract.ts';
+import type { OpenedRails } from './rails/open.ts';
+import type { RailFault } from './rails/rail-config.ts';
 import type { SandboxServices } from './sandbox/sandbox.routes.ts';
 import { resumeClock } from './sandbox/sandbox.ts';
 import { importLists, type ListReport } from './screening/screening.ts';
@@ -57,6 +69,7 @@ export type EnvironmentOptions = {
   /** The time of day, which the sandbox's clock may be ahead of. */
   realNowMs: () => number;
   fetch: typeof fetch;
+  toleratesFaults: boolean;
   onRailAnswer: (rail: string, outcome: string) => void;
 };
 
@@ -67,12 +80,25 @@ export type Environment = SandboxServices &
   CallbackServices &
   DecisionServices & {
     readonly rails: readonly Rail[];
+    /** Of the file of rails; none in a service that has started. */
+    readonly railFaults: readonly RailFault[];
     readonly authenticator: ReturnType<typeof createAuthenticator>;
     readonly importRates: Awaited<ReturnType<typeof createRates>>['importAll'];
     /** Reads the sanctions lists that are configured. */
     importLists(acceptDoubts?: boolean): Promise<ListReport[]>;
+    /** Keeps rates, limits and measurements up to date; every process needs it. */
+    startRefreshLoops(): void;
     /** Begins the background work; without it this process only answers requests. */
-    startLoops(): void;
+    startWorkLoops(): void;
+    checkReadiness(): Promise<Readiness>;
+    readonly recoveryServices: RecoveryServices;
+    /**
+     * Begins a recovery where one is asked for, or where the marker or a rail shows that the database is
+     * behind. Before anything is sent.
+     */
+    prepareRecovery(ask: { isRequested: boolean; looksForLead: boolean }): Promise<void>;
+    readonly railNames: readonly string[];
+    newestRates(): ReadonlyMap<string, number>;
     close(): Promise<void>;
   };
 
@@ -80,25 +106,36 @@ export type Environment = SandboxServices &
 export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
   const { config, name, url, log } = options;
   const child = log.child({ environment: name });
+  const repeated = createRepeatedLines();
   await migrate({ url });
+  await prepareTenantRole(url, name);
   const db = connectDatabase({
     url,
     connectionsMax: config.OUTLAY_DATABASE_CONNECTIONS,
-    onConnectionLost: (error) => child.warn({ error: describeError(error) }, 'connection lost'),
+    onConnectionLost: tellErrors({ log: child, level: 'warn', repeated }, 'connection lost'),
   });
   try {
-    return await assemble(options, db, child);
+    return await assemble(options, { db, repeated, log: child });
   } catch (error) {
     await db.close();
     throw error;
   }
 }
 
+async function prepareTenantRole(url: string, name: EnvironmentName): Promise<void> {
+  try {
+    await ensureTenantRole({ url });
+  } catch (error) {
+    if (!(error instanceof TenantRoleError)) throw error;
+    throw new ConfigError(`${name}: ${error.message}`, { cause: error });
+  }
+}
+
 async function assemble(
   options: EnvironmentOptions,
-  db: Database,
-  log: Logger,
+  base: { db: Database; repeated: RepeatedLines; log: Logger },
 ): Promise<Environment> {
+  const { db, repeated, log } = base;
   const { config, name } = options;
   const keys = await openKeyRing(db, { config, name });
   const clock = await createEnvironmentClock(db.system, {
@@ -107,10 +144,11 @@ async function assemble(
   });
   await openMonths(db.system);
   const authenticator = createAuthenticator({ db, clock });
-  const onError = tellErrors(log);
+  const onError = tellErrors({ log, level: 'error', repeated }, 'background work failed');
   const rates = await openRates(options, { db, clock, log });
   const payments = await openPayments(options, { db, keys, clock, log, rates, onError });
   const { rails, catalogue, measurements, dispatcher } = payments;
+  const recoveryState = createRecoveryState(db);
   const forget = (): void => authenticator.clear();
   const importLatest = createListImport(options, db);
   const background = createBackground({
@@ -120,12 +158,13 @@ async function assemble(
     rates,
     rails,
     measurements,
+    recovery: payments.recovery,
+    recoveryState,
+    refreshLimits: payments.limits.refresh,
     nowMs: clock.nowMs,
     onHeard: options.onRailAnswer,
     onError,
-    hasSources: hasRateSources(config),
-    importLists: listSources(config).length === 0 ? undefined : importLatest,
-    eventMonths: config.OUTLAY_EVENT_MONTHS,
+    ...describeWork(config, importLatest),
     steadyMs: options.steadyMs,
     resume: () => resumeClock({ db, clock, dispatcher, forget }),
   });
@@ -141,26 +180,77 @@ async function assemble(
     },
     lookUp: createCachedLookUp(catalogue, lookUpsKept),
     rateCompany: createCompanyRating(catalogue, measurements),
-    railDoors: payments.configured.doors,
     rails,
     router: dispatcher.router,
     twoPersonsAboveUsd: config.OUTLAY_TWO_PERSONS_ABOVE_USD,
     rates: rates.rates,
+    ...pickRails(payments.configured),
+    ...createMonitoring(payments, { name, db, clock, rates }),
     importRates: rates.importAll,
     importLists: importLatest,
     ...readLimits(config),
     dispatcher,
+    ...openRecovery({ log, state: recoveryState }, payments.recovery),
     ...createGroups(db),
-    wakeDispatch: background.wakeDispatch,
-    wakeBatches: background.wakeBatches,
     forget,
     ...createVerification(db, keys, clock),
-    startLoops: background.start,
+    ...pickLoops(background),
     close: async () => {
       await background.stop();
       await payments.configured.close();
       await measurements.exchange().catch(onError);
       await db.close();
+      repeated.close();
+    },
+  };
+}
+
+function describeWork(config: Config, importLatest: () => Promise<ListReport[]>) {
+  return {
+    hasSources: hasRateSources(config),
+    importLists: listSources(config).length === 0 ? undefined : importLatest,
+    eventMonths: config.OUTLAY_EVENT_MONTHS,
+  };
+}
+
+function pickRails({ doors, faults }: OpenedRails) {
+  return { railDoors: doors, railFaults: faults };
+}
+
+function pickLoops(background: Background) {
+  const { startRefresh, startWork, wakeDispatch, wakeBatches } = background;
+  return { startRefreshLoops: startRefresh, startWorkLoops: startWork, wakeDispatch, wakeBatches };
+}
+
+/** What health checks and metrics ask for. */
+function createMonitoring(
+  { catalogue, dispatcher }: Awaited<ReturnType<typeof openPayments>>,
+  base: Pick<Environment, 'name' | 'db' | 'clock'> & { rates: Rates },
+): Pick<Environment, 'checkReadiness' | 'railNames' | 'newestRates'> {
+  const { rates, ...others } = base;
+  return {
+    railNames: dispatcher.railNames,
+    newestRates: rates.newestBySource,
+    checkReadiness: () => checkReadiness({ ...others, catalogue: catalogue(), rates: rates.rates }),
+  };
+}
+
+function openRecovery(
+  { log, state }: { log: Logger; state: RecoveryState },
+  services: RecoveryServices,
+): Pick<Environment, 'recovery' | 'recoveryServices' | 'prepareRecovery'> {
+  return {
+    recovery: state,
+    recoveryServices: services,
+    prepareRecovery: async ({ isRequested, looksForLead }) => {
+      const mayLead = looksForLead && services.rails.length > 0;
+      const lead = mayLead ? await findLead(services) : undefined;
+      const reason = isRequested ? 'an operator asked for it' : lead;
+      if (reason !== undefined) await beginRecovery(services, reason);
+      await state.refresh();
+      if (state.isRecovering()) {
+        log.warn({ reason: reason ?? '' }, 'recovery is open: nothing is committed or sent');
+      }
     },
   };
 }
@@ -178,9 +268,17 @@ function createVerification(
   };
 }
 
-function tellErrors(log: Logger) {
+/** Loops and payouts meet the same error again and again while the database is away. */
+function tellErrors(
+  to: { log: Logger; level: 'warn' | 'error'; repeated: RepeatedLines },
+  message: string,
+) {
+  const { log, level, repeated } = to;
   return (error: unknown): void => {
-    log.error({ error: describeError(error) }, 'background work failed');
+    const logged = describeError(error);
+    repeated.occurred(`${message} ${nameError(logged)}`, (count) => {
+      log[level]({ error: logged, ...(count > 1 && { count }) }, message);
+    });
   };
 }
 
@@ -218,9 +316,7 @@ async function openKeyRing(
   if (stored !== undefined && stored.name !== name) {
     throw new ConfigError(`the database given for ${name} is the one of ${stored.name}`);
   }
-  const variable = name === 'live' ? 'OUTLAY_LIVE_MASTER_KEY' : 'OUTLAY_MASTER_KEY';
-  const file = join(config.OUTLAY_DATA, `${name}.key`);
-  const given = config[variable];
+  const { variable, file, given } = placeMasterKey(config, name);
   const encoded = given ?? readKeyFile(file, { mayCreate: stored === undefined, variable });
   const masterKey = Buffer.from(encoded, 'base64');
   if (masterKey.length !== 32) throw new ConfigError(`${file} must hold 32 bytes in Base64`);
@@ -235,6 +331,16 @@ async function openKeyRing(
     );
   }
   return keys;
+}
+
+/** Where the master key of an environment is: the setting wins over the file. */
+export function placeMasterKey(config: Config, name: EnvironmentName) {
+  const variable = name === 'live' ? 'OUTLAY_LIVE_MASTER_KEY' : 'OUTLAY_MASTER_KEY';
+  return {
+    variable,
+    file: join(config.OUTLAY_DATA, `${name}.key`),
+    given: config[variable],
+  } as const;
 }
 
 function readKeyFile(file: string, options: { mayCreate: boolean; variable: string }): string {

@@ -1,12 +1,16 @@
 import { createApp, type Role } from './app.ts';
 import { runCommand } from './commands.ts';
-import { ConfigError, readConfig } from './config.ts';
+import { ConfigError, findUnknownSettings, readConfig } from './config.ts';
 import { EmbeddedDatabaseError } from './db/embedded-error.ts';
+import { listSecretNames } from './doctor/source-checks.ts';
 import { describeStart } from './start-screen.ts';
 
 /** argv to what shall run; signals; nothing else. */
 
-const [command = 'all', ...rest] = process.argv.slice(2);
+const given = process.argv.slice(2);
+/** `--recover` may stand alone: `npm start -- --recover`. */
+const recoverFlag = '--recover';
+const [command = 'all', ...rest] = given[0] === recoverFlag ? ['all', ...given] : given;
 
 /** What a person can mend is told in one line; anything else is a defect and shows its stack. */
 function fail(error: unknown): never {
@@ -32,8 +36,13 @@ function isListenError(error: unknown): boolean {
 
 async function serve(role: Role): Promise<void> {
   const config = readConfig(process.env);
+  const others = listSecretNames(config);
+  for (const line of findUnknownSettings(process.env, others)) {
+    process.stderr.write(`outlay: ${line}\n`);
+  }
   const app = await createApp(config, {
     role,
+    recovers: rest.includes(recoverFlag),
     realNowMs: Date.now,
     report: (line) => process.stderr.write(`${line}\n`),
   });

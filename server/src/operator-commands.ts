@@ -1,19 +1,20 @@
 import { readFileSync } from 'node:fs';
-import type { parseArgs } from 'node:util';
+import { need, tell, type Values } from './command-values.ts';
 import { ConfigError } from './config.ts';
-import { AppError } from './core/errors.ts';
-import { findTokenId, formatToken, isUuid } from './core/ids.ts';
+import { findTokenId } from './core/ids.ts';
 import type { Environment } from './environment.ts';
+import { describeDecision } from './exception-commands.ts';
 import {
-  closeUnmatchedException,
   type DecisionAction,
   decidePayout,
   decisionActions,
   findAccountOfPayout,
-  listExceptions,
 } from './payouts/decisions.ts';
+import { listDecisions } from './payouts/exceptions.ts';
 import { explainPayout } from './payouts/explain.ts';
 import { findMargin } from './payouts/margin.ts';
+import { describeRecovery, releaseRecovery } from './payouts/recovery.ts';
+import { checkRails } from './rails/check.ts';
 import { secretContext } from './rails/open.ts';
 import { sealedPrefix } from './rails/rail-config.ts';
 import { findScreening, recordDecision } from './screening/records.ts';
@@ -21,41 +22,24 @@ import { findAccountOfUser } from './users/users.ts';
 
 /** The commands of those who run the service, about payouts and rails. All answer JSON. */
 
-type Values = Readonly<Record<string, string | boolean | undefined>> &
-  ReturnType<typeof parseArgs>['values'];
 type Command = (env: Environment, values: Values) => Promise<unknown>;
 
-const exceptionsShown = 200;
-const checkMsMax = 30_000;
-
 export const operatorCommands: Readonly<Record<string, Command>> = {
-  'exception list': async (env, values) => {
-    const rows = await listExceptions(env.db, {
-      accountId: typeof values['account'] === 'string' ? values['account'] : undefined,
-      includesClosed: values['all'] === true,
-      count: exceptionsShown,
-    });
-    return rows.map(({ payout_id: payoutId, ...row }) => ({
-      ...row,
-      payout_token: payoutId === null ? '' : formatToken('payout', payoutId),
-    }));
-  },
-  'exception close': async (env, values) => {
-    const id = need(values, 'exception');
-    if (!isUuid(id)) throw new ConfigError('--exception is not an identifier');
-    const close = { id, decidedBy: need(values, 'by'), reason: need(values, 'reason') };
-    await tell(closeUnmatchedException(env.db, close));
-    return { result: 'done' };
-  },
   'payout explain': async (env, values) => {
     const name = await findPayout(env, values);
-    return tell(explainPayout({ session: env.db.system, router: env.router }, name));
+    const explained = await tell(
+      explainPayout({ session: env.db.system, router: env.router }, name),
+    );
+    const persons = await listDecisions(env.db, name);
+    return { ...explained, persons_decided: persons.map(describeDecision) };
   },
   'payout decide': async (env, values) => {
     const action = need(values, 'action');
     if (!(decisionActions as readonly string[]).includes(action)) {
-      throw new ConfigError(`--action is one of ${decisionActions.join(', ')}`);
+      throw new ConfigError(`--action must be one of ${decisionActions.join(', ')}`);
     }
+    // A retry chooses among all rails; one that is left out could be the one it should choose.
+    if (action === 'retry') refuseFaulty(env, undefined);
     const result = await tell(
       decidePayout(env, {
         ...(await findPayout(env, values)),
@@ -68,12 +52,29 @@ export const operatorCommands: Readonly<Record<string, Command>> = {
   },
   'payout cancel': async (env, values) => {
     const name = await findPayout(env, values);
+    const services = { session: env.db.system, router: env.router };
+    const { attempts } = await tell(explainPayout(services, name));
+    const rail = attempts.at(-1)?.rail;
+    if (rail !== undefined) refuseFaulty(env, rail);
+    await env.recovery.refresh();
+    await tell((async () => env.recovery.refuse())());
     await env.dispatcher.cancelOne(name.accountId, name.payoutId);
-    return tell(explainPayout({ session: env.db.system, router: env.router }, name));
+    return tell(explainPayout(services, name));
   },
   'payout margin': async (env, values) => {
     const name = await findPayout(env, values);
     return findMargin(env.db.system, name);
+  },
+  'recovery show': async (env) => describeRecovery(env),
+  'recovery release': async (env, values) => {
+    const result = await tell(
+      releaseRecovery(env, {
+        decidedBy: need(values, 'by'),
+        reason: need(values, 'reason'),
+        acceptsUnlisted: values['accept-unlisted'] === true,
+      }),
+    );
+    return { result };
   },
   'screening import': async (env, values) => {
     const reports = await env.importLists(values['accept-doubts'] === true);
@@ -102,12 +103,17 @@ export const operatorCommands: Readonly<Record<string, Command>> = {
     return tell(recordDecision({ session: env.db.system, keys: env.keys }, given));
   },
   'rail check': async (env) => {
-    const checked = env.rails.map(async (rail) => ({
-      rail: rail.name,
-      kind: rail.kind,
-      faults: await checkRail(rail),
+    const reports = await checkRails(env.rails);
+    // Rails that cannot even be opened, and faults of the file itself.
+    const names = new Set(env.railFaults.map(({ rail }) => rail));
+    const unopened = [...names].map((name) => ({
+      rail: name ?? '',
+      kind: '',
+      faults: env.railFaults.filter(({ rail }) => rail === name).map(({ text }) => text),
     }));
-    return Promise.all(checked);
+    const all = [...unopened, ...reports];
+    if (all.some(({ faults }) => faults.length > 0)) process.exitCode = 1;
+    return all;
   },
   'secret seal': async (env, values) => {
     const plain = readFileSync(need(values, 'file'));
@@ -115,13 +121,12 @@ export const operatorCommands: Readonly<Record<string, Command>> = {
   },
 };
 
-async function checkRail(rail: Environment['rails'][number]): Promise<readonly string[]> {
-  if (rail.check === undefined) return [];
-  try {
-    return await rail.check({ signal: AbortSignal.timeout(checkMsMax) });
-  } catch (error) {
-    return [error instanceof Error ? error.message : 'it cannot be checked'];
-  }
+/** @throws ConfigError where the rail, or any rail at all, has faults in the operator's file. */
+function refuseFaulty(env: Environment, name: string | undefined): void {
+  const faults = env.railFaults.filter(({ rail }) => name === undefined || rail === name);
+  if (faults.length === 0) return;
+  const texts = faults.map(({ text }) => text).join('; ');
+  throw new ConfigError(`this needs rails that cannot be opened: ${texts}`);
 }
 
 async function findPayout(
@@ -132,7 +137,7 @@ async function findPayout(
   const accountId =
     payoutId === undefined ? undefined : await findAccountOfPayout(env.db.system, payoutId);
   if (payoutId === undefined || accountId === undefined) {
-    throw new ConfigError('--payout is no token of a payout');
+    throw new ConfigError(`payout not found in ${env.name}`);
   }
   return { accountId, payoutId };
 }
@@ -142,23 +147,7 @@ async function findUserKey(env: Environment, values: Values) {
   const accountId =
     userId === undefined ? undefined : await findAccountOfUser(env.db.system, userId);
   if (userId === undefined || accountId === undefined) {
-    throw new ConfigError('--user is no token of a user');
+    throw new ConfigError(`user not found in ${env.name}`);
   }
   return { accountId, userId };
-}
-
-function need(values: Values, name: string): string {
-  const value = values[name];
-  if (typeof value !== 'string' || value === '') throw new ConfigError(`--${name} is missing`);
-  return value;
-}
-
-/** A refusal of the service, as the sentence that the person at the terminal reads. */
-async function tell<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof AppError) throw new ConfigError(error.message, { cause: error });
-    throw error;
-  }
 }

@@ -9,7 +9,9 @@ export function describeStart(
   started: { role: Role; baseUrl: string; stagingFile: string | undefined },
 ): string {
   const { role, baseUrl, stagingFile } = started;
-  if (role === 'work') return 'Outlay works in the background.\n';
+  if (role === 'work') {
+    return `Outlay works in the background. Health and metrics: ${baseUrl}/metrics\n`;
+  }
   const lines = ['', '  Outlay is ready.', '', `  API          ${baseUrl}/${newestVersion}`];
   lines.push(`  Reference    ${baseUrl}/docs`);
   if (stagingFile !== undefined) {

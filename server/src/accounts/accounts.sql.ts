@@ -155,11 +155,19 @@ export async function selectAccounts(session: Session): Promise<AccountRow[]> {
 
 export type AccountSettings = { name: string; accept_both_tokens: boolean };
 
+export async function findAccount(
+  session: Session,
+  accountId: string,
+): Promise<AccountSettings | undefined> {
+  const [row] = await session.rows<AccountSettings>(findAccountText, [accountId]);
+  return row;
+}
+
 export async function getAccountSettings(
   session: Session,
   accountId: string,
 ): Promise<AccountSettings> {
-  const [row] = await session.rows<AccountSettings>(findAccountText, [accountId]);
+  const row = await findAccount(session, accountId);
   if (row === undefined) throw new Error('an account without a row');
   return row;
 }

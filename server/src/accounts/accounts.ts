@@ -12,6 +12,7 @@ import { formatAccessToken, formatApiKey, formatClientId, readClientId } from '.
 
 export {
   deleteExpiredTokens,
+  findAccount,
   getAccountSettings,
   revokeCredentialRow as revokeCredential,
   selectAccounts as listAccounts,

@@ -34,7 +34,16 @@ export type Database = {
   tenant(accountId: string): Session;
   systemTransaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
   tenantTransaction<T>(accountId: string, work: (session: Session) => Promise<T>): Promise<T>;
+  /** Connections at this moment, by pool; `waiting`: callers for whom there is none. */
+  connections(): readonly PoolConnections[];
   close(): Promise<void>;
+};
+
+export type PoolConnections = {
+  readonly pool: 'system' | 'tenant';
+  readonly inUse: number;
+  readonly idle: number;
+  readonly waiting: number;
 };
 
 export type DatabaseOptions = ConnectionOptions & { connectionsMax: number };
@@ -45,7 +54,7 @@ const setAccount: Statement = {
 };
 
 /** As many as work on batches at once; an account is always in the same one. */
-const laneCount = Math.min(4, availableParallelism());
+export const laneCount = Math.min(4, availableParallelism());
 
 export function connectDatabase(options: DatabaseOptions): Database {
   const systemPool = createPool(options, planning);
@@ -88,6 +97,7 @@ export function connectDatabase(options: DatabaseOptions): Database {
           return transact(client, work);
         }),
       ),
+    connections: () => [describePool('system', systemPool), describePool('tenant', tenantPool)],
     close: async () => {
       await Promise.all([systemPool.end(), tenantPool.end(), ...lanes.map((lane) => lane.close())]);
     },
@@ -125,6 +135,11 @@ function createPool(options: DatabaseOptions, onConnect: string): pg.Pool {
   // Without a listener the loss of an idle connection would end the process.
   pool.on('error', (error) => options.onConnectionLost?.(error));
   return pool;
+}
+
+function describePool(name: PoolConnections['pool'], pool: pg.Pool): PoolConnections {
+  const { totalCount, idleCount, waitingCount } = pool;
+  return { pool: name, inUse: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
 }
 
 async function withClient<T>(

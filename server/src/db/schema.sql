@@ -238,6 +238,7 @@ create table environment (
   clock_target_us bigint not null default 0,
   master_key_id text not null,
   created_at timestamp with time zone not null default now(),
+  send_marker bigint not null default 0,
   constraint environment_pkey PRIMARY KEY (only_row),
   constraint environment_clock_offset_us_check CHECK (clock_offset_us >= 0),
   constraint environment_name_check CHECK (name = ANY (ARRAY['staging'::text, 'live'::text])),
@@ -286,6 +287,7 @@ create table exceptions (
 );
 CREATE INDEX exceptions_inbound ON public.exceptions USING btree (rail) WHERE ((closed_at IS NULL) AND (kind = ANY (ARRAY['unmatched'::text, 'unreadable'::text, 'not_understood'::text, 'report_changed'::text])));
 CREATE INDEX exceptions_missing ON public.exceptions USING btree (rail) WHERE ((closed_at IS NULL) AND (kind = 'rail_missing'::text));
+CREATE INDEX exceptions_open ON public.exceptions USING btree (opened_at, id) WHERE (closed_at IS NULL);
 CREATE INDEX exceptions_payout ON public.exceptions USING btree (account_id, payout_id);
 CREATE UNIQUE INDEX exceptions_problem ON public.exceptions USING btree (rail, problem_id) WHERE (problem_id IS NOT NULL);
 CREATE TRIGGER never_removed BEFORE DELETE OR TRUNCATE ON exceptions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('what had to be decided stays known');
@@ -690,6 +692,77 @@ create table rates_revision (
   constraint rates_revision_revision_check CHECK (revision >= 0)
 );
 
+create table recovered_payments (
+  rail text collate "C" not null,
+  id text collate "C" not null,
+  reference text not null,
+  payer_key text not null,
+  country text not null,
+  currency text not null,
+  amount bigint not null,
+  outcome text not null,
+  provider_reference text not null,
+  destination_hash bytea,
+  detail text not null,
+  happened_at timestamp with time zone not null,
+  recovery_id uuid not null,
+  result text not null,
+  account_id uuid,
+  payout_id uuid,
+  exception_id uuid,
+  constraint recovered_payments_pkey PRIMARY KEY (rail, id),
+  constraint recovered_payments_recovery_id_fkey FOREIGN KEY (recovery_id) REFERENCES recoveries(id),
+  constraint recovered_payments_amount_check CHECK (amount > 0),
+  constraint recovered_payments_result_check CHECK (result = ANY (ARRAY['known'::text, 'linked'::text, 'found'::text, 'unmatched'::text, 'dismissed'::text]))
+);
+CREATE INDEX recovered_payments_destination ON public.recovered_payments USING btree (rail, destination_hash) WHERE ((destination_hash IS NOT NULL) AND (result = 'unmatched'::text));
+CREATE INDEX recovered_payments_reference ON public.recovered_payments USING btree (reference) WHERE (reference <> ''::text);
+alter table recovered_payments enable row level security;
+
+create table recoveries (
+  id uuid not null,
+  reason text not null,
+  since timestamp with time zone not null,
+  started_at timestamp with time zone not null,
+  listed_at timestamp with time zone,
+  released_at timestamp with time zone,
+  closed_at timestamp with time zone,
+  constraint recoveries_pkey PRIMARY KEY (id),
+  constraint recoveries_check CHECK (released_at IS NULL OR listed_at IS NOT NULL),
+  constraint recoveries_check1 CHECK (closed_at IS NULL OR released_at IS NOT NULL)
+);
+CREATE UNIQUE INDEX recoveries_one_open ON public.recoveries USING btree ((true)) WHERE (closed_at IS NULL);
+alter table recoveries enable row level security;
+create policy everybody on recoveries as permissive for select to public using true;
+grant select on recoveries to outlay_tenant;
+
+create table recovery_rails (
+  recovery_id uuid not null,
+  rail text collate "C" not null,
+  state text not null,
+  detail text not null default ''::text,
+  payments integer not null default 0,
+  updated_at timestamp with time zone not null,
+  constraint recovery_rails_pkey PRIMARY KEY (recovery_id, rail),
+  constraint recovery_rails_recovery_id_fkey FOREIGN KEY (recovery_id) REFERENCES recoveries(id),
+  constraint recovery_rails_state_check CHECK (state = ANY (ARRAY['waiting'::text, 'listed'::text, 'cannot_list'::text, 'failed'::text]))
+);
+alter table recovery_rails enable row level security;
+
+create table recovery_releases (
+  recovery_id uuid not null,
+  person text not null,
+  decided_by text not null,
+  reason text not null,
+  decided_at timestamp with time zone not null,
+  constraint recovery_releases_pkey PRIMARY KEY (recovery_id, person),
+  constraint recovery_releases_recovery_id_fkey FOREIGN KEY (recovery_id) REFERENCES recoveries(id),
+  constraint recovery_releases_decided_by_check CHECK (length(decided_by) >= 1 AND length(decided_by) <= 100),
+  constraint recovery_releases_reason_check CHECK (length(reason) >= 1 AND length(reason) <= 1000)
+);
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON recovery_releases FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('a decision stays as it was made');
+alter table recovery_releases enable row level security;
+
 create table sandbox_scripts (
   account_id uuid not null,
   payout_id uuid not null,
@@ -991,6 +1064,8 @@ create function batch_event(p_account uuid, p_batch uuid, p_status text, p_at ti
 create function begin_batch_commit(p_account uuid, p_batch uuid, p_mode text, OUT result text, OUT detail text) returns record language plpgsql security definer set search_path=public, pg_temp; -- body 30ab818c14ff8bc0
 grant execute on function begin_batch_commit to outlay_tenant;
 
+create function begin_recovery(p_id uuid, p_reason text, p_rails text[]) returns TABLE(id uuid, is_new boolean) language plpgsql; -- body 3bdf6f8c733f481f
+
 create function check_kyc_status_move() returns trigger language plpgsql; -- body 94a26bc32c82a38d
 
 create function check_verification_move() returns trigger language plpgsql; -- body 1afa1049449b13dc
@@ -1016,7 +1091,7 @@ create function create_users(p_accounts uuid[], p_ids uuid[], p_internal_ids tex
 create function current_account() returns uuid language sql stable; -- body 28dd93af696beb47
 grant execute on function current_account to outlay_tenant;
 
-create function decide_payout(p_account uuid, p_payout uuid, p_id uuid, p_action text, p_by text, p_reason text, p_needed integer, p_next_rail text, p_next_payer text, p_journals uuid[]) returns text language plpgsql; -- body 48ab17ba8b249c99
+create function decide_payout(p_account uuid, p_payout uuid, p_id uuid, p_action text, p_by text, p_reason text, p_needed integer, p_next_rail text, p_next_payer text, p_journals uuid[]) returns text language plpgsql; -- body 4582926e63f9f36e
 
 create function environment_now() returns timestamp with time zone language sql; -- body 47f67116a2b4936f
 grant execute on function environment_now to outlay_tenant;
@@ -1042,6 +1117,8 @@ grant execute on function is_legal_batch_move to outlay_tenant;
 
 create function is_legal_move(p_from text, p_to text) returns boolean language sql immutable; -- body 70c2b8d9a383297a
 
+create function is_recovering() returns boolean language sql stable; -- body ce95a693a1f12bdb
+
 create function is_tenant() returns boolean language sql stable; -- body 1cde043113a17882
 grant execute on function is_tenant to outlay_tenant;
 
@@ -1060,7 +1137,7 @@ grant execute on function lock_accounts to outlay_tenant;
 create function month_of(p_at timestamp with time zone) returns date language sql immutable; -- body ba27aa86afacd377
 grant execute on function month_of to outlay_tenant;
 
-create function move_payout(p payouts, p_to text, p_reason text, p_journal uuid, p_at timestamp with time zone) returns payouts language plpgsql; -- body 4fa97b90f2057e70
+create function move_payout(p payouts, p_to text, p_reason text, p_journal uuid, p_at timestamp with time zone) returns payouts language plpgsql; -- body 4469faa9422d48dd
 
 create function new_pickup_code() returns text language sql; -- body 169179734df4a682
 
@@ -1078,6 +1155,8 @@ create function payment_reference(p_account uuid, p_client_transfer_id text, p_t
 
 create function payout_event(p payouts, p_at timestamp with time zone) returns void language plpgsql; -- body e8a31ea879fe961d
 grant execute on function payout_event to outlay_tenant;
+
+create function person_key(p_name text) returns text language sql immutable; -- body 34bfbb4e4ac37b99
 
 create function plan_moves(p_status text, p_outcome text) returns text[] language sql immutable; -- body 9cb6ab399d246505
 
@@ -1105,6 +1184,8 @@ create function refuse_live_tenant() returns trigger language plpgsql; -- body 8
 
 create function refuse_unless_open() returns trigger language plpgsql; -- body c383dcd7550408c6
 
+create function release_recovery(p_by text, p_reason text, p_accepts_unlisted boolean) returns text language plpgsql; -- body 4337b5928038f52a
+
 create function require_next_step() returns trigger language plpgsql; -- body 15a25d3c80054514
 
 create function require_own_account(p_account uuid) returns void language plpgsql stable; -- body 443b987e2e39e56a
@@ -1122,7 +1203,9 @@ create function store_attribute_sets(p_accounts uuid[], p_users uuid[], p_destin
 create function store_idempotency_records(p_accounts uuid[], p_keys text[], p_fingerprints bytea[], p_bodies bytea[]) returns boolean language plpgsql set plan_cache_mode=force_generic_plan; -- body 4b3c2781688d051d
 grant execute on function store_idempotency_records to outlay_tenant;
 
-create function take_dispatches(p_rails text[], p_counts integer[], p_are_shaken boolean[], p_lease_ms integer, p_has_rules boolean, p_account uuid DEFAULT NULL::uuid, p_payout uuid DEFAULT NULL::uuid) returns TABLE(account_id uuid, payout_id uuid, fence bigint, tries integer, mode text, attempt_count integer, was_taken boolean, unknown_since timestamp with time zone, first_tried_at timestamp with time zone, now timestamp with time zone, rail text, payer_key text, destination_token uuid, country text, delivery_type text, source_currency text, source_amount bigint, fee bigint, destination_currency text, destination_amount bigint, pickup_code text, committed_at timestamp with time zone, estimated_availability timestamp with time zone, user_id uuid, attr_set_id uuid, attributes bytea, data_key bytea, person bytea, user_country text, is_verified boolean, account_name text, reference text) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body bd6f3d42d6b30a2b
+create function store_recovered(p_recovery uuid, p_rail text, p_ids text[], p_references text[], p_payer_keys text[], p_countries text[], p_currencies text[], p_amounts bigint[], p_outcomes text[], p_provider_references text[], p_destination_hashes bytea[], p_details text[], p_ats timestamp with time zone[]) returns void language plpgsql; -- body dbfe2bd541671245
+
+create function take_dispatches(p_rails text[], p_counts integer[], p_are_shaken boolean[], p_lease_ms integer, p_has_rules boolean, p_account uuid DEFAULT NULL::uuid, p_payout uuid DEFAULT NULL::uuid) returns TABLE(account_id uuid, payout_id uuid, fence bigint, tries integer, mode text, attempt_count integer, was_taken boolean, unknown_since timestamp with time zone, first_tried_at timestamp with time zone, now timestamp with time zone, rail text, payer_key text, destination_token uuid, country text, delivery_type text, source_currency text, source_amount bigint, fee bigint, destination_currency text, destination_amount bigint, pickup_code text, committed_at timestamp with time zone, estimated_availability timestamp with time zone, user_id uuid, attr_set_id uuid, attributes bytea, data_key bytea, person bytea, user_country text, is_verified boolean, account_name text, reference text) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body f7f3d8878d369a3e
 
 create function take_rail_day_amount(p_rail text, p_currency text, p_reference text, p_amount bigint, p_limit bigint) returns boolean language plpgsql; -- body b9445fa30f7ffd7a
 

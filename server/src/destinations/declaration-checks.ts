@@ -1,7 +1,14 @@
-import { findCountry, listCountries } from '../core/country.ts';
+import { findCountry } from '../core/country.ts';
 import { findCurrency } from '../core/currency.ts';
 import { parseRate } from '../core/rate.ts';
 import type { Rail } from '../rails/contract.ts';
+import {
+  isCalendar,
+  isTimeZone,
+  isWeekend,
+  permitted,
+  timePattern,
+} from '../rails/declaration-values.ts';
 import {
   type AvailabilityRule,
   deliveryTypes,
@@ -14,7 +21,6 @@ import { readFeeSteps, readUsdMinor } from './pricing.ts';
 /** It is a part of the names of ledger accounts. */
 const railPattern = /^[a-z0-9_]{1,40}$/;
 const keyPattern = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
-const timePattern = /^(?:[01]\d|2[0-3]):[0-5]\d$/;
 
 /** Past a fifth of the amount a margin or a percentage is a slip of the pen. */
 const basisPointsMax = 2_000;
@@ -25,17 +31,12 @@ const rateLockSecondsMax = 86_400;
 const delayMinutesMax = 10_080;
 const delayBusinessDaysMax = 30;
 
+type DeclaredRail = Pick<Rail, 'name' | 'companies' | 'payers'>;
+
 /** Throws when the rail's name or its companies cannot make stable destination tokens. */
-export function checkRail(rail: Rail): void {
-  if (!railPattern.test(rail.name)) throw new Error(`rail ${rail.name}: not a plain name`);
-  const keys = new Set<string>();
-  for (const { key, name, logo } of rail.companies) {
-    if (!keyPattern.test(key)) throw new Error(`company ${rail.name}/${key}: not a plain key`);
-    if (keys.has(key)) throw new Error(`company ${rail.name}/${key}: its key is used twice`);
-    if (name === '') throw new Error(`company ${rail.name}/${key}: it has no name`);
-    if (!isPng(logo)) throw new Error(`company ${rail.name}/${key}: its logo is not a PNG`);
-    keys.add(key);
-  }
+export function checkRail(rail: DeclaredRail): void {
+  const [fault] = listCompanyFaults(rail);
+  if (fault !== undefined) throw new Error(fault);
 }
 
 /** Throws with the payer's name and every fault of its declaration. */
@@ -44,9 +45,43 @@ export function checkPayer(
   payer: PayerDeclaration,
   companyIsKnown: boolean,
 ): void {
+  const faults = listPayerFaults(payer, companyIsKnown);
+  if (faults.length > 0) throw new Error(`payer ${railName}/${payer.key}: ${faults.join('; ')}`);
+}
+
+/** Every fault of what a rail declares: its name, its companies, and its payers. */
+export function listDeclarationFaults(rail: DeclaredRail): string[] {
+  const companies = new Set(rail.companies.map(({ key }) => key));
+  const keys = new Set<string>();
+  const faults = listCompanyFaults(rail);
+  for (const payer of rail.payers) {
+    const found = listPayerFaults(payer, companies.has(payer.companyKey));
+    if (keys.has(payer.key)) found.push('its key is used twice');
+    keys.add(payer.key);
+    faults.push(...found.map((fault) => `payer ${rail.name}/${payer.key}: ${fault}`));
+  }
+  return faults;
+}
+
+function listCompanyFaults(rail: DeclaredRail): string[] {
+  const faults: string[] = [];
+  if (!railPattern.test(rail.name)) faults.push(`rail ${rail.name}: not a plain name`);
+  const keys = new Set<string>();
+  for (const { key, name, logo } of rail.companies) {
+    const company = `company ${rail.name}/${key}`;
+    if (!keyPattern.test(key)) faults.push(`${company}: not a plain key`);
+    if (keys.has(key)) faults.push(`${company}: its key is used twice`);
+    if (name === '') faults.push(`${company}: it has no name`);
+    if (!isPng(logo)) faults.push(`${company}: its logo is not a PNG`);
+    keys.add(key);
+  }
+  return faults;
+}
+
+function listPayerFaults(payer: PayerDeclaration, companyIsKnown: boolean): string[] {
   const faults = listFaults(payer);
   if (!companyIsKnown) faults.push(`unknown company ${payer.companyKey}`);
-  if (faults.length > 0) throw new Error(`payer ${railName}/${payer.key}: ${faults.join('; ')}`);
+  return faults;
 }
 
 function listFaults(payer: PayerDeclaration): string[] {
@@ -167,12 +202,10 @@ function computeAvailabilityFaults(rule: AvailabilityRule): string[] {
   const faults: string[] = [];
   const { timeZone, calendar, weekend, cutOff, delay } = rule;
   if (!isTimeZone(timeZone)) faults.push(`unknown time zone ${timeZone}`);
-  if (calendar !== null && !countryCalendars.has(calendar)) {
-    faults.push(`unknown calendar ${calendar}`);
+  if (calendar !== null && !isCalendar(calendar)) {
+    faults.push(`unknown calendar ${calendar}: it ${permitted.calendar}`);
   }
-  const days = new Set(weekend);
-  const isWeekend = weekend.every((day) => isWhole(day, 0, 6)) && days.size === weekend.length;
-  if (!isWeekend || days.size > 6) faults.push('its weekend is none');
+  if (!isWeekend(weekend)) faults.push(`its weekend ${permitted.weekend}`);
   if (cutOff !== null && !timePattern.test(cutOff)) faults.push(`a cut-off at ${cutOff}`);
   if ('minutes' in delay) {
     if (!isWhole(delay.minutes, 0, delayMinutesMax)) faults.push(`${delay.minutes} minutes`);
@@ -187,27 +220,6 @@ function computeAvailabilityFaults(rule: AvailabilityRule): string[] {
     faults.push('it arrives on the same day, but not after a cut-off');
   }
   return faults;
-}
-
-const countryCalendars = new Set(listCountries().map((country) => country.alpha2));
-const knownTimeZones = new Map<string, boolean>();
-
-/** The list is cheap but has one name per zone; a formatter knows all names and takes memory. */
-function isTimeZone(name: string): boolean {
-  if (knownTimeZones.size === 0) {
-    for (const zone of Intl.supportedValuesOf('timeZone')) knownTimeZones.set(zone, true);
-  }
-  const known = knownTimeZones.get(name);
-  if (known !== undefined) return known;
-  let holds = true;
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    holds = false;
-  }
-  knownTimeZones.set(name, holds);
-  return holds;
 }
 
 function isWhole(number: number, min: number, max: number): boolean {

@@ -42,6 +42,31 @@ export type ImportOptions = {
 const futureToleranceMs = 3_600_000;
 const jumpFactor = 2n;
 
+type ReadQuotes =
+  | { ok: true; quotes: readonly RateQuote[]; unknownCurrencies: string[]; asOfMs: number }
+  | { ok: false; fault: string };
+
+/** Reads one source and stores nothing; a fault of the source is an answer. */
+export async function readQuotes(
+  source: RateSourceName,
+  location: string,
+  options: Pick<ImportOptions, 'fetch' | 'nowMs'>,
+): Promise<ReadQuotes> {
+  const reading = await readSource(location, { fetch: options.fetch });
+  if (!reading.ok) return reading;
+  const parsed = parseSource(source, reading.text);
+  if (!parsed.ok) return parsed;
+  const { quotes, unknownCurrencies } = parsed;
+  if (quotes.length === 0) return { ok: false, fault: 'none of its currencies is known' };
+  const asOfMs = Math.max(...quotes.map((quote) => quote.asOfMs));
+  if (asOfMs > options.nowMs() + futureToleranceMs) {
+    // As the newest quote it would hide every true one until its time has come.
+    const asOf = new Date(asOfMs).toISOString();
+    return { ok: false, fault: `it is dated ${asOf}, which is in the future` };
+  }
+  return { ok: true, quotes, unknownCurrencies, asOfMs };
+}
+
 /** Reads one source and stores its quotes for all processes; a fault of the source is an answer. */
 export async function importSource(
   source: RateSourceName,
@@ -49,20 +74,9 @@ export async function importSource(
   options: ImportOptions,
 ): Promise<SourceReport> {
   const described = { source, location: describeLocation(location) };
-  const reading = await readSource(location, { fetch: options.fetch });
-  if (!reading.ok) return { ...described, ok: false, fault: reading.fault };
-  const parsed = parseSource(source, reading.text);
-  if (!parsed.ok) return { ...described, ok: false, fault: parsed.fault };
-  const { quotes, unknownCurrencies } = parsed;
-  if (quotes.length === 0) {
-    return { ...described, ok: false, fault: 'none of its currencies is known' };
-  }
-  const asOfMs = Math.max(...quotes.map((quote) => quote.asOfMs));
-  if (asOfMs > options.nowMs() + futureToleranceMs) {
-    // As the newest quote it would hide every true one until its time has come.
-    const asOf = new Date(asOfMs).toISOString();
-    return { ...described, ok: false, fault: `it is dated ${asOf}, which is in the future` };
-  }
+  const read = await readQuotes(source, location, options);
+  if (!read.ok) return { ...described, ok: false, fault: read.fault };
+  const { quotes, unknownCurrencies, asOfMs } = read;
   return options.db.systemTransaction(async (session) => {
     const jump =
       options.acceptJumps === true ? undefined : findJump(quotes, await readNewestRates(session));

@@ -29,6 +29,8 @@ export type ImportReport = { ok: boolean; sources: SourceReport[] };
 export type Rates = {
   /** The rates of now. A caller that computes several figures takes them once and keeps them. */
   rates(): MidRates;
+  /** When the newest quote of each source was true, milliseconds; staging's bundled table is one. */
+  newestBySource(): ReadonlyMap<string, number>;
   /** Reads the database again if any process has imported since; one small statement if not. */
   refresh(): Promise<void>;
   /** Imports every configured source, then refreshes. */
@@ -53,6 +55,13 @@ export async function createRates(options: RatesOptions): Promise<Rates> {
 
   return {
     rates: () => current.rates,
+    newestBySource: () => {
+      const newest = new Map<string, number>();
+      for (const { source, asOfMs } of current.quotes) {
+        newest.set(source, Math.max(asOfMs, newest.get(source) ?? asOfMs));
+      }
+      return newest;
+    },
     refresh,
     importAll: async ({ acceptJumps = false } = {}) => {
       const reports: SourceReport[] = [];

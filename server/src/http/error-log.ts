@@ -29,3 +29,9 @@ export function describeError(error: unknown, depth = 0): LoggedError {
   }
   return logged;
 }
+
+/** What two errors have in common that a log need not tell apart. */
+export function nameError({ name, code = '', constraint = '', at, cause }: LoggedError): string {
+  const inner = cause === undefined ? '' : nameError(cause);
+  return [name, code, constraint, at[0] ?? '', inner].join(' ');
+}

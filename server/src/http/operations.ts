@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import { AppError } from '../core/errors.ts';
 import { hashSecret } from '../core/ids.ts';
 import { nameRoute } from './server.ts';
@@ -14,13 +14,15 @@ export type Metrics = {
 export type OperationsOptions = {
   metrics: Metrics;
   metricsToken: string | undefined;
-  /** Resolves when the service can do its work, rejects otherwise. */
-  checkReady: () => Promise<void>;
+  /** `faults`: why requests cannot be served. `warnings`: what else does not work. */
+  checkReady: () => Promise<{ faults: readonly string[]; warnings: readonly string[] }>;
+  /** Brings the gauges up to date; never rejects. */
+  refreshGauges: () => Promise<void>;
 };
 
 const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-export function createMetrics(gauges: { countDue: () => Promise<number> }): Metrics {
+export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: 'outlay_' });
   const answers = new Counter({
@@ -28,14 +30,6 @@ export function createMetrics(gauges: { countDue: () => Promise<number> }): Metr
     help: 'Answers of rails to sent and queried payouts',
     labelNames: ['rail', 'outcome'],
     registers: [registry],
-  });
-  new Gauge({
-    name: 'outlay_payouts_due',
-    help: 'Committed payouts whose next step is due',
-    registers: [registry],
-    async collect() {
-      this.set(await gauges.countDue());
-    },
   });
   return {
     registry,
@@ -66,12 +60,10 @@ export function addOperations(app: FastifyInstance, options: OperationsOptions):
     reply.type('application/json').send('{"status":"ok"}'),
   );
   app.get('/health/ready', async (_request, reply) => {
-    try {
-      await options.checkReady();
-    } catch (cause) {
-      throw new AppError('unavailable', 'the service is not ready', { cause });
-    }
-    return reply.type('application/json').send('{"status":"ok"}');
+    const { faults, warnings } = await options.checkReady();
+    if (faults.length > 0) throw new AppError('unavailable', faults.join('; '));
+    const degraded = warnings.length > 0 ? { degraded: warnings } : {};
+    return reply.type('application/json').send(JSON.stringify({ status: 'ok', ...degraded }));
   });
   app.get('/metrics', async (request, reply) => {
     const token = options.metricsToken;
@@ -80,6 +72,7 @@ export function addOperations(app: FastifyInstance, options: OperationsOptions):
     if (token !== undefined && !hashSecret(given).equals(hashSecret(`Bearer ${token}`))) {
       throw new AppError('unauthorized', 'send Authorization: Bearer with the metrics token');
     }
+    await options.refreshGauges();
     return reply.type(registry.contentType).send(await registry.metrics());
   });
 }

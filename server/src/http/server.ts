@@ -10,8 +10,9 @@ import fastify, {
 import type { Logger } from 'pino';
 import { type EnvironmentName, versions } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
+import { createRepeatedLines, type RepeatedLines } from '../core/repeated-lines.ts';
 import { addBodyReader } from './body.ts';
-import { describeError } from './error-log.ts';
+import { describeError, nameError } from './error-log.ts';
 import { type Answer, describeProblem, findHttpFault, problemType } from './problem.ts';
 import type { BaseServices, Route } from './route.ts';
 import { addShedding, refusal, type Shedding, shedEarly } from './shedding.ts';
@@ -104,21 +105,13 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
     done();
   });
   addGates(app, options, () => isDraining);
-  answerErrors(app, { log: options.log, isDraining: () => isDraining });
-  app.addHook('onResponse', (request, reply, done) => {
-    done();
-    if (reply.statusCode < 400 && requestCount % options.logEvery !== 0) return;
-    options.log.info(
-      {
-        request_id: request.id,
-        environment: request.environmentName,
-        method: request.method,
-        route: nameRoute(request),
-        status: reply.statusCode,
-        duration_ms: Math.round(reply.elapsedTime * 10) / 10,
-      },
-      'request',
-    );
+  const repeated = createRepeatedLines();
+  app.addHook('onClose', async () => repeated.close());
+  answerErrors(app, { log: options.log, repeated, isDraining: () => isDraining });
+  logRequests(app, {
+    log: options.log,
+    repeated,
+    isSampled: () => requestCount % options.logEvery === 0,
   });
   return {
     app,
@@ -141,19 +134,57 @@ function addGates(
   });
 }
 
+/** Every request that failed, and a sample of the others; the same failures of a route together. */
+function logRequests(
+  app: FastifyInstance,
+  options: { log: Logger; repeated: RepeatedLines; isSampled: () => boolean },
+): void {
+  const { log, repeated, isSampled } = options;
+  app.addHook('onResponse', (request, reply, done) => {
+    done();
+    const { statusCode: status } = reply;
+    if (status < 400 && !isSampled()) return;
+    const fields = {
+      request_id: request.id,
+      environment: request.environmentName,
+      method: request.method,
+      route: nameRoute(request),
+      status,
+      duration_ms: Math.round(reply.elapsedTime * 10) / 10,
+    };
+    if (status < 500) {
+      log.info(fields, 'request');
+      return;
+    }
+    const key = `${status} ${fields.environment} ${fields.method} ${fields.route}`;
+    repeated.occurred(key, (count) => log.info({ ...fields, ...tellCount(count) }, 'request'));
+  });
+}
+
+/** How many occurrences a line stands for, where it is more than itself. */
+function tellCount(count: number): { count?: number } {
+  return count === 1 ? {} : { count };
+}
+
 function answerErrors(
   app: FastifyInstance,
-  { log, isDraining }: { log: Logger; isDraining: () => boolean },
+  options: { log: Logger; repeated: RepeatedLines; isDraining: () => boolean },
 ): void {
+  const { log, repeated, isDraining } = options;
   app.setErrorHandler(async (error, request, reply) => {
     const answer = describeProblem(error, request.id);
     // The framework would close on a body that it did not read; Node reads it on and drops it.
     if (!isDraining()) void reply.removeHeader('connection');
     if (answer.status >= 500 && error !== refusal) {
       const about = { request_id: request.id, error: describeError(error) };
-      if (answer.status === 500) log.error(about, 'request failed');
+      const isDefect = answer.status === 500;
       // Many meet the same trouble at once, and where in the program they did says nothing of it.
-      else log.warn({ ...about, error: { ...about.error, at: [] } }, 'request not answered');
+      const logged = isDefect ? about : { ...about, error: { ...about.error, at: [] } };
+      repeated.occurred(`${answer.status} ${nameError(logged.error)}`, (count) => {
+        const fields = { ...logged, ...tellCount(count) };
+        if (isDefect) log.error(fields, 'request failed');
+        else log.warn(fields, 'request not answered');
+      });
     }
     await sendAnswer(reply, answer);
   });

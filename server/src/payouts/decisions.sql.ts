@@ -9,14 +9,6 @@ const decideText: Statement = {
 const exceptionColumns = `
   account_id, id, payout_id, rail, kind, detail, currency, amount, opened_at, closed_at, resolution`;
 
-const listText: Statement = {
-  name: 'list_exceptions',
-  text: `
-    select ${exceptionColumns} from exceptions
-    where ($1::uuid is null or account_id = $1) and ($2 or closed_at is null)
-    order by opened_at desc limit $3`,
-};
-
 const ofPayoutText: Statement = {
   name: 'list_exceptions_of_payout',
   text: `
@@ -144,13 +136,6 @@ export async function decidePayoutRow(
   ]);
   if (row === undefined) throw new Error('a decision answered nothing');
   return row.result;
-}
-
-export async function listExceptionRows(
-  session: Session,
-  query: { accountId: string | undefined; includesClosed: boolean; count: number },
-): Promise<ExceptionRow[]> {
-  return session.rows(listText, [query.accountId ?? null, query.includesClosed, query.count]);
 }
 
 export async function listExceptionsOfPayout(

@@ -13,10 +13,10 @@ import {
   decidePayoutRow,
   type ExceptionRow,
   findDecidedPayout,
-  listExceptionRows,
   openMissingRails,
 } from './decisions.sql.ts';
 import { listTriedPayers } from './dispatch.sql.ts';
+import { listExceptionRows } from './exceptions.sql.ts';
 import { describeTerms } from './reroute.ts';
 import { findNextPayer, type RouterServices } from './routing.ts';
 
@@ -132,12 +132,14 @@ function needsTwo({ rates, twoPersonsAboveUsd }: DecisionServices, payout: Decid
   return convert(payout.source_amount, conversion, 'ceil') > boundMinor;
 }
 
-/** The newest first; of all accounts where none is named. */
+/** The newest first; of all accounts where none is named. `listExceptionPage` reads page by page. */
 export async function listExceptions(
   db: Database,
   query: { accountId: string | undefined; includesClosed: boolean; count: number },
 ): Promise<ExceptionRow[]> {
-  return listExceptionRows(db.system, query);
+  const { accountId, includesClosed, count } = query;
+  const page = { state: includesClosed ? 'all' : 'open', after: undefined, count } as const;
+  return listExceptionRows(db.system, { accountId }, page);
 }
 
 /**

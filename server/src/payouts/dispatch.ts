@@ -25,9 +25,9 @@ import type { Health } from './gate.ts';
 import { findRoom, type Line, openLines } from './lines.ts';
 import { getBackOffMs, type NextStep, park, planNext, tellReason } from './next-step.ts';
 import { callRail, readInstruction } from './rail-call.ts';
+import { findRecoveredTwin } from './recovery.ts';
 import { describeTerms, routeOn } from './reroute.ts';
 import { describeNamed, describeStanding, findRoutePayer, type RouterServices } from './routing.ts';
-import { findRecoveredTwin } from './recovery.ts';
 import type { SendMarker } from './send-marker.ts';
 import type { Measurements } from './standings.ts';
 

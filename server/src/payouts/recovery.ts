@@ -190,7 +190,9 @@ export type RecoveryReport = {
   payments?: RecoveredRow[];
 };
 
-export async function describeRecovery({ db }: Pick<RecoveryServices, 'db'>): Promise<RecoveryReport> {
+export async function describeRecovery({
+  db,
+}: Pick<RecoveryServices, 'db'>): Promise<RecoveryReport> {
   const recovery = await findOpenRecovery(db.system);
   if (recovery === undefined) return { state: 'none' };
   const rails = await listRecoveryRails(db.system, recovery.id);

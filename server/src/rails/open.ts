@@ -3,8 +3,13 @@ import type { Database } from '../db/pool.ts';
 import type { RailDoor } from './callbacks.routes.ts';
 import type { LogFields, Rail, RailHost } from './contract.ts';
 import { createHost } from './host.ts';
-import { readRailConfigs, type SecretSources } from './rail-config.ts';
-import { openRails } from './registry.ts';
+import {
+  type RailConfig,
+  type RailFault,
+  readRailFile,
+  type SecretSources,
+} from './rail-config.ts';
+import { type CreateHost, openSoundRails } from './registry.ts';
 
 /** The rails that an operator configured for an environment, with all they have of the service. */
 
@@ -19,11 +24,15 @@ export type OpenRailsOptions = {
   fetch: typeof fetch;
   /** Where counterparts reach this environment, without a final slash. */
   publicUrl: string;
+  /** What else is wrong with what a rail declares. */
+  listFaults: (config: RailConfig) => readonly string[];
   log: (level: 'info' | 'warn' | 'error', message: string, fields: LogFields) => void;
 };
 
 export type OpenedRails = {
+  /** Those without a fault. */
   readonly rails: readonly Rail[];
+  readonly faults: readonly RailFault[];
   readonly doors: ReadonlyMap<string, RailDoor>;
   /** Who is told that a rail wants a pass, and that something was heard. */
   listen(listeners: { wake: (rail: string) => void; onHeard: () => void }): void;
@@ -33,19 +42,19 @@ export type OpenedRails = {
 /** What seals the files of secrets. */
 export const secretContext = 'secret file';
 
-/** @throws RailConfigError with every fault of the operator's file. */
+/** A fault of the operator's file, or of a rail in it, is an answer. */
 export async function openConfiguredRails(options: OpenRailsOptions): Promise<OpenedRails> {
   const { path, db, keys, nowMs, log } = options;
   let listeners = { wake: (_rail: string): void => undefined, onHeard: (): void => undefined };
   const hosts = new Map<string, RailHost>();
-  const configs =
+  const file =
     path === undefined
-      ? []
-      : readRailConfigs(path, {
+      ? { configs: [], faults: [] }
+      : readRailFile(path, {
           readVariable: options.readVariable,
           openSealed: (sealed) => keys.open(sealed, secretContext),
         });
-  const rails = await openRails(configs, (name, payers) => {
+  const openHost: CreateHost = (name, payers) => {
     const host = createHost({
       name,
       payers,
@@ -61,13 +70,19 @@ export async function openConfiguredRails(options: OpenRailsOptions): Promise<Op
     });
     hosts.set(name, host);
     return host;
+  };
+  const opened = await openSoundRails(file.configs, {
+    createHost: openHost,
+    listFaults: options.listFaults,
   });
+  const { rails } = opened;
   const doors = rails.flatMap((rail): [string, RailDoor][] => {
     const host = hosts.get(rail.name);
     return host === undefined ? [] : [[rail.name, { rail, host }]];
   });
   return {
     rails,
+    faults: [...file.faults, ...opened.faults],
     doors: new Map(doors),
     listen: (given) => {
       listeners = given;

@@ -40,7 +40,9 @@ describe("a pass over a rail's work", () => {
       return undefined;
     });
     for (let round = 0; round < 5; round += 1) {
-      await Promise.all(Array.from({ length: 4 }, () => runPass(host.db, rail, { nowMs: () => 0 })));
+      await Promise.all(
+        Array.from({ length: 4 }, () => runPass(host.db, rail, { nowMs: () => 0 })),
+      );
     }
     assert.equal(most, 1);
     assert.ok(passes >= 5);
@@ -58,10 +60,7 @@ describe("a pass over a rail's work", () => {
       if (isBroken) throw new Error('broken');
       return 0;
     });
-    await assert.rejects(
-      runPass(host.db, rail, { nowMs: () => 0 }),
-      /broken/,
-    );
+    await assert.rejects(runPass(host.db, rail, { nowMs: () => 0 }), /broken/);
     isBroken = false;
     assert.equal(await runPass(host.db, rail, { nowMs: () => 0 }), 0);
   });

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { readRailConfigs, sealedPrefix } from './rail-config.ts';
+import { readRailConfigs, readRailFile, type SecretSources, sealedPrefix } from './rail-config.ts';
 import { openTestHost, type TestHost } from './rail-test-setup.ts';
-import { loadRailModules, openRails } from './registry.ts';
+import { loadRailModules, openRails, openSoundRails } from './registry.ts';
 
 let folder: string;
 before(() => {
@@ -33,17 +33,34 @@ const rail = (changes: object = {}) => ({
   ...changes,
 });
 
-function read(rails: readonly object[], variables: Readonly<Record<string, string>> = {}) {
+const variables: Record<string, string> = {};
+const secrets: SecretSources = {
+  readVariable: (name) => variables[name],
+  openSealed: (sealed) => {
+    if (sealed.toString() !== 'sealed') throw new Error('wrong key');
+    return Buffer.from('opened');
+  },
+};
+
+function write(rails: readonly object[]): string {
   const path = join(folder, 'rails.json');
   writeFileSync(path, JSON.stringify({ rails }));
-  return readRailConfigs(path, {
-    readVariable: (name) => variables[name],
-    openSealed: (sealed) => {
-      if (sealed.toString() !== 'sealed') throw new Error('wrong key');
-      return Buffer.from('opened');
-    },
-  });
+  return path;
 }
+
+const read = (rails: readonly object[]) => readRailConfigs(write(rails), secrets);
+const readFile = (rails: readonly object[]) => readRailFile(write(rails), secrets);
+
+const key = (id: string) => ({
+  id,
+  algorithm: 'hmac-sha256',
+  key: Buffer.alloc(32, id).toString('base64'),
+});
+const partnerConfig = {
+  baseUrl: 'http://127.0.0.1:9',
+  signingKey: key('ours'),
+  partnerKeys: [key('theirs')],
+};
 
 describe("the operator's file of rails", () => {
   it('has what is usual where nothing is said', () => {
@@ -64,6 +81,58 @@ describe("the operator's file of rails", () => {
     );
   });
 
+  it('names the permitted values', () => {
+    const availability = { calendar: 'TARGET', weekend: [7], cutOff: '9 am', delay: { days: 1 } };
+    const wrong = rail({
+      payers: [{ ...payer, availability, deliveryType: 'SEPA', countryCode: 'DE' }],
+    });
+    const { faults } = readFile([wrong]);
+    const texts = faults.map(({ text }) => text.replace('rail cash_mx: payers.0.', ''));
+    assert.deepEqual(texts.toSorted(), [
+      'availability.calendar: must be null or the ISO 3166-1 alpha-2 code of the country whose public holidays count, such as DE, MX or US',
+      'availability.cutOff: must be a local time HH:MM, such as 16:30',
+      'availability.delay: must be {"minutes": N}, or {"businessDays": N, "arrival": "HH:MM"}, with whole numbers',
+      'availability.weekend: must be weekdays from 0 (Sunday) to 6 (Saturday), each once and not all, such as [0, 6]',
+      'countryCode: must be an ISO 3166-1 alpha-3 code, such as MEX',
+      'deliveryType: Invalid option: expected one of "CASH_PICKUP"|"BANK_DEPOSIT"|"HOME_DELIVERY"|"MOBILE_WALLET"|"PAPER_CHECK"|"BILL"|"CRYPTOCURRENCY"',
+    ]);
+  });
+
+  it('names the faults of every rail at once, and reads the rails without one', () => {
+    const config = { a: { env: 'GONE' }, b: { env: 'LOST' } };
+    const { configs, faults } = readFile([
+      rail({ name: 'first', payers: 1, config }),
+      rail({ name: 'second' }),
+      rail({ name: 'third', companies: 'none' }),
+    ]);
+    assert.deepEqual(
+      configs.map(({ name }) => name),
+      ['second'],
+    );
+    assert.deepEqual(
+      faults.map(({ rail: name, text }) => [name, text.split(': ')[1]]),
+      [
+        ['first', 'payers'],
+        ['first', 'the environment variable GONE is not set'],
+        ['first', 'the environment variable LOST is not set'],
+        ['third', 'companies'],
+      ],
+    );
+  });
+
+  it('is told from a file that is missing, no JSON, or of another form', () => {
+    const path = join(folder, 'rails.json');
+    const read = (text: string) => {
+      writeFileSync(path, text);
+      return readRailFile(path, secrets).faults.map((fault) => fault.text);
+    };
+    assert.deepEqual(read('{'), ['the file is not JSON']);
+    assert.match(read('{"rails":{}}').join(), /^rails: /);
+    assert.match(read('[]').join(), /^all of it: /);
+    const [missing] = readRailFile(join(folder, 'none.json'), secrets).faults;
+    assert.match(missing?.text ?? '', /cannot be read/);
+  });
+
   it('takes secrets from variables and files, at any depth', () => {
     writeFileSync(join(folder, 'plain'), 'from a file\n');
     writeFileSync(
@@ -74,7 +143,8 @@ describe("the operator's file of rails", () => {
       keys: [{ env: 'KEY' }, { file: join(folder, 'plain') }],
       deep: { key: { file: join(folder, 'sealed') } },
     };
-    const [read1] = read([rail({ config })], { KEY: 'from a variable' });
+    variables['KEY'] = 'from a variable';
+    const [read1] = read([rail({ config })]);
     assert.deepEqual(read1?.config, {
       keys: ['from a variable', 'from a file'],
       deep: { key: 'opened' },
@@ -114,6 +184,30 @@ describe('opening rails', () => {
   it('refuses a corridor that the kind does not have', async () => {
     const wrong = rail({ kind: 'nacha', payers: [{ ...payer, deliveryType: 'CASH_PICKUP' }] });
     await assert.rejects(open([wrong]), /no CASH_PICKUP of EUR in DEU/);
+  });
+
+  it('opens the rails without a fault, and lists every fault of the others', async () => {
+    const wrong = [
+      rail({ name: 'pigeon', kind: 'pigeon' }),
+      rail({ name: 'both', kind: 'nacha', payers: [{ ...payer, deliveryType: 'CASH_PICKUP' }] }),
+      rail({ name: 'open', config: partnerConfig }),
+      rail({ name: 'declared', config: partnerConfig }),
+    ];
+    const { rails, faults } = await openSoundRails(read(wrong), {
+      createHost: () => host,
+      listFaults: ({ name }) => (name === 'declared' ? ['a payer without a name'] : []),
+    });
+    assert.deepEqual(
+      rails.map(({ name }) => name),
+      ['open'],
+    );
+    assert.deepEqual(
+      [...new Set(faults.map(({ rail: name }) => name))],
+      ['pigeon', 'both', 'declared'],
+    );
+    const both = faults.filter(({ rail: name }) => name === 'both');
+    assert.ok(both.length > 2, 'its corridor and every member of its config');
+    await Promise.all(rails.map((one) => one.close?.()));
   });
 
   it('refuses a config with what is wrong in it', async () => {

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { findCountry } from '../core/country.ts';
 import { findCurrency } from '../core/currency.ts';
 import { parseAmount } from '../core/money.ts';
+import { isCalendar, isTimeZone, isWeekend, permitted, timePattern } from './declaration-values.ts';
 import { deliveryTypes } from './declarations.ts';
 
 /** The operator's file of rails: which there are, whom they pay through, and at what price. */
@@ -22,14 +24,17 @@ const tariff = z.strictObject({
 });
 
 const availability = z.strictObject({
-  timeZone: z.string().default('UTC'),
-  calendar: z.string().nullable().default(null),
-  weekend: z.array(z.int()).default([]),
-  cutOff: z.string().nullable().default(null),
-  delay: z.union([
-    z.strictObject({ minutes: z.int() }),
-    z.strictObject({ businessDays: z.int(), arrival: z.string() }),
-  ]),
+  timeZone: z.string().refine(isTimeZone, permitted.timeZone).default('UTC'),
+  calendar: z.string().refine(isCalendar, permitted.calendar).nullable().default(null),
+  weekend: z.array(z.int()).refine(isWeekend, permitted.weekend).default([]),
+  cutOff: z.string().regex(timePattern, permitted.time).nullable().default(null),
+  delay: z.union(
+    [
+      z.strictObject({ minutes: z.int() }),
+      z.strictObject({ businessDays: z.int(), arrival: z.string().regex(timePattern) }),
+    ],
+    { error: permitted.delay },
+  ),
 });
 
 /** A grey square of one pixel, for who has no logo. */
@@ -54,20 +59,26 @@ const payer = z.strictObject({
   companyKey: z.string(),
   payerName: z.string(),
   logo: logoSchema,
-  countryCode: z.string(),
+  countryCode: z.string().refine((code) => findCountry(code) !== undefined, permitted.country),
   deliveryType: z.enum(deliveryTypes),
-  currencies: z.array(z.string()),
+  currencies: z.array(
+    z.string().refine((code) => findCurrency(code) !== undefined, permitted.currency),
+  ),
   tariffs: z.array(tariff),
   availability,
   numberOfLocations: z.int().default(0),
   additionalDescription: z.string().default(''),
   isDynamicToken: z.boolean().default(false),
   verification: z
-    .discriminatedUnion('kind', [
-      z.strictObject({ kind: z.literal('always') }),
-      z.strictObject({ kind: z.literal('above'), amount: z.string() }),
-      z.strictObject({ kind: z.literal('never') }),
-    ])
+    .discriminatedUnion(
+      'kind',
+      [
+        z.strictObject({ kind: z.literal('always') }),
+        z.strictObject({ kind: z.literal('above'), amount: z.string() }),
+        z.strictObject({ kind: z.literal('never') }),
+      ],
+      { error: permitted.verification },
+    )
     .default({ kind: 'never' }),
   rateLockSeconds: z.int().nullable().default(null),
   options: z.record(z.string(), z.string()).default({}),
@@ -84,9 +95,11 @@ const dailyLimits = z.record(z.string(), z.string()).transform((limits, context)
   return read;
 });
 
+const railName = z.string().regex(/^[a-z0-9_]{1,40}$/, 'a to z, digits and _, at most 40');
+
 const rail = z.strictObject({
   kind: z.string(),
-  name: z.string().regex(/^[a-z0-9_]{1,40}$/, 'a to z, digits and _, at most 40'),
+  name: railName,
   config: z.unknown().default({}),
   companies: z.array(company),
   payers: z.array(payer),
@@ -99,7 +112,7 @@ const rail = z.strictObject({
     .default({}),
 });
 
-const fileSchema = z.strictObject({ rails: z.array(rail) });
+const fileSchema = z.strictObject({ rails: z.array(z.unknown()) });
 
 export type RailConfig = z.output<typeof rail>;
 
@@ -115,67 +128,159 @@ export const sealedPrefix = 'outlay-sealed:';
 /** A fault of the operator's file. Its message never holds a value of it that could be a secret. */
 export class RailConfigError extends Error {}
 
+export type RailFault = {
+  /** Undefined where it lies in the file as a whole, or in a rail without a usable name. */
+  readonly rail: string | undefined;
+  /** With the place that it is about. */
+  readonly text: string;
+};
+
+/** `configs`: the rails without a fault. */
+export type RailFile = {
+  readonly configs: readonly RailConfig[];
+  readonly faults: readonly RailFault[];
+};
+
 /** @throws RailConfigError with every fault of the file. */
-export function readRailConfigs(path: string, secrets: SecretSources): RailConfig[] {
+export function readRailConfigs(path: string, secrets: SecretSources): readonly RailConfig[] {
+  const { configs, faults } = readRailFile(path, secrets);
+  if (faults.length > 0) throw new RailConfigError(describeRailFaults(path, faults));
+  return configs;
+}
+
+/** One line for each fault. */
+export function describeRailFaults(path: string, faults: readonly RailFault[]): string {
+  const count = faults.length === 1 ? '1 fault' : `${faults.length} faults`;
+  return [`${path} has ${count}:`, ...faults.map(({ text }) => `  ${text}`)].join('\n');
+}
+
+/** The rails that can be read, and every fault of the others; a fault of one rail is no other's. */
+export function readRailFile(path: string, secrets: SecretSources): RailFile {
+  const ofFile = (text: string): RailFile => ({ configs: [], faults: [{ rail: undefined, text }] });
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch {
+    return ofFile('the file cannot be read: check that it exists and its permissions');
+  }
   let written: unknown;
   try {
-    written = JSON.parse(readFileSync(path, 'utf8'));
+    written = JSON.parse(text);
   } catch {
     // The parser's own message quotes the text.
-    throw new RailConfigError(`${path} is not a file of JSON`);
+    return ofFile('the file is not JSON');
   }
-  const parsed = fileSchema.safeParse(written);
-  if (!parsed.success) throw new RailConfigError(`${path}: ${describeFaults(parsed.error)}`);
-  const names = parsed.data.rails.map(({ name }) => name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index || name === 'sandbox');
-  if (twice !== undefined) throw new RailConfigError(`${path}: the name ${twice} is taken`);
-  return parsed.data.rails.map((one) => ({
-    ...one,
-    config: fillSecrets(one.config, `${path}: ${one.name}`, secrets),
+  const file = fileSchema.safeParse(written);
+  if (!file.success) {
+    const faults = listFaults(file.error).map((fault) => ({ rail: undefined, text: fault }));
+    return { configs: [], faults };
+  }
+  const read = file.data.rails.map((one, index) => readRail(one, index, secrets));
+  const taken = listTakenNames(read.map(({ name }) => name));
+  const configs = read.flatMap(({ name, config, faults }) =>
+    config === undefined || faults.length > 0 || taken.has(name ?? '') ? [] : [config],
+  );
+  const ofNames = [...taken].map((name) => ({
+    rail: name,
+    text: `rail ${name}: the name ${name} is taken`,
   }));
+  return { configs, faults: [...read.flatMap(({ faults }) => faults), ...ofNames] };
+}
+
+function listTakenNames(names: readonly (string | undefined)[]): Set<string> {
+  const named = names.filter((name) => name !== undefined);
+  return new Set(
+    named.filter((name, index) => named.indexOf(name) !== index || name === 'sandbox'),
+  );
+}
+
+type ReadRail = { name: string | undefined; config: RailConfig | undefined; faults: RailFault[] };
+
+function readRail(written: unknown, index: number, secrets: SecretSources): ReadRail {
+  const named = z.looseObject({ name: railName }).safeParse(written);
+  const name = named.data?.name;
+  const isNamed = name !== undefined;
+  const parsed = rail.safeParse(written);
+  const given = z.looseObject({ config: z.unknown() }).safeParse(written).data?.config ?? {};
+  const filled = fillSecrets(given, secrets);
+  const texts = [
+    ...(parsed.success ? [] : listFaults(parsed.error)).map((fault) =>
+      isNamed ? `rail ${name}: ${fault}` : `rails.${index}.${fault}`,
+    ),
+    ...filled.faults.map((fault) => `${isNamed ? `rail ${name}` : `rails.${index}`}: ${fault}`),
+  ];
+  return {
+    name,
+    config: parsed.success ? { ...parsed.data, config: filled.value } : undefined,
+    faults: texts.map((text) => ({ rail: name, text })),
+  };
 }
 
 /** Which members are wrong and why, without their values. */
 export function describeFaults(error: z.ZodError): string {
-  return error.issues
-    .map(({ path, message }) => `${path.map(String).join('.') || 'all of it'}: ${message}`)
-    .join('; ');
+  return listFaults(error).join('; ');
+}
+
+/** The same, one text for each. */
+export function listFaults(error: z.ZodError): string[] {
+  return error.issues.map((issue) => describeIssue(issue));
+}
+
+const unionMessage = 'Invalid input';
+
+function describeIssue(issue: z.core.$ZodIssue): string {
+  const place = issue.path.map(String).join('.') || 'all of it';
+  // Of a choice between forms, what each of them would want.
+  if (issue.code === 'invalid_union' && issue.message === unionMessage && issue.errors.length > 0) {
+    const forms = issue.errors.map((issues) => issues.map(describeIssue).join(', '));
+    return `${place}: must have one of ${forms.length} forms: ${forms.map((form) => `(${form})`).join(' or ')}`;
+  }
+  return `${place}: ${issue.message}`;
 }
 
 /** Puts the values of secrets in the places of their sources, at any depth. */
-function fillSecrets(value: unknown, place: string, secrets: SecretSources): unknown {
-  if (Array.isArray(value)) return value.map((one) => fillSecrets(one, place, secrets));
-  if (typeof value !== 'object' || value === null) return value;
-  const entries: [string, unknown][] = Object.entries(value);
-  const [first] = entries;
-  if (entries.length === 1 && first !== undefined && typeof first[1] === 'string') {
-    const [source, name] = first;
-    if (source === 'env') return readVariable(name, place, secrets);
-    if (source === 'file') return readSecretFile(name, place, secrets);
-  }
-  return Object.fromEntries(entries.map(([key, one]) => [key, fillSecrets(one, place, secrets)]));
+function fillSecrets(value: unknown, secrets: SecretSources): { value: unknown; faults: string[] } {
+  const faults: string[] = [];
+  const read = (source: 'env' | 'file', name: string): string => {
+    const found = source === 'env' ? readVariable(name, secrets) : readSecretFile(name, secrets);
+    if ('fault' in found) faults.push(found.fault);
+    return 'value' in found ? found.value : '';
+  };
+  const fill = (one: unknown): unknown => {
+    if (Array.isArray(one)) return one.map(fill);
+    if (typeof one !== 'object' || one === null) return one;
+    const entries: [string, unknown][] = Object.entries(one);
+    const [first] = entries;
+    if (entries.length === 1 && first !== undefined && typeof first[1] === 'string') {
+      const [source, name] = first;
+      if (source === 'env' || source === 'file') return read(source, name);
+    }
+    return Object.fromEntries(entries.map(([key, member]) => [key, fill(member)]));
+  };
+  return { value: fill(value), faults };
 }
 
-function readVariable(name: string, place: string, secrets: SecretSources): string {
+type Secret = { value: string } | { fault: string };
+
+function readVariable(name: string, secrets: SecretSources): Secret {
   const value = secrets.readVariable(name);
-  if (value === undefined || value === '') {
-    throw new RailConfigError(`${place}: the environment variable ${name} is not set`);
-  }
-  return value;
+  return value === undefined || value === ''
+    ? { fault: `the environment variable ${name} is not set` }
+    : { value };
 }
 
-function readSecretFile(name: string, place: string, secrets: SecretSources): string {
+function readSecretFile(name: string, secrets: SecretSources): Secret {
   let text: string;
   try {
     text = readFileSync(name, 'utf8');
   } catch {
-    throw new RailConfigError(`${place}: the file ${name} cannot be read`);
+    return { fault: `the file ${name} cannot be read` };
   }
-  if (!text.startsWith(sealedPrefix)) return text.trimEnd();
+  if (!text.startsWith(sealedPrefix)) return { value: text.trimEnd() };
   try {
     const sealed = Buffer.from(text.slice(sealedPrefix.length).trim(), 'base64');
-    return secrets.openSealed(sealed).toString('utf8').trimEnd();
+    return { value: secrets.openSealed(sealed).toString('utf8').trimEnd() };
   } catch {
-    throw new RailConfigError(`${place}: the file ${name} was sealed under another master key`);
+    return { fault: `the file ${name} was sealed under another master key` };
   }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { assert } from '../core/errors.ts';
 import type { Rail, RailCalls, RailHost, RailModule } from './contract.ts';
 import type { CorridorDeclaration, PayerDeclaration } from './declarations.ts';
-import { describeFaults, type RailConfig, RailConfigError } from './rail-config.ts';
+import { listFaults, type RailConfig, RailConfigError, type RailFault } from './rail-config.ts';
 import { chooseEncoding } from './references.ts';
 
 /** The simulated network: no module, because it is not the operator's to configure. */
@@ -34,53 +34,84 @@ export async function loadRailModules(
   return modules;
 }
 
+export type CreateHost = (name: string, payers: readonly PayerDeclaration[]) => RailHost;
+
 /**
  * Opens the rails that the operator configured.
  *
- * @throws RailConfigError with what is wrong, before any of them is used.
+ * @throws RailConfigError with everything that is wrong, before any of them is used.
  */
 export async function openRails(
   configs: readonly RailConfig[],
-  createHost: (name: string, payers: readonly PayerDeclaration[]) => RailHost,
-): Promise<Rail[]> {
-  if (configs.length === 0) return [];
-  const known = listRailKinds();
-  const strange = configs.find(({ kind }) => !known.includes(kind));
-  if (strange !== undefined) {
-    throw new RailConfigError(
-      `rail ${strange.name}: no kind ${strange.kind}; there are ${known.join(', ')}`,
-    );
+  createHost: CreateHost,
+): Promise<readonly Rail[]> {
+  const { rails, faults } = await openSoundRails(configs, { createHost });
+  if (faults.length === 0) return rails;
+  await Promise.allSettled(rails.map(async (rail) => rail.close?.()));
+  throw new RailConfigError(faults.map(({ text }) => text).join('\n'));
+}
+
+/** Opens the rails without a fault, and lists every fault of the others. */
+export async function openSoundRails(
+  configs: readonly RailConfig[],
+  options: {
+    createHost: CreateHost;
+    /** What else is wrong with what a rail declares. */
+    listFaults?: (config: RailConfig) => readonly string[];
+  },
+): Promise<{ rails: readonly Rail[]; faults: readonly RailFault[] }> {
+  const known = configs.length === 0 ? [] : listRailKinds();
+  const wanted = configs.map(({ kind }) => kind).filter((kind) => known.includes(kind));
+  const modules = await loadRailModules(new Set(wanted));
+  const rails: Rail[] = [];
+  const faults: RailFault[] = [];
+  for (const config of configs) {
+    const { name } = config;
+    const texts = [...listOpeningFaults(config, modules), ...(options.listFaults?.(config) ?? [])];
+    if (texts.length === 0) {
+      const opened = await openRail(config, modules, options.createHost);
+      if ('fault' in opened) texts.push(opened.fault);
+      else rails.push(opened.rail);
+    }
+    faults.push(...texts.map((text) => ({ rail: name, text })));
   }
-  const modules = await loadRailModules(new Set(configs.map(({ kind }) => kind)));
-  const opened: Rail[] = [];
-  try {
-    for (const config of configs) opened.push(await openRail(config, modules, createHost));
-  } catch (error) {
-    await Promise.allSettled(opened.map(async (rail) => rail.close?.()));
-    throw error;
+  return { rails, faults };
+}
+
+function listOpeningFaults(
+  { kind, name, payers, config }: RailConfig,
+  modules: ReadonlyMap<string, RailModule>,
+): string[] {
+  const module = modules.get(kind);
+  if (module === undefined) {
+    return [`rail ${name}: no kind ${kind}; there are ${listRailKinds().join(', ')}`];
   }
-  return opened;
+  const faults = payers.flatMap((payer) => listCorridorFaults(payer, module));
+  const parsed = module.configSchema.safeParse(config);
+  if (!parsed.success) faults.push(...listFaults(parsed.error).map((fault) => `config: ${fault}`));
+  return faults.map((fault) => `rail ${name}: ${fault}`);
 }
 
 async function openRail(
   config: RailConfig,
   modules: ReadonlyMap<string, RailModule>,
-  createHost: (name: string, payers: readonly PayerDeclaration[]) => RailHost,
-): Promise<Rail> {
+  createHost: CreateHost,
+): Promise<{ rail: Rail } | { fault: string }> {
   const { kind, name, companies, payers, dailyLimits } = config;
   const module = modules.get(kind);
   assert(module !== undefined, 'every kind was loaded');
   chooseEncoding(name, module.reference);
-  for (const payer of payers) checkCorridor(payer, module);
-  const parsed = module.configSchema.safeParse(config.config);
-  if (!parsed.success) {
-    throw new RailConfigError(`rail ${name}: config: ${describeFaults(parsed.error)}`);
+  let calls: RailCalls;
+  try {
+    calls = await module.create(module.configSchema.parse(config.config), createHost(name, payers));
+  } catch (error) {
+    const message = error instanceof Error ? error.message : 'it cannot be opened';
+    return { fault: `rail ${name}: ${message}` };
   }
-  const calls = await createCalls(module, parsed.data, createHost(name, payers));
   const concurrencyMax = config.pace.concurrencyMax ?? module.pace.concurrencyMax;
   const { perSecondMax = module.pace.perSecondMax } = config.pace;
   const { failuresMax } = module.pace;
-  return {
+  const rail = {
     ...bindCalls(calls),
     name,
     kind,
@@ -90,15 +121,7 @@ async function openRail(
     companies,
     payers,
   };
-}
-
-async function createCalls(module: RailModule, config: unknown, host: RailHost) {
-  try {
-    return await module.create(config, host);
-  } catch (cause) {
-    const message = cause instanceof Error ? cause.message : 'it cannot be opened';
-    throw new RailConfigError(`rail ${host.name}: ${message}`, { cause });
-  }
+  return { rail };
 }
 
 /** A rail may be an object of a class: its calls stay bound to it. */
@@ -115,16 +138,13 @@ function bindCalls(calls: RailCalls): RailCalls {
   };
 }
 
-function checkCorridor(payer: PayerDeclaration, module: RailModule): void {
+function listCorridorFaults(payer: PayerDeclaration, module: RailModule): string[] {
   const isServed = payer.currencies.every((currency) =>
     module.corridors.some((corridor) => covers(corridor, payer, currency)),
   );
-  if (!isServed) {
-    const what = `${payer.deliveryType} of ${payer.currencies.join(', ')} in ${payer.countryCode}`;
-    throw new RailConfigError(
-      `payer ${payer.key}: rails of the kind ${module.kind} have no ${what}`,
-    );
-  }
+  if (isServed) return [];
+  const what = `${payer.deliveryType} of ${payer.currencies.join(', ')} in ${payer.countryCode}`;
+  return [`payer ${payer.key}: rails of the kind ${module.kind} have no ${what}`];
 }
 
 function covers(corridor: CorridorDeclaration, payer: PayerDeclaration, currency: string): boolean {

@@ -19,6 +19,8 @@ export type RulesOptions = {
   keys: KeyRing;
   rates: () => MidRates;
   limits: readonly VelocityLimit[];
+  /** Whether limits may come later, from a file that has none yet. */
+  mayGainLimits?: boolean;
   /** Undefined: no list is configured, and nobody is screened. */
   screening: ScreeningSettings | undefined;
   /** Real time: lists age by it, whatever the sandbox's clock shows. */
@@ -34,8 +36,8 @@ export type ScreeningSettings = {
 
 /** Undefined where there is nothing to check. */
 export function createRules(options: RulesOptions): Rules | undefined {
-  const { limits, screening } = options;
-  if (limits.length === 0 && screening === undefined) return undefined;
+  const { screening, mayGainLimits = false } = options;
+  if (!mayGainLimits && options.limits.length === 0 && screening === undefined) return undefined;
   const cache = createSpellingCache();
   return {
     check: async (rows) => {

@@ -77,7 +77,7 @@ type Outcome = ListReport extends infer Report
 
 async function readTexts(
   source: ListSource,
-  options: ImportOptions,
+  options: Pick<ImportOptions, 'fetch'>,
 ): Promise<{ ok: true; texts: string[] } | { ok: false; fault: string }> {
   const locations = source.list === 'ofac_sdn' ? [source.sdn, source.alt] : [source.location];
   const texts: string[] = [];
@@ -93,14 +93,27 @@ async function readTexts(
   return { ok: true, texts };
 }
 
+/** Reads and parses a list, and stores nothing; answers its fault, if it has one. */
+export async function findListFault(
+  source: ListSource,
+  options: Pick<ImportOptions, 'fetch'>,
+): Promise<string | undefined> {
+  const texts = await readTexts(source, options);
+  if (!texts.ok) return texts.fault;
+  const parsed = parseTexts(source, texts.texts);
+  return parsed.ok ? undefined : parsed.fault;
+}
+
+function parseTexts(source: ListSource, [first = '', second = '']: readonly string[]): ParsedList {
+  return source.list === 'ofac_sdn' ? parseOfac({ sdn: first, alt: second }) : parseUn(first);
+}
+
 async function importTexts(
   source: ListSource,
   texts: readonly string[],
   options: ImportOptions,
 ): Promise<Outcome> {
-  const [first = '', second = ''] = texts;
-  const parsed: ParsedList =
-    source.list === 'ofac_sdn' ? parseOfac({ sdn: first, alt: second }) : parseUn(first);
+  const parsed = parseTexts(source, texts);
   if (!parsed.ok) return parsed;
   const hash = createHash('sha256');
   for (const text of texts) hash.update(`${Buffer.byteLength(text)}\n`).update(text);

@@ -14,7 +14,7 @@ import {
 import { compareWords, wordSimilarityMin } from './similarity.ts';
 
 export type { Hit, ListsInForce, ListVersion, ScreenedPerson } from './hit.ts';
-export { importLists, type ListReport, type ListSource } from './lists.ts';
+export { findListFault, importLists, type ListReport, type ListSource } from './lists.ts';
 
 /**
  * Screening of names against the sanctions lists in force: PostgreSQL finds the names that share

@@ -16,12 +16,15 @@ export type LoopOptions = {
   /** Answers whether there may be more to do at once. */
   run: () => Promise<boolean>;
   onError: (error: unknown) => void;
+  /** The longest wait between failed runs, milliseconds; 30 seconds when absent. */
+  errorWaitMaxMs?: number;
 };
 
 const errorWaitFirstMs = 100;
-const errorWaitMaxMs = 30_000;
+const errorWaitMaxMsUsual = 30_000;
 
 export function startLoop(options: LoopOptions): Loop {
+  const { errorWaitMaxMs = errorWaitMaxMsUsual } = options;
   let isStopped = false;
   let isWoken = false;
   let waiting = new AbortController();

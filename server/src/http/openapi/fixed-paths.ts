@@ -45,7 +45,15 @@ const serverMetadata = z
   })
   .meta({ id: 'AuthorizationServer' });
 
-const healthAnswer = z.object({ status: z.enum(['ok']) }).meta({ id: 'Health' });
+const healthAnswer = z
+  .object({
+    status: z.enum(['ok']),
+    degraded: z
+      .array(z.string())
+      .optional()
+      .describe('What does not work although requests can be served; readiness only'),
+  })
+  .meta({ id: 'Health' });
 
 export function describeFixedPaths(
   book: SchemaBook,

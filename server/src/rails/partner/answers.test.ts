@@ -15,7 +15,14 @@ function read(status: number, json: Parameters<typeof describe>[0]) {
 type Json = Extract<Parameters<typeof readExchange>[0], { kind: 'answered' }>['json'];
 
 function describe(json: Json, status: number) {
-  return { kind: 'answered', status, json, raw: Buffer.alloc(0), createdS, retryAfterMs: 0 } as const;
+  return {
+    kind: 'answered',
+    status,
+    json,
+    raw: Buffer.alloc(0),
+    createdS,
+    retryAfterMs: 0,
+  } as const;
 }
 
 function newPayment(changes: { [name: string]: Json } = {}): Json {

@@ -180,7 +180,10 @@ test('a list of events without an end is left after a bounded number of pages', 
 test('the list of events is read to its end, past what makes no sense, and only once', async () => {
   const pages: Record<string, { events: ExactJson[]; next: string }> = {
     0: { events: [newEvent({ id: 'f1' }), { id: 'senseless' }], next: 'p1' },
-    p1: { events: [newEvent({ id: 'f2' }, { amount: '7', state: 'accepted' }), newEvent({ id: 'f3' })], next: 'p2' },
+    p1: {
+      events: [newEvent({ id: 'f2' }, { amount: '7', state: 'accepted' }), newEvent({ id: 'f3' })],
+      next: 'p2',
+    },
     p2: { events: [], next: 'p2' },
   };
   const asked: string[] = [];
@@ -193,7 +196,9 @@ test('the list of events is read to its end, past what makes no sense, and only 
   await read();
   assert.deepEqual(asked, ['0', 'p1', 'p2', 'p2']);
   assert.deepEqual(
-    host.heard.map(({ id, channel }) => `${channel} ${id}`).filter((name) => name.includes('event:')),
+    host.heard
+      .map(({ id, channel }) => `${channel} ${id}`)
+      .filter((name) => name.includes('event:')),
     ['poll event:f1', 'poll event:f3'],
   );
   assert.deepEqual(

@@ -144,7 +144,7 @@ function readEvent(body: Uint8Array): PaymentEvent | string {
   return readEventJson(json);
 }
 
-function readEventJson(json: unknown): PaymentEvent | string {
+export function readEventJson(json: unknown): PaymentEvent | string {
   const event = eventSchema.safeParse(json);
   if (!event.success) return describeFault(event.error);
   const { payment, return: entry } = event.data;

@@ -28,6 +28,7 @@ import {
   type Sending,
   undoSending,
 } from './records.ts';
+import { findUnknownPayments, recoverPayments } from './recovery.ts';
 import {
   createSigningKey,
   createVerifyingKeys,
@@ -126,6 +127,9 @@ function createPartnerRail(config: PartnerConfig, host: RailHost): RailCalls {
     },
     workIdleMs: config.eventsSeconds * 1000,
     check: (context) => check(setup, context),
+    recover: (_sinceMs, context) =>
+      recoverPayments(host, (after) => fetchEvents(setup, after, context)),
+    findLead: (context) => findUnknownPayments(host, (after) => fetchEvents(setup, after, context)),
   };
 }
 

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Registry } from 'prom-client';
+import { connectDatabase } from '../db/pool.ts';
+import { compileCatalogue } from '../destinations/catalogue.ts';
+import { createRates } from '../destinations/destinations-test-setup.ts';
+import {
+  createFakeRail,
+  createMoneyTest,
+  type MoneyTest,
+  type Owner,
+} from '../payouts/money-test-setup.ts';
+import type { RailAnswer } from '../rails/contract.ts';
+import { createGauges } from './gauges.ts';
+
+let money: MoneyTest;
+let owner: Owner;
+before(async () => {
+  money = await createMoneyTest();
+  owner = await money.createOwner({ USD: 1_000_000_000n });
+});
+after(async () => {
+  await money.assertSound();
+  await money[Symbol.asyncDispose]();
+});
+
+const nowMs = Date.parse('2026-11-20T12:00:00Z');
+
+function open(db = money.db) {
+  const registry = new Registry();
+  const steady = { ms: 0 };
+  const errors: unknown[] = [];
+  const gauges = createGauges({
+    registry,
+    steadyMs: () => steady.ms,
+    realNowMs: () => nowMs,
+    onError: (error) => errors.push(error),
+    environments: [
+      {
+        name: 'staging',
+        db,
+        clock: money.clock,
+        catalogue: compileCatalogue([]),
+        rates: () => createRates({}),
+        railNames: ['fake', 'idle'],
+        newestRates: () => new Map([['ecb', money.clock.nowMs() - 60_000]]),
+      },
+    ],
+  });
+  const read = async (): Promise<Map<string, number>> => {
+    await gauges.refresh();
+    const lines = (await registry.metrics())
+      .split('\n')
+      .filter((line) => line.startsWith('outlay_'));
+    return new Map(
+      lines.map((line) => [
+        line.slice(0, line.lastIndexOf(' ')).replace('environment="staging",', ''),
+        Number(line.slice(line.lastIndexOf(' ') + 1)),
+      ]),
+    );
+  };
+  return { read, steady, errors };
+}
+
+test('payouts that cannot be sent count as due, and one that a rail accepted does not', async () => {
+  let answer: RailAnswer = { outcome: 'retry', reason: 'unreachable' };
+  const rail = createFakeRail(() => answer);
+  const dispatcher = money.createDispatcherOf([rail]);
+  const { read, steady } = open();
+  for (let count = 0; count < 3; count += 1) await money.quoteAndCommit(owner);
+  const labels = `{rail="${rail.name}"}`;
+  assert.equal((await read()).get(`outlay_payouts_due${labels}`), 3);
+  await dispatcher.runDue();
+  steady.ms += 60_000;
+  const failing = await read();
+  assert.equal(failing.get(`outlay_payouts_due${labels}`), 3);
+  assert.equal(failing.get(`outlay_payouts_backing_off${labels}`), 3);
+  const ofStatus = `{rail="${rail.name}",status="PROCESSING"}`;
+  assert.equal(failing.get(`outlay_payouts_unfinished${ofStatus}`), 3);
+  assert.ok((failing.get(`outlay_payout_oldest_unfinished_seconds${ofStatus}`) ?? -1) >= 0);
+  assert.equal(failing.get('outlay_payouts_due{rail="idle"}'), 0);
+  answer = { outcome: 'accepted' };
+  await money.advance(3_600_000);
+  await dispatcher.drain();
+  steady.ms += 60_000;
+  const accepted = await read();
+  assert.equal(accepted.get(`outlay_payouts_due${labels}`), 0);
+  assert.equal(accepted.get(`outlay_payouts_unfinished${ofStatus}`), 3);
+});
+
+test('open exceptions count by kind, with the age of the oldest, and held payouts stay visible', async () => {
+  const rail = createFakeRail(() => ({ outcome: 'paid' }));
+  const hold = {
+    check: async (rows: readonly unknown[]) =>
+      rows.map(() => ({ exception: 'screening' as const, detail: 'a list' })),
+  };
+  const dispatcher = money.createDispatcherOf([rail], { rules: hold });
+  await money.quoteAndCommit(owner);
+  await dispatcher.drain();
+  await money.advance(7_200_000);
+  const { read } = open();
+  const gauges = await read();
+  assert.equal(gauges.get('outlay_exceptions_open{kind="screening"}'), 1);
+  assert.ok((gauges.get('outlay_exception_oldest_open_seconds{kind="screening"}') ?? 0) >= 7200);
+  assert.equal(gauges.get(`outlay_payouts_unfinished{rail="${rail.name}",status="HOLD"}`), 1);
+  assert.equal(Math.round(gauges.get('outlay_rates_age_seconds{source="ecb"}') ?? 0), 60);
+});
+
+test('while the database is away the last values stay, with their age', async () => {
+  const db = connectDatabase({ url: money.url, connectionsMax: 2 });
+  const { read, steady, errors } = open(db);
+  const before = await read();
+  assert.equal(before.get('outlay_database_gauges_age_seconds{environment="staging"}'), 0);
+  await db.close();
+  steady.ms += 90_000;
+  const during = await read();
+  assert.equal(errors.length, 1);
+  assert.equal(during.get('outlay_database_gauges_age_seconds{environment="staging"}'), 90);
+  assert.equal(
+    during.get('outlay_exceptions_open{kind="screening"}'),
+    before.get('outlay_exceptions_open{kind="screening"}'),
+  );
+});
+
+test('a database that was never reached leaves its gauges absent and the others there', async () => {
+  const db = connectDatabase({ url: 'postgresql://nobody@127.0.0.1:9/none', connectionsMax: 2 });
+  const { read, errors } = open(db);
+  const gauges = await read();
+  await db.close();
+  assert.equal(errors.length, 1);
+  assert.equal(gauges.has('outlay_payouts_due{rail="idle"}'), false);
+  assert.ok(gauges.has('outlay_rates_age_seconds{source="ecb"}'));
+  assert.ok(gauges.has('outlay_database_connections{pool="system",state="in_use"}'));
+});

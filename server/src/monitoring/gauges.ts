@@ -1,0 +1,200 @@
+import { Gauge, type Registry } from 'prom-client';
+import { readListsInForce } from '../screening/screening.ts';
+import {
+  countOpenExceptions,
+  countUnfinished,
+  limitGauges,
+  type OpenExceptionsRow,
+  type UnfinishedRow,
+} from './gauges.sql.ts';
+import { listPairs, type ReadinessParts } from './readiness.ts';
+
+/**
+ * The gauges that operators watch. What they show of the database is read when it is asked for, at
+ * most every few seconds; while the database is away the last values stay, and their age tells so.
+ * A scrape never waits long and never fails.
+ */
+
+export type MeasuredEnvironment = ReadinessParts & {
+  readonly railNames: readonly string[];
+  /** When the newest quote of each source was true, milliseconds. */
+  newestRates(): ReadonlyMap<string, number>;
+};
+
+export type Gauges = {
+  /** Brings the gauges up to date as far as that takes no longer than a scrape may wait. */
+  refresh(): Promise<void>;
+};
+
+export type GaugesOptions = {
+  registry: Registry;
+  environments: readonly MeasuredEnvironment[];
+  steadyMs: () => number;
+  /** The time of day: sanctions lists age by it. */
+  realNowMs: () => number;
+  onError: (error: unknown) => void;
+};
+
+const readEveryMs = 10_000;
+/** A database on which reading takes long is read less often: a twentieth of its time at most. */
+const pausePerReadMs = 20;
+const scrapeMsMax = 2_000;
+
+export function createGauges(options: GaugesOptions): Gauges {
+  const gauges = createAll(options.registry);
+  const readings = options.environments.map((environment) => createReading(environment, options));
+  return {
+    refresh: async () => {
+      await Promise.all(readings.map((reading) => reading.refresh()));
+      for (const gauge of Object.values(gauges)) gauge.reset();
+      for (const { environment, last } of readings) {
+        showProcess(gauges, environment);
+        const snapshot = last();
+        if (snapshot !== undefined) showSnapshot(gauges, environment, { snapshot, ...options });
+      }
+    },
+  };
+}
+
+function createAll(registry: Registry) {
+  const gauge = (name: string, help: string, ...labelNames: string[]) =>
+    new Gauge({
+      name: `outlay_${name}`,
+      help,
+      labelNames: ['environment', ...labelNames],
+      registers: [registry],
+    });
+  return {
+    due: gauge(
+      'payouts_due',
+      'Payouts whose next step is due, or that cannot be sent at present and will be tried again',
+      'rail',
+    ),
+    backingOff: gauge(
+      'payouts_backing_off',
+      'Of outlay_payouts_due, those that could not be sent or had no clear answer',
+      'rail',
+    ),
+    unfinished: gauge('payouts_unfinished', 'Payouts that are not final', 'rail', 'status'),
+    oldest: gauge(
+      'payout_oldest_unfinished_seconds',
+      'Time since the commit of the oldest payout that is not final',
+      'rail',
+      'status',
+    ),
+    exceptions: gauge('exceptions_open', 'Open exceptions', 'kind'),
+    oldestException: gauge(
+      'exception_oldest_open_seconds',
+      'Time since the oldest open exception was opened',
+      'kind',
+    ),
+    rateAge: gauge('rates_age_seconds', 'Age of the newest rate of a source', 'source'),
+    ratesUnusable: gauge(
+      'rates_unusable',
+      'Currencies that are delivered and have no usable exchange rate',
+    ),
+    listAge: gauge('screening_list_age_seconds', 'Time since a sanctions list was read', 'list'),
+    connections: gauge('database_connections', 'Connections by pool', 'pool', 'state'),
+    readAge: gauge(
+      'database_gauges_age_seconds',
+      'Time since the gauges that come from the database were read',
+    ),
+  };
+}
+
+type AllGauges = ReturnType<typeof createAll>;
+
+type Snapshot = {
+  readonly unfinished: readonly UnfinishedRow[];
+  readonly exceptions: readonly OpenExceptionsRow[];
+  readonly lists: readonly { list: string; checkedAtMs: number }[];
+  readonly readAtMs: number;
+};
+
+function createReading(environment: MeasuredEnvironment, { steadyMs, onError }: GaugesOptions) {
+  let last: Snapshot | undefined;
+  let running: Promise<void> | undefined;
+  let nextAtMs = Number.NEGATIVE_INFINITY;
+  const read = async (): Promise<void> => {
+    const beganMs = steadyMs();
+    try {
+      last = { ...(await readSnapshot(environment)), readAtMs: steadyMs() };
+    } catch (error) {
+      onError(error);
+    } finally {
+      const tookMs = steadyMs() - beganMs;
+      nextAtMs = steadyMs() + Math.max(readEveryMs, tookMs * pausePerReadMs);
+      running = undefined;
+    }
+  };
+  return {
+    environment,
+    last: () => last,
+    refresh: async (): Promise<void> => {
+      if (running === undefined && steadyMs() < nextAtMs) return;
+      running ??= read();
+      await waitAtMost(running, scrapeMsMax);
+    },
+  };
+}
+
+async function waitAtMost(work: Promise<void>, waitMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, waitMs);
+  });
+  await Promise.race([work, over]);
+  clearTimeout(timer);
+}
+
+async function readSnapshot({ db }: MeasuredEnvironment): Promise<Omit<Snapshot, 'readAtMs'>> {
+  return db.systemTransaction(async (session) => {
+    await limitGauges(session);
+    const unfinished = await countUnfinished(session);
+    const exceptions = await countOpenExceptions(session);
+    const { versions } = await readListsInForce(session);
+    return { unfinished, exceptions, lists: versions };
+  });
+}
+
+/** What this process knows by itself. */
+function showProcess(gauges: AllGauges, environment: MeasuredEnvironment): void {
+  const { name, clock, catalogue, db } = environment;
+  for (const [source, asOfMs] of environment.newestRates()) {
+    gauges.rateAge.set({ environment: name, source }, (clock.nowMs() - asOfMs) / 1000);
+  }
+  const book = environment.rates();
+  const unusable = listPairs(catalogue).filter(({ code }) => !book.find('USD', code).ok);
+  gauges.ratesUnusable.set({ environment: name }, unusable.length);
+  for (const { pool, inUse, idle, waiting } of db.connections()) {
+    const labels = { environment: name, pool };
+    gauges.connections.set({ ...labels, state: 'in_use' }, inUse);
+    gauges.connections.set({ ...labels, state: 'idle' }, idle);
+    gauges.connections.set({ ...labels, state: 'waiting' }, waiting);
+  }
+}
+
+function showSnapshot(
+  gauges: AllGauges,
+  { name: environment, railNames }: MeasuredEnvironment,
+  { snapshot, steadyMs, realNowMs }: GaugesOptions & { snapshot: Snapshot },
+): void {
+  const ageSeconds = (steadyMs() - snapshot.readAtMs) / 1000;
+  gauges.readAge.set({ environment }, ageSeconds);
+  // Nothing due is 0 and not absent, so that alert rules have something to compare.
+  for (const rail of railNames) gauges.due.set({ environment, rail }, 0);
+  for (const row of snapshot.unfinished) {
+    const { rail, status } = row;
+    gauges.due.inc({ environment, rail }, row.due + row.backing_off);
+    gauges.backingOff.inc({ environment, rail }, row.backing_off);
+    gauges.unfinished.set({ environment, rail, status }, row.count);
+    gauges.oldest.set({ environment, rail, status }, row.oldest_seconds + ageSeconds);
+  }
+  for (const { kind, count, oldest_seconds: oldestSeconds } of snapshot.exceptions) {
+    gauges.exceptions.set({ environment, kind }, count);
+    gauges.oldestException.set({ environment, kind }, oldestSeconds + ageSeconds);
+  }
+  for (const { list, checkedAtMs } of snapshot.lists) {
+    gauges.listAge.set({ environment, list }, (realNowMs() - checkedAtMs) / 1000);
+  }
+}

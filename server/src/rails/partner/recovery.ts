@@ -1,0 +1,84 @@
+import type { RailHost, RecoveredPayment } from '../contract.ts';
+import { readMinor } from './answers.ts';
+import { type EventPage, readEventJson } from './callbacks.ts';
+import type { PaymentEvent } from './protocol.ts';
+import { findCursor, findPaymentRecord } from './records.ts';
+
+/**
+ * What the partner's list of events shows behind the place to which this database had read it. After a
+ * restore that is everything since; the place itself is not moved, so that each event is also applied in
+ * the ordinary way afterwards.
+ */
+
+type FetchPage = (after: string) => Promise<EventPage | undefined>;
+
+/** @throws Error where the list cannot be read to its end. */
+export async function recoverPayments(
+  host: RailHost,
+  fetchPage: FetchPage,
+): Promise<RecoveredPayment[]> {
+  const events = await readBehind(host, fetchPage, recoverPagesMax);
+  const latest = new Map<string, PaymentEvent>();
+  for (const event of events) {
+    const known = latest.get(event.payment.reference);
+    if (known === undefined || known.occurred_at <= event.occurred_at) {
+      latest.set(event.payment.reference, event);
+    }
+  }
+  return [...latest.values()].map(describeEvent);
+}
+
+/** Events of payments that were never ordered, as far as this database remembers. */
+export async function findUnknownPayments(
+  host: RailHost,
+  fetchPage: FetchPage,
+): Promise<string | undefined> {
+  const events = await readBehind(host, fetchPage, leadPagesMax);
+  const references = new Set(events.map(({ payment }) => payment.reference));
+  let unknown = 0;
+  for (const reference of references) {
+    const record = await findPaymentRecord(host.store, reference);
+    if (record.state === 'none') unknown += 1;
+  }
+  return unknown === 0
+    ? undefined
+    : `the partner lists ${unknown} payments that are not known here`;
+}
+
+/** A hundred events each. */
+const recoverPagesMax = 10_000;
+const leadPagesMax = 20;
+
+async function readBehind(
+  host: RailHost,
+  fetchPage: FetchPage,
+  pagesMax: number,
+): Promise<PaymentEvent[]> {
+  const events: PaymentEvent[] = [];
+  let { after } = await findCursor(host.store);
+  for (let read = 0; read < pagesMax; read += 1) {
+    const page = await fetchPage(after);
+    if (page === undefined) throw new Error("the partner's list of events cannot be read");
+    for (const entry of page.events) {
+      const event = readEventJson(entry);
+      if (typeof event !== 'string') events.push(event);
+    }
+    if (page.events.length === 0 || page.next === after) return events;
+    after = page.next;
+  }
+  if (pagesMax === leadPagesMax) return events;
+  throw new Error("the partner's list of events has no end");
+}
+
+function describeEvent({ id, occurred_at: occurredAt, payment }: PaymentEvent): RecoveredPayment {
+  const { reference, currency, state, partner_reference: providerReference } = payment;
+  return {
+    reference,
+    currency,
+    amountMinor: readMinor(payment.amount, currency),
+    outcome: state,
+    ...(providerReference === undefined ? {} : { providerReference }),
+    atMs: Date.parse(occurredAt),
+    detail: `event ${id}`,
+  };
+}

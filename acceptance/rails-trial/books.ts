@@ -19,6 +19,8 @@ export type PayoutRecord = {
   readonly isUnknown: boolean;
   /** Kinds of the open questions about it. */
   readonly exceptions: readonly string[];
+  /** Of its payments at rails, 32 hexadecimal digits. */
+  readonly references: readonly string[];
 };
 
 export type Snapshot = {
@@ -38,7 +40,9 @@ const payoutsText = `
     p.fee as "feeMinor", p.destination_currency as currency, p.destination_amount as "amountMinor",
     p.returned_amount as "returnedMinor", p.completed_at is not null as "wasCompleted",
     coalesce(a.state in ('sending', 'unknown'), false) as "isUnknown",
-    coalesce(e.kinds, array[]::text[]) as exceptions
+    coalesce(e.kinds, array[]::text[]) as exceptions,
+    array(select distinct reference from attempts a
+      where a.account_id = p.account_id and a.payout_id = p.id) as references
   from payouts p
   left join lateral (
     select state from attempts a where a.account_id = p.account_id and a.payout_id = p.id
@@ -108,8 +112,8 @@ export async function describePayout(books: Books, payoutId: string): Promise<st
        'observations', (select jsonb_agg(concat_ws(' ', observed_at, source, outcome, reason, code,
          is_applied) order by observed_at) from observations where payout_id = $1),
        'heard', (select jsonb_agg(concat_ws(' ', heard_at, id, outcome, amount, state, due_at)
-         order by heard_at) from rail_observations where reference in ($1::text,
-         replace($1::text, '-', ''))))) as text`,
+         order by heard_at) from rail_observations where replace(reference, '-', '') in (
+           select reference from attempts where payout_id = $1)))) as text`,
     [payoutId],
   );
   return row?.text ?? '';

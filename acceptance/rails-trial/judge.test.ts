@@ -43,6 +43,7 @@ const payout: PayoutRecord = {
   wasCompleted: true,
   isUnknown: false,
   exceptions: [],
+  references: [payoutId.replaceAll('-', '')],
 };
 
 const payment: BookedPayment = {

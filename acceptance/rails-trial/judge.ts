@@ -1,4 +1,3 @@
-import { decodeReference } from '../../server/src/rails/references.ts';
 import type { PayoutRecord, Snapshot } from './books.ts';
 import type { BookedPayment } from './counterpart.ts';
 import type { Entry } from './journal.ts';
@@ -77,7 +76,9 @@ type Matched = {
 
 /** A payment belongs to the payout of its reference, or of its recipient and its very own amount. */
 function matchPayments({ entries, snapshot, booked }: Evidence): Matched {
-  const committed = new Set(snapshot.payouts.map(({ id }) => id));
+  const byReference = new Map(
+    snapshot.payouts.flatMap(({ id, references }) => references.map((reference) => [reference, id])),
+  );
   const byRecipient = new Map<string, string>();
   const recipients = new Set<string>();
   const idsByTransfer = new Map(snapshot.payouts.map(({ transferId, id }) => [transferId, id]));
@@ -99,8 +100,8 @@ function matchPayments({ entries, snapshot, booked }: Evidence): Matched {
     const id =
       reference === undefined
         ? byRecipient.get(`${recipient} ${currency} ${amountMinor}`)
-        : decodeReference(reference);
-    if (id !== undefined && committed.has(id)) {
+        : byReference.get(reference.replaceAll('-', '').toLowerCase());
+    if (id !== undefined) {
       byPayout.set(id, [...(byPayout.get(id) ?? []), whole]);
     } else if (payment.state !== 'refused') {
       strays.push(whole);

@@ -1,0 +1,309 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { getCurrency } from '../server/src/core/currency.ts';
+import { formatAmount } from '../server/src/core/money.ts';
+import { createTestDatabase, SERVER_URL_VARIABLE } from '../server/src/db/test-database.ts';
+import { derivePaymentId, encodeReference } from '../server/src/rails/references.ts';
+import { exact } from './exact.ts';
+import { openBank } from './rails-trial/bank-files.ts';
+import { openEthereum } from './rails-trial/chains.ts';
+import { createTargets, type Target } from './rails-trial/client.ts';
+import type { BookedPayment, Counterpart } from './rails-trial/counterpart.ts';
+import { openPartner } from './rails-trial/partners.ts';
+import { findFreePort } from './rails-trial/processes.ts';
+import { createSlot, openDemo, type Slot } from './rails-trial/service-slots.ts';
+import { type CommitResult, describePayout, type Payout, payoutPath } from './recipients.ts';
+import { openBooks } from './reliability-kit.ts';
+import { type Api, createAccount, fund, serverMain, testSettings } from './service.ts';
+
+/**
+ * The database is restored to an earlier moment under load, and clients repeat what they had asked for,
+ * with the same identifiers. The partner's book, the bank's files and the chain are the judges: no
+ * transfer is paid twice. It takes some minutes; `.ci/run rails` runs it.
+ */
+
+const transfersOfEachRail = 12;
+const settleMs = 20_000;
+
+type Transfer = {
+  readonly transferId: string;
+  readonly target: Target;
+  readonly amountMinor: bigint;
+  payoutToken: string;
+  isAcknowledged: boolean;
+};
+
+type Scene = {
+  readonly folder: string;
+  readonly url: string;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly slot: Slot;
+  readonly counterparts: readonly Counterpart[];
+};
+
+const closers: (() => Promise<unknown>)[] = [];
+after(async () => {
+  for (const close of closers.toReversed()) await close().catch(() => undefined);
+});
+
+async function openScene(): Promise<Scene> {
+  const folder = mkdtempSync(join(tmpdir(), 'outlay-drill-'));
+  closers.push(async () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  const database = await createTestDatabase();
+  closers.push(database.drop);
+  const port = await findFreePort();
+  const clockFile = join(folder, 'ahead-ms');
+  writeFileSync(clockFile, '0');
+  const counterparts: Counterpart[] = [];
+  for (const [name, open] of Object.entries({
+    partner_a: (places: Parameters<typeof openBank>[0]) => openPartner('partner_a', places),
+    bank_eu: openBank,
+    ethereum: openEthereum,
+  })) {
+    const own = join(folder, name);
+    mkdirSync(own, { recursive: true });
+    const callbackUrl = `http://127.0.0.1:${port}/rails/${name}`;
+    const counterpart = await open({ folder: own, callbackUrl, clockFile });
+    closers.push(counterpart.close);
+    counterparts.push(counterpart);
+  }
+  const railsFile = join(folder, 'rails.json');
+  writeFileSync(railsFile, JSON.stringify({ rails: counterparts.map(({ config }) => config) }));
+  const settings = {
+    DATABASE_URL: database.url,
+    OUTLAY_MASTER_KEY: randomBytes(32).toString('base64'),
+    OUTLAY_RAILS: railsFile,
+    OUTLAY_PUBLIC_URL: `http://127.0.0.1:${port}`,
+    OUTLAY_QUOTE_SECONDS: '86400',
+    OUTLAY_CRYPTO_QUOTE_SECONDS: '86400',
+    OUTLAY_LOG_LEVEL: 'warn',
+  };
+  const slot = createSlot({ name: 'service', port, folder, settings });
+  closers.push(slot.stop);
+  return { folder, url: database.url, settings, slot, counterparts };
+}
+
+/** Statements of the server's own database, from which the service's one is copied and replaced. */
+async function onServer(url: string, statements: readonly string[]): Promise<void> {
+  const server = new URL(process.env[SERVER_URL_VARIABLE] ?? url);
+  if (process.env[SERVER_URL_VARIABLE] === undefined) server.pathname = '/postgres';
+  const client = new pg.Client({ connectionString: server.href });
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+const nameOf = (url: string): string => new URL(url).pathname.slice(1);
+
+async function endConnections(url: string): Promise<void> {
+  await onServer(url, [
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${nameOf(url)}'`,
+  ]);
+}
+
+async function quote(api: Api, transfer: Transfer): Promise<void> {
+  const { recipient } = transfer.target;
+  const currency = getCurrency(transfer.target.destination.way.currency);
+  const body = describePayout(recipient, {
+    client_transfer_id: transfer.transferId,
+    destination_amount: exact(formatAmount(transfer.amountMinor, currency)),
+  });
+  const reply = await api.post<Payout>(`/payout/${recipient.userToken}`, body);
+  // A transfer that is committed here already names its payout.
+  const token = reply.body['payout_token'];
+  assert.ok(token !== undefined, reply.text);
+  transfer.payoutToken = token;
+}
+
+async function commit(api: Api, transfer: Transfer): Promise<number> {
+  const path = payoutPath(transfer.target.recipient, transfer.payoutToken);
+  const reply = await api.put<CommitResult>(path);
+  if (reply.status === 200 && reply.body.status === 'success') transfer.isAcknowledged = true;
+  return reply.status;
+}
+
+/** As a client does that lost its answers: the same payout again, else a new quote of the transfer. */
+async function repeat(api: Api, transfer: Transfer): Promise<void> {
+  if ((await commit(api, transfer)) === 404) {
+    await quote(api, transfer);
+    assert.equal(await commit(api, transfer), 200);
+  }
+}
+
+async function runOutlay(scene: Scene, words: readonly string[]): Promise<unknown> {
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', serverMain, ...words],
+    {
+      env: { ...testSettings(join(scene.folder, 'service')), ...scene.settings },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  let printed = '';
+  let complaint = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    printed += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaint += text;
+  });
+  await new Promise((resolve) => child.once('close', resolve));
+  assert.equal(child.exitCode, 0, `${words.join(' ')}: ${complaint}`);
+  return JSON.parse(printed);
+}
+
+type Shown = { state: string; recovery?: { reason: string }; rails?: { state: string }[] };
+
+async function waitUntilListed(scene: Scene): Promise<Shown> {
+  for (let look = 0; look < 60; look += 1) {
+    const shown = (await runOutlay(scene, ['recovery', 'show'])) as Shown;
+    if (shown.state === 'listed') return shown;
+    await sleep(1000);
+  }
+  throw new Error('the rails did not list their payments');
+}
+
+/** How often each transfer was paid, by the counterparts' own records. */
+async function countPayments(
+  scene: Scene,
+  accountId: string,
+  transfers: readonly Transfer[],
+): Promise<Map<string, number>> {
+  const counts = new Map(transfers.map(({ transferId }) => [transferId, 0]));
+  const byReference = new Map(
+    transfers.flatMap(({ transferId }) =>
+      [1, 2, 3].map((attempt) => {
+        const id = derivePaymentId({ accountId, clientTransferId: transferId, attempt });
+        return [encodeReference('digits', id), transferId];
+      }),
+    ),
+  );
+  const byAmount = new Map(
+    transfers.map(({ transferId, target, amountMinor }) => {
+      const { way, values } = target.destination;
+      const recipient = values['BankAccountNumber']?.toLowerCase();
+      return [`${recipient} ${way.currency} ${amountMinor}`, transferId];
+    }),
+  );
+  const find = ({ reference, recipient, currency, amountMinor }: BookedPayment) =>
+    reference === undefined
+      ? byAmount.get(`${recipient?.toLowerCase()} ${currency} ${amountMinor}`)
+      : byReference.get(reference.replaceAll('-', '').toLowerCase());
+  for (const counterpart of scene.counterparts) {
+    for (const payment of await counterpart.listBooked([])) {
+      if (payment.state === 'refused') continue;
+      const transferId = find(payment);
+      if (transferId !== undefined) counts.set(transferId, (counts.get(transferId) ?? 0) + 1);
+    }
+  }
+  return counts;
+}
+
+test('a restore under load pays nobody twice, although clients repeat everything', async () => {
+  const scene = await openScene();
+  const { slot, url } = scene;
+  await slot.start();
+  const account = await createAccount({ demo: await openDemo(scene.folder, slot) });
+  const { api } = account;
+  await fund(api, 'USD', '1000000');
+  const targets = await createTargets(api, scene.counterparts);
+  const transfers: Transfer[] = [];
+  for (const { rail } of scene.counterparts) {
+    const own = targets.filter(
+      (target) => target.rail === rail && target.recipient.way !== undefined,
+    );
+    for (let number = 0; number < transfersOfEachRail; number += 1) {
+      const target = own[number % own.length];
+      assert.ok(target !== undefined);
+      const { scale, isCrypto } = getCurrency(target.destination.way.currency);
+      const unit = 10n ** BigInt(scale);
+      const base = isCrypto
+        ? target.destination.way.currency === 'ETH'
+          ? unit / 100n
+          : 5n * unit
+        : 100n * unit;
+      const amountMinor = base + BigInt(transfers.length);
+      transfers.push({
+        transferId: randomUUID(),
+        target,
+        amountMinor,
+        payoutToken: '',
+        isAcknowledged: false,
+      });
+    }
+  }
+  // A third is committed before the backup, a third only quoted, and a third comes after it.
+  const third = (place: number) => transfers.filter((_, index) => index % 3 === place);
+  for (const transfer of [...third(0), ...third(1)]) await quote(api, transfer);
+  for (const transfer of third(0)) assert.equal(await commit(api, transfer), 200);
+
+  const backup = `${nameOf(url)}_backup`;
+  await slot.kill();
+  await endConnections(url);
+  await onServer(url, [`create database ${backup} template ${nameOf(url)}`]);
+  await slot.start();
+  for (const transfer of third(2)) await quote(api, transfer);
+  for (const transfer of [...third(1), ...third(2)]) {
+    assert.equal(await commit(api, transfer), 200);
+  }
+  await sleep(settleMs);
+  const accountId = account.credentials.account;
+  const before = await countPayments(scene, accountId, transfers);
+  const paidBefore = [...before.values()].filter((count) => count > 0).length;
+  assert.ok(paidBefore > transfers.length / 2, `only ${paidBefore} were paid before the restore`);
+
+  await slot.kill();
+  await endConnections(url);
+  await onServer(url, [
+    `drop database ${nameOf(url)} with (force)`,
+    `alter database ${backup} rename to ${nameOf(url)}`,
+  ]);
+  await slot.start();
+  const committed = transfers.find(({ payoutToken }) => payoutToken !== '');
+  assert.ok(committed !== undefined);
+  const refused = await api.put(payoutPath(committed.target.recipient, committed.payoutToken));
+  assert.equal(refused.status, 503, 'it went on although the database is behind');
+  assert.match(refused.text, /"recovering"/);
+  const shown = await waitUntilListed(scene);
+  assert.match(shown.recovery?.reason ?? '', /ahead|not known here|rail/);
+  const release = [
+    'recovery',
+    'release',
+    '--reason',
+    'compared with the banks',
+    '--accept-unlisted',
+  ];
+  assert.deepEqual(await runOutlay(scene, [...release, '--by', 'ada']), { result: 'waiting' });
+  assert.deepEqual(await runOutlay(scene, [...release, '--by', 'bob']), { result: 'released' });
+  for (let look = 0; look < 60; look += 1) {
+    if (((await runOutlay(scene, ['recovery', 'show'])) as Shown).state === 'none') break;
+    await sleep(500);
+  }
+
+  for (const transfer of transfers) await repeat(api, transfer);
+  await sleep(settleMs);
+  const twice = [...(await countPayments(scene, accountId, transfers))].filter(
+    ([, count]) => count > 1,
+  );
+  assert.deepEqual(twice, [], 'paid more than once');
+  const books = openBooks(url);
+  closers.push(books.close);
+  await books.assertSound();
+  const [open] = await books.rows<{ count: number }>(
+    `select count(*)::integer as count from payouts p
+     where p.status = 'PROCESSING' and not exists (
+       select from attempts a where a.payout_id = p.id)
+       and not exists (select from exceptions e where e.payout_id = p.id and e.closed_at is null)`,
+  );
+  assert.equal(open?.count, 0, 'payouts that nobody goes on with');
+});

@@ -23,6 +23,8 @@ export type TestHost = RailHost & {
   readonly lines: { level: string; message: string; fields: LogFields }[];
   readonly wakes: { count: number };
   readonly db: Database;
+  /** What an operator does about inbound problems: closes all exceptions. */
+  closeExceptions(): Promise<void>;
   /** A second host of the same rail on the same memory, as another process would have. */
   again(): TestHost;
   close(): Promise<void>;
@@ -31,6 +33,13 @@ export type TestHost = RailHost & {
 const applyText = {
   name: '',
   text: `update rail_observations set state = 'applied' where rail = $1 and state = 'waiting'`,
+};
+
+const closeText = {
+  name: '',
+  text: `
+    update exceptions set closed_at = now(), resolution = 'dismissed by ada'
+    where rail = $1 and closed_at is null`,
 };
 
 export type TestHostOptions = {
@@ -102,6 +111,9 @@ function assemble(
     lines,
     wakes,
     db: base.db,
+    closeExceptions: async () => {
+      await base.db.system.rows(closeText, [name]);
+    },
     again: () => assemble(options, base),
     close: base.close,
   };

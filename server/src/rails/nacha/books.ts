@@ -13,7 +13,7 @@ import type { Draft } from './drafts.ts';
 export type Context = {
   readonly config: NachaConfig;
   readonly host: RailHost;
-  /** Files that the log was told of already. */
+  /** Keys of files and of other warnings that are in the log already. */
   readonly warned: Set<string>;
 };
 
@@ -27,6 +27,8 @@ export type Payment = {
   readonly trace?: string;
   readonly reason?: Reason;
   readonly code?: string;
+  /** Minor units that came back, by the id of the observation; absent: all of it came back. */
+  readonly returnedMinor?: Readonly<Record<string, string>>;
 };
 
 /**
@@ -79,7 +81,6 @@ export const collections = {
   contents: 'contents',
   traces: 'traces',
   counters: 'counters',
-  notices: 'notices',
 } as const;
 
 /** The store holds what this rail has written, in the forms above. */
@@ -127,6 +128,11 @@ export async function listFiles({ host }: Context, state: FileState): Promise<Kn
     found.push(...page.map((record) => assume<FileState, FileRecord>(record)));
     if (page.length < count) return found;
   }
+}
+
+export async function findFile({ host }: Context, fileId: string): Promise<KnownFile | undefined> {
+  const record = await host.store.get(collections.files, fileId);
+  return record === undefined ? undefined : assume(record);
 }
 
 export async function getContents({ host }: Context, fileId: string): Promise<FileContents> {
@@ -193,17 +199,4 @@ export async function listOwners({ host }: Context, trace: string): Promise<Trac
     .filter(({ key }) => key.startsWith(`${trace}-`))
     .map((record) => assume<string, TraceOwner>(record).value)
     .toReversed();
-}
-
-export type NoticeKind = 'change' | 'dishonored' | 'contested' | 'unmatched' | 'refused_file';
-
-/** Something that a bank told and a person should see. Kept under its own name, once. */
-export async function keepNotice(
-  { host }: Context,
-  key: string,
-  { kind, ...value }: { readonly kind: NoticeKind; readonly [name: string]: unknown },
-): Promise<void> {
-  await host.store.write([
-    { collection: collections.notices, key, revision: 0, next: { state: kind, value } },
-  ]);
 }

@@ -1,6 +1,8 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { access, constants, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
 
 /**
  * Files by folders that the bank's agent (or a program for SFTP) empties and fills. A file appears
@@ -78,6 +80,13 @@ export async function listNames(folder: string): Promise<string[]> {
 
 export async function readBytes(folder: string, name: string): Promise<Uint8Array> {
   return readFile(path.join(folder, name));
+}
+
+/** SHA-256 of a file of any length, in hexadecimal digits. */
+export async function digestFile(folder: string, name: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path.join(folder, name)), hash);
+  return hash.digest('hex');
 }
 
 export type FileMark = { readonly bytes: number; readonly changedMs: number };

@@ -28,7 +28,7 @@ import { deliverFiles } from './delivery.ts';
 import { type DraftResult, draftEntry, isSamePayment } from './drafts.ts';
 import { FolderError, findFolderFault, listNames } from './folder-exchange.ts';
 import { findMarkerFault } from './folder-marker.ts';
-import { readInbox, type SeenMarks } from './intake.ts';
+import { readInbox, type SeenMarks } from './inbox.ts';
 import { AchFormatError } from './record-layout.ts';
 import { findNextSettling, settleFiles } from './settling.ts';
 
@@ -155,10 +155,18 @@ function describe(context: Context, { state, value }: KnownPayment): RailAnswer 
     case 'paid':
       return { ...extras, outcome: 'paid' };
     case 'returned':
+      return { ...extras, outcome: 'returned', reason, ...describeReturned(value) };
     case 'rejected':
     case 'cancelled':
-      return { ...extras, outcome: state === 'returned' ? 'returned' : 'rejected', reason };
+      return { ...extras, outcome: 'rejected', reason };
   }
+}
+
+/** All parts that came back so far. */
+function describeReturned({ returnedMinor }: Payment): { amountMinor?: bigint } {
+  if (returnedMinor === undefined) return {};
+  const parts = Object.values(returnedMinor).map(BigInt);
+  return { amountMinor: parts.reduce((sum, part) => sum + part, 0n) };
 }
 
 /** When there will be something to say, if all goes well: never before the next half hour. */

@@ -171,6 +171,23 @@ export type CallbackReading =
       };
     };
 
+/** A payment that the rail made, as evidence outside of the database shows it. */
+export type RecoveredPayment = {
+  readonly reference: string;
+  readonly payerKey?: string;
+  /** ISO 3166-1 alpha-3. */
+  readonly countryCode?: string;
+  readonly currency: string;
+  /** What was to be paid, minor units. */
+  readonly amountMinor: bigint;
+  readonly outcome: 'accepted' | 'paid' | 'rejected' | 'returned' | 'unknown';
+  readonly providerReference?: string;
+  /** When it was sent, milliseconds. */
+  readonly atMs: number;
+  /** For an operator; never personal. */
+  readonly detail: string;
+};
+
 /** The form of the references that a rail can carry to its counterpart unchanged. */
 export type ReferenceRule = { readonly lengthMax: number; readonly charset: RegExp };
 
@@ -212,6 +229,11 @@ export type RailCalls = {
   readonly workIdleMs?: number;
   /** What is wrong with the setup, as far as asking the counterpart shows; for `outlay doctor`. */
   check?(context: CallContext): Promise<readonly string[]>;
+  /**
+   * What the rail did since the instant according to the world outside of the database: folders, the
+   * counterpart's lists, a chain. For a database that was restored to an earlier moment.
+   */
+  recover?(sinceMs: number, context: CallContext): Promise<readonly RecoveredPayment[]>;
   close?(): Promise<void>;
 };
 

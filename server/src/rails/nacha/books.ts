@@ -15,13 +15,17 @@ export type Context = {
   readonly host: RailHost;
   /** Keys of files and of other warnings that are in the log already. */
   readonly warned: Set<string>;
+  /** How far the memory was compared with the files that the rail wrote. */
+  readonly recovery: { isDone: boolean; readonly knownFiles: Set<string> };
 };
 
 export type PaymentState = 'waiting' | 'filed' | 'paid' | 'returned' | 'rejected' | 'cancelled';
 
 export type Payment = {
-  /** Null: cancelled before it was ever sent. */
+  /** Null: cancelled before it was ever sent, or known by the manifest of its file alone. */
   readonly draft: Draft | null;
+  /** Of a payment that is known by the manifest of its file. */
+  readonly amountMinor?: string;
   readonly sentAtMs: number;
   readonly fileId?: string;
   readonly trace?: string;
@@ -54,11 +58,21 @@ export type FileRecord = {
   readonly deliveredAtMs?: number;
   readonly settlesOn?: string;
   readonly paidDueMs?: number;
+  /** For the manifest: counters after this file, and the round of its trace numbers. */
+  readonly counters?: readonly { readonly key: string; readonly next: number }[];
+  readonly round?: number;
 };
 
 export type FileContents = {
   readonly text: string;
-  readonly entries: readonly { readonly reference: string; readonly trace: string }[];
+  readonly entries: readonly FileEntry[];
+};
+
+export type FileEntry = {
+  readonly reference: string;
+  readonly trace: string;
+  readonly payerKey?: string;
+  readonly countryCode?: string;
 };
 
 /** Whose entry a trace number is; "" for a debit of the operator's own account. */
@@ -126,8 +140,9 @@ export async function listFiles({ host }: Context, state: FileState): Promise<Kn
     const after = found.at(-1)?.key ?? '';
     const page = await host.store.list(collections.files, { state, after, count });
     found.push(...page.map((record) => assume<FileState, FileRecord>(record)));
-    if (page.length < count) return found;
+    if (page.length < count) break;
   }
+  return found.toSorted((a, b) => a.value.createdAtMs - b.value.createdAtMs);
 }
 
 export async function findFile({ host }: Context, fileId: string): Promise<KnownFile | undefined> {

@@ -17,6 +17,8 @@ test('an entry is drafted from what the instruction says', () => {
   assert.ok(result.ok);
   assert.deepEqual(result.draft, {
     reference: 'r1',
+    payerKey: 'ach',
+    countryCode: 'USA',
     amountMinor: '1234',
     name: 'Zoe Fournier',
     speed: 'same_day',

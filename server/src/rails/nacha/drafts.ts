@@ -9,6 +9,10 @@ import type { IatConfig, NachaConfig } from './config.ts';
 /** What an entry is going to say, as it is stored: decided once, when the payment is taken. */
 export type Draft = {
   readonly reference: string;
+  /** Absent in drafts of earlier versions, as is `countryCode`. */
+  readonly payerKey?: string;
+  /** ISO 3166-1 alpha-3. */
+  readonly countryCode?: string;
   /** Minor units of USD, in digits. */
   readonly amountMinor: string;
   readonly transactionCode: '22' | '32';
@@ -72,6 +76,8 @@ export function draftEntry(
   const isInternational = instruction.countryCode !== 'USA' || options['entryClass'] === 'IAT';
   const shared = {
     reference: instruction.reference,
+    payerKey: instruction.payerKey,
+    countryCode: instruction.countryCode,
     amountMinor: amountMinor.toString(),
     name: toAsciiText(name, isInternational ? 35 : 22),
     speed: readSpeed(options['speed'], config),
@@ -113,7 +119,14 @@ export function isDomesticAccount(account: string): boolean {
 
 type Shared = Pick<
   Draft,
-  'reference' | 'amountMinor' | 'name' | 'speed' | 'entryDescription' | 'transactionCode'
+  | 'reference'
+  | 'payerKey'
+  | 'countryCode'
+  | 'amountMinor'
+  | 'name'
+  | 'speed'
+  | 'entryDescription'
+  | 'transactionCode'
 >;
 
 /**

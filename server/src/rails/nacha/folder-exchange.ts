@@ -68,6 +68,16 @@ export async function removeTemporary(folder: string, temporaryName: string): Pr
   await rm(path.join(folder, temporaryName), { force: true });
 }
 
+/** Replaces a file as a whole, on the disk when this returns. */
+export async function replaceFile(folder: string, name: string, bytes: Uint8Array): Promise<void> {
+  await publish(folder, await writeTemporary(folder, name, bytes), name);
+}
+
+/** All names, those of temporary and hidden files too. */
+export async function listAllNames(folder: string): Promise<string[]> {
+  return (await readdir(folder)).toSorted();
+}
+
 /** Names of whole files, in order. */
 export async function listNames(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true });
@@ -110,6 +120,17 @@ export async function moveTo(
     if (!isMissing(error)) throw error;
   }
   await syncFolder(target.folder);
+}
+
+/** Whether there is such a file; unlike `hasFile` without listing the folder. */
+export async function isPresent(folder: string, name: string): Promise<boolean> {
+  try {
+    await access(path.join(folder, name));
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
 }
 
 export async function hasFile(folder: string, name: string): Promise<boolean> {

@@ -179,6 +179,16 @@ export async function goTo(bench: NachaBench, day: string, time: string): Promis
   await bench.rail.work?.(context);
 }
 
+/** Keeps the rail's memory as it is now; the function restores it. */
+export async function backUp({ host }: NachaBench): Promise<() => Promise<void>> {
+  const run = (text: string) => host.db.system.rows({ name: '', text });
+  await run('create table records_before as table rail_records');
+  return async () => {
+    await run('delete from rail_records');
+    await run('insert into rail_records select * from records_before');
+  };
+}
+
 /** Each observation once, since a report that comes again has the id that it had. */
 export function summarize(observations: readonly RailObservation[]): string[] {
   const byId = new Map(observations.map((observation) => [observation.id, observation]));

@@ -56,7 +56,15 @@ const draftsArbitrary = fc.uniqueArray(draftArbitrary, {
 });
 
 function build(drafts: readonly Draft[]) {
-  const plan = { config, created, modifier: 'A', effectiveOn: '2026-11-23', drafts, traceFirst: 1 };
+  const plan = {
+    config,
+    created,
+    modifier: 'A',
+    referenceCode: '',
+    effectiveOn: '2026-11-23',
+    drafts,
+    traceFirst: 1,
+  };
   return buildFile(plan);
 }
 

@@ -29,7 +29,10 @@ import { type DraftResult, draftEntry, isSamePayment } from './drafts.ts';
 import { FolderError, findFolderFault, listNames } from './folder-exchange.ts';
 import { findMarkerFault } from './folder-marker.ts';
 import { readInbox, type SeenMarks } from './inbox.ts';
+import { nameFile } from './manifest.ts';
+import { isReconciled, listUnknownFiles } from './reconcile.ts';
 import { AchFormatError } from './record-layout.ts';
+import { recoverPayments } from './recover.ts';
 import { findNextSettling, settleFiles } from './settling.ts';
 
 /**
@@ -52,7 +55,8 @@ export const railModule: RailModule<NachaConfig> = {
 
 function createCalls(config: NachaConfig, host: RailHost): RailCalls {
   refuseSenseless(config, host);
-  const context: Context = { config, host, warned: new Set() };
+  const recovery = { isDone: false, knownFiles: new Set<string>() };
+  const context: Context = { config, host, warned: new Set(), recovery };
   const seen: SeenMarks = new Map();
   return {
     send: (instruction) => send(context, instruction),
@@ -61,6 +65,7 @@ function createCalls(config: NachaConfig, host: RailHost): RailCalls {
     work: (call) => work(context, seen, call),
     workIdleMs: config.pollSeconds * 1000,
     check: () => check(context),
+    recover: (sinceMs) => recoverPayments(context, sinceMs),
   };
 }
 
@@ -87,15 +92,27 @@ async function send(context: Context, instruction: Instruction): Promise<RailAns
   const payer = host.payers.find(({ key }) => key === instruction.payerKey);
   const drafted = draftEntry(instruction, config, payer);
   if (known !== undefined) {
-    const { draft } = known.value;
-    const isSame = draft === null || (drafted.ok && isSamePayment(draft, drafted.draft));
-    if (isSame) return describe(context, known);
+    if (isSame(known.value, instruction, drafted)) return describe(context, known);
     host.log('error', 'a known reference came with other details', { reference: known.key });
     return { outcome: 'unknown', reason: 'duplicate' };
   }
-  await keepFirst(context, instruction.reference, judge(drafted, context));
+  const first = judge(drafted, context);
+  // A refusal is definite, so that no file may have the payment.
+  if (first.state !== 'waiting' && !(await isReconciled(context))) return unsure;
+  await keepFirst(context, instruction.reference, first);
   // Read again: another send of the reference may have been faster.
   return query(context, instruction);
+}
+
+const unsure: RailAnswer = { outcome: 'unknown', reason: 'payer_unavailable' };
+
+function isSame(
+  { draft, amountMinor }: Payment,
+  instruction: Instruction,
+  drafted: DraftResult,
+): boolean {
+  if (draft !== null) return drafted.ok && isSamePayment(draft, drafted.draft);
+  return amountMinor === undefined || BigInt(amountMinor) === instruction.amountMinor;
 }
 
 type First = { readonly state: PaymentState; readonly value: Payment };
@@ -118,8 +135,11 @@ async function keepFirst({ config, host }: Context, key: string, next: First): P
 }
 
 async function query(context: Context, { reference }: Instruction): Promise<RailAnswer> {
+  const known = await findPayment(context, reference);
+  if (known !== undefined) return describe(context, known);
+  if (!(await isReconciled(context))) return unsure;
   const payment = await findPayment(context, reference);
-  // The record is written before anything else, so that nothing was sent where there is none.
+  // The record is written before anything else, and no file has the payment: nothing was sent.
   if (payment === undefined) return { outcome: 'retry', reason: 'other' };
   return describe(context, payment);
 }
@@ -128,6 +148,8 @@ async function query(context: Context, { reference }: Instruction): Promise<Rail
 async function cancel(context: Context, instruction: Instruction): Promise<RailAnswer> {
   const { host } = context;
   const { reference } = instruction;
+  // What waits by this memory may be in a file that it does not remember.
+  if (!(await isReconciled(context))) return unsure;
   const payment = await findPayment(context, reference);
   if (payment === undefined) {
     const value: Payment = { draft: null, sentAtMs: host.nowMs(), reason: 'cancelled' };
@@ -223,7 +245,8 @@ function describeFault(error: unknown): string {
   return 'code' in error ? String(error.code) : error.name;
 }
 
-async function check({ config, host }: Context): Promise<readonly string[]> {
+async function check(context: Context): Promise<readonly string[]> {
+  const { config, host } = context;
   const { folders } = config;
   const faults: string[] = [];
   for (const folder of new Set(Object.values(folders))) {
@@ -231,8 +254,19 @@ async function check({ config, host }: Context): Promise<readonly string[]> {
     if (fault !== undefined) faults.push(fault);
   }
   if (faults.length > 0) return faults;
+  const unknown = await listUnknownFiles(context);
+  if (unknown.length > 0) {
+    faults.push(
+      `${unknown.length} files that this rail wrote are not in the database, the first one ` +
+        `${nameFile(host.name, unknown[0] ?? '')}: it was restored to an earlier moment`,
+    );
+  }
   const refused = (await listNames(folders.archive)).filter((name) => name.endsWith('.refused'));
-  return refused.length === 0
-    ? []
-    : [`${folders.archive} has ${refused.length} files of the bank that could not be read`];
+  if (refused.length > 0) {
+    faults.push(
+      `${folders.archive} has ${refused.length} bank files that an earlier version refused: ` +
+        'move them into the inbox to have them read again',
+    );
+  }
+  return faults;
 }

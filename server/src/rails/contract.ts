@@ -37,6 +37,8 @@ export type Instruction = {
   readonly beneficiary: Beneficiary;
   readonly originator: Originator;
   readonly pickupCode: string;
+  /** `clear`: recipient and originator were screened without a potential match; absent: `not_screened`. */
+  readonly screening?: 'clear' | 'not_screened';
   /** The environment's time of the commit and of the announced arrival, milliseconds. */
   readonly committedAtMs: number;
   readonly availableAtMs: number;

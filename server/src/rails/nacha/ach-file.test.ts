@@ -11,7 +11,7 @@ import { makeForeign, makeInstruction, readTestConfig, withIat } from './nacha-t
 const created = { day: '2026-11-20', time: '10:00' };
 
 function draft(instruction: Instruction): Draft {
-  const config = readTestConfig(withIat({ secondaryScreening: '0' }));
+  const config = readTestConfig(withIat());
   const result = draftEntry(instruction, config, undefined);
   assert.ok(result.ok);
   return result.draft;
@@ -46,7 +46,9 @@ test('a file has the records that the rules ask for, character by character', ()
 });
 
 test('an IAT entry has its seven mandatory addenda and our reference', () => {
-  const { text } = build([draft(makeForeign('0198c0ffee00700080000000000000a3'))]);
+  const { text } = build([
+    draft(makeForeign('0198c0ffee00700080000000000000a3', { screening: 'clear' })),
+  ]);
   const lines = text.split('\n');
   assert.deepEqual(lines.slice(1, 12), [
     '5220                FF3               CA1987654321IATPAYOUT    USDUSD261123   1121042880000001',

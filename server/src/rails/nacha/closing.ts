@@ -48,7 +48,8 @@ export async function closeFiles(context: Context): Promise<void> {
   const nowMs = host.nowMs();
   const closing = findOpenClosing(config.windows, nowMs);
   if (closing !== undefined) {
-    const isMeant = ({ sentAtMs }: Payment) => sentAtMs < closing.closesAtMs;
+    const isHeld = createHold(config, closing);
+    const isMeant = (payment: Payment) => payment.sentAtMs < closing.closesAtMs && !isHeld(payment);
     await closeWaiting(context, isMeant, closing);
   }
   if (config.closeAfterSeconds !== undefined) {
@@ -56,6 +57,15 @@ export async function closeFiles(context: Context): Promise<void> {
     const oldest = await listWaiting(context, ({ sentAtMs }) => sentAtMs <= lateMs);
     if (oldest.length > 0) await closeWaiting(context, () => true, undefined);
   }
+}
+
+/** At a window for the next day, same-day entries wait if a same-day window closes later that day. */
+function createHold(config: NachaConfig, closing: Closing): (payment: Payment) => boolean {
+  const hasLater = config.windows.some(
+    ({ sameDay, closesAt }) => sameDay && closesAt > closing.closesAt,
+  );
+  if (closing.sameDay || !hasLater) return () => false;
+  return ({ draft }) => draft !== null && isSameDayEntry(draft, config);
 }
 
 async function closeWaiting(
@@ -70,8 +80,10 @@ async function closeWaiting(
       context,
       (payment) => isMeant(payment) && !leftOut.has(payment.draft?.reference ?? ''),
     );
+    // The deadline may pass while files are written: what is left then settles on the next day.
+    const isOpen = closing?.sameDay === true && host.nowMs() < closing.deadlineMs;
     const isFast = ({ value: { draft } }: KnownPayment) =>
-      closing?.sameDay === true && draft !== null && isSameDayEntry(draft, config);
+      isOpen && draft !== null && isSameDayEntry(draft, config);
     const fast = waiting.filter(isFast);
     const chosen = chooseEntries(fast.length > 0 ? fast : waiting, config);
     if (chosen.length === 0) return;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isRoutingNumber } from './aba.ts';
+import { lastSameDayDeadline } from './banking-days.ts';
 
 /** What an operator agrees upon with the bank that originates for it (the ODFI). */
 
@@ -16,7 +17,11 @@ const decimal = z.string().regex(/^[0-9]{1,8}(?:\.[0-9]{2})?$/, 'an amount such 
 
 const windowSchema = z
   .strictObject({ closesAt: timeOfDay, deadline: timeOfDay, sameDay: z.boolean() })
-  .refine(({ closesAt, deadline }) => closesAt < deadline, 'a window closes before its deadline');
+  .refine(({ closesAt, deadline }) => closesAt < deadline, 'a window closes before its deadline')
+  .refine(
+    ({ deadline, sameDay }) => !sameDay || deadline <= lastSameDayDeadline,
+    `a same-day window must have a deadline of ${lastSameDayDeadline} New York time or earlier: the Federal Reserve takes no same-day file later`,
+  );
 
 /** The asterisk and the backslash end a part of a field in IAT addenda. */
 const addressPart = (lengthMax: number) =>

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { getProfile } from './attributes/requirements.ts';
 import { type Config, ConfigError } from './config.ts';
 import type { EnvironmentName } from './core/access.ts';
 import type { KeyRing } from './core/sealing.ts';
@@ -10,6 +11,7 @@ import type { MidRates } from './fx/rate-book.ts';
 import { createDispatcher, dispatchTimes } from './payouts/dispatch.ts';
 import { createMeasurements, type Measurements } from './payouts/standings.ts';
 import type { Rail } from './rails/contract.ts';
+import type { PayerDeclaration } from './rails/declarations.ts';
 import { openConfiguredRails } from './rails/open.ts';
 import { RailConfigError } from './rails/rail-config.ts';
 import { createSandboxRail } from './rails/sandbox/rail.ts';
@@ -68,6 +70,7 @@ async function openRails(
     return await openConfiguredRails({
       path: name === 'live' ? config.OUTLAY_LIVE_RAILS : config.OUTLAY_RAILS,
       readVariable: config.readVariable,
+      listAttributes,
       db,
       keys,
       nowMs: clock.nowMs,
@@ -80,6 +83,12 @@ async function openRails(
     if (error instanceof RailConfigError) throw new ConfigError(error.message, { cause: error });
     throw error;
   }
+}
+
+/** What a rail compares with the fields that its instruction needs. */
+function listAttributes(payer: PayerDeclaration, currency: string): string[] {
+  const { countryCode, deliveryType } = payer;
+  return getProfile({ countryCode, deliveryType, currency }).requirements.map(({ type }) => type);
 }
 
 /** Live has no simulated network: until a rail is configured it serves no country. */

@@ -273,6 +273,8 @@ export type RailHost = {
   /** The rail's own name. */
   readonly name: string;
   readonly payers: readonly PayerDeclaration[];
+  /** Types of the attributes that recipients of the payer are asked for, in the currency. */
+  listAttributes?(payer: PayerDeclaration, currency: string): readonly string[];
   /** The environment's clock, which in staging may be ahead. */
   nowMs(): number;
   /** The time of day by this machine's clock, for what counterparts compare with theirs. */

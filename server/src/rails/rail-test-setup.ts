@@ -45,6 +45,7 @@ const closeText = {
 export type TestHostOptions = {
   name: string;
   payers?: readonly PayerDeclaration[];
+  listAttributes?: RailHost['listAttributes'];
   /** The real time when absent. */
   nowMs?: () => number;
   fetch?: typeof fetch;
@@ -80,6 +81,7 @@ function assemble(
   const host = createHost({
     name,
     payers,
+    listAttributes: options.listAttributes,
     db: base.db,
     keys: base.keys,
     nowMs: options.nowMs ?? Date.now,

@@ -140,11 +140,12 @@ export async function hasFile(folder: string, name: string): Promise<boolean> {
 /** What is wrong with a folder that has to be read and written; undefined when nothing is. */
 export async function findFolderFault(folder: string): Promise<string | undefined> {
   try {
-    if (!(await stat(folder)).isDirectory()) return `${folder} is not a folder`;
+    if (!(await stat(folder)).isDirectory()) return `${folder} must be a folder`;
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     return undefined;
-  } catch {
-    return `${folder} cannot be read and written`;
+  } catch (error) {
+    if (isMissing(error)) return `${folder} does not exist: create it, or mount what has it`;
+    return `${folder} must be readable and writable for the service`;
   }
 }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -269,12 +270,27 @@ test('more than a file may hold goes into the next one, and each has a name of i
     assert.deepEqual(await listComplaints(folder), []);
   }));
 
-test('a configuration that cannot work is refused with a sentence', async () => {
-  await withBench({}, async ({ host, config }) => {
+test('a configuration that cannot work is refused with a sentence', () =>
+  withBench({}, async ({ host, config }) => {
     const broken = { ...config, windows: [] };
     await assert.rejects(railModule.create(broken, host), /neither a window nor closeAfterSeconds/);
-    const missing = { ...config, folders: { ...config.folders, inbox: '/nowhere/inbox' } };
-    const rail = await railModule.create(missing, host);
-    assert.deepEqual(await rail.check?.(context), ['/nowhere/inbox cannot be read and written']);
-  });
-});
+  }));
+
+test('a missing bank folder is an error at the start and in every check, and is never created', () =>
+  withBench({}, async ({ host, config, folder, clock }) => {
+    for (const name of ['outbox', 'archive', 'inbox'] as const) {
+      const missing = path.join(folder, 'not-mounted', name);
+      const rail = await railModule.create(
+        { ...config, folders: { ...config.folders, [name]: missing } },
+        host,
+      );
+      const fault = `${missing} does not exist: create it, or mount what has it`;
+      assert.deepEqual(host.lines.at(-1)?.fields['fault'], fault);
+      assert.deepEqual(await rail.check?.(context), [fault]);
+      await rail.send(makeInstruction(`p-${name}`), context);
+      clock.nowMs = fromEastern({ day: '2026-11-20', time: '10:00' });
+      await rail.work?.(context);
+      assert.ok(!existsSync(path.join(folder, 'not-mounted')));
+      if (name !== 'inbox') assert.deepEqual(await host.store.list('files', { count: 9 }), []);
+    }
+  }));

@@ -30,6 +30,7 @@ import { FolderError, findFolderFault, listNames } from './folder-exchange.ts';
 import { findMarkerFault } from './folder-marker.ts';
 import { readInbox, type SeenMarks } from './inbox.ts';
 import { nameFile } from './manifest.ts';
+import { listPayerFaults } from './payer-checks.ts';
 import { isReconciled, listUnknownFiles } from './reconcile.ts';
 import { AchFormatError } from './record-layout.ts';
 import { recoverPayments } from './recover.ts';
@@ -50,14 +51,15 @@ export const railModule: RailModule<NachaConfig> = {
   reference: { lengthMax: 64, charset: /^[0-9A-Za-z-]+$/ },
   pace: { concurrencyMax: 32, perSecondMax: null },
   configSchema: nachaConfigSchema,
-  create: async (config, host) => createCalls(config, host),
+  create: createCalls,
 };
 
-function createCalls(config: NachaConfig, host: RailHost): RailCalls {
+async function createCalls(config: NachaConfig, host: RailHost): Promise<RailCalls> {
   refuseSenseless(config, host);
   const recovery = { isDone: false, knownFiles: new Set<string>() };
   const context: Context = { config, host, warned: new Set(), recovery };
   const seen: SeenMarks = new Map();
+  await reportFolders(context);
   return {
     send: (instruction) => send(context, instruction),
     query: (instruction) => query(context, instruction),
@@ -69,20 +71,25 @@ function createCalls(config: NachaConfig, host: RailHost): RailCalls {
   };
 }
 
+/** @throws Error with all faults. */
 function refuseSenseless(config: NachaConfig, host: RailHost): void {
+  const faults = listPayerFaults(config, host);
   if (config.windows.length === 0 && config.closeAfterSeconds === undefined) {
-    throw new Error(
+    faults.unshift(
       'there is neither a window nor closeAfterSeconds: no file would ever be written',
     );
   }
-  const foreign = host.payers.find(({ countryCode }) => countryCode !== 'USA');
-  if (foreign !== undefined && config.iat === undefined) {
-    throw new Error(`the payer ${foreign.key} is abroad, and iat is not configured`);
-  }
-  for (const { key, deliveryType, currencies } of host.payers) {
-    if (deliveryType !== 'BANK_DEPOSIT' || currencies.some((currency) => currency !== 'USD')) {
-      throw new Error(`the payer ${key} has to be a BANK_DEPOSIT in USD`);
-    }
+  if (faults.length > 0) throw new Error(faults.join('; '));
+}
+
+/**
+ * A folder that is missing is never created, since it may be a share that is not mounted. The rail
+ * starts without it, because processes that only answer requests need no folders; passes fail.
+ */
+async function reportFolders({ config, host }: Context): Promise<void> {
+  for (const folder of new Set(Object.values(config.folders))) {
+    const fault = await findFolderFault(folder);
+    if (fault !== undefined) host.log('error', 'a bank folder cannot be used', { fault });
   }
 }
 
@@ -248,7 +255,7 @@ function describeFault(error: unknown): string {
 async function check(context: Context): Promise<readonly string[]> {
   const { config, host } = context;
   const { folders } = config;
-  const faults: string[] = [];
+  const faults = listPayerFaults(config, host);
   for (const folder of new Set(Object.values(folders))) {
     const fault = (await findFolderFault(folder)) ?? (await findMarkerFault(host, folder));
     if (fault !== undefined) faults.push(fault);

@@ -77,7 +77,9 @@ type Matched = {
 /** A payment belongs to the payout of its reference, or of its recipient and its very own amount. */
 function matchPayments({ entries, snapshot, booked }: Evidence): Matched {
   const byReference = new Map(
-    snapshot.payouts.flatMap(({ id, references }) => references.map((reference) => [reference, id])),
+    snapshot.payouts.flatMap(({ id, references }) =>
+      references.map((reference) => [reference, id]),
+    ),
   );
   const byRecipient = new Map<string, string>();
   const recipients = new Set<string>();

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { getProfile } from './attributes/requirements.ts';
 import { type Config, ConfigError } from './config.ts';
 import type { EnvironmentName } from './core/access.ts';
 import type { KeyRing } from './core/sealing.ts';
@@ -12,6 +13,7 @@ import { createDispatcher, dispatchTimes } from './payouts/dispatch.ts';
 import { createSendMarker } from './payouts/send-marker.ts';
 import { createMeasurements, type Measurements } from './payouts/standings.ts';
 import type { Rail } from './rails/contract.ts';
+import type { PayerDeclaration } from './rails/declarations.ts';
 import { openConfiguredRails } from './rails/open.ts';
 import { describeRailFaults } from './rails/rail-config.ts';
 import { createSandboxRail } from './rails/sandbox/rail.ts';
@@ -93,6 +95,7 @@ async function openRails(
   const opened = await openConfiguredRails({
     path,
     readVariable: config.readVariable,
+    listAttributes,
     db,
     keys,
     nowMs: clock.nowMs,
@@ -106,6 +109,12 @@ async function openRails(
   await opened.close();
   // A rail that is left out would hold its payouts without a word.
   throw new ConfigError(describeRailFaults(path ?? '', opened.faults));
+}
+
+/** What a rail compares with the fields that its instruction needs. */
+function listAttributes(payer: PayerDeclaration, currency: string): string[] {
+  const { countryCode, deliveryType } = payer;
+  return getProfile({ countryCode, deliveryType, currency }).requirements.map(({ type }) => type);
 }
 
 /** Live has no simulated network: until a rail is configured it serves no country. */

@@ -259,6 +259,8 @@ async function readSenselessFiles(stage: Stage, scene: Scene): Promise<number> {
   const { postman } = scene;
   assert.ok(postman !== undefined);
   const actor = await start(scene);
+  // Nothing settles by the calendar while an exception about such a file is open.
+  scene.operator.isPresent = true;
   const drop = async (bytes: Uint8Array, mark: string): Promise<void> => {
     const ends = [...new Set(postman.delivered.map((name) => /\.[^.]*$/.exec(name)?.[0] ?? ''))];
     for (const end of ends.length === 0 ? ['.xml', '.txt', ''] : ends) {

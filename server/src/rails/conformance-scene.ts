@@ -43,6 +43,8 @@ export type Scene = {
   readonly desk: CallbackDesk;
   readonly postman: Postman | undefined;
   readonly host: TestHost;
+  /** Closes exceptions about inbound messages as they are opened, where the case wants it. */
+  readonly operator: { isPresent: boolean };
   nowMs(): number;
   /** A payment that was not sent yet. */
   instruct(fate?: Fate): Promise<Payment>;
@@ -70,7 +72,7 @@ export type SceneOptions<Config> = {
 export async function openScene<Config>(options: SceneOptions<Config>): Promise<Scene> {
   const { subject, desk } = options;
   const world = await openWorld(options);
-  const { driver, counterpart, host, postman, nowMs } = world.around;
+  const { driver, counterpart, host, operator, postman, nowMs } = world.around;
   const actors = new Set<Actor>();
   let listener: Actor | undefined;
   desk.open((message) =>
@@ -83,6 +85,7 @@ export async function openScene<Config>(options: SceneOptions<Config>): Promise<
     desk,
     postman,
     host,
+    operator,
     nowMs,
     open,
     openActor: async () => {
@@ -111,7 +114,7 @@ export async function openScene<Config>(options: SceneOptions<Config>): Promise<
 }
 
 type World<Config> = {
-  readonly around: Surroundings<Config> & { readonly host: TestHost };
+  readonly around: Surroundings<Config> & Pick<Scene, 'host' | 'operator'>;
   /** What instances have of the service, if nothing happens to them. */
   readonly base: RailHost;
   readonly folder: string;
@@ -131,12 +134,14 @@ async function openWorld<Config>(options: SceneOptions<Config>): Promise<World<C
     nowMs,
     payments: (instruction) => counterpart.payments(instruction),
   });
+  const operator = { isPresent: false };
   const watched = watchHost(host, checks);
   const base: RailHost = {
     ...watched,
     hear: async (message) => {
       const answer = await watched.hear(message);
       if (answer === 'new') driver.observe(message.observations);
+      if (operator.isPresent) await host.closeExceptions();
       return answer;
     },
     wake: () => {
@@ -145,7 +150,7 @@ async function openWorld<Config>(options: SceneOptions<Config>): Promise<World<C
   };
   const folder = await mkdtemp(join(tmpdir(), 'outlay-conformance-'));
   const postman = files === undefined ? undefined : createPostman({ ...files, kept: folder });
-  const around = { subject, driver, counterpart, desk, postman, time, nowMs, host };
+  const around = { subject, driver, counterpart, desk, postman, time, nowMs, host, operator };
   return { around, base, folder };
 }
 

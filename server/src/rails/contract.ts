@@ -37,6 +37,8 @@ export type Instruction = {
   readonly beneficiary: Beneficiary;
   readonly originator: Originator;
   readonly pickupCode: string;
+  /** `clear`: recipient and originator were screened without a potential match; absent: `not_screened`. */
+  readonly screening?: 'clear' | 'not_screened';
   /** The environment's time of the commit and of the announced arrival, milliseconds. */
   readonly committedAtMs: number;
   readonly availableAtMs: number;
@@ -293,6 +295,8 @@ export type RailHost = {
   /** The rail's own name. */
   readonly name: string;
   readonly payers: readonly PayerDeclaration[];
+  /** Types of the attributes that recipients of the payer are asked for, in the currency. */
+  listAttributes?(payer: PayerDeclaration, currency: string): readonly string[];
   /** The environment's clock, which in staging may be ahead. */
   nowMs(): number;
   /** The time of day by this machine's clock, for what counterparts compare with theirs. */

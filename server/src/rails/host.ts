@@ -27,6 +27,7 @@ import { reasonTexts } from './reasons.ts';
 export type HostOptions = {
   name: string;
   payers: readonly PayerDeclaration[];
+  listAttributes?: RailHost['listAttributes'];
   db: Database;
   keys: KeyRing;
   nowMs: () => number;
@@ -44,6 +45,7 @@ export function createHost(options: HostOptions): RailHost {
   return {
     name,
     payers,
+    ...(options.listAttributes && { listAttributes: options.listAttributes }),
     nowMs: options.nowMs,
     realNowMs: options.realNowMs,
     fetch: options.fetch,

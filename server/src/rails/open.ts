@@ -17,6 +17,7 @@ export type OpenRailsOptions = {
   /** The operator's file; undefined: there are none. */
   path: string | undefined;
   readVariable: SecretSources['readVariable'];
+  listAttributes?: RailHost['listAttributes'];
   db: Database;
   keys: KeyRing;
   nowMs: () => number;
@@ -58,6 +59,7 @@ export async function openConfiguredRails(options: OpenRailsOptions): Promise<Op
     const host = createHost({
       name,
       payers,
+      listAttributes: options.listAttributes,
       db,
       keys,
       nowMs,

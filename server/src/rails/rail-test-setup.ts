@@ -23,6 +23,8 @@ export type TestHost = RailHost & {
   readonly lines: { level: string; message: string; fields: LogFields }[];
   readonly wakes: { count: number };
   readonly db: Database;
+  /** What an operator does about inbound problems: closes all exceptions. */
+  closeExceptions(): Promise<void>;
   /** A second host of the same rail on the same memory, as another process would have. */
   again(): TestHost;
   close(): Promise<void>;
@@ -33,9 +35,17 @@ const applyText = {
   text: `update rail_observations set state = 'applied' where rail = $1 and state = 'waiting'`,
 };
 
+const closeText = {
+  name: '',
+  text: `
+    update exceptions set closed_at = now(), resolution = 'dismissed by ada'
+    where rail = $1 and closed_at is null`,
+};
+
 export type TestHostOptions = {
   name: string;
   payers?: readonly PayerDeclaration[];
+  listAttributes?: RailHost['listAttributes'];
   /** The real time when absent. */
   nowMs?: () => number;
   fetch?: typeof fetch;
@@ -71,6 +81,7 @@ function assemble(
   const host = createHost({
     name,
     payers,
+    listAttributes: options.listAttributes,
     db: base.db,
     keys: base.keys,
     nowMs: options.nowMs ?? Date.now,
@@ -102,6 +113,9 @@ function assemble(
     lines,
     wakes,
     db: base.db,
+    closeExceptions: async () => {
+      await base.db.system.rows(closeText, [name]);
+    },
     again: () => assemble(options, base),
     close: base.close,
   };

@@ -134,6 +134,7 @@ function bindCalls(calls: RailCalls): RailCalls {
     ...(calls.work && { work: calls.work.bind(calls) }),
     ...(calls.workIdleMs !== undefined && { workIdleMs: calls.workIdleMs }),
     ...(calls.check && { check: calls.check.bind(calls) }),
+    ...(calls.recover && { recover: calls.recover.bind(calls) }),
     ...(calls.close && { close: calls.close.bind(calls) }),
   };
 }

@@ -1,6 +1,7 @@
 import { getCheckDigit } from './aba.ts';
 import {
   type AchFile,
+  type AnyEntry,
   addSums,
   type Batch,
   blockingFactor,
@@ -18,8 +19,8 @@ import { isReturnCode } from './return-codes.ts';
 
 /**
  * How much is asked of a file. `strict`: everything that the rules say. `lenient` is for what a bank
- * sends, where money is told to have come back: codes that are in no list, names of the two ends
- * that are no numbers, and blocks counted wrongly must not keep the news out.
+ * sends, where money is told to have come back: codes that are in no list, a blank modifier, names of
+ * the two ends that are no numbers, and blocks counted wrongly must not keep the news out.
  */
 export type Strictness = 'strict' | 'lenient';
 
@@ -39,7 +40,8 @@ export function checkFileHeader(header: FileHeader, strictness: Strictness): voi
       'the file header has to name priority 01, records of 094, blocks of 10 and format 1',
     );
   }
-  if (!/^[A-Z0-9]$/.test(header.fileIdModifier)) {
+  // Processors leave the modifier of return files blank.
+  if (strictness === 'strict' && !/^[A-Z0-9]$/.test(header.fileIdModifier)) {
     throw new AchFormatError("the file header's modifier has to be A to Z or a digit");
   }
   const ends = [header.immediateDestination, header.immediateOrigin];
@@ -58,7 +60,7 @@ export function checkBatch(batch: Batch, strictness: Strictness): void {
   let previousTrace = '';
   for (const [index, { detail, addenda }] of batch.entries.entries()) {
     const entryWhere = `${where}, entry ${index + 1}`;
-    checkEntry(batch, index, entryWhere);
+    checkEntry(batch.kind, { detail, addenda }, entryWhere);
     checkAddenda(addenda, { where: entryWhere, strictness });
     // What comes back keeps the order in which it came to the bank that sends it back.
     const isForward = addenda.every(({ typeCode }) => typeCode !== '98' && typeCode !== '99');
@@ -86,10 +88,12 @@ function isSameCompany(header: string, control: string): boolean {
   return control.trim() === '' || control.trim() === header.trim();
 }
 
-function checkEntry(batch: Batch, index: number, where: string): void {
-  const entry = batch.entries[index];
-  if (entry === undefined) return;
-  const { detail, addenda } = entry;
+/** @throws AchFormatError where an entry's own records contradict each other. */
+export function checkEntry(
+  kind: Batch['kind'],
+  { detail, addenda }: AnyEntry,
+  where: string,
+): void {
   if (!transactionCodes.test(detail.transactionCode)) {
     throw new AchFormatError(`${where}: there is no transaction code ${detail.transactionCode}`);
   }
@@ -99,7 +103,7 @@ function checkEntry(batch: Batch, index: number, where: string): void {
   if (detail.addendaIndicator !== (addenda.length === 0 ? '0' : '1')) {
     throw new AchFormatError(`${where}: the addenda indicator says other than what follows`);
   }
-  if (batch.kind !== 'international') return;
+  if (kind !== 'international') return;
   const types = addenda.map(({ typeCode }) => typeCode);
   if (internationalTypes.some((type, place) => types[place] !== type)) {
     throw new AchFormatError(`${where}: an IAT entry has addenda 10 to 16, in this order`);
@@ -168,8 +172,10 @@ function checkSums(stated: StatedSums, sums: Sums, where: string): void {
 
 type FileCheck = { readonly lineCount: number; readonly strictness: Strictness };
 
-export function checkFile(file: AchFile, { lineCount, strictness }: FileCheck): void {
-  const { batches, control } = file;
+export function checkFile(
+  { batches, control }: Pick<AchFile, 'batches' | 'control'>,
+  { lineCount, strictness }: FileCheck,
+): void {
   const sums = addSums(batches.map((batch) => sumEntries(batch.entries, batch.kind === 'advice')));
   checkSums(control, sums, 'the file control');
   if (Number(control.batchCount) !== batches.length) {

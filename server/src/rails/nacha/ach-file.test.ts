@@ -11,7 +11,7 @@ import { makeForeign, makeInstruction, readTestConfig, withIat } from './nacha-t
 const created = { day: '2026-11-20', time: '10:00' };
 
 function draft(instruction: Instruction): Draft {
-  const config = readTestConfig(withIat({ secondaryScreening: '0' }));
+  const config = readTestConfig(withIat());
   const result = draftEntry(instruction, config, undefined);
   assert.ok(result.ok);
   return result.draft;
@@ -23,7 +23,7 @@ function build(
 ): BuiltFile {
   const config = readTestConfig({ ...withIat(), ...changes });
   const plan = { config, created, modifier: 'A', effectiveOn: '2026-11-23', drafts, traceFirst: 1 };
-  return buildFile(plan);
+  return buildFile({ ...plan, referenceCode: '0A1B2C3D' });
 }
 
 function parseText(text: string) {
@@ -34,7 +34,7 @@ test('a file has the records that the rules ask for, character by character', ()
   const { text } = build([draft(makeInstruction('0198c0ffee00700080000000000000a1'))]);
   const filler = '9'.repeat(94);
   assert.deepEqual(text.split('\n'), [
-    '101 12104288219876543212611201000A094101Test Bank              Outlay Payments Inc            ',
+    '101 12104288219876543212611201000A094101Test Bank              Outlay Payments Inc    0A1B2C3D',
     '5220Outlay                              1987654321PPDPAYOUT    261123261123   1121042880000001',
     '6220210000211234567890       00000012340000000000000a1Zoe Fournier            1121042880000001',
     '705RMR*IV*0198c0ffee00700080000000000000a1\\                                        00010000001',
@@ -46,7 +46,9 @@ test('a file has the records that the rules ask for, character by character', ()
 });
 
 test('an IAT entry has its seven mandatory addenda and our reference', () => {
-  const { text } = build([draft(makeForeign('0198c0ffee00700080000000000000a3'))]);
+  const { text } = build([
+    draft(makeForeign('0198c0ffee00700080000000000000a3', { screening: 'clear' })),
+  ]);
   const lines = text.split('\n');
   assert.deepEqual(lines.slice(1, 12), [
     '5220                FF3               CA1987654321IATPAYOUT    USDUSD261123   1121042880000001',

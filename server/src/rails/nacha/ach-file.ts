@@ -30,6 +30,8 @@ export type AdviceBatchControl = ValuesOf<typeof adviceBatchControlLayout>;
 
 export type Entry<Detail> = { readonly detail: Detail; readonly addenda: readonly Addenda[] };
 
+export type AnyEntry = Entry<EntryDetail | IatEntryDetail | AdviceEntryDetail>;
+
 export type DomesticBatch = {
   readonly kind: 'domestic';
   readonly header: BatchHeader;
@@ -80,10 +82,7 @@ export type Sums = {
 
 const hashModulus = 10_000_000_000n;
 
-export function sumEntries(
-  entries: readonly Entry<EntryDetail | IatEntryDetail | AdviceEntryDetail>[],
-  isAdvice = false,
-): Sums {
+export function sumEntries(entries: readonly AnyEntry[], isAdvice = false): Sums {
   const sums: Sums = { entryAddendaCount: 0, hash: 0n, debitMinor: 0n, creditMinor: 0n };
   for (const { detail, addenda } of entries) {
     sums.entryAddendaCount += 1 + addenda.length;

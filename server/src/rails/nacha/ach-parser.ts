@@ -28,7 +28,7 @@ import {
 } from './record-layout.ts';
 
 /** A record with its place in the file, counted from one. */
-type Line = { readonly text: string; readonly number: number };
+export type Line = { readonly text: string; readonly number: number };
 
 /**
  * Reads and checks a file: order of the records, every count, hash and total, check digits, order
@@ -37,8 +37,10 @@ type Line = { readonly text: string; readonly number: number };
  * @throws AchFormatError with a sentence that names line and field, and no contents of theirs.
  */
 export function parseAchFile(bytes: Uint8Array, strictness: Strictness = 'strict'): AchFile {
-  const lines = splitLines(decode(bytes));
-  const reader = new Reader(lines);
+  const records = splitRecords(bytes);
+  if (records.length === 0) throw new AchFormatError('the file is empty');
+  const lines = records.map((record, index) => readText(record, index + 1));
+  const reader = new RecordReader(lines);
   const header = readFileHeader(reader, strictness);
   const batches: Batch[] = [];
   while (reader.peekType() === '5') {
@@ -57,7 +59,7 @@ export function parseAchFile(bytes: Uint8Array, strictness: Strictness = 'strict
   return file;
 }
 
-class Reader {
+export class RecordReader {
   readonly #lines: readonly Line[];
   #next = 0;
 
@@ -98,22 +100,19 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** Records stand on lines, or one behind the other without any end of line. */
-function splitLines(text: string): Line[] {
-  const parts = text.split(/\r?\n/);
+/** The records of a file: one per line, or one behind the other without any end of line. */
+export function splitRecords(bytes: Uint8Array): string[] {
+  const parts = decode(bytes).split(/\r?\n/);
   while (parts.at(-1)?.trim() === '') parts.pop();
   const single = parts.length === 1 ? Array.from(parts[0] ?? '') : [];
-  const records =
-    single.length > recordLength && single.length % recordLength === 0
-      ? Array.from({ length: single.length / recordLength }, (_, index) =>
-          single.slice(index * recordLength, (index + 1) * recordLength).join(''),
-        )
-      : parts;
-  if (records.length === 0) throw new AchFormatError('the file is empty');
-  return records.map((record, index) => readText(record, index + 1));
+  if (single.length <= recordLength || single.length % recordLength !== 0) return parts;
+  return Array.from({ length: single.length / recordLength }, (_, index) =>
+    single.slice(index * recordLength, (index + 1) * recordLength).join(''),
+  );
 }
 
-function readText(record: string, number: number): Line {
+/** @throws AchFormatError where the record is too long or has a control character. */
+export function readText(record: string, number: number): Line {
   if (/[\u0000-\u001f\u007f]/.test(record)) {
     throw new AchFormatError(`line ${number} has a control character`);
   }
@@ -126,17 +125,18 @@ function readText(record: string, number: number): Line {
   return { text, number };
 }
 
-function readLine<Name extends string>(layout: Layout<Name>, line: Line): Values<Name> {
+export function readLine<Name extends string>(layout: Layout<Name>, line: Line): Values<Name> {
   return readRecord(layout, line.text, line.number);
 }
 
-function readFileHeader(reader: Reader, strictness: Strictness): FileHeader {
+function readFileHeader(reader: RecordReader, strictness: Strictness): FileHeader {
   const header = readLine(fileHeaderLayout, reader.take('1', 'a file header'));
   checkFileHeader(header, strictness);
   return header;
 }
 
-function readBatch(reader: Reader): Batch {
+/** The records of a batch, from its header to its control; not checked yet. */
+export function readBatch(reader: RecordReader): Batch {
   const line = reader.take('5', 'a batch header');
   const entryClass = line.text.slice(50, 53);
   // A notification of change of an IAT entry is a COR that says so in place of a company.
@@ -158,7 +158,7 @@ function readBatch(reader: Reader): Batch {
 }
 
 function readEntries<Detail extends Values<string>>(
-  reader: Reader,
+  reader: RecordReader,
   layout: Layout<keyof Detail & string>,
 ): Entry<Detail>[] {
   const entries: Entry<Detail>[] = [];
@@ -171,7 +171,7 @@ function readEntries<Detail extends Values<string>>(
   return entries;
 }
 
-function readAddenda(line: Line): Addenda {
+export function readAddenda(line: Line): Addenda {
   const typeCode = line.text.slice(1, 3);
   const layout = findAddendaLayout(typeCode, line.text.slice(3, 6));
   if (layout === undefined) {

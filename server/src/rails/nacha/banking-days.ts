@@ -91,6 +91,19 @@ export function nextBankingDay(day: string): string {
   return addBankingDays(addDays(day, 1), 0);
 }
 
+/**
+ * The same-day windows of the ACH operators: until when they take files, and when these settle, New
+ * York's time (Federal Reserve Banks and The Clearing House, in force since March 19, 2021).
+ */
+export const operatorWindows = [
+  { deadline: '10:30', settlesAt: '13:00' },
+  { deadline: '14:45', settlesAt: '17:00' },
+  { deadline: '16:45', settlesAt: '18:00' },
+] as const;
+
+/** A file that reaches the operator later settles on the next banking day. */
+export const lastSameDayDeadline = operatorWindows[2].deadline;
+
 /** A window of submission, in New York's time, on every banking day. */
 export type Window = {
   /** When Outlay writes the file. */

@@ -13,20 +13,26 @@ import type { Draft } from './drafts.ts';
 export type Context = {
   readonly config: NachaConfig;
   readonly host: RailHost;
-  /** Files that the log was told of already. */
+  /** Keys of files and of other warnings that are in the log already. */
   readonly warned: Set<string>;
+  /** How far the memory was compared with the files that the rail wrote. */
+  readonly recovery: { isDone: boolean; readonly knownFiles: Set<string> };
 };
 
 export type PaymentState = 'waiting' | 'filed' | 'paid' | 'returned' | 'rejected' | 'cancelled';
 
 export type Payment = {
-  /** Null: cancelled before it was ever sent. */
+  /** Null: cancelled before it was ever sent, or known by the manifest of its file alone. */
   readonly draft: Draft | null;
+  /** Of a payment that is known by the manifest of its file. */
+  readonly amountMinor?: string;
   readonly sentAtMs: number;
   readonly fileId?: string;
   readonly trace?: string;
   readonly reason?: Reason;
   readonly code?: string;
+  /** Minor units that came back, by the id of the observation; absent: all of it came back. */
+  readonly returnedMinor?: Readonly<Record<string, string>>;
 };
 
 /**
@@ -52,11 +58,21 @@ export type FileRecord = {
   readonly deliveredAtMs?: number;
   readonly settlesOn?: string;
   readonly paidDueMs?: number;
+  /** For the manifest: counters after this file, and the round of its trace numbers. */
+  readonly counters?: readonly { readonly key: string; readonly next: number }[];
+  readonly round?: number;
 };
 
 export type FileContents = {
   readonly text: string;
-  readonly entries: readonly { readonly reference: string; readonly trace: string }[];
+  readonly entries: readonly FileEntry[];
+};
+
+export type FileEntry = {
+  readonly reference: string;
+  readonly trace: string;
+  readonly payerKey?: string;
+  readonly countryCode?: string;
 };
 
 /** Whose entry a trace number is; "" for a debit of the operator's own account. */
@@ -79,7 +95,6 @@ export const collections = {
   contents: 'contents',
   traces: 'traces',
   counters: 'counters',
-  notices: 'notices',
 } as const;
 
 /** The store holds what this rail has written, in the forms above. */
@@ -125,8 +140,14 @@ export async function listFiles({ host }: Context, state: FileState): Promise<Kn
     const after = found.at(-1)?.key ?? '';
     const page = await host.store.list(collections.files, { state, after, count });
     found.push(...page.map((record) => assume<FileState, FileRecord>(record)));
-    if (page.length < count) return found;
+    if (page.length < count) break;
   }
+  return found.toSorted((a, b) => a.value.createdAtMs - b.value.createdAtMs);
+}
+
+export async function findFile({ host }: Context, fileId: string): Promise<KnownFile | undefined> {
+  const record = await host.store.get(collections.files, fileId);
+  return record === undefined ? undefined : assume(record);
 }
 
 export async function getContents({ host }: Context, fileId: string): Promise<FileContents> {
@@ -193,17 +214,4 @@ export async function listOwners({ host }: Context, trace: string): Promise<Trac
     .filter(({ key }) => key.startsWith(`${trace}-`))
     .map((record) => assume<string, TraceOwner>(record).value)
     .toReversed();
-}
-
-export type NoticeKind = 'change' | 'dishonored' | 'contested' | 'unmatched' | 'refused_file';
-
-/** Something that a bank told and a person should see. Kept under its own name, once. */
-export async function keepNotice(
-  { host }: Context,
-  key: string,
-  { kind, ...value }: { readonly kind: NoticeKind; readonly [name: string]: unknown },
-): Promise<void> {
-  await host.store.write([
-    { collection: collections.notices, key, revision: 0, next: { state: kind, value } },
-  ]);
 }

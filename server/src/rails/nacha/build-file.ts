@@ -12,6 +12,7 @@ import {
 } from './ach-file.ts';
 import type { Addenda } from './addenda-layout.ts';
 import { type EasternTime, formatRecordDate } from './banking-days.ts';
+import type { FileEntry } from './books.ts';
 import type { NachaConfig } from './config.ts';
 import { type Draft, entryAmountMinorMax, type International } from './drafts.ts';
 
@@ -21,6 +22,8 @@ export type FilePlan = {
   readonly created: EasternTime;
   /** A to Z or a digit. */
   readonly modifier: string;
+  /** Says which payments the file has, in up to eight characters. */
+  readonly referenceCode: string;
   /** YYYY-MM-DD: when the money is to settle. */
   readonly effectiveOn: string;
   readonly drafts: readonly Draft[];
@@ -31,7 +34,7 @@ export type FilePlan = {
 export type BuiltFile = {
   readonly file: AchFile;
   readonly text: string;
-  readonly entries: readonly { readonly reference: string; readonly trace: string }[];
+  readonly entries: readonly FileEntry[];
   /** Of the debits to the operator's own account, in a balanced file. */
   readonly offsetTraces: readonly string[];
 };
@@ -54,10 +57,18 @@ export function buildFile(plan: FilePlan): BuiltFile {
     return trace;
   };
   const batches: Batch[] = [];
-  const entries: { reference: string; trace: string }[] = [];
+  const entries: FileEntry[] = [];
   for (const group of groupDrafts(drafts)) {
     const traced = group.map((draft) => ({ draft, trace: takeTrace() }));
-    for (const { draft, trace } of traced) entries.push({ reference: draft.reference, trace });
+    for (const { draft, trace } of traced) {
+      const { reference, payerKey, countryCode } = draft;
+      entries.push({
+        reference,
+        trace,
+        ...(payerKey === undefined ? {} : { payerKey }),
+        ...(countryCode === undefined ? {} : { countryCode }),
+      });
+    }
     batches.push(buildBatch(plan, traced, batches.length + 1));
   }
   const offsetTraces: string[] = [];
@@ -71,7 +82,7 @@ export function buildFile(plan: FilePlan): BuiltFile {
   return { file, text, entries, offsetTraces };
 }
 
-function buildHeader({ config, created, modifier }: FilePlan): FileHeader {
+function buildHeader({ config, created, modifier, referenceCode }: FilePlan): FileHeader {
   const { odfi, origin } = config;
   return {
     recordType: '1',
@@ -86,7 +97,7 @@ function buildHeader({ config, created, modifier }: FilePlan): FileHeader {
     formatCode: '1',
     destinationName: odfi.name,
     originName: origin.name,
-    referenceCode: '',
+    referenceCode,
   };
 }
 

@@ -26,6 +26,8 @@ import { type BuiltFile, buildFile, countTraces, fileAmountMinorMax } from './bu
 import type { NachaConfig } from './config.ts';
 import type { Draft } from './drafts.ts';
 import { checkBuiltFile } from './last-check.ts';
+import { nameFile } from './manifest.ts';
+import { reconcileFiles } from './reconcile.ts';
 import { AchFormatError } from './record-layout.ts';
 
 /** Closes windows: what waits becomes a file whose bytes are kept. */
@@ -41,10 +43,13 @@ const conflictsMax = 10;
 
 export async function closeFiles(context: Context): Promise<void> {
   const { config, host } = context;
+  // Before anything is written: what the memory may have lost is in the folders.
+  await reconcileFiles(context);
   const nowMs = host.nowMs();
   const closing = findOpenClosing(config.windows, nowMs);
   if (closing !== undefined) {
-    const isMeant = ({ sentAtMs }: Payment) => sentAtMs < closing.closesAtMs;
+    const isHeld = createHold(config, closing);
+    const isMeant = (payment: Payment) => payment.sentAtMs < closing.closesAtMs && !isHeld(payment);
     await closeWaiting(context, isMeant, closing);
   }
   if (config.closeAfterSeconds !== undefined) {
@@ -52,6 +57,15 @@ export async function closeFiles(context: Context): Promise<void> {
     const oldest = await listWaiting(context, ({ sentAtMs }) => sentAtMs <= lateMs);
     if (oldest.length > 0) await closeWaiting(context, () => true, undefined);
   }
+}
+
+/** At a window for the next day, same-day entries wait if a same-day window closes later that day. */
+function createHold(config: NachaConfig, closing: Closing): (payment: Payment) => boolean {
+  const hasLater = config.windows.some(
+    ({ sameDay, closesAt }) => sameDay && closesAt > closing.closesAt,
+  );
+  if (closing.sameDay || !hasLater) return () => false;
+  return ({ draft }) => draft !== null && isSameDayEntry(draft, config);
 }
 
 async function closeWaiting(
@@ -66,8 +80,10 @@ async function closeWaiting(
       context,
       (payment) => isMeant(payment) && !leftOut.has(payment.draft?.reference ?? ''),
     );
+    // The deadline may pass while files are written: what is left then settles on the next day.
+    const isOpen = closing?.sameDay === true && host.nowMs() < closing.deadlineMs;
     const isFast = ({ value: { draft } }: KnownPayment) =>
-      closing?.sameDay === true && draft !== null && isSameDayEntry(draft, config);
+      isOpen && draft !== null && isSameDayEntry(draft, config);
     const fast = waiting.filter(isFast);
     const chosen = chooseEntries(fast.length > 0 ? fast : waiting, config);
     if (chosen.length === 0) return;
@@ -135,7 +151,7 @@ export function canBeWritten(draft: Draft | null, config: NachaConfig): boolean 
   const created = { day: '2026-01-02', time: '12:00' };
   const plan = { config, created, modifier: 'A', effectiveOn: '2026-01-05', traceFirst: 1 };
   try {
-    checkBuiltFile(buildFile({ ...plan, drafts: [draft] }), [draft]);
+    checkBuiltFile(buildFile({ ...plan, referenceCode: '', drafts: [draft] }), [draft]);
     return true;
   } catch (error) {
     if (error instanceof AchFormatError) return false;
@@ -162,28 +178,46 @@ async function sealFile(
     return 'no_identity';
   }
   const drafts = payments.flatMap(({ value: { draft } }) => (draft === null ? [] : [draft]));
+  const digest = digestPayments(drafts);
   const traceCounter = await getCounter(context, 'trace');
   const block = findTraceBlock(traceCounter.next, countTraces(drafts, config), config);
   const built = buildFile({
     config,
     created,
     modifier,
+    referenceCode: digest.slice(0, 8).toUpperCase(),
     effectiveOn: target.effectiveOn,
     drafts,
     traceFirst: block.first,
   });
   checkBuiltFile(built, drafts);
-  const fileId = `${date}-${minute}-${modifier}`;
+  const fileId = `${date}-${digest.slice(0, 16)}`;
+  const counters = [
+    { key: fileKey, next: fileCounter.next + 1 },
+    { key: 'trace', next: block.next },
+  ];
   const isWritten = await host.store.write([
     changeCounter(fileKey, fileCounter, fileCounter.next + 1),
     changeCounter('trace', traceCounter, block.next),
-    ...describeFile(context, { fileId, built, target }),
+    ...describeFile(context, { fileId, built, target, counters, round: block.round }),
     ...describeTraces(built, fileId, block.round),
     ...describePayments(payments, built, fileId),
   ]);
   if (!isWritten) return 'conflict';
   host.log('info', 'a file is closed', { file: fileId, entries: drafts.length });
   return 'sealed';
+}
+
+/**
+ * The same payments give the same digest, whenever and by whatever database they are written: it
+ * names the file and is its reference code, so that a bank can see that it had them before.
+ */
+function digestPayments(drafts: readonly Draft[]): string {
+  const lines = drafts.map(
+    ({ reference, amountMinor, routingNumber, account }) =>
+      `${reference} ${amountMinor} ${routingNumber} ${account}\n`,
+  );
+  return createHash('sha256').update(lines.toSorted().join('')).digest('hex');
 }
 
 /** Trace numbers of one file follow each other, so that a block does not go round the corner. */
@@ -202,18 +236,28 @@ function findTraceBlock(
   };
 }
 
+type SealedFile = {
+  readonly fileId: string;
+  readonly built: BuiltFile;
+  readonly target: Target;
+  readonly counters: NonNullable<FileRecord['counters']>;
+  readonly round: number;
+};
+
 function describeFile(
   { host }: Context,
-  { fileId, built, target }: { fileId: string; built: BuiltFile; target: Target },
+  { fileId, built, target, counters, round }: SealedFile,
 ): RecordChange[] {
   const file: FileRecord = {
-    name: `${host.name}-${fileId}.ach`,
+    name: nameFile(host.name, fileId),
     sha256: createHash('sha256').update(built.text, 'ascii').digest('hex'),
     createdAtMs: host.nowMs(),
     effectiveOn: target.effectiveOn,
     sameDay: target.sameDay,
     deadlineMs: target.deadlineMs,
     entryCount: built.entries.length,
+    counters,
+    round,
   };
   const contents: FileContents = { text: built.text, entries: built.entries };
   return [

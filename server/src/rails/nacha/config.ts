@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isRoutingNumber } from './aba.ts';
+import { lastSameDayDeadline } from './banking-days.ts';
 
 /** What an operator agrees upon with the bank that originates for it (the ODFI). */
 
@@ -16,18 +17,30 @@ const decimal = z.string().regex(/^[0-9]{1,8}(?:\.[0-9]{2})?$/, 'an amount such 
 
 const windowSchema = z
   .strictObject({ closesAt: timeOfDay, deadline: timeOfDay, sameDay: z.boolean() })
-  .refine(({ closesAt, deadline }) => closesAt < deadline, 'a window closes before its deadline');
+  .refine(({ closesAt, deadline }) => closesAt < deadline, 'a window closes before its deadline')
+  .refine(
+    ({ deadline, sameDay }) => !sameDay || deadline <= lastSameDayDeadline,
+    `a same-day window must have a deadline of ${lastSameDayDeadline} New York time or earlier: the Federal Reserve takes no same-day file later`,
+  );
+
+/** The asterisk and the backslash end a part of a field in IAT addenda. */
+const addressPart = (lengthMax: number) =>
+  ascii(lengthMax).regex(/^[^*\\]+$/, 'no asterisk and no backslash');
 
 const partySchema = z.strictObject({
-  name: ascii(35),
-  street: ascii(35),
-  city: ascii(30),
+  name: addressPart(35),
+  street: addressPart(35),
+  city: addressPart(29),
   /** Two letters for the United States. */
-  stateProvince: ascii(4),
-  postalCode: ascii(30),
+  stateProvince: addressPart(4),
+  postalCode: addressPart(30),
   /** ISO 3166-1 alpha-2. */
   country: z.string().regex(/^[A-Z]{2}$/),
 });
+
+const notConfigured = z
+  .never({ error: 'must be removed: each entry says whether its own parties were screened' })
+  .optional();
 
 const iatSchema = z.strictObject({
   /** Of the gateway operator that passes entries on abroad, as the bank says. */
@@ -39,9 +52,9 @@ const iatSchema = z.strictObject({
   transactionType: z
     .enum(['ANN', 'BUS', 'DEP', 'LOA', 'MIS', 'MOR', 'PEN', 'REM', 'RLS', 'SAL', 'TAX'])
     .default('REM'),
-  /** 0: screened against OFAC's lists without a match; absent: nothing is said about it. */
-  gatewayScreening: z.enum(['', '0']).default(''),
-  secondaryScreening: z.enum(['', '0']).default(''),
+  // Earlier versions let an operator claim for all payments that they were screened.
+  gatewayScreening: notConfigured,
+  secondaryScreening: notConfigured,
 });
 
 export const nachaConfigSchema = z.strictObject({
@@ -117,3 +130,4 @@ export const nachaConfigSchema = z.strictObject({
 
 export type NachaConfig = z.infer<typeof nachaConfigSchema>;
 export type IatConfig = NonNullable<NachaConfig['iat']>;
+export type Party = z.infer<typeof partySchema>;

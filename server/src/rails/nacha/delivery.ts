@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
+import { parseAchFile } from './ach-parser.ts';
 import { addBankingDays, fromEastern, nextBankingDay, toEastern } from './banking-days.ts';
 import {
   type Context,
+  type FileContents,
   type FileRecord,
   getContents,
   type KnownFile,
@@ -16,6 +18,7 @@ import {
   writeTemporary,
 } from './folder-exchange.ts';
 import { assureFolder } from './folder-marker.ts';
+import { type Manifest, splitEntries, writeManifest } from './manifest.ts';
 
 /**
  * Puts kept files into the outbox, each exactly once. The bytes lie whole beside their place before
@@ -33,16 +36,38 @@ async function prepare(context: Context, file: KnownFile): Promise<void> {
   const { outbox } = context.config.folders;
   const { name, sha256 } = file.value;
   await assureFolder(context.host, outbox);
-  const { text } = await getContents(context, file.key);
+  const contents = await getContents(context, file.key);
+  const { text } = contents;
   const bytes = Buffer.from(text, 'ascii');
   if (createHash('sha256').update(bytes).digest('hex') !== sha256) {
     throw new Error(`the contents of the file ${file.key} are not those that were checked`);
   }
+  // Before the bank can see any of it: a restored database finds the manifest there.
+  await assureFolder(context.host, context.config.folders.archive);
+  await writeManifest(context, describeManifest(file, contents));
   const temporaryName = await writeTemporary(outbox, name, bytes);
   const value: FileRecord = { ...file.value, outbox, temporaryName };
   const isMoved = await moveFile(context, file, { state: 'delivering', value });
   // Another process was faster, and its temporary file is the one that counts.
   if (!isMoved) await removeTemporary(outbox, temporaryName);
+}
+
+function describeManifest({ key, value }: KnownFile, contents: FileContents): Manifest {
+  const { entries, offsets } = splitEntries(parseAchFile(Buffer.from(contents.text, 'ascii')));
+  const known = new Map(contents.entries.map((entry) => [entry.reference, entry]));
+  return {
+    fileId: key,
+    name: value.name,
+    sha256: value.sha256,
+    createdAtMs: value.createdAtMs,
+    effectiveOn: value.effectiveOn,
+    sameDay: value.sameDay,
+    deadlineMs: value.deadlineMs,
+    entries: entries.map((entry) => ({ ...known.get(entry.reference), ...entry })),
+    offsets,
+    round: value.round ?? 0,
+    counters: [...(value.counters ?? [])],
+  };
 }
 
 async function handOver(context: Context, file: KnownFile): Promise<void> {

@@ -17,6 +17,8 @@ test('an entry is drafted from what the instruction says', () => {
   assert.ok(result.ok);
   assert.deepEqual(result.draft, {
     reference: 'r1',
+    payerKey: 'ach',
+    countryCode: 'USA',
     amountMinor: '1234',
     name: 'Zoe Fournier',
     speed: 'same_day',
@@ -57,11 +59,74 @@ test('an account abroad is paid by IAT, with who, where and which bank', () => {
   assert.deepEqual(unknown, { ok: false, reason: 'not_configured' });
 });
 
-test('names become plain letters and are cut to their field', () => {
+test('Latin names become plain letters and are cut to their field', () => {
   assert.equal(toAsciiText('Łukasz Þór Straße', 22), 'Lukasz Thor Strasse');
   assert.equal(toAsciiText('Nguyễn  Văn O’Hara*\\', 22), "Nguyen Van O'Hara");
-  assert.equal(toAsciiText('Абв', 22), '');
+  assert.equal(toAsciiText('Əliyev Ħabib ẞ', 22), 'Eliyev Habib SS');
   assert.equal(toAsciiText('abcdefghij klm', 11), 'abcdefghij');
+  assert.equal(toAsciiText('Acme™ & Co. №5', 22), 'AcmeTM & Co. No5');
+});
+
+test('a name with a letter or digit of another script is refused, never shortened', () => {
+  const names = [
+    'Абв',
+    '李小龙 Lee',
+    'Ωmega Trading',
+    'Lee 李',
+    'Oѕama',
+    'Jörg Мюллер',
+    '٣ Stars',
+    'ジョン',
+  ];
+  for (const name of names) {
+    assert.equal(toAsciiText(name, 22), undefined, name);
+    const { beneficiary } = makeInstruction('r1');
+    assert.equal(refuse({ beneficiary: { ...beneficiary, firstName: name } }), 'invalid_details');
+  }
+  const { beneficiary } = makeForeign('r2');
+  for (const part of ['address1', 'city', 'stateProvince', 'postalCode'] as const) {
+    const changed = makeForeign('r2', { beneficiary: { ...beneficiary, [part]: 'Nord 北' } });
+    assert.deepEqual(draftEntry(changed, config, undefined), {
+      ok: false,
+      reason: 'invalid_details',
+    });
+  }
+});
+
+test('the state of an IAT is written whole, or the payment is refused', () => {
+  const { beneficiary } = makeForeign('r2');
+  const draftCity = (city: string, stateProvince: string) => {
+    const changed = makeForeign('r2', { beneficiary: { ...beneficiary, city, stateProvince } });
+    const result = draftEntry(changed, config, undefined);
+    return result.ok && result.draft.entryClass === 'IAT'
+      ? result.draft.international.receiverCity
+      : 'refused';
+  };
+  assert.equal(draftCity('Monterrey', 'Nuevo León'), 'Monterrey*Nuevo Leon\\');
+  assert.equal(
+    draftCity('San Luis Potosí', 'San Luis Potosí'),
+    'San Luis Potosi*San Luis Potosi\\',
+  );
+  assert.equal(
+    draftCity('San Cristóbal de las Casas', 'Chiapas'),
+    'San Cristobal de las Casas*Chiapas\\',
+  );
+  assert.equal(draftCity('San Cristóbal de las Casas', 'Chiapas de Corzo'), 'refused');
+  assert.equal(draftCity('Singapore', ''), 'Singapore*\\');
+});
+
+test('an IAT says that its parties were screened only where they were', () => {
+  const read = (screening?: 'clear' | 'not_screened') => {
+    const instruction = makeForeign('r2', screening === undefined ? {} : { screening });
+    const result = draftEntry(instruction, config, undefined);
+    assert.ok(result.ok && result.draft.entryClass === 'IAT');
+    const { gatewayScreening, secondaryScreening } = result.draft.international;
+    return [gatewayScreening, secondaryScreening];
+  };
+  assert.deepEqual(read('clear'), ['', '0']);
+  assert.deepEqual(read('not_screened'), ['', '']);
+  assert.deepEqual(read(), ['', '']);
+  assert.throws(() => readTestConfig(withIat({ secondaryScreening: '0' })), /must be removed/);
 });
 
 test('a routing number has its check digit and a known range', () => {

@@ -3,12 +3,16 @@ import type { Instruction } from '../contract.ts';
 import type { PayerDeclaration } from '../declarations.ts';
 import type { Reason } from '../reasons.ts';
 import { isRoutingNumber } from './aba.ts';
-import { toAsciiText } from './ascii-text.ts';
-import type { IatConfig, NachaConfig } from './config.ts';
+import { toAsciiText, toPlainText } from './ascii-text.ts';
+import type { IatConfig, NachaConfig, Party } from './config.ts';
 
 /** What an entry is going to say, as it is stored: decided once, when the payment is taken. */
 export type Draft = {
   readonly reference: string;
+  /** Absent in drafts of earlier versions, as is `countryCode`. */
+  readonly payerKey?: string;
+  /** ISO 3166-1 alpha-3. */
+  readonly countryCode?: string;
   /** Minor units of USD, in digits. */
   readonly amountMinor: string;
   readonly transactionCode: '22' | '32';
@@ -70,15 +74,18 @@ export function draftEntry(
         .join(' ');
   const options = payer?.options ?? {};
   const isInternational = instruction.countryCode !== 'USA' || options['entryClass'] === 'IAT';
+  const plainName = toAsciiText(name, isInternational ? 35 : 22) ?? '';
   const shared = {
     reference: instruction.reference,
+    payerKey: instruction.payerKey,
+    countryCode: instruction.countryCode,
     amountMinor: amountMinor.toString(),
-    name: toAsciiText(name, isInternational ? 35 : 22),
+    name: plainName,
     speed: readSpeed(options['speed'], config),
-    entryDescription: toAsciiText(options['entryDescription'] ?? '', 10),
+    entryDescription: options['entryDescription'] ?? '',
   };
   const transactionCode = readTransactionCode(attributes['BankAccountType'], isInternational);
-  if (shared.name === '' || transactionCode === undefined) return faulty('invalid_details');
+  if (plainName === '' || transactionCode === undefined) return faulty('invalid_details');
   if (isInternational) {
     if (config.iat === undefined) return faulty('not_configured');
     return draftInternational(instruction, { ...shared, transactionCode }, config.iat);
@@ -113,36 +120,35 @@ export function isDomesticAccount(account: string): boolean {
 
 type Shared = Pick<
   Draft,
-  'reference' | 'amountMinor' | 'name' | 'speed' | 'entryDescription' | 'transactionCode'
+  | 'reference'
+  | 'payerKey'
+  | 'countryCode'
+  | 'amountMinor'
+  | 'name'
+  | 'speed'
+  | 'entryDescription'
+  | 'transactionCode'
 >;
 
 /**
  * The seven mandatory addenda of an IAT say who pays and who is paid, with address and bank, so
  * that all banks on the way can look them up in the lists of sanctions.
  */
-function draftInternational(
-  { attributes, beneficiary, originator, countryCode }: Instruction,
-  shared: Shared,
-  iat: IatConfig,
-): DraftResult {
-  const country = findCountry(countryCode);
+function draftInternational(instruction: Instruction, shared: Shared, iat: IatConfig): DraftResult {
+  const { attributes, originator } = instruction;
+  const country = findCountry(instruction.countryCode);
   const account = (attributes['BankAccountNumber'] ?? '').replaceAll(' ', '');
   const bankIdQualifier = (attributes['SWIFT'] ?? '') === '' ? '01' : '02';
   const bankId = attributes[bankIdQualifier === '02' ? 'SWIFT' : 'BankRoutingNumber'] ?? '';
-  const bankName = toAsciiText(attributes['BankName'] ?? bankId, 35);
-  const street = toAsciiText(beneficiary.address1, 35);
-  const city = toAsciiText(beneficiary.city, 25);
-  const state = toAsciiText(beneficiary.stateProvince, 6);
-  const postalCode = toAsciiText(beneficiary.postalCode, 29);
-  const residence = findCountry(beneficiary.countryCode) ?? country;
+  const bankName = toAsciiText(attributes['BankName'] ?? bankId, 35) ?? '';
+  const address = describeAddress(instruction);
   const isComplete =
     country !== undefined &&
-    residence !== undefined &&
+    address !== undefined &&
+    bankName !== '' &&
     /^[0-9A-Za-z-]{1,35}$/.test(account) &&
-    /^[0-9A-Za-z-]{1,34}$/.test(bankId) &&
-    [bankName, street, city].every((text) => text !== '');
+    /^[0-9A-Za-z-]{1,34}$/.test(bankId);
   if (!isComplete) return { ok: false, reason: 'invalid_details' };
-  const payer = iat.originators[originator.accountId] ?? iat.originator;
   return {
     ok: true,
     draft: {
@@ -156,21 +162,58 @@ function draftInternational(
         country: country.alpha2,
         currency: 'USD',
         transactionType: iat.transactionType,
-        originatorName: toAsciiText(payer.name, 35),
-        originatorStreet: toAsciiText(payer.street, 35),
-        originatorCity: `${toAsciiText(payer.city, 28)}*${toAsciiText(payer.stateProvince, 4)}\\`,
-        originatorCountry: `${payer.country}*${toAsciiText(payer.postalCode, 30)}\\`,
+        ...describeOriginator(iat.originators[originator.accountId] ?? iat.originator),
         bankName,
         bankIdQualifier,
         bankId,
-        receiverStreet: street,
-        receiverCity: `${city}*${state}\\`,
-        receiverCountry: `${residence.alpha2}*${postalCode}\\`,
-        gatewayScreening: iat.gatewayScreening,
-        secondaryScreening: iat.secondaryScreening,
+        ...address,
+        // The gateway operator's own indicator: it is not ours to fill.
+        gatewayScreening: '',
+        secondaryScreening: readScreening(instruction),
       },
     },
   };
+}
+
+type ReceiverAddress = Pick<International, 'receiverStreet' | 'receiverCity' | 'receiverCountry'>;
+
+/** City and state share a field of 35 characters with an asterisk and a backslash. */
+const cityStateMax = 33;
+
+/** Undefined where a part cannot be written: street and city are mandatory, and no part is left out. */
+function describeAddress(instruction: Instruction): ReceiverAddress | undefined {
+  const { attributes, beneficiary, countryCode } = instruction;
+  const country = findCountry(beneficiary.countryCode) ?? findCountry(countryCode);
+  const street = toAsciiText(beneficiary.address1 || (attributes['Address1'] ?? ''), 35) ?? '';
+  const city = toPlainText(beneficiary.city || (attributes['City'] ?? '')) ?? '';
+  const state = toPlainText(beneficiary.stateProvince);
+  const postalCode = toPlainText(beneficiary.postalCode);
+  if (country === undefined || street === '' || city === '') return undefined;
+  if (state === undefined || postalCode === undefined || postalCode.length > 31) return undefined;
+  if (city.length + state.length > cityStateMax) return undefined;
+  return {
+    receiverStreet: street,
+    receiverCity: `${city}*${state}\\`,
+    receiverCountry: `${country.alpha2}*${postalCode}\\`,
+  };
+}
+
+/** The configuration has checked that it is ASCII and fits. */
+function describeOriginator({ name, street, city, stateProvince, country, postalCode }: Party) {
+  return {
+    originatorName: name,
+    originatorStreet: street,
+    originatorCity: `${city}*${stateProvince}\\`,
+    originatorCountry: `${country}*${postalCode}\\`,
+  };
+}
+
+/**
+ * The secondary OFAC screening indicator: 0 says that the parties were screened and no potential match
+ * was found, blank that nothing is said about a screening. A potential match (1) is never sent.
+ */
+function readScreening({ screening }: Instruction): string {
+  return screening === 'clear' ? '0' : '';
 }
 
 /** Whether two drafts of one reference send the same money to the same place. */

@@ -1,6 +1,8 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { access, constants, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
 
 /**
  * Files by folders that the bank's agent (or a program for SFTP) empties and fills. A file appears
@@ -66,6 +68,16 @@ export async function removeTemporary(folder: string, temporaryName: string): Pr
   await rm(path.join(folder, temporaryName), { force: true });
 }
 
+/** Replaces a file as a whole, on the disk when this returns. */
+export async function replaceFile(folder: string, name: string, bytes: Uint8Array): Promise<void> {
+  await publish(folder, await writeTemporary(folder, name, bytes), name);
+}
+
+/** All names, those of temporary and hidden files too. */
+export async function listAllNames(folder: string): Promise<string[]> {
+  return (await readdir(folder)).toSorted();
+}
+
 /** Names of whole files, in order. */
 export async function listNames(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true });
@@ -78,6 +90,13 @@ export async function listNames(folder: string): Promise<string[]> {
 
 export async function readBytes(folder: string, name: string): Promise<Uint8Array> {
   return readFile(path.join(folder, name));
+}
+
+/** SHA-256 of a file of any length, in hexadecimal digits. */
+export async function digestFile(folder: string, name: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path.join(folder, name)), hash);
+  return hash.digest('hex');
 }
 
 export type FileMark = { readonly bytes: number; readonly changedMs: number };
@@ -103,6 +122,17 @@ export async function moveTo(
   await syncFolder(target.folder);
 }
 
+/** Whether there is such a file; unlike `hasFile` without listing the folder. */
+export async function isPresent(folder: string, name: string): Promise<boolean> {
+  try {
+    await access(path.join(folder, name));
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
 export async function hasFile(folder: string, name: string): Promise<boolean> {
   return (await readdir(folder)).includes(name);
 }
@@ -110,11 +140,12 @@ export async function hasFile(folder: string, name: string): Promise<boolean> {
 /** What is wrong with a folder that has to be read and written; undefined when nothing is. */
 export async function findFolderFault(folder: string): Promise<string | undefined> {
   try {
-    if (!(await stat(folder)).isDirectory()) return `${folder} is not a folder`;
+    if (!(await stat(folder)).isDirectory()) return `${folder} must be a folder`;
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     return undefined;
-  } catch {
-    return `${folder} cannot be read and written`;
+  } catch (error) {
+    if (isMissing(error)) return `${folder} does not exist: create it, or mount what has it`;
+    return `${folder} must be readable and writable for the service`;
   }
 }
 

@@ -1,240 +1,250 @@
-import { createHash } from 'node:crypto';
-import type { RailObservation } from '../contract.ts';
-import { parseAchFile } from './ach-parser.ts';
-import { type Addenda, readAddendaField } from './addenda-layout.ts';
-import {
-  type Context,
-  changePayment,
-  findPayment,
-  type KnownPayment,
-  keepNotice,
-  listOwners,
-  type NoticeKind,
-} from './books.ts';
+import type { HeardMessage, InboundProblem, RailObservation } from '../contract.ts';
+import { readAddendaField } from './addenda-layout.ts';
+import { type Context, changePayment, findPayment, type KnownPayment } from './books.ts';
 import { changeTexts } from './change-codes.ts';
-import { type FileMark, getMark, listNames, moveTo, readBytes } from './folder-exchange.ts';
-import { assureFolder } from './folder-marker.ts';
-import { AchFormatError } from './record-layout.ts';
+import { type InboundEntry, type InboundFault, readInboundFile } from './inbound-reader.ts';
+import { matchEntry, readCode } from './matching.ts';
 import { readReturnCode } from './return-codes.ts';
 
-/** Reads what the bank has put into the inbox: returns, notifications of change, letters on both. */
+/**
+ * What follows from a file of the bank. Every part of it becomes an observation or an inbound
+ * problem; nothing is dropped in silence (docs/decisions/0015-inbound-rule.md).
+ */
 
-/** A file that cannot be read may not be whole yet: it is refused when it has not changed since. */
-export type SeenMarks = Map<string, FileMark>;
-
-const bytesMax = 64 * 1024 * 1024;
-
-/** Whether all that lay there has been dealt with. */
-export async function readInbox(context: Context, seen: SeenMarks): Promise<boolean> {
-  const { inbox } = context.config.folders;
-  await assureFolder(context.host, inbox);
-  let isAllRead = true;
-  for (const name of await listNames(inbox)) {
-    const mark = await getMark(inbox, name);
-    const before = seen.get(name);
-    seen.set(name, mark);
-    const isSettled = before?.bytes === mark.bytes && before.changedMs === mark.changedMs;
-    if (await readInboxFile(context, name, isSettled)) seen.delete(name);
-    else isAllRead = false;
-  }
-  return isAllRead;
-}
-
-/** Whether the file is dealt with. */
-async function readInboxFile(context: Context, name: string, isSettled: boolean): Promise<boolean> {
-  const { inbox, archive } = context.config.folders;
-  const { bytes: size } = await getMark(inbox, name);
-  const bytes = size > bytesMax ? new Uint8Array(0) : await readBytes(inbox, name);
-  const digest = createHash('sha256').update(bytes).digest('hex');
-  const told = tryParse(bytes);
-  if (typeof told === 'string') {
-    if (!isSettled) return false;
-    await context.host.hear({
-      id: `file-${digest}`,
-      channel: 'file',
-      raw: bytes,
-      observations: [],
-    });
-    await keepNotice(context, `file-${digest}`, {
-      kind: 'refused_file',
-      fault: told,
-      atMs: context.host.nowMs(),
-    });
-    context.host.log('error', 'a file of the bank is refused', { fault: told });
-    await moveTo(inbox, name, { folder: archive, name: `${name}.${digest.slice(0, 12)}.refused` });
-    return true;
-  }
-  await applyFile(context, told, { bytes, digest });
-  await moveTo(inbox, name, { folder: archive, name: `${name}.${digest.slice(0, 12)}` });
-  return true;
-}
-
-/** An entry that came back, or a letter about one, as its addenda say. */
-type Told = { readonly record: Addenda; readonly amountMinor: bigint };
-
-function tryParse(bytes: Uint8Array): readonly Told[] | string {
-  try {
-    const { batches } = parseAchFile(bytes, 'lenient');
-    return batches.flatMap(({ entries }) =>
-      entries.flatMap(({ detail, addenda }) =>
-        addenda
-          .filter(({ typeCode }) => typeCode === '98' || typeCode === '99')
-          .map((record) => ({ record, amountMinor: BigInt(detail.amount) })),
-      ),
-    );
-  } catch (error) {
-    if (error instanceof AchFormatError) return error.message;
-    throw error;
-  }
-}
-
-/** What follows from one told entry: an observation, a change of our books, something to see. */
-type Finding = {
-  readonly observation?: RailObservation;
-  readonly end?: { readonly state: 'returned' | 'rejected'; readonly code: string };
-  readonly notice?: { readonly key: string; readonly kind: NoticeKind; readonly told: Told };
+export type InboundFile = {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  /** SHA-256 in hexadecimal digits. */
+  readonly digest: string;
 };
 
-async function applyFile(
-  context: Context,
-  told: readonly Told[],
-  { bytes, digest }: { bytes: Uint8Array; digest: string },
-): Promise<void> {
-  const findings: Finding[] = [];
-  for (const entry of told) findings.push(await findOut(context, entry));
-  const observations = new Map<string, RailObservation>();
-  for (const { observation } of findings) {
-    if (observation !== undefined) observations.set(observation.id, observation);
-  }
-  // Heard first: after a crash the file is still in the inbox, and is heard again in vain.
-  await context.host.hear({
-    id: `file-${digest}`,
-    channel: 'file',
-    raw: bytes,
-    observations: [...observations.values()],
-  });
-  for (const finding of findings) await keepFinding(context, finding);
-}
+type Finding = {
+  readonly observation?: RailObservation;
+  readonly end?: End;
+  readonly problem?: InboundProblem;
+};
 
-async function findOut(context: Context, told: Told): Promise<Finding> {
-  const { record } = told;
-  const code = readCode(record);
-  const originalTrace = readAddendaField(record, 'originalTrace');
-  const key = `${originalTrace}-${code}-${readAddendaField(record, 'trace')}`;
-  const payment = await findOwner(context, told);
-  if (payment === undefined) return { notice: { key, kind: 'unmatched', told } };
-  // The returning bank's own number tells two returns of one payment apart, whatever file they are in.
-  const id = `${payment.key}-${code}-${readAddendaField(record, 'trace')}`;
-  const base = {
-    reference: payment.key,
-    code,
-    providerReference: originalTrace,
-    atMs: context.host.nowMs(),
-  };
-  if (record.typeCode === '98') {
-    return {
-      observation: { ...base, id: `change-${id}`, outcome: 'accepted' },
-      notice: { key, kind: 'change', told },
-    };
-  }
-  const { stage, reason } = readReturnCode(code);
-  if (stage === 'dishonored' || stage === 'contested') {
-    // A letter between the banks: what becomes of the money a person has to see.
-    return {
-      observation: { ...base, id: `letter-${id}`, outcome: 'accepted' },
-      notice: { key, kind: stage, told },
-    };
-  }
-  const state = chooseEnd(payment, stage === 'edit');
-  return {
-    observation: {
-      ...base,
-      id: `${state}-${id}`,
-      outcome: state,
-      reason,
-      ...(state === 'returned' ? { amountMinor: told.amountMinor } : {}),
-    },
-    end: { state, code },
-  };
-}
+type End = {
+  readonly state: 'returned' | 'rejected';
+  readonly code: string;
+  readonly amountMinor: bigint;
+};
 
-/** An error of form never reached an account; what had counted as paid can only come back. */
-function chooseEnd(payment: KnownPayment, isEdit: boolean): 'returned' | 'rejected' {
-  if (payment.state === 'returned' || payment.state === 'rejected') return payment.state;
-  return isEdit && payment.state === 'filed' ? 'rejected' : 'returned';
-}
+/** Whether the file has parts that a later look might read better, because it was not whole yet. */
+export type Applied = 'sound' | 'has_faults' | 'unreadable';
 
-/** Codes only: what stands in the place of one may be anything. */
-function readCode(record: Addenda): string {
-  const code = readAddendaField(record, 'code');
-  return /^[A-Z][0-9]{2}$/.test(code) ? code : 'none';
+/** How a message of a file is named. The number goes up when the reader learns to read more. */
+const messagePrefix = 'inbound-2';
+
+/** A message of too many problems would bury the others; the last one counts what is left out. */
+const problemsMax = 100;
+
+export function inspect(bytes: Uint8Array): Applied {
+  const { entries, faults } = readInboundFile(bytes);
+  if (faults.length === 0) return 'sound';
+  return entries.length === 0 ? 'unreadable' : 'has_faults';
 }
 
 /**
- * Whose entry it was, by its trace number and amount: ACH returns the whole of an entry, so that
- * another amount is of another entry. A notification of change, and a letter, have no amount of
- * their own.
+ * Reports the file and writes its returns down. A crash in between leaves it in the inbox; reported
+ * again it changes nothing, since observations and problems have the same ids.
  */
-async function findOwner(context: Context, told: Told): Promise<KnownPayment | undefined> {
-  const { record, amountMinor } = told;
-  const owners = await listOwners(context, readAddendaField(record, 'originalTrace'));
-  const stage = readReturnCode(readCode(record)).stage;
-  const hasAmount = record.typeCode === '99' && (stage === 'posted' || stage === 'edit');
-  const owner = owners.find(
-    (candidate) => !hasAmount || BigInt(candidate.amountMinor) === amountMinor,
+export async function applyFile(context: Context, file: InboundFile): Promise<void> {
+  const { entries, faults } = readInboundFile(file.bytes);
+  const findings: Finding[] = faults.map((fault) => ({ problem: describeFault(file, fault) }));
+  for (const entry of entries) findings.push(await judgeEntry(context, file, entry));
+  await context.host.hear(describeMessage(file, findings));
+  for (const { observation, end, problem } of findings) {
+    if (observation !== undefined && end !== undefined) await endPayment(context, observation, end);
+    if (problem !== undefined) {
+      context.host.log('error', 'part of a bank file is not applied', { problem: problem.id });
+    }
+  }
+}
+
+function describeMessage(file: InboundFile, findings: readonly Finding[]): HeardMessage {
+  const observations = new Map<string, RailObservation>();
+  const problems = new Map<string, InboundProblem>();
+  for (const { observation, problem } of findings) {
+    if (observation !== undefined) observations.set(observation.id, observation);
+    if (problem !== undefined) problems.set(problem.id, problem);
+  }
+  return {
+    id: `${messagePrefix}-${file.digest}`,
+    channel: 'file',
+    raw: file.bytes,
+    observations: [...observations.values()],
+    problems: boundProblems(file, [...problems.values()]),
+  };
+}
+
+function boundProblems(file: InboundFile, problems: InboundProblem[]): InboundProblem[] {
+  if (problems.length <= problemsMax) return problems;
+  // Problems about money come first: they are the ones that a summary must not swallow.
+  const sorted = problems.toSorted(
+    (a, b) => Number(b.amountMinor !== undefined) - Number(a.amountMinor !== undefined),
   );
-  if (owner === undefined || owner.reference === '') return undefined;
-  return findPayment(context, owner.reference);
+  const money = sorted.filter(({ amountMinor }) => amountMinor !== undefined).length;
+  const kept = sorted.slice(0, Math.max(money, problemsMax));
+  if (kept.length === problems.length) return kept;
+  const detail = `${nameFile(file)}: ${problems.length - kept.length} further faults`;
+  return [...kept, { id: `${file.digest.slice(0, 24)}-more`, kind: 'unreadable', detail }];
+}
+
+function describeFault(file: InboundFile, fault: InboundFault): InboundProblem {
+  const { kind, line, detail, amountMinor } = fault;
+  return {
+    id: `${file.digest.slice(0, 24)}-${kind}-${line}`,
+    kind,
+    detail: `${nameFile(file)}, line ${line}: ${detail}`,
+    ...(amountMinor === undefined ? {} : { currency: 'USD', amountMinor }),
+  };
+}
+
+/** Names of files are the bank's and may hold anything. */
+function nameFile({ name }: InboundFile): string {
+  return `file ${name.replaceAll(/[^ -~]/g, '?').slice(0, 100)}`;
+}
+
+async function judgeEntry(
+  context: Context,
+  file: InboundFile,
+  entry: InboundEntry,
+): Promise<Finding> {
+  const code = readCode(entry);
+  const match = await matchEntry(context, entry);
+  // The fault of its batch is reported already, and stands for all that was not taken from it.
+  if (!entry.isBatchSound && (match.kind !== 'payment' || code === undefined)) return {};
+  const report: Report = { file, entry, code: code ?? 'none' };
+  if (code === undefined) return { problem: describeProblem(report, 'its code is in no list') };
+  if (match.kind === 'own_debit') {
+    return { problem: describeProblem(report, 'it is about the debit of our own account') };
+  }
+  if (match.kind === 'none') {
+    return { problem: describeProblem(report, match.why, 'unmatched') };
+  }
+  if (entry.record.typeCode === '98') return describeChange(context, report, match.payment);
+  return judgeReturn(context, report, match);
+}
+
+type Report = {
+  readonly file: InboundFile;
+  readonly entry: InboundEntry;
+  readonly code: string;
+};
+
+function judgeReturn(
+  context: Context,
+  report: Report,
+  { payment, amountMinor }: { payment: KnownPayment; amountMinor: bigint },
+): Finding {
+  const { entry, code } = report;
+  const { stage, reason } = readReturnCode(code);
+  if (stage === 'dishonored' || stage === 'contested') {
+    const why = `it is a ${stage} return of the payment ${payment.key}: the banks disagree`;
+    return { problem: describeProblem(report, why) };
+  }
+  if (entry.amountMinor === 0n) {
+    return { problem: describeProblem(report, `it returns 0.00 of the payment ${payment.key}`) };
+  }
+  const isWhole = entry.amountMinor === amountMinor;
+  const state = chooseEnd(payment, { isEdit: stage === 'edit', isWhole });
+  return {
+    observation: {
+      ...describeBase(context, report, payment),
+      id: `${state}-${nameReport(report, payment)}`,
+      outcome: state,
+      reason,
+      ...(state === 'returned' ? { amountMinor: entry.amountMinor } : {}),
+    },
+    end: { state, code, amountMinor: entry.amountMinor },
+  };
+}
+
+function describeChange(context: Context, report: Report, payment: KnownPayment): Finding {
+  const { code, file } = report;
+  context.host.log('warn', 'a bank asks for a correction of the details', {
+    reference: payment.key,
+    code,
+    text: changeTexts[code] ?? '',
+    file: file.digest.slice(0, 12),
+  });
+  return {
+    observation: {
+      ...describeBase(context, report, payment),
+      id: `change-${nameReport(report, payment)}`,
+      outcome: 'accepted',
+    },
+  };
+}
+
+function describeBase({ host }: Context, { entry, code }: Report, payment: KnownPayment) {
+  return {
+    reference: payment.key,
+    code,
+    providerReference: readAddendaField(entry.record, 'originalTrace'),
+    atMs: host.nowMs(),
+  };
+}
+
+/** The returning bank's own number tells two returns of one payment apart, whatever file they are in. */
+function nameReport({ entry, code }: Report, payment: KnownPayment): string {
+  return `${payment.key}-${code}-${readAddendaField(entry.record, 'trace')}`;
+}
+
+function describeProblem(
+  { file, entry, code }: Report,
+  why: string,
+  kind: InboundProblem['kind'] = 'not_understood',
+): InboundProblem {
+  const { record, amountMinor, line } = entry;
+  const originalTrace = readAddendaField(record, 'originalTrace');
+  const trace = readAddendaField(record, 'trace');
+  const what = record.typeCode === '98' ? 'notification of change' : 'return';
+  return {
+    // The same entry in another file is the same problem.
+    id: `${kind}-${originalTrace}-${code}-${trace}-${amountMinor}`,
+    kind,
+    detail:
+      `${nameFile(file)}, line ${line}: ${what} ${code} of the original trace ${originalTrace}, ` +
+      `returned as trace ${trace}: ${why}`,
+    ...(amountMinor > 0n ? { currency: 'USD', amountMinor } : {}),
+  };
+}
+
+/**
+ * An error of form never reached an account; what had counted as paid, or came back in part, can
+ * only be a return.
+ */
+function chooseEnd(
+  payment: KnownPayment,
+  { isEdit, isWhole }: { isEdit: boolean; isWhole: boolean },
+): End['state'] {
+  if (payment.state === 'returned' || payment.state === 'rejected') return payment.state;
+  return isEdit && isWhole && payment.state === 'filed' ? 'rejected' : 'returned';
 }
 
 const conflictsMax = 10;
 
-async function keepFinding(context: Context, { observation, end, notice }: Finding): Promise<void> {
-  const { host } = context;
-  if (end !== undefined && observation !== undefined) {
-    await endPayment(context, observation.reference, end);
-  }
-  if (notice === undefined) return;
-  const { key, kind, told } = notice;
-  const code = readCode(told.record);
-  const reference = observation?.reference ?? '';
-  await keepNotice(context, key, {
-    kind,
-    code,
-    reference,
-    text: changeTexts[code] ?? readReturnCode(code).text,
-    amountMinor: told.amountMinor.toString(),
-    addenda: told.record.values,
-    atMs: host.nowMs(),
-  });
-  host.log('warn', describeNotice(kind), { code, reference });
-}
-
-function describeNotice(kind: NoticeKind): string {
-  switch (kind) {
-    case 'change':
-      return 'a bank asks for a correction of the details';
-    case 'dishonored':
-      return 'a return was dishonored';
-    case 'contested':
-      return 'a dishonored return is contested';
-    case 'unmatched':
-      return 'a bank tells of an entry that is not ours, or is our own debit';
-    case 'refused_file':
-      return 'a file of the bank is refused';
-  }
-}
-
 async function endPayment(
   context: Context,
-  reference: string,
-  { state, code }: { readonly state: 'returned' | 'rejected'; readonly code: string },
+  { id, reference }: RailObservation,
+  { state, code, amountMinor }: End,
 ): Promise<void> {
   for (let conflicts = 0; conflicts < conflictsMax; conflicts += 1) {
     const payment = await findPayment(context, reference);
-    if (payment === undefined || payment.state === 'returned' || payment.state === 'rejected')
-      return;
-    const value = { ...payment.value, reason: readReturnCode(code).reason, code };
+    if (payment === undefined || payment.state === 'rejected') return;
+    const { returnedMinor = {} } = payment.value;
+    const isKnown = payment.state === 'returned';
+    // Returned before the parts were kept, or this very part is known: nothing to add.
+    if (isKnown && (payment.value.returnedMinor === undefined || id in returnedMinor)) return;
+    const value = {
+      ...payment.value,
+      ...(isKnown ? {} : { reason: readReturnCode(code).reason, code }),
+      ...(state === 'returned'
+        ? { returnedMinor: { ...returnedMinor, [id]: amountMinor.toString() } }
+        : {}),
+    };
     if (await context.host.store.write([changePayment(payment, { state, value })])) return;
   }
   throw new Error(`the return of ${reference} could not be written down`);

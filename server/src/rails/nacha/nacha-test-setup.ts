@@ -1,9 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Instruction, RailAnswer, RailCalls } from '../contract.ts';
+import type { Instruction, RailAnswer, RailCalls, RailObservation } from '../contract.ts';
 import { openTestHost, type TestHost } from '../rail-test-setup.ts';
-import { type AchSimulator, openAchSimulator } from './ach-simulator.ts';
+import { type AchSimulator, openAchSimulator, type SimulatorKnobs } from './ach-simulator.ts';
+import { fromEastern } from './banking-days.ts';
 import { type NachaConfig, nachaConfigSchema } from './config.ts';
 import { railModule } from './rail.ts';
 
@@ -152,6 +153,48 @@ export function makeForeign(reference: string, changes: Partial<Instruction> = {
     },
     ...changes,
   });
+}
+
+export async function withBench(
+  changes: Readonly<Record<string, unknown>>,
+  run: (bench: NachaBench) => Promise<void>,
+): Promise<void> {
+  const bench = await openBench(changes);
+  try {
+    await run(bench);
+  } finally {
+    await bench.close();
+  }
+}
+
+export async function turnKnobs(bench: NachaBench, knobs: SimulatorKnobs): Promise<void> {
+  await writeFile(path.join(bench.folder, 'knobs.json'), JSON.stringify(knobs));
+}
+
+/** Time goes to the local hour of New York; the rail works, the bank works, the rail works. */
+export async function goTo(bench: NachaBench, day: string, time: string): Promise<void> {
+  bench.clock.nowMs = fromEastern({ day, time });
+  await bench.rail.work?.(context);
+  await bench.bank.turn(bench.clock.nowMs);
+  await bench.rail.work?.(context);
+}
+
+/** Keeps the rail's memory as it is now; the function restores it. */
+export async function backUp({ host }: NachaBench): Promise<() => Promise<void>> {
+  const run = (text: string) => host.db.system.rows({ name: '', text });
+  await run('create table records_before as table rail_records');
+  return async () => {
+    await run('delete from rail_records');
+    await run('insert into rail_records select * from records_before');
+  };
+}
+
+/** Each observation once, since a report that comes again has the id that it had. */
+export function summarize(observations: readonly RailObservation[]): string[] {
+  const byId = new Map(observations.map((observation) => [observation.id, observation]));
+  return [...byId.values()].map(({ reference, outcome, code = '' }) =>
+    `${reference} ${outcome} ${code}`.trim(),
+  );
 }
 
 export function outcomes(answers: readonly RailAnswer[]): string[] {

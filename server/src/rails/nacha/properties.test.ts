@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { parseAchFile } from './ach-parser.ts';
 import { buildFile } from './build-file.ts';
 import { type Draft, draftEntry } from './drafts.ts';
+import { readInboundFile } from './inbound-reader.ts';
 import { checkBuiltFile, listEntries } from './last-check.ts';
 import { makeForeign, makeInstruction, readTestConfig, withIat } from './nacha-test-setup.ts';
 import { AchFormatError } from './record-layout.ts';
@@ -55,7 +56,15 @@ const draftsArbitrary = fc.uniqueArray(draftArbitrary, {
 });
 
 function build(drafts: readonly Draft[]) {
-  const plan = { config, created, modifier: 'A', effectiveOn: '2026-11-23', drafts, traceFirst: 1 };
+  const plan = {
+    config,
+    created,
+    modifier: 'A',
+    referenceCode: '',
+    effectiveOn: '2026-11-23',
+    drafts,
+    traceFirst: 1,
+  };
   return buildFile(plan);
 }
 
@@ -104,6 +113,7 @@ test('any bytes at all are refused in a sentence', () => {
     fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
       assert.throws(() => parseAchFile(bytes), AchFormatError);
       assert.throws(() => parseAchFile(bytes, 'lenient'), AchFormatError);
+      assert.ok(readInboundFile(bytes).faults.length > 0);
     }),
     { numRuns: 1_000 },
   );

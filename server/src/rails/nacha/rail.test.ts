@@ -1,57 +1,27 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import type { RailObservation } from '../contract.ts';
-import { listBooked, listComplaints, type SimulatorKnobs } from './ach-simulator.ts';
+import { listBooked, listComplaints } from './ach-simulator.ts';
 import { fromEastern } from './banking-days.ts';
 import {
   context,
+  goTo,
   makeForeign,
   makeInstruction,
-  type NachaBench,
-  openBench,
   outcomes,
+  summarize,
+  turnKnobs,
+  withBench,
   withIat,
 } from './nacha-test-setup.ts';
 import { railModule } from './rail.ts';
-
-async function withBench(
-  changes: Readonly<Record<string, unknown>>,
-  run: (bench: NachaBench) => Promise<void>,
-): Promise<void> {
-  const bench = await openBench(changes);
-  try {
-    await run(bench);
-  } finally {
-    await bench.close();
-  }
-}
-
-async function turnKnobs(bench: NachaBench, knobs: SimulatorKnobs): Promise<void> {
-  await writeFile(path.join(bench.folder, 'knobs.json'), JSON.stringify(knobs));
-}
-
-/** Time goes to the local hour of New York; the rail works, the bank works, the rail works. */
-async function goTo(bench: NachaBench, day: string, time: string): Promise<void> {
-  bench.clock.nowMs = fromEastern({ day, time });
-  await bench.rail.work?.(context);
-  await bench.bank.turn(bench.clock.nowMs);
-  await bench.rail.work?.(context);
-}
 
 function withAccount(reference: string, account: string) {
   const instruction = makeInstruction(reference);
   const attributes = { ...instruction.attributes, BankAccountNumber: account };
   return { ...instruction, attributes };
-}
-
-/** Each thing once: what is told again has the id that it had, and the service counts it once. */
-function summarize(observations: readonly RailObservation[]): string[] {
-  const byId = new Map(observations.map((observation) => [observation.id, observation]));
-  return [...byId.values()].map(({ reference, outcome, code = '' }) =>
-    `${reference} ${outcome} ${code}`.trim(),
-  );
 }
 
 test('a payment waits for its window, settles and counts as paid two banking days later', () =>
@@ -184,43 +154,47 @@ test('a return ends a payment, told twice it counts once, and a late one comes a
     assert.equal((await rail.send(late, context)).outcome, 'returned');
   }));
 
-test('a notification of change is told by its code alone, and kept with what it corrects', () =>
+test('a notification of change is reported by its code alone and does not stop the calendar', () =>
   withBench({}, async (bench) => {
     const { rail, host } = bench;
     await turnKnobs(bench, { rules: [{ everyNth: 1, code: 'C01' }] });
     await rail.send(makeInstruction('p1'), context);
     await goTo(bench, '2026-11-20', '10:00');
     assert.deepEqual(summarize(host.observations), ['p1 accepted C01']);
-    const [notice] = await host.store.list('notices', { state: 'change', count: 9 });
-    const value = notice?.value as { reference: string; addenda: { correctedData: string } };
-    assert.equal(value.reference, 'p1');
-    assert.equal(value.addenda.correctedData, '1918171614');
+    assert.deepEqual(host.problems, []);
     await goTo(bench, '2026-11-24', '18:30');
     assert.deepEqual(summarize(host.observations.slice(1)), ['p1 paid']);
   }));
 
-test('letters between the banks, and entries that are not ours, are kept for a person', () =>
+test('a contested return, and an entry that is not ours, open exceptions', () =>
   withBench({}, async (bench) => {
     const { rail, host, folder } = bench;
     await turnKnobs(bench, { rules: [{ everyNth: 1, code: 'R73' }] });
     await rail.send(makeInstruction('p1'), context);
     await goTo(bench, '2026-11-20', '10:00');
-    assert.deepEqual(summarize(host.observations), ['p1 accepted R73']);
-    const kept = await host.store.list('notices', { state: 'contested', count: 9 });
-    assert.equal(kept.length, 1);
+    assert.deepEqual(host.observations, []);
+    assert.deepEqual(
+      host.problems.map(({ kind, currency, amountMinor }) => [kind, currency, amountMinor]),
+      [['not_understood', 'USD', 1234n]],
+    );
+    assert.match(host.problems[0]?.detail ?? '', /contested return of the payment p1/);
     // The same return file at a rail that never sent anything.
     await withBench({}, async (other) => {
-      const [name = ''] = (await readdir(path.join(folder, 'archive'))).toSorted();
-      const bytes = await readFile(path.join(folder, 'archive', name));
+      const name = (await readdir(path.join(folder, 'archive'))).find((one) =>
+        one.startsWith('notices'),
+      );
+      const bytes = await readFile(path.join(folder, 'archive', name ?? ''));
       await writeFile(path.join(other.folder, 'inbox', 'strange.ach'), bytes);
       await other.rail.work?.(context);
       assert.deepEqual(other.host.observations, []);
-      const strange = await other.host.store.list('notices', { state: 'unmatched', count: 9 });
-      assert.equal(strange.length, 1);
+      const [problem] = other.host.problems;
+      assert.equal(problem?.kind, 'unmatched');
+      assert.equal(problem.amountMinor, 1234n);
+      assert.equal(await other.host.countUnresolvedInbound(), 1);
     });
   }));
 
-test('a file that cannot be read is given time, then refused loudly, and others go on', () =>
+test('a file that cannot be read is given time, then opens an exception, and others go on', () =>
   withBench({}, async (bench) => {
     const { rail, host, folder } = bench;
     await turnKnobs(bench, { rules: [{ everyNth: 1, code: 'R03' }] });
@@ -228,15 +202,21 @@ test('a file that cannot be read is given time, then refused loudly, and others 
     await rail.send(makeInstruction('p1'), context);
     bench.clock.nowMs = fromEastern({ day: '2026-11-20', time: '10:00' });
     await rail.work?.(context);
-    assert.deepEqual(await readdir(path.join(folder, 'archive')), []);
+    assert.deepEqual(await listArchive(folder), []);
     await bench.bank.turn(bench.clock.nowMs);
     await rail.work?.(context);
     assert.deepEqual(summarize(host.observations), ['p1 returned R03']);
-    const archived = await readdir(path.join(folder, 'archive'));
-    assert.equal(archived.filter((name) => name.endsWith('.refused')).length, 1);
-    assert.equal(host.lines.filter(({ level }) => level === 'error').length, 1);
-    assert.match((await rail.check?.(context))?.[0] ?? '', /1 files of the bank/);
+    const archived = await listArchive(folder);
+    assert.equal(archived.filter((name) => name.endsWith('.unreadable')).length, 1);
+    assert.match(host.problems[0]?.detail ?? '', /^file broken\.ach, line 1: /);
+    assert.equal(host.problems[0]?.kind, 'unreadable');
   }));
+
+/** The bank's files there, without those that the rail writes for itself. */
+async function listArchive(folder: string): Promise<string[]> {
+  const names = await readdir(path.join(folder, 'archive'));
+  return names.filter((name) => !name.startsWith('.outlay-') && !name.endsWith('.manifest.json'));
+}
 
 test('nothing counts as paid while the file lies in the outbox, and late files settle later', () =>
   withBench({}, async (bench) => {
@@ -282,22 +262,35 @@ test('more than a file may hold goes into the next one, and each has a name of i
       await rail.send(makeInstruction(`p${index}`), context);
     }
     await goTo(bench, '2026-11-20', '10:00');
-    assert.deepEqual((await readdir(path.join(folder, 'taken'))).toSorted(), [
-      'bank_us-20261120-1000-A.ach',
-      'bank_us-20261120-1000-B.ach',
-      'bank_us-20261120-1000-C.ach',
-    ]);
+    const names = await readdir(path.join(folder, 'taken'));
+    assert.equal(names.length, 3);
+    for (const name of names) assert.match(name, /^bank_us-20261120-[0-9a-f]{16}\.ach$/);
     const traces = (await listBooked(folder)).map(({ trace }) => trace);
     assert.equal(new Set(traces).size, 5);
     assert.deepEqual(await listComplaints(folder), []);
   }));
 
-test('a configuration that cannot work is refused with a sentence', async () => {
-  await withBench({}, async ({ host, config }) => {
+test('a configuration that cannot work is refused with a sentence', () =>
+  withBench({}, async ({ host, config }) => {
     const broken = { ...config, windows: [] };
     await assert.rejects(railModule.create(broken, host), /neither a window nor closeAfterSeconds/);
-    const missing = { ...config, folders: { ...config.folders, inbox: '/nowhere/inbox' } };
-    const rail = await railModule.create(missing, host);
-    assert.deepEqual(await rail.check?.(context), ['/nowhere/inbox cannot be read and written']);
-  });
-});
+  }));
+
+test('a missing bank folder is an error at the start and in every check, and is never created', () =>
+  withBench({}, async ({ host, config, folder, clock }) => {
+    for (const name of ['outbox', 'archive', 'inbox'] as const) {
+      const missing = path.join(folder, 'not-mounted', name);
+      const rail = await railModule.create(
+        { ...config, folders: { ...config.folders, [name]: missing } },
+        host,
+      );
+      const fault = `${missing} does not exist: create it, or mount what has it`;
+      assert.deepEqual(host.lines.at(-1)?.fields['fault'], fault);
+      assert.deepEqual(await rail.check?.(context), [fault]);
+      await rail.send(makeInstruction(`p-${name}`), context);
+      clock.nowMs = fromEastern({ day: '2026-11-20', time: '10:00' });
+      await rail.work?.(context);
+      assert.ok(!existsSync(path.join(folder, 'not-mounted')));
+      if (name !== 'inbox') assert.deepEqual(await host.store.list('files', { count: 9 }), []);
+    }
+  }));

@@ -28,8 +28,12 @@ import { deliverFiles } from './delivery.ts';
 import { type DraftResult, draftEntry, isSamePayment } from './drafts.ts';
 import { FolderError, findFolderFault, listNames } from './folder-exchange.ts';
 import { findMarkerFault } from './folder-marker.ts';
-import { readInbox, type SeenMarks } from './intake.ts';
+import { readInbox, type SeenMarks } from './inbox.ts';
+import { nameFile } from './manifest.ts';
+import { listPayerFaults } from './payer-checks.ts';
+import { isReconciled, listUnknownFiles } from './reconcile.ts';
 import { AchFormatError } from './record-layout.ts';
+import { recoverPayments } from './recover.ts';
 import { findNextSettling, settleFiles } from './settling.ts';
 
 /**
@@ -47,13 +51,15 @@ export const railModule: RailModule<NachaConfig> = {
   reference: { lengthMax: 64, charset: /^[0-9A-Za-z-]+$/ },
   pace: { concurrencyMax: 32, perSecondMax: null },
   configSchema: nachaConfigSchema,
-  create: async (config, host) => createCalls(config, host),
+  create: createCalls,
 };
 
-function createCalls(config: NachaConfig, host: RailHost): RailCalls {
+async function createCalls(config: NachaConfig, host: RailHost): Promise<RailCalls> {
   refuseSenseless(config, host);
-  const context: Context = { config, host, warned: new Set() };
+  const recovery = { isDone: false, knownFiles: new Set<string>() };
+  const context: Context = { config, host, warned: new Set(), recovery };
   const seen: SeenMarks = new Map();
+  await reportFolders(context);
   return {
     send: (instruction) => send(context, instruction),
     query: (instruction) => query(context, instruction),
@@ -61,23 +67,29 @@ function createCalls(config: NachaConfig, host: RailHost): RailCalls {
     work: (call) => work(context, seen, call),
     workIdleMs: config.pollSeconds * 1000,
     check: () => check(context),
+    recover: (sinceMs) => recoverPayments(context, sinceMs),
   };
 }
 
+/** @throws Error with all faults. */
 function refuseSenseless(config: NachaConfig, host: RailHost): void {
+  const faults = listPayerFaults(config, host);
   if (config.windows.length === 0 && config.closeAfterSeconds === undefined) {
-    throw new Error(
+    faults.unshift(
       'there is neither a window nor closeAfterSeconds: no file would ever be written',
     );
   }
-  const foreign = host.payers.find(({ countryCode }) => countryCode !== 'USA');
-  if (foreign !== undefined && config.iat === undefined) {
-    throw new Error(`the payer ${foreign.key} is abroad, and iat is not configured`);
-  }
-  for (const { key, deliveryType, currencies } of host.payers) {
-    if (deliveryType !== 'BANK_DEPOSIT' || currencies.some((currency) => currency !== 'USD')) {
-      throw new Error(`the payer ${key} has to be a BANK_DEPOSIT in USD`);
-    }
+  if (faults.length > 0) throw new Error(faults.join('; '));
+}
+
+/**
+ * A folder that is missing is never created, since it may be a share that is not mounted. The rail
+ * starts without it, because processes that only answer requests need no folders; passes fail.
+ */
+async function reportFolders({ config, host }: Context): Promise<void> {
+  for (const folder of new Set(Object.values(config.folders))) {
+    const fault = await findFolderFault(folder);
+    if (fault !== undefined) host.log('error', 'a bank folder cannot be used', { fault });
   }
 }
 
@@ -87,15 +99,27 @@ async function send(context: Context, instruction: Instruction): Promise<RailAns
   const payer = host.payers.find(({ key }) => key === instruction.payerKey);
   const drafted = draftEntry(instruction, config, payer);
   if (known !== undefined) {
-    const { draft } = known.value;
-    const isSame = draft === null || (drafted.ok && isSamePayment(draft, drafted.draft));
-    if (isSame) return describe(context, known);
+    if (isSame(known.value, instruction, drafted)) return describe(context, known);
     host.log('error', 'a known reference came with other details', { reference: known.key });
     return { outcome: 'unknown', reason: 'duplicate' };
   }
-  await keepFirst(context, instruction.reference, judge(drafted, context));
+  const first = judge(drafted, context);
+  // A refusal is definite, so that no file may have the payment.
+  if (first.state !== 'waiting' && !(await isReconciled(context))) return unsure;
+  await keepFirst(context, instruction.reference, first);
   // Read again: another send of the reference may have been faster.
   return query(context, instruction);
+}
+
+const unsure: RailAnswer = { outcome: 'unknown', reason: 'payer_unavailable' };
+
+function isSame(
+  { draft, amountMinor }: Payment,
+  instruction: Instruction,
+  drafted: DraftResult,
+): boolean {
+  if (draft !== null) return drafted.ok && isSamePayment(draft, drafted.draft);
+  return amountMinor === undefined || BigInt(amountMinor) === instruction.amountMinor;
 }
 
 type First = { readonly state: PaymentState; readonly value: Payment };
@@ -118,8 +142,11 @@ async function keepFirst({ config, host }: Context, key: string, next: First): P
 }
 
 async function query(context: Context, { reference }: Instruction): Promise<RailAnswer> {
+  const known = await findPayment(context, reference);
+  if (known !== undefined) return describe(context, known);
+  if (!(await isReconciled(context))) return unsure;
   const payment = await findPayment(context, reference);
-  // The record is written before anything else, so that nothing was sent where there is none.
+  // The record is written before anything else, and no file has the payment: nothing was sent.
   if (payment === undefined) return { outcome: 'retry', reason: 'other' };
   return describe(context, payment);
 }
@@ -128,6 +155,8 @@ async function query(context: Context, { reference }: Instruction): Promise<Rail
 async function cancel(context: Context, instruction: Instruction): Promise<RailAnswer> {
   const { host } = context;
   const { reference } = instruction;
+  // What waits by this memory may be in a file that it does not remember.
+  if (!(await isReconciled(context))) return unsure;
   const payment = await findPayment(context, reference);
   if (payment === undefined) {
     const value: Payment = { draft: null, sentAtMs: host.nowMs(), reason: 'cancelled' };
@@ -155,10 +184,18 @@ function describe(context: Context, { state, value }: KnownPayment): RailAnswer 
     case 'paid':
       return { ...extras, outcome: 'paid' };
     case 'returned':
+      return { ...extras, outcome: 'returned', reason, ...describeReturned(value) };
     case 'rejected':
     case 'cancelled':
-      return { ...extras, outcome: state === 'returned' ? 'returned' : 'rejected', reason };
+      return { ...extras, outcome: 'rejected', reason };
   }
+}
+
+/** All parts that came back so far. */
+function describeReturned({ returnedMinor }: Payment): { amountMinor?: bigint } {
+  if (returnedMinor === undefined) return {};
+  const parts = Object.values(returnedMinor).map(BigInt);
+  return { amountMinor: parts.reduce((sum, part) => sum + part, 0n) };
 }
 
 /** When there will be something to say, if all goes well: never before the next half hour. */
@@ -215,16 +252,28 @@ function describeFault(error: unknown): string {
   return 'code' in error ? String(error.code) : error.name;
 }
 
-async function check({ config, host }: Context): Promise<readonly string[]> {
+async function check(context: Context): Promise<readonly string[]> {
+  const { config, host } = context;
   const { folders } = config;
-  const faults: string[] = [];
+  const faults = listPayerFaults(config, host);
   for (const folder of new Set(Object.values(folders))) {
     const fault = (await findFolderFault(folder)) ?? (await findMarkerFault(host, folder));
     if (fault !== undefined) faults.push(fault);
   }
   if (faults.length > 0) return faults;
+  const unknown = await listUnknownFiles(context);
+  if (unknown.length > 0) {
+    faults.push(
+      `${unknown.length} files that this rail wrote are not in the database, the first one ` +
+        `${nameFile(host.name, unknown[0] ?? '')}: it was restored to an earlier moment`,
+    );
+  }
   const refused = (await listNames(folders.archive)).filter((name) => name.endsWith('.refused'));
-  return refused.length === 0
-    ? []
-    : [`${folders.archive} has ${refused.length} files of the bank that could not be read`];
+  if (refused.length > 0) {
+    faults.push(
+      `${folders.archive} has ${refused.length} bank files that an earlier version refused: ` +
+        'move them into the inbox to have them read again',
+    );
+  }
+  return faults;
 }

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { formatAchFile } from './ach-file.ts';
 import { parseAchFile } from './ach-parser.ts';
+import { readInboundFile } from './inbound-reader.ts';
 
 /**
  * Sample files that others have made, right and wrong ones. `OUTLAY_SHARED_DATA` is the folder that
@@ -95,4 +96,40 @@ test('returns are read though their code is in no list', () => {
   const bytes = readFileSync(path.join(folder, 'return-PPD-custom-reason-code.ach'));
   const [batch] = parseAchFile(bytes, 'lenient').batches;
   assert.equal(batch?.entries[0]?.addenda[0]?.values['code'], 'R97');
+});
+
+test('returns are found in files that lack header, control or batch controls', () => {
+  const read = (name: string) => readInboundFile(readFileSync(path.join(folder, name)));
+  const whole = read('return-WEB.ach');
+  assert.deepEqual(whole.faults, []);
+  assert.deepEqual(
+    whole.entries.map(({ amountMinor, isBatchSound }) => [amountMinor, isBatchSound]),
+    [
+      [12_354n, true],
+      [4_565n, true],
+    ],
+  );
+  const headless = read('return-no-file-header-control.ach');
+  assert.equal(headless.faults.length, 2);
+  assert.deepEqual(
+    headless.entries.map(({ isBatchSound }) => isBatchSound),
+    [true, true].slice(0, headless.entries.length),
+  );
+  assert.ok(headless.entries.length > 0);
+  const open = read('return-no-batch-controls.ach');
+  assert.ok(open.entries.length > 0);
+  assert.ok(open.entries.every(({ isBatchSound }) => !isBatchSound));
+  assert.ok(open.faults.length > 0);
+});
+
+test('a sample that is wrong has faults when a bank sends it, unless only its return code is unknown', () => {
+  const silent = Object.keys(refusals).filter((name) => {
+    const { faults } = readInboundFile(readFileSync(path.join(folder, name)));
+    return faults.length === 0;
+  });
+  assert.deepEqual(silent.toSorted(), [
+    'iat-invalidAddenda99.ach',
+    'pos-invalidReturnFile.ach',
+    'return-PPD-custom-reason-code.ach',
+  ]);
 });

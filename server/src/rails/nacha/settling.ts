@@ -13,9 +13,21 @@ import {
 /**
  * Nobody says that an ACH credit has arrived: it counts as paid when its settlement and the time
  * for an ordinary return have passed and nothing came back. Returns that lie in the inbox have been
- * read before this looks at the calendar.
+ * read before this looks at the calendar, and nothing settles while any part of what the bank sent is
+ * not applied: it may be the return of any payment.
  */
 export async function settleFiles(context: Context): Promise<void> {
+  const { host, warned } = context;
+  const unresolved = await host.countUnresolvedInbound();
+  if (unresolved === 0) {
+    warned.delete(settlingHeld);
+  } else {
+    if (!warned.has(settlingHeld)) {
+      host.log('warn', 'no payment settles while inbound problems are open', { unresolved });
+    }
+    warned.add(settlingHeld);
+    return;
+  }
   for (const file of await listFiles(context, 'collected')) {
     const { paidDueMs } = file.value;
     if (paidDueMs !== undefined && paidDueMs <= context.host.nowMs()) {
@@ -23,6 +35,9 @@ export async function settleFiles(context: Context): Promise<void> {
     }
   }
 }
+
+/** Among the warnings that were given already. */
+const settlingHeld = 'settling held';
 
 const chunkSize = 200;
 

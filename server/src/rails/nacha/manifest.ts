@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { type AchFile, isAdviceFile } from './ach-file.ts';
+import { parseAchFile } from './ach-parser.ts';
+import type { Context } from './books.ts';
+import { isPresent, listNames, readBytes, replaceFile } from './folder-exchange.ts';
+import { listEntries } from './last-check.ts';
+import { AchFormatError } from './record-layout.ts';
+
+/**
+ * A manifest lists the payments of a file that the rail wrote. It lies in the archive folder, outside
+ * of the database, and is there before the bank can see the file. A database that was restored to an
+ * earlier moment finds in it what it does not remember. It holds no data of a person.
+ */
+const entrySchema = z.object({
+  reference: z.string(),
+  trace: z.string(),
+  amountMinor: z.string().regex(/^[0-9]+$/),
+  payerKey: z.string().optional(),
+  countryCode: z.string().optional(),
+});
+
+const manifestSchema = z.object({
+  fileId: z.string(),
+  name: z.string(),
+  sha256: z.string(),
+  createdAtMs: z.number(),
+  effectiveOn: z.string(),
+  sameDay: z.boolean(),
+  deadlineMs: z.number(),
+  entries: z.array(entrySchema),
+  /** Of debits of the operator's own account. */
+  offsets: z.array(z.object({ trace: z.string(), amountMinor: z.string() })),
+  /** How often the range of trace numbers had been used up. */
+  round: z.number(),
+  /** Counters of the rail after this file. */
+  counters: z.array(z.object({ key: z.string(), next: z.number() })),
+});
+
+export type Manifest = z.infer<typeof manifestSchema>;
+
+const manifestEnd = '.manifest.json';
+const fileEnd = '.ach';
+
+export function nameFile(rail: string, fileId: string): string {
+  return `${rail}-${fileId}${fileEnd}`;
+}
+
+export function isManifest(name: string): boolean {
+  return name.endsWith(manifestEnd);
+}
+
+export async function writeManifest({ config }: Context, manifest: Manifest): Promise<void> {
+  const bytes = Buffer.from(`${JSON.stringify(manifest)}\n`);
+  await replaceFile(config.folders.archive, `${manifest.name}${manifestEnd}`, bytes);
+}
+
+/** Ids of all files of this rail of which there is a manifest, or that lie in the outbox. */
+export async function listWrittenFiles({ config, host }: Context): Promise<string[]> {
+  const { archive, outbox } = config.folders;
+  const prefix = `${host.name}-`;
+  const end = `${fileEnd}${manifestEnd}`;
+  const ids = new Set<string>();
+  for (const name of await listNames(archive)) {
+    if (name.startsWith(prefix) && name.endsWith(end))
+      ids.add(name.slice(prefix.length, -end.length));
+  }
+  for (const name of await listNames(outbox)) {
+    if (name.startsWith(prefix) && name.endsWith(fileEnd)) {
+      ids.add(name.slice(prefix.length, -fileEnd.length));
+    }
+  }
+  return [...ids].toSorted();
+}
+
+/** What a file has, by its manifest, else by its own records; a sentence where neither can be read. */
+export async function readWrittenFile(
+  context: Context,
+  fileId: string,
+): Promise<Manifest | string> {
+  const { archive, outbox } = context.config.folders;
+  const name = nameFile(context.host.name, fileId);
+  if (await isPresent(archive, `${name}${manifestEnd}`)) {
+    return parseManifest(await readBytes(archive, `${name}${manifestEnd}`), name);
+  }
+  try {
+    return describeFile(context, fileId, await readBytes(outbox, name));
+  } catch (error) {
+    if (error instanceof AchFormatError) return `${name} in the outbox cannot be read`;
+    throw error;
+  }
+}
+
+function parseManifest(bytes: Uint8Array, name: string): Manifest | string {
+  const fault = `the manifest of ${name} cannot be read`;
+  try {
+    const parsed = manifestSchema.safeParse(JSON.parse(Buffer.from(bytes).toString('utf8')));
+    return parsed.success && parsed.data.name === name ? parsed.data : fault;
+  } catch (error) {
+    if (error instanceof SyntaxError) return fault;
+    throw error;
+  }
+}
+
+/** Files of versions that wrote no manifest. */
+function describeFile({ config, host }: Context, fileId: string, bytes: Uint8Array): Manifest {
+  const file = parseAchFile(bytes);
+  const { first, last } = config.traceRange;
+  const sequences = listEntries(file).map(({ trace }) => Number(trace.slice(8)));
+  const highest = Math.min(Math.max(first, ...sequences), last);
+  return {
+    fileId,
+    name: nameFile(host.name, fileId),
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+    createdAtMs: host.nowMs(),
+    effectiveOn: readEffectiveDay(file),
+    sameDay: false,
+    deadlineMs: host.nowMs(),
+    ...splitEntries(file),
+    round: 0,
+    counters: [{ key: 'trace', next: highest - first + 1 }],
+  };
+}
+
+export function splitEntries(file: AchFile): Pick<Manifest, 'entries' | 'offsets'> {
+  const all = listEntries(file).map(({ amountMinor, reference, trace }) => ({
+    reference,
+    trace,
+    amountMinor: amountMinor.toString(),
+  }));
+  return {
+    entries: all.filter(({ reference }) => reference !== ''),
+    offsets: all
+      .filter(({ reference }) => reference === '')
+      .map(({ trace, amountMinor }) => ({ trace, amountMinor })),
+  };
+}
+
+function readEffectiveDay({ batches }: AchFile): string {
+  const date = batches[0]?.header.effectiveDate ?? '';
+  if (isAdviceFile(batches) || !/^[0-9]{6}$/.test(date)) {
+    throw new AchFormatError('the file has no effective date');
+  }
+  return `20${date.slice(0, 2)}-${date.slice(2, 4)}-${date.slice(4)}`;
+}

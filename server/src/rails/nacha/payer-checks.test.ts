@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { getProfile } from '../../attributes/requirements.ts';
+import type { RailHost } from '../contract.ts';
+import type { PayerDeclaration } from '../declarations.ts';
+import { readTestConfig, withIat } from './nacha-test-setup.ts';
+import { listPayerFaults } from './payer-checks.ts';
+import { railModule } from './rail.ts';
+
+function makePayer(countryCode: string, options: Readonly<Record<string, string>> = {}) {
+  const payer: Partial<PayerDeclaration> = {
+    key: `to_${countryCode}`,
+    countryCode,
+    deliveryType: 'BANK_DEPOSIT',
+    currencies: ['USD'],
+    options,
+  };
+  return payer as PayerDeclaration;
+}
+
+/** With the attributes that the service really asks for. */
+function makeHost(payers: readonly PayerDeclaration[]): RailHost {
+  const host: Partial<RailHost> = {
+    name: 'bank_us',
+    payers,
+    log: () => undefined,
+    listAttributes: ({ countryCode, deliveryType }, currency) =>
+      getProfile({ countryCode, deliveryType, currency }).requirements.map(({ type }) => type),
+  };
+  return host as RailHost;
+}
+
+test('payers whose recipients are asked for all that an entry needs are in order', () => {
+  const host = makeHost(['USA', 'DEU', 'MEX', 'CAN', 'JPN'].map((country) => makePayer(country)));
+  assert.deepEqual(listPayerFaults(readTestConfig(withIat()), host), []);
+});
+
+test('a payer whose attributes cannot fill an entry is refused at the start, all faults at once', async () => {
+  const payers = [
+    makePayer('ECU'),
+    makePayer('PAN'),
+    makePayer('USA', { entryDescription: 'SALARY PAYMENT' }),
+  ];
+  const host = makeHost(payers);
+  const config = readTestConfig(withIat());
+  assert.deepEqual(listPayerFaults(config, host), [
+    'the payer to_ECU can never pay: recipients in ECU are not asked for SWIFT or BankRoutingNumber, which an entry needs',
+    'the payer to_PAN can never pay: recipients in PAN are not asked for SWIFT or BankRoutingNumber, which an entry needs',
+    'the entryDescription of the payer to_USA must be at most 10 ASCII characters',
+  ]);
+  await assert.rejects(railModule.create(config, host), /to_ECU can never pay.*to_PAN.*to_USA/);
+});
+
+test('a payer abroad without the member iat is refused', () => {
+  const host = makeHost([makePayer('DEU')]);
+  assert.deepEqual(listPayerFaults(readTestConfig(), host), [
+    'the payer to_DEU needs the member iat of the configuration',
+  ]);
+});

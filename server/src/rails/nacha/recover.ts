@@ -1,0 +1,113 @@
+import type { RecoveredPayment } from '../contract.ts';
+import { readAddendaField } from './addenda-layout.ts';
+import type { Context } from './books.ts';
+import { FolderError, getMark, listAllNames, listNames, readBytes } from './folder-exchange.ts';
+import { type InboundEntry, readInboundFile } from './inbound-reader.ts';
+import { isManifest, listWrittenFiles, type Manifest, readWrittenFile } from './manifest.ts';
+import { readCode } from './matching.ts';
+import { readReturnCode } from './return-codes.ts';
+
+/**
+ * What the rail did according to its folders alone: the files that it wrote, and the returns among
+ * the bank's files in the archive. Changes nothing, and asks the memory of the rail for nothing.
+ *
+ * @throws FolderError where a folder or a file in it cannot be read.
+ */
+export async function recoverPayments(
+  context: Context,
+  sinceMs: number,
+): Promise<readonly RecoveredPayment[]> {
+  const { archive, inbox, outbox } = context.config.folders;
+  const returns = new Map<string, InboundEntry[]>();
+  for (const folder of [archive, inbox]) await collectReturns(folder, sinceMs, returns);
+  const outboxNames = await listAllNames(outbox);
+  const found: RecoveredPayment[] = [];
+  for (const fileId of await listWrittenFiles(context)) {
+    const manifest = await readWrittenFile(context, fileId);
+    if (typeof manifest === 'string') throw new FolderError(manifest);
+    const place = findPlace(manifest, outboxNames);
+    for (const entry of manifest.entries) {
+      const reports = returns.get(entry.trace) ?? [];
+      const isRecent = manifest.createdAtMs >= sinceMs;
+      if (!isRecent && reports.length === 0) continue;
+      found.push(describePayment({ manifest, entry, reports, place }));
+    }
+  }
+  return found;
+}
+
+type Place = 'taken' | 'in_outbox' | 'prepared';
+
+/** A temporary file without the file itself: it may never have been handed over. */
+function findPlace({ name }: Manifest, outboxNames: readonly string[]): Place {
+  if (outboxNames.includes(name)) return 'in_outbox';
+  return outboxNames.some((one) => one.startsWith(`.${name}.`)) ? 'prepared' : 'taken';
+}
+
+const placeTexts: Readonly<Record<Place, string>> = {
+  taken: 'and is not in the outbox any more',
+  in_outbox: 'and is in the outbox',
+  prepared: 'and may not have been handed over: a temporary file of it is in the outbox',
+};
+
+function describePayment({
+  manifest,
+  entry,
+  reports,
+  place,
+}: {
+  manifest: Manifest;
+  entry: Manifest['entries'][number];
+  reports: readonly InboundEntry[];
+  place: Place;
+}): RecoveredPayment {
+  const { reference, trace, payerKey, countryCode } = entry;
+  const amountMinor = BigInt(entry.amountMinor);
+  // Other entries may have had the same trace number before.
+  const report = reports.find((one) => isAbout(one, reference, amountMinor));
+  const code = report === undefined ? undefined : readCode(report);
+  const isEdit = code !== undefined && readReturnCode(code).stage === 'edit';
+  const ended = isEdit && report?.amountMinor === amountMinor ? 'rejected' : 'returned';
+  const back = report === undefined ? '' : `; ${report.amountMinor} cents came back with ${code}`;
+  return {
+    reference,
+    ...(payerKey === undefined ? {} : { payerKey }),
+    ...(countryCode === undefined ? {} : { countryCode }),
+    currency: 'USD',
+    amountMinor,
+    outcome: report !== undefined ? ended : place === 'prepared' ? 'unknown' : 'accepted',
+    providerReference: trace,
+    atMs: manifest.createdAtMs,
+    detail: `entry ${trace} of the file ${manifest.name}, which was written ${placeTexts[place]}${back}`,
+  };
+}
+
+function isAbout(report: InboundEntry, reference: string, amountMinor: bigint): boolean {
+  const { identification } = report;
+  const isOwn =
+    identification === '' || identification.toLowerCase() === reference.slice(-15).toLowerCase();
+  return isOwn && !report.isDebit && report.amountMinor > 0n && report.amountMinor <= amountMinor;
+}
+
+/** Only returns that end a payment, from batches whose totals are right. */
+async function collectReturns(
+  folder: string,
+  sinceMs: number,
+  returns: Map<string, InboundEntry[]>,
+): Promise<void> {
+  for (const name of await listNames(folder)) {
+    if (isManifest(name)) continue;
+    const { changedMs, bytes } = await getMark(folder, name);
+    if (changedMs < sinceMs || bytes > bytesMax) continue;
+    for (const entry of readInboundFile(await readBytes(folder, name)).entries) {
+      const code = readCode(entry);
+      if (code === undefined || entry.record.typeCode !== '99' || !entry.isBatchSound) continue;
+      const { stage } = readReturnCode(code);
+      if (stage !== 'posted' && stage !== 'edit') continue;
+      const trace = readAddendaField(entry.record, 'originalTrace');
+      returns.set(trace, [...(returns.get(trace) ?? []), entry]);
+    }
+  }
+}
+
+const bytesMax = 64 * 1024 * 1024;

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import { listBooked, listComplaints } from './ach-simulator.ts';
+import {
+  backUp,
+  context,
+  goTo,
+  makeInstruction,
+  type NachaBench,
+  turnKnobs,
+  withBench,
+} from './nacha-test-setup.ts';
+
+/** Money for each reference, as the bank has booked it. */
+async function countBooked({ folder }: NachaBench): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { reference } of await listBooked(folder)) {
+    counts[reference] = (counts[reference] ?? 0) + 1;
+  }
+  return counts;
+}
+
+const payments = () => ['p1', 'p2', 'p3'].map((name) => makeInstruction(name));
+
+async function removeManifests({ folder }: NachaBench): Promise<void> {
+  const archive = path.join(folder, 'archive');
+  for (const name of await readdir(archive)) {
+    if (name.endsWith('.manifest.json')) await rm(path.join(archive, name));
+  }
+}
+
+for (const moment of ['while they waited', 'before they were sent'] as const) {
+  test(`payments of a database restored to the moment ${moment} are not written again`, () =>
+    withBench({}, async (bench) => {
+      const { rail, host } = bench;
+      let restore = await backUp(bench);
+      for (const payment of payments()) await rail.send(payment, context);
+      if (moment === 'while they waited') {
+        await host.db.system.rows({ name: '', text: 'drop table records_before' });
+        restore = await backUp(bench);
+      }
+      await goTo(bench, '2026-11-20', '10:00');
+      await restore();
+      const again = await bench.again();
+      for (const payment of [...payments(), makeInstruction('p4')]) {
+        assert.equal((await again.send(payment, context)).outcome, 'accepted');
+      }
+      assert.match((await again.check?.(context))?.[0] ?? '', /1 files that this rail wrote/);
+      const bank = { ...bench, rail: again };
+      await goTo(bank, '2026-11-20', '20:00');
+      await goTo(bank, '2026-11-23', '10:00');
+      assert.deepEqual(await countBooked(bench), { p1: 1, p2: 1, p3: 1, p4: 1 });
+      assert.deepEqual(await listComplaints(bench.folder), []);
+      const traces = (await listBooked(bench.folder)).map(({ trace }) => trace);
+      assert.equal(new Set(traces).size, 4, 'trace numbers are not given twice');
+      const [problem] = host.problems;
+      assert.equal(problem?.kind, 'unmatched');
+      assert.equal(problem.amountMinor, 3702n);
+      assert.match(problem.detail, /with 3 payments are not in the database/);
+      // Nothing settles before a person has compared them with the bank.
+      await goTo(bank, '2026-12-01', '12:00');
+      assert.equal((await again.query(makeInstruction('p1'), context)).outcome, 'accepted');
+      await host.closeExceptions();
+      await goTo(bank, '2026-12-01', '12:05');
+      assert.equal((await again.query(makeInstruction('p1'), context)).outcome, 'paid');
+      assert.deepEqual(await again.check?.(context), []);
+    }));
+}
+
+test('after a restore no answer says that a written payment was not sent', () =>
+  withBench({}, async (bench) => {
+    const { rail } = bench;
+    const [p1, p2, p3] = payments();
+    assert.ok(p1 && p2 && p3);
+    const restore = await backUp(bench);
+    for (const payment of [p1, p2, p3]) await rail.send(payment, context);
+    await goTo(bench, '2026-11-20', '10:00');
+    await restore();
+    const again = await bench.again();
+    assert.equal((await again.query(p1, context)).outcome, 'accepted');
+    assert.equal((await again.cancel?.(p2, context))?.outcome, 'accepted');
+    assert.equal((await again.send({ ...p3, currency: 'EUR' }, context)).outcome, 'accepted');
+    const other = await again.send({ ...p3, amountMinor: 9n }, context);
+    assert.deepEqual(other, { outcome: 'unknown', reason: 'duplicate' });
+    // A return that comes now finds its payment.
+    await turnKnobs(bench, { rules: [] });
+    const unknown = makeInstruction('p9');
+    assert.equal((await again.query(unknown, context)).outcome, 'retry');
+  }));
+
+test('while the archive is away nothing is written, and nothing definite is said', () =>
+  withBench({}, async (bench) => {
+    const { folder, rail } = bench;
+    await rail.send(makeInstruction('p1'), context);
+    const archive = path.join(folder, 'archive');
+    await rename(archive, `${archive}-away`);
+    const again = await bench.again();
+    assert.equal((await again.query(makeInstruction('p9'), context)).outcome, 'unknown');
+    assert.equal((await again.cancel?.(makeInstruction('p1'), context))?.outcome, 'unknown');
+    await goTo({ ...bench, rail: again }, '2026-11-20', '10:00');
+    assert.deepEqual(await listBooked(folder), []);
+    await rename(`${archive}-away`, archive);
+    await goTo({ ...bench, rail: again }, '2026-11-20', '10:05');
+    assert.deepEqual(await countBooked(bench), { p1: 1 });
+  }));
+
+test('a file in the outbox without a manifest is evidence as well', () =>
+  withBench({}, async (bench) => {
+    const { rail } = bench;
+    const restore = await backUp(bench);
+    await turnKnobs(bench, { away: true });
+    for (const payment of payments()) await rail.send(payment, context);
+    await goTo(bench, '2026-11-20', '10:00');
+    await removeManifests(bench);
+    await restore();
+    const again = await bench.again();
+    for (const payment of payments()) await again.send(payment, context);
+    await turnKnobs(bench, {});
+    await again.work?.(context);
+    await goTo({ ...bench, rail: again }, '2026-11-20', '20:00');
+    assert.deepEqual(await countBooked(bench), { p1: 1, p2: 1, p3: 1 });
+  }));
+
+test('a manifest that cannot be read stops writing until a person looks', () =>
+  withBench({}, async (bench) => {
+    const { rail, folder } = bench;
+    await rail.send(makeInstruction('p1'), context);
+    const manifest = path.join(
+      folder,
+      'archive',
+      'bank_us-20261119-0000000000000000.ach.manifest.json',
+    );
+    await writeFile(manifest, '{"fileId":');
+    await goTo(bench, '2026-11-20', '10:00');
+    assert.deepEqual(await listBooked(folder), []);
+    await rm(manifest);
+    await goTo(bench, '2026-11-20', '10:05');
+    assert.deepEqual(await countBooked(bench), { p1: 1 });
+  }));
+
+test('the same payments have the same file name and reference code, whoever writes them', () =>
+  withBench({}, async (bench) => {
+    const { folder } = bench;
+    const restore = await backUp(bench);
+    for (const payment of payments()) await bench.rail.send(payment, context);
+    await goTo(bench, '2026-11-20', '10:00');
+    await removeManifests(bench);
+    await restore();
+    // Nothing outside of the database is left, and they come in another order.
+    const again = await bench.again();
+    for (const payment of payments().toReversed()) await again.send(payment, context);
+    await goTo({ ...bench, rail: again }, '2026-11-20', '20:00');
+    const names = (await readdir(path.join(folder, 'taken'))).toSorted();
+    assert.equal(names.length, 2);
+    assert.equal(names[1], `${names[0]}.2`, 'the bank sees that it had this name');
+    const [first, second] = await Promise.all(
+      names.map((name) => readFile(path.join(folder, 'taken', name), 'ascii')),
+    );
+    assert.match(first?.slice(86, 94) ?? '', /^[0-9A-F]{8}$/);
+    assert.equal(first?.slice(86, 94), second?.slice(86, 94));
+    const entries = (text = '') => text.split('\n').filter((line) => /^[67]/.test(line));
+    assert.deepEqual(entries(first), entries(second));
+  }));
+
+test('what the rail did is read from its folders alone', () =>
+  withBench({}, async (bench) => {
+    const { rail, clock } = bench;
+    await turnKnobs(bench, { rules: [{ accountEndsWith: '0003', code: 'R03' }] });
+    const { attributes } = makeInstruction('p2');
+    await rail.send(makeInstruction('p1'), context);
+    await rail.send(
+      makeInstruction('p2', { attributes: { ...attributes, BankAccountNumber: '550003' } }),
+      context,
+    );
+    await goTo(bench, '2026-11-20', '10:00');
+    const laterMs = clock.nowMs + 1;
+    await turnKnobs(bench, { away: true });
+    await rail.send(makeInstruction('p3', { amountMinor: 999n }), context);
+    await goTo(bench, '2026-11-20', '20:00');
+    await bench.host.db.system.rows({ name: '', text: 'delete from rail_records' });
+    const again = await bench.again();
+    const all = (await again.recover?.(0, context)) ?? [];
+    assert.deepEqual(
+      all
+        .map(({ reference, outcome, amountMinor, currency, payerKey, countryCode }) =>
+          [reference, outcome, amountMinor, currency, payerKey, countryCode].join(' '),
+        )
+        .toSorted(),
+      [
+        'p1 accepted 1234 USD ach USA',
+        'p2 returned 1234 USD ach USA',
+        'p3 accepted 999 USD ach USA',
+      ],
+    );
+    assert.match(all.find(({ reference }) => reference === 'p3')?.detail ?? '', /is in the outbox/);
+    assert.match(
+      all.find(({ reference }) => reference === 'p2')?.detail ?? '',
+      /1234 cents came back with R03/,
+    );
+    const late = (await again.recover?.(laterMs, context)) ?? [];
+    assert.ok(late.some(({ reference }) => reference === 'p3'));
+    assert.ok(!late.some(({ reference }) => reference === 'p1'));
+  }));

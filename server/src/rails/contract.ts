@@ -174,6 +174,27 @@ export type CallbackReading =
 /** The form of the references that a rail can carry to its counterpart unchanged. */
 export type ReferenceRule = { readonly lengthMax: number; readonly charset: RegExp };
 
+/** A payment from our account that the counterpart shows, for the recovery of a restored database. */
+export type RecoveredPayment = {
+  /** Ours; '' where the counterpart does not carry it. */
+  readonly reference: string;
+  readonly payerKey?: string;
+  /** ISO 3166-1 alpha-3. */
+  readonly countryCode?: string;
+  readonly currency: string;
+  /** Minor units of `currency`. */
+  readonly amountMinor: bigint;
+  readonly outcome: 'accepted' | 'paid' | 'rejected' | 'returned' | 'unknown';
+  /** The counterpart's own identifier, such as a transaction id. */
+  readonly providerReference: string;
+  /** When it happened by the counterpart's account, milliseconds. */
+  readonly atMs: number;
+  /** Where it went, such as a wallet address. */
+  readonly destination?: string;
+  /** For an operator. */
+  readonly detail: string;
+};
+
 export type CallContext = {
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
@@ -212,6 +233,16 @@ export type RailCalls = {
   readonly workIdleMs?: number;
   /** What is wrong with the setup, as far as asking the counterpart shows; for `outlay doctor`. */
   check?(context: CallContext): Promise<readonly string[]>;
+  /**
+   * Payments from our account since then, as the counterpart shows them, whether or not the rail's
+   * own memory has them. @throws Error with a sentence for the operator where it cannot list them.
+   */
+  recover?(sinceMs: number, context: CallContext): Promise<readonly RecoveredPayment[]>;
+  /**
+   * The operators released the recovery: what the counterpart shows up to now counts as known, and
+   * sending may begin again. @throws Error with a sentence for the operator where it is too early.
+   */
+  confirmRecovery?(context: CallContext): Promise<void>;
   close?(): Promise<void>;
 };
 

@@ -1,13 +1,13 @@
-import { getCurrency } from '../../core/currency.ts';
 import { assert } from '../../core/errors.ts';
 import type { RailObservation } from '../contract.ts';
 import type { Receipt } from './chain.ts';
 import { findConfirmations } from './config.ts';
 import { broadcast } from './mempool.ts';
-import { findConsumer, isFinal, keepStray } from './nonces.ts';
+import { findConsumer, isFinal } from './nonces.ts';
 import type { Pass } from './parts.ts';
 import {
   changePayment,
+  describeAmount,
   describeMined,
   type KeptPayment,
   listCharges,
@@ -17,6 +17,8 @@ import {
   type Payment,
   type PaymentState,
 } from './payment.ts';
+import { findRefusalReason } from './refusal.ts';
+import { keepStray } from './strays.ts';
 import { judgeReceipt } from './transaction.ts';
 
 /**
@@ -81,17 +83,20 @@ export async function followMined(pass: Pass, kept: KeptPayment): Promise<void> 
     await tellAgain(pass, kept);
     return;
   }
-  if (depth < findDepthNeeded(pass, payment, payment.mined)) return;
+  if (!isDeepEnough(pass, payment, { ...payment.mined, depth })) return;
   await settle(pass, kept, payment.mined);
 }
 
-function findDepthNeeded({ config }: Pass, payment: Payment, { verdict }: Mined): number {
-  const needed = findConfirmations(config, {
-    currency: payment.currency,
-    amountMinor: BigInt(payment.amountMinor),
-    scale: getCurrency(payment.currency).scale,
-  });
-  return verdict === 'reverted' ? Math.max(needed, config.finalBlocks) : needed;
+function isDeepEnough(
+  pass: Pass,
+  payment: Payment,
+  { verdict, blockNumber, depth }: Mined & { readonly depth: number },
+): boolean {
+  const needed = findConfirmations(pass.config, describeAmount(payment));
+  const isBlockFinal = isFinal(pass, { number: blockNumber });
+  // What frees the money again must be final.
+  if (verdict === 'reverted' && !isBlockFinal) return false;
+  return needed === undefined ? isBlockFinal : depth >= needed;
 }
 
 async function settle(pass: Pass, kept: KeptPayment, mined: Mined): Promise<void> {
@@ -102,7 +107,7 @@ async function settle(pass: Pass, kept: KeptPayment, mined: Mined): Promise<void
       await move(pass, kept, { state: 'paid', payment });
       return;
     case 'reverted': {
-      const reason = payment.contract === null ? 'recipient_refused' : 'payer_refused';
+      const reason = await findRefusalReason(pass, payment);
       await hear(pass, kept, { outcome: 'rejected', reason, code: 'reverted' });
       await move(pass, kept, { state: 'rejected', payment: { ...payment, reason } });
       return;
@@ -120,7 +125,8 @@ export async function followPaid(pass: Pass, kept: KeptPayment): Promise<void> {
   const depth = await findDepth(pass, payment.mined);
   if (depth === 'unknown') return;
   if (depth !== 'displaced') {
-    if (depth >= pass.config.finalBlocks) await move(pass, kept, { state: 'final', payment });
+    const { blockNumber } = payment.mined;
+    if (isFinal(pass, { number: blockNumber })) await move(pass, kept, { state: 'final', payment });
     return;
   }
   const mined = await findMined(pass, payment);
@@ -161,7 +167,7 @@ async function followLostNonce(pass: Pass, kept: KeptPayment, nonce: number): Pr
     lostNonces: [...payment.lostNonces, { nonce, hashes: listHashes(payment), by }],
   };
   const change = changePayment(kept, 'waiting', waiting);
-  await pass.host.store.write([change, keepStray(consumer)]);
+  await pass.host.store.write([change, keepStray(consumer, undefined)]);
 }
 
 async function followDisplaced(pass: Pass, kept: KeptPayment, nonce: number): Promise<void> {

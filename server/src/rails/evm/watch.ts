@@ -160,6 +160,7 @@ async function followLostNonce(pass: Pass, kept: KeptPayment, nonce: number): Pr
   if (listHashes(payment).includes(by)) return;
   pass.host.log('error', 'a foreign transaction used the nonce of a payment', { reference, nonce });
   if (!isFinal(pass, consumer.block)) return;
+  await reportForeign(pass, by, nonce);
   const waiting: Payment = {
     ...payment,
     nonce: null,
@@ -170,10 +171,20 @@ async function followLostNonce(pass: Pass, kept: KeptPayment, nonce: number): Pr
   await pass.host.store.write([change, keepStray(consumer, undefined)]);
 }
 
+/** Once for a transaction: whoever has the key may have moved money. */
+async function reportForeign({ host }: Pass, hash: string, nonce: number): Promise<void> {
+  const id = `foreign:${hash}`;
+  const detail = `Transaction ${hash} used nonce ${nonce} of the account and is not in the rail's memory.`;
+  const raw = Buffer.from(JSON.stringify({ event: 'foreign', hash, nonce }));
+  const problems = [{ id, kind: 'unmatched' as const, detail }];
+  await host.hear({ id, channel: 'poll', raw, observations: [], problems });
+}
+
 async function followDisplaced(pass: Pass, kept: KeptPayment, nonce: number): Promise<void> {
   const consumer = await findConsumer(pass, nonce);
   if (consumer === undefined || !isFinal(pass, consumer.block)) return;
   if (listHashes(kept.payment).includes(consumer.transaction.hash)) return;
+  await reportForeign(pass, consumer.transaction.hash, nonce);
   await hear(pass, kept, { outcome: 'returned', reason: 'replaced' });
   await move(pass, kept, { state: 'displaced', payment: { ...kept.payment, mined: null } });
 }

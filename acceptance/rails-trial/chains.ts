@@ -37,7 +37,7 @@ export async function openEthereum({ folder }: CounterpartPlaces): Promise<Count
     finalBlocks: 4,
     inFlightMax: 30,
     pollSeconds: 0.5,
-    fees: { replaceAfterSeconds: 60 },
+    fees: { replaceAfterSeconds: 60, shareMaxBasisPoints: null },
   };
   const rail = 'ethereum';
   const describe = (currency: string, address: string, fate: string): Destination => ({

@@ -1,18 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { openHubSimulator } from '../../server/src/rails/fspiop/hub-simulator.ts';
 
-/**
- * The simulated hub as a process whose clock goes with the environment's: its quotes and transfers
- * have expiry times, and the trial moves the clock.
- */
+/** The simulated hub as a process; it goes by the time of day, as a real one does. */
 
 const { values } = parseArgs({
   options: {
     folder: { type: 'string', default: '' },
     callback: { type: 'string', default: '' },
     port: { type: 'string', default: '0' },
-    'clock-file': { type: 'string', default: '' },
   },
 });
 
@@ -20,7 +15,7 @@ const simulator = await openHubSimulator({
   folder: values.folder,
   callbackUrl: values.callback,
   port: Number(values.port),
-  nowMs: () => Date.now() + Number(readFileSync(values['clock-file'], 'utf8')),
+  nowMs: Date.now,
   delayMs: 20,
   lostPercent: 12,
   repeatedPercent: 12,

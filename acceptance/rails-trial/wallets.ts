@@ -31,7 +31,7 @@ const numbers: readonly string[] = [
 ];
 
 export async function openHub(places: CounterpartPlaces): Promise<Counterpart> {
-  const { folder, callbackUrl, clockFile } = places;
+  const { folder, callbackUrl } = places;
   const keys = openKeyFiles(folder);
   const port = await findFreePort();
   const hub = createRevivable({
@@ -40,7 +40,6 @@ export async function openHub(places: CounterpartPlaces): Promise<Counterpart> {
       `--folder=${folder}`,
       `--callback=${callbackUrl}`,
       `--port=${port}`,
-      `--clock-file=${clockFile}`,
     ],
     logFile: join(folder, 'simulator.log'),
     isReady: (printed) => printed.includes('listening on'),
@@ -54,6 +53,8 @@ export async function openHub(places: CounterpartPlaces): Promise<Counterpart> {
     publicKeys: { hub: keys.hub.publicPem, [payeeFsp]: keys.payee.publicPem },
     payer: { idType: 'BUSINESS', id: 'outlay' },
     feeMax: { basisPoints: 100 },
+    // The users of the trial have other names than the simulated wallets.
+    nameCheck: 'off',
     callMs: 2000,
     againMs: 400,
     // By the environment's clock, which the trial moves by minutes.

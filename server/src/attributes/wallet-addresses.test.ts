@@ -23,7 +23,7 @@ const right: Readonly<Record<string, readonly string[]>> = {
   ],
   LTC: [
     'LaMT348PWRnrqeeWArpwQPbuanpXDZGEUz',
-    '3CDJNfdWX8m2NwuGUV3nhXHXEeLygMXoAj',
+    'MJRSgZ3UUFcTBTBAaN38XAXvZLwRe8WVw7',
     'ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9',
   ],
   ETH: [
@@ -59,6 +59,9 @@ const wrong: Readonly<Record<string, readonly string[]>> = {
   LTC: [
     'LaMT348PWRnrqeeWArpwQPbuanpXDZGEUy',
     '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa',
+    // Litecoin's older form of script addresses, which is Bitcoin's: the first one is known there.
+    '3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy',
+    '3CDJNfdWX8m2NwuGUV3nhXHXEeLygMXoAj',
     'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4',
     'tltc1qw508d6qejxtdg4y5r3zarvary0c5xw7klfsuq0',
   ],

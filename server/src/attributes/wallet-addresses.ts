@@ -21,8 +21,11 @@ const wrongChecksum: Problem = {
 
 type Chain = { readonly prefix: string; readonly versions: readonly number[] };
 const bitcoin: Chain = { prefix: 'bc', versions: [0x00, 0x05] };
-/** Litecoin's script addresses have two versions: 0x32 (M) and the older 0x05 (3). */
-const litecoin: Chain = { prefix: 'ltc', versions: [0x30, 0x32, 0x05] };
+/**
+ * Of Litecoin's two versions of script addresses only 0x32 (M) is accepted. The older 0x05 (3) is
+ * Bitcoin's: nobody can tell which chain such an address is of, and a wrong guess loses the money.
+ */
+const litecoin: Chain = { prefix: 'ltc', versions: [0x30, 0x32] };
 
 function decodeBase58(address: string): Uint8Array | undefined {
   try {
@@ -104,8 +107,8 @@ const bitcoinAddress: Field = account({
 
 const litecoinAddress: Field = account({
   label: 'Wallet address',
-  pattern: `[LM3]${base58}{25,33}|${describeWitness('ltc')}`,
-  hint: 'A Litecoin address of the main network, beginning with L, M, 3, ltc1q or ltc1p',
+  pattern: `[LM]${base58}{25,33}|${describeWitness('ltc')}`,
+  hint: 'A Litecoin address of the main network, beginning with L, M, ltc1q or ltc1p',
   check: checkChain(litecoin),
   normalize: normalizeWitness,
 });

@@ -229,6 +229,8 @@ export type RailCalls = {
   /**
    * What the rail did since then according to the world outside of the database (the counterpart's
    * list, files in the outbox, the chain), for the recovery after a restore. Absent: it cannot say.
+   *
+   * @throws Error with a sentence for the operator where it cannot list them; it is called again.
    */
   recover?(sinceMs: number, context: CallContext): Promise<readonly RecoveredPayment[]>;
   /**
@@ -237,7 +239,11 @@ export type RailCalls = {
    * at every start.
    */
   findLead?(context: CallContext): Promise<string | undefined>;
-  /** Two persons have released the recovery: what the rail remembers is taken to be complete. */
+  /**
+   * Two persons have released the recovery: what the counterpart shows up to now counts as known, and
+   * sending begins again. @throws Error with a sentence for the operator where it is too early; it is
+   * called again.
+   */
   confirmRecovery?(context: CallContext): Promise<void>;
   close?(): Promise<void>;
 };

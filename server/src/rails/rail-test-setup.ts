@@ -48,6 +48,8 @@ export type TestHostOptions = {
   listAttributes?: RailHost['listAttributes'];
   /** The real time when absent. */
   nowMs?: () => number;
+  /** The real time when absent. */
+  realNowMs?: () => number;
   fetch?: typeof fetch;
   callbackUrl?: string;
 };
@@ -85,7 +87,7 @@ function assemble(
     db: base.db,
     keys: base.keys,
     nowMs: options.nowMs ?? Date.now,
-    realNowMs: Date.now,
+    realNowMs: options.realNowMs ?? Date.now,
     fetch: options.fetch ?? fetch,
     callbackUrl: options.callbackUrl ?? `http://127.0.0.1/rails/${name}`,
     wake: () => {

@@ -13,6 +13,16 @@ export function toChainUnits(
   return amountMinor % step === 0n ? amountMinor / step : undefined;
 }
 
+/** The whole minor units in an amount of the chain; a finer rest is cut. */
+export function toCurrencyUnits(
+  units: bigint,
+  scales: { readonly currency: number; readonly chain: number },
+): bigint {
+  const difference = scales.chain - scales.currency;
+  const step = 10n ** BigInt(Math.abs(difference));
+  return difference >= 0 ? units / step : units * step;
+}
+
 /** Wei of the chain's coin, which has 18 decimals everywhere. */
 export const coinDecimals = 18;
 

@@ -46,7 +46,7 @@ export type Anvil = {
   giveEther(account: string, ether: string): Promise<void>;
   deployToken(decimals: number): Promise<Address>;
   giveTokens(contract: string, holder: string, units: bigint): Promise<void>;
-  setTokenMode(contract: string, mode: 0 | 1 | 2 | 3): Promise<void>;
+  setTokenMode(contract: string, mode: 0 | 1 | 2 | 3 | 4): Promise<void>;
   /** From now on the token turns down what is for this holder, also what waits already. */
   blockHolder(contract: string, holder: string): Promise<void>;
   /** All that an account paid, in the order of the chain. */

@@ -1,17 +1,7 @@
-import type { Address } from 'viem';
-import { isRevert } from './chain.ts';
-import { addGasMargin, chooseOffer, type FeeMarket, type FeeOffer } from './fees.ts';
+import type { FeeMarket } from './fees.ts';
 import { type Funds, openFunds } from './funds.ts';
 import { broadcast, sign } from './mempool.ts';
-import {
-  changeNonce,
-  findStray,
-  listStrays,
-  type NextNonce,
-  type Stray,
-  takeStray,
-} from './nonces.ts';
-import { isStillRight } from './order.ts';
+import { changeNonce, type NextNonce } from './nonce-records.ts';
 import type { Pass } from './parts.ts';
 import {
   changePayment,
@@ -21,8 +11,10 @@ import {
   paymentCollection,
   readPayment,
 } from './payment.ts';
+import { type Plan, prepare } from './prepare.ts';
+import type { RefusalReason } from './refusal.ts';
 import { RpcError } from './rpc.ts';
-import { isRefusal, makePayload } from './transaction.ts';
+import { findStray, listStrays, type Stray, takeStray } from './strays.ts';
 
 /** Signs what waits, as far as the account's funds, the fees and the network allow. */
 
@@ -109,92 +101,39 @@ async function assign(desk: Desk, kept: KeptPayment): Promise<Step> {
   switch (plan.kind) {
     case 'left':
       return 'left';
-    case 'waits': {
-      const { waitsFor } = plan;
-      if (kept.payment.waitsFor === waitsFor) return 'left';
-      pass.host.log('warn', 'a payment waits', { reference: kept.reference, for: waitsFor });
-      const change = changePayment(kept, 'waiting', { ...kept.payment, waitsFor });
-      await pass.host.store.write([change]);
-      return 'left';
-    }
-    case 'refused': {
-      const { reason } = plan;
-      // Not even signed, so that it never will be paid; the query or the sweeper learns of it.
-      const change = changePayment(kept, 'rejected', { ...kept.payment, reason });
-      if (await pass.host.store.write([change])) await tellRefused(pass, kept, reason);
-      return 'left';
-    }
+    case 'waits':
+      return wait(pass, kept, plan.waitsFor);
+    case 'refused':
+      return refuse(pass, kept, plan.reason);
     case 'ready':
       return signAndSend(desk, kept, plan);
   }
 }
 
-type Plan =
-  | { readonly kind: 'ready'; readonly gas: bigint; readonly offer: FeeOffer }
-  | { readonly kind: 'waits'; readonly waitsFor: 'no_funds' | 'gas_price' }
-  | { readonly kind: 'refused'; readonly reason: 'recipient_refused' | 'payer_refused' }
-  | { readonly kind: 'left' };
-
-async function prepare(desk: Desk, kept: KeptPayment): Promise<Plan> {
-  const { pass, funds } = desk;
+async function wait(
+  pass: Pass,
+  kept: KeptPayment,
+  waitsFor: NonNullable<Payment['waitsFor']>,
+): Promise<Step> {
   const { payment, reference } = kept;
-  if (!(await isConfigured(desk, payment))) {
-    pass.host.log('error', 'a payment does not fit the rail as it is configured', { reference });
-    return { kind: 'left' };
-  }
-  const transfer = makeTransfer(payment);
-  if ((await funds.find(transfer.contract)) < transfer.units) return waitForFunds;
-  const tried = await tryTransfer(pass, payment);
-  if (typeof tried !== 'bigint') return tried;
-  const gas = addGasMargin(tried);
-  const offer = chooseOffer(pass.limits, desk.market, gas);
-  if (offer === undefined) return { kind: 'waits', waitsFor: 'gas_price' };
-  const coin = gas * offer.maxFeePerGas + (transfer.contract === null ? transfer.units : 0n);
-  if ((await funds.find(null)) < coin) return waitForFunds;
-  return { kind: 'ready', gas, offer };
+  const nowMs = pass.host.nowMs();
+  const isForFee = waitsFor === 'fee_share';
+  const sinceMs = payment.feeWaitSinceMs ?? nowMs;
+  const waitMaxMs = pass.config.fees.waitMaxSeconds * 1000;
+  if (isForFee && nowMs - sinceMs >= waitMaxMs) return refuse(pass, kept, 'amount_refused');
+  if (payment.waitsFor === waitsFor) return 'left';
+  pass.host.log('warn', 'a payment waits', { reference, for: waitsFor });
+  const feeWaitSinceMs = isForFee ? sinceMs : null;
+  const change = changePayment(kept, 'waiting', { ...payment, waitsFor, feeWaitSinceMs });
+  await pass.host.store.write([change]);
+  return 'left';
 }
 
-async function isConfigured({ pass, funds }: Desk, payment: Payment): Promise<boolean> {
-  if (!isStillRight(pass.config, pass.account.address, payment)) return false;
-  const token = pass.config.tokens.find(({ currency }) => currency === payment.currency);
-  return token === undefined || funds.hasDecimals(token.address, token.decimals);
-}
-
-const waitForFunds: Plan = { kind: 'waits', waitsFor: 'no_funds' };
-
-/** The estimate is as of the newest block, in which a token may have left since the pass began. */
-async function isStillCovered(pass: Pass, payment: Payment): Promise<boolean> {
-  if (payment.contract === null) return true;
-  const head = await pass.chain.getHead();
-  const balance = await openFunds({ ...pass, head }, []).find(payment.contract);
-  return balance >= BigInt(payment.units);
-}
-
-/** Lets the node try the transfer, so that one that fails for certain costs nothing. */
-async function tryTransfer(pass: Pass, payment: Payment): Promise<bigint | Plan> {
-  const { chain, head, limits } = pass;
-  const isToken = payment.contract !== null;
-  const refused: Plan = {
-    kind: 'refused',
-    reason: isToken ? 'payer_refused' : 'recipient_refused',
-  };
-  const from: Address = pass.account.address;
-  const payload = makePayload(makeTransfer(payment));
-  try {
-    if (isToken) {
-      const { to, data } = payload;
-      if (isRefusal(await chain.call({ from, to, data }, head.number))) return refused;
-    }
-    const gas = await chain.estimateGas({ from, ...payload });
-    if (gas < 21_000n) {
-      throw new RpcError(`${chain.endpoint} estimates less gas than there is`, { kind: 'garbage' });
-    }
-    return addGasMargin(gas) > limits.gasMax ? refused : gas;
-  } catch (error) {
-    if (isRevert(error)) return (await isStillCovered(pass, payment)) ? refused : waitForFunds;
-    if (error instanceof RpcError && error.kind === 'refused') return { kind: 'left' };
-    throw error;
-  }
+async function refuse(pass: Pass, kept: KeptPayment, reason: RefusalReason): Promise<Step> {
+  // Not even signed, so that it never will be paid; the query or the sweeper learns of it.
+  const change = changePayment(kept, 'rejected', { ...kept.payment, reason });
+  if (await pass.host.store.write([change])) await tellRefused(pass, kept, reason);
+  return 'left';
 }
 
 async function signAndSend(
@@ -252,7 +191,7 @@ async function adopt(desk: Desk, kept: KeptPayment, stray: Stray): Promise<Step>
 async function tellRefused(
   { host }: Pass,
   { reference }: KeptPayment,
-  reason: 'recipient_refused' | 'payer_refused',
+  reason: RefusalReason,
 ): Promise<void> {
   const id = `${reference}:refused`;
   const raw = Buffer.from(JSON.stringify({ reference, outcome: 'rejected', reason }));

@@ -77,6 +77,10 @@ export type Chain = {
   getHead(): Promise<Head>;
   /** undefined where the node has no block of this number (yet). */
   findBlockHash(number: number): Promise<Hex | undefined>;
+  /** Seconds; undefined where the node has no block of this number (any more). */
+  findBlockTime(number: number): Promise<number | undefined>;
+  /** The newest block that the chain holds for final; undefined where the node knows no such thing. */
+  findFinalizedNumber(): Promise<number | undefined>;
   findFullBlock(number: number): Promise<FullBlock | undefined>;
   /** How many transactions an account has sent: its next nonce. */
   countSent(account: Address, at: number | 'pending'): Promise<number>;
@@ -114,7 +118,12 @@ export function createChain(options: RpcOptions): Chain {
   };
 }
 
-function createBlockReads(rpc: Rpc): Pick<Chain, 'findBlockHash' | 'findFullBlock'> {
+type BlockReads = Pick<
+  Chain,
+  'findBlockHash' | 'findBlockTime' | 'findFinalizedNumber' | 'findFullBlock'
+>;
+
+function createBlockReads(rpc: Rpc): BlockReads {
   const check = <Block extends { number: number }>(block: Block | null, number: number) => {
     if (block !== null && block.number !== number) {
       throw new RpcError('a block is not the one asked for', { kind: 'garbage' });
@@ -126,6 +135,21 @@ function createBlockReads(rpc: Rpc): Pick<Chain, 'findBlockHash' | 'findFullBloc
       const schema = z.object({ number: smallNumber, hash }).nullable();
       const block = await rpc.call('eth_getBlockByNumber', [nameBlock(number), false], schema);
       return check(block, number)?.hash;
+    },
+    findBlockTime: async (number) => {
+      const schema = z.object({ number: smallNumber, timestamp: smallNumber }).nullable();
+      const block = await rpc.call('eth_getBlockByNumber', [nameBlock(number), false], schema);
+      return check(block, number)?.timestamp;
+    },
+    findFinalizedNumber: async () => {
+      const schema = z.object({ number: smallNumber }).nullable();
+      try {
+        return (await rpc.call('eth_getBlockByNumber', ['finalized', false], schema))?.number;
+      } catch (error) {
+        // Nodes of chains without finality know no such tag.
+        if (error instanceof RpcError && error.kind === 'refused') return undefined;
+        throw error;
+      }
     },
     findFullBlock: async (number) => {
       const schema = fullBlockSchema.nullable();

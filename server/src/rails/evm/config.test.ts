@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { configSchema, findConfirmations } from './config.ts';
+import { configSchema, findConfirmations, findFeeLimits, readFeeLimits } from './config.ts';
 import { openAccount } from './key.ts';
 
 const secret = 'c0ffee'.repeat(10) + 'beef';
@@ -10,10 +10,15 @@ const least = {
   chainId: 1,
   key: { privateKey: secret },
 };
+const fees = { nativePerUnit: { USDC: '0.0003' } };
+const tokens = [{ currency: 'USDC', address: usdc, decimals: 6 }];
 
 test('the least configuration has careful defaults', () => {
   const config = configSchema.parse(least);
-  assert.equal(config.finalBlocks, 64);
+  // The chain says itself what is final.
+  assert.equal(config.finalBlocks, undefined);
+  assert.equal(config.defaultBlocks, undefined);
+  assert.equal(config.fees.shareMaxBasisPoints, 1000);
   assert.equal(config.fees.perGasMaxGwei, '200');
   assert.deepEqual(config.tokens, []);
 });
@@ -23,10 +28,15 @@ test('a wrong setting is named, and no secret is', () => {
     'rpcUrls.0': { rpcUrls: ['ftp://secret.example.org'] },
     'key.privateKey': { key: { privateKey: `${secret}00` } },
     'tokens.0.address': {
+      fees,
       tokens: [{ currency: 'USDC', address: usdc.replace('A0b', 'a0B'), decimals: 6 }],
     },
-    'tokens.0.currency': { tokens: [{ currency: 'NOPE', address: usdc, decimals: 6 }] },
+    'tokens.0.currency': {
+      fees: { shareMaxBasisPoints: null },
+      tokens: [{ currency: 'NOPE', address: usdc, decimals: 6 }],
+    },
     tokens: {
+      fees,
       tokens: [
         { currency: 'USDC', address: usdc, decimals: 6 },
         { currency: 'USDC', address: usdc, decimals: 6 },
@@ -35,6 +45,8 @@ test('a wrong setting is named, and no secret is', () => {
     'confirmations.ETH': { confirmations: { ETH: [{ upTo: '1', blocks: 2 }] } },
     'confirmations.USDC': { confirmations: { USDC: [{ upTo: null, blocks: 2 }] } },
     'fees.totalMax': { fees: { totalMax: '1e18' } },
+    'fees.nativePerUnit': { tokens },
+    'fees.shareMaxBasisPoints': { tokens, fees: { ...fees, shareMaxBasisPoints: 10_001 } },
     '': { unheardOf: true },
   };
   for (const [path, change] of Object.entries(wrong)) {
@@ -44,6 +56,33 @@ test('a wrong setting is named, and no secret is', () => {
     assert.deepEqual(paths, [path]);
     assert.ok(!/c0ffee|secret/.test(result.error.message), path);
   }
+});
+
+test('a token without a usable price is named, unless fees have no share', () => {
+  const read = (nativePerUnit: object, more: object = {}) =>
+    configSchema.safeParse({ ...least, tokens, fees: { nativePerUnit, ...more } });
+  for (const prices of [{}, { USDC: '0' }, { USDC: '0.0003', ETH: '1' }]) {
+    const result = read(prices);
+    assert.deepEqual(
+      result.error?.issues.map(({ path }) => path),
+      [['fees', 'nativePerUnit']],
+    );
+  }
+  assert.ok(read({}, { shareMaxBasisPoints: null }).success);
+  assert.ok(read({ USDC: '0.0003' }).success);
+});
+
+test('a fee is at most its share of the amount, whatever the currency', () => {
+  const config = configSchema.parse({ ...least, tokens, fees });
+  const limits = readFeeLimits(config);
+  const usdcLimit = (amountMinor: bigint) =>
+    findFeeLimits(config, limits, { currency: 'USDC', amountMinor, scale: 6 }).totalMax;
+  // A tenth of 0.01 USDC at 0.0003 ETH for a USDC.
+  assert.equal(usdcLimit(10_000n), 300_000_000_000n);
+  assert.equal(usdcLimit(100_000_000n), 3_000_000_000_000_000n);
+  assert.equal(usdcLimit(1_000_000_000_000n), limits.totalMax);
+  const ether = { currency: 'ETH', amountMinor: 100_000_000n, scale: 9 };
+  assert.equal(findFeeLimits(config, limits, ether).totalMax, 10n ** 16n);
 });
 
 test('confirmations follow the amount', () => {
@@ -64,7 +103,8 @@ test('confirmations follow the amount', () => {
     [3, 3, 12, 12, 40],
   );
   const other = { currency: 'USDC', amountMinor: 1n, scale: 6 };
-  assert.equal(findConfirmations(config, other), config.defaultBlocks);
+  assert.equal(findConfirmations(config, other), undefined);
+  assert.equal(findConfirmations({ ...config, defaultBlocks: 9 }, other), 9);
 });
 
 /** The example of the Web3 Secret Storage Definition, whose key and password are public. */

@@ -61,6 +61,16 @@ const feesSchema = z.strictObject({
   replaceAfterSeconds: z.int().min(1).max(86_400).default(180),
   /** A transfer that would need more gas is refused. */
   gasMax: z.int().min(21_000).max(10_000_000).default(300_000),
+  /** The most that a payment's fee may be of its amount; null: no such bound, for test chains. */
+  shareMaxBasisPoints: z.int().min(1).max(10_000).nullable().default(1000),
+  /** What one unit of a token is worth in the chain's coin, so that fees compare with amounts. */
+  nativePerUnit: z.record(z.string().max(5), decimalText(weiScale)).default({}),
+  /** So long a payment waits for fees within its share, and then it is refused. */
+  waitMaxSeconds: z
+    .int()
+    .min(60)
+    .max(30 * 86_400)
+    .default(6 * 3600),
 });
 
 export const configSchema = z
@@ -73,11 +83,15 @@ export const configSchema = z
     chainId: z.int().min(1),
     key: keySchema,
     tokens: z.array(tokenSchema).max(50).default([]),
-    /** By currency; `defaultBlocks` where a currency has no steps. */
+    /** By currency and amount, how deep a payment must lie to count as paid. */
     confirmations: z.record(z.string().max(5), z.array(confirmationStepSchema).min(1)).default({}),
-    defaultBlocks: z.int().min(1).max(10_000).default(12),
-    /** So deep lies what nothing can displace: until then a paid transaction is still watched. */
-    finalBlocks: z.int().min(1).max(10_000).default(64),
+    /** For currencies without steps; absent: a payment counts as paid when its block is final. */
+    defaultBlocks: z.int().min(1).max(100_000).optional(),
+    /**
+     * How deep a block is final, for chains whose nodes know no `finalized` block. Absent: the
+     * chain's own finality counts, whatever the depth is.
+     */
+    finalBlocks: z.int().min(1).max(100_000).optional(),
     fees: feesSchema.prefault({}),
     /** Transactions that are signed and not mined yet; nodes keep few of one sender. */
     inFlightMax: z.int().min(1).max(60).default(16),
@@ -88,6 +102,9 @@ export const configSchema = z
     const codes = config.tokens.map(({ currency }) => currency);
     if (new Set(codes).size < codes.length) {
       context.addIssue({ code: 'custom', path: ['tokens'], message: 'one currency stands twice' });
+    }
+    for (const message of findPriceFaults(config.fees, codes)) {
+      context.addIssue({ code: 'custom', path: ['fees', 'nativePerUnit'], message });
     }
     for (const [currency, steps] of Object.entries(config.confirmations)) {
       if (currency !== 'ETH' && !codes.includes(currency)) {
@@ -101,6 +118,25 @@ export const configSchema = z
   });
 
 export type EvmConfig = z.infer<typeof configSchema>;
+
+/** Without the price of a token nothing bounds the fee of its payments by their amount. */
+function findPriceFaults(
+  { shareMaxBasisPoints, nativePerUnit }: z.infer<typeof feesSchema>,
+  tokens: readonly string[],
+): string[] {
+  const faults: string[] = [];
+  for (const [currency, price] of Object.entries(nativePerUnit)) {
+    if (!tokens.includes(currency)) faults.push(`${currency} is not a token of this rail`);
+    else if (parseDecimal(price, weiScale) === 0n) faults.push(`${currency} must be above zero`);
+  }
+  if (shareMaxBasisPoints === null) return faults;
+  const missing = tokens.filter((currency) => nativePerUnit[currency] === undefined);
+  if (missing.length > 0) {
+    const example = `{ "${missing[0]}": "0.0003" }`;
+    faults.push(`must say what one unit of ${missing.join(', ')} is worth in ETH, as ${example}`);
+  }
+  return faults;
+}
 type ConfirmationStep = z.infer<typeof confirmationStepSchema>;
 
 function areAscending(steps: readonly ConfirmationStep[]): boolean {
@@ -112,11 +148,14 @@ function areAscending(steps: readonly ConfirmationStep[]): boolean {
   });
 }
 
-/** How deep a payment must lie to count as paid. */
-export function findConfirmations(
-  config: EvmConfig,
-  payment: { readonly currency: string; readonly amountMinor: bigint; readonly scale: number },
-): number {
+type Amount = {
+  readonly currency: string;
+  readonly amountMinor: bigint;
+  readonly scale: number;
+};
+
+/** How deep a payment must lie to count as paid; undefined: its block must be final. */
+export function findConfirmations(config: EvmConfig, payment: Amount): number | undefined {
   const amount = payment.amountMinor * 10n ** BigInt(weiScale - payment.scale);
   const step = config.confirmations[payment.currency]?.find(
     ({ upTo }) => upTo === null || amount <= parseDecimal(upTo, weiScale),
@@ -141,4 +180,20 @@ export function readFeeLimits({ fees }: EvmConfig): FeeLimits {
     priorityMax: parseDecimal(fees.priorityMaxGwei, gweiScale),
     gasMax: BigInt(fees.gasMax),
   };
+}
+
+/**
+ * The limits for one payment: its fee is at most the configured share of its amount, which for a
+ * token is valued at the configured price.
+ */
+export function findFeeLimits(config: EvmConfig, limits: FeeLimits, payment: Amount): FeeLimits {
+  const { shareMaxBasisPoints, nativePerUnit } = config.fees;
+  if (shareMaxBasisPoints === null) return limits;
+  const { currency, amountMinor, scale } = payment;
+  const price = currency === 'ETH' ? '1' : nativePerUnit[currency];
+  // A token that was taken out of the configuration since it was signed.
+  if (price === undefined) return limits;
+  const worth = (amountMinor * parseDecimal(price, weiScale)) / 10n ** BigInt(scale);
+  const share = (worth * BigInt(shareMaxBasisPoints)) / 10_000n;
+  return share < limits.totalMax ? { ...limits, totalMax: share } : limits;
 }

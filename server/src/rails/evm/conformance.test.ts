@@ -49,7 +49,7 @@ testConformance({
         finalBlocks: 3,
         pollSeconds: 0.05,
         rpcTimeoutSeconds: 1,
-        fees: { replaceAfterSeconds: 1 },
+        fees: { replaceAfterSeconds: 1, nativePerUnit: { USDC: '0.5' } },
       }),
       instruct: (draft, fate) => {
         const recipient = privateKeyToAccount(generatePrivateKey()).address;

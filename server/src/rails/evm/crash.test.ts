@@ -11,7 +11,10 @@ import {
   makeInstruction,
   openScene,
   query,
+  release,
+  restoreRecords,
   type Scene,
+  saveRecords,
   send,
   settle,
   work,
@@ -64,15 +67,13 @@ describe('a rail of Ethereum that dies, forgets or is told nonsense', () => {
     const other = makeAddress();
     const instruction = makeInstruction({ to, amountMinor: 15n, currency: 'USDC' });
     const later = makeInstruction({ to: other, amountMinor: 16n });
-    const before = await scene.host.db.system.rows<Record<string, unknown>>({
-      name: '',
-      text: 'select * from rail_records',
-    });
+    const before = await saveRecords(scene);
     await send(scene, instruction);
     await settle(scene);
     assert.deepEqual(await listUnits(scene, to), [15n]);
     await restoreRecords(scene, before);
-    assert.equal((await query(scene, instruction)).outcome, 'retry');
+    assert.equal((await query(scene, instruction)).outcome, 'unknown');
+    await release(scene);
     await send(scene, instruction);
     await send(scene, later);
     await settle(scene);
@@ -92,13 +93,11 @@ describe('a rail of Ethereum that dies, forgets or is told nonsense', () => {
       ...makeInstruction({ to, amountMinor: 25n }),
       committedAtMs: scene.host.nowMs() - 1000,
     };
-    const before = await scene.host.db.system.rows<Record<string, unknown>>({
-      name: '',
-      text: 'select * from rail_records',
-    });
+    const before = await saveRecords(scene);
     await send(scene, instruction);
     await settle(scene);
     await restoreRecords(scene, before);
+    await release(scene);
     await send(scene, instruction);
     await settle(scene);
     assert.equal((await query(scene, instruction)).outcome, 'paid');
@@ -107,10 +106,7 @@ describe('a rail of Ethereum that dies, forgets or is told nonsense', () => {
 
   test('a transaction that was found and then displaced holds up no pass', async () => {
     const to = makeAddress();
-    const before = await scene.host.db.system.rows<Record<string, unknown>>({
-      name: '',
-      text: 'select * from rail_records',
-    });
+    const before = await saveRecords(scene);
     const instruction = makeInstruction({ to, amountMinor: 26n });
     let raw = '';
     scene.wire.fetch = (...request) => {
@@ -124,6 +120,7 @@ describe('a rail of Ethereum that dies, forgets or is told nonsense', () => {
     const snapshot = await scene.anvil.rpc('evm_snapshot');
     await scene.anvil.mine(finalBlocks);
     await restoreRecords(scene, before);
+    await release(scene);
     await send(scene, instruction);
     await work(scene);
     await scene.anvil.rpc('evm_revert', [snapshot]);
@@ -198,19 +195,6 @@ describe('a rail of Ethereum that dies, forgets or is told nonsense', () => {
     assert.ok(!text.includes('127.0.0.1'));
   });
 });
-
-async function restoreRecords(
-  { host }: Scene,
-  rows: readonly Record<string, unknown>[],
-): Promise<void> {
-  await host.db.system.rows({ name: '', text: 'delete from rail_records' });
-  for (const row of rows) {
-    const names = Object.keys(row);
-    const values = names.map((_, index) => `$${index + 1}`);
-    const text = `insert into rail_records (${names.join(', ')}) values (${values.join(', ')})`;
-    await host.db.system.rows({ name: '', text }, Object.values(row));
-  }
-}
 
 class Death extends Error {}
 

@@ -146,6 +146,7 @@ describe('a rail of Ethereum whose transactions are displaced', () => {
     const answer = await query(scene, instruction);
     assert.equal(answer.outcome, 'paid');
     assert.notEqual(answer.providerReference, own.hash);
+    assert.match(scene.host.problems.at(-1)?.id ?? '', /^foreign:0x/);
     assert.deepEqual(await listUnits(scene, to), [14n * gwei]);
   });
 });

@@ -52,8 +52,14 @@ export async function openScene(changes: Readonly<Record<string, unknown>> = {})
     finalBlocks,
     ...changes,
   };
-  const open = (more: Readonly<Record<string, unknown>>, on: RailHost): Promise<RailCalls> =>
-    railModule.create(railModule.configSchema.parse({ ...config, ...more }), on);
+  const open = (more: Readonly<Record<string, unknown>>, on: RailHost): Promise<RailCalls> => {
+    // Amounts of tests are far smaller than their fees.
+    const fees = {
+      shareMaxBasisPoints: null,
+      ...((more['fees'] ?? changes['fees']) as object | undefined),
+    };
+    return railModule.create(railModule.configSchema.parse({ ...config, ...more, fees }), on);
+  };
   return {
     anvil,
     host,
@@ -146,6 +152,44 @@ export async function settle(scene: Scene, turns = 60): Promise<void> {
 export function listErrors({ host }: Scene, after: number): string[] {
   const lines = host.lines.slice(after);
   return lines.filter(({ level }) => level === 'error').map(({ message }) => message);
+}
+
+/** A node that refuses some requests as it would what it does not know. */
+export function refuseRequests(isRefused: (body: string) => boolean): typeof fetch {
+  return (...request) => {
+    const body = request[1]?.body;
+    if (typeof body !== 'string' || !isRefused(body)) return fetch(...request);
+    const { id } = JSON.parse(body) as { id: number };
+    const error = { code: -32_000, message: 'not available' };
+    return Promise.resolve(new Response(JSON.stringify({ jsonrpc: '2.0', id, error })));
+  };
+}
+
+export type Records = readonly Record<string, unknown>[];
+
+/** What the rail remembers, as a backup of the database has it. */
+export async function saveRecords({ host }: Scene): Promise<Records> {
+  return host.db.system.rows<Record<string, unknown>>({
+    name: '',
+    text: 'select * from rail_records',
+  });
+}
+
+export async function restoreRecords({ host }: Scene, rows: Records): Promise<void> {
+  await host.db.system.rows({ name: '', text: 'delete from rail_records' });
+  for (const row of rows) {
+    const names = Object.keys(row);
+    const values = names.map((_, index) => `$${index + 1}`);
+    const text = `insert into rail_records (${names.join(', ')}) values (${values.join(', ')})`;
+    await host.db.system.rows({ name: '', text }, Object.values(row));
+  }
+}
+
+/** Two operators have looked at what was recovered. */
+export async function release({ rail }: Scene): Promise<void> {
+  assert(rail.recover !== undefined && rail.confirmRecovery !== undefined);
+  await rail.recover(Date.now() - 3_600_000, calm);
+  await rail.confirmRecovery(calm);
 }
 
 /** Gwei, the minor unit of ETH, in wei. */

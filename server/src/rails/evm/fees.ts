@@ -38,6 +38,11 @@ export function chooseOffer(
   return { maxFeePerGas, maxPriorityFeePerGas };
 }
 
+/** Whether the limits leave room for a fee at all, at the lowest tip and without a base fee. */
+export function isPayable(limits: FeeLimits, gas: bigint): boolean {
+  return limits.priorityMin < findCap(limits, gas);
+}
+
 /** Nodes want a tenth more of both numbers (geth's `txpool.pricebump`); an eighth is offered. */
 function raise(value: bigint): bigint {
   return value + (value + 7n) / 8n;

@@ -1,10 +1,12 @@
 import type { Hex } from 'viem';
 import { assert } from '../../core/errors.ts';
+import { findFeeLimits } from './config.ts';
 import { type FeeMarket, type FeeOffer, raiseOffer } from './fees.ts';
 import type { Pass } from './parts.ts';
 import {
   type Attempt,
   changePayment,
+  describeAmount,
   type KeptPayment,
   makeTransfer,
   type Payment,
@@ -81,7 +83,8 @@ async function replace(pass: Pass, kept: KeptPayment, market: FeeMarket): Promis
     maxFeePerGas: BigInt(last.maxFeePerGas),
     maxPriorityFeePerGas: BigInt(last.maxPriorityFeePerGas),
   };
-  const offer = raiseOffer(pass.limits, market, previous);
+  const limits = findFeeLimits(pass.config, pass.limits, describeAmount(payment));
+  const offer = raiseOffer(limits, market, previous);
   if (offer === undefined) {
     pass.host.log('warn', 'a transaction waits, and the limits allow no higher fee', { reference });
     return;

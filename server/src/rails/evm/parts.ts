@@ -3,6 +3,7 @@ import type { RailHost } from '../contract.ts';
 import { type Chain, createChain, type Head } from './chain.ts';
 import type { EvmConfig, FeeLimits } from './config.ts';
 import { type KeptPayment, type PaymentState, paymentCollection, readPayment } from './payment.ts';
+import { RpcError } from './rpc.ts';
 
 /** What a rail of this kind consists of while the process lives. */
 export type EvmParts = {
@@ -11,7 +12,11 @@ export type EvmParts = {
   readonly account: PrivateKeyAccount;
   readonly host: RailHost;
   /** Where the look through the waiting payments goes on, so that none is passed over for ever. */
-  readonly memory: { waitingAfter: string };
+  readonly memory: {
+    waitingAfter: string;
+    /** Whether this process has compared the memory with the chain. */
+    isCompared: boolean;
+  };
 };
 
 /** One look at the chain: all that is read about the account is read as of the block `head`. */
@@ -20,7 +25,13 @@ export type Pass = EvmParts & {
   readonly head: Head;
   /** How many transactions of the account are in the chain up to `head`. */
   readonly sent: number;
+  /** Blocks up to this one are final; -1: none is known to be. */
+  readonly finalNumber: number;
 };
+
+export function noFinality(endpoint: string): string {
+  return `${endpoint} knows no finalized block: configure finalBlocks if the chain has none`;
+}
 
 const pageSize = 200;
 
@@ -52,4 +63,25 @@ export function listChains(
       signal,
     }),
   );
+}
+
+/** The first endpoint that answers and speaks for the right chain serves the whole pass. */
+export async function connectChain(
+  { config, host }: EvmParts,
+  signal: AbortSignal,
+): Promise<Chain | undefined> {
+  for (const chain of listChains({ config, host }, signal)) {
+    try {
+      const chainId = await chain.getChainId();
+      if (chainId === config.chainId) return chain;
+      host.log('error', `${chain.endpoint} speaks for another chain`, {
+        chainId,
+        expected: config.chainId,
+      });
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      host.log('warn', error.message, { kind: error.kind });
+    }
+  }
+  return undefined;
 }

@@ -3,7 +3,7 @@ import { assignWaiting } from './assign.ts';
 import type { Chain } from './chain.ts';
 import { broadcastUnmined, replaceStuck } from './mempool.ts';
 import { catchUpNonces } from './nonces.ts';
-import { type EvmParts, listChains, listPayments, type Pass } from './parts.ts';
+import { connectChain, type EvmParts, listPayments, noFinality, type Pass } from './parts.ts';
 import { type KeptPayment, paymentCollection } from './payment.ts';
 import { RpcError } from './rpc.ts';
 import { followMined, followPaid, followSigned } from './watch.ts';
@@ -17,13 +17,16 @@ import { followMined, followPaid, followSigned } from './watch.ts';
  */
 export async function runPass(parts: EvmParts, signal: AbortSignal): Promise<number | undefined> {
   const { host, config } = parts;
-  if (!(await hasOpenPayments(host))) return undefined;
+  // A process looks once without need, so that a memory that is behind is noticed at its start.
+  if (parts.memory.isCompared && !(await hasOpenPayments(host))) return undefined;
   const againMs = host.nowMs() + config.pollSeconds * 1000;
   try {
     const chain = await connectChain(parts, signal);
     if (chain === undefined) return againMs;
     const hasMore = await work(await look(parts, chain));
-    return hasMore ? host.nowMs() : againMs;
+    parts.memory.isCompared = true;
+    if (hasMore) return host.nowMs();
+    return (await hasOpenPayments(host)) ? againMs : undefined;
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;
     // What was not finished is found again by the next pass.
@@ -40,31 +43,22 @@ async function hasOpenPayments({ store }: RailHost): Promise<boolean> {
   return false;
 }
 
-/** The first endpoint that answers and speaks for the right chain serves the whole pass. */
-async function connectChain(
-  { config, host }: EvmParts,
-  signal: AbortSignal,
-): Promise<Chain | undefined> {
-  for (const chain of listChains({ config, host }, signal)) {
-    try {
-      const chainId = await chain.getChainId();
-      if (chainId === config.chainId) return chain;
-      host.log('error', `${chain.endpoint} speaks for another chain`, {
-        chainId,
-        expected: config.chainId,
-      });
-    } catch (error) {
-      if (!(error instanceof RpcError)) throw error;
-      host.log('warn', error.message, { kind: error.kind });
-    }
-  }
-  return undefined;
-}
-
-async function look(parts: EvmParts, chain: Chain): Promise<Pass> {
+export async function look(parts: EvmParts, chain: Chain): Promise<Pass> {
   const head = await chain.getHead();
   const sent = await chain.countSent(parts.account.address, head.number);
-  return { ...parts, chain: rememberBlocks(chain), head, sent };
+  const finalNumber = await findFinalNumber(parts, chain, head.number);
+  return { ...parts, chain: rememberBlocks(chain), head, sent, finalNumber };
+}
+
+async function findFinalNumber(
+  { config, host }: EvmParts,
+  chain: Chain,
+  headNumber: number,
+): Promise<number> {
+  if (config.finalBlocks !== undefined) return headNumber - config.finalBlocks + 1;
+  const number = await chain.findFinalizedNumber();
+  if (number === undefined) host.log('error', noFinality(chain.endpoint));
+  return number === undefined ? -1 : Math.min(number, headNumber);
 }
 
 /** Many payments lie in the same blocks, which need to be asked about only once in a pass. */

@@ -74,10 +74,13 @@ const paymentSchema = z.object({
       'recipient_refused',
       'payer_refused',
       'invalid_details',
+      'account_blocked',
     ])
     .nullable(),
   /** What a waiting payment waits for, where it is not just its turn. */
-  waitsFor: z.enum(['no_funds', 'gas_price']).nullable(),
+  waitsFor: z.enum(['no_funds', 'gas_price', 'fee_share']).nullable(),
+  /** Since when it waits for a fee within its share of the amount. */
+  feeWaitSinceMs: z.number().nullable().default(null),
 });
 
 export type Payment = z.infer<typeof paymentSchema>;
@@ -111,7 +114,11 @@ export function changePayment(kept: KeptPayment, state: PaymentState, payment: P
   };
 }
 
-export function makeTransfer(payment: Payment): Transfer {
+export function describeAmount({ currency, amountMinor }: Payment) {
+  return { currency, amountMinor: BigInt(amountMinor), scale: getCurrency(currency).scale };
+}
+
+export function makeTransfer(payment: Pick<Payment, 'recipient' | 'units' | 'contract'>): Transfer {
   return {
     recipient: payment.recipient as Address,
     units: BigInt(payment.units),

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { parseEther } from 'viem';
+import { mayGoOn } from '../../payouts/next-step.ts';
+import type { Instruction } from '../contract.ts';
 import {
   calm,
   confirmations,
@@ -160,6 +162,82 @@ describe('a rail of Ethereum that cannot pay', () => {
     await scene.anvil.giveEther(scene.payer, '100');
     await settle(scene);
     for (const one of halves) assert.equal((await query(scene, one)).outcome, 'paid');
+  });
+
+  test('a recipient whom the token blocks is refused for good, and no other payer is tried', async () => {
+    for (const mode of [0, 4] as const) {
+      await scene.anvil.setTokenMode(scene.token, mode);
+      const [early, late] = [makeAddress(), makeAddress()].map((to) =>
+        makeInstruction({ to, amountMinor: 1_000_000n, currency: 'USDC' }),
+      );
+      assert(early !== undefined && late !== undefined);
+      const block = (one: Instruction) =>
+        scene.anvil.blockHolder(scene.token, one.attributes['BankAccountNumber'] ?? '');
+      // One is found when the transfer is tried, the other one fails in its block.
+      await block(early);
+      for (const one of [early, late]) await send(scene, one);
+      await work(scene);
+      await block(late);
+      await settle(scene);
+      for (const one of [early, late]) {
+        const answer = await query(scene, one);
+        assert(answer.outcome === 'rejected');
+        assert.equal(answer.reason, mode === 0 ? 'account_blocked' : 'recipient_refused');
+        assert.equal(mayGoOn(answer.reason), false);
+      }
+    }
+    await scene.anvil.setTokenMode(scene.token, 0);
+  });
+
+  test('a fee above its share of the amount is not paid, and refused in the end', async () => {
+    const fees = { shareMaxBasisPoints: 1000, nativePerUnit: { USDC: '0.0003' } };
+    const rail = await scene.openAgain({ fees: { ...fees, waitMaxSeconds: 600 } });
+    const bounded = { ...scene, rail };
+    const sentBefore = await countSent(scene);
+    // A base fee of 180 gwei, at which a token transfer costs about 0.01 ETH.
+    const expensive = async () => {
+      await scene.anvil.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${(180n * gwei).toString(16)}`]);
+      await scene.anvil.mine(1);
+    };
+    const tiny = makeInstruction({ to: makeAddress(), amountMinor: 10_000n, currency: 'USDC' });
+    const small = makeInstruction({
+      to: makeAddress(),
+      amountMinor: 20_000_000n,
+      currency: 'USDC',
+    });
+    const coin = makeInstruction({ to: makeAddress(), amountMinor: 1_000_000n });
+    for (const one of [tiny, small, coin]) await send(bounded, one);
+    await expensive();
+    await work(bounded);
+    // At no price of gas could a cent be paid within its share.
+    assert.deepEqual(await query(bounded, tiny), { outcome: 'rejected', reason: 'amount_refused' });
+    for (const one of [small, coin]) {
+      const { outcome, code } = await query(bounded, one);
+      assert.deepEqual([outcome, code], ['accepted', 'fee_share']);
+    }
+    scene.clock.aheadMs += 601_000;
+    await expensive();
+    await work(bounded);
+    for (const one of [small, coin]) {
+      assert.deepEqual(await query(bounded, one), {
+        outcome: 'rejected',
+        reason: 'amount_refused',
+      });
+    }
+    assert.equal(await countSent(scene), sentBefore);
+    // Time passes without transactions, and gas is cheap again.
+    await scene.anvil.mine(60);
+    const later = makeInstruction({
+      to: makeAddress(),
+      amountMinor: 100_000_000n,
+      currency: 'USDC',
+    });
+    await send(bounded, later);
+    await settle(bounded);
+    const answer = await query(bounded, later);
+    assert.equal(answer.outcome, 'paid');
+    const [charge] = answer.charges ?? [];
+    assert.ok(charge !== undefined && charge.amountMinor <= 3_000_000n);
   });
 
   test('over the limit of the fees nothing is signed', async () => {

@@ -3,7 +3,8 @@ pragma solidity ^0.8.20;
 
 /// A token for tests. Its mode makes it as awkward as some real ones are.
 contract TestToken {
-    /// 0: as ERC-20 says. 1: turns every transfer down. 2: returns false. 3: keeps a hundredth.
+    /// 0: as ERC-20 says. 1: turns every transfer down. 2: returns false. 3: keeps a hundredth. 4: without a
+    /// public blacklist.
     uint256 public mode;
     uint8 public immutable decimals;
     uint256 public totalSupply;
@@ -26,6 +27,12 @@ contract TestToken {
         totalSupply += units;
         balanceOf[holder] += units;
         emit Transfer(address(0), holder, units);
+    }
+
+    /// As USDC has it; in mode 4 the contract has no such function.
+    function isBlacklisted(address holder) external view returns (bool) {
+        require(mode != 4);
+        return blocked[holder];
     }
 
     function transfer(address to, uint256 units) external returns (bool) {

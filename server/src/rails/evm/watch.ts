@@ -1,13 +1,13 @@
-import { getCurrency } from '../../core/currency.ts';
 import { assert } from '../../core/errors.ts';
 import type { RailObservation } from '../contract.ts';
 import type { Receipt } from './chain.ts';
 import { findConfirmations } from './config.ts';
 import { broadcast } from './mempool.ts';
-import { findConsumer, isFinal, keepStray } from './nonces.ts';
+import { findConsumer, isFinal } from './nonces.ts';
 import type { Pass } from './parts.ts';
 import {
   changePayment,
+  describeAmount,
   describeMined,
   type KeptPayment,
   listCharges,
@@ -17,6 +17,8 @@ import {
   type Payment,
   type PaymentState,
 } from './payment.ts';
+import { findRefusalReason } from './refusal.ts';
+import { keepStray } from './strays.ts';
 import { judgeReceipt } from './transaction.ts';
 
 /**
@@ -81,17 +83,20 @@ export async function followMined(pass: Pass, kept: KeptPayment): Promise<void> 
     await tellAgain(pass, kept);
     return;
   }
-  if (depth < findDepthNeeded(pass, payment, payment.mined)) return;
+  if (!isDeepEnough(pass, payment, { ...payment.mined, depth })) return;
   await settle(pass, kept, payment.mined);
 }
 
-function findDepthNeeded({ config }: Pass, payment: Payment, { verdict }: Mined): number {
-  const needed = findConfirmations(config, {
-    currency: payment.currency,
-    amountMinor: BigInt(payment.amountMinor),
-    scale: getCurrency(payment.currency).scale,
-  });
-  return verdict === 'reverted' ? Math.max(needed, config.finalBlocks) : needed;
+function isDeepEnough(
+  pass: Pass,
+  payment: Payment,
+  { verdict, blockNumber, depth }: Mined & { readonly depth: number },
+): boolean {
+  const needed = findConfirmations(pass.config, describeAmount(payment));
+  const isBlockFinal = isFinal(pass, { number: blockNumber });
+  // What frees the money again must be final.
+  if (verdict === 'reverted' && !isBlockFinal) return false;
+  return needed === undefined ? isBlockFinal : depth >= needed;
 }
 
 async function settle(pass: Pass, kept: KeptPayment, mined: Mined): Promise<void> {
@@ -102,7 +107,7 @@ async function settle(pass: Pass, kept: KeptPayment, mined: Mined): Promise<void
       await move(pass, kept, { state: 'paid', payment });
       return;
     case 'reverted': {
-      const reason = payment.contract === null ? 'recipient_refused' : 'payer_refused';
+      const reason = await findRefusalReason(pass, payment);
       await hear(pass, kept, { outcome: 'rejected', reason, code: 'reverted' });
       await move(pass, kept, { state: 'rejected', payment: { ...payment, reason } });
       return;
@@ -120,7 +125,8 @@ export async function followPaid(pass: Pass, kept: KeptPayment): Promise<void> {
   const depth = await findDepth(pass, payment.mined);
   if (depth === 'unknown') return;
   if (depth !== 'displaced') {
-    if (depth >= pass.config.finalBlocks) await move(pass, kept, { state: 'final', payment });
+    const { blockNumber } = payment.mined;
+    if (isFinal(pass, { number: blockNumber })) await move(pass, kept, { state: 'final', payment });
     return;
   }
   const mined = await findMined(pass, payment);
@@ -154,6 +160,7 @@ async function followLostNonce(pass: Pass, kept: KeptPayment, nonce: number): Pr
   if (listHashes(payment).includes(by)) return;
   pass.host.log('error', 'a foreign transaction used the nonce of a payment', { reference, nonce });
   if (!isFinal(pass, consumer.block)) return;
+  await reportForeign(pass, by, nonce);
   const waiting: Payment = {
     ...payment,
     nonce: null,
@@ -161,13 +168,23 @@ async function followLostNonce(pass: Pass, kept: KeptPayment, nonce: number): Pr
     lostNonces: [...payment.lostNonces, { nonce, hashes: listHashes(payment), by }],
   };
   const change = changePayment(kept, 'waiting', waiting);
-  await pass.host.store.write([change, keepStray(consumer)]);
+  await pass.host.store.write([change, keepStray(consumer, undefined)]);
+}
+
+/** Once for a transaction: whoever has the key may have moved money. */
+async function reportForeign({ host }: Pass, hash: string, nonce: number): Promise<void> {
+  const id = `foreign:${hash}`;
+  const detail = `Transaction ${hash} used nonce ${nonce} of the account and is not in the rail's memory.`;
+  const raw = Buffer.from(JSON.stringify({ event: 'foreign', hash, nonce }));
+  const problems = [{ id, kind: 'unmatched' as const, detail }];
+  await host.hear({ id, channel: 'poll', raw, observations: [], problems });
 }
 
 async function followDisplaced(pass: Pass, kept: KeptPayment, nonce: number): Promise<void> {
   const consumer = await findConsumer(pass, nonce);
   if (consumer === undefined || !isFinal(pass, consumer.block)) return;
   if (listHashes(kept.payment).includes(consumer.transaction.hash)) return;
+  await reportForeign(pass, consumer.transaction.hash, nonce);
   await hear(pass, kept, { outcome: 'returned', reason: 'replaced' });
   await move(pass, kept, { state: 'displaced', payment: { ...kept.payment, mined: null } });
 }

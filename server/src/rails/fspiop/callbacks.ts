@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { CallbackMessage, CallbackReading, RailObservation } from '../contract.ts';
+import type { CallbackMessage, CallbackReading, RailHost, RailObservation } from '../contract.ts';
 import {
   takeParty,
   takePartyError,
@@ -48,9 +48,15 @@ export function createCallbackReader(parts: CallbackParts) {
       settings.publicKeys,
     );
     if (proof.kind === 'unproven') return { kind: 'refused', detail: proof.detail };
-    const { source, destination } = proof;
+    const { source, destination, date } = proof;
     if (destination !== '' && destination !== settings.fspId) {
       return { kind: 'refused', detail: 'it is addressed to another participant' };
+    }
+    const { callbackDate, callbackAgeMaxMs } = settings;
+    const dated = callbackDate === 'sent' ? (date ?? message.headers['date']) : date;
+    if (dated === undefined) return { kind: 'refused', detail: 'its Date was not signed' };
+    if (!isFresh(dated, callbackAgeMaxMs, host)) {
+      return { kind: 'refused', detail: 'its Date is not within callbackAgeMaxMs' };
     }
     const subject = message.method === 'PUT' ? readCallbackPath(message.path) : undefined;
     if (subject === undefined) {
@@ -67,6 +73,19 @@ export function createCallbackReader(parts: CallbackParts) {
       message: { ...keepMessage(message, observations), channel: 'callback', observations },
     };
   };
+}
+
+/**
+ * Whoever has recorded a signed callback could tell it again much later, when its wallet is looked
+ * up anew. Counterparts date it by the time of day, which a moved clock of staging does not follow.
+ */
+function isFresh(
+  date: string,
+  ageMaxMs: number,
+  { realNowMs }: Pick<RailHost, 'realNowMs'>,
+): boolean {
+  // What is no date is a NaN, which is within no distance.
+  return Math.abs(Date.parse(date) - realNowMs()) <= ageMaxMs;
 }
 
 /**
@@ -157,8 +176,9 @@ async function applyTransfer(parts: CallbackParts, told: Told): Promise<Observat
   const held = await records.find(subject.id);
   if (held === undefined || !maySpeak(parts, told, held.payment)) return [];
   const nowMs = host.nowMs();
+  const realNowMs = host.realNowMs();
   const observations = await change(parts, subject.id, (current) => {
-    if (code !== undefined) return takeTransferError(current, code, { isAnswer: false, nowMs });
+    if (code !== undefined) return takeTransferError(current, code, { isAnswer: false, realNowMs });
     return news && takeTransferNews(current, news);
   });
   const contradiction = findContradiction(held, code ?? news?.transferState ?? '', nowMs);

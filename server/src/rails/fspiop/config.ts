@@ -39,7 +39,11 @@ export const configSchema = z.strictObject({
     })
     .default({ fixed: {}, basisPoints: 0 }),
   /** Which words of the recipient's name the name on the wallet must have. */
-  nameCheck: z.enum(['off', 'last_name', 'full_name']).default('off'),
+  nameCheck: z.enum(['off', 'last_name', 'full_name']).default('last_name'),
+  /** How far the date of a callback may be from this machine's clock, before or after. */
+  callbackAgeMaxMs: z.int().min(1_000).max(86_400_000).default(300_000),
+  /** `sent`: a date that is not part of the signature counts, too; it proves nothing. */
+  callbackDate: z.enum(['signed', 'sent']).default('signed'),
   /** How long a call may take until it counts as unanswered. */
   callMs: z.int().min(100).max(60_000).default(10_000),
   /** How long look-up and quote may take together before the payment is given up. */

@@ -132,7 +132,7 @@ test('only a fulfilment that fits the condition proves a payment', () => {
 
 test('an error ends a transfer only where it says that this one is dead', () => {
   const take = (code: string, changes: Partial<Payment> = {}, isAnswer = false) =>
-    takeTransferError(hold('transfer', changes), code, { isAnswer, nowMs })?.state;
+    takeTransferError(hold('transfer', changes), code, { isAnswer, realNowMs: nowMs })?.state;
   assert.equal(take('3303'), 'refused');
   assert.equal(take('5104'), 'refused');
   assert.equal(take('4001'), 'refused');
@@ -157,19 +157,19 @@ test('an error ends a transfer only where it says that this one is dead', () => 
 test('what was called committed, be it without proof, is not dead by another word', () => {
   const held = hold('transfer', { isContradicted: true, isTaken: true });
   for (const isAnswer of [false, true]) {
-    assert.equal(takeTransferError(held, '3303', { isAnswer, nowMs }), undefined);
+    assert.equal(takeTransferError(held, '3303', { isAnswer, realNowMs: nowMs }), undefined);
   }
   assert.equal(takeTransferNews(held, { transferState: 'ABORTED' }), undefined);
   assert.equal(takeTransferNews(held, { transferState: 'COMMITTED', fulfilment })?.state, 'paid');
 });
 
 test('a transfer that the hub does not know goes out again, and is dead only later', () => {
-  const early = takeTransferError(hold('transfer'), '3208', { isAnswer: false, nowMs });
+  const early = takeTransferError(hold('transfer'), '3208', { isAnswer: false, realNowMs: nowMs });
   assert.equal(early?.payment.isAbsent, true);
   assert.equal(early.payment.isAbsentForGood, false);
   const late = takeTransferError(hold('transfer'), '3208', {
     isAnswer: false,
-    nowMs: nowMs + 60_000 + 60_000,
+    realNowMs: nowMs + 60_000 + 60_000,
   });
   assert.equal(late?.state, 'transfer');
   assert.equal(late.payment.isAbsentForGood, true);

@@ -176,11 +176,14 @@ export function takeTransferNews({ state, payment }: Held, news: TransferNews): 
   }
 }
 
-/** `isAnswer`: the code came as the answer to a POST, and not as a callback. */
+/**
+ * `isAnswer`: the code came as the answer to a POST, and not as a callback. `realNowMs`: the time of
+ * day, by which the hub expires transfers.
+ */
 export function takeTransferError(
   { state, payment }: Held,
   code: string,
-  { isAnswer, nowMs }: { readonly isAnswer: boolean; readonly nowMs: number },
+  { isAnswer, realNowMs }: { readonly isAnswer: boolean; readonly realNowMs: number },
 ): Next | undefined {
   if (state !== 'transfer' || payment.isContradicted) return undefined;
   switch (weighTransferError(code)) {
@@ -204,8 +207,8 @@ export function takeTransferError(
           code,
           isTaken: false,
           isAbsent: true,
-          isAbsentForGood: nowMs >= payment.expiresAtMs + graceMs,
-          againAtMs: Math.min(payment.againAtMs, nowMs),
+          isAbsentForGood: realNowMs >= payment.expiresAtMs + graceMs,
+          againAtMs: 0,
         },
       };
     case 'nothing':

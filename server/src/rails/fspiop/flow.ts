@@ -17,7 +17,8 @@ import type { Held, Next, PaymentRecords } from './payment-records.ts';
 import { formatLookup, formatQuote, formatTransfer, formatTransferQuery } from './requests.ts';
 
 /**
- * The steps that call the hub. Each one is written down before the call, on the revision that was
+ * The steps that call the hub. What the hub or a provider reads or writes (the header Date, expiry of
+ * quotes and transfers) is the time of day; the rail's own pauses are of the environment's clock. Each one is written down before the call, on the revision that was
  * seen, so that of several who want to take it one does; an answer only adds to what is written.
  */
 
@@ -87,7 +88,7 @@ export async function sendLookup(
   payment: Payment,
   context: CallContext,
 ): Promise<HubAnswer> {
-  const answer = await client(formatLookup(payment, settings, host.nowMs()), context);
+  const answer = await client(formatLookup(payment, settings, host.realNowMs()), context);
   if (answer.kind === 'refused') {
     const { code } = answer;
     await records.change(payment.transferId, (held) => {
@@ -117,7 +118,7 @@ async function beginQuote(parts: Parts, held: Held, context: CallContext): Promi
     againAtMs: planAgain(settings, 1, nowMs),
   };
   const amount = formatAmount(BigInt(payment.amountMinor), getCurrency(payment.currency));
-  const quoteRequest = formatQuote({ ...asked, amount }, settings, nowMs);
+  const quoteRequest = formatQuote({ ...asked, amount }, settings, host.realNowMs());
   const next: Next = { state: 'quote', payment: { ...asked, quoteRequest } };
   if (await records.write(held, next)) await sendQuote(parts, next.payment, context);
 }
@@ -151,35 +152,35 @@ async function sendQuote(parts: Parts, payment: Payment, context: CallContext): 
 }
 
 async function beginTransfer(parts: Parts, held: Held, context: CallContext): Promise<void> {
-  const { settings, host, records } = parts;
-  const nowMs = host.nowMs();
-  const next = planTransfer(held.payment, settings, nowMs);
+  const { records } = parts;
+  const next = planTransfer(parts, held.payment);
   if (!(await records.write(held, next))) return;
   if (next.state === 'transfer') await postTransfer(parts, next.payment, context);
 }
 
 /** The one transfer of a payment. Nothing was sent before, so that everything else may end it. */
-function planTransfer(payment: Payment, settings: Settings, nowMs: number): Next {
+function planTransfer({ settings, host }: Parts, payment: Payment): Next {
   const { terms } = payment;
+  const realNowMs = host.realNowMs();
   if (terms === null) return untold(refuse(payment, 'payer_error', 'no_terms'));
   const fault = findTermsFault(payment, terms, settings);
   if (fault !== undefined) return untold(refuse(payment, fault.reason, fault.code));
-  if (terms.expiresAtMs - nowMs < beginMsMin) {
+  if (terms.expiresAtMs - realNowMs < beginMsMin) {
     const next = askAgain(payment, 'quote_expired');
     return next.state === 'refused' ? untold(next) : next;
   }
-  const expiresAtMs = Math.min(nowMs + settings.transferMs, terms.expiresAtMs);
+  const expiresAtMs = Math.min(realNowMs + settings.transferMs, terms.expiresAtMs);
   const begun = { ...payment, terms, expiresAtMs };
   return {
     state: 'transfer',
     payment: {
       ...begun,
-      transferRequest: formatTransfer(begun, settings, nowMs),
+      transferRequest: formatTransfer(begun, settings, realNowMs),
       quoteId: '',
       originatorName: '',
       posts: 1,
       calls: 1,
-      againAtMs: planAgain(settings, 1, nowMs),
+      againAtMs: planAgain(settings, 1, host.nowMs()),
     },
   };
 }
@@ -193,7 +194,7 @@ async function pursueTransfer(parts: Parts, held: Held, context: CallContext): P
   const { payment } = held;
   const nowMs = host.nowMs();
   if (nowMs < payment.againAtMs) return;
-  const isPost = payment.isAbsent || (!payment.isTaken && nowMs < payment.expiresAtMs);
+  const isPost = payment.isAbsent || (!payment.isTaken && host.realNowMs() < payment.expiresAtMs);
   const calls = payment.calls + 1;
   const asked: Payment = {
     ...payment,
@@ -205,7 +206,7 @@ async function pursueTransfer(parts: Parts, held: Held, context: CallContext): P
   };
   if (!(await records.write(held, { state: 'transfer', payment: asked }))) return;
   if (isPost) await postTransfer(parts, asked, context);
-  else await client(formatTransferQuery(asked, settings, nowMs), context);
+  else await client(formatTransferQuery(asked, settings, host.realNowMs()), context);
 }
 
 async function postTransfer(parts: Parts, payment: Payment, context: CallContext): Promise<void> {
@@ -215,7 +216,10 @@ async function postTransfer(parts: Parts, payment: Payment, context: CallContext
   if (answer.kind === 'unclear') return;
   await records.change(payment.transferId, (held) => {
     if (answer.kind === 'refused') {
-      const next = takeTransferError(held, answer.code, { isAnswer: true, nowMs: host.nowMs() });
+      const next = takeTransferError(held, answer.code, {
+        isAnswer: true,
+        realNowMs: host.realNowMs(),
+      });
       return next?.state === 'refused' ? untold(next) : next;
     }
     if (held.state !== 'transfer' || held.payment.isTaken) return undefined;

@@ -158,6 +158,8 @@ export async function openScene(
     simulator?: Partial<SimulatorOptions>;
     payers?: readonly PayerDeclaration[];
     nowMs?: () => number;
+    /** As nowMs when absent. */
+    realNowMs?: () => number;
   } = {},
 ): Promise<Scene> {
   const folder = await mkdtemp(join(tmpdir(), 'fspiop-'));
@@ -167,15 +169,22 @@ export async function openScene(
     return { rail: found.rail, host: found.host };
   });
   const nowMs = changes.nowMs ?? Date.now;
+  const realNowMs = changes.realNowMs ?? nowMs;
   const simulator = await openHubSimulator({
     folder,
     port: 0,
     callbackUrl: door.url,
-    nowMs,
+    nowMs: realNowMs,
     ...changes.simulator,
   });
   const payers = changes.payers ?? [payer];
-  const host = await openTestHost({ name: 'momo', payers, nowMs, callbackUrl: door.url });
+  const host = await openTestHost({
+    name: 'momo',
+    payers,
+    nowMs,
+    realNowMs,
+    callbackUrl: door.url,
+  });
   const proxy = await openHarmProxy(simulator.address);
   const open = (): Promise<RailCalls> =>
     railModule.create(

@@ -21,6 +21,7 @@ import {
   readHabit,
   type SimulatorOptions,
 } from './hub-callbacks.ts';
+import { formatBody } from './messages.ts';
 import { parseJson, readSignature } from './signature.ts';
 
 /**
@@ -113,10 +114,9 @@ async function readCall(request: IncomingMessage): Promise<Call> {
 function answer(hub: Hub, call: Call): Reply {
   const payerFsp = hub.options.payerFsp ?? 'outlay';
   const publicKeys = new Map([[payerFsp, createPublicKey(hub.keys.payer.publicPem)]]);
-  const proof = readSignature(
-    { ...call, uris: [call.path], body: Buffer.from(call.body) },
-    publicKeys,
-  );
+  // As the current Mojaloop library does: over the parsed body, its members in order.
+  const body = call.body === '' ? '' : formatBody(parseJson(call.body) ?? null);
+  const proof = readSignature({ ...call, uris: [call.path], body: Buffer.from(body) }, publicKeys);
   if (proof.kind === 'unproven') return { status: 400, code: '3105' };
   const [, resource, id = '', wallet = ''] = call.path.split('/');
   switch (`${call.method} ${resource}`) {

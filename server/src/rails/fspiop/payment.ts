@@ -1,5 +1,5 @@
 import { nameId } from '../../core/ids.ts';
-import type { Charge, Instruction, RailAnswer, RailObservation } from '../contract.ts';
+import type { Charge, Instruction, RailAnswer, RailHost, RailObservation } from '../contract.ts';
 import type { Reason } from '../reasons.ts';
 import type { SignedRequest } from './messages.ts';
 
@@ -143,7 +143,11 @@ export function listCharges({ terms, amountMinor, currency }: Payment): Charge[]
   return fee > 0n ? [{ id: 'payee_fee', kind: 'partner', currency, amountMinor: fee }] : [];
 }
 
-export function describeAnswer(state: State, payment: Payment, nowMs: number): RailAnswer {
+export function describeAnswer(
+  state: State,
+  payment: Payment,
+  { nowMs, realNowMs }: Pick<RailHost, 'nowMs' | 'realNowMs'>,
+): RailAnswer {
   const providerReference = payment.transferId;
   const code = payment.code === '' ? {} : { code: payment.code };
   switch (state) {
@@ -165,10 +169,14 @@ export function describeAnswer(state: State, payment: Payment, nowMs: number): R
       if (payment.isContradicted) {
         return { outcome: 'unknown', providerReference, reason: 'not_understood' };
       }
-      if (nowMs >= payment.expiresAtMs) {
+      if (realNowMs() >= payment.expiresAtMs) {
         return { outcome: 'unknown', providerReference, reason: 'no_answer', ...code };
       }
-      return { outcome: 'accepted', providerReference, checkAtMs: payment.expiresAtMs };
+      return {
+        outcome: 'accepted',
+        providerReference,
+        checkAtMs: nowMs() + payment.expiresAtMs - realNowMs(),
+      };
     default:
       return { outcome: 'accepted', providerReference, checkAtMs: payment.againAtMs };
   }

@@ -51,6 +51,16 @@ test('what the API or the recipient refuses is refused with its code', async () 
   }
 });
 
+test("a wallet of another name than the recipient's is not paid", async () => {
+  const instruction = instruct({ habit: habits.otherName });
+  await scene.rail.send(instruction, context);
+  await scene.until(() => observed(instruction.reference).length > 0);
+  const answer = await scene.rail.query(instruction, context);
+  assert.equal(answer.outcome, 'rejected');
+  assert.equal(answer.reason, 'name_mismatch');
+  assert.equal(scene.simulator.books.find(nameTransfer(instruction.reference)), undefined);
+});
+
 test('a lost callback is asked for, and one that comes twice counts once', async () => {
   for (const habit of [habits.lostCallbacks, habits.repeatedCallbacks, habits.failsAfterBooking]) {
     const instruction = instruct({ habit });

@@ -203,7 +203,7 @@ async function answer(
     host.log('error', 'a reference was used for another payment', { transferId });
     return { outcome: 'unknown', reason: 'duplicate', providerReference: transferId };
   }
-  return describeAnswer(state, payment, host.nowMs());
+  return describeAnswer(state, payment, host);
 }
 
 /** Nothing is paid before the transfer is written down, and never after it was refused. */

@@ -1,5 +1,5 @@
 import type { Settings } from './config.ts';
-import { formatRequest, type SignedRequest } from './messages.ts';
+import { formatBody, formatRequest, type SignedRequest } from './messages.ts';
 import { nameTransaction, type Payment, type Terms } from './payment.ts';
 
 /** The requests of a payment, signed and ready to go out. */
@@ -57,7 +57,7 @@ export function formatQuote(
       source: settings.fspId,
       destination: payeeFsp,
       atMs,
-      body: JSON.stringify(body),
+      body: formatBody(body),
     },
     settings.privateKey,
   );
@@ -87,7 +87,7 @@ export function formatTransfer(
       source: settings.fspId,
       destination: payeeFsp,
       atMs,
-      body: JSON.stringify(body),
+      body: formatBody(body),
     },
     settings.privateKey,
   );

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { test } from 'node:test';
+import { formatBody, formatRequest } from './messages.ts';
 import { type ReceivedMessage, readSignature, signMessage } from './signature.ts';
 
 const pair = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -31,6 +32,7 @@ test('a message is its source’s when everything that was signed agrees', () =>
     kind: 'proven',
     source: 'wallets',
     destination: 'outlay',
+    date,
   });
 });
 
@@ -48,6 +50,30 @@ test('nothing that was signed can be changed, left out or taken from another mes
     write({ headers: { ...headers, 'fspiop-signature': '{"signature":"","protectedHeader":""}' } }),
   ];
   for (const message of forged) assert.equal(readSignature(message, keys).kind, 'unproven');
+});
+
+test('a request is signed over the bytes on the wire, which have their members in order', () => {
+  const written = formatBody({
+    transferId: 'b',
+    amount: { currency: 'KES', amount: '1.5' },
+    list: [{ key: 'payoutReference', b: null, a: undefined }],
+    Upper: 'before lower case',
+  });
+  const sorted =
+    '{"Upper":"before lower case","amount":{"amount":"1.5","currency":"KES"},' +
+    '"list":[{"b":null,"key":"payoutReference"}],"transferId":"b"}';
+  assert.equal(written, sorted);
+  const draft = { resource: 'transfers', method: 'POST', uri: '/transfers' } as const;
+  const request = formatRequest(
+    { ...draft, body: written, source: 'wallets', destination: 'outlay', atMs: Date.parse(date) },
+    pair.privateKey,
+  );
+  assert.equal(request.body, sorted);
+  // A receiver that parses the body and writes it anew, as one that takes it as it came.
+  for (const received of [request.body, formatBody(JSON.parse(request.body))]) {
+    const message = { ...request, uris: ['/transfers'], body: Buffer.from(received) };
+    assert.equal(readSignature(message, keys).kind, 'proven');
+  }
 });
 
 test('a source signs for itself only', () => {

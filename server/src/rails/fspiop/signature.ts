@@ -14,8 +14,8 @@ export type SignedHead = {
   readonly source: string;
   /** "" where nobody is addressed, as in a look-up. */
   readonly destination: string;
-  /** As in the HTTP header Date. */
-  readonly date: string;
+  /** As in the HTTP header Date; undefined: it is not signed. */
+  readonly date: string | undefined;
 };
 
 const algorithm = 'RS256';
@@ -59,7 +59,13 @@ export type ReceivedMessage = {
 };
 
 export type SignatureReading =
-  | { readonly kind: 'proven'; readonly source: string; readonly destination: string }
+  | {
+      readonly kind: 'proven';
+      readonly source: string;
+      readonly destination: string;
+      /** As it was signed; undefined where it was not. */
+      readonly date: string | undefined;
+    }
   | { readonly kind: 'unproven'; readonly detail: string };
 
 /** Who really says it. What is said in the protected header and in the HTTP headers must agree. */
@@ -87,7 +93,12 @@ export function readSignature(
   if (!isValid) return unproven('the signature is not that of the source over this body');
   const detail = findDifference(message, fields.data);
   return detail === undefined
-    ? { kind: 'proven', source, destination: fields.data['FSPIOP-Destination'] ?? '' }
+    ? {
+        kind: 'proven',
+        source,
+        destination: fields.data['FSPIOP-Destination'] ?? '',
+        date: fields.data.Date,
+      }
     : unproven(detail);
 }
 

@@ -39,6 +39,9 @@ function openRail(changes: Record<string, unknown>): Promise<RailCalls> {
     // It takes a second or more for what it makes up, and asking again makes it no quicker.
     againMs: 10_000,
     termsMs: 600_000,
+    // Its wallets have names of their own, and it leaves the date out of what it signs.
+    nameCheck: 'off',
+    callbackDate: 'sent',
     ...changes,
   };
   return railModule.create(railModule.configSchema.parse(config), host);

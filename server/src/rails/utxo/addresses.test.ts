@@ -76,13 +76,23 @@ describe('addresses', () => {
     );
   });
 
-  test("Litecoin's older script addresses are read and written anew", () => {
-    const script = `a914${'22'.repeat(20)}87`;
-    const old = formatScript(bitcoin, script) ?? '';
-    assert.ok(old.startsWith('3'));
-    const read = readAddress(litecoin, old);
-    assert.equal(read?.script, script);
-    assert.ok(read.address.startsWith('M'));
+  test("a main network takes no address of another network's main network", () => {
+    const mains = [bitcoin, litecoin];
+    fc.assert(
+      fc.property(
+        anyScript,
+        fc.constantFrom(...mains),
+        fc.constantFrom(...mains),
+        (script, from, to) => {
+          const address = formatScript(from, script) ?? '';
+          assert.equal(readAddress(to, address) !== undefined, from === to);
+        },
+      ),
+    );
+    // A script address of Bitcoin that Litecoin's older nodes take as their own.
+    const shared = '3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy';
+    assert.equal(readAddress(bitcoin, shared)?.kind, 'sh');
+    assert.equal(readAddress(litecoin, shared), undefined);
   });
 
   test('later witness versions and data outputs are no destinations', () => {

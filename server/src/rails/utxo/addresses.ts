@@ -29,13 +29,9 @@ const addressLengthMax = 90;
  */
 export function readAddress(network: Network, text: string): Destination | undefined {
   if (text.length > addressLengthMax) return undefined;
-  for (const scriptHash of network.scriptHashes) {
-    const decoded = decodeAddress({ ...network, scriptHash }, text);
-    if (decoded !== undefined) {
-      return { ...decoded, address: formatScript(network, decoded.script) ?? text };
-    }
-  }
-  return undefined;
+  const decoded = decodeAddress(network, text);
+  if (decoded === undefined) return undefined;
+  return { ...decoded, address: formatScript(network, decoded.script) ?? text };
 }
 
 /**
@@ -49,10 +45,8 @@ export function readMainAddress(network: Network, text: string): Destination | u
   return address === undefined ? undefined : { ...found, address };
 }
 
-type CodecNetwork = Network & { scriptHash: number };
-
 function decodeAddress(
-  network: CodecNetwork,
+  network: Network,
   text: string,
 ): { kind: ScriptKind; script: string } | undefined {
   try {
@@ -90,7 +84,7 @@ function decodeScript(script: string) {
 export function formatScript(network: Network, script: string): string | undefined {
   const decoded = decodeScript(script);
   if (decoded === undefined || !isKind(decoded.type)) return undefined;
-  return Address({ ...network, scriptHash: network.scriptHashes[0] ?? 0 }).encode(decoded);
+  return Address(network).encode(decoded);
 }
 
 /**

@@ -10,7 +10,7 @@ import {
 } from './compose.ts';
 import { getDepthNeeded } from './config.ts';
 import { boundRate, getFeeMinor } from './fees.ts';
-import type { ForgottenPayments } from './forgotten.ts';
+import { holdForgotten } from './forgotten.ts';
 import {
   addTransaction,
   changeCounter,
@@ -36,10 +36,7 @@ export type BuildResult =
   /** `dueAtMs`: when what waits is to be looked at again; undefined: nothing waits. */
   | { readonly kind: 'idle'; readonly dueAtMs: number | undefined };
 
-export async function buildFamily(
-  context: PassContext,
-  forgotten: ForgottenPayments,
-): Promise<BuildResult> {
+export async function buildFamily(context: PassContext): Promise<BuildResult> {
   const { config, host } = context;
   const waiting = (await listWaiting(host.store)).toSorted(
     (left, right) => left.askedAtMs - right.askedAtMs,
@@ -56,7 +53,7 @@ export async function buildFamily(
   const { composed, batch } = await composeBatch(context, {
     coins,
     changeScript,
-    waiting: await forgotten.sift(context, waiting),
+    waiting: await holdForgotten(context, waiting),
   });
   if (composed.kind !== 'composed') {
     const fields = { waiting: waiting.length, coins: coins.length, why: composed.kind };

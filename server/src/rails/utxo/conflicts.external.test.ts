@@ -208,6 +208,16 @@ describe('coins that somebody else spends', () => {
     await node.mine(1);
     const restored = await openTestRail(describeConfig(node, account));
     const other = await bench.payTo(20_000_000n);
+    const behind = { outcome: 'unknown', reason: 'review', code: 'memory_behind' };
+    assert.deepEqual(await restored.query(instruction), behind);
+    assert.deepEqual(await restored.send(instruction), behind);
+    const { signal } = new AbortController();
+    const recovered = await restored.calls.recover?.(Date.now() - 3_600_000, { signal });
+    assert.deepEqual(
+      recovered?.map(({ amountMinor, destination }) => [amountMinor, destination]),
+      [[20_000_000n, address]],
+    );
+    await restored.calls.confirmRecovery?.({ signal });
     assert.equal((await restored.query(instruction)).outcome, 'retry');
     await restored.send(instruction);
     await restored.send(other.instruction);

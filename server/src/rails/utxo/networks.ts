@@ -16,8 +16,7 @@ export type Network = {
   readonly firstBlockHash: string;
   readonly bech32: string;
   readonly pubKeyHash: number;
-  /** The first one is written, all are read. */
-  readonly scriptHashes: readonly number[];
+  readonly scriptHash: number;
   readonly wif: number;
   readonly extendedKey: { readonly private: number; readonly public: number };
   /** The coin's number in derivation paths (SLIP 44; 1 for every test chain). */
@@ -37,7 +36,7 @@ const bitcoinMain: Network = {
   firstBlockHash: '000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f',
   bech32: 'bc',
   pubKeyHash: 0x00,
-  scriptHashes: [0x05],
+  scriptHash: 0x05,
   wif: 0x80,
   extendedKey: mainKey,
   coinType: 0,
@@ -51,7 +50,7 @@ const bitcoinTest: Network = {
   firstBlockHash: '000000000933ea01ad0ee984209779baaec3ced90fa3f408719526f8d77f4943',
   bech32: 'tb',
   pubKeyHash: 0x6f,
-  scriptHashes: [0xc4],
+  scriptHash: 0xc4,
   wif: 0xef,
   extendedKey: testKey,
   coinType: 1,
@@ -64,8 +63,8 @@ const litecoinMain: Network = {
   firstBlockHash: '12a765e31ffd4059bada1e25190f6e98c99d9714d334efa41a195a7e7e04bfe2',
   bech32: 'ltc',
   pubKeyHash: 0x30,
-  // M, and the older 3, which it shares with Bitcoin.
-  scriptHashes: [0x32, 0x05],
+  // M only: the older version 0x05 (3) is Bitcoin's, and coins sent to such an address are lost.
+  scriptHash: 0x32,
   wif: 0xb0,
   extendedKey: mainKey,
   coinType: 2,
@@ -79,7 +78,8 @@ const litecoinTest: Network = {
   firstBlockHash: '4966625a4b2851d9fdee139e56211a0d88575f59ed816ff5e6a63deb4e3e29a0',
   bech32: 'tltc',
   pubKeyHash: 0x6f,
-  scriptHashes: [0x3a, 0xc4],
+  // Q only: the older version 0xc4 (2) is that of Bitcoin's test chains.
+  scriptHash: 0x3a,
   wif: 0xef,
   extendedKey: testKey,
   coinType: 1,

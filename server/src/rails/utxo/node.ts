@@ -34,6 +34,8 @@ export type Send = {
   readonly txid: string;
   readonly address: string;
   readonly amountMinor: bigint;
+  /** When the wallet saw it first, or its block was made. */
+  readonly timeSeconds: number;
 };
 
 export type Node = {
@@ -103,6 +105,7 @@ const sinceBlock = z.object({
       category: z.string(),
       address: z.string().optional(),
       amount: jsonCoins.optional(),
+      time: jsonInteger,
       abandoned: z.boolean().optional(),
     }),
   ),
@@ -187,10 +190,10 @@ function createWalletCalls(ask: Ask, askWallet: Ask): Omit<Node, keyof ChainCall
     },
     listSends: async (sinceBlockHash) => {
       const transactions = await listSince(sinceBlockHash);
-      return transactions.flatMap(({ txid, category, address, amount, abandoned }) =>
+      return transactions.flatMap(({ txid, category, address, amount, time, abandoned }) =>
         category !== 'send' || address === undefined || amount === undefined || abandoned === true
           ? []
-          : { txid, address, amountMinor: -amount },
+          : { txid, address, amountMinor: -amount, timeSeconds: time },
       );
     },
     getChangeScript: async (kind) => {

@@ -1,13 +1,15 @@
+import type { RecoveredPayment } from '../contract.ts';
 import { buildFamily } from './build.ts';
 import type { PassContext } from './compose.ts';
-import { createForgottenPayments } from './forgotten.ts';
 import type { OwnKeys } from './keys.ts';
 import type { Node } from './node.ts';
 import { NodeRefusal, type NodeRpc, NodeSilence, refusals } from './node-rpc.ts';
 import type { PaymentContext } from './payments.ts';
 import { type Family, listLiveFamilies } from './records.ts';
+import { listSent } from './recover.ts';
 import { getCheckedTip, prepareNode, SetupError } from './setup.ts';
 import { createNodeSigner, createOwnSigner } from './signer.ts';
+import { acceptWallet, compareWallet, type MemoryState } from './wallet-scan.ts';
 import { watchFamily } from './watch.ts';
 
 /** One pass after the other: look at what is on its way, then send what waits. */
@@ -22,6 +24,10 @@ export type Passes = {
   /** When the next pass makes sense; undefined: after the usual pause. */
   work(signal: AbortSignal): Promise<number | undefined>;
   check(signal: AbortSignal): Promise<readonly string[]>;
+  /** Compares the memory with the wallet. `unread`: the node does not say. */
+  compare(signal: AbortSignal): Promise<MemoryState | 'unread'>;
+  recover(sinceMs: number, signal: AbortSignal): Promise<readonly RecoveredPayment[]>;
+  confirmRecovery(signal: AbortSignal): Promise<void>;
 };
 
 /** So that one pass ends, and what it sent is looked at, however much waits. */
@@ -31,7 +37,6 @@ export function createPasses(options: PassesOptions): Passes {
   const { config, host } = options;
   const opener = createOpener(options);
   const watch = createWatch();
-  const forgotten = createForgottenPayments(host.store);
 
   /** What is on its way is looked at in the usual pace, however long a batch is to wait. */
   const pickTime = (dueAtMs: number | undefined): number | undefined =>
@@ -43,8 +48,12 @@ export function createPasses(options: PassesOptions): Passes {
     for (const family of await listLiveFamilies(host.store)) await watch(context, family);
     // A node that is behind would offer coins that are spent already.
     if (context.tip.isBehind) return undefined;
+    if ((await compareWallet(context)) === 'behind') {
+      context.note('error', 'nothing is paid until the recovery is released');
+      return undefined;
+    }
     for (let count = 0; count < buildsMax; count += 1) {
-      const result = await buildFamily(context, forgotten);
+      const result = await buildFamily(context);
       if (result.kind === 'idle') return pickTime(result.dueAtMs);
       await watch(context, result.family);
     }
@@ -63,14 +72,52 @@ export function createPasses(options: PassesOptions): Passes {
     },
     check: async (signal) => {
       try {
-        const { tip, node, signer } = await opener.open(signal);
+        const context = await opener.open(signal);
+        const { tip, node, signer } = context;
         if (tip.isBehind) return ['the node has not caught up with its chain'];
         const coins = await node.listCoins(config.coins.confirmationsMin, signer.owns);
-        return coins.length === 0 ? ['the wallet has no coins that can be spent'] : [];
+        const faults = coins.length === 0 ? ['the wallet has no coins that can be spent'] : [];
+        if ((await compareWallet(context)) === 'current') return faults;
+        return [...faults, behindFault];
       } catch (error) {
         if (!isOfNode(error)) throw error;
         return [describeError(error)];
       }
+    },
+    compare: async (signal) => {
+      try {
+        const context = await opener.open(signal);
+        return context.tip.isBehind ? 'unread' : await compareWallet(context);
+      } catch (error) {
+        if (!isOfNode(error)) throw error;
+        return 'unread';
+      }
+    },
+    ...createRecovery(opener, host),
+  };
+}
+
+const behindFault =
+  "the wallet has sent what the rail's memory does not know: nothing is paid until the recovery " +
+  'is released';
+
+function createRecovery(
+  opener: Opener,
+  host: PaymentContext['host'],
+): Pick<Passes, 'recover' | 'confirmRecovery'> {
+  const open = async (signal: AbortSignal): Promise<PassContext> => {
+    const context = await opener.open(signal);
+    if (!context.tip.isBehind) return context;
+    throw new SetupError('the node has not caught up with its chain');
+  };
+  return {
+    recover: async (sinceMs, signal) => listSent(await open(signal), sinceMs),
+    confirmRecovery: async (signal) => {
+      if (!(await acceptWallet(await open(signal)))) {
+        throw new Error('the memory of the rail changed meanwhile: release it again');
+      }
+      host.log('warn', 'the recovery is released');
+      host.wake();
     },
   };
 }

@@ -13,6 +13,7 @@ import {
   type Payment,
   type Refusal,
 } from './records.ts';
+import { listForgotten, type MemoryState, readMemoryState } from './wallet-scan.ts';
 
 /**
  * What the service is told about one payment. All of it comes from the rail's own memory: the node
@@ -51,6 +52,8 @@ export async function sendPayment(
   if (known !== undefined) return answerKnown(context, known, instruction);
   const destination = readDestination(context, instruction);
   const isRefused = typeof destination === 'string';
+  // Such a memory may lack this very payment. Every pass compares before it makes anything.
+  if (!isRefused && (await readMemoryState(host)) === 'behind') return answerUnknown('behind');
   const change = changePayment({ reference, revision: 0 }, isRefused ? 'rejected' : 'waiting', {
     address: isRefused ? '' : destination.address,
     script: isRefused ? '' : destination.script,
@@ -70,26 +73,49 @@ export async function sendPayment(
   return answerKnown(context, other, instruction);
 }
 
+/** Compares the memory with the wallet as it is now. */
+export type Compare = () => Promise<MemoryState | 'unread'>;
+
+function answerUnknown(memory: Exclude<Awaited<ReturnType<Compare>>, 'current'>): RailAnswer {
+  return memory === 'behind'
+    ? { outcome: 'unknown', reason: 'review', code: 'memory_behind' }
+    : { outcome: 'unknown', reason: 'unreachable' };
+}
+
 export async function queryPayment(
   context: PaymentContext,
   instruction: Instruction,
+  compare: Compare,
 ): Promise<RailAnswer> {
   const payment = await findPayment(context.host.store, instruction.reference);
-  // Without a record nothing can leave: transactions are made of records only.
-  if (payment === undefined) return { outcome: 'retry', reason: 'other' };
-  return answerKnown(context, payment, instruction);
+  if (payment !== undefined) return answerKnown(context, payment, instruction);
+  const memory = await compare();
+  // Without a record nothing was made, if the memory is complete: `send` holds what it lacks.
+  return memory === 'current' ? { outcome: 'retry', reason: 'other' } : answerUnknown(memory);
 }
 
 /** Once it is in a transaction, it cannot be taken back: the transaction may be anywhere. */
 export async function cancelPayment(
   context: PaymentContext,
   instruction: Instruction,
+  compare: Compare,
 ): Promise<RailAnswer> {
   const { store, nowMs } = context.host;
   const { reference, amountMinor } = instruction;
   const payment = await findPayment(store, reference);
   if (payment !== undefined && payment.state !== 'waiting') {
-    return queryPayment(context, instruction);
+    return answerKnown(context, payment, instruction);
+  }
+  const memory = await compare();
+  if (memory !== 'current') return answerUnknown(memory);
+  const destination = readDestination(context, instruction);
+  if (typeof destination !== 'string') {
+    const { script } = destination;
+    const findForgotten = await listForgotten(context.host);
+    // A transaction that the memory lacks pays exactly this.
+    if (findForgotten({ script, amountMinor }) !== undefined) {
+      return { outcome: 'unknown', reason: 'duplicate' };
+    }
   }
   // A payment that was never seen is refused beforehand, so that a late `send` finds that.
   const seen = payment ?? {
@@ -104,7 +130,7 @@ export async function cancelPayment(
   };
   const change = changePayment(seen, 'rejected', { ...seen, reason: 'cancelled' });
   if (await store.write([change])) return { outcome: 'rejected', reason: 'cancelled' };
-  return queryPayment(context, instruction);
+  return queryPayment(context, instruction, compare);
 }
 
 async function answerKnown(
@@ -125,6 +151,8 @@ async function answerKnown(
   if (payment.state === 'held') return { outcome: 'unknown', reason: 'duplicate' };
   const { host } = context;
   if (payment.state === 'waiting') {
+    // An older memory may have it waiting when the wallet has paid it.
+    if ((await readMemoryState(host)) === 'behind') return answerUnknown('behind');
     const dueAtMs = getBatchTime(context, payment.askedAtMs);
     return { outcome: 'accepted', checkAtMs: Math.max(dueAtMs, host.nowMs() + retryMs) };
   }

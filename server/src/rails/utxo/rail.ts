@@ -31,11 +31,15 @@ const create = (config: Config, host: RailHost): Promise<RailCalls> => {
   });
   return Promise.resolve({
     send: (instruction) => sendPayment(context, instruction),
-    query: (instruction) => queryPayment(context, instruction),
-    cancel: (instruction) => cancelPayment(context, instruction),
+    query: (instruction, { signal }) =>
+      queryPayment(context, instruction, () => passes.compare(signal)),
+    cancel: (instruction, { signal }) =>
+      cancelPayment(context, instruction, () => passes.compare(signal)),
     work: ({ signal }: CallContext) => passes.work(signal),
     workIdleMs: config.pollSeconds * 1000,
     check: ({ signal }: CallContext) => passes.check(signal),
+    recover: (sinceMs, { signal }) => passes.recover(sinceMs, signal),
+    confirmRecovery: ({ signal }) => passes.confirmRecovery(signal),
   });
 };
 

@@ -12,6 +12,7 @@ import { nameOutpoint } from './transaction.ts';
  *   have a coin in common, so that at most one of them can ever be in the chain. `open`; `paid`
  *   (deep enough for all its payments, still looked at); `closed`; `dead` (displaced for good).
  * - `transaction`, by its id: to which family it belongs; for ever.
+ * - `scan` and `unknown`: what the wallet sent without this memory (`wallet-scan.ts`).
  * - `counter`: one record that every write which takes coins moves on, so that two processes never
  *   give away the same coin.
  */
@@ -161,6 +162,14 @@ export function changeFamily(
 export function addTransaction(txid: string, familyKey: string): RecordChange {
   const next = { state: 'known', value: { familyKey } };
   return { collection: 'transaction', key: txid, revision: 0, next };
+}
+
+const transactionValue = z.object({ familyKey: z.string() });
+
+/** The family of a transaction; undefined where the memory does not know it. */
+export async function findFamilyKey(store: RailStore, txid: string): Promise<string | undefined> {
+  const record = await store.get('transaction', txid);
+  return record && transactionValue.parse(record.value).familyKey;
 }
 
 export async function knowsTransaction(store: RailStore, txid: string): Promise<boolean> {

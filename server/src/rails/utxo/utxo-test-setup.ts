@@ -89,9 +89,13 @@ export type TestRail = {
 
 const context: CallContext = { signal: new AbortController().signal };
 
-export async function openTestRail(config: unknown): Promise<TestRail> {
+export async function openTestRail(
+  config: unknown,
+  options: { readonly fetch?: typeof fetch } = {},
+): Promise<TestRail> {
   let aheadMs = 0;
-  const host = await openTestHost({ name: 'coins', nowMs: () => Date.now() + aheadMs });
+  const nowMs = (): number => Date.now() + aheadMs;
+  const host = await openTestHost({ name: 'coins', nowMs, ...options });
   const open = async (own: TestHost): Promise<TestRail> => {
     const calls = await railModule.create(configSchema.parse(config), own);
     const { cancel, work } = calls;

@@ -23,6 +23,22 @@ const openText: Statement = {
     where closed_at is null`,
 };
 
+/** References that no attempt and no earlier recovery knows. */
+const unknownText: Statement = {
+  name: 'count_unknown_references',
+  text: `
+    select count(*)::integer as count from unnest($1::text[]) r (reference)
+    where not exists (select from attempts a where a.reference = r.reference)
+      and not exists (select from recovered_payments p where p.reference = r.reference)`,
+};
+
+const lastActivityText: Statement = {
+  name: 'find_last_activity',
+  text: `
+    select greatest((select max(started_at) from attempts),
+      (select max(committed_at) from payout_states)) as at`,
+};
+
 const railsText: Statement = {
   name: 'list_recovery_rails',
   text: `
@@ -220,4 +236,19 @@ export async function claimRecoveredDestination(
   const values = [claim.rail, claim.destinationHash, claim.accountId, claim.payoutId];
   const [row] = await session.rows<{ id: string }>(claimText, values);
   return row?.id;
+}
+
+/** `references` as 32 hexadecimal digits. */
+export async function countUnknownReferences(
+  session: Session,
+  references: readonly string[],
+): Promise<number> {
+  const [row] = await session.rows<{ count: number }>(unknownText, [references]);
+  return row?.count ?? 0;
+}
+
+/** The last moment of which this database knows that something was sent or committed. */
+export async function findLastActivity(session: Session): Promise<Date | undefined> {
+  const [row] = await session.rows<{ at: Date | null }>(lastActivityText);
+  return row?.at ?? undefined;
 }

@@ -8,6 +8,8 @@ import {
   beginRecoveryRow,
   claimRecoveredDestination,
   closeRecovery,
+  countUnknownReferences,
+  findLastActivity,
   findOpenRecovery,
   listRecovered,
   listRecoveryRails,
@@ -86,9 +88,8 @@ export async function findLead(services: RecoveryServices): Promise<string | und
     return `the marker file is ${lead} ahead: the database was restored to an earlier moment`;
   }
   for (const rail of services.rails) {
-    if (rail.findLead === undefined) continue;
     try {
-      const found = await rail.findLead({ signal: AbortSignal.timeout(listMsMax) });
+      const found = await findRailLead(services, rail);
       if (found !== undefined) return `rail ${rail.name}: ${found}`;
     } catch (error) {
       // A counterpart that cannot be reached must not keep the service from starting.
@@ -96,6 +97,25 @@ export async function findLead(services: RecoveryServices): Promise<string | und
     }
   }
   return undefined;
+}
+
+const leadMsMax = 30_000;
+const dayMs = 86_400_000;
+
+/** What a rail cannot say by itself is told by what it lists: payments that no attempt here has. */
+async function findRailLead({ db }: RecoveryServices, rail: Rail): Promise<string | undefined> {
+  const context = { signal: AbortSignal.timeout(leadMsMax) };
+  if (rail.findLead !== undefined) return rail.findLead(context);
+  if (rail.recover === undefined) return undefined;
+  const last = await findLastActivity(db.system);
+  const sinceMs = last === undefined ? 0 : last.getTime() - dayMs;
+  const payments = await rail.recover(sinceMs, context);
+  const references = payments.flatMap(({ reference }) => {
+    const paymentId = decodeReference(reference);
+    return paymentId === undefined ? [] : [encodeReference('digits', paymentId)];
+  });
+  const count = await countUnknownReferences(db.system, references);
+  return count === 0 ? undefined : `it lists ${count} payments that are not known here`;
 }
 
 /** One step of an open recovery: asks the rails that have not answered, and ends a released one. */

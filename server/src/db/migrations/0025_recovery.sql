@@ -148,6 +148,12 @@ begin
       destination_hash, detail, at)
   on conflict (rail, id) do nothing;
 
+  -- Of a chain, which carries no reference, the transaction tells.
+  update recovered_payments x set result = 'known', account_id = a.account_id, payout_id = a.payout_id
+  from attempts a
+  where x.recovery_id = p_recovery and x.rail = p_rail and x.reference = ''
+    and x.provider_reference <> '' and a.rail = x.rail
+    and a.provider_reference = x.provider_reference;
   for r in
     select * from recovered_payments
     where recovery_id = p_recovery and rail = p_rail and result = 'unmatched'

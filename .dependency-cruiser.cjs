@@ -20,7 +20,12 @@ const ranks = [
   ['background\\.ts$'],
   ['environment(-payments|-settings)?\\.ts$', 'demo-account\\.ts$'],
   ['app\\.ts$'],
-  ['command-values\\.ts$', '(account-|exception-|operator-)?commands\\.ts$', 'doctor/', 'start-screen\\.ts$'],
+  [
+    'command-values\\.ts$',
+    '(account-|exception-|operator-)?commands\\.ts$',
+    'doctor/',
+    'start-screen\\.ts$',
+  ],
   ['main\\.ts$'],
 ];
 

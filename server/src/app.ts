@@ -245,6 +245,7 @@ function addMonitoring(
       return {
         faults: answers.flatMap(({ faults }) => faults),
         warnings: answers.flatMap(({ warnings }) => warnings),
+        cause: answers.find(({ cause }) => cause !== undefined)?.cause,
       };
     },
   });

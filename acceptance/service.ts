@@ -56,6 +56,7 @@ export function testSettings(dataDirectory: string): Record<string, string> {
     ...Object.fromEntries(inherited),
     OUTLAY_DATA: dataDirectory,
     PORT: '0',
+    OUTLAY_WORK_PORT: '0',
     OUTLAY_RATE_LIMIT_CREDENTIAL: '1000000',
     OUTLAY_RATE_LIMIT_ADDRESS: '1000000',
     OUTLAY_RATE_LIMIT_EXPENSIVE: '1000000',

@@ -3,7 +3,7 @@ import { type Logger, pino } from 'pino';
 import { addOauthRoutes } from './accounts/oauth.routes.ts';
 import { attributeRoutes } from './attributes/attributes.routes.ts';
 import { batchRoutes } from './batches/batches.routes.ts';
-import type { Config } from './config.ts';
+import { type Config, ConfigError } from './config.ts';
 import type { EnvironmentName } from './core/access.ts';
 import { createDatabaseIfAbsent } from './db/create-database.ts';
 import { findRunningServer, type RunningServer, startEmbedded } from './db/embedded.ts';
@@ -251,6 +251,7 @@ function addMonitoring(
       return {
         faults: answers.flatMap(({ faults }) => faults),
         warnings: answers.flatMap(({ warnings }) => warnings),
+        cause: answers.find(({ cause }) => cause !== undefined)?.cause,
       };
     },
   });
@@ -272,8 +273,7 @@ async function start({ config, environments, server, role, recovers }: StartPart
   for (const env of Object.values(environments)) {
     await env.prepareRecovery({ isRequested: recovers, looksForLead: role !== 'serve' });
   }
-  const port = role === 'work' ? config.OUTLAY_WORK_PORT : config.PORT;
-  const address = await server.app.listen({ host: config.HOST, port, backlog });
+  const address = await listen(server, config, role === 'work' ? 'OUTLAY_WORK_PORT' : 'PORT');
   const baseUrl = role === 'work' ? address : (config.OUTLAY_PUBLIC_URL ?? address);
   for (const env of Object.values(environments)) {
     env.startRefreshLoops();
@@ -285,6 +285,23 @@ async function start({ config, environments, server, role, recovers }: StartPart
       ? undefined
       : await prepareStagingFile(staging, { dataDirectory: config.OUTLAY_DATA, baseUrl });
   return { baseUrl, stagingFile };
+}
+
+/** @throws ConfigError where another program has the port. */
+async function listen(
+  { app }: HttpServer,
+  config: Config,
+  setting: 'PORT' | 'OUTLAY_WORK_PORT',
+): Promise<string> {
+  const { HOST: host, [setting]: port } = config;
+  try {
+    return await app.listen({ host, port, backlog });
+  } catch (cause) {
+    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE')) throw cause;
+    throw new ConfigError(`port ${port} on ${host} is in use: set ${setting} to another one`, {
+      cause,
+    });
+  }
 }
 
 /** Lets requests under way end, then cuts what is left. */

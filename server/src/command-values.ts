@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import type { parseArgs } from 'node:util';
 import { ConfigError, isAddressRange } from './config.ts';
 import { scopes } from './core/access.ts';
@@ -108,7 +108,10 @@ const forms: Readonly<Partial<Record<OptionName, Form>>> = {
   exception: identifier,
   by: plainText(100),
   reason: plainText(1000),
-  file: { isValid: (text) => existsSync(text), text: 'must be a file that exists' },
+  file: {
+    isValid: (text) => statSync(text, { throwIfNoEntry: false })?.isFile() === true,
+    text: 'must be a file that exists',
+  },
 };
 
 type Taken = {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
 /**
@@ -96,14 +97,27 @@ export async function ensureTenantRole({ url }: { url: string }): Promise<void> 
   client.on('error', () => undefined);
   await client.connect();
   try {
-    let state = await inspectTenantRole(client);
-    if (!state.exists || !state.isMember) {
-      await createRole(client, state);
-      state = await inspectTenantRole(client);
-    }
-    for (const statement of state.missingGrants) await client.query(statement);
+    const state = await inspectTenantRole(client);
+    if (!state.exists || !state.isMember) await createRole(client, state);
+    await repeatGrants(client);
   } finally {
     await client.end();
+  }
+}
+
+const grantTriesMax = 5;
+
+/** Processes that start together grant the same: the server refuses what another is just changing. */
+async function repeatGrants(client: pg.ClientBase): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    const { missingGrants } = await inspectTenantRole(client);
+    try {
+      for (const statement of missingGrants) await client.query(statement);
+      return;
+    } catch (error) {
+      if (tries === grantTriesMax) throw error;
+      await sleep(50 * tries);
+    }
   }
 }
 

@@ -76,7 +76,7 @@ async function connect(
   }
 }
 
-function adviseOn(error: unknown, setting: string): string {
+export function adviseOn(error: unknown, setting: string): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === '28P01' || code === '28000') return `correct role or password in ${setting}`;
   if (code === '3D000') return 'create the database, owned by the role of the service';

@@ -15,7 +15,11 @@ export type OperationsOptions = {
   metrics: Metrics;
   metricsToken: string | undefined;
   /** `faults`: why requests cannot be served. `warnings`: what else does not work. */
-  checkReady: () => Promise<{ faults: readonly string[]; warnings: readonly string[] }>;
+  checkReady: () => Promise<{
+    faults: readonly string[];
+    warnings: readonly string[];
+    cause?: unknown;
+  }>;
   /** Brings the gauges up to date; never rejects. */
   refreshGauges: () => Promise<void>;
 };
@@ -60,8 +64,8 @@ export function addOperations(app: FastifyInstance, options: OperationsOptions):
     reply.type('application/json').send('{"status":"ok"}'),
   );
   app.get('/health/ready', async (_request, reply) => {
-    const { faults, warnings } = await options.checkReady();
-    if (faults.length > 0) throw new AppError('unavailable', faults.join('; '));
+    const { faults, warnings, cause } = await options.checkReady();
+    if (faults.length > 0) throw new AppError('unavailable', faults.join('; '), { cause });
     const degraded = warnings.length > 0 ? { degraded: warnings } : {};
     return reply.type('application/json').send(JSON.stringify({ status: 'ok', ...degraded }));
   });

@@ -16,6 +16,8 @@ export type Readiness = {
   readonly faults: readonly string[];
   /** What does not work although the others do; no reason to send requests elsewhere. */
   readonly warnings: readonly string[];
+  /** What the database said, for the log. */
+  readonly cause?: unknown;
 };
 
 export type ReadinessParts = {
@@ -38,19 +40,23 @@ const nobody = '00000000-0000-0000-0000-000000000000';
 
 export async function checkReadiness(parts: ReadinessParts): Promise<Readiness> {
   const rates = checkRates(parts);
-  const fault = await probeDatabase(parts);
-  const faults = fault === undefined ? rates.faults : [fault, ...rates.faults];
+  const probed = await probeDatabase(parts);
   const label = (text: string): string => `${parts.name}: ${text}`;
-  return { faults: faults.map(label), warnings: rates.warnings.map(label) };
+  const warnings = rates.warnings.map(label);
+  if (probed === undefined) return { faults: rates.faults.map(label), warnings };
+  return { faults: [probed.fault, ...rates.faults].map(label), warnings, cause: probed.cause };
 }
 
-async function probeDatabase({ db, clock }: ReadinessParts): Promise<string | undefined> {
+async function probeDatabase({
+  db,
+  clock,
+}: ReadinessParts): Promise<{ fault: string; cause: unknown } | undefined> {
   try {
     const [row] = await db.tenant(nobody).rows<{ now: Date }>(probeText, [nobody]);
     if (row !== undefined) clock.observe(row.now);
     return undefined;
-  } catch (error) {
-    return describeDatabaseFault(findSqlState(error));
+  } catch (cause) {
+    return { fault: describeDatabaseFault(findSqlState(cause)), cause };
   }
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Environment } from '../environment.ts';
 import { exceptionCommands } from '../exception-commands.ts';
-import { exceptionKinds, inboundKinds } from './exceptions.ts';
+import { exceptionKinds, inboundKinds, listDecisions } from './exceptions.ts';
 import { createMoneyTest, type MoneyTest, type Owner } from './money-test-setup.ts';
 
 /** Exceptions as an operator lists and closes them. */
@@ -104,6 +104,11 @@ describe('exception list', () => {
         did,
       ]),
       [['release', 'ada', 'known client', false]],
+    );
+    const all = await listDecisions(money.db, { accountId: owner.accountId, payoutId });
+    assert.deepEqual(
+      all.map(({ decided_by: who, reason }) => [who, reason]),
+      [['ada', 'known client']],
     );
   });
 });

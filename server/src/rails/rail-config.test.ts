@@ -122,13 +122,13 @@ describe("the operator's file of rails", () => {
 
   it('is told from a file that is missing, no JSON, or of another form', () => {
     const path = join(folder, 'rails.json');
-    const read = (text: string) => {
+    const listTexts = (text: string) => {
       writeFileSync(path, text);
       return readRailFile(path, secrets).faults.map((fault) => fault.text);
     };
-    assert.deepEqual(read('{'), ['the file is not JSON']);
-    assert.match(read('{"rails":{}}').join(), /^rails: /);
-    assert.match(read('[]').join(), /^all of it: /);
+    assert.deepEqual(listTexts('{'), ['the file is not JSON']);
+    assert.match(listTexts('{"rails":{}}').join(), /^rails: /);
+    assert.match(listTexts('[]').join(), /^all of it: /);
     const [missing] = readRailFile(join(folder, 'none.json'), secrets).faults;
     assert.match(missing?.text ?? '', /cannot be read/);
   });
@@ -207,7 +207,7 @@ describe('opening rails', () => {
     );
     const both = faults.filter(({ rail: name }) => name === 'both');
     assert.ok(both.length > 2, 'its corridor and every member of its config');
-    await Promise.all(rails.map((one) => one.close?.()));
+    await Promise.all(rails.map(async (one) => one.close?.()));
   });
 
   it('refuses a config with what is wrong in it', async () => {

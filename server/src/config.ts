@@ -180,6 +180,11 @@ const settings = {
     'The aliases that belong to it',
     'https://www.treasury.gov/ofac/downloads/alt.csv',
   ),
+  OUTLAY_SCREENING_OFAC_COMMENTS: setting(
+    text,
+    'The rest of long remarks of it, with further wallet addresses; recommended',
+    'https://www.treasury.gov/ofac/downloads/sdn_comments.csv',
+  ),
   OUTLAY_SCREENING_UN: setting(
     text,
     'Sanctions: the consolidated list of the United Nations as XML, a file or URL',
@@ -270,6 +275,12 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     throw new ConfigError(
       'OUTLAY_SCREENING_OFAC_SDN and OUTLAY_SCREENING_OFAC_ALT belong together',
     );
+  }
+  if (
+    whole.OUTLAY_SCREENING_OFAC_COMMENTS !== undefined &&
+    whole.OUTLAY_SCREENING_OFAC_SDN === undefined
+  ) {
+    throw new ConfigError('OUTLAY_SCREENING_OFAC_COMMENTS needs OUTLAY_SCREENING_OFAC_SDN');
   }
   return Object.freeze({ ...whole, readVariable: (name) => variables[name] });
 }

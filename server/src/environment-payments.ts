@@ -13,6 +13,7 @@ import type { Rail } from './rails/contract.ts';
 import { openConfiguredRails } from './rails/open.ts';
 import { RailConfigError } from './rails/rail-config.ts';
 import { createSandboxRail } from './rails/sandbox/rail.ts';
+import { createRescreening } from './rules/rescreening.ts';
 import { createRules } from './rules/rules.ts';
 import { findScript } from './sandbox/sandbox.ts';
 
@@ -45,6 +46,7 @@ export async function openPayments(options: PaymentOptions, base: PaymentBase) {
   const measurements = createMeasurements(db.system);
   const limits = readLimitsFile(config);
   const screening = readScreening(config);
+  const rules = { db, keys, rates: rates.rates, limits, screening, realNowMs };
   const dispatcher = createDispatcher({
     db,
     keys,
@@ -53,11 +55,12 @@ export async function openPayments(options: PaymentOptions, base: PaymentBase) {
     rails: new Map(rails.map((rail) => [rail.name, rail])),
     router: { catalogue, rates: rates.rates, measure: measurements.measure },
     measurements,
-    rules: createRules({ db, keys, rates: rates.rates, limits, screening, realNowMs }),
+    rules: createRules(rules),
     times: dispatchTimes[name],
     onAnswer: options.onRailAnswer,
   });
-  return { configured, rails, catalogue, measurements, dispatcher };
+  const rescreen = createRescreening({ ...rules, dispatcher });
+  return { configured, rails, catalogue, measurements, dispatcher, rescreen };
 }
 
 async function openRails(

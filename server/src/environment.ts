@@ -116,10 +116,8 @@ async function assemble(
   const background = createBackground({
     db,
     name,
-    dispatcher,
+    ...payments,
     rates,
-    rails,
-    measurements,
     nowMs: clock.nowMs,
     onHeard: options.onRailAnswer,
     onError,

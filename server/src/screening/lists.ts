@@ -9,11 +9,13 @@ import {
   type NameRow,
   readEntryHashes,
   setInForce,
+  type WalletRow,
   writeVersion,
 } from './lists.sql.ts';
 import { readWords } from './names.ts';
 import { parseOfac } from './ofac.ts';
 import { parseUn } from './un.ts';
+import { normalizeWallet } from './wallets.ts';
 
 /**
  * Imports of sanctions lists, from files or http(s) addresses. A list comes into force as a whole,
@@ -21,7 +23,13 @@ import { parseUn } from './un.ts';
  */
 
 export type ListSource =
-  | { readonly list: 'ofac_sdn'; readonly sdn: string; readonly alt: string }
+  | {
+      readonly list: 'ofac_sdn';
+      readonly sdn: string;
+      readonly alt: string;
+      /** The rest of remarks that `sdn` cuts off; undefined where it is not configured. */
+      readonly comments?: string | undefined;
+    }
   | { readonly list: 'un_consolidated'; readonly location: string };
 
 export type ListReport = { readonly list: ListSource['list'] } & (
@@ -36,6 +44,9 @@ export type ListReport = { readonly list: ListSource['list'] } & (
       readonly added: number;
       readonly removed: number;
       readonly skipped: number;
+      readonly wallets: number;
+      /** Entries of which wallet addresses may be missing: `comments` is not configured. */
+      readonly cutOff: number;
     }
   | { readonly ok: false; readonly fault: string }
 );
@@ -54,6 +65,8 @@ const bytesMax = 64 * 1_048_576;
 const shrinkPercentMax = 10;
 const futureToleranceMs = 48 * 3_600_000;
 const readMsMax = 120_000;
+/** Goes up when a release reads more of a list than the one before: then it is imported again. */
+export const readerVersion = 2;
 
 /** Reads one list after the other; the fault of a source is an answer and does not stop the others. */
 export async function importLists(
@@ -79,7 +92,10 @@ async function readTexts(
   source: ListSource,
   options: ImportOptions,
 ): Promise<{ ok: true; texts: string[] } | { ok: false; fault: string }> {
-  const locations = source.list === 'ofac_sdn' ? [source.sdn, source.alt] : [source.location];
+  const locations =
+    source.list === 'ofac_sdn'
+      ? [source.sdn, source.alt, ...(source.comments === undefined ? [] : [source.comments])]
+      : [source.location];
   const texts: string[] = [];
   for (const location of locations) {
     const read = { fetch: options.fetch, bytesMax, timeoutMs: readMsMax };
@@ -98,22 +114,27 @@ async function importTexts(
   texts: readonly string[],
   options: ImportOptions,
 ): Promise<Outcome> {
-  const [first = '', second = ''] = texts;
-  const parsed: ParsedList =
-    source.list === 'ofac_sdn' ? parseOfac({ sdn: first, alt: second }) : parseUn(first);
+  const [first = '', second = '', comments] = texts;
+  const ofac = { sdn: first, alt: second, ...(comments === undefined ? {} : { comments }) };
+  const parsed: ParsedList = source.list === 'ofac_sdn' ? parseOfac(ofac) : parseUn(first);
   if (!parsed.ok) return parsed;
-  const hash = createHash('sha256');
+  const hash = createHash('sha256').update(`reader ${readerVersion}\n`);
   for (const text of texts) hash.update(`${Buffer.byteLength(text)}\n`).update(text);
   const contentHash = hash.digest();
   const rows = prepareRows(parsed.entries);
   return options.db.systemTransaction(async (session) => {
     const inForce = await lockListRow(session, source.list);
     const version = parsed.publishedAt ?? `sha256:${contentHash.toString('hex').slice(0, 16)}`;
-    const told = { version, entries: rows.entries.length, names: rows.names.length };
+    const { skipped, cutOff } = parsed;
+    const counts = {
+      entries: rows.entries.length,
+      names: rows.names.length,
+      wallets: rows.wallets.length,
+    };
+    const told = { version, ...counts, skipped, cutOff };
     if (inForce.content_hash?.equals(contentHash) === true) {
-      const { skipped } = parsed;
       await setInForce(session, source.list, inForce.sequence);
-      return { ok: true, isNew: false, ...told, added: 0, removed: 0, skipped };
+      return { ok: true, isNew: false, ...told, added: 0, removed: 0 };
     }
     const doubts = [...parsed.doubts, ...compareWithLast(parsed, inForce, options.nowMs())];
     if (doubts.length > 0 && options.acceptDoubts !== true) {
@@ -127,7 +148,7 @@ async function importTexts(
       contentHash,
       publishedAt: parsed.publishedAt,
     });
-    return { ok: true, isNew: true, ...told, ...changes, skipped: parsed.skipped };
+    return { ok: true, isNew: true, ...told, ...changes };
   });
 }
 
@@ -151,15 +172,21 @@ function compareWithLast(
   return doubts;
 }
 
-function prepareRows(entries: readonly ListEntry[]): {
+type ListRows = {
   entries: readonly EntryRow[];
   names: readonly NameRow[];
-} {
+  wallets: readonly WalletRow[];
+};
+
+function prepareRows(entries: readonly ListEntry[]): ListRows {
   const names: NameRow[] = [];
+  const wallets: WalletRow[] = [];
   const rows: EntryRow[] = [];
   for (const entry of entries) {
     const own = describeNames(entry);
     names.push(...own);
+    const ownWallets = describeWallets(entry);
+    wallets.push(...ownWallets);
     const row = {
       entry_id: entry.entryId,
       kind: entry.kind,
@@ -170,11 +197,22 @@ function prepareRows(entries: readonly ListEntry[]): {
     };
     // Words are part of it: where a release reads names in another way, the next import renews all.
     const content = createHash('sha256')
-      .update(JSON.stringify([row, own]))
+      .update(JSON.stringify([row, own, ownWallets]))
       .digest('hex');
     rows.push({ ...row, content_hash: content });
   }
-  return { entries: rows, names };
+  return { entries: rows, names, wallets };
+}
+
+/** Its different wallets; several currencies may have the same one. */
+function describeWallets(entry: ListEntry): WalletRow[] {
+  const rows = new Map<string, WalletRow>();
+  for (const { currency, address } of entry.wallets) {
+    const wallet = normalizeWallet(address);
+    const text = `${currency} ${address}`;
+    if (!rows.has(wallet)) rows.set(wallet, { entry_id: entry.entryId, wallet, text });
+  }
+  return [...rows.values()];
 }
 
 /** Its different names; those of which no letter is left after transliteration cannot be found. */
@@ -204,7 +242,7 @@ function withoutBrackets(text: string): string {
 
 async function writeChanges(
   session: Session,
-  rows: { entries: readonly EntryRow[]; names: readonly NameRow[] },
+  rows: ListRows,
   version: {
     list: string;
     sequence: number;
@@ -223,8 +261,13 @@ async function writeChanges(
   const totals = { entryCount: rows.entries.length, nameCount: rows.names.length };
   await writeVersion(
     session,
-    { ...version, ...totals, ...counts },
-    { retired, entries: fresh, names: rows.names.filter((row) => !same.has(row.entry_id)) },
+    { ...version, readerVersion, ...totals, ...counts },
+    {
+      retired,
+      entries: fresh,
+      names: rows.names.filter((row) => !same.has(row.entry_id)),
+      wallets: rows.wallets.filter((row) => !same.has(row.entry_id)),
+    },
   );
   return { added: fresh.length, removed: retired.length };
 }

@@ -20,7 +20,7 @@ const ranks = [
   ['background\\.ts$'],
   ['environment(-payments|-settings)?\\.ts$', 'demo-account\\.ts$'],
   ['app\\.ts$'],
-  ['(operator-)?commands\\.ts$', 'doctor\\.ts$', 'start-screen\\.ts$'],
+  ['(operator-|review-)?commands\\.ts$', 'doctor\\.ts$', 'start-screen\\.ts$'],
   ['main\\.ts$'],
 ];
 
@@ -29,7 +29,7 @@ const besideTheService =
   '(\\.test\\.ts|-test-setup\\.ts|/conformance[^/]*\\.ts|/harm-proxy\\.ts|/test-(global-setup|database)\\.ts|[./]generate\\.ts|\\.draw\\.ts)$';
 
 /** Files of the app itself, which put the modules together and so may see all of them. */
-const appFiles = `${source}/(background|environment|environment-payments|environment-settings|demo-account|app|commands|operator-commands|doctor|start-screen|main)\\.ts$`;
+const appFiles = `${source}/(background|environment|environment-payments|environment-settings|demo-account|app|commands|operator-commands|review-commands|doctor|start-screen|main)\\.ts$`;
 
 const pathOf = (parts) => `${source}/(${parts.join('|')})`;
 

@@ -18,6 +18,7 @@ import type { Route } from './http/route.ts';
 import { addRoutes } from './http/routing.ts';
 import { createServer, type HttpServer, setNotFound } from './http/server.ts';
 import { createShedding, measureShedding } from './http/shedding.ts';
+import { identityDecisionRoutes } from './kyc/decisions.routes.ts';
 import { createKycRoutes } from './kyc/kyc.routes.ts';
 import { ledgerRoutes } from './ledger/ledger.routes.ts';
 import { decisionRoutes } from './payouts/decisions.routes.ts';
@@ -63,6 +64,7 @@ export function listRoutes(): Route<Environment>[] {
     ...ledgerRoutes(),
     ...userRoutes(),
     ...createKycRoutes<Environment>(),
+    ...identityDecisionRoutes<Environment>(),
     ...destinationRoutes(),
     ...attributeRoutes(),
     ...payoutRoutes(),

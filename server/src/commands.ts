@@ -8,10 +8,11 @@ import {
   listCredentials,
   revokeCredential,
   setAcceptBothTokens,
+  setIdentityTwoPersons,
 } from './accounts/accounts.ts';
 import { createApp } from './app.ts';
 import { type Config, ConfigError, describeConfig, readConfig } from './config.ts';
-import { type EnvironmentName, type Scope, scopes } from './core/access.ts';
+import { defaultScopes, type EnvironmentName, type Scope, scopes } from './core/access.ts';
 import { findCurrency } from './core/currency.ts';
 import { isUuid } from './core/ids.ts';
 import { formatAmount, parseAmount } from './core/money.ts';
@@ -19,6 +20,7 @@ import { runDoctor } from './doctor.ts';
 import type { Environment } from './environment.ts';
 import { fundBalance, verifyLedger } from './ledger/ledger.ts';
 import { operatorCommands } from './operator-commands.ts';
+import { reviewCommands } from './review-commands.ts';
 
 /** The commands beside the service: `npm run outlay -- <command>`. */
 
@@ -39,14 +41,21 @@ const usage = `usage: outlay <command>
   payout cancel --payout TOKEN   stop it at its rail, where that is still possible
   payout margin --payout TOKEN   what it earned and what its rail took
   screening import          read the configured sanctions lists now  [--accept-doubts]
-  screening show --user TOKEN
+  screening show --user TOKEN | --payout TOKEN
   screening decide --user TOKEN --decision cleared|confirmed --by NAME --reason TEXT
+  screening decide --payout TOKEN --decision cleared|confirmed --by NAME --reason TEXT
+                            a payout that was found on a list too late to be stopped
+  identity list             verifications that wait for a decision  [--account ID]
+  identity show --user TOKEN     sessions and the history of decisions
+  identity export --user TOKEN --folder PATH   write the images for the reviewer
+  identity decide --user TOKEN --decision approved|declined|resubmission_requested
+                --by NAME --reason TEXT
   rail check                ask every configured rail whether its counterpart can be worked with
   secret seal --file PATH   print a secret file sealed with the environment's master key
   account list
   account create --name NAME
   account fund --account ID --currency CODE --amount AMOUNT
-  account set --account ID --accept-both-tokens true|false
+  account set --account ID [--accept-both-tokens true|false] [--identity-two-persons true|false]
   credential list --account ID
   credential create --account ID --kind api_key|client [--scopes "a b"] [--addresses "cidr cidr"]
   credential revoke --account ID --credential ID
@@ -66,6 +75,7 @@ const options = {
   scopes: { type: 'string' },
   addresses: { type: 'string' },
   'accept-both-tokens': { type: 'string' },
+  'identity-two-persons': { type: 'string' },
   'accept-jumps': { type: 'boolean' },
   all: { type: 'boolean' },
   'accept-doubts': { type: 'boolean' },
@@ -77,6 +87,7 @@ const options = {
   by: { type: 'string' },
   reason: { type: 'string' },
   file: { type: 'string' },
+  folder: { type: 'string' },
 } as const;
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof options }>>['values'];
@@ -93,7 +104,7 @@ export async function runCommand(
   const name = [command, ...positionals].join(' ');
   const config = readConfig(process.env);
   if (name === 'doctor') return runDoctor(config, (line) => print(`${line}\n`));
-  const operate = operatorCommands[name];
+  const operate = operatorCommands[name] ?? reviewCommands[name];
   const run = operate === undefined ? commands[name] : printAnswer(operate);
   if (run === undefined) throw new ConfigError(`unknown command ${name}\n\n${usage}`);
   await withEnvironment({ config, values, realNowMs }, (env) => run(env, values));
@@ -172,8 +183,17 @@ const commands: Readonly<Record<string, (env: Environment, values: Values) => Pr
   },
   'account set': async (env, values) => {
     const accountId = needUuid(values, 'account');
-    const isAccepted = need(values, 'accept-both-tokens') === 'true';
-    const isFound = await setAcceptBothTokens(env.db.system, { accountId, isAccepted });
+    const isAccepted = readTruth(values, 'accept-both-tokens');
+    const isNeeded = readTruth(values, 'identity-two-persons');
+    if (isAccepted === undefined && isNeeded === undefined) {
+      throw new ConfigError('--accept-both-tokens or --identity-two-persons is missing');
+    }
+    const isFound = await env.db.systemTransaction(
+      async (session) =>
+        (isAccepted === undefined ||
+          (await setAcceptBothTokens(session, { accountId, isAccepted }))) &&
+        (isNeeded === undefined || (await setIdentityTwoPersons(session, { accountId, isNeeded }))),
+    );
     if (!isFound) throw new ConfigError('no such account');
     print('Done.\n');
   },
@@ -218,8 +238,17 @@ function needUuid(values: Values, name: keyof Values): string {
   return value;
 }
 
+function readTruth(values: Values, name: keyof Values): boolean | undefined {
+  const value = values[name];
+  if (value === undefined) return undefined;
+  if (value !== 'true' && value !== 'false') {
+    throw new ConfigError(`--${name} must be true or false`);
+  }
+  return value === 'true';
+}
+
 function readScopes(text: string | undefined): readonly Scope[] {
-  if (text === undefined) return scopes;
+  if (text === undefined) return defaultScopes;
   const asked = text.split(' ').filter(Boolean);
   const unknown = asked.filter((scope) => !(scopes as readonly string[]).includes(scope));
   if (unknown.length > 0) throw new ConfigError(`unknown scope ${unknown.join(' ')}`);

@@ -251,7 +251,14 @@ export type Config = Readonly<Settings> & {
 };
 
 /** A wrong setting. Its message is one line that names each of them. */
-export class ConfigError extends Error {}
+export class ConfigError extends Error {
+  readonly exitCode: number = 1;
+}
+
+/** A command that was understood and means nothing as things are. */
+export class RefusedCommand extends ConfigError {
+  override readonly exitCode = 2;
+}
 
 /** @throws ConfigError. An empty variable counts as absent. */
 export function readConfig(variables: Readonly<Record<string, string | undefined>>): Config {

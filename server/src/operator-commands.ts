@@ -16,12 +16,11 @@ import { explainPayout } from './payouts/explain.ts';
 import { findMargin } from './payouts/margin.ts';
 import { secretContext } from './rails/open.ts';
 import { sealedPrefix } from './rails/rail-config.ts';
-import { findScreening, recordDecision } from './screening/records.ts';
 import { findAccountOfUser } from './users/users.ts';
 
 /** The commands of those who run the service, about payouts and rails. All answer JSON. */
 
-type Values = Readonly<Record<string, string | boolean | undefined>> &
+export type Values = Readonly<Record<string, string | boolean | undefined>> &
   ReturnType<typeof parseArgs>['values'];
 type Command = (env: Environment, values: Values) => Promise<unknown>;
 
@@ -80,27 +79,6 @@ export const operatorCommands: Readonly<Record<string, Command>> = {
     if (reports.some(({ ok }) => !ok)) process.exitCode = 1;
     return reports;
   },
-  'screening show': async (env, values) => {
-    const user = await findUserKey(env, values);
-    return (await findScreening(env.db.system, user)) ?? 'never screened';
-  },
-  'screening decide': async (env, values) => {
-    const decision = need(values, 'decision');
-    if (decision !== 'cleared' && decision !== 'confirmed') {
-      throw new ConfigError('--decision is cleared or confirmed');
-    }
-    const user = await findUserKey(env, values);
-    const last = await findScreening(env.db.system, user);
-    if (last === undefined) throw new ConfigError('the user was never screened');
-    const given = {
-      ...user,
-      sequence: last.sequence,
-      decision,
-      decidedBy: need(values, 'by'),
-      reason: need(values, 'reason'),
-    } as const;
-    return tell(recordDecision({ session: env.db.system, keys: env.keys }, given));
-  },
   'rail check': async (env) => {
     const checked = env.rails.map(async (rail) => ({
       rail: rail.name,
@@ -124,7 +102,7 @@ async function checkRail(rail: Environment['rails'][number]): Promise<readonly s
   }
 }
 
-async function findPayout(
+export async function findPayout(
   env: Environment,
   values: Values,
 ): Promise<{ accountId: string; payoutId: string }> {
@@ -137,7 +115,7 @@ async function findPayout(
   return { accountId, payoutId };
 }
 
-async function findUserKey(env: Environment, values: Values) {
+export async function findUserKey(env: Environment, values: Values) {
   const userId = findTokenId('user', need(values, 'user'));
   const accountId =
     userId === undefined ? undefined : await findAccountOfUser(env.db.system, userId);
@@ -147,14 +125,14 @@ async function findUserKey(env: Environment, values: Values) {
   return { accountId, userId };
 }
 
-function need(values: Values, name: string): string {
+export function need(values: Values, name: string): string {
   const value = values[name];
   if (typeof value !== 'string' || value === '') throw new ConfigError(`--${name} is missing`);
   return value;
 }
 
 /** A refusal of the service, as the sentence that the person at the terminal reads. */
-async function tell<T>(work: Promise<T>): Promise<T> {
+export async function tell<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

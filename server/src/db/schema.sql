@@ -22,6 +22,7 @@ create table accounts (
   accept_both_tokens boolean not null default false,
   event_sequence bigint not null default 0,
   created_at timestamp with time zone not null,
+  identity_two_persons boolean not null default false,
   constraint accounts_pkey PRIMARY KEY (id),
   constraint accounts_event_sequence_check CHECK (event_sequence >= 0),
   constraint accounts_name_check CHECK (length(name) >= 1 AND length(name) <= 200)
@@ -892,6 +893,32 @@ CREATE INDEX velocity_entries_corridor ON public.velocity_entries USING btree (a
 CREATE INDEX velocity_entries_user ON public.velocity_entries USING btree (account_id, user_id, counted_at) INCLUDE (usd_amount) WHERE (NOT is_void);
 alter table velocity_entries enable row level security;
 
+create table verification_decisions (
+  account_id uuid not null,
+  id uuid not null,
+  session_id uuid not null,
+  user_id uuid not null,
+  submission integer not null,
+  decision text not null,
+  decided_by text not null,
+  person text not null,
+  reason bytea not null,
+  credential_id uuid,
+  is_effective boolean not null,
+  decided_at timestamp with time zone not null,
+  constraint verification_decisions_pkey PRIMARY KEY (account_id, id),
+  constraint verification_decisions_account_id_session_id_fkey FOREIGN KEY (account_id, session_id) REFERENCES verification_sessions(account_id, id),
+  constraint verification_decisions_decided_by_check CHECK (length(decided_by) >= 1 AND length(decided_by) <= 200),
+  constraint verification_decisions_decision_check CHECK (decision = ANY (ARRAY['approved'::text, 'declined'::text, 'resubmission_requested'::text])),
+  constraint verification_decisions_person_check CHECK (length(person) >= 1 AND length(person) <= 400),
+  constraint verification_decisions_submission_check CHECK (submission > 0)
+);
+CREATE INDEX verification_decisions_session ON public.verification_decisions USING btree (account_id, session_id, id);
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON verification_decisions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('what was decided stays');
+alter table verification_decisions enable row level security;
+create policy own_account on verification_decisions as permissive for all to public using (account_id = current_account());
+grant insert, select on verification_decisions to outlay_tenant;
+
 create table verification_images (
   account_id uuid not null,
   session_id uuid not null,
@@ -928,6 +955,7 @@ create table verification_sessions (
   constraint verification_sessions_submission_check CHECK (submission >= 0)
 );
 CREATE UNIQUE INDEX verification_sessions_open ON public.verification_sessions USING btree (account_id, user_id) WHERE (status = ANY (ARRAY['Started'::text, 'Submitted'::text, 'Resubmitted'::text, 'Resubmission requested'::text, 'Review'::text]));
+CREATE INDEX verification_sessions_pending ON public.verification_sessions USING btree (account_id, id) WHERE (status = ANY (ARRAY['Submitted'::text, 'Resubmitted'::text, 'Review'::text]));
 CREATE INDEX verification_sessions_user ON public.verification_sessions USING btree (account_id, user_id, id DESC);
 CREATE TRIGGER legal_move BEFORE UPDATE ON verification_sessions FOR EACH ROW EXECUTE FUNCTION check_verification_move();
 alter table verification_sessions enable row level security;

@@ -23,6 +23,7 @@ import { listPayoutScreenings, wasScreened } from '../screening/payout-screening
 import { asFile, loadLists, sdnLine, sdnLines } from '../screening/screening-test-setup.ts';
 import { createRescreening } from './rescreening.ts';
 import { createRules } from './rules.ts';
+import { decideScreenedPayout } from './screening-decisions.ts';
 
 /** Screening as a payout meets it: before it is sent, and when a list changes on its way. */
 
@@ -247,6 +248,11 @@ describe('when a list changes, a payout', () => {
       await kit.rescreen();
       assert.equal(await kit.settle(payout), 'PROCESSING');
       assert.match((await findException(payout))?.detail ?? '', /^ofac_sdn 301 /);
+      const said = { ...payout, decision: 'cleared', decidedBy: 'Ada', reason: 'a test' } as const;
+      await decideScreenedPayout(money, said);
+      assert.equal(await findException(payout), undefined);
+      assert.equal(await wasScreened(money.db.system, payout), true);
+      await assert.rejects(decideScreenedPayout(money, said), /no exception of kind screening/);
       await load(withWallet);
     }
   });
@@ -261,6 +267,8 @@ describe('when a list changes, a payout', () => {
     assert.equal(await kit.settle(payout), 'HOLD');
     assert.equal(kit.rail.sends(), sends);
     assert.ok((await findException(payout)) !== undefined);
+    const said = { ...payout, decision: 'cleared', decidedBy: 'Ada', reason: 'a test' } as const;
+    await assert.rejects(decideScreenedPayout(money, said), /is HOLD/);
     await load(withWallet);
   });
 

@@ -59,7 +59,7 @@ export async function openPayments(options: PaymentOptions, base: PaymentBase) {
     times: dispatchTimes[name],
     onAnswer: options.onRailAnswer,
   });
-  const rescreen = createRescreening({ ...rules, dispatcher });
+  const rescreen = createRescreening({ ...rules, dispatcher, onError });
   return { configured, rails, catalogue, measurements, dispatcher, rescreen };
 }
 

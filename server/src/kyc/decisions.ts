@@ -111,7 +111,8 @@ export async function decideIdentity(
 
 function findFaults({ reason, decidedBy }: GivenDecision, person: string): Fault[] {
   const faults: Fault[] = [];
-  if (person === '' || decidedBy.length > decidedByLengthMax) {
+  // A character can become many in the normal form.
+  if (person === '' || person.length > 400 || decidedBy.length > decidedByLengthMax) {
     const detail = `decided_by must be a name of 1 to ${decidedByLengthMax} characters`;
     faults.push({ pointer: '/decided_by', code: 'invalid_value', detail });
   }

@@ -12,12 +12,14 @@ const selectLive: Statement = {
   name: 'rescreening_select_live',
   text: `
     with live as materialized (
-      select account_id, payout_id from payout_dispatches
+      (select account_id, payout_id from payout_dispatches
       where (account_id, payout_id) > ($1::uuid, $2::uuid)
+      order by account_id, payout_id limit $3)
       union
-      select account_id, payout_id from exceptions
+      (select account_id, payout_id from exceptions
       where closed_at is null and payout_id is not null
         and (account_id, payout_id) > ($1::uuid, $2::uuid)
+      order by account_id, payout_id limit $3)
       order by account_id, payout_id
       limit $3
     )

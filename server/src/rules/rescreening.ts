@@ -1,5 +1,5 @@
 import type { Dispatcher } from '../payouts/dispatch.ts';
-import { screenPayouts } from '../screening/payout-screenings.ts';
+import { type PayoutToScreen, screenPayouts } from '../screening/payout-screenings.ts';
 import { createSpellingCache, findListFaults, readListsInForce } from '../screening/screening.ts';
 import {
   type LiveCursor,
@@ -19,6 +19,8 @@ import { describeScreening, readScreenedPayout } from './screened-payout.ts';
 
 export type RescreeningOptions = Pick<RulesOptions, 'db' | 'keys' | 'screening' | 'realNowMs'> & {
   dispatcher: Pick<Dispatcher, 'cancelOne'>;
+  /** Told of a payout that cannot be read; the others go on. */
+  onError: (error: unknown) => void;
 };
 
 const portionPayouts = 250;
@@ -83,13 +85,13 @@ async function rescreen(
   rows: readonly LiveRow[],
   screeningOptions: Parameters<typeof screenPayouts>[2],
 ): Promise<boolean> {
-  if (rows.length === 0) return true;
   const { db, keys, dispatcher } = options;
-  const payouts = rows.map((row) => readScreenedPayout(keys, row));
+  const [readable, payouts] = readAll(options, rows);
+  if (payouts.length === 0) return true;
   const services = { session: db.system, keys };
   const screenings = await screenPayouts(services, payouts, screeningOptions);
   let isStopped = true;
-  for (const [index, row] of rows.entries()) {
+  for (const [index, row] of readable.entries()) {
     const screening = screenings[index];
     const hit = screening === undefined ? undefined : describeScreening(screening);
     if (hit === undefined) continue;
@@ -100,4 +102,21 @@ async function rescreen(
     isStopped &&= isClaimed;
   }
   return isStopped;
+}
+
+function readAll(
+  { keys, onError }: RescreeningOptions,
+  rows: readonly LiveRow[],
+): [LiveRow[], PayoutToScreen[]] {
+  const readable: LiveRow[] = [];
+  const payouts: PayoutToScreen[] = [];
+  for (const row of rows) {
+    try {
+      payouts.push(readScreenedPayout(keys, row));
+      readable.push(row);
+    } catch (error) {
+      onError(error);
+    }
+  }
+  return [readable, payouts];
 }

@@ -76,7 +76,7 @@ function open(answers: { send?: RailAnswer; cancel?: RailAnswer } = {}) {
   const rules = createRules({ ...base, rates: () => rates, limits: [] });
   assert.ok(rules !== undefined);
   const dispatcher = money.createDispatcherOf([rail], { rules });
-  const rescreen = createRescreening({ ...base, dispatcher });
+  const rescreen = createRescreening({ ...base, dispatcher, onError: assert.ifError });
   assert.ok(rescreen !== undefined);
   return {
     rail: fake,

@@ -121,7 +121,8 @@ async function screenSubjects(
   const named = subjects.flatMap(({ names }, index) =>
     names.length > 0 ? [{ names, index }] : [],
   );
-  const screenings = await screenPersons(session, named.map(asPerson), options);
+  const screenings =
+    named.length === 0 ? [] : await screenPersons(session, named.map(asPerson), options);
   for (const [place, { index }] of named.entries()) {
     hits[index]?.push(...(screenings[place]?.hits ?? []));
   }

@@ -189,3 +189,13 @@ test('further names are compared without what is known of the person', async () 
     [['101', 'BankAccountName', 'unknown']],
   );
 });
+
+test('the name of a bank is a hit only where it is nearly the listed one', async () => {
+  const named = (field: 'BankName' | 'BankAccountName', text: string): ScreenedPerson =>
+    person('', '', { otherNames: [{ field, text, isCompany: true }] });
+  const bank = (text: string): ScreenedPerson => named('BankName', text);
+  assert.deepEqual(await findIds(bank('Quartzbridge Maritime Trading')), ['103']);
+  const similar = 'Quartzbredge Maritme Tradin';
+  assert.deepEqual(await findIds(named('BankAccountName', similar)), ['103']);
+  assert.deepEqual(await findIds(bank(similar)), []);
+});

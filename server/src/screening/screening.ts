@@ -48,6 +48,11 @@ export function createSpellingCache(): SpellingCache {
 }
 
 export const defaultThresholdPermille = 870;
+/**
+ * Names of banks are made of a few common words ("Commercial International Bank" resembles a listed
+ * one by 883), and every recipient of a bank has the same one; listed banks are at 980 and above.
+ */
+const bankNameLeast = 950;
 
 /** Names of the lists that are compared as a whole, for each name asked for. */
 const candidatesMax = 40;
@@ -123,6 +128,8 @@ export async function screenPersons(
 function conclude(lists: ListsInForce, found: readonly Hit[], threshold: number): Screening {
   const best = new Map<string, Hit>();
   for (const hit of found) {
+    const least = hit.matchedOn.field === 'BankName' ? bankNameLeast : 0;
+    if (hit.scorePermille < Math.max(threshold, least)) continue;
     const key = `${hit.list} ${hit.entryId}`;
     if ((best.get(key)?.scorePermille ?? -1) < hit.scorePermille) best.set(key, hit);
   }
@@ -132,8 +139,8 @@ function conclude(lists: ListsInForce, found: readonly Hit[], threshold: number)
       a.list.localeCompare(b.list, 'en') ||
       a.entryId.localeCompare(b.entryId, 'en'),
   );
-  const hits = ranked.filter(({ scorePermille }) => scorePermille >= threshold).slice(0, hitsMax);
-  const topScorePermille = ranked[0]?.scorePermille ?? 0;
+  const hits = ranked.slice(0, hitsMax);
+  const topScorePermille = Math.max(0, ...found.map(({ scorePermille }) => scorePermille));
   return { lists, hits, isHit: hits.length > 0, topScorePermille };
 }
 

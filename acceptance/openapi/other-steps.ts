@@ -168,6 +168,28 @@ const verification: Step[] = [
     request: (known) => ({ params: userOf(known), body: images }),
   },
   {
+    operationId: 'listPendingIdentities',
+    summary: 'One to decide about',
+    credential: 'reviewer',
+    request: () => ({}),
+    keep: (body) => ({ session_id: readText(body, 0, 'session_id') }),
+  },
+  {
+    operationId: 'decideIdentity',
+    summary: 'Ask for other images',
+    credential: 'reviewer',
+    request: (known) => ({
+      params: userOf(known),
+      body: {
+        session_id: known['session_id'],
+        submission: 2,
+        decision: 'resubmission_requested',
+        decided_by: 'Ada Reviewer',
+        reason: 'The front of the document is blurred.',
+      },
+    }),
+  },
+  {
     operationId: 'decideSandboxVerification',
     summary: 'Approve',
     request: (known) => ({ params: userOf(known), body: { decision: 'approved' } }),

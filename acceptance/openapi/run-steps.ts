@@ -1,8 +1,10 @@
+import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { type Service, serverMain, testSettings } from '../service.ts';
 import { batchSteps } from './batch-steps.ts';
 import { moneySteps } from './money-steps.ts';
 import { otherSteps } from './other-steps.ts';
-import type { ExampleRequest, Known, Step } from './steps.ts';
+import { type ExampleRequest, type Known, readText, type Step } from './steps.ts';
 
 /** The whole interface used once. Later steps need what earlier ones answered. */
 export const allSteps: readonly Step[] = [...moneySteps, ...otherSteps, ...batchSteps];
@@ -27,6 +29,8 @@ export type RunOptions = {
   /** The description: where each operation is. */
   document: Description;
   credentials: { client_id: string; client_secret: string };
+  /** An API key that decides about identities: no client has one by default. */
+  reviewerKey: string;
   steps: readonly Step[];
 };
 
@@ -55,7 +59,7 @@ export async function runSteps(
 ): Promise<void> {
   const places = findPlaces(options.document);
   const { client_id, client_secret } = options.credentials;
-  let known: Known = { client_id, client_secret };
+  let known: Known = { client_id, client_secret, reviewer_key: options.reviewerKey };
   for (const step of options.steps) {
     const place = places.get(step.operationId);
     if (place === undefined) throw new Error(`${step.operationId} is not described`);
@@ -90,6 +94,13 @@ function fillPath(path: string, { params = {}, query = {} }: ExampleRequest): st
   return search === '' ? filled : `${filled}?${search}`;
 }
 
+/** What each credential was kept as; a step without one sends the access token. */
+const tokenNames = {
+  none: 'access_token',
+  reduced: 'reduced_token',
+  reviewer: 'reviewer_key',
+} as const;
+
 type Sending = { step: Step; sent: ExampleRequest; known: Known };
 
 async function send(
@@ -97,7 +108,7 @@ async function send(
   method: string,
   { step, sent, known }: Sending,
 ): Promise<{ status: number; contentType: string; text: string }> {
-  const token = step.credential === 'reduced' ? known['reduced_token'] : known['access_token'];
+  const token = known[tokenNames[step.credential ?? 'none']];
   const response = await fetch(url, {
     method,
     headers: {
@@ -160,18 +171,37 @@ function hideSecrets(text: string): string {
     .replaceAll(/(?<=\/verify\/|"token":")[A-Za-z0-9_-]{60,}/g, blank);
 }
 
+/** By command, as an operator does it; the service runs meanwhile. */
+function createReviewerKey({
+  credentials,
+  dataDirectory,
+}: Pick<Service, 'credentials' | 'dataDirectory'>): string {
+  if (dataDirectory === undefined)
+    throw new Error('examples are recorded from a service of our own');
+  const words = ['--kind', 'api_key', '--scopes', 'kyc:decide', '--account', credentials.account];
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [serverMain, 'credential', 'create', ...words],
+    { env: testSettings(dataDirectory), encoding: 'utf8' },
+  );
+  if (status !== 0) throw new Error(`credential create ended with ${status}: ${stderr}`);
+  return readText(JSON.parse(stdout), 'api_key');
+}
+
 /**
  * Sends every step and answers the examples.
  *
  * @throws Error when an answer has another status than its step.
  */
 export async function recordExamples(
-  service: Pick<RunOptions, 'baseUrl' | 'proxyUrl' | 'credentials'>,
+  service: Pick<RunOptions, 'baseUrl' | 'proxyUrl'> &
+    Pick<Service, 'credentials' | 'dataDirectory'>,
 ): Promise<ExampleRecord[]> {
   const response = await fetch(`${service.baseUrl}/openapi.json`);
   const document = (await response.json()) as Description;
   const records: ExampleRecord[] = [];
-  await runSteps({ ...service, document, steps: allSteps }, (answer) => {
+  const reviewerKey = createReviewerKey(service);
+  await runSteps({ ...service, reviewerKey, document, steps: allSteps }, (answer) => {
     const wanted = answer.step.status ?? 200;
     if (answer.status !== wanted) {
       throw new Error(`${answer.request}: ${answer.status}, not ${wanted}: ${answer.text}`);

@@ -20,7 +20,7 @@ export type Step = {
   /** The request contradicts the description on purpose: a validating proxy would refuse it. */
   isWrong?: boolean;
   /** What it sends in Authorization: the access token unless it says otherwise. */
-  credential?: 'none' | 'reduced';
+  credential?: 'none' | 'reduced' | 'reviewer';
   /** An array of the answer is shown with so many items at most. */
   itemsMax?: number;
   /** Only prepares what follows, or answers something that is no example. */

@@ -7,10 +7,11 @@ import {
   listCredentials,
   revokeCredential,
   setAcceptBothTokens,
+  setIdentityTwoPersons,
 } from './accounts/accounts.ts';
 import { need, type Values } from './command-values.ts';
 import { ConfigError } from './config.ts';
-import { type Scope, scopes } from './core/access.ts';
+import { defaultScopes, type Scope, scopes } from './core/access.ts';
 import { amountFaults } from './core/amount-faults.ts';
 import { getCurrency } from './core/currency.ts';
 import { formatAmount, parseAmount } from './core/money.ts';
@@ -41,8 +42,19 @@ export const accountCommands: Readonly<Record<string, Command>> = {
   },
   'account set': async (env, values) => {
     const accountId = await needAccount(env, values);
-    const isAccepted = need(values, 'accept-both-tokens') === 'true';
-    await setAcceptBothTokens(env.db.system, { accountId, isAccepted });
+    const accepts = values['accept-both-tokens'];
+    const needsTwo = values['identity-two-persons'];
+    if (accepts === undefined && needsTwo === undefined) {
+      throw new ConfigError('--accept-both-tokens or --identity-two-persons is missing');
+    }
+    await env.db.systemTransaction(async (session) => {
+      if (accepts !== undefined) {
+        await setAcceptBothTokens(session, { accountId, isAccepted: accepts === 'true' });
+      }
+      if (needsTwo !== undefined) {
+        await setIdentityTwoPersons(session, { accountId, isNeeded: needsTwo === 'true' });
+      }
+    });
     return 'Done.';
   },
   'credential list': async (env, values) =>
@@ -83,7 +95,7 @@ async function needAccount(env: Environment, values: Values): Promise<string> {
 }
 
 function readScopes(text: string | undefined): readonly Scope[] {
-  if (text === undefined) return scopes;
+  if (text === undefined) return defaultScopes;
   const asked = new Set(text.split(' ').filter(Boolean));
   return scopes.filter((scope) => asked.has(scope));
 }

@@ -19,6 +19,7 @@ import type { Route } from './http/route.ts';
 import { addRoutes } from './http/routing.ts';
 import { createServer, type HttpServer, setNotFound } from './http/server.ts';
 import { createShedding, measureShedding } from './http/shedding.ts';
+import { identityDecisionRoutes } from './kyc/decisions.routes.ts';
 import { createKycRoutes } from './kyc/kyc.routes.ts';
 import { ledgerRoutes } from './ledger/ledger.routes.ts';
 import { createGauges } from './monitoring/gauges.ts';
@@ -71,6 +72,7 @@ export function listRoutes(): Route<Environment>[] {
     ...ledgerRoutes(),
     ...userRoutes(),
     ...createKycRoutes<Environment>(),
+    ...identityDecisionRoutes<Environment>(),
     ...destinationRoutes(),
     ...attributeRoutes(),
     ...payoutRoutes(),

@@ -53,6 +53,8 @@ export type BackgroundOptions = {
   hasSources: boolean;
   /** Reads the sanctions lists; undefined where none is configured. */
   importLists: (() => Promise<unknown>) | undefined;
+  /** Screens payouts on their way again after a list changed; true while there is more to do. */
+  rescreen: (() => Promise<boolean>) | undefined;
   eventMonths: number;
   steadyMs: () => number;
   /** Goes on with a move of the sandbox's clock that a process left unfinished. */
@@ -77,6 +79,8 @@ const resumeIdleMs = 5_000;
 const importIdleMs = 5 * 60_000;
 /** Lists change every few days; what is in force already costs one look. */
 const listsIdleMs = 3_600_000;
+/** Whether a list has changed costs one look; another process may have imported it. */
+const rescreenIdleMs = 10_000;
 const cleaningIdleMs = 60_000;
 const partitionsIdleMs = 10 * 60_000;
 /** How late at most a payout past its limits is put before a person. */
@@ -153,8 +157,9 @@ export function createBackground(options: BackgroundOptions): Background {
       repeat(reviewIdleMs, () => reviewPayouts({ db, onError }));
       repeat(recoveryIdleMs, () => runRecovery(options.recovery));
       if (hasSources) repeat(importIdleMs, () => rates.importAll());
-      const { importLists } = options;
+      const { importLists, rescreen } = options;
       if (importLists !== undefined) repeat(listsIdleMs, () => importLists());
+      if (rescreen !== undefined) repeat(rescreenIdleMs, () => rescreen());
       repeat(cleaningIdleMs, () => deleteExpiredTokens(db.system));
       repeat(cleaningIdleMs, () => removeAbandoned({ db }));
       repeat(partitionsIdleMs, () => keepPartitions(db.system, { eventMonths }));

@@ -21,6 +21,8 @@ export const options = {
   scopes: { type: 'string' },
   addresses: { type: 'string' },
   'accept-both-tokens': { type: 'string' },
+  'identity-two-persons': { type: 'string' },
+  folder: { type: 'string' },
   'accept-jumps': { type: 'boolean' },
   all: { type: 'boolean' },
   closed: { type: 'boolean' },
@@ -90,6 +92,7 @@ const forms: Readonly<Partial<Record<OptionName, Form>>> = {
   ),
   addresses: eachOf(isAddressRange, 'must be addresses or ranges, such as 10.0.0.0/8'),
   'accept-both-tokens': oneOf(['true', 'false']),
+  'identity-two-persons': oneOf(['true', 'false']),
   from: instant,
   to: instant,
   limit: {
@@ -132,7 +135,10 @@ export const commandOptions: Readonly<Record<string, Taken>> = {
   'account list': {},
   'account create': { needs: ['name'] },
   'account fund': { needs: ['account', 'currency', 'amount'] },
-  'account set': { needs: ['account', 'accept-both-tokens'] },
+  'account set': {
+    needs: ['account'],
+    takes: ['accept-both-tokens', 'identity-two-persons'],
+  },
   'credential list': { needs: ['account'] },
   'credential create': {
     needs: ['account', 'kind'],
@@ -155,8 +161,19 @@ export const commandOptions: Readonly<Record<string, Taken>> = {
   'recovery show': {},
   'recovery release': { needs: ['by', 'reason'], takes: ['accept-unlisted'] },
   'screening import': { takes: ['accept-doubts'] },
-  'screening show': { needs: ['user'] },
-  'screening decide': { needs: ['user', 'decision', 'by', 'reason'] },
+  'screening show': { takes: ['user', 'payout'] },
+  'screening decide': {
+    needs: ['decision', 'by', 'reason'],
+    takes: ['user', 'payout'],
+    forms: { decision: oneOf(['cleared', 'confirmed']) },
+  },
+  'identity list': { takes: ['account'] },
+  'identity show': { needs: ['user'] },
+  'identity export': { needs: ['user', 'folder'] },
+  'identity decide': {
+    needs: ['user', 'decision', 'by', 'reason'],
+    forms: { decision: oneOf(['approved', 'declined', 'resubmission_requested']) },
+  },
   'rail check': {},
   'secret seal': { needs: ['file'] },
 };

@@ -10,6 +10,7 @@ import type { Environment } from './environment.ts';
 import { exceptionCommands } from './exception-commands.ts';
 import { verifyLedger } from './ledger/ledger.ts';
 import { operatorCommands } from './operator-commands.ts';
+import { reviewCommands } from './review-commands.ts';
 
 /** The commands beside the service: `npm run outlay -- <command>`. */
 
@@ -37,14 +38,21 @@ const usage = `usage: outlay <command>
   recovery release --by NAME --reason TEXT  [--accept-unlisted]
                             two persons let commits and sending begin again
   screening import          read the configured sanctions lists now  [--accept-doubts]
-  screening show --user TOKEN
+  screening show --user TOKEN | --payout TOKEN
   screening decide --user TOKEN --decision cleared|confirmed --by NAME --reason TEXT
+  screening decide --payout TOKEN --decision cleared|confirmed --by NAME --reason TEXT
+                            a payout that was found on a list too late to be stopped
+  identity list             verifications that wait for a decision  [--account ID]
+  identity show --user TOKEN     sessions and the history of decisions
+  identity export --user TOKEN --folder PATH   write the images for the reviewer
+  identity decide --user TOKEN --decision approved|declined|resubmission_requested
+                --by NAME --reason TEXT
   rail check                check the file of rails, and ask every counterpart; exit code 1 with faults
   secret seal --file PATH   print a secret file sealed with the environment's master key
   account list
   account create --name NAME
   account fund --account ID --currency CODE --amount AMOUNT
-  account set --account ID --accept-both-tokens true|false
+  account set --account ID [--accept-both-tokens true|false] [--identity-two-persons true|false]
   credential list --account ID
   credential create --account ID --kind api_key|client [--scopes "a b"] [--addresses "cidr cidr"]
   credential revoke --account ID --credential ID
@@ -128,6 +136,7 @@ export const commands: Readonly<Record<string, Command>> = {
   ...accountCommands,
   ...exceptionCommands,
   ...operatorCommands,
+  ...reviewCommands,
   migrate: async () => 'The databases are up to date.',
   verify: async (env) => {
     const proof = await verifyLedger(env.db);

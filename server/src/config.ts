@@ -188,6 +188,11 @@ const settings = {
     'The aliases that belong to it',
     'https://www.treasury.gov/ofac/downloads/alt.csv',
   ),
+  OUTLAY_SCREENING_OFAC_COMMENTS: setting(
+    text,
+    'The rest of long remarks of it, with further wallet addresses; recommended',
+    'https://www.treasury.gov/ofac/downloads/sdn_comments.csv',
+  ),
   OUTLAY_SCREENING_UN: setting(
     text,
     'Sanctions: the consolidated list of the United Nations as XML, a file or URL',
@@ -254,7 +259,14 @@ export type Config = Readonly<Settings> & {
 };
 
 /** A wrong setting. Its message is one line that names each of them. */
-export class ConfigError extends Error {}
+export class ConfigError extends Error {
+  readonly exitCode: number = 1;
+}
+
+/** A command that was understood and means nothing as things are. */
+export class RefusedCommand extends ConfigError {
+  override readonly exitCode = 2;
+}
 
 /** @throws ConfigError. An empty variable counts as absent. */
 export function readConfig(variables: Readonly<Record<string, string | undefined>>): Config {
@@ -278,6 +290,12 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     throw new ConfigError(
       'OUTLAY_SCREENING_OFAC_SDN and OUTLAY_SCREENING_OFAC_ALT belong together',
     );
+  }
+  if (
+    whole.OUTLAY_SCREENING_OFAC_COMMENTS !== undefined &&
+    whole.OUTLAY_SCREENING_OFAC_SDN === undefined
+  ) {
+    throw new ConfigError('OUTLAY_SCREENING_OFAC_COMMENTS needs OUTLAY_SCREENING_OFAC_SDN');
   }
   return Object.freeze({ ...whole, readVariable: (name) => variables[name] });
 }

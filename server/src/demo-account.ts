@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAccount, createApiKey, createClient, listAccounts } from './accounts/accounts.ts';
-import { newestVersion, scopes } from './core/access.ts';
+import { defaultScopes, newestVersion } from './core/access.ts';
 import { getCurrency } from './core/currency.ts';
 import { getAmountMinor } from './core/money.ts';
 import { lockEnvironment } from './db/environment-record.ts';
@@ -71,7 +71,7 @@ async function makeDemo(session: Session): Promise<Credentials> {
 
 /** The file was lost, or belongs to another database: secrets are not stored, so there are new ones. */
 async function renewCredentials(session: Session, accountId: string): Promise<Credentials> {
-  const credential = { accountId, scopes, allowedAddresses: [] };
+  const credential = { accountId, scopes: defaultScopes, allowedAddresses: [] };
   const client = await createClient(session, credential);
   const { api_key } = await createApiKey(session, { ...credential, environmentName: 'staging' });
   return { account: accountId, ...client, api_key };

@@ -17,6 +17,7 @@ import type { PayerDeclaration } from './rails/declarations.ts';
 import { openConfiguredRails } from './rails/open.ts';
 import { describeRailFaults } from './rails/rail-config.ts';
 import { createSandboxRail } from './rails/sandbox/rail.ts';
+import { createRescreening } from './rules/rescreening.ts';
 import { createRules } from './rules/rules.ts';
 import { findScript } from './sandbox/sandbox.ts';
 
@@ -57,6 +58,18 @@ export async function openPayments(options: PaymentOptions, base: PaymentBase) {
     dataDirectory: config.OUTLAY_DATA,
     steadyMs: clock.steadyMs,
   });
+  const rules = {
+    db,
+    keys,
+    rates: rates.rates,
+    // Read at every check: the file may have changed since.
+    get limits() {
+      return limits.current();
+    },
+    mayGainLimits: config.OUTLAY_VELOCITY_LIMITS !== undefined,
+    screening,
+    realNowMs,
+  };
   const dispatcher = createDispatcher({
     db,
     keys,
@@ -67,23 +80,13 @@ export async function openPayments(options: PaymentOptions, base: PaymentBase) {
     rails: new Map(rails.map((rail) => [rail.name, rail])),
     router: { catalogue, rates: rates.rates, measure: measurements.measure },
     measurements,
-    rules: createRules({
-      db,
-      keys,
-      rates: rates.rates,
-      // Read at every check: the file may have changed since.
-      get limits() {
-        return limits.current();
-      },
-      mayGainLimits: config.OUTLAY_VELOCITY_LIMITS !== undefined,
-      screening,
-      realNowMs,
-    }),
+    rules: createRules(rules),
     times: dispatchTimes[name],
     onAnswer: options.onRailAnswer,
   });
   const recovery = { db, rails: configured.rails, marker, onError };
-  return { configured, rails, catalogue, measurements, dispatcher, limits, recovery };
+  const rescreen = createRescreening({ ...rules, dispatcher, onError });
+  return { configured, rails, catalogue, measurements, dispatcher, limits, recovery, rescreen };
 }
 
 /** @throws ConfigError with every fault of the file of rails, unless faults are tolerated. */

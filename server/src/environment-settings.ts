@@ -67,9 +67,11 @@ function describeLimits(limits: readonly VelocityLimit[]): string {
 
 export function listSources(config: Config): ListSource[] {
   const { OUTLAY_SCREENING_OFAC_SDN: sdn, OUTLAY_SCREENING_OFAC_ALT: alt } = config;
-  const { OUTLAY_SCREENING_UN: location } = config;
+  const { OUTLAY_SCREENING_OFAC_COMMENTS: comments, OUTLAY_SCREENING_UN: location } = config;
   return [
-    ...(sdn === undefined || alt === undefined ? [] : [{ list: 'ofac_sdn', sdn, alt } as const]),
+    ...(sdn === undefined || alt === undefined
+      ? []
+      : [{ list: 'ofac_sdn', sdn, alt, comments } as const]),
     ...(location === undefined ? [] : [{ list: 'un_consolidated', location } as const]),
   ];
 }

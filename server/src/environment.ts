@@ -154,11 +154,8 @@ async function assemble(
   const background = createBackground({
     db,
     name,
-    dispatcher,
+    ...payments,
     rates,
-    rails,
-    measurements,
-    recovery: payments.recovery,
     recoveryState,
     refreshLimits: payments.limits.refresh,
     nowMs: clock.nowMs,

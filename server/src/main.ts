@@ -18,7 +18,7 @@ function fail(error: unknown): never {
     error instanceof ConfigError || error instanceof EmbeddedDatabaseError || isListenError(error);
   const text = error instanceof Error ? (isTellable ? error.message : error.stack) : String(error);
   process.stderr.write(`outlay: ${text}\n`);
-  process.exit(1);
+  process.exit(error instanceof ConfigError ? error.exitCode : 1);
 }
 
 function isListenError(error: unknown): boolean {

@@ -17,7 +17,6 @@ import { describeRecovery, releaseRecovery } from './payouts/recovery.ts';
 import { checkRails } from './rails/check.ts';
 import { secretContext } from './rails/open.ts';
 import { sealedPrefix } from './rails/rail-config.ts';
-import { findScreening, recordDecision } from './screening/records.ts';
 import { findAccountOfUser } from './users/users.ts';
 
 /** The commands of those who run the service, about payouts and rails. All answer JSON. */
@@ -81,27 +80,6 @@ export const operatorCommands: Readonly<Record<string, Command>> = {
     if (reports.some(({ ok }) => !ok)) process.exitCode = 1;
     return reports;
   },
-  'screening show': async (env, values) => {
-    const user = await findUserKey(env, values);
-    return (await findScreening(env.db.system, user)) ?? 'never screened';
-  },
-  'screening decide': async (env, values) => {
-    const decision = need(values, 'decision');
-    if (decision !== 'cleared' && decision !== 'confirmed') {
-      throw new ConfigError('--decision is cleared or confirmed');
-    }
-    const user = await findUserKey(env, values);
-    const last = await findScreening(env.db.system, user);
-    if (last === undefined) throw new ConfigError('the user was never screened');
-    const given = {
-      ...user,
-      sequence: last.sequence,
-      decision,
-      decidedBy: need(values, 'by'),
-      reason: need(values, 'reason'),
-    } as const;
-    return tell(recordDecision({ session: env.db.system, keys: env.keys }, given));
-  },
   'rail check': async (env) => {
     const reports = await checkRails(env.rails);
     // Rails that cannot even be opened, and faults of the file itself.
@@ -129,7 +107,7 @@ function refuseFaulty(env: Environment, name: string | undefined): void {
   throw new ConfigError(`this needs rails that cannot be opened: ${texts}`);
 }
 
-async function findPayout(
+export async function findPayout(
   env: Environment,
   values: Values,
 ): Promise<{ accountId: string; payoutId: string }> {
@@ -142,7 +120,7 @@ async function findPayout(
   return { accountId, payoutId };
 }
 
-async function findUserKey(env: Environment, values: Values) {
+export async function findUserKey(env: Environment, values: Values) {
   const userId = findTokenId('user', need(values, 'user'));
   const accountId =
     userId === undefined ? undefined : await findAccountOfUser(env.db.system, userId);

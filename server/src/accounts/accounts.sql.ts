@@ -42,6 +42,11 @@ const setAcceptBothTokensText: Statement = {
   text: `update accounts set accept_both_tokens = $2 where id = $1 returning id`,
 };
 
+const setIdentityTwoPersonsText: Statement = {
+  name: 'set_identity_two_persons',
+  text: `update accounts set identity_two_persons = $2 where id = $1 returning id`,
+};
+
 /** Both look-ups answer the environment's time too: the caller's clock follows it. */
 const findApiKeyText: Statement = {
   name: 'find_api_key',
@@ -170,6 +175,15 @@ export async function getAccountSettings(
   const row = await findAccount(session, accountId);
   if (row === undefined) throw new Error('an account without a row');
   return row;
+}
+
+/** Whether identities are decided by two persons. False when there is no such account. */
+export async function updateIdentityTwoPersons(
+  session: Session,
+  setting: { accountId: string; isNeeded: boolean },
+): Promise<boolean> {
+  const values = [setting.accountId, setting.isNeeded];
+  return (await session.rows(setIdentityTwoPersonsText, values)).length === 1;
 }
 
 /** False when there is no such account. */

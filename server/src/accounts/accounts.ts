@@ -1,4 +1,4 @@
-import { type EnvironmentName, type Scope, scopes } from '../core/access.ts';
+import { defaultScopes, type EnvironmentName, type Scope } from '../core/access.ts';
 import { hashSecret, newId, newSecret } from '../core/ids.ts';
 import type { Database, Session } from '../db/pool.ts';
 import {
@@ -18,6 +18,7 @@ export {
   selectAccounts as listAccounts,
   selectCredentials as listCredentials,
   updateAcceptBothTokens as setAcceptBothTokens,
+  updateIdentityTwoPersons as setIdentityTwoPersons,
 } from './accounts.sql.ts';
 
 /** Client accounts and their credentials. Secrets are shown once and kept as SHA-256 only. */
@@ -32,17 +33,21 @@ export type NewAccount = {
   api_key: string;
 };
 
-/** Makes an account with an OAuth client and an API key, both with every scope. */
+/** Makes an account with an OAuth client and an API key, both with the default scopes. */
 export async function createAccount(
   session: Session,
   account: { name: string; environmentName: EnvironmentName },
 ): Promise<NewAccount> {
   const accountId = newId();
   await insertAccount(session, { id: accountId, name: account.name });
-  const client = await createClient(session, { accountId, scopes, allowedAddresses: [] });
+  const client = await createClient(session, {
+    accountId,
+    scopes: defaultScopes,
+    allowedAddresses: [],
+  });
   const key = await createApiKey(session, {
     accountId,
-    scopes,
+    scopes: defaultScopes,
     allowedAddresses: [],
     environmentName: account.environmentName,
   });

@@ -8,8 +8,15 @@ export const scopes = [
   'payouts:create',
   'payouts:commit',
   'kyc:write',
+  'kyc:decide',
 ] as const;
 export type Scope = (typeof scopes)[number];
+
+/**
+ * What a credential gets that names no scopes. Deciding about identities is for the operator's own
+ * reviewers, never for a client by default.
+ */
+export const defaultScopes: readonly Scope[] = scopes.filter((scope) => scope !== 'kyc:decide');
 
 /** Who calls: one credential of one client account. */
 export type Principal = {

@@ -22,6 +22,7 @@ create table accounts (
   accept_both_tokens boolean not null default false,
   event_sequence bigint not null default 0,
   created_at timestamp with time zone not null,
+  identity_two_persons boolean not null default false,
   constraint accounts_pkey PRIMARY KEY (id),
   constraint accounts_event_sequence_check CHECK (event_sequence >= 0),
   constraint accounts_name_check CHECK (length(name) >= 1 AND length(name) <= 200)
@@ -543,6 +544,35 @@ alter table payout_routings enable row level security;
 create policy own_account on payout_routings as permissive for all to public using (account_id = current_account());
 grant select on payout_routings to outlay_tenant;
 
+create table payout_screenings (
+  account_id uuid not null,
+  payout_id uuid not null,
+  sequence integer not null,
+  user_id uuid not null,
+  is_passed boolean not null,
+  recipient_sequence integer not null,
+  subject_index bytea not null,
+  list_fingerprint bytea not null,
+  threshold_permille smallint not null,
+  hits jsonb not null,
+  screened_at timestamp with time zone not null,
+  cleared_by text,
+  cleared_at timestamp with time zone,
+  constraint payout_screenings_pkey PRIMARY KEY (account_id, payout_id, sequence),
+  constraint payout_screenings_account_id_payout_id_fkey FOREIGN KEY (account_id, payout_id) REFERENCES payout_quotes(account_id, id),
+  constraint cleared_as_a_whole CHECK ((cleared_by IS NULL) = (cleared_at IS NULL)),
+  constraint passed_with_hits_by_person CHECK (NOT is_passed OR hits = '[]'::jsonb OR cleared_by IS NOT NULL),
+  constraint payout_screenings_cleared_by_check CHECK (length(cleared_by) >= 1 AND length(cleared_by) <= 200),
+  constraint payout_screenings_list_fingerprint_check CHECK (length(list_fingerprint) = 32),
+  constraint payout_screenings_sequence_check CHECK (sequence > 0),
+  constraint payout_screenings_subject_index_check CHECK (length(subject_index) = 32),
+  constraint payout_screenings_threshold_permille_check CHECK (threshold_permille >= 1 AND threshold_permille <= 1000)
+);
+CREATE INDEX payout_screenings_cleared ON public.payout_screenings USING btree (account_id, user_id, subject_index, screened_at) WHERE (cleared_by IS NOT NULL);
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON payout_screenings FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('what was screened and decided stays');
+alter table payout_screenings enable row level security;
+create policy own_account on payout_screenings as permissive for all to public using (account_id = current_account());
+
 create table payout_states (
   account_id uuid not null,
   payout_id uuid not null,
@@ -828,6 +858,7 @@ create table screening_versions (
   added_count integer not null,
   removed_count integer not null,
   imported_at timestamp with time zone not null default now(),
+  reader smallint not null default 1,
   constraint screening_versions_pkey PRIMARY KEY (list, sequence),
   constraint screening_versions_list_fkey FOREIGN KEY (list) REFERENCES screening_lists(list),
   constraint screening_versions_check CHECK (name_count >= entry_count),
@@ -835,6 +866,17 @@ create table screening_versions (
   constraint screening_versions_entry_count_check CHECK (entry_count > 0),
   constraint screening_versions_sequence_check CHECK (sequence > 0)
 );
+
+create table screening_wallets (
+  list text not null,
+  entry_id text not null,
+  from_sequence integer not null,
+  wallet text not null,
+  text text not null,
+  constraint screening_wallets_pkey PRIMARY KEY (list, entry_id, from_sequence, wallet),
+  constraint screening_wallets_list_entry_id_from_sequence_fkey FOREIGN KEY (list, entry_id, from_sequence) REFERENCES screening_entries(list, entry_id, from_sequence)
+);
+CREATE INDEX screening_wallets_wallet ON public.screening_wallets USING btree (wallet);
 
 create table screening_words (
   word text not null,
@@ -929,6 +971,32 @@ CREATE INDEX velocity_entries_corridor ON public.velocity_entries USING btree (a
 CREATE INDEX velocity_entries_user ON public.velocity_entries USING btree (account_id, user_id, counted_at) INCLUDE (usd_amount) WHERE (NOT is_void);
 alter table velocity_entries enable row level security;
 
+create table verification_decisions (
+  account_id uuid not null,
+  id uuid not null,
+  session_id uuid not null,
+  user_id uuid not null,
+  submission integer not null,
+  decision text not null,
+  decided_by text not null,
+  person text not null,
+  reason bytea not null,
+  credential_id uuid,
+  is_effective boolean not null,
+  decided_at timestamp with time zone not null,
+  constraint verification_decisions_pkey PRIMARY KEY (account_id, id),
+  constraint verification_decisions_account_id_session_id_fkey FOREIGN KEY (account_id, session_id) REFERENCES verification_sessions(account_id, id),
+  constraint verification_decisions_decided_by_check CHECK (length(decided_by) >= 1 AND length(decided_by) <= 200),
+  constraint verification_decisions_decision_check CHECK (decision = ANY (ARRAY['approved'::text, 'declined'::text, 'resubmission_requested'::text])),
+  constraint verification_decisions_person_check CHECK (length(person) >= 1 AND length(person) <= 400),
+  constraint verification_decisions_submission_check CHECK (submission > 0)
+);
+CREATE INDEX verification_decisions_session ON public.verification_decisions USING btree (account_id, session_id, id);
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON verification_decisions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('what was decided stays');
+alter table verification_decisions enable row level security;
+create policy own_account on verification_decisions as permissive for all to public using (account_id = current_account());
+grant insert, select on verification_decisions to outlay_tenant;
+
 create table verification_images (
   account_id uuid not null,
   session_id uuid not null,
@@ -965,6 +1033,7 @@ create table verification_sessions (
   constraint verification_sessions_submission_check CHECK (submission >= 0)
 );
 CREATE UNIQUE INDEX verification_sessions_open ON public.verification_sessions USING btree (account_id, user_id) WHERE (status = ANY (ARRAY['Started'::text, 'Submitted'::text, 'Resubmitted'::text, 'Resubmission requested'::text, 'Review'::text]));
+CREATE INDEX verification_sessions_pending ON public.verification_sessions USING btree (account_id, id) WHERE (status = ANY (ARRAY['Submitted'::text, 'Resubmitted'::text, 'Review'::text]));
 CREATE INDEX verification_sessions_user ON public.verification_sessions USING btree (account_id, user_id, id DESC);
 CREATE TRIGGER legal_move BEFORE UPDATE ON verification_sessions FOR EACH ROW EXECUTE FUNCTION check_verification_move();
 alter table verification_sessions enable row level security;

@@ -8,6 +8,7 @@ import { createTestDatabase } from '../db/test-database.ts';
 import { createRateLimiters } from '../http/limits.ts';
 import { addRoutes } from '../http/routing.ts';
 import { createServer, setNotFound } from '../http/server.ts';
+import { identityDecisionRoutes } from './decisions.routes.ts';
 import { imageTypes } from './intake.ts';
 import { createKycRoutes } from './kyc.routes.ts';
 
@@ -69,7 +70,10 @@ export async function createKycTest() {
   return test;
 }
 
-/** The routes of this folder on a server of their own; the bearer `account.{id}` is that account. */
+/**
+ * The routes of this folder on a server of their own; the bearer `account.{id}` is that account, and
+ * `reviewer.{id}` one who decides for it.
+ */
 export async function createKycServer(kyc: Awaited<ReturnType<typeof createKycTest>>) {
   const env = { name: 'staging' as const, db: kyc.db, keys: kyc.keys, clock: kyc.clock };
   const environments = { staging: env };
@@ -86,16 +90,17 @@ export async function createKycServer(kyc: Awaited<ReturnType<typeof createKycTe
     { credentialPerSecond: often, addressPerSecond: often, expensivePerSecond: often },
     () => performance.now(),
   );
-  const routes = createKycRoutes();
+  const routes = [...createKycRoutes(), ...identityDecisionRoutes()];
   addRoutes(app, {
     environments,
     routes,
     limiters,
     address: { publicUrl: undefined, defaultEnvironment: 'staging' },
     authenticate: async (_env, token) => {
-      const [, accountId] = /^account\.(.+)$/.exec(token) ?? [];
+      const [, role, accountId] = /^(account|reviewer)\.(.+)$/.exec(token) ?? [];
       if (accountId === undefined) return undefined;
-      return { accountId, credentialId: accountId, scopes: new Set(['kyc:write', 'users:read']) };
+      const scopes = role === 'reviewer' ? ['kyc:decide'] : ['kyc:write', 'users:read'];
+      return { accountId, credentialId: accountId, scopes: new Set(scopes) };
     },
   });
   setNotFound(app, routes);

@@ -52,16 +52,20 @@ function isPast(session: VerificationSession, now: Date): boolean {
 }
 
 /** What one transaction works on: the locked user and the newest session, run out or not. */
-type Work = UserId & { sql: Session; user: LockedUser; newest: VerificationSession | undefined };
+export type Work = UserId & {
+  sql: Session;
+  user: LockedUser;
+  newest: VerificationSession | undefined;
+};
 
-async function beginWork(sql: Session, id: UserId): Promise<Work> {
+export async function beginWork(sql: Session, id: UserId): Promise<Work> {
   const user = await findAndLockUser(sql, id);
   if (user === undefined) throw noSuchUser();
   const newest = await findNewestSession(sql, id);
   return { ...id, sql, user, newest };
 }
 
-function noSuchUser(): AppError {
+export function noSuchUser(): AppError {
   return new AppError('not_found', 'there is no such user');
 }
 
@@ -225,7 +229,7 @@ async function start(
   });
 }
 
-async function move(
+export async function move(
   { sql, accountId, user }: Work,
   session: VerificationSession,
   { status, isSubmission }: { status: SessionStatus; isSubmission: boolean },
@@ -242,7 +246,7 @@ async function expire(work: Work, session: VerificationSession): Promise<void> {
 }
 
 /** Keeps the user's status in step, and tells it as an event of the same transaction. */
-async function announce(
+export async function announce(
   { sql, accountId, userId, user }: Work,
   session: VerificationSession,
   kycStatus: KycStatus | undefined,

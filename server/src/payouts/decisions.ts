@@ -6,6 +6,7 @@ import type { KeyRing } from '../core/sealing.ts';
 import type { Database } from '../db/pool.ts';
 import { usd } from '../destinations/pricing.ts';
 import type { MidRates } from '../fx/rate-book.ts';
+import { clearPayout } from '../screening/payout-screenings.ts';
 import { findScreening, recordDecision } from '../screening/records.ts';
 import {
   closeUnmatched,
@@ -86,6 +87,8 @@ export async function decidePayout(
   }
   if (result === 'done' && decision.action === 'release' && payout.is_screening_asked) {
     await clearRecipient(services, payout, decision);
+    const { accountId, payoutId, decidedBy } = decision;
+    await clearPayout(db.system, { accountId, payoutId }, decidedBy);
   }
   return result;
 }

@@ -85,10 +85,10 @@ export type Dispatcher = {
   /** Asks about one payout at once, unless somebody else is at it. */
   runOne(accountId: string, payoutId: string): Promise<void>;
   /**
-   * Stops one payout: what was not sent never is, and a rail that can is asked to. What becomes of it
-   * is recorded as every other answer.
+   * Stops one payout: what was not sent never is, and a rail that can is asked to. With `holdFor`, it
+   * waits for a person instead of being refunded. False where another claim has it or none is due.
    */
-  cancelOne(accountId: string, payoutId: string): Promise<void>;
+  cancelOne(accountId: string, payoutId: string, holdFor?: RuleHit): Promise<boolean>;
   /** Returns when nothing is due any more, whoever does it; rails that are down are not waited for. */
   drain(): Promise<void>;
   /** Returns when nothing that was taken here is under way any more. */
@@ -113,6 +113,7 @@ type Parts = DispatchServices & {
   record: (observation: Observation) => Promise<boolean>;
   /** Instead of sending, or of asking where it stands. */
   isCancelling: boolean;
+  holdFor?: RuleHit | undefined;
 };
 
 export function createDispatcher(services: DispatchServices): Dispatcher {
@@ -171,7 +172,7 @@ export function createDispatcher(services: DispatchServices): Dispatcher {
         await Promise.all(await take(new Map(), { accountId, payoutId }));
       }
     },
-    cancelOne: async (accountId, payoutId) => {
+    cancelOne: async (accountId, payoutId, holdFor) => {
       const endMs = clock.steadyMs() + leaseMs;
       const only = { accountId, payoutId };
       const claim = {
@@ -182,7 +183,9 @@ export function createDispatcher(services: DispatchServices): Dispatcher {
         only,
       };
       const [row] = await takeDispatches(db.system, claim);
-      if (row !== undefined) await follow(work({ ...parts, isCancelling: true }, row, endMs));
+      if (row === undefined) return false;
+      await follow(work({ ...parts, isCancelling: true, holdFor }, row, endMs));
+      return true;
     },
     drain: async () => {
       while ((await runDue()) > 0 || (await isLeft(db, lines, underWay))) continue;
@@ -280,6 +283,11 @@ async function dispatchOne(parts: Parts, row: DispatchRow, endMs: number): Promi
   }
   const answer = await callThrough(parts, line, row);
   parts.onAnswer(row.rail, answer.outcome);
+  if (parts.holdFor !== undefined && answer.outcome === 'rejected') {
+    const hold = park({ detail: parts.holdFor.detail }, 'review', parts.holdFor.exception);
+    // Only what is PROCESSING can be held; the rest is recorded as it was answered.
+    if (await recordStep(parts, row, { ...hold, isTold: true })) return;
+  }
   const nowMs = clock.nowMs();
   const availableAtMs = row.estimated_availability.getTime();
   const step = planNext(answer, {

@@ -2,14 +2,9 @@ import type { KeyRing } from '../core/sealing.ts';
 import type { Database } from '../db/pool.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import type { DispatchRow, RuleHit, Rules } from '../payouts/dispatch.ts';
-import { screenUsers, type UserScreening } from '../screening/records.ts';
-import {
-  createSpellingCache,
-  findListFaults,
-  readListsInForce,
-  type ScreenedPerson,
-} from '../screening/screening.ts';
-import { openPerson } from '../users/users.ts';
+import { type PayoutScreening, screenPayouts } from '../screening/payout-screenings.ts';
+import { createSpellingCache, findListFaults, readListsInForce } from '../screening/screening.ts';
+import { describeScreening, readScreenedPayout } from './screened-payout.ts';
 import { checkVelocity, type VelocityLimit } from './velocity.ts';
 
 /** What must let a payout pass before anything of it is sent: sanctions lists and velocity limits. */
@@ -44,7 +39,8 @@ export function createRules(options: RulesOptions): Rules | undefined {
       const screened = await screenAll(options, rows, cache);
       const hits: (RuleHit | undefined)[] = [];
       for (const [index, row] of rows.entries()) {
-        const hit = describeScreening(screened[index]);
+        const result = screened[index];
+        const hit = result === undefined ? undefined : describeScreening(result);
         hits.push(hit ?? (await checkLimits(options, row)));
       }
       return hits;
@@ -57,43 +53,15 @@ async function screenAll(
   { db, keys, screening, realNowMs }: RulesOptions,
   rows: readonly DispatchRow[],
   cache: ReturnType<typeof createSpellingCache>,
-): Promise<readonly UserScreening[]> {
+): Promise<readonly PayoutScreening[]> {
   if (screening === undefined) return [];
   const faults = findListFaults(await readListsInForce(db.system), screening, realNowMs());
   if (faults.length > 0) throw new Error(`recipients cannot be screened: ${faults.join('; ')}`);
-  return screenUsers(
+  return screenPayouts(
     { session: db.system, keys },
-    rows.map((row) => ({
-      accountId: row.account_id,
-      userId: row.user_id,
-      person: readPerson(keys, row),
-    })),
+    rows.map((row) => readScreenedPayout(keys, row)),
     { thresholdPermille: screening.thresholdPermille, cache },
   );
-}
-
-function readPerson(keys: KeyRing, row: DispatchRow): ScreenedPerson {
-  const userKey = keys.unwrap(row.data_key, row.user_id);
-  const person = openPerson(userKey, { id: row.user_id, sealed: row.person });
-  return {
-    firstName: person.first_name,
-    middleName: person.middle_name,
-    lastName: person.last_name,
-    businessName: person.business_name,
-    dateOfBirth: person.date_of_birth,
-    countryCode: row.user_country,
-  };
-}
-
-/** Which entries resemble the recipient; who is asked finds the rest with `screening show`. */
-function describeScreening(screening: UserScreening | undefined): RuleHit | undefined {
-  if (screening === undefined || !screening.isBlocked) return undefined;
-  const entries = screening.hits
-    .slice(0, 3)
-    .map(({ list, entryId, scorePermille }) => `${list} ${entryId} (${scorePermille}/1000)`);
-  // Whom a person confirmed stays held, whatever the lists say now.
-  const detail = entries.length === 0 ? 'confirmed by a person' : entries.join(', ');
-  return { exception: 'screening', detail };
 }
 
 async function checkLimits(

@@ -10,7 +10,27 @@ export type ScreenedPerson = {
   readonly businessName: string;
   readonly dateOfBirth: string;
   readonly countryCode: string;
+  /** Further names under which the payment goes out, such as the holder of the account. */
+  readonly otherNames?: readonly OtherName[];
 };
+
+export type OtherName = {
+  readonly field: NameField;
+  readonly text: string;
+  /** Companies have digits in their names. */
+  readonly isCompany: boolean;
+};
+
+/** Attributes that are names, or parts of one. */
+export const nameFields = [
+  'BankAccountName',
+  'BankName',
+  'MaidenName',
+  'SecondLastName',
+  'EmploymentName',
+  'EmploymentSupervisor',
+] as const;
+export type NameField = (typeof nameFields)[number];
 
 /** A version of a list that is in force. */
 export type ListVersion = {
@@ -24,6 +44,8 @@ export type ListVersion = {
   readonly publishedAtMs: number | null;
   readonly entryCount: number;
   readonly nameCount: number;
+  /** Which release of the parsers read it. */
+  readonly reader: number;
 };
 
 export type ListsInForce = {
@@ -31,6 +53,12 @@ export type ListsInForce = {
   /** Another one as soon as any list is in force in another version. */
   readonly fingerprint: Buffer;
 };
+
+/**
+ * In place of a list: nothing resembles an entry, but the way in which a name is written asks for a
+ * person. The entry is the reason, see `disguised-names.ts`.
+ */
+export const nameReview = 'name_review';
 
 /** Everything in it is from the lists; nothing is from the person. */
 export type Hit = {
@@ -43,7 +71,8 @@ export type Hit = {
   readonly scorePermille: number;
   /** Which name of the person resembles which name of the entry, and what else was compared. */
   readonly matchedOn: {
-    readonly field: 'person_name' | 'business_name';
+    readonly field: 'person_name' | 'business_name' | 'wallet' | NameField;
+    /** Of a wallet: its currency and address as listed. */
     readonly listedName: string;
     readonly quality: NameQuality;
     readonly dateOfBirth: 'same' | 'near' | 'different' | 'unknown';

@@ -39,9 +39,11 @@ export function judge(row: CandidateRow, { asked, person, weightOf, wordOf }: As
     { words: listedWords, weights: listedWords.map(weightOf) },
   );
   const isPersonName = asked.field === 'person_name';
+  // Whose name an attribute is, a person's or an organisation's, is not known.
+  const isOwnName = isPersonName || asked.field === 'business_name';
   const dateOfBirth = isPersonName ? compareBirth(person.dateOfBirth, row) : 'unknown';
-  const country = compareCountry(person.countryCode, row);
-  const isOtherKind = isPersonName !== (row.kind === 'person');
+  const country = isOwnName ? compareCountry(person.countryCode, row) : 'unknown';
+  const isOtherKind = isOwnName && isPersonName !== (row.kind === 'person');
   const score =
     Math.round(similarity * 1000) +
     changes.dateOfBirth[dateOfBirth] +

@@ -11,11 +11,14 @@ export type ListEntry = {
   /** ISO 3166-1 alpha-3: nationalities of a person, seats of an organisation. */
   readonly countries: readonly string[];
   readonly programmes: readonly string[];
+  /** Wallet addresses of the entry, as the list has them: currency and address. */
+  readonly wallets: readonly ListedWallet[];
 };
 
 /** `weak` is what the list itself calls a weak or low-quality alias: a nickname, a common name. */
 export type NameQuality = 'primary' | 'alias' | 'weak';
 export type ListedName = { readonly text: string; readonly quality: NameQuality };
+export type ListedWallet = { readonly currency: string; readonly address: string };
 
 /** Dates of birth are lists of possibilities, each a span of days (YYYY-MM-DD, both included). */
 export type Birth = { readonly from: string; readonly to: string };
@@ -28,6 +31,8 @@ export type ParsedList =
       readonly publishedAt: string | null;
       /** Entries of kinds that nobody pays: ships and aircraft. */
       readonly skipped: number;
+      /** Entries whose remarks the file cuts off: wallet addresses of theirs may be missing. */
+      readonly cutOff: number;
       /** What looks as if the file were damaged and might yet be right; a person may accept it. */
       readonly doubts: readonly string[];
     }

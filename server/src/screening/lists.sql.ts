@@ -26,8 +26,8 @@ const insertVersion: Statement = {
   name: 'screening_insert_version',
   text: `
     insert into screening_versions (list, sequence, version, content_hash, published_at,
-      entry_count, name_count, added_count, removed_count)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+      entry_count, name_count, added_count, removed_count, reader)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 };
 
 const retireEntries: Statement = {
@@ -57,6 +57,14 @@ const insertNames: Statement = {
       words text, skeletons text)`,
 };
 
+const insertWallets: Statement = {
+  name: 'screening_insert_wallets',
+  text: `
+    insert into screening_wallets (list, entry_id, from_sequence, wallet, text)
+    select $1, entry_id, $2, wallet, text
+    from jsonb_to_recordset($3::jsonb) as given (entry_id text, wallet text, text text)`,
+};
+
 const setVersion: Statement = {
   name: 'screening_set_version',
   text: 'update screening_lists set sequence = $2, checked_at = now() where list = $1',
@@ -70,7 +78,7 @@ const refreshWords: Statement = {
 /** Plans made with the sizes of before would hold for the first screenings of the new list. */
 const analyzeTables: Statement = {
   name: 'screening_analyze',
-  text: 'analyze screening_entries, screening_names, screening_words',
+  text: 'analyze screening_entries, screening_names, screening_words, screening_wallets',
 };
 
 /** Imports of different lists make the words anew one after the other. */
@@ -112,6 +120,7 @@ export type NewVersion = {
   sequence: number;
   version: string;
   contentHash: Buffer;
+  readerVersion: number;
   publishedAt: string | null;
   entryCount: number;
   nameCount: number;
@@ -137,12 +146,19 @@ export type NameRow = {
   skeletons: string;
 };
 
+export type WalletRow = { entry_id: string; wallet: string; text: string };
+
 const portionRows = 2_000;
 
 export async function writeVersion(
   session: Session,
   version: NewVersion,
-  rows: { retired: readonly string[]; entries: readonly EntryRow[]; names: readonly NameRow[] },
+  rows: {
+    retired: readonly string[];
+    entries: readonly EntryRow[];
+    names: readonly NameRow[];
+    wallets: readonly WalletRow[];
+  },
 ): Promise<void> {
   const { list, sequence } = version;
   await session.rows(insertVersion, [
@@ -155,6 +171,7 @@ export async function writeVersion(
     version.nameCount,
     version.addedCount,
     version.removedCount,
+    version.readerVersion,
   ]);
   const retired = await session.rows(retireEntries, [list, sequence, rows.retired]);
   if (retired.length !== rows.retired.length) {
@@ -162,14 +179,15 @@ export async function writeVersion(
       `impossible: ${retired.length} of ${rows.retired.length} entries were in force`,
     );
   }
-  for (let from = 0; from < rows.entries.length; from += portionRows) {
-    const portion = JSON.stringify(rows.entries.slice(from, from + portionRows));
-    await session.rows(insertEntries, [list, sequence, portion]);
-  }
-  for (let from = 0; from < rows.names.length; from += portionRows) {
-    const portion = JSON.stringify(rows.names.slice(from, from + portionRows));
-    await session.rows(insertNames, [list, sequence, portion]);
-  }
+  const insertAll = async (statement: Statement, all: readonly unknown[]): Promise<void> => {
+    for (let from = 0; from < all.length; from += portionRows) {
+      const portion = JSON.stringify(all.slice(from, from + portionRows));
+      await session.rows(statement, [list, sequence, portion]);
+    }
+  };
+  await insertAll(insertEntries, rows.entries);
+  await insertAll(insertNames, rows.names);
+  await insertAll(insertWallets, rows.wallets);
   await setInForce(session, list, sequence);
   await session.rows(lockWords);
   await session.rows(refreshWords);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { findListedWallets } from './payout-screenings.sql.ts';
 import { findListFaults, readListsInForce, screenPerson } from './screening.ts';
 import {
   altLines,
@@ -10,6 +11,7 @@ import {
   sdnLines,
   unText,
 } from './screening-test-setup.ts';
+import { normalizeWallet } from './wallets.ts';
 
 test('an import puts a list in force, and the same content again changes nothing', async () => {
   await using screening = await createScreeningTest();
@@ -143,4 +145,43 @@ test('lists that are missing, or not looked for any more, are told', async () =>
   assert.deepEqual(findListFaults(lists, wanted, checkedAtMs + 1000), []);
   const late = findListFaults(lists, wanted, checkedAtMs + 90_000_000);
   assert.match(late.join(), /the list ofac_sdn was last read at 2/);
+});
+
+test('wallets come into force and go with their entry', async () => {
+  await using screening = await createScreeningTest();
+  const wallet = '0x7F367cC41522cE07553e823bf3be79A889DEbe1B';
+  const sdn = asFile([
+    ...sdnLines,
+    sdnLine({
+      id: 200,
+      name: 'NOWAKOWSKY, Petrela',
+      remarks: `Digital Currency Address - ETH ${wallet}.`,
+    }),
+  ]);
+  const [report] = await screening.load({ sdn });
+  assert.ok(report?.ok);
+  assert.equal(report.wallets, 1);
+  const find = () =>
+    findListedWallets(screening.db.system, [normalizeWallet(wallet.toLowerCase())]);
+  assert.deepEqual(
+    (await find()).map((row) => [row.list, row.entry_id, row.text]),
+    [['ofac_sdn', '200', `ETH ${wallet}`]],
+  );
+  await screening.load({}, { acceptDoubts: true });
+  assert.deepEqual(await find(), []);
+});
+
+test('a list that an earlier release read lets nothing pass until it is imported again', async () => {
+  await using screening = await createScreeningTest();
+  await screening.load();
+  await screening.rows(
+    'update screening_versions set reader = 1, content_hash = sha256(content_hash)',
+  );
+  const wanted = { lists: ['ofac_sdn', 'un_consolidated'], ageMsMax: 1e15 };
+  const findFaults = async () =>
+    findListFaults(await readListsInForce(screening.db.system), wanted, Date.now());
+  assert.match((await findFaults()).join(), /ofac_sdn was read by an earlier release/);
+  const reports = await screening.load();
+  assert.ok(reports.every((report) => report.ok && report.isNew));
+  assert.deepEqual(await findFaults(), []);
 });

@@ -9,11 +9,13 @@ import {
   type NameRow,
   readEntryHashes,
   setInForce,
+  type WalletRow,
   writeVersion,
 } from './lists.sql.ts';
 import { readWords } from './names.ts';
 import { parseOfac } from './ofac.ts';
 import { parseUn } from './un.ts';
+import { normalizeWallet } from './wallets.ts';
 
 /**
  * Imports of sanctions lists, from files or http(s) addresses. A list comes into force as a whole,
@@ -21,7 +23,13 @@ import { parseUn } from './un.ts';
  */
 
 export type ListSource =
-  | { readonly list: 'ofac_sdn'; readonly sdn: string; readonly alt: string }
+  | {
+      readonly list: 'ofac_sdn';
+      readonly sdn: string;
+      readonly alt: string;
+      /** The rest of remarks that `sdn` cuts off; undefined where it is not configured. */
+      readonly comments?: string | undefined;
+    }
   | { readonly list: 'un_consolidated'; readonly location: string };
 
 export type ListReport = { readonly list: ListSource['list'] } & (
@@ -36,6 +44,9 @@ export type ListReport = { readonly list: ListSource['list'] } & (
       readonly added: number;
       readonly removed: number;
       readonly skipped: number;
+      readonly wallets: number;
+      /** Entries of which wallet addresses may be missing: `comments` is not configured. */
+      readonly cutOff: number;
     }
   | { readonly ok: false; readonly fault: string }
 );
@@ -54,6 +65,8 @@ const bytesMax = 64 * 1_048_576;
 const shrinkPercentMax = 10;
 const futureToleranceMs = 48 * 3_600_000;
 const readMsMax = 120_000;
+/** Goes up when a release reads more of a list than the one before: then it is imported again. */
+export const readerVersion = 2;
 
 /** Reads one list after the other; the fault of a source is an answer and does not stop the others. */
 export async function importLists(
@@ -79,7 +92,10 @@ async function readTexts(
   source: ListSource,
   options: Pick<ImportOptions, 'fetch'>,
 ): Promise<{ ok: true; texts: string[] } | { ok: false; fault: string }> {
-  const locations = source.list === 'ofac_sdn' ? [source.sdn, source.alt] : [source.location];
+  const locations =
+    source.list === 'ofac_sdn'
+      ? [source.sdn, source.alt, ...(source.comments === undefined ? [] : [source.comments])]
+      : [source.location];
   const texts: string[] = [];
   for (const location of locations) {
     const read = { fetch: options.fetch, bytesMax, timeoutMs: readMsMax };
@@ -104,8 +120,12 @@ export async function findListFault(
   return parsed.ok ? undefined : parsed.fault;
 }
 
-function parseTexts(source: ListSource, [first = '', second = '']: readonly string[]): ParsedList {
-  return source.list === 'ofac_sdn' ? parseOfac({ sdn: first, alt: second }) : parseUn(first);
+function parseTexts(
+  source: ListSource,
+  [first = '', second = '', comments]: readonly string[],
+): ParsedList {
+  if (source.list !== 'ofac_sdn') return parseUn(first);
+  return parseOfac({ sdn: first, alt: second, ...(comments === undefined ? {} : { comments }) });
 }
 
 async function importTexts(
@@ -115,18 +135,23 @@ async function importTexts(
 ): Promise<Outcome> {
   const parsed = parseTexts(source, texts);
   if (!parsed.ok) return parsed;
-  const hash = createHash('sha256');
+  const hash = createHash('sha256').update(`reader ${readerVersion}\n`);
   for (const text of texts) hash.update(`${Buffer.byteLength(text)}\n`).update(text);
   const contentHash = hash.digest();
   const rows = prepareRows(parsed.entries);
   return options.db.systemTransaction(async (session) => {
     const inForce = await lockListRow(session, source.list);
     const version = parsed.publishedAt ?? `sha256:${contentHash.toString('hex').slice(0, 16)}`;
-    const told = { version, entries: rows.entries.length, names: rows.names.length };
+    const { skipped, cutOff } = parsed;
+    const counts = {
+      entries: rows.entries.length,
+      names: rows.names.length,
+      wallets: rows.wallets.length,
+    };
+    const told = { version, ...counts, skipped, cutOff };
     if (inForce.content_hash?.equals(contentHash) === true) {
-      const { skipped } = parsed;
       await setInForce(session, source.list, inForce.sequence);
-      return { ok: true, isNew: false, ...told, added: 0, removed: 0, skipped };
+      return { ok: true, isNew: false, ...told, added: 0, removed: 0 };
     }
     const doubts = [...parsed.doubts, ...compareWithLast(parsed, inForce, options.nowMs())];
     if (doubts.length > 0 && options.acceptDoubts !== true) {
@@ -140,7 +165,7 @@ async function importTexts(
       contentHash,
       publishedAt: parsed.publishedAt,
     });
-    return { ok: true, isNew: true, ...told, ...changes, skipped: parsed.skipped };
+    return { ok: true, isNew: true, ...told, ...changes };
   });
 }
 
@@ -164,15 +189,21 @@ function compareWithLast(
   return doubts;
 }
 
-function prepareRows(entries: readonly ListEntry[]): {
+type ListRows = {
   entries: readonly EntryRow[];
   names: readonly NameRow[];
-} {
+  wallets: readonly WalletRow[];
+};
+
+function prepareRows(entries: readonly ListEntry[]): ListRows {
   const names: NameRow[] = [];
+  const wallets: WalletRow[] = [];
   const rows: EntryRow[] = [];
   for (const entry of entries) {
     const own = describeNames(entry);
     names.push(...own);
+    const ownWallets = describeWallets(entry);
+    wallets.push(...ownWallets);
     const row = {
       entry_id: entry.entryId,
       kind: entry.kind,
@@ -183,11 +214,22 @@ function prepareRows(entries: readonly ListEntry[]): {
     };
     // Words are part of it: where a release reads names in another way, the next import renews all.
     const content = createHash('sha256')
-      .update(JSON.stringify([row, own]))
+      .update(JSON.stringify([row, own, ownWallets]))
       .digest('hex');
     rows.push({ ...row, content_hash: content });
   }
-  return { entries: rows, names };
+  return { entries: rows, names, wallets };
+}
+
+/** Its different wallets; several currencies may have the same one. */
+function describeWallets(entry: ListEntry): WalletRow[] {
+  const rows = new Map<string, WalletRow>();
+  for (const { currency, address } of entry.wallets) {
+    const wallet = normalizeWallet(address);
+    const text = `${currency} ${address}`;
+    if (!rows.has(wallet)) rows.set(wallet, { entry_id: entry.entryId, wallet, text });
+  }
+  return [...rows.values()];
 }
 
 /** Its different names; those of which no letter is left after transliteration cannot be found. */
@@ -217,7 +259,7 @@ function withoutBrackets(text: string): string {
 
 async function writeChanges(
   session: Session,
-  rows: { entries: readonly EntryRow[]; names: readonly NameRow[] },
+  rows: ListRows,
   version: {
     list: string;
     sequence: number;
@@ -236,8 +278,13 @@ async function writeChanges(
   const totals = { entryCount: rows.entries.length, nameCount: rows.names.length };
   await writeVersion(
     session,
-    { ...version, ...totals, ...counts },
-    { retired, entries: fresh, names: rows.names.filter((row) => !same.has(row.entry_id)) },
+    { ...version, readerVersion, ...totals, ...counts },
+    {
+      retired,
+      entries: fresh,
+      names: rows.names.filter((row) => !same.has(row.entry_id)),
+      wallets: rows.wallets.filter((row) => !same.has(row.entry_id)),
+    },
   );
   return { added: fresh.length, removed: retired.length };
 }

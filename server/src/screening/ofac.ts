@@ -5,6 +5,7 @@ import {
   formatDay,
   type ListEntry,
   type ListedName,
+  type ListedWallet,
   type ParsedList,
   roughYears,
   spanMonth,
@@ -14,12 +15,15 @@ import {
 /**
  * The list of Specially Designated Nationals of the US Treasury (OFAC) in its CSV form: `sdn.csv`
  * with an entry per line, `alt.csv` with further names. There is no header, `-0-` stands for nothing,
- * and both files end in the control character SUB. Weak aliases, dates of birth and nationalities
- * stand in the remarks.
+ * and the files end in the control character SUB. Weak aliases, dates of birth, nationalities and
+ * wallet addresses stand in the remarks. `sdn.csv` cuts remarks at 1,000 characters, in the middle of
+ * a word, and `sdn_comments.csv` has the rest.
  */
 
 const sdnColumns = 12;
 const altColumns = 5;
+const commentColumns = 2;
+const remarksLengthMax = 1_000;
 const endMark = '\u001A';
 
 type SdnColumns = {
@@ -30,39 +34,64 @@ type SdnColumns = {
   remarks: number;
 };
 const sdn: SdnColumns = { number: 0, name: 1, type: 2, programmes: 3, remarks: 11 };
-const alt = { number: 0, name: 3 };
+const alt = { name: 3 };
+const comment = { rest: 1 };
 
-export type OfacFiles = { readonly sdn: string; readonly alt: string };
+/** Without `comments`, what `sdn.csv` cuts off is not known. */
+export type OfacFiles = {
+  readonly sdn: string;
+  readonly alt: string;
+  readonly comments?: string;
+};
 
 export function parseOfac(files: OfacFiles): ParsedList {
   const entryRows = readRows(files.sdn, 'sdn.csv', sdnColumns);
   if (!entryRows.ok) return entryRows;
   const aliasRows = readRows(files.alt, 'alt.csv', altColumns);
   if (!aliasRows.ok) return aliasRows;
-  const aliases = new Map<string, string[]>();
-  for (const row of aliasRows.rows) {
-    const number = row[alt.number] ?? '';
-    aliases.set(number, [...(aliases.get(number) ?? []), row[alt.name] ?? '']);
-  }
+  const commentRows =
+    files.comments === undefined
+      ? undefined
+      : readRows(files.comments, 'sdn_comments.csv', commentColumns);
+  if (commentRows?.ok === false) return commentRows;
+  const aliases = groupByEntry(aliasRows.rows, alt.name);
+  const rests = groupByEntry(commentRows?.rows ?? [], comment.rest);
   const entries: ListEntry[] = [];
   const numbers = new Set<string>();
-  let skipped = 0;
+  let [skipped, cutOff] = [0, 0];
   for (const row of entryRows.rows) {
     const number = row[sdn.number] ?? '';
     if (numbers.has(number)) return fail(`sdn.csv: the entry ${quote(number)} is there twice`);
     numbers.add(number);
-    const entry = readEntry(row, aliases.get(number) ?? []);
+    const rest = rests.get(number)?.join('') ?? '';
+    const first = row[sdn.remarks] ?? '';
+    // As they stand: a space at the cut belongs to the text.
+    const remarks = clear(first) === '' ? rest : first + rest;
+    const entry = readEntry(row, aliases.get(number) ?? [], remarks);
     if (entry === undefined) skipped += 1;
     else entries.push(entry);
+    if (entry !== undefined && rest === '' && remarks.length >= remarksLengthMax) cutOff += 1;
   }
-  const doubts = [...entryRows.doubts, ...aliasRows.doubts];
+  const doubts = [...entryRows.doubts, ...aliasRows.doubts, ...(commentRows?.doubts ?? [])];
   const orphans = [...aliases.keys()].filter((number) => !numbers.has(number)).length;
   if (orphans > 0) {
     doubts.push(
       `alt.csv names ${orphans} entries that sdn.csv does not have: not of the same day?`,
     );
   }
-  return { ok: true, entries, publishedAt: null, skipped, doubts };
+  return { ok: true, entries, publishedAt: null, skipped, cutOff, doubts };
+}
+
+function groupByEntry(
+  rows: readonly (readonly string[])[],
+  column: number,
+): ReadonlyMap<string, readonly string[]> {
+  const groups = new Map<string, string[]>();
+  for (const row of rows) {
+    const number = row[0] ?? '';
+    groups.set(number, [...(groups.get(number) ?? []), row[column] ?? '']);
+  }
+  return groups;
 }
 
 type Rows =
@@ -100,11 +129,15 @@ function readRows(text: string, file: string, columns: number): Rows {
   return { ok: true, rows, doubts };
 }
 
-function readEntry(row: readonly string[], aliases: readonly string[]): ListEntry | undefined {
+function readEntry(
+  row: readonly string[],
+  aliases: readonly string[],
+  remarksText: string,
+): ListEntry | undefined {
   const type = clear(row[sdn.type]);
   if (type === 'vessel' || type === 'aircraft') return undefined;
   const kind = type === 'individual' ? 'person' : 'organisation';
-  const remarks = readRemarks(clear(row[sdn.remarks]));
+  const remarks = readRemarks(remarksText);
   const arrange = (text: string): string => (kind === 'person' ? arrangePerson(text) : text);
   const names: ListedName[] = [
     { text: arrange(clear(row[sdn.name])), quality: 'primary' },
@@ -121,6 +154,7 @@ function readEntry(row: readonly string[], aliases: readonly string[]): ListEntr
     programmes: clear(row[sdn.programmes])
       .split(/\]\s*\[/)
       .filter((programme) => programme !== ''),
+    wallets: remarks.wallets,
   };
 }
 
@@ -135,12 +169,17 @@ function arrangePerson(text: string): string {
   return `${given.join(' ')} ${family}`.trim();
 }
 
-type Remarks = { births: Birth[]; countries: string[]; weakAliases: string[] };
+type Remarks = {
+  births: Birth[];
+  countries: string[];
+  weakAliases: string[];
+  wallets: ListedWallet[];
+};
 
 /** Statements with semicolons between them and a full stop at the end. */
 function readRemarks(text: string): Remarks {
-  const remarks: Remarks = { births: [], countries: [], weakAliases: [] };
-  for (const statement of text.replace(/\.$/, '').split(';')) {
+  const remarks: Remarks = { births: [], countries: [], weakAliases: [], wallets: [] };
+  for (const statement of text.trim().replace(/\.$/, '').split(';')) {
     const said = statement.trim().replace(/^alt\.\s+/i, '');
     const weak = /^a\.k\.a\.\s+'(.+)'\.?$/.exec(said)?.[1];
     if (weak !== undefined) remarks.weakAliases.push(weak);
@@ -150,6 +189,10 @@ function readRemarks(text: string): Remarks {
     const country = /^(?:nationality|citizen)\s+(.+)$/.exec(said)?.[1];
     const code = country === undefined ? undefined : findCountryByName(country);
     if (code !== undefined && !remarks.countries.includes(code)) remarks.countries.push(code);
+    const [, currency, address] =
+      /^Digital Currency Address - ([A-Z0-9]{1,12}):? ([0-9A-Za-z:]{20,120})$/.exec(said) ?? [];
+    if (currency !== undefined && address !== undefined)
+      remarks.wallets.push({ currency, address });
   }
   return remarks;
 }

@@ -36,6 +36,7 @@ test('an SDN entry has its names, weak ones from the remarks, births and countri
     births: [{ from: '1965-08-12', to: '1965-08-12' }],
     countries: ['RUS'],
     programmes: ['SDGT', 'NPWMD'],
+    wallets: [],
   });
   assert.deepEqual(findEntry(parsed, '102').births, [
     { from: '1968-01-01', to: '1972-12-31' },
@@ -108,6 +109,7 @@ test('a UN entry has its names by quality, its original script, births and count
     ],
     countries: ['IRN'],
     programmes: ['Sample'],
+    wallets: [],
   });
   const entity = findEntry(parsed, '900002');
   assert.equal(entity.kind, 'organisation');
@@ -142,4 +144,36 @@ test('countries are known by the names that the lists use', () => {
   };
   for (const [name, code] of Object.entries(expected)) assert.equal(findCountryByName(name), code);
   assert.equal(findCountryByName('Atlantis'), undefined);
+});
+
+const walletText =
+  'DOB 12 Aug 1965; Digital Currency Address - XBT 12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h; alt. ' +
+  'Digital Currency Address - ETH 0x7F367cC41522cE07553e823bf3be79A889DEbe1B; Gender Male';
+
+test('wallet addresses are read from the remarks of an SDN entry', () => {
+  const sdn = asFile([
+    sdnLine({ id: 1, name: 'X, Y', type: 'individual', remarks: `${walletText}.` }),
+  ]);
+  const parsed = parseOfac({ sdn, alt: asFile([altLine(1, 1, 'Z')]) });
+  assert.deepEqual(findEntry(parsed, '1').wallets, [
+    { currency: 'XBT', address: '12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h' },
+    { currency: 'ETH', address: '0x7F367cC41522cE07553e823bf3be79A889DEbe1B' },
+  ]);
+  assert.equal(expectOk(parsed).cutOff, 0);
+});
+
+test('remarks that sdn.csv cuts off go on in sdn_comments.csv, and are counted without it', () => {
+  const whole = `${'Linked To: A; '.repeat(64)}${walletText}.`;
+  for (const cut of [1_000, whole.indexOf('XBT ') + 4]) {
+    const filled = ' '.repeat(Math.max(0, 1_000 - cut));
+    const remarks = filled + whole.slice(0, cut);
+    const sdn = asFile([sdnLine({ id: 1, name: 'X, Y', type: 'individual', remarks })]);
+    const alt = asFile([altLine(1, 1, 'Z')]);
+    const cutOff = parseOfac({ sdn, alt });
+    assert.ok(findEntry(cutOff, '1').wallets.length < 2);
+    assert.equal(expectOk(cutOff).cutOff, 1);
+    const parsed = parseOfac({ sdn, alt, comments: asFile([`1,"${whole.slice(cut)}"`]) });
+    assert.equal(findEntry(parsed, '1').wallets.length, 2);
+    assert.equal(expectOk(parsed).cutOff, 0);
+  }
 });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createAccount } from '../accounts/accounts.ts';
 import { newId } from '../core/ids.ts';
 import { createKeyRing } from '../core/sealing.ts';
-import { connectDatabase } from '../db/pool.ts';
+import { connectDatabase, type Database } from '../db/pool.ts';
 import { createTestDatabase } from '../db/test-database.ts';
 import { createUser, prepareUser } from '../users/users.ts';
 import { importLists, type ListReport, type ScreenedPerson } from './screening.ts';
@@ -98,6 +98,29 @@ export function unText(options: { generated?: string; more?: string } = {}): str
 
 export type ListTexts = { sdn?: string; alt?: string; un?: string };
 
+const listsAt = 'https://lists.example';
+
+/** Imports the lists of these texts; the invented ones where none is given. */
+export function loadLists(
+  db: Database,
+  texts: ListTexts = {},
+  options: { acceptDoubts?: boolean } = {},
+): Promise<ListReport[]> {
+  const { sdn = asFile(sdnLines), alt = asFile(altLines), un = unText() } = texts;
+  const bodies: Record<string, string> = { '/sdn': sdn, '/alt': alt, '/un': un };
+  const answer: typeof fetch = async (input) => {
+    const address = input instanceof Request ? input.url : input;
+    return new Response(bodies[new URL(address).pathname] ?? '');
+  };
+  return importLists(
+    [
+      { list: 'ofac_sdn', sdn: `${listsAt}/sdn`, alt: `${listsAt}/alt` },
+      { list: 'un_consolidated', location: `${listsAt}/un` },
+    ],
+    { db, fetch: answer, nowMs: () => Date.parse('2026-03-01T00:00:00Z'), ...options },
+  );
+}
+
 export async function createScreeningTest() {
   const database = await createTestDatabase();
   const db = connectDatabase({ url: database.url, connectionsMax: 6 });
@@ -105,25 +128,8 @@ export async function createScreeningTest() {
   const rows = <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
     db.system.rows<Row>({ name: '', text }, values);
   await rows(`insert into environment (name, master_key_id) values ('staging', 'test')`);
-  const load = async (
-    texts: ListTexts = {},
-    options: { acceptDoubts?: boolean } = {},
-  ): Promise<ListReport[]> => {
-    const { sdn = asFile(sdnLines), alt = asFile(altLines), un = unText() } = texts;
-    const bodies: Record<string, string> = { '/sdn': sdn, '/alt': alt, '/un': un };
-    const answer: typeof fetch = async (input) => {
-      const address = input instanceof Request ? input.url : input;
-      return new Response(bodies[new URL(address).pathname] ?? '');
-    };
-    const at = 'https://lists.example';
-    return importLists(
-      [
-        { list: 'ofac_sdn', sdn: `${at}/sdn`, alt: `${at}/alt` },
-        { list: 'un_consolidated', location: `${at}/un` },
-      ],
-      { db, fetch: answer, nowMs: () => Date.parse('2026-03-01T00:00:00Z'), ...options },
-    );
-  };
+  const load = (texts?: ListTexts, more?: { acceptDoubts?: boolean }): Promise<ListReport[]> =>
+    loadLists(db, texts, more);
   const newUser = async (): Promise<{ accountId: string; userId: string }> => {
     const { account: accountId } = await db.systemTransaction((session) =>
       createAccount(session, { name: 'Test', environmentName: 'staging' }),

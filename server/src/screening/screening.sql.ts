@@ -8,7 +8,7 @@ const selectVersions: Statement = {
   name: 'screening_select_versions',
   text: `
     select v.list, v.sequence, v.version, v.imported_at, l.checked_at,
-      v.published_at, v.entry_count, v.name_count
+      v.published_at, v.entry_count, v.name_count, v.reader
     from screening_lists l
     join screening_versions v on v.list = l.list and v.sequence = l.sequence
     order by v.list`,
@@ -107,6 +107,7 @@ type VersionRow = {
   published_at: Date | null;
   entry_count: number;
   name_count: number;
+  reader: number;
 };
 
 export async function readVersions(session: Session): Promise<ListVersion[]> {
@@ -120,6 +121,7 @@ export async function readVersions(session: Session): Promise<ListVersion[]> {
     publishedAtMs: row.published_at?.getTime() ?? null,
     entryCount: row.entry_count,
     nameCount: row.name_count,
+    reader: row.reader,
   }));
 }
 

@@ -156,3 +156,46 @@ test('the threshold decides what is a hit', async () => {
   assert.equal(high.isHit, false);
   assert.equal(low.topScorePermille, high.topScorePermille);
 });
+
+test('a listed name is found behind look-alikes and digits, and waits for a person anyway', async () => {
+  const spellings: [string, string][] = [
+    // Cyrillic i, o and e among Latin letters.
+    ['T\u0456mofey', 'Zver\u043Evsky'],
+    ['Tim0fey', 'Zver0vsky'],
+    ['Timofey\u200B', 'Zver\u00ADovsky\u03BF'],
+  ];
+  for (const [first, last] of spellings) {
+    const ids = await findIds(person(first, last));
+    assert.ok(ids.includes('101'), `${first} ${last}: ${ids.join()}`);
+  }
+  const mixed = await screenPerson(screening.db.system, person('An\u0430', 'Schmidt'));
+  assert.deepEqual(
+    mixed.hits.map(({ list, entryId, matchedOn }) => [list, entryId, matchedOn.field]),
+    [['name_review', 'mixed_scripts', 'person_name']],
+  );
+  assert.deepEqual(await findIds(person('Anna 2', 'Schm1dt')), ['digits_in_word']);
+  const company = person('Anna', 'Schmidt', { businessName: 'Quartzbr1dge Mar1time Trading' });
+  assert.deepEqual(await findIds(company), ['103']);
+});
+
+test('further names are compared without what is known of the person', async () => {
+  const asked = person('Anna', 'Schmidt', {
+    dateOfBirth: '1999-01-01',
+    otherNames: [{ field: 'BankAccountName', text: 'ZVEROVSKY TIMOFEI', isCompany: false }],
+  });
+  const { hits } = await screenPerson(screening.db.system, asked);
+  assert.deepEqual(
+    hits.map(({ entryId, matchedOn }) => [entryId, matchedOn.field, matchedOn.dateOfBirth]),
+    [['101', 'BankAccountName', 'unknown']],
+  );
+});
+
+test('the name of a bank is a hit only where it is nearly the listed one', async () => {
+  const named = (field: 'BankName' | 'BankAccountName', text: string): ScreenedPerson =>
+    person('', '', { otherNames: [{ field, text, isCompany: true }] });
+  const bank = (text: string): ScreenedPerson => named('BankName', text);
+  assert.deepEqual(await findIds(bank('Quartzbridge Maritime Trading')), ['103']);
+  const similar = 'Quartzbredge Maritme Tradin';
+  assert.deepEqual(await findIds(named('BankAccountName', similar)), ['103']);
+  assert.deepEqual(await findIds(bank(similar)), []);
+});

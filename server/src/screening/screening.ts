@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Session } from '../db/pool.ts';
-import type { Hit, ListsInForce, ScreenedPerson } from './hit.ts';
+import { type Disguise, findDisguises, unmaskName } from './disguised-names.ts';
+import { type Hit, type ListsInForce, nameReview, type ScreenedPerson } from './hit.ts';
 import { judge } from './judge.ts';
+import { readerVersion } from './lists.ts';
 import { type NameWord, readWords, restoreWord } from './names.ts';
 import {
   type AskedWord,
@@ -46,6 +48,11 @@ export function createSpellingCache(): SpellingCache {
 }
 
 export const defaultThresholdPermille = 870;
+/**
+ * Names of banks are made of a few common words ("Commercial International Bank" resembles a listed
+ * one by 883), and every recipient of a bank has the same one; listed banks are at 980 and above.
+ */
+const bankNameLeast = 950;
 
 /** Names of the lists that are compared as a whole, for each name asked for. */
 const candidatesMax = 40;
@@ -78,6 +85,9 @@ export function findListFaults(
     if (version === undefined) return [`the list ${list} was never imported`];
     const isOld = nowMs - version.checkedAtMs > wanted.ageMsMax;
     const last = new Date(version.checkedAtMs).toISOString();
+    if (version.reader < readerVersion) {
+      return [`the list ${list} was read by an earlier release and must be imported again`];
+    }
     return isOld ? [`the list ${list} was last read at ${last}`] : [];
   });
 }
@@ -107,7 +117,9 @@ export async function screenPersons(
     // What was found while a list changed belongs to neither version.
     if (after.fingerprint.equals(lists.fingerprint) || tries === triesMax) {
       const threshold = options.thresholdPermille ?? defaultThresholdPermille;
-      return persons.map((_, index) => conclude(lists, found[index] ?? [], threshold));
+      return persons.map((person, index) =>
+        conclude(lists, [...(found[index] ?? []), ...listReviews(person)], threshold),
+      );
     }
     lists = after;
   }
@@ -116,6 +128,8 @@ export async function screenPersons(
 function conclude(lists: ListsInForce, found: readonly Hit[], threshold: number): Screening {
   const best = new Map<string, Hit>();
   for (const hit of found) {
+    const least = hit.matchedOn.field === 'BankName' ? bankNameLeast : 0;
+    if (hit.scorePermille < Math.max(threshold, least)) continue;
     const key = `${hit.list} ${hit.entryId}`;
     if ((best.get(key)?.scorePermille ?? -1) < hit.scorePermille) best.set(key, hit);
   }
@@ -125,8 +139,8 @@ function conclude(lists: ListsInForce, found: readonly Hit[], threshold: number)
       a.list.localeCompare(b.list, 'en') ||
       a.entryId.localeCompare(b.entryId, 'en'),
   );
-  const hits = ranked.filter(({ scorePermille }) => scorePermille >= threshold).slice(0, hitsMax);
-  const topScorePermille = ranked[0]?.scorePermille ?? 0;
+  const hits = ranked.slice(0, hitsMax);
+  const topScorePermille = Math.max(0, ...found.map(({ scorePermille }) => scorePermille));
   return { lists, hits, isHit: hits.length > 0, topScorePermille };
 }
 
@@ -136,13 +150,55 @@ type AskedName = {
   readonly words: readonly NameWord[];
 };
 
+type WrittenName = {
+  readonly field: Hit['matchedOn']['field'];
+  readonly text: string;
+  readonly isCompany: boolean;
+};
+
+function listWrittenNames(person: ScreenedPerson): WrittenName[] {
+  const { firstName, middleName, lastName, businessName, otherNames = [] } = person;
+  const personName = `${firstName} ${middleName} ${lastName}`;
+  return [
+    { field: 'person_name', text: personName, isCompany: false },
+    { field: 'business_name', text: businessName, isCompany: true },
+    ...otherNames,
+  ];
+}
+
+/** Each name as it is written, and as what it looks like where letters are disguised. */
 function listNames(person: ScreenedPerson, personIndex: number): AskedName[] {
-  const { firstName, middleName, lastName, businessName } = person;
-  const personName = readWords(`${firstName} ${middleName} ${lastName}`);
-  const business = readWords(businessName);
-  const names: AskedName[] = [{ personIndex, field: 'person_name', words: personName }];
-  if (business.length > 0) names.push({ personIndex, field: 'business_name', words: business });
-  return names;
+  return listWrittenNames(person).flatMap(({ field, text }) =>
+    [text, ...unmaskName(text)]
+      .map((variant) => ({ personIndex, field, words: readWords(variant) }))
+      .filter(({ words }) => words.length > 0),
+  );
+}
+
+const disguiseTexts: Readonly<Record<Disguise, string>> = {
+  mixed_scripts: 'a word of the name mixes scripts',
+  digits_in_word: 'a word of the name has digits in it',
+};
+
+/** What a person has to look at whatever the lists say. */
+function listReviews(person: ScreenedPerson): Hit[] {
+  return listWrittenNames(person).flatMap(({ field, text, isCompany }) =>
+    findDisguises(text, isCompany).map((disguise) => ({
+      list: nameReview,
+      entryId: disguise,
+      name: disguiseTexts[disguise],
+      kind: isCompany ? 'organisation' : 'person',
+      programmes: [],
+      scorePermille: 1000,
+      matchedOn: {
+        field,
+        listedName: '',
+        quality: 'primary',
+        dateOfBirth: 'unknown',
+        country: 'unknown',
+      },
+    })),
+  );
 }
 
 /** What is looked for, and where. */

@@ -42,7 +42,7 @@ export function parseUn(text: string): ParsedList {
     seen.add(entryId);
   }
   if (entries.length === 0) return fail('it has no entries');
-  return { ok: true, entries, publishedAt, skipped: 0, doubts: [] };
+  return { ok: true, entries, publishedAt, skipped: 0, cutOff: 0, doubts: [] };
 }
 
 type Reader = {
@@ -123,6 +123,7 @@ function readEntry(node: Node): ListEntry | undefined {
     births: nodesOf(node, 'INDIVIDUAL_DATE_OF_BIRTH').flatMap((birth) => readBirth(birth) ?? []),
     countries: [...new Set(countryNames.flatMap((name) => findCountryByName(name) ?? []))],
     programmes: textsOf(node, 'UN_LIST_TYPE'),
+    wallets: [],
   };
 }
 

@@ -63,6 +63,7 @@ const scopeTexts: Record<Scope, string> = {
   'payouts:create': 'Create payouts',
   'payouts:commit': 'Commit payouts',
   'kyc:write': 'Upload images for identity checks',
+  'kyc:decide': 'Decide about identity checks; only where it is asked for by name',
 };
 
 const problemAnswer = z

@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import { formatSeconds } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import { findTokenId, formatToken, isUuid } from '../core/ids.ts';
+import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
+import { type BaseServices, defineRoute, type Route } from '../http/route.ts';
+import { integerField, textField } from '../http/schema.ts';
+import {
+  decidedByLengthMax,
+  decideIdentity,
+  identityDecisions,
+  listPending,
+  reasonLengthMax,
+} from './decisions.ts';
+import { sessionStatuses } from './kyc.sql.ts';
+
+/** The interface for those who review identities. */
+
+const decisionFields = {
+  decision: z.enum(identityDecisions),
+  decided_by: z.string().describe('Who decided'),
+};
+
+const pendingAnswer = z
+  .object({
+    user_token: z.string(),
+    session_id: z.string(),
+    provider: z.string(),
+    status: z.enum(sessionStatuses),
+    submission: z.int().describe('Counts how often images were handed in'),
+    session_time: z.string().describe('When it started, UTC: YYYY-MM-DDThh:mm:ss'),
+    updated_on: z.string().describe('When it changed last, UTC: YYYY-MM-DDThh:mm:ss'),
+    decisions: z
+      .array(z.object(decisionFields))
+      .describe('Decisions that wait for a second person'),
+  })
+  .meta({ id: 'PendingIdentity' });
+
+const decisionRequest = z
+  .object({
+    session_id: z.string().max(100).optional().describe('The session that was looked at'),
+    submission: integerField({ min: 1, max: 1_000_000 })
+      .optional()
+      .describe('The images that were looked at; 409 where others came since'),
+    decision: z.enum(identityDecisions),
+    decided_by: textField(decidedByLengthMax).min(1).describe('The name of the reviewer'),
+    reason: textField(reasonLengthMax).min(1),
+  })
+  .meta({ id: 'IdentityDecisionRequest' });
+
+const decidedAnswer = z
+  .object({
+    result: z
+      .enum(['done', 'waiting'])
+      .describe('`waiting`: a second person has to decide the same'),
+    session_id: z.string(),
+    status: z.enum(sessionStatuses),
+  })
+  .meta({ id: 'IdentityDecision' });
+
+const userParams = z.object({ user_token: z.string().max(100) });
+const listQuery = z.object(pageQuery);
+
+export function identityDecisionRoutes<S extends BaseServices>(): Route<S>[] {
+  return [pendingRoute<S>(), decideRoute<S>()];
+}
+
+function pendingRoute<S extends BaseServices>(): Route<S> {
+  return defineRoute<S, unknown, z.infer<typeof listQuery>>({
+    method: 'GET',
+    path: '/identity/pending',
+    isVersioned: true,
+    operationId: 'listPendingIdentities',
+    tag: 'Verification',
+    summary: 'List the verifications that wait for a decision',
+    access: 'kyc:decide',
+    query: listQuery,
+    response: z.array(pendingAnswer),
+    handle: async ({ env, accountId }, { query }) => {
+      const count = query.number_of_records;
+      const [before] = readCursor(query.cursor, ['uuid']) ?? [];
+      const page = { accountId, before, rowsMax: count + 1 };
+      const rows = await listPending(env.db.tenant(accountId), page);
+      return toPage(rows, count, {
+        cursor: (row) => cursorOf([row.id]),
+        write: (row) => ({
+          user_token: formatToken('user', row.user_id),
+          session_id: row.id,
+          provider: row.provider,
+          status: row.status,
+          submission: row.submission,
+          session_time: formatSeconds(row.created_at),
+          updated_on: formatSeconds(row.updated_at),
+          decisions: row.decisions,
+        }),
+      });
+    },
+  });
+}
+
+function decideRoute<S extends BaseServices>(): Route<S> {
+  return defineRoute<S, z.infer<typeof userParams>, unknown, z.infer<typeof decisionRequest>>({
+    method: 'POST',
+    path: '/user/{user_token}/kyc/id/decision',
+    isVersioned: true,
+    operationId: 'decideIdentity',
+    tag: 'Verification',
+    summary: 'Decide about an identity',
+    description:
+      'For the reviewers of the operator. Where the account needs two persons, the first decision ' +
+      'answers `waiting` and takes effect when another person decides the same.',
+    access: 'kyc:decide',
+    params: userParams,
+    body: decisionRequest,
+    response: decidedAnswer,
+    refusals: [404, 409],
+    handle: ({ env, accountId, principal, write }, { params, body }) => {
+      const userId = findTokenId('user', params.user_token);
+      if (userId === undefined) throw new AppError('not_found', 'there is no such user');
+      if (body.session_id !== undefined && !isUuid(body.session_id)) {
+        const detail = 'session_id must be the id of a verification session';
+        throw new AppError('invalid_request', detail, {
+          faults: [{ pointer: '/session_id', code: 'invalid_value', detail }],
+        });
+      }
+      return write(async (sql) => {
+        const { result, session } = await decideIdentity(
+          { sql, keys: env.keys },
+          {
+            accountId,
+            userId,
+            sessionId: body.session_id,
+            submission: body.submission,
+            decision: body.decision,
+            decidedBy: body.decided_by,
+            reason: body.reason,
+            credentialId: principal.credentialId,
+          },
+        );
+        return { result, session_id: session.id, status: session.status };
+      });
+    },
+  });
+}

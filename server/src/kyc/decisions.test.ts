@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { FastifyInstance } from 'fastify';
+import { AppError } from '../core/errors.ts';
+import { formatToken, newId } from '../core/ids.ts';
+import type { Session } from '../db/pool.ts';
+import {
+  decideIdentity,
+  type GivenDecision,
+  type IdentityDecision,
+  listDecisions,
+  listPending,
+  openImages,
+} from './decisions.ts';
+import { imageTypes, type PreparedImage } from './intake.ts';
+import { submitImages } from './kyc.ts';
+import { createKycServer, createKycTest } from './kyc-test-setup.ts';
+
+let kyc: Awaited<ReturnType<typeof createKycTest>>;
+let app: FastifyInstance;
+before(async () => {
+  kyc = await createKycTest();
+  app = await createKycServer(kyc);
+});
+after(async () => {
+  await app.close();
+  await kyc[Symbol.asyncDispose]();
+});
+
+const images: PreparedImage[] = imageTypes.map((type) => ({
+  type,
+  bytes: Buffer.from(`pixels of ${type}`),
+  width: 1,
+  height: 1,
+}));
+
+async function createPerson(options: { twoPersons?: boolean } = {}) {
+  const accountId = await kyc.createAccount();
+  const userId = await kyc.createUser(accountId);
+  await kyc.rows('update accounts set identity_two_persons = $2 where id = $1', [
+    accountId,
+    options.twoPersons === true,
+  ]);
+  const inAccount = <T>(work: (sql: Session) => Promise<T>): Promise<T> =>
+    kyc.db.tenantTransaction(accountId, work);
+  return {
+    accountId,
+    userId,
+    submit: () =>
+      inAccount((sql) => submitImages({ sql, keys: kyc.keys }, { accountId, userId, images })),
+    decide: (decision: IdentityDecision, more: Partial<GivenDecision> = {}) =>
+      inAccount((sql) =>
+        decideIdentity(
+          { sql, keys: kyc.keys },
+          {
+            accountId,
+            userId,
+            sessionId: undefined,
+            submission: undefined,
+            decision,
+            decidedBy: 'Ada',
+            reason: 'The face is the one on the document.',
+            credentialId: undefined,
+            ...more,
+          },
+        ),
+      ),
+    history: () => listDecisions({ sql: kyc.db.system, keys: kyc.keys }, { accountId, userId }),
+    kycStatus: async () => {
+      const text = 'select kyc_status from users where account_id = $1 and id = $2';
+      const [row] = await kyc.rows<{ kyc_status: string }>(text, [accountId, userId]);
+      return row?.kyc_status;
+    },
+    events: async () => {
+      const text = 'select type from events where account_id = $1 order by sequence';
+      const rows = await kyc.rows<{ type: string }>(text, [accountId]);
+      return rows.map((row) => row.type);
+    },
+    pending: async () => listPending(kyc.db.system, { accountId, before: undefined, rowsMax: 10 }),
+  };
+}
+
+const hasCode = (code: string, detail?: RegExp) => (error: unknown) =>
+  error instanceof AppError &&
+  error.code === code &&
+  (detail === undefined || detail.test(error.message));
+
+test('a person approves an identity, which is kept with name and reason', async () => {
+  const person = await createPerson();
+  await person.submit();
+  assert.equal((await person.pending()).length, 1);
+  const { result, session } = await person.decide('approved');
+  assert.deepEqual([result, session.status], ['done', 'Approved']);
+  assert.equal(await person.kycStatus(), 'approved');
+  assert.deepEqual(await person.events(), ['verification.submitted', 'verification.approved']);
+  assert.deepEqual(await person.pending(), []);
+  const [decision, ...others] = await person.history();
+  assert.deepEqual(others, []);
+  assert.deepEqual(
+    [decision?.decision, decision?.decidedBy, decision?.reason, decision?.isEffective],
+    ['approved', 'Ada', 'The face is the one on the document.', true],
+  );
+  const [row] = await kyc.rows<{ reason: Buffer }>(
+    'select reason from verification_decisions where account_id = $1',
+    [person.accountId],
+  );
+  assert.ok(row !== undefined && !row.reason.includes('document'));
+});
+
+test('declined and asked for other images, the user hands in again and is approved', async () => {
+  const person = await createPerson();
+  await person.submit();
+  await person.decide('resubmission_requested', { reason: 'The document is blurred.' });
+  assert.equal(await person.kycStatus(), 'pending');
+  await person.submit();
+  await person.decide('declined');
+  assert.equal(await person.kycStatus(), 'declined');
+  await person.submit();
+  await person.decide('approved');
+  assert.equal(await person.kycStatus(), 'approved');
+  assert.deepEqual(await person.events(), [
+    'verification.submitted',
+    'verification.resubmission_requested',
+    'verification.resubmitted',
+    'verification.declined',
+    'verification.resubmitted',
+    'verification.approved',
+  ]);
+  const history = await person.history();
+  assert.deepEqual(
+    history.map(({ decision, submission }) => `${submission} ${decision}`),
+    ['3 approved', '2 declined', '1 resubmission_requested'],
+  );
+});
+
+test('where two persons are needed, one name in any spelling is one person', async () => {
+  const person = await createPerson({ twoPersons: true });
+  await person.submit();
+  for (const decidedBy of ['Ada', ' ada ', 'A\u200Bda', 'ＡＤＡ', '\u00ADAda']) {
+    const { result, session } = await person.decide('approved', { decidedBy });
+    assert.deepEqual([result, session.status], ['waiting', 'Review'], decidedBy);
+  }
+  assert.equal(await person.kycStatus(), 'pending');
+  assert.equal((await person.pending())[0]?.decisions.length, 5);
+  const { result } = await person.decide('approved', { decidedBy: 'Bob' });
+  assert.equal(result, 'done');
+  assert.equal(await person.kycStatus(), 'approved');
+  assert.deepEqual(await person.events(), [
+    'verification.submitted',
+    'verification.review',
+    'verification.approved',
+  ]);
+});
+
+test('two persons have to say the same of the same images', async () => {
+  const person = await createPerson({ twoPersons: true });
+  await person.submit();
+  const resultOf = async (decision: IdentityDecision, decidedBy: string) =>
+    (await person.decide(decision, { decidedBy })).result;
+  assert.equal(await resultOf('approved', 'Ada'), 'waiting');
+  assert.equal(await resultOf('declined', 'Bob'), 'waiting');
+  // Other images make what was said before void.
+  await person.submit();
+  assert.equal(await resultOf('approved', 'Bob'), 'waiting');
+  // The last word of a person counts.
+  assert.equal(await resultOf('declined', 'Bob'), 'waiting');
+  assert.equal(await resultOf('approved', 'Ada'), 'waiting');
+  assert.equal(await resultOf('declined', 'Ada'), 'done');
+  assert.equal(await person.kycStatus(), 'declined');
+});
+
+test('a decision that cannot follow is refused and says why', async () => {
+  const person = await createPerson();
+  await assert.rejects(person.decide('approved'), hasCode('illegal_move', /no verification/));
+  const session = await person.submit();
+  await assert.rejects(
+    person.decide('approved', { sessionId: newId() }),
+    hasCode('illegal_move', /not the newest/),
+  );
+  await person.submit();
+  await assert.rejects(
+    person.decide('approved', { sessionId: session.id, submission: 1 }),
+    hasCode('illegal_move', /other images/),
+  );
+  await person.decide('approved', { sessionId: session.id, submission: 2 });
+  for (const decision of ['approved', 'declined', 'resubmission_requested'] as const) {
+    await assert.rejects(person.decide(decision), hasCode('illegal_move', /is Approved/));
+  }
+  for (const fault of [{ decidedBy: ' \u200B ' }, { reason: ' ' }, { reason: 'x'.repeat(2001) }]) {
+    await assert.rejects(person.decide('approved', fault), hasCode('invalid_request'));
+  }
+  const other = await createPerson();
+  await assert.rejects(person.decide('approved', { userId: other.userId }), hasCode('not_found'));
+  assert.equal((await person.history()).length, 1);
+});
+
+test('decisions cannot be changed, and only their account sees them', async () => {
+  const person = await createPerson();
+  await person.submit();
+  await person.decide('declined');
+  await assert.rejects(kyc.rows(`update verification_decisions set decided_by = 'Bob'`));
+  await assert.rejects(kyc.rows('delete from verification_decisions'));
+  const other = await createPerson();
+  const text = 'select count(*)::integer as count from verification_decisions';
+  const [row] = await kyc.db.tenant(other.accountId).rows<{ count: number }>({ name: '', text });
+  assert.equal(row?.count, 0);
+});
+
+test('the images that were handed in last are opened for the reviewer', async () => {
+  const person = await createPerson();
+  const services = { sql: kyc.db.system, keys: kyc.keys };
+  await assert.rejects(openImages(services, person), hasCode('not_found'));
+  await person.submit();
+  await person.submit();
+  const opened = await openImages(services, person);
+  assert.equal(opened.session.submission, 2);
+  assert.deepEqual(
+    opened.images.map(({ type, bytes }) => [type, bytes.toString()]),
+    imageTypes.toSorted().map((type) => [type, `pixels of ${type}`]),
+  );
+});
+
+test('a reviewer lists and decides over HTTP, and nobody without the scope does', async () => {
+  const person = await createPerson({ twoPersons: true });
+  const session = await person.submit();
+  const userToken = formatToken('user', person.userId);
+  const call = (role: string, body?: object) =>
+    app.inject({
+      method: body === undefined ? 'GET' : 'POST',
+      url:
+        body === undefined
+          ? '/v0.1.4/identity/pending'
+          : `/v0.1.4/user/${userToken}/kyc/id/decision`,
+      headers: {
+        authorization: `Bearer ${role}.${person.accountId}`,
+        ...(body && { 'content-type': 'application/json' }),
+      },
+      ...(body && { payload: JSON.stringify(body) }),
+    });
+  const body = { decision: 'approved', decided_by: 'Ada', reason: 'Seen.' };
+  assert.equal((await call('account')).statusCode, 403);
+  assert.equal((await call('account', body)).statusCode, 403);
+  const [row, ...others] = (await call('reviewer')).json();
+  assert.deepEqual(others, []);
+  assert.deepEqual(
+    [row.user_token, row.session_id, row.status, row.submission, row.decisions],
+    [userToken, session.id, 'Submitted', 1, []],
+  );
+  const wrong = await call('reviewer', { decision: 'maybe', decided_by: '', reason: 'Seen.' });
+  assert.equal(wrong.statusCode, 400);
+  assert.deepEqual(
+    wrong.json().errors.map(({ pointer }: { pointer: string }) => pointer),
+    ['/decision', '/decided_by'],
+  );
+  assert.equal((await call('reviewer', { ...body, submission: 2 })).statusCode, 409);
+  assert.equal((await call('reviewer', { ...body, session_id: 'x' })).statusCode, 400);
+  const first = await call('reviewer', body);
+  assert.deepEqual([first.statusCode, first.json().result], [200, 'waiting']);
+  const [waiting] = (await call('reviewer')).json();
+  assert.deepEqual(waiting.decisions, [{ decision: 'approved', decided_by: 'Ada' }]);
+  const second = await call('reviewer', { ...body, decided_by: 'Bob', session_id: session.id });
+  assert.deepEqual(second.json(), {
+    result: 'done',
+    session_id: session.id,
+    status: 'Approved',
+  });
+  assert.equal(await person.kycStatus(), 'approved');
+  assert.deepEqual((await call('reviewer')).json(), []);
+});

@@ -1,0 +1,209 @@
+import { AppError, type Fault, throwFaults } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
+import { normalizePersonName } from '../core/person-name.ts';
+import { type KeyRing, openBytes, sealBytes } from '../core/sealing.ts';
+import type { Session } from '../db/pool.ts';
+import {
+  countOthers,
+  findDataKey,
+  type IdentityDecision,
+  insertDecision,
+  listDecisionRows,
+  needsTwoPersons,
+  selectImages,
+} from './decisions.sql.ts';
+import type { ImageType } from './intake.ts';
+import {
+  findNewestSession,
+  type SessionStatus,
+  type UserId,
+  type VerificationSession,
+} from './kyc.sql.ts';
+import { announce, beginWork, imageContext, move, noSuchUser, statusAt, type Work } from './kyc.ts';
+
+export {
+  type IdentityDecision,
+  identityDecisions,
+  listPendingRows as listPending,
+  type PendingRow,
+} from './decisions.sql.ts';
+
+/**
+ * What persons decide about identities: by command or through the interface, in every environment.
+ * Each decision is kept with who made it and why. Where the account says so, two persons have to
+ * decide the same about the same images.
+ */
+
+export type Services = { readonly sql: Session; readonly keys: KeyRing };
+
+export type GivenDecision = UserId & {
+  /** What the reviewer looked at; undefined: the newest. */
+  readonly sessionId: string | undefined;
+  readonly submission: number | undefined;
+  readonly decision: IdentityDecision;
+  /** A name that the operator knows reviewers by. */
+  readonly decidedBy: string;
+  readonly reason: string;
+  /** Undefined for a command. */
+  readonly credentialId: string | undefined;
+};
+
+export type DecidedIdentity = {
+  /** `waiting`: a second, different person has to decide the same. */
+  readonly result: 'done' | 'waiting';
+  readonly session: VerificationSession;
+};
+
+export const decidedByLengthMax = 200;
+export const reasonLengthMax = 2_000;
+
+/** What may be decided about a session in which images were handed in. */
+const decidable: Readonly<Partial<Record<SessionStatus, readonly IdentityDecision[]>>> = {
+  Submitted: ['approved', 'declined', 'resubmission_requested'],
+  Resubmitted: ['approved', 'declined', 'resubmission_requested'],
+  Review: ['approved', 'declined', 'resubmission_requested'],
+  'Resubmission requested': ['approved', 'declined'],
+  Declined: ['approved'],
+};
+
+const statuses: Readonly<Record<IdentityDecision, SessionStatus>> = {
+  approved: 'Approved',
+  declined: 'Declined',
+  resubmission_requested: 'Resubmission requested',
+};
+
+/**
+ * Decides in the caller's transaction of the account.
+ *
+ * @throws AppError not_found (user), invalid_request (name, reason), illegal_move (with what stands
+ * in the way).
+ */
+export async function decideIdentity(
+  { sql, keys }: Services,
+  given: GivenDecision,
+): Promise<DecidedIdentity> {
+  const { accountId, userId, decision, decidedBy, reason } = given;
+  const person = normalizePersonName(decidedBy);
+  throwFaults(findFaults(given, person));
+  const work = await beginWork(sql, { accountId, userId });
+  const session = findDecidable(work, given);
+  const { id: sessionId, submission } = session;
+  const said = { accountId, sessionId, submission, decision, person };
+  const personsNeeded = (await needsTwoPersons(sql, accountId)) ? 2 : 1;
+  const isEffective = (await countOthers(sql, said)) + 1 >= personsNeeded;
+  const id = newId();
+  const userKey = keys.unwrap(work.user.dataKey, userId);
+  await insertDecision(sql, {
+    ...said,
+    id,
+    userId,
+    decidedBy: decidedBy.trim(),
+    reason: sealBytes(userKey, Buffer.from(reason), reasonContext(id)),
+    credentialId: given.credentialId,
+    isEffective,
+    now: work.user.now,
+  });
+  if (!isEffective) return { result: 'waiting', session: await review(work, session) };
+  const decided = await move(work, session, { status: statuses[decision], isSubmission: false });
+  await announce(work, decided, decision === 'resubmission_requested' ? 'pending' : decision);
+  return { result: 'done', session: decided };
+}
+
+function findFaults({ reason, decidedBy }: GivenDecision, person: string): Fault[] {
+  const faults: Fault[] = [];
+  // A character can become many in the normal form.
+  if (person === '' || person.length > 400 || decidedBy.length > decidedByLengthMax) {
+    const detail = `decided_by must be a name of 1 to ${decidedByLengthMax} characters`;
+    faults.push({ pointer: '/decided_by', code: 'invalid_value', detail });
+  }
+  if (reason.trim() === '' || reason.length > reasonLengthMax) {
+    const detail = `reason must have 1 to ${reasonLengthMax} characters`;
+    faults.push({ pointer: '/reason', code: 'invalid_value', detail });
+  }
+  return faults;
+}
+
+/** The newest session, if it is the one that was looked at and the decision may follow. */
+function findDecidable({ user, newest }: Work, given: GivenDecision): VerificationSession {
+  const { sessionId, submission, decision } = given;
+  if (newest === undefined) throw illegal('the user has no verification session');
+  if (sessionId !== undefined && sessionId !== newest.id) {
+    throw illegal('session_id is not the newest verification session of the user');
+  }
+  if (newest.submission === 0) throw illegal('the user has not handed in any images');
+  if (submission !== undefined && submission !== newest.submission) {
+    throw illegal('the user has handed in other images since');
+  }
+  const status = statusAt(newest, user.now);
+  if (decidable[status]?.includes(decision) === true) return newest;
+  throw illegal(`${decision} cannot follow: the verification session is ${status}`);
+}
+
+function illegal(detail: string): AppError {
+  return new AppError('illegal_move', detail);
+}
+
+/** The first of two persons has decided: the session is under review. */
+async function review(work: Work, session: VerificationSession): Promise<VerificationSession> {
+  if (session.status !== 'Submitted' && session.status !== 'Resubmitted') return session;
+  const reviewed = await move(work, session, { status: 'Review', isSubmission: false });
+  await announce(work, reviewed, undefined);
+  return reviewed;
+}
+
+function reasonContext(id: string): string {
+  return `identity decision ${id}`;
+}
+
+export type DecisionRecord = {
+  readonly sessionId: string;
+  readonly submission: number;
+  readonly decision: IdentityDecision;
+  readonly decidedBy: string;
+  readonly reason: string;
+  readonly credentialId: string | undefined;
+  readonly isEffective: boolean;
+  readonly decidedAt: Date;
+};
+
+/** All decisions about a user, newest first. @throws AppError not_found. */
+export async function listDecisions(
+  { sql, keys }: Services,
+  user: UserId,
+): Promise<DecisionRecord[]> {
+  const dataKey = await findDataKey(sql, user);
+  if (dataKey === undefined) throw noSuchUser();
+  const userKey = keys.unwrap(dataKey, user.userId);
+  const rows = await listDecisionRows(sql, user);
+  return rows.map((row) => ({
+    sessionId: row.session_id,
+    submission: row.submission,
+    decision: row.decision,
+    decidedBy: row.decided_by,
+    reason: openBytes(userKey, row.reason, reasonContext(row.id)).toString(),
+    credentialId: row.credential_id ?? undefined,
+    isEffective: row.is_effective,
+    decidedAt: row.decided_at,
+  }));
+}
+
+export type OpenedImages = {
+  readonly session: VerificationSession;
+  readonly images: readonly { readonly type: ImageType; readonly bytes: Buffer }[];
+};
+
+/** The images that were handed in last. @throws AppError not_found where there are none. */
+export async function openImages({ sql, keys }: Services, user: UserId): Promise<OpenedImages> {
+  const { accountId, userId } = user;
+  const session = await findNewestSession(sql, user);
+  if (session === undefined || session.submission === 0) {
+    throw new AppError('not_found', 'the user has not handed in any images');
+  }
+  const { id: sessionId, submission } = session;
+  const rows = await selectImages(sql, { accountId, userId, sessionId, submission });
+  const images = rows.map(({ type, sealed, data_key: dataKey }) => {
+    const userKey = keys.unwrap(dataKey, userId);
+    return { type, bytes: openBytes(userKey, sealed, imageContext(accountId, session, type)) };
+  });
+  return { session, images };
+}

@@ -1,0 +1,83 @@
+import type { Session, Statement } from '../db/pool.ts';
+import type { ScreenedRow } from './screened-payout.ts';
+
+/** The SQL of screening payouts again that are on their way. */
+
+/**
+ * A portion of the payouts that a rail is working on, or that wait for a rail or for a person, in
+ * the order of their keys. Outdated are those that were not screened under the lists in force, and
+ * those that were and have yet to be stopped.
+ */
+const selectLive: Statement = {
+  name: 'rescreening_select_live',
+  text: `
+    with live as materialized (
+      (select account_id, payout_id from payout_dispatches
+      where (account_id, payout_id) > ($1::uuid, $2::uuid)
+      order by account_id, payout_id limit $3)
+      union
+      (select account_id, payout_id from exceptions
+      where closed_at is null and payout_id is not null
+        and (account_id, payout_id) > ($1::uuid, $2::uuid)
+      order by account_id, payout_id limit $3)
+      order by account_id, payout_id
+      limit $3
+    )
+    select live.account_id, live.payout_id, p.user_id, p.status, p.attr_set_id,
+      v.sealed as attributes, u.data_key, u.sealed as person, u.country as user_country,
+      p.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD', 'ERROR')
+        and (last.list_fingerprint is distinct from $4 or last.threshold_permille <> $5
+          or (p.status = 'PROCESSING' and not last.is_passed))
+        as is_outdated
+    from live
+    join payouts p on p.account_id = live.account_id and p.id = live.payout_id
+    join users u on u.account_id = p.account_id and u.id = p.user_id
+    left join attribute_set_versions v
+      on v.account_id = p.account_id and v.set_id = p.attr_set_id and v.version = p.attr_version
+    left join lateral (
+      select list_fingerprint, threshold_permille, is_passed from payout_screenings s
+      where s.account_id = p.account_id and s.payout_id = p.id
+      order by sequence desc limit 1
+    ) last on true
+    order by live.account_id, live.payout_id`,
+};
+
+const openException: Statement = {
+  name: 'rescreening_open_exception',
+  text: `
+    select open_exception(p.account_id, p.id, p.rail, 'screening', $3, p.destination_currency,
+      p.destination_amount, environment_now())
+    from payouts p
+    where p.account_id = $1 and p.id = $2
+      and p.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD', 'ERROR')
+      and not exists (
+        select from exceptions e
+        where e.account_id = p.account_id and e.payout_id = p.id and e.kind = 'screening'
+          and e.closed_at is null)`,
+};
+
+export type LiveRow = ScreenedRow & { status: string; is_outdated: boolean };
+export type LiveCursor = Pick<LiveRow, 'account_id' | 'payout_id'>;
+
+export function readLivePayouts(
+  session: Session,
+  query: {
+    after: LiveCursor;
+    count: number;
+    fingerprint: Buffer;
+    thresholdPermille: number;
+  },
+): Promise<LiveRow[]> {
+  const { after, count, fingerprint, thresholdPermille } = query;
+  const values = [after.account_id, after.payout_id, count, fingerprint, thresholdPermille];
+  return session.rows(selectLive, values);
+}
+
+/** Puts a payout that is not at its end before a person, once. */
+export async function openScreeningException(
+  session: Session,
+  payout: LiveCursor,
+  detail: string,
+): Promise<void> {
+  await session.rows(openException, [payout.account_id, payout.payout_id, detail]);
+}

@@ -1,0 +1,122 @@
+import type { Dispatcher } from '../payouts/dispatch.ts';
+import { type PayoutToScreen, screenPayouts } from '../screening/payout-screenings.ts';
+import { createSpellingCache, findListFaults, readListsInForce } from '../screening/screening.ts';
+import {
+  type LiveCursor,
+  type LiveRow,
+  openScreeningException,
+  readLivePayouts,
+} from './rescreening.sql.ts';
+import type { RulesOptions } from './rules.ts';
+import { describeScreening, readScreenedPayout } from './screened-payout.ts';
+
+/**
+ * When another version of a list comes into force, the payouts that are on their way are screened
+ * again: those that wait to be sent, and those that a rail has accepted, for instance into a file
+ * that is not written yet. A hit stops the payout where that is still possible and opens an
+ * exception in any case.
+ */
+
+export type RescreeningOptions = Pick<RulesOptions, 'db' | 'keys' | 'screening' | 'realNowMs'> & {
+  dispatcher: Pick<Dispatcher, 'cancelOne'>;
+  /** Told of a payout that cannot be read; the others go on. */
+  onError: (error: unknown) => void;
+};
+
+const portionPayouts = 250;
+/** What another claim has is tried again; leases end long before so many rounds. */
+const roundsMax = 30;
+const nil = '00000000-0000-0000-0000-000000000000';
+const beginning: LiveCursor = { account_id: nil, payout_id: nil };
+
+/**
+ * Undefined where nobody is screened. The pass does one portion and answers true while there is more
+ * to do; after the last one it has nothing to do until a list changes.
+ */
+export function createRescreening(
+  options: RescreeningOptions,
+): (() => Promise<boolean>) | undefined {
+  const { db, screening, realNowMs } = options;
+  if (screening === undefined) return undefined;
+  const { thresholdPermille } = screening;
+  const cache = createSpellingCache();
+  let round = beginRound(Buffer.alloc(0));
+  return async () => {
+    const lists = await readListsInForce(db.system);
+    // Nothing is sent without the lists, and there is nothing to compare with.
+    if (findListFaults(lists, screening, realNowMs()).length > 0) return false;
+    const { fingerprint } = lists;
+    if (!round.fingerprint.equals(fingerprint)) {
+      round = beginRound(fingerprint);
+    }
+    if (round.isDone) return false;
+    const { after } = round;
+    const query = { after, count: portionPayouts, fingerprint, thresholdPermille };
+    const rows = await readLivePayouts(db.system, query);
+    const outdated = rows.filter((row) => row.is_outdated);
+    if (!(await rescreen(options, outdated, { thresholdPermille, cache }))) round.isBusy = true;
+    const last = rows.at(-1);
+    if (last !== undefined && rows.length === portionPayouts) {
+      round.after = { account_id: last.account_id, payout_id: last.payout_id };
+      return true;
+    }
+    const number = round.number + 1;
+    const isDone = !round.isBusy || number > roundsMax;
+    round = { ...beginRound(fingerprint), number, isDone };
+    return false;
+  };
+}
+
+type Round = {
+  fingerprint: Buffer;
+  number: number;
+  after: LiveCursor;
+  isBusy: boolean;
+  isDone: boolean;
+};
+
+function beginRound(fingerprint: Buffer): Round {
+  return { fingerprint, number: 1, after: beginning, isBusy: false, isDone: false };
+}
+
+/** False where something could not be stopped because another claim has it. */
+async function rescreen(
+  options: RescreeningOptions,
+  rows: readonly LiveRow[],
+  screeningOptions: Parameters<typeof screenPayouts>[2],
+): Promise<boolean> {
+  const { db, keys, dispatcher } = options;
+  const [readable, payouts] = readAll(options, rows);
+  if (payouts.length === 0) return true;
+  const services = { session: db.system, keys };
+  const screenings = await screenPayouts(services, payouts, screeningOptions);
+  let isStopped = true;
+  for (const [index, row] of readable.entries()) {
+    const screening = screenings[index];
+    const hit = screening === undefined ? undefined : describeScreening(screening);
+    if (hit === undefined) continue;
+    // Asked first, so that the person is asked whatever becomes of the attempt to stop it.
+    await openScreeningException(db.system, row, hit.detail);
+    if (row.status !== 'PROCESSING') continue;
+    const isClaimed = await dispatcher.cancelOne(row.account_id, row.payout_id, hit);
+    isStopped &&= isClaimed;
+  }
+  return isStopped;
+}
+
+function readAll(
+  { keys, onError }: RescreeningOptions,
+  rows: readonly LiveRow[],
+): [LiveRow[], PayoutToScreen[]] {
+  const readable: LiveRow[] = [];
+  const payouts: PayoutToScreen[] = [];
+  for (const row of rows) {
+    try {
+      payouts.push(readScreenedPayout(keys, row));
+      readable.push(row);
+    } catch (error) {
+      onError(error);
+    }
+  }
+  return [readable, payouts];
+}

@@ -1,0 +1,56 @@
+import { type AttributeValues, openValues } from '../attributes/attributes.ts';
+import type { KeyRing } from '../core/sealing.ts';
+import type { DispatchRow, RuleHit } from '../payouts/dispatch.ts';
+import type { PayoutScreening, PayoutToScreen } from '../screening/payout-screenings.ts';
+import { openPerson } from '../users/users.ts';
+
+/** What screening has to know of a payout, and its result as a rule says it. */
+
+export type ScreenedRow = Pick<
+  DispatchRow,
+  | 'account_id'
+  | 'payout_id'
+  | 'user_id'
+  | 'data_key'
+  | 'person'
+  | 'user_country'
+  | 'attr_set_id'
+  | 'attributes'
+>;
+
+export function readScreenedPayout(keys: KeyRing, row: ScreenedRow): PayoutToScreen {
+  const userKey = keys.unwrap(row.data_key, row.user_id);
+  const person = openPerson(userKey, { id: row.user_id, sealed: row.person });
+  const attributes: AttributeValues =
+    row.attributes === null || row.attr_set_id === null
+      ? {}
+      : openValues(userKey, row.attributes, row.attr_set_id);
+  return {
+    accountId: row.account_id,
+    payoutId: row.payout_id,
+    userId: row.user_id,
+    attributes,
+    person: {
+      firstName: person.first_name,
+      middleName: person.middle_name,
+      lastName: person.last_name,
+      businessName: person.business_name,
+      dateOfBirth: person.date_of_birth,
+      countryCode: row.user_country,
+    },
+  };
+}
+
+/** Which entries were found and by which field; nothing of the person. */
+export function describeScreening(screening: PayoutScreening): RuleHit | undefined {
+  if (screening.isPassed) return undefined;
+  const { recipient, hits } = screening;
+  const found = [...(recipient.isBlocked ? recipient.hits : []), ...hits];
+  const entries = found.slice(0, 4).map(({ list, entryId, scorePermille, matchedOn }) => {
+    const field = matchedOn.field.replace('_', ' ');
+    return `${list} ${entryId} (${scorePermille}/1000, ${field})`;
+  });
+  // Whom a person confirmed stays held, whatever the lists say now.
+  const detail = entries.length === 0 ? 'confirmed by a person' : entries.join(', ');
+  return { exception: 'screening', detail };
+}

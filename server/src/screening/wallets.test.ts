@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sha256 } from '@noble/hashes/sha2.js';
+import { hexToBytes } from '@noble/hashes/utils.js';
+import { bech32, createBase58check } from '@scure/base';
+import { normalizeWallet } from './wallets.ts';
+
+const hash = '751e76e8199196d454941c45d1b3a323f1433bd6';
+const script = 'c0b74cbecb5efc5f9a4a4e4b1ab2f7ce4dfe1c52';
+
+function base58(version: number, hex: string): string {
+  return createBase58check(sha256).encode(Uint8Array.from([version, ...hexToBytes(hex)]));
+}
+
+test('an EVM address is the same in any case', () => {
+  const address = '0x7F367cC41522cE07553e823bf3be79A889DEbe1B';
+  assert.equal(normalizeWallet(address), normalizeWallet(address.toLowerCase()));
+  assert.equal(normalizeWallet(address), normalizeWallet(`0x${address.slice(2).toUpperCase()}`));
+});
+
+test('a key is the same in the old and the new form, on Bitcoin and on Litecoin', () => {
+  const witness = (prefix: string): string =>
+    bech32.encode(prefix, [0, ...bech32.toWords(hexToBytes(hash))]);
+  const forms = [
+    base58(0x00, hash),
+    base58(0x30, hash),
+    witness('bc'),
+    witness('bc').toUpperCase(),
+    witness('ltc'),
+  ];
+  assert.deepEqual(new Set(forms.map(normalizeWallet)), new Set([`key:${hash}`]));
+});
+
+test('a script of Litecoin is the same with 3 and with M, and no key', () => {
+  assert.equal(normalizeWallet(base58(0x05, script)), normalizeWallet(base58(0x32, script)));
+  assert.notEqual(normalizeWallet(base58(0x05, hash)), normalizeWallet(base58(0x00, hash)));
+});
+
+test('base58 is compared exactly: another case is another address', () => {
+  const address = base58(0x00, hash);
+  assert.notEqual(normalizeWallet(address), normalizeWallet(address.toLowerCase()));
+});
+
+test('an address of a form that is not known here stays as it is', () => {
+  const form = 'XnPFsRWTaSgiVauosEwQ6dEitGYXgwznz2';
+  assert.equal(normalizeWallet(` ${form} `), form);
+  const taproot = 'bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0';
+  assert.equal(normalizeWallet(taproot.toUpperCase()), taproot);
+});

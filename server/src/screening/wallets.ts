@@ -1,0 +1,49 @@
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex } from '@noble/hashes/utils.js';
+import { bech32, createBase58check } from '@scure/base';
+
+/**
+ * Wallet addresses in the form in which equal wallets are equal. The currency that a list names is
+ * no part of it: an address on an EVM chain is the same key on all of them and for every token.
+ */
+
+const base58check = createBase58check(sha256);
+
+/** Versions of 21-byte addresses on Bitcoin and Litecoin: the hash of a key or of a script. */
+const keyVersions = new Set([0x00, 0x30]);
+/** Litecoin writes one script as `3...` (0x05) and as `M...` (0x32). */
+const scriptVersions = new Set([0x05, 0x32]);
+
+export function normalizeWallet(address: string): string {
+  const text = address.trim();
+  if (/^0x[0-9a-f]{40}$/i.test(text)) return text.toLowerCase();
+  return normalizeWitness(text) ?? normalizeBase58(text) ?? text;
+}
+
+/** A version 0 address of 20 bytes is the key that the older form has too (BIP 141, BIP 173). */
+function normalizeWitness(text: string): string | undefined {
+  if (!/^(?:bc|ltc)1[02-9ac-hj-np-z]+$/i.test(text)) return undefined;
+  const decoded = bech32.decodeUnsafe(text, 90);
+  const [version, ...words] = decoded?.words ?? [];
+  const hash = bech32.fromWordsUnsafe(words);
+  if (version !== 0 || !(hash instanceof Uint8Array) || hash.length !== 20) {
+    return text.toLowerCase();
+  }
+  return `key:${bytesToHex(hash)}`;
+}
+
+function normalizeBase58(text: string): string | undefined {
+  let bytes: Uint8Array;
+  try {
+    bytes = base58check.decode(text);
+  } catch (cause) {
+    // The decoder throws on what is no such address, which here is an answer and no failure.
+    if (cause instanceof Error) return undefined;
+    throw cause;
+  }
+  if (bytes.length !== 21) return undefined;
+  const hash = bytesToHex(bytes.subarray(1));
+  const version = bytes[0] ?? -1;
+  if (keyVersions.has(version)) return `key:${hash}`;
+  return scriptVersions.has(version) ? `script:${hash}` : undefined;
+}

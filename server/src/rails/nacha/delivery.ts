@@ -1,16 +1,19 @@
 import { createHash } from 'node:crypto';
+import type { InboundProblem } from '../contract.ts';
 import { parseAchFile } from './ach-parser.ts';
 import { addBankingDays, fromEastern, nextBankingDay, toEastern } from './banking-days.ts';
 import {
   type Context,
   type FileContents,
   type FileRecord,
+  findFile,
   getContents,
   type KnownFile,
   listFiles,
   moveFile,
 } from './books.ts';
 import {
+  FolderError,
   hasFile,
   publish,
   removeTemporaries,
@@ -18,7 +21,13 @@ import {
   writeTemporary,
 } from './folder-exchange.ts';
 import { assureFolder } from './folder-marker.ts';
-import { type Manifest, splitEntries, writeManifest } from './manifest.ts';
+import {
+  findManifest,
+  type Manifest,
+  splitEntries,
+  sumEntries,
+  writeManifest,
+} from './manifest.ts';
 
 /**
  * Puts kept files into the outbox, each exactly once. The bytes lie whole beside their place before
@@ -33,9 +42,11 @@ export async function deliverFiles(context: Context): Promise<void> {
 }
 
 async function prepare(context: Context, file: KnownFile): Promise<void> {
-  const { outbox } = context.config.folders;
+  const { archive, outbox } = context.config.folders;
   const { name, sha256 } = file.value;
   await assureFolder(context.host, outbox);
+  await assureFolder(context.host, archive);
+  if (await wasHandedOver(context, file)) return;
   const contents = await getContents(context, file.key);
   const { text } = contents;
   const bytes = Buffer.from(text, 'ascii');
@@ -43,13 +54,51 @@ async function prepare(context: Context, file: KnownFile): Promise<void> {
     throw new Error(`the contents of the file ${file.key} are not those that were checked`);
   }
   // Before the bank can see any of it: a restored database finds the manifest there.
-  await assureFolder(context.host, context.config.folders.archive);
   await writeManifest(context, describeManifest(file, contents));
   const temporaryName = await writeTemporary(outbox, name, bytes);
   const value: FileRecord = { ...file.value, outbox, temporaryName };
   const isMoved = await moveFile(context, file, { state: 'delivering', value });
   // Another process was faster, and its temporary file is the one that counts.
   if (!isMoved) await removeTemporary(outbox, temporaryName);
+}
+
+/**
+ * Whether a file that the memory has as `sealed` was in the outbox already: then the database was
+ * restored to the moment in between. The manifest says so only after the file was `delivering`, so
+ * that a record read after it cannot be an old one. The file is not put there again.
+ */
+async function wasHandedOver(context: Context, { key }: KnownFile): Promise<boolean> {
+  const { host } = context;
+  const manifest = await findManifest(context, key);
+  if (typeof manifest === 'string') throw new FolderError(manifest);
+  if (manifest?.handedOverAtMs === undefined) return false;
+  const file = await findFile(context, key);
+  if (file?.state !== 'sealed') return true;
+  const since = new Date(manifest.handedOverAtMs).toISOString();
+  const problem: InboundProblem = {
+    id: `handed-over-${key}`,
+    kind: 'unmatched',
+    detail:
+      `the file ${manifest.name} was put into the outbox at ${since}, and the database, which was restored to ` +
+      'an earlier moment, does not know it. It is not put there again. Put the bank files since then from the ' +
+      'archive into the inbox again, then close this exception.',
+    currency: 'USD',
+    amountMinor: sumEntries(manifest.entries),
+  };
+  await host.hear({
+    id: problem.id,
+    channel: 'file',
+    raw: Buffer.from(JSON.stringify({ handedOver: key })),
+    observations: [],
+    problems: [problem],
+  });
+  const value: FileRecord = {
+    ...file.value,
+    outbox: context.config.folders.outbox,
+    deliveredAtMs: manifest.handedOverAtMs,
+  };
+  await moveFile(context, file, { state: 'delivered', value });
+  return true;
 }
 
 function describeManifest({ key, value }: KnownFile, contents: FileContents): Manifest {
@@ -76,6 +125,11 @@ async function handOver(context: Context, file: KnownFile): Promise<void> {
   if (temporaryName === undefined) throw new Error(`the file ${file.key} has no temporary name`);
   await assureFolder(host, outbox);
   await publish(outbox, temporaryName, name);
+  await assureFolder(host, context.config.folders.archive);
+  const manifest = await findManifest(context, file.key);
+  if (manifest !== undefined && typeof manifest !== 'string') {
+    await writeManifest(context, { ...manifest, handedOverAtMs: host.nowMs() });
+  }
   const value: FileRecord = { ...file.value, deliveredAtMs: host.nowMs() };
   if (await moveFile(context, file, { state: 'delivered', value })) {
     host.log('info', 'a file is in the outbox', { file: file.key });

@@ -73,11 +73,6 @@ export async function replaceFile(folder: string, name: string, bytes: Uint8Arra
   await publish(folder, await writeTemporary(folder, name, bytes), name);
 }
 
-/** All names, those of temporary and hidden files too. */
-export async function listAllNames(folder: string): Promise<string[]> {
-  return (await readdir(folder)).toSorted();
-}
-
 /** Names of whole files, in order. */
 export async function listNames(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true });

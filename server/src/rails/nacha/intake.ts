@@ -30,16 +30,16 @@ type End = {
   readonly amountMinor: bigint;
 };
 
-/** Whether the file has parts that a later look might read better, because it was not whole yet. */
-export type Applied = 'sound' | 'has_faults' | 'unreadable';
+/** `unreadable`: no entry of it can be read. A file with faults may not be complete yet. */
+export type Condition = 'sound' | 'has_faults' | 'unreadable';
 
-/** How a message of a file is named. The number goes up when the reader learns to read more. */
+/** Begins the id of a file's message. A new number makes files that were archived readable again. */
 const messagePrefix = 'inbound-2';
 
-/** A message of too many problems would bury the others; the last one counts what is left out. */
+/** More problems without an amount are counted in one last problem. */
 const problemsMax = 100;
 
-export function inspect(bytes: Uint8Array): Applied {
+export function inspect(bytes: Uint8Array): Condition {
   const { entries, faults } = readInboundFile(bytes);
   if (faults.length === 0) return 'sound';
   return entries.length === 0 ? 'unreadable' : 'has_faults';

@@ -35,6 +35,8 @@ const manifestSchema = z.object({
   round: z.number(),
   /** Counters of the rail after this file. */
   counters: z.array(z.object({ key: z.string(), next: z.number() })),
+  /** When the file was put into the outbox; absent: perhaps never. */
+  handedOverAtMs: z.number().optional(),
 });
 
 export type Manifest = z.infer<typeof manifestSchema>;
@@ -78,17 +80,28 @@ export async function readWrittenFile(
   context: Context,
   fileId: string,
 ): Promise<Manifest | string> {
-  const { archive, outbox } = context.config.folders;
+  const manifest = await findManifest(context, fileId);
+  if (manifest !== undefined) return manifest;
+  const { outbox } = context.config.folders;
   const name = nameFile(context.host.name, fileId);
-  if (await isPresent(archive, `${name}${manifestEnd}`)) {
-    return parseManifest(await readBytes(archive, `${name}${manifestEnd}`), name);
-  }
   try {
     return describeFile(context, fileId, await readBytes(outbox, name));
   } catch (error) {
     if (error instanceof AchFormatError) return `${name} in the outbox cannot be read`;
     throw error;
   }
+}
+
+/** The manifest of a file; undefined where there is none. */
+export async function findManifest(
+  { config, host }: Context,
+  fileId: string,
+): Promise<Manifest | string | undefined> {
+  const { archive } = config.folders;
+  const name = nameFile(host.name, fileId);
+  const manifestName = `${name}${manifestEnd}`;
+  if (!(await isPresent(archive, manifestName))) return undefined;
+  return parseManifest(await readBytes(archive, manifestName), name);
 }
 
 function parseManifest(bytes: Uint8Array, name: string): Manifest | string {
@@ -134,6 +147,11 @@ export function splitEntries(file: AchFile): Pick<Manifest, 'entries' | 'offsets
       .filter(({ reference }) => reference === '')
       .map(({ trace, amountMinor }) => ({ trace, amountMinor })),
   };
+}
+
+/** Minor units. */
+export function sumEntries(entries: Manifest['entries']): bigint {
+  return entries.reduce((sum, { amountMinor }) => sum + BigInt(amountMinor), 0n);
 }
 
 function readEffectiveDay({ batches }: AchFile): string {

@@ -99,8 +99,9 @@ test('a file with one character changed is refused in a sentence, or pays the sa
       try {
         assert.deepEqual(money(bytes), expected);
       } catch (error) {
-        // A checking account told as a savings account changes no sum that anybody keeps.
-        const isOtherType = right[place] === '2' && byte === '3'.charCodeAt(0);
+        // Another transaction code of a credit changes no sum; the last look compares it by itself.
+        const column = place % 95;
+        const isOtherType = right[place - column] === '6' && (column === 1 || column === 2);
         if (!isOtherType && !(error instanceof AchFormatError)) throw error;
       }
     }),

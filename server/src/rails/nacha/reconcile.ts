@@ -15,7 +15,7 @@ import {
 } from './books.ts';
 import { FolderError } from './folder-exchange.ts';
 import { assureFolder } from './folder-marker.ts';
-import { listWrittenFiles, type Manifest, readWrittenFile } from './manifest.ts';
+import { listWrittenFiles, type Manifest, readWrittenFile, sumEntries } from './manifest.ts';
 
 /**
  * Compares the memory of the rail with the files that it wrote. A file that the memory does not know
@@ -107,20 +107,22 @@ async function describeProblem(
 ): Promise<InboundProblem> {
   const names = manifests.map(({ name }) => name);
   const entries = manifests.flatMap((manifest) => manifest.entries);
-  const amountMinor = entries.reduce((sum, entry) => sum + BigInt(entry.amountMinor), 0n);
+  const amountMinor = sumEntries(entries);
   let contradicted = 0;
   for (const { reference } of entries) {
     const payment = await findPayment(context, reference);
     if (payment !== undefined && payment.state !== 'waiting') contradicted += 1;
   }
+  const unsure = manifests.filter(({ handedOverAtMs }) => handedOverAtMs === undefined).length;
   const since = new Date(Math.min(...manifests.map(({ createdAtMs }) => createdAtMs)));
   return {
     id: `unknown-files-${createHash('sha256').update(names.join(' ')).digest('hex').slice(0, 24)}`,
     kind: 'unmatched',
     detail:
-      `${names.length} files from ${names[0]} to ${names.at(-1)} with ${entries.length} payments are not ` +
+      `${names.length} files (the first one ${names[0]}) with ${entries.length} payments are not ` +
       'in the database, which was restored to an earlier moment. They are not written again. ' +
-      `${contradicted} of the payments have another state in the database: compare them with the bank. ` +
+      `${contradicted} of the payments have another state in the database, ${unsure} of the files were perhaps ` +
+      'never put into the outbox: compare them with the bank. ' +
       `Put the bank's files since ${since.toISOString()} from the archive into the inbox again, ` +
       'then close this exception.',
     ...(amountMinor > 0n ? { currency: 'USD', amountMinor } : {}),

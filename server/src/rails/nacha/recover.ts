@@ -1,7 +1,7 @@
 import type { RecoveredPayment } from '../contract.ts';
 import { readAddendaField } from './addenda-layout.ts';
 import type { Context } from './books.ts';
-import { FolderError, getMark, listAllNames, listNames, readBytes } from './folder-exchange.ts';
+import { FolderError, getMark, listNames, readBytes } from './folder-exchange.ts';
 import { type InboundEntry, readInboundFile } from './inbound-reader.ts';
 import { isManifest, listWrittenFiles, type Manifest, readWrittenFile } from './manifest.ts';
 import { readCode } from './matching.ts';
@@ -20,7 +20,7 @@ export async function recoverPayments(
   const { archive, inbox, outbox } = context.config.folders;
   const returns = new Map<string, InboundEntry[]>();
   for (const folder of [archive, inbox]) await collectReturns(folder, sinceMs, returns);
-  const outboxNames = await listAllNames(outbox);
+  const outboxNames = await listNames(outbox);
   const found: RecoveredPayment[] = [];
   for (const fileId of await listWrittenFiles(context)) {
     const manifest = await readWrittenFile(context, fileId);
@@ -38,16 +38,15 @@ export async function recoverPayments(
 
 type Place = 'taken' | 'in_outbox' | 'prepared';
 
-/** A temporary file without the file itself: it may never have been handed over. */
-function findPlace({ name }: Manifest, outboxNames: readonly string[]): Place {
+function findPlace({ name, handedOverAtMs }: Manifest, outboxNames: readonly string[]): Place {
   if (outboxNames.includes(name)) return 'in_outbox';
-  return outboxNames.some((one) => one.startsWith(`.${name}.`)) ? 'prepared' : 'taken';
+  return handedOverAtMs === undefined ? 'prepared' : 'taken';
 }
 
 const placeTexts: Readonly<Record<Place, string>> = {
   taken: 'and is not in the outbox any more',
   in_outbox: 'and is in the outbox',
-  prepared: 'and may not have been handed over: a temporary file of it is in the outbox',
+  prepared: 'and perhaps never put into the outbox',
 };
 
 function describePayment({

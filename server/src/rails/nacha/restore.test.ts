@@ -3,6 +3,7 @@ import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { listBooked, listComplaints } from './ach-simulator.ts';
+import { fromEastern } from './banking-days.ts';
 import {
   backUp,
   context,
@@ -12,6 +13,7 @@ import {
   turnKnobs,
   withBench,
 } from './nacha-test-setup.ts';
+import { railModule } from './rail.ts';
 
 /** Money for each reference, as the bank has booked it. */
 async function countBooked({ folder }: NachaBench): Promise<Record<string, number>> {
@@ -162,6 +164,39 @@ test('the same payments have the same file name and reference code, whoever writ
     assert.equal(first?.slice(86, 94), second?.slice(86, 94));
     const entries = (text = '') => text.split('\n').filter((line) => /^[67]/.test(line));
     assert.deepEqual(entries(first), entries(second));
+  }));
+
+test('a file that was sealed at the backup and delivered since is not delivered again', () =>
+  withBench({}, async (bench) => {
+    const { rail, host, folder, config, clock } = bench;
+    await rail.send(makeInstruction('p1'), context);
+    clock.nowMs = fromEastern({ day: '2026-11-20', time: '10:00' });
+    const cutOff = await railModule.create(config, {
+      ...host,
+      store: {
+        ...host.store,
+        write: async (changes) => {
+          if (changes.some(({ next }) => next?.state === 'delivering')) throw new Error('cut off');
+          return host.store.write(changes);
+        },
+      },
+    });
+    await cutOff.work?.(context);
+    const restore = await backUp(bench);
+    await goTo(bench, '2026-11-20', '10:05');
+    assert.deepEqual(await countBooked(bench), { p1: 1 });
+    assert.equal(host.problems.length, 0);
+    await restore();
+    const again = { ...bench, rail: await bench.again() };
+    await goTo(again, '2026-11-20', '10:10');
+    assert.deepEqual(await listComplaints(folder), []);
+    assert.equal((await readdir(path.join(folder, 'taken'))).length, 1);
+    assert.match(host.problems[0]?.detail ?? '', /^the file bank_us-.* was put into the outbox/);
+    await goTo(again, '2026-12-01', '12:00');
+    assert.equal((await again.rail.query(makeInstruction('p1'), context)).outcome, 'accepted');
+    await host.closeExceptions();
+    await goTo(again, '2026-12-01', '12:05');
+    assert.equal((await again.rail.query(makeInstruction('p1'), context)).outcome, 'paid');
   }));
 
 test('what the rail did is read from its folders alone', () =>

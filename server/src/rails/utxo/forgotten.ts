@@ -1,6 +1,6 @@
 import type { PassContext } from './compose.ts';
 import { changePayment, type Payment } from './records.ts';
-import { listForgotten } from './wallet-scan.ts';
+import { listForgotten } from './wallet-records.ts';
 
 /**
  * Payments that the wallet has made and the rail's memory knows nothing of, as after a restore of

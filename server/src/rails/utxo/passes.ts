@@ -9,7 +9,8 @@ import { type Family, listLiveFamilies } from './records.ts';
 import { listSent } from './recover.ts';
 import { getCheckedTip, prepareNode, SetupError } from './setup.ts';
 import { createNodeSigner, createOwnSigner } from './signer.ts';
-import { acceptWallet, compareWallet, type MemoryState } from './wallet-scan.ts';
+import type { MemoryState } from './wallet-records.ts';
+import { acceptWallet, compareWallet } from './wallet-scan.ts';
 import { watchFamily } from './watch.ts';
 
 /** One pass after the other: look at what is on its way, then send what waits. */

@@ -13,7 +13,7 @@ import {
   type Payment,
   type Refusal,
 } from './records.ts';
-import { listForgotten, type MemoryState, readMemoryState } from './wallet-scan.ts';
+import { listForgotten, type MemoryState, readMemoryState } from './wallet-records.ts';
 
 /**
  * What the service is told about one payment. All of it comes from the rail's own memory: the node

@@ -12,7 +12,7 @@ import { nameOutpoint } from './transaction.ts';
  *   have a coin in common, so that at most one of them can ever be in the chain. `open`; `paid`
  *   (deep enough for all its payments, still looked at); `closed`; `dead` (displaced for good).
  * - `transaction`, by its id: to which family it belongs; for ever.
- * - `scan` and `unknown`: what the wallet sent without this memory (`wallet-scan.ts`).
+ * - `scan` and `unknown`: what the wallet sent without this memory (`wallet-records.ts`).
  * - `counter`: one record that every write which takes coins moves on, so that two processes never
  *   give away the same coin.
  */

@@ -1,59 +1,23 @@
-import { z } from 'zod';
-import type { RailHost, RailStore, RecordChange } from '../contract.ts';
 import { readAddress } from './addresses.ts';
 import type { PassContext } from './compose.ts';
 import type { Send } from './node.ts';
 import { NodeRefusal, refusals } from './node-rpc.ts';
 import { getCounter, knowsTransaction } from './records.ts';
+import {
+  addUnknown,
+  changeScan,
+  hasUnknown,
+  type MemoryState,
+  readScan,
+  type Scan,
+} from './wallet-records.ts';
 
-/**
- * Compares what the node's wallet has sent with the rail's memory. Its collections:
- *
- * - `scan`: one record, up to which block everything was compared. `behind`: the memory was empty
- *   while the wallet had sent, so that nothing is made until operators have released the recovery.
- * - `unknown`, by transaction: what the memory did not know as the scan found it.
- */
-
-export type MemoryState = 'current' | 'behind';
+/** Compares what the node's wallet has sent with the rail's memory. */
 
 /** How far back a memory from before these records is compared. */
 const lookBackSeconds = 3 * 86_400;
 /** Of an empty memory, what the wallet has sent in so long is noted. */
 const noteSeconds = 30 * 86_400;
-/** So long an identical payment is held, real time: after a restore clients send again soon. */
-const holdMs = 3 * 86_400_000;
-
-const scanValue = z.object({ blockHash: z.string(), unknownCount: z.number() });
-const scanState = z.enum(['current', 'behind']);
-const amount = z.string().transform((text) => BigInt(text));
-const unknownValue = z.object({
-  outputs: z.array(z.object({ script: z.string(), amountMinor: amount })),
-  notedAtMs: z.number(),
-});
-
-type Scan = z.infer<typeof scanValue> & {
-  readonly state: MemoryState;
-  readonly revision: number;
-};
-
-async function readScan(store: RailStore): Promise<Scan | undefined> {
-  const record = await store.get('scan', 'wallet');
-  if (record === undefined) return undefined;
-  const { revision, state, value } = record;
-  return { ...scanValue.parse(value), state: scanState.parse(state), revision };
-}
-
-function changeScan(scan: Scan | undefined, next: Omit<Scan, 'revision'>): RecordChange {
-  const { state, ...value } = next;
-  const revision = scan?.revision ?? 0;
-  return { collection: 'scan', key: 'wallet', revision, next: { state, value } };
-}
-
-/** From the memory alone, as the last pass left it; `current` where there was none. */
-export async function readMemoryState({ store }: Pick<RailHost, 'store'>): Promise<MemoryState> {
-  return (await readScan(store))?.state ?? 'current';
-}
-
 /** @throws NodeRefusal or NodeSilence. */
 export async function compareWallet(context: PassContext): Promise<MemoryState> {
   const { host, tip } = context;
@@ -63,7 +27,7 @@ export async function compareWallet(context: PassContext): Promise<MemoryState> 
   const isBehind = scan?.state === 'behind' || (isEmpty && unknown.size > 0);
   const state = isBehind ? 'behind' : 'current';
   for (const [txid, sends] of unknown) {
-    if ((await host.store.get('unknown', txid)) !== undefined) continue;
+    if (await hasUnknown(host.store, txid)) continue;
     // An empty memory is reported as a whole.
     if (!isEmpty) await reportUnknown(context, txid, sends);
     if (!isEmpty || isRecent(context, sends)) await noteUnknown(context, txid, sends);
@@ -115,12 +79,9 @@ async function noteUnknown(
 ): Promise<void> {
   const outputs = sends.flatMap(({ address, amountMinor }) => {
     const script = readAddress(network, address)?.script;
-    return script === undefined ? [] : { script, amountMinor: amountMinor.toString() };
+    return script === undefined ? [] : { script, amountMinor };
   });
-  const value = { outputs, notedAtMs: host.realNowMs() };
-  await host.store.write([
-    { collection: 'unknown', key: txid, revision: 0, next: { state: 'open', value } },
-  ]);
+  await host.store.write([addUnknown(txid, outputs, host.realNowMs())]);
 }
 
 async function reportUnknown(
@@ -166,33 +127,4 @@ export async function acceptWallet(context: PassContext): Promise<boolean> {
 
 function omitRevision({ revision: _, ...rest }: Scan): Omit<Scan, 'revision'> {
   return rest;
-}
-
-type What = { readonly script: string; readonly amountMinor: bigint };
-
-function nameWhat({ script, amountMinor }: What): string {
-  return `${amountMinor}:${script}`;
-}
-
-/** By script and amount, the unknown transaction that paid it not long ago. */
-export async function listForgotten({
-  store,
-  realNowMs,
-}: Pick<RailHost, 'store' | 'realNowMs'>): Promise<(what: What) => string | undefined> {
-  const found = new Map<string, string>();
-  const count = 200;
-  for (let after = ''; ; ) {
-    const records = await store.list('unknown', { state: 'open', after, count });
-    for (const { key, revision, value } of records) {
-      after = key;
-      const { outputs, notedAtMs } = unknownValue.parse(value);
-      if (notedAtMs + holdMs >= realNowMs()) {
-        for (const output of outputs) found.set(nameWhat(output), key);
-      } else {
-        const next = { state: 'past', value };
-        await store.write([{ collection: 'unknown', key, revision, next }]);
-      }
-    }
-    if (records.length < count) return (what) => found.get(nameWhat(what));
-  }
 }

@@ -85,6 +85,7 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
     closeReceipts();
     await database.embedded?.close();
   };
+  const startup = { isComplete: false };
   try {
     const metrics = createMetrics({
       countDue: async () => {
@@ -106,12 +107,12 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
         onRailAnswer: metrics.countRailAnswer,
       });
     }
-    const server = createHttp({ config, environments, log, metrics, steadyMs });
+    const server = createHttp({ config, environments, log, metrics, steadyMs, startup });
     return {
       environments,
       log,
       failed: database.embedded?.failed ?? new Promise(() => undefined),
-      listen: () => start({ config, environments, server, role: options.role }),
+      listen: () => start({ config, environments, server, role: options.role, startup }),
       close: async () => {
         server.startDrain();
         await stopServer(server, config.OUTLAY_DRAIN_SECONDS * 1000);
@@ -159,9 +160,20 @@ type HttpParts = {
   log: Logger;
   metrics: ReturnType<typeof createMetrics>;
   steadyMs: () => number;
+  startup: Startup;
 };
 
-function createHttp({ config, environments, log, metrics, steadyMs }: HttpParts): HttpServer {
+/** Set by `start`: until then the service is not ready, though it answers. */
+type Startup = { isComplete: boolean };
+
+function createHttp({
+  config,
+  environments,
+  log,
+  metrics,
+  steadyMs,
+  startup,
+}: HttpParts): HttpServer {
   const shedding = createShedding({
     environmentNames: Object.values(environments).map(({ name }) => name),
     waitMs: config.OUTLAY_ANSWER_MS,
@@ -196,6 +208,7 @@ function createHttp({ config, environments, log, metrics, steadyMs }: HttpParts)
     metrics,
     metricsToken: config.OUTLAY_METRICS_TOKEN,
     checkReady: async () => {
+      if (!startup.isComplete) throw new Error('the service is still starting');
       await Promise.all(Object.values(environments).map((env) => env.clock.refresh(env.db.system)));
     },
   });
@@ -220,9 +233,12 @@ function createHttp({ config, environments, log, metrics, steadyMs }: HttpParts)
  */
 const backlog = 8192;
 
-type StartParts = Pick<HttpParts, 'config' | 'environments'> & { server: HttpServer; role: Role };
+type StartParts = Pick<HttpParts, 'config' | 'environments' | 'startup'> & {
+  server: HttpServer;
+  role: Role;
+};
 
-async function start({ config, environments, server, role }: StartParts) {
+async function start({ config, environments, server, role, startup }: StartParts) {
   const { app } = server;
   let baseUrl = '';
   if (role !== 'work') {
@@ -235,6 +251,9 @@ async function start({ config, environments, server, role }: StartParts) {
     staging === undefined || role === 'work'
       ? undefined
       : await prepareStagingFile(staging, { dataDirectory: config.OUTLAY_DATA, baseUrl });
+  // Who waits for readiness reads the credentials next. The file names the port, which is known
+  // only once the service listens, so the service answers a little before it is ready.
+  startup.isComplete = true;
   return { baseUrl, stagingFile };
 }
 

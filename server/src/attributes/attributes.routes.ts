@@ -109,6 +109,7 @@ function readRoute(): Route<AttributeServices> {
     description: 'With the values that were stored for this user last.',
     access: 'users:read',
     params: attributeParams,
+    unknownParameters: 'ignored',
     response: z.array(attributeAnswer),
     refusals: [404],
     handle: async ({ env, accountId, request }, { params }) => {

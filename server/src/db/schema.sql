@@ -517,6 +517,8 @@ create table payout_quotes (
   constraint payouts_rounding_nano_check CHECK (rounding_nano >= 0),
   constraint payouts_source_amount_check CHECK (source_amount > 0)
 );
+CREATE INDEX payout_quotes_created ON public.payout_quotes USING btree (account_id, created_at, id);
+CREATE INDEX payout_quotes_transfer ON public.payout_quotes USING btree (account_id, client_transfer_id);
 CREATE INDEX payout_quotes_verification ON public.payout_quotes USING btree (account_id, user_id) WHERE needs_verification;
 CREATE INDEX payouts_user ON public.payout_quotes USING btree (account_id, user_id, id DESC);
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON payout_quotes FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('the terms of a payout never change');

@@ -107,6 +107,14 @@ export type RouteSpec<S extends BaseServices, P, Q, B> = {
   readonly isSandbox?: boolean;
   readonly params?: z.ZodType<P>;
   readonly query?: z.ZodType<Q>;
+  /** Whether the list can be filtered by `metadata[key]=value`. */
+  readonly searchesMetadata?: true;
+  /**
+   * A GET refuses query parameters that `query` does not name: an ignored filter answers more than
+   * was asked for. `ignored` is for the specification's own operations, whose parameters it leaves
+   * open, and for pages, to whose links mail programs add parameters.
+   */
+  readonly unknownParameters?: 'ignored';
   readonly body?: z.ZodType<B>;
   /** Faults of a body that depend on the environment, such as its date; found beside the schema's. */
   readonly findFaults?: (env: S, json: ExactJson) => Fault[];

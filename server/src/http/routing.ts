@@ -273,6 +273,8 @@ function isAnswer(result: unknown): result is Answer {
 
 function linkNext(request: RequestView, cursor: string): string {
   const url = new URL(request.url, request.baseUrl);
+  // The cursor goes on after the last row of a numbered page too.
+  url.searchParams.delete('page');
   url.searchParams.set('cursor', cursor);
   return `<${url.href}>; rel="next"`;
 }

@@ -4,6 +4,8 @@ import type { ErrorCode } from '../../core/errors.ts';
 export const problemTexts: Readonly<Record<ErrorCode, string>> = {
   invalid_request:
     'Something in the body, a parameter or a header is not as it has to be. The list `errors` names every fault at once: correct them all and send the request again.',
+  unknown_parameter:
+    'The query has a parameter that this operation does not take; `errors` names each one, and `detail` lists those that it takes. It is refused because a filter that is ignored would answer more than you asked for.',
   malformed_json:
     'The body is not JSON, or not JSON that can be kept exactly: the same key twice, a number beyond all bounds, deeper nesting than 32 levels, or bytes that are not UTF-8.',
   malformed_http:

@@ -81,8 +81,26 @@ export type Upload = {
   /** Without its parameters, in lower case. */
   readonly mediaType: string;
   readonly bytes: AsyncIterable<Buffer>;
-  /** The Idempotency-Key, which such a route honours by itself. */
-  readonly key: string | undefined;
+  /** The record of the Idempotency-Key, where the client sent one. */
+  readonly record: KeyRecord | undefined;
+};
+
+/**
+ * The record of a key whose request is more than one transaction: it is claimed when the request
+ * begins, and answered in the transaction that ends it.
+ */
+export type KeyRecord = {
+  readonly key: string;
+  /**
+   * Takes the key for this request; an earlier try of the same request may have taken it already.
+   *
+   * @throws AppError idempotency_key_reused where another request has it.
+   */
+  claim(session: Session): Promise<void>;
+  /** Stores the answer of a claimed key; a later one does not replace it. */
+  answer(session: Session, text: string): Promise<void>;
+  /** The stored answer, undefined where there is none. */
+  findAnswer(session: Session): Promise<string | undefined>;
 };
 
 export type Input<P, Q, B> = { readonly params: P; readonly query: Q; readonly body: B };

@@ -6,6 +6,7 @@ import { openUpload } from './body.ts';
 import {
   createAnswering,
   fingerprintRequest,
+  openKeyRecord,
   type RunningKeys,
   readKey,
   runKeyed,
@@ -220,7 +221,13 @@ function createHandler<S extends BaseServices>(
       upload:
         route.streams === undefined
           ? undefined
-          : openUpload(request, { types: route.streams, key }),
+          : openUpload(request, {
+              types: route.streams,
+              record:
+                requestKey === undefined
+                  ? undefined
+                  : openKeyRecord(env.keys, { accountId: principal.accountId, ...requestKey }),
+            }),
       write: (work, writeOptions = {}) =>
         runKeyed(
           env,

@@ -6,6 +6,12 @@
 create index payout_quotes_transfer on payout_quotes (account_id, client_transfer_id);
 create index payout_quotes_created on payout_quotes (account_id, created_at, id);
 
+-- Whether a row names the details of its recipient itself or takes those that were stored earlier,
+-- and how many valid rows do the latter: a draft says so before anything is paid.
+alter table batch_rows add column details text check (details in ('row', 'stored'));
+alter table batches add column stored_details_count integer not null default 0
+  check (stored_details_count >= 0);
+
 -- As before, but where a payout names no attribute set, the newest complete one is pinned, and the
 -- newest one only where none is complete: a set stored empty or in part must not hide the details
 -- that are ready to be used.

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type EnvironmentName, type Principal, versions } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
+import type { ExactJson } from '../core/exact-json.ts';
 import { isAcceptable } from './accept.ts';
 import { openUpload } from './body.ts';
 import {
@@ -16,6 +17,7 @@ import { type Answer, jsonType } from './problem.ts';
 import {
   type BaseServices,
   Page,
+  type RequestKey,
   type RequestView,
   type Route,
   type RouteContext,
@@ -201,18 +203,7 @@ function createHandler<S extends BaseServices>(
     );
     // The text of a large upload must not outlive its reading.
     request.body = undefined;
-    const key = isKeyed ? readKey(request.headers['idempotency-key']) : undefined;
-    const requestKey =
-      key === undefined
-        ? undefined
-        : {
-            key,
-            fingerprint: fingerprintRequest({
-              method: view.method,
-              path: view.path,
-              body: input.json,
-            }),
-          };
+    const requestKey = isKeyed ? readRequestKey(request, view, input.json) : undefined;
     const context: RouteContext<S> = {
       env,
       principal,
@@ -223,10 +214,7 @@ function createHandler<S extends BaseServices>(
           ? undefined
           : openUpload(request, {
               types: route.streams,
-              record:
-                requestKey === undefined
-                  ? undefined
-                  : openKeyRecord(env.keys, { accountId: principal.accountId, ...requestKey }),
+              record: requestKey && openKeyRecord(env.keys, { ...principal, ...requestKey }),
             }),
       write: (work, writeOptions = {}) =>
         runKeyed(
@@ -253,6 +241,18 @@ function createHandler<S extends BaseServices>(
     // A reply can be awaited, and would be: only one that is still under way needs that.
     return reply.sent ? undefined : reply;
   };
+}
+
+/** @throws AppError invalid_request where the header has no valid key. */
+function readRequestKey(
+  request: FastifyRequest,
+  { method, path }: RequestView,
+  body: ExactJson | undefined,
+): RequestKey | undefined {
+  const key = readKey(request.headers['idempotency-key']);
+  return key === undefined
+    ? undefined
+    : { key, fingerprint: fingerprintRequest({ method, path, body }) };
 }
 
 /** A handler's result as an answer: it may be one already, a page of a list, or a plain value. */

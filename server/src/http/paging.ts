@@ -63,20 +63,19 @@ export function readHistoryPage(query: {
 }): HistoryPage {
   const { number_of_records: records, page, limit, cursor } = query;
   const faults: Fault[] = [];
-  const refuse = (parameter: string, code: string, detail: string): void => {
-    faults.push({ parameter, code, detail });
-  };
   if (records !== undefined && limit !== undefined) {
-    refuse('limit', 'parameters_exclusive', 'limit must not be given beside number_of_records');
+    const detail = 'limit must not be given beside number_of_records';
+    faults.push({ parameter: 'limit', code: 'parameters_exclusive', detail });
   }
   if (page !== undefined && cursor !== undefined) {
-    refuse('page', 'parameters_exclusive', 'page must not be given beside cursor');
+    const detail = 'page must not be given beside cursor';
+    faults.push({ parameter: 'page', code: 'parameters_exclusive', detail });
   }
   const count = records ?? limit ?? recordsDefault;
   if (page !== undefined && count > numberedRecordsMax) {
     const parameter = records === undefined ? 'limit' : 'number_of_records';
     const detail = `${parameter} must be at most ${numberedRecordsMax} with page`;
-    refuse(parameter, 'invalid_value', detail);
+    faults.push({ parameter, code: 'invalid_value', detail });
   }
   throwFaults(faults);
   return { count, offset: page === undefined ? 0 : (page - 1) * count, cursor };

@@ -12,7 +12,15 @@ import {
   type Recipient,
   ways,
 } from './recipients.ts';
-import { type Api, createAccount, ok, readPages, type Service, startService } from './service.ts';
+import {
+  type Api,
+  advance,
+  createAccount,
+  ok,
+  readPages,
+  type Service,
+  startService,
+} from './service.ts';
 import { assertProblem, assertShape, locate, shapes } from './shapes.ts';
 
 /** How a client finds again what it did: look-ups, filters, and what is refused in them. */
@@ -208,4 +216,23 @@ test('an amount that is wrong is told before the conflict of a committed identif
   // The catalogue may have changed since the first commit: the repeat still learns that it is one.
   const gone = await request({ source_amount: 100, destination_token: randomUUID() });
   assertProblem(gone, 409, 'duplicate_transfer');
+});
+
+test('a payout on HOLD says why in a code, and that the operator has to act', async () => {
+  const { payout_token: token } = await pay(api, recipient);
+  const read = async () => ok(await api.get<Row>(payoutPath(recipient, token)));
+  const before = await read();
+  assert.deepEqual([before['reason_code'], before['actor']], ['', '']);
+  ok(await api.post(`/sandbox/payout/${token}`, { outcome: 'unknown' }));
+  for (let hours = 0; hours < 48 && (await read())['status'] !== 'HOLD'; hours += 1) {
+    await advance(api, 3600);
+  }
+  const held = await read();
+  assert.equal(held['status'], 'HOLD');
+  assert.deepEqual([held['reason_code'], held['actor']], ['outcome_unknown', 'operator']);
+  const listed = ok(await api.get<Row[]>('/payout?status=HOLD'));
+  assert.deepEqual(tokensOf(listed), [token]);
+  ok(await api.post(`/sandbox/payout/${token}`, { outcome: 'rejected' }));
+  const refused = await read();
+  assert.deepEqual([refused['status'], refused['reason_code'] === ''], ['CANCELLED', false]);
 });

@@ -3,38 +3,59 @@ import { type PayoutRow, selectPayouts } from './payouts.sql.ts';
 
 /**
  * Lists of payouts, newest first. Each statement is driven by one index, whatever its parameters
- * are; the other conditions filter what that index gives.
+ * are; the other conditions filter what that index gives. A plan for an unknown limit would sort all
+ * payouts of the account, so that `offset 0` makes each look-up one by itself: the page is read in
+ * the order of the index, and then its payouts one by one.
  */
 
 /** The time of a payout as histories show it. */
-const shownAt = 'coalesce(p.committed_at, p.created_at)';
+const shownAt = 'coalesce(s.committed_at, q.created_at)';
 
+/**
+ * In one expression, because the planner multiplies what it guesses of each: it would take a list of
+ * any account for a handful of rows, and sort them.
+ */
 const conditions = `
-  and ($5::uuid is null or p.user_id = $5)
-  and ($6::text is null or p.status = $6)
-  and ($7::text is null or p.client_transfer_id = $7)
-  and ($8::uuid is null or p.source_token = $8)
-  and ($9::text is null or p.delivery_type = $9)
-  and ($10::text is null or p.country = $10)
-  and ($11::timestamptz is null or ${shownAt} >= $11)
-  and ($12::timestamptz is null or ${shownAt} < $12)`;
+  and case when ($5::uuid is null or q.user_id = $5)
+    and ($6::text is null or coalesce(s.status, 'PENDING') = $6)
+    and ($7::text is null or q.client_transfer_id = $7)
+    and ($8::uuid is null or q.source_token = $8)
+    and ($9::text is null or q.delivery_type = $9)
+    and ($10::text is null or q.country = $10)
+    and ($11::timestamptz is null or ${shownAt} >= $11)
+    and ($12::timestamptz is null or ${shownAt} < $12) then true else false end`;
 
-function listStatement(name: string, driver: string, order = 'p.id desc'): Statement {
+function listStatement(name: string, driver: string, order = 'id desc'): Statement {
   return {
     name,
     text: `
-      ${selectPayouts}
-      where p.account_id = $1 ${driver} ${conditions}
-      order by ${order} limit $3 offset $4`,
+      with page as materialized (
+        select q.id, q.created_at from payout_quotes q
+        left join lateral (
+          select status, committed_at from payout_states
+          where account_id = q.account_id and payout_id = q.id
+          offset 0
+        ) s on true
+        where q.account_id = $1 ${driver} ${conditions}
+        order by ${order} limit $3 offset $4
+      )
+      select payout.* from page
+      cross join lateral (
+        ${selectPayouts}
+        where p.account_id = $1 and p.id = page.id
+        offset 0
+      ) payout
+      order by ${order.replaceAll(/\b(id|created_at)\b/g, 'page.$1')}`,
   };
 }
 
-const statements = {
-  all: listStatement('list_payouts', 'and p.id < $2'),
-  ofUser: listStatement('list_payouts_of_user', 'and p.id < $2 and p.user_id = $5'),
+/** One per driving index; exported for the test of their plans. */
+export const listStatements = {
+  all: listStatement('list_payouts', 'and q.id < $2'),
+  ofUser: listStatement('list_payouts_of_user', 'and q.id < $2 and q.user_id = $5'),
   ofTransfer: listStatement(
     'list_payouts_of_transfer',
-    'and p.id < $2 and p.client_transfer_id = $7',
+    'and q.id < $2 and q.client_transfer_id = $7',
   ),
   /**
    * By the time of creation, because a payout of a batch got its id when the file was uploaded. A
@@ -42,17 +63,17 @@ const statements = {
    */
   ofTime: listStatement(
     'list_payouts_of_time',
-    `and p.created_at >= coalesce($11::timestamptz, '-infinity') - interval '1 day'
-      and p.created_at < coalesce($12::timestamptz, 'infinity')
-      and (p.created_at, p.id) < (coalesce((
-        select q.created_at from payout_quotes q where q.account_id = $1 and q.id = $2
+    `and q.created_at >= coalesce($11::timestamptz, '-infinity') - interval '1 day'
+      and q.created_at < coalesce($12::timestamptz, 'infinity')
+      and (q.created_at, q.id) < (coalesce((
+        select l.created_at from payout_quotes l where l.account_id = $1 and l.id = $2
       ), 'infinity'), $2)`,
-    'p.created_at desc, p.id desc',
+    'created_at desc, id desc',
   ),
   /** Driven by the entries of the first hash, each of which must have all the others. */
   ofMetadata: listStatement(
     'search_payouts',
-    `and p.id in (
+    `and q.id in (
       select m.payout_id from payout_metadata m
       where m.account_id = $1 and m.entry_hash = ($13::bytea[])[1] and m.payout_id < $2
         and not exists (
@@ -110,14 +131,14 @@ export async function listPayoutRows(
     filter.until ?? null,
   ];
   if (metadataHashes.length > 0) {
-    return session.rows<PayoutRow>(statements.ofMetadata, [...values, metadataHashes]);
+    return session.rows<PayoutRow>(listStatements.ofMetadata, [...values, metadataHashes]);
   }
   return session.rows<PayoutRow>(chooseStatement(filter), values);
 }
 
 function chooseStatement(filter: PayoutFilter): Statement {
-  if (filter.clientTransferId !== undefined) return statements.ofTransfer;
-  if (filter.userId !== undefined) return statements.ofUser;
+  if (filter.clientTransferId !== undefined) return listStatements.ofTransfer;
+  if (filter.userId !== undefined) return listStatements.ofUser;
   const isOfTime = filter.from !== undefined || filter.until !== undefined;
-  return isOfTime ? statements.ofTime : statements.all;
+  return isOfTime ? listStatements.ofTime : listStatements.all;
 }

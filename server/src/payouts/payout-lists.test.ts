@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '../core/ids.ts';
 import { createMoneyTest, type MoneyTest, type Owner } from './money-test-setup.ts';
-import { listPayoutRows, type PayoutFilter } from './payout-lists.sql.ts';
+import { listPayoutRows, listStatements, type PayoutFilter } from './payout-lists.sql.ts';
 import { describePayoutReason } from './payout-reason.ts';
 import { insertPayouts } from './payouts.sql.ts';
 
@@ -105,20 +105,39 @@ test('the other filters hold together', async () => {
   assert.deepEqual(await list(owner, { sourceToken, userId, status: 'HOLD' }), []);
 });
 
-test('payouts of one client_transfer_id are found by index among very many', async () => {
+test('every list reads along its index, and no more than its page where nothing filters', async () => {
   const owner = await money.createOwner();
   const quotes = Array.from({ length: 5000 }, () => money.describeQuote(owner));
   for (let at = 0; at < quotes.length; at += 500) {
     await insertPayouts(money.db.system, quotes.slice(at, at + 500), true);
   }
-  await money.rows('analyze payout_quotes');
-  const plan = await money.rows<Record<string, string>>(
-    `explain select p.id from payouts p
-     where p.account_id = '${owner.accountId}' and p.id < 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-       and p.client_transfer_id = '${quotes[0]?.clientTransferId}'
-     order by p.id desc limit 101`,
-  );
-  assert.match(JSON.stringify(plan), /payout_quotes_transfer/);
+  await money.rows('analyze');
+  const values: Record<number, string> = {
+    1: `'${owner.accountId}'`,
+    2: `'ffffffff-ffff-ffff-ffff-ffffffffffff'`,
+    3: '101',
+    4: '0',
+  };
+  const explain = async (name: 'all' | 'ofTransfer' | 'ofTime', more: Record<number, string>) => {
+    const given = { ...values, ...more };
+    const shown = Array.from({ length: 12 }, (_, index) => given[index + 1] ?? 'null');
+    // On one connection; the planner knows no parameter, as in the service.
+    return money.db.systemTransaction(async (session) => {
+      const run = (text: string) => session.rows<Record<string, string>>({ name: '', text });
+      await run(`prepare explained_${name} as ${listStatements[name].text}`);
+      const rows = await run(
+        `explain (analyze, costs off, timing off) execute explained_${name}(${shown.join(', ')})`,
+      );
+      return rows.map((row) => row['QUERY PLAN']).join('\n');
+    });
+  };
+  const all = await explain('all', {});
+  assert.match(all, /Scan Backward using payouts_pkey on payout_quotes \w+ \(actual rows=101/);
+  const second = `'${quotes[1]?.clientTransferId}'`;
+  const ofTransfer = await explain('ofTransfer', { 7: second });
+  assert.match(ofTransfer, /using payout_quotes_transfer on payout_quotes \w+ \(actual rows=1/);
+  const ofTime = await explain('ofTime', { 11: `now() - interval '1 hour'` });
+  assert.match(ofTime, /using payout_quotes_created on payout_quotes \w+ \(actual rows=101/);
   const wanted = quotes.at(1234);
   const clientTransferId = wanted?.clientTransferId;
   assert.deepEqual(await list(owner, { clientTransferId }), [wanted?.id]);
@@ -152,6 +171,11 @@ test('a payout that waits says why and who has to act, and no more than a client
     await money.observe(payout, 'accepted', { source: 'query' });
     assert.deepEqual(await read(payout.payoutId), { reason_code: '', actor: '' }, exception);
   }
+  const last = await money.quoteAndCommit(owner);
+  const extra = { is_exhausted: true, exception: 'routes_exhausted' };
+  await money.observe(last, 'rejected', { source: 'query', extra });
+  assert.equal((await money.payout(last.payoutId)).status, 'ERROR');
+  assert.deepEqual(await read(last.payoutId), operator('routes_exhausted'));
 });
 
 test('a refused payout says whether the client, the recipient or the payer has to change something', () => {

@@ -1,13 +1,17 @@
 import { placeByOrdinal } from '../db/ordinals.ts';
 import type { Session, Statement } from '../db/pool.ts';
 
-/** Whether a pending payout to the destination asks for the user's verification. */
+/**
+ * Whether a pending payout to the destination asks for the user's verification. With a limit, so
+ * that each user is looked up alone: an `exists` may be answered by hashing the whole account.
+ */
 const isVerificationAsked = (destinationToken: string, currency: string): string => `
-  exists (
-    select from payouts p
+  coalesce((
+    select true from payouts p
     where p.account_id = u.account_id and p.user_id = u.id and p.status = 'PENDING'
       and p.destination_token = ${destinationToken} and p.destination_currency = ${currency}
-      and p.needs_verification)`;
+      and p.needs_verification
+    limit 1), false)`;
 
 /**
  * The user, the set that a payout takes which names none (as create_payouts chooses it), and whether

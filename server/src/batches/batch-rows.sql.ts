@@ -20,7 +20,8 @@ const storeText: Statement = {
       update batches b
       set row_count = b.row_count + $5, valid_count = b.valid_count + $6,
         invalid_count = b.invalid_count + $7, repeated_count = b.repeated_count + $8,
-        stored_details_count = b.stored_details_count + $46, content_hash = $9, ignored_columns = $10, rates = $11,
+        stored_details_count = b.stored_details_count + $46,
+        content_hash = $9, ignored_columns = $10, rates = $11,
         lock_seconds = least(b.lock_seconds, $12),
         lease_until = clock_timestamp() + $13 * interval '1 millisecond',
         updated_at = environment_now()

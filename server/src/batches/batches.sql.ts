@@ -38,8 +38,8 @@ export type BatchRow = {
 
 const columns = `b.id, b.status, b.format, b.content_hash, b.ignored_columns, b.row_count,
   b.valid_count, b.invalid_count, b.repeated_count, b.committed_count, b.refused_count,
-  b.stored_details_count, b.rates, b.priced_at, b.lock_seconds, b.totals, b.quoted_at, b.expires_at, b.mode, b.committed_at,
-  b.completed_at, b.next_row, b.fence, b.created_at`;
+  b.stored_details_count, b.rates, b.priced_at, b.lock_seconds, b.totals, b.quoted_at,
+  b.expires_at, b.mode, b.committed_at, b.completed_at, b.next_row, b.fence, b.created_at`;
 
 const insertText: Statement = {
   name: 'insert_batch',

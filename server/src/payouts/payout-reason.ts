@@ -32,8 +32,8 @@ export const payoutReasonCodes = [
 type ReasonCode = (typeof payoutReasonCodes)[number];
 
 /**
- * By kind of exception, the most urgent first. What screening and velocity rules found is not told
- * apart: it could warn whom it is about.
+ * By kind of exception, the most urgent first. Screening, velocity and parked payouts share the code
+ * under_review, because a more exact one could warn the person who is under suspicion.
  */
 const reasonsOfExceptions: readonly [kind: string, reason: OpenReason][] = [
   ['paid_after_refusal', 'conflicting_reports'],

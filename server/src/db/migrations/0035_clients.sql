@@ -12,9 +12,11 @@ alter table batch_rows add column details text check (details in ('row', 'stored
 alter table batches add column stored_details_count integer not null default 0
   check (stored_details_count >= 0);
 
--- As before, but where a payout names no attribute set, the newest complete one is pinned, and the
--- newest one only where none is complete: a set stored empty or in part must not hide the details
--- that are ready to be used.
+-- Each quote is stored with the attribute set that it names, or with the newest complete one of its
+-- destination and currency, or with the newest one where none is complete: a set that was stored in
+-- part must not hide the details that are ready to be used. The rest is as in 0010: metadata is made
+-- findable, the event is written, and what the database decided is returned. The arrays run side by
+-- side, but for the three of metadata entries.
 create or replace function create_payouts(
   p_accounts uuid[], p_ids uuid[], p_users uuid[], p_transfer_ids text[], p_source_tokens uuid[],
   p_source_currencies text[], p_source_amounts bigint[], p_fees bigint[],

@@ -5,6 +5,9 @@ import {
   type Attribute,
   attributePath,
   chooseValues,
+  commitPayout,
+  createPayout,
+  createRecipient,
   createUser,
   type Destination,
   findPayer,
@@ -32,7 +35,10 @@ async function reach(way: Way): Promise<Destination> {
   return { userToken, destinationToken: payer.destination_token, currency: way.currency };
 }
 
-type Stored = { attr_set_token: string };
+type Stored = {
+  attr_set_token: string;
+  missing: { token: string; label: string; type: string }[];
+};
 
 const store = (destination: Destination, values: unknown, attrSetToken?: string) =>
   api.post<Stored>(attributePath(destination), {
@@ -273,4 +279,47 @@ test('the values of one user are not shown for another', async () => {
     userToken: await createUser(api),
   });
   for (const attribute of other) assert.equal(attribute.value, '');
+});
+
+test('an empty list of values is refused, and stores nothing', async () => {
+  const destination = await reach(ways.bank);
+  const problem = assertProblem(await store(destination, []), 400, 'invalid_request');
+  assert.deepEqual(locate(problem), ['/values']);
+  const [attribute] = await readAttributes(api, destination);
+  assert.equal(attribute?.attr_set_token, '');
+});
+
+test('the answer says which required attributes are still missing', async () => {
+  const destination = await reach(ways.cash);
+  const attributes = await readAttributes(api, destination);
+  const values = chooseValues(ways.cash, attributes);
+  const [first, ...rest] = values;
+  const describe = (tokens: readonly string[]) =>
+    attributes
+      .filter((attribute) => tokens.includes(attribute.token) && !attribute.is_optional)
+      .map(({ token, label, type }) => ({ token, label, type }));
+  const partial = ok(await store(destination, [first]));
+  assert.ok(partial.missing.length > 0);
+  assert.deepEqual(partial.missing, describe(rest.map(({ token }) => token)));
+  const whole = ok(await store(destination, rest, partial.attr_set_token));
+  assert.deepEqual(whole, { attr_set_token: partial.attr_set_token, missing: [] });
+});
+
+test('a set stored in part does not hide a complete one from the next payout', async () => {
+  const recipient = await createRecipient(api, ways.cash);
+  const destination = {
+    userToken: recipient.userToken,
+    destinationToken: recipient.payer.destination_token,
+    currency: 'MXN',
+  };
+  const attributes = await readAttributes(api, destination);
+  const [first] = chooseValues(ways.cash, attributes);
+  const partial = ok(await store(destination, [first]));
+  assert.notEqual(partial.attr_set_token, recipient.attrSetToken);
+  const [shown] = await readAttributes(api, destination);
+  assert.equal(shown?.attr_set_token, recipient.attrSetToken);
+  const payout = await createPayout(api, recipient, { attr_set_token: undefined });
+  assert.equal(payout['attr_set_token'], recipient.attrSetToken);
+  const result = await commitPayout(api, recipient, payout['payout_token']);
+  assert.equal(result.status, 'success');
 });

@@ -6,17 +6,20 @@ import {
   commit,
   countOf,
   createSender,
+  csv,
   describeRows,
   pathOf,
   quote,
   type Row,
   readRows,
   type Sender,
+  upload,
   uploadRows,
   waitUntilCommitted,
+  writeCsv,
 } from './batch-kit.ts';
 import { subtract } from './exact.ts';
-import { createPayout, pay } from './recipients.ts';
+import { createPayout, describeUser, pay } from './recipients.ts';
 import {
   type Api,
   advance,
@@ -26,6 +29,8 @@ import {
   type Service,
   startService,
 } from './service.ts';
+
+import { assertProblem, patterns } from './shapes.ts';
 
 /** Batches of payouts: from the draft to the result. */
 
@@ -187,4 +192,45 @@ test('an expired quote is told, and a new one can be had', async () => {
   assert.equal((await commit(own.api, quoted, 'all')).status, 'success');
   const committed = await waitUntilCommitted(own.api, quoted);
   assert.equal(countOf(committed, 'committed'), '2');
+});
+
+test('a replayed upload answers its first answer, and its key is taken for every other request', async () => {
+  const own = await createSender(service, { funds: '1000' });
+  const file = writeCsv(describeRows(own, 2));
+  const key = { 'idempotency-key': randomUUID() };
+  const first = await upload(own.api, file, { ...csv, ...key });
+  const batch = ok(first);
+  assert.equal(batch.status, 'DRAFT');
+  assert.equal(first.headers['idempotent-replayed'], undefined);
+  await commit(own.api, await quote(own.api, batch));
+  await waitUntilCommitted(own.api, batch);
+  const again = await upload(own.api, file, { ...csv, ...key });
+  assert.equal(again.text, first.text);
+  assert.equal(again.headers['idempotent-replayed'], 'true');
+  const user = await own.api.post('/user', describeUser(), key);
+  assertProblem(user, 422, 'idempotency_key_reused');
+  const cancel = await own.api.post(`${pathOf(batch)}/cancel`, undefined, key);
+  assertProblem(cancel, 422, 'idempotency_key_reused');
+  assertProblem(await upload(own.api, `${file}x`, { ...csv, ...key }), 422);
+  const other = { 'idempotency-key': randomUUID() };
+  ok(await own.api.post('/user', describeUser(), other));
+  const refused = await upload(own.api, file, { ...csv, ...other });
+  assertProblem(refused, 422, 'idempotency_key_reused');
+});
+
+test('a draft says which rows take the details that a recipient has stored earlier', async () => {
+  const own = await createSender(service, { funds: '1000' });
+  const [recipient] = own.recipients;
+  const [plain, named] = describeRows(own, 2);
+  const set = recipient?.attrSetToken ?? '';
+  const draft = await uploadRows(own.api, [{ ...plain }, { ...named, attr_set_token: set }]);
+  assert.equal(countOf(draft, 'stored_details'), '1');
+  const [first, second] = await readRows(own.api, draft);
+  assert.deepEqual([first?.['details'], first?.['attr_set_token']], ['stored', set]);
+  assert.match(first?.['details_stored_on'] ?? '', patterns.localTime);
+  assert.deepEqual([second?.['details'], second?.['attr_set_token']], ['row', set]);
+  const file = await own.api.get(`${pathOf(draft)}/result`, { accept: 'text/csv' });
+  const [header, row] = file.text.split('\r\n');
+  assert.match(header ?? '', /,faults,details,attr_set_token,details_stored_on$/);
+  assert.ok(row?.includes(`,stored,${set},`), row);
 });

@@ -178,10 +178,20 @@ test('the verification attribute is read-only', async () => {
   };
   const attributes = await readAttributes(api, destination);
   const selfie = attributes.find((attribute) => attribute.type === 'IDSelfieCollection');
-  const values = [...chooseValues(ways.cash, attributes), { token: selfie?.token, value: 'done' }];
-  ok(await api.post(attributePath(destination), { values }));
+  const chosen = chooseValues(ways.cash, attributes);
+  for (const value of ['done', selfie?.value, '']) {
+    const values = [...chosen, { token: selfie?.token, value }];
+    const problem = assertProblem(await api.post(attributePath(destination), { values }), 400);
+    assert.deepEqual(locate(problem), [`/values/${chosen.length}/token`], value);
+  }
+  type Stored = { missing: { token: string; label: string; type: string }[] };
+  const stored = ok(await api.post<Stored>(attributePath(destination), { values: chosen }));
+  assert.deepEqual(
+    stored.missing.map(({ token, type }) => ({ token, type })),
+    [{ token: selfie?.token, type: 'IDSelfieCollection' }],
+  );
   const again = await findSelfie(recipient);
-  assert.match(again?.value ?? '', /\/verify\//, 'a client may send it back, and it stays a link');
+  assert.match(again?.value ?? '', /\/verify\//);
   const result = await commitPayout(api, recipient, payout['payout_token']);
   assert.equal(result.status, 'addtl_attr_req');
 });

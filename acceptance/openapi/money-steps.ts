@@ -174,6 +174,12 @@ const users: Step[] = [
     request: (known) => ({ params: userOf(known), body: { address1: 'Avenida Yucatán 12' } }),
   },
   {
+    operationId: 'listUsers',
+    summary: 'In Mexico',
+    itemsMax: 1,
+    request: () => ({ query: { country: 'MEX', number_of_records: '10' } }),
+  },
+  {
     operationId: 'lookUpUser',
     summary: 'By your own identifier',
     request: () => ({ query: { internal_user_id: ana.internal_user_id } }),

@@ -55,6 +55,18 @@ const statuses: Step[] = [
     }),
   },
   {
+    operationId: 'listPayouts',
+    summary: 'Found by your own identifier',
+    request: () => ({ query: { client_transfer_id: 'invoice-MXN-2041' } }),
+  },
+  {
+    operationId: 'listPayouts',
+    summary: 'A parameter that the operation does not take',
+    status: 400,
+    isWrong: true,
+    request: () => ({ query: { client_transfr_id: 'invoice-MXN-2041' } }),
+  },
+  {
     operationId: 'listUserPayouts',
     summary: 'Found by metadata',
     request: (known) => ({

@@ -95,6 +95,7 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
     closeReceipts();
     await database.embedded?.close();
   };
+  const startup = { isComplete: false };
   try {
     const metrics = createMetrics();
     for (const [name, url] of database.urls) {
@@ -111,14 +112,14 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
       });
     }
     const { role, realNowMs } = options;
-    const parts = { config, environments, log, metrics, steadyMs, realNowMs };
+    const parts = { config, environments, log, metrics, steadyMs, realNowMs, startup };
     const server = role === 'work' ? createWorkHttp(parts) : createHttp(parts);
     return {
       environments,
       log,
       failed: database.embedded?.failed ?? new Promise(() => undefined),
       listen: () =>
-        start({ config, environments, server, role, recovers: options.recovers ?? false }),
+        start({ ...parts, server, role, recovers: options.recovers ?? false }),
       close: async () => {
         server.startDrain();
         await stopServer(server, config.OUTLAY_DRAIN_SECONDS * 1000);
@@ -167,7 +168,11 @@ type HttpParts = {
   metrics: ReturnType<typeof createMetrics>;
   steadyMs: () => number;
   realNowMs: () => number;
+  startup: Startup;
 };
+
+/** Set by `start`: until then the service is not ready, though it answers. */
+type Startup = { isComplete: boolean };
 
 function createHttp(parts: HttpParts): HttpServer {
   const { config, environments, log, metrics, steadyMs } = parts;
@@ -234,7 +239,7 @@ function createWorkHttp(parts: HttpParts): HttpServer {
 
 function addMonitoring(
   app: HttpServer['app'],
-  { config, environments, log, metrics, steadyMs, realNowMs }: HttpParts,
+  { config, environments, log, metrics, steadyMs, realNowMs, startup }: HttpParts,
 ): void {
   const all = Object.values(environments);
   const gauges = createGauges({
@@ -249,6 +254,7 @@ function addMonitoring(
     metricsToken: config.OUTLAY_METRICS_TOKEN,
     refreshGauges: gauges.refresh,
     checkReady: async () => {
+      if (!startup.isComplete) return { faults: ['the service is still starting'], warnings: [] };
       const answers = await Promise.all(all.map((env) => env.checkReadiness()));
       return {
         faults: answers.flatMap(({ faults }) => faults),
@@ -265,15 +271,16 @@ function addMonitoring(
  */
 const backlog = 8192;
 
-type StartParts = Pick<HttpParts, 'config' | 'environments'> & {
+type StartParts = Pick<HttpParts, 'config' | 'environments' | 'startup'> & {
   server: HttpServer;
   role: Role;
   recovers: boolean;
 };
 
-async function start({ config, environments, server, role, recovers }: StartParts) {
+async function start(parts: StartParts) {
+  const { config, environments, server, role, startup } = parts;
   for (const env of Object.values(environments)) {
-    await env.prepareRecovery({ isRequested: recovers, looksForLead: role !== 'serve' });
+    await env.prepareRecovery({ isRequested: parts.recovers, looksForLead: role !== 'serve' });
   }
   const address = await listen(server, config, role === 'work' ? 'OUTLAY_WORK_PORT' : 'PORT');
   const baseUrl = role === 'work' ? address : (config.OUTLAY_PUBLIC_URL ?? address);
@@ -286,6 +293,9 @@ async function start({ config, environments, server, role, recovers }: StartPart
     staging === undefined || role === 'work'
       ? undefined
       : await prepareStagingFile(staging, { dataDirectory: config.OUTLAY_DATA, baseUrl });
+  // Who waits for readiness reads the credentials next. The file names the port, which is known
+  // only once the service listens, so the service answers a little before it is ready.
+  startup.isComplete = true;
   return { baseUrl, stagingFile };
 }
 

@@ -9,11 +9,12 @@ import { readUserToken } from '../users/users.routes.ts';
 import {
   type AttributeGroup,
   type Destination,
+  prepareSet,
   type ReadAttribute,
   readAttributes,
+  type StoredSet,
   type StoreRequest,
   storeAttributes,
-  storeAttributesTogether,
 } from './attributes.ts';
 import { attributeTypes } from './field.ts';
 
@@ -46,6 +47,7 @@ const storeRequest = z
   .object({
     values: z
       .array(nestedObject(z.object({ token: z.string().max(100), value: z.string().max(1000) })))
+      .min(1)
       .max(50),
     attr_set_token: z
       .string()
@@ -54,6 +56,19 @@ const storeRequest = z
       .describe('The set that gets a new version; a new or equal set without it'),
   })
   .meta({ id: 'AttributeValues' });
+
+const storedAnswer = z
+  .object({
+    attr_set_token: z.string(),
+    missing: z
+      .array(z.object({ token: z.string(), label: z.string(), type: z.enum(attributeTypes) }))
+      .describe('What a payout to this destination still needs; empty where the set is complete'),
+  })
+  .meta({ id: 'StoredAttributes' });
+
+function writeStored({ setId, missing }: StoredSet): z.infer<typeof storedAnswer> {
+  return { attr_set_token: formatToken('attributeSet', setId), missing: [...missing] };
+}
 
 const attributeParams = z.object({
   user_token: z.string(),
@@ -106,9 +121,11 @@ function readRoute(): Route<AttributeServices> {
     operationId: 'readAttributes',
     tag: 'Attributes',
     summary: 'Read what a destination requires',
-    description: 'With the values that were stored for this user last.',
+    description:
+      'With the values that a payout takes which names no `attr_set_token`: of the newest complete set, else of the newest.',
     access: 'users:read',
     params: attributeParams,
+    unknownParameters: 'ignored',
     response: z.array(attributeAnswer),
     refusals: [404],
     handle: async ({ env, accountId, request }, { params }) => {
@@ -135,11 +152,12 @@ function storeRoute(): Route<AttributeServices> {
     operationId: 'storeAttributes',
     tag: 'Attributes',
     summary: 'Store attribute values',
-    description: 'Every fault is reported at once. A partial set is stored; commit asks for more.',
+    description:
+      'Every fault is reported at once. A partial set is stored, and `missing` says what it lacks.',
     access: 'users:write',
     params: attributeParams,
     body: storeRequest,
-    response: z.object({ attr_set_token: z.string() }).meta({ id: 'StoredAttributes' }),
+    response: storedAnswer,
     refusals: [404],
     handle: ({ env, accountId, write }, { params, body }) => {
       const userId = readUserToken(params.user_token);
@@ -153,17 +171,16 @@ function storeRoute(): Route<AttributeServices> {
         today,
       };
       const { keys } = env;
-      const view = (setId: string) => ({ attr_set_token: formatToken('attributeSet', setId) });
       return write(
-        async (session) => view(await storeAttributes({ session, keys, accountId }, store)),
+        async (session) => writeStored(await storeAttributes({ session, keys, accountId }, store)),
         {
           tryTogether: async (answering) => {
-            const answer = answering.prepare(view);
-            const setId = await storeAttributesTogether(
-              { keys, accountId, group: env.attributeGroup },
-              store,
-              answer.keyed,
-            );
+            const group = env.attributeGroup;
+            const prepared = await prepareSet({ keys, accountId, group }, store);
+            if (prepared === undefined) return undefined;
+            const { set, missing } = prepared;
+            const answer = answering.prepare((setId: string) => writeStored({ setId, missing }));
+            const setId = await group.sets.submit({ command: set, keyed: answer.keyed });
             return setId === undefined ? undefined : answer.tell(setId);
           },
         },

@@ -1,25 +1,36 @@
 import { placeByOrdinal } from '../db/ordinals.ts';
 import type { Session, Statement } from '../db/pool.ts';
 
-/** The user, the set that was stored or used last for a destination, and what asks for verification. */
+/**
+ * Whether a pending payout to the destination asks for the user's verification. With a limit, so
+ * that each user is looked up alone: an `exists` may be answered by hashing the whole account.
+ */
+const isVerificationAsked = (destinationToken: string, currency: string): string => `
+  coalesce((
+    select true from payouts p
+    where p.account_id = u.account_id and p.user_id = u.id and p.status = 'PENDING'
+      and p.destination_token = ${destinationToken} and p.destination_currency = ${currency}
+      and p.needs_verification
+    limit 1), false)`;
+
+/**
+ * The user, the set that a payout takes which names none (as create_payouts chooses it), and whether
+ * verification is asked for.
+ */
 const findContextText: Statement = {
   name: 'find_attribute_context',
   text: `
-    select u.id, u.data_key, u.kyc_status, s.id as set_id, v.version, v.sealed, v.is_complete,
-      exists (
-        select from payouts p
-        where p.account_id = u.account_id and p.user_id = u.id and p.status = 'PENDING'
-          and p.destination_token = $3 and p.destination_currency = $4 and p.needs_verification
-      ) as is_verification_asked
+    select u.id, u.data_key, u.kyc_status, s.id as set_id, s.version, s.sealed, s.is_complete,
+      ${isVerificationAsked('$3', '$4')} as is_verification_asked
     from users u
     left join lateral (
-      select id, latest_version, account_id from attribute_sets
-      where account_id = u.account_id and user_id = u.id and destination_token = $3
-        and currency = $4
-      order by touched_at desc, id desc limit 1
+      select a.id, v.version, v.sealed, v.is_complete from attribute_sets a
+      left join attribute_set_versions v
+        on v.account_id = a.account_id and v.set_id = a.id and v.version = a.latest_version
+      where a.account_id = u.account_id and a.user_id = u.id and a.destination_token = $3
+        and a.currency = $4
+      order by coalesce(v.is_complete, false) desc, a.touched_at desc, a.id desc limit 1
     ) s on true
-    left join attribute_set_versions v
-      on v.account_id = s.account_id and v.set_id = s.id and v.version = s.latest_version
     where u.account_id = $1 and u.id = $2`,
 };
 
@@ -86,11 +97,13 @@ const touchSetText: Statement = {
     where account_id = $1 and id = $2`,
 };
 
-const findKeysText: Statement = {
-  name: 'find_data_keys',
+const findRecipientsText: Statement = {
+  name: 'find_attribute_recipients',
   text: `
-    select r.ord::integer as ordinal, u.data_key
-    from unnest($2::uuid[]) with ordinality r (user_id, ord)
+    select r.ord::integer as ordinal, u.data_key, u.kyc_status,
+      ${isVerificationAsked('r.destination_token', 'r.currency')} as is_verification_asked
+    from unnest($2::uuid[], $3::uuid[], $4::text[]) with ordinality
+      r (user_id, destination_token, currency, ord)
     join users u on u.account_id = $1 and u.id = r.user_id`,
 };
 
@@ -200,17 +213,27 @@ export async function touchSet(
   await session.rows(touchSetText, [set.accountId, set.setId]);
 }
 
-/** The keys of users, in their order; undefined where the account has no such user. */
-export async function findDataKeys(
+/** What storing values needs of a user. */
+export type RecipientRow = Pick<
+  AttributeContextRow,
+  'data_key' | 'kyc_status' | 'is_verification_asked'
+>;
+
+export type RecipientQuery = Omit<SetOwner, 'accountId'>;
+
+/** In the order of the queries; undefined where the account has no such user. */
+export async function findRecipients(
   session: Session,
   accountId: string,
-  userIds: readonly string[],
-): Promise<(Buffer | undefined)[]> {
-  const rows = await session.rows<{ ordinal: number; data_key: Buffer }>(findKeysText, [
+  queries: readonly RecipientQuery[],
+): Promise<(RecipientRow | undefined)[]> {
+  const rows = await session.rows<RecipientRow & { ordinal: number }>(findRecipientsText, [
     accountId,
-    userIds,
+    queries.map(({ userId }) => userId),
+    queries.map(({ destinationToken }) => destinationToken),
+    queries.map(({ currency }) => currency),
   ]);
-  return placeByOrdinal(userIds, rows, (row) => row.data_key);
+  return placeByOrdinal(queries, rows, (row) => row);
 }
 
 export type NewSet = SetOwner & {

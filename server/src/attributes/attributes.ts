@@ -2,24 +2,21 @@ import { AppError, type Fault, throwFaults } from '../core/errors.ts';
 import { findTokenId, formatToken, nameId, newId } from '../core/ids.ts';
 import { type KeyRing, openBytes, sealBytes } from '../core/sealing.ts';
 import { createTenantBatcher, held, type TenantBatcher } from '../db/batcher.ts';
-import {
-  createKeyedBatcher,
-  type KeyedAnswer,
-  type KeyedBatcher,
-  type StoreAnswers,
-} from '../db/keyed-batcher.ts';
+import { createKeyedBatcher, type KeyedBatcher, type StoreAnswers } from '../db/keyed-batcher.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
 import type { Database, Session } from '../db/pool.ts';
 import type { Payer } from '../destinations/catalogue.ts';
 import {
   findAttributeContext,
-  findDataKeys,
   findEqualSet,
+  findRecipients,
   insertSet,
   insertSetVersion,
   lockAccount,
   lockSet,
   type NewSet,
+  type RecipientQuery,
+  type RecipientRow,
   type SetOwner,
   storeSets,
   touchSet,
@@ -62,7 +59,8 @@ export function corridorOf({ payer, currency }: Destination): Corridor {
 }
 
 /**
- * The attributes of a destination with the values stored last. Where an unverified user must be
+ * The attributes of a destination, with the values of the set that a payout takes which names none:
+ * the newest complete one, else the newest. Where an unverified user must be
  * verified, the verification is one of them; its value is what `createLink` answers.
  *
  * @throws AppError not_found when the account has no such user.
@@ -91,8 +89,7 @@ export async function readAttributes(
       isLastValueUsed: value !== undefined,
     };
   });
-  const isAsked = destination.payer.verifiedAboveUsdMinor === 0n || row.is_verification_asked;
-  if (isAsked && row.kyc_status !== 'approved') {
+  if (isVerificationMissing(destination, row)) {
     attributes.push({
       ...identityVerification,
       token: formatAttributeToken(profile, identityVerification.type),
@@ -104,6 +101,14 @@ export async function readAttributes(
   return attributes;
 }
 
+function isVerificationMissing(
+  { payer }: Destination,
+  user: Pick<RecipientRow, 'kyc_status' | 'is_verification_asked'>,
+): boolean {
+  const isAsked = payer.verifiedAboveUsdMinor === 0n || user.is_verification_asked;
+  return isAsked && user.kyc_status !== 'approved';
+}
+
 export type StoreRequest = {
   userId: string;
   destination: Destination;
@@ -113,15 +118,20 @@ export type StoreRequest = {
   today: string;
 };
 
+/** What a payout to the destination would still ask for: required attributes, verification. */
+export type MissingAttribute = { token: string; label: string; type: AttributeType };
+
+export type StoredSet = { setId: string; missing: readonly MissingAttribute[] };
+
 /**
- * Stores values and answers the id of their set. A partial set is stored; what is wrong is not.
+ * Stores values as a set, a partial one too; where a value is wrong, nothing is stored.
  *
  * @throws AppError not_found (no such user), invalid_request with every fault.
  */
 export async function storeAttributes(
   context: AttributeContext,
   request: StoreRequest,
-): Promise<string> {
+): Promise<StoredSet> {
   const { session, keys, accountId } = context;
   const { destination, userId } = request;
   const owner = ownerOf(accountId, userId, destination);
@@ -132,6 +142,7 @@ export async function storeAttributes(
   const named = await lockNamedSet(context, owner, request.attrSetToken);
   const before = named === undefined ? {} : openValues(userKey, named.sealed, named.set_id);
   const checked = checkRequest(request, before);
+  const missing = listMissing(destination, checked, row);
   const fingerprint = fingerprintValues(keys, owner, checked.values);
   const equal = named?.fingerprint.equals(fingerprint)
     ? named
@@ -140,7 +151,7 @@ export async function storeAttributes(
       : undefined;
   if (equal !== undefined) {
     await touchSet(session, { accountId, setId: equal.set_id });
-    return equal.set_id;
+    return { setId: equal.set_id, missing };
   }
   const setId = named?.set_id ?? newId();
   if (named === undefined) await insertSet(session, { ...owner, setId });
@@ -151,19 +162,34 @@ export async function storeAttributes(
     profileVersion: getProfile(corridorOf(destination)).version,
     ...sealSet({ keys, userKey, owner, setId }, checked),
   });
-  return setId;
+  return { setId, missing };
 }
 
-/** Stores of values in groups: the key of each user, read together, and the sets themselves. */
+function listMissing(
+  destination: Destination,
+  checked: Checked,
+  user: Pick<RecipientRow, 'kyc_status' | 'is_verification_asked'>,
+): MissingAttribute[] {
+  const profile = getProfile(corridorOf(destination));
+  const missing = profile.requirements.filter(({ type }) => checked.missing.includes(type));
+  if (isVerificationMissing(destination, user)) missing.push(identityVerification);
+  return missing.map(({ type, label }) => ({
+    token: formatAttributeToken(profile, type),
+    label,
+    type,
+  }));
+}
+
+/** Stores of values in groups: the users, read together, and the sets themselves. */
 export type AttributeGroup = {
-  readonly dataKeys: TenantBatcher<string, Buffer | undefined>;
+  readonly recipients: TenantBatcher<RecipientQuery, RecipientRow | undefined>;
   readonly sets: KeyedBatcher<NewSet, string>;
 };
 
 export function createAttributeGroup(db: Database, storeAnswers: StoreAnswers): AttributeGroup {
   return {
-    dataKeys: createTenantBatcher((accountId, userIds) =>
-      findDataKeys(db.tenant(accountId), accountId, userIds),
+    recipients: createTenantBatcher((accountId, queries) =>
+      findRecipients(db.tenant(accountId), accountId, queries),
     ),
     sets: createKeyedBatcher<NewSet, string>({
       db,
@@ -179,43 +205,43 @@ export function createAttributeGroup(db: Database, storeAnswers: StoreAnswers): 
 }
 
 /**
- * Stores values that name no set, together with those of others; undefined leaves it to
- * `storeAttributes`.
+ * Checks and seals values that name no set, for `AttributeGroup.sets`; undefined where they name
+ * one, which `storeAttributes` does.
  *
  * @throws AppError not_found (no such user), invalid_request with every fault.
  */
-export async function storeAttributesTogether(
+export async function prepareSet(
   context: { keys: KeyRing; accountId: string; group: AttributeGroup },
   request: StoreRequest,
-  keyed: KeyedAnswer<string> | undefined,
-): Promise<string | undefined> {
+): Promise<{ set: NewSet; missing: readonly MissingAttribute[] } | undefined> {
   const { keys, accountId, group } = context;
   const { destination, userId } = request;
   if (request.attrSetToken !== undefined) return undefined;
-  const dataKey = await group.dataKeys.submit(accountId, userId);
-  if (dataKey === undefined) throw new AppError('not_found', 'no such user');
   const owner = ownerOf(accountId, userId, destination);
+  const { destinationToken, currency } = owner;
+  const user = await group.recipients.submit(accountId, { userId, destinationToken, currency });
+  if (user === undefined) throw new AppError('not_found', 'no such user');
   const checked = checkRequest(request, {});
   const setId = newId();
   const set: NewSet = {
     ...owner,
-    ...sealSet({ keys, userKey: keys.unwrap(dataKey, userId), owner, setId }, checked),
+    ...sealSet({ keys, userKey: keys.unwrap(user.data_key, userId), owner, setId }, checked),
     profileVersion: getProfile(corridorOf(destination)).version,
   };
-  return group.sets.submit({ command: set, keyed });
+  return { set, missing: listMissing(destination, checked, user) };
 }
 
 /** What is stored of values: how to find equal ones, and themselves under the user's key. */
 function sealSet(
   context: { keys: KeyRing; userKey: Buffer; owner: SetOwner; setId: string },
-  { values, isComplete }: Checked,
+  { values, missing }: Checked,
 ): Pick<NewSet, 'setId' | 'fingerprint' | 'sealed' | 'isComplete'> {
   const { keys, userKey, owner, setId } = context;
   return {
     setId,
     fingerprint: fingerprintValues(keys, owner, values),
     sealed: sealBytes(userKey, Buffer.from(JSON.stringify(values)), sealContext(setId)),
-    isComplete,
+    isComplete: missing.length === 0,
   };
 }
 
@@ -274,7 +300,11 @@ async function lockNamedSet(context: AttributeContext, owner: SetOwner, token: s
   });
 }
 
-type Checked = { values: AttributeValues; isComplete: boolean };
+type Checked = {
+  values: AttributeValues;
+  /** Required attributes without a value. */
+  missing: readonly AttributeType[];
+};
 
 /** @throws AppError invalid_request with the fault of every value that is wrong. */
 function checkRequest(request: StoreRequest, before: AttributeValues): Checked {
@@ -287,8 +317,11 @@ function checkRequest(request: StoreRequest, before: AttributeValues): Checked {
   const values = new Map(Object.entries(before) as [AttributeType, string][]);
   const readOnlyToken = formatAttributeToken(profile, identityVerification.type);
   for (const [index, { token, value }] of request.values.entries()) {
-    // A client that sends back everything it has read does nothing wrong.
-    if (token === readOnlyToken) continue;
+    if (token === readOnlyToken) {
+      const detail = 'IDSelfieCollection is read-only: an approved verification satisfies it';
+      faults.push({ pointer: `/values/${index}/token`, token, code: 'read_only', detail });
+      continue;
+    }
     const type = types.get(token);
     if (type === undefined || given.has(type)) {
       const code = type === undefined ? 'unknown_attribute' : 'repeated_attribute';
@@ -312,7 +345,7 @@ function checkRequest(request: StoreRequest, before: AttributeValues): Checked {
   throwFaults(faults);
   return {
     values: Object.fromEntries(result.normalized) as AttributeValues,
-    isComplete: result.missing.length === 0,
+    missing: result.missing,
   };
 }
 

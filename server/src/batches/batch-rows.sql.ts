@@ -20,6 +20,7 @@ const storeText: Statement = {
       update batches b
       set row_count = b.row_count + $5, valid_count = b.valid_count + $6,
         invalid_count = b.invalid_count + $7, repeated_count = b.repeated_count + $8,
+        stored_details_count = b.stored_details_count + $46,
         content_hash = $9, ignored_columns = $10, rates = $11,
         lock_seconds = least(b.lock_seconds, $12),
         lease_until = clock_timestamp() + $13 * interval '1 millisecond',
@@ -33,20 +34,21 @@ const storeText: Statement = {
         rounding_nano, attr_set_id, attr_version, needs_verification, notify_user, metadata,
         metadata_hashes, faults, source_token, source_currency, destination_token,
         destination_currency, exchange_rate, rail, payer_key, payer_name, delivery_type, country,
-        needs_attributes, estimated_availability)
+        needs_attributes, estimated_availability, details)
       select $1, $2, r.number, r.line, r.status, r.payout_id, r.client_transfer_id, r.user_id,
         r.given_side, r.source_amount, r.fee, r.destination_amount, r.rounding_nano,
         r.attr_set_id, r.attr_version, r.needs_verification, r.notify_user, r.metadata,
         r.metadata_hashes::bytea[], r.faults, t.source_token, t.source_currency,
         t.destination_token, t.destination_currency, t.exchange_rate, t.rail, t.payer_key,
-        t.payer_name, t.delivery_type, t.country, t.needs_attributes, t.estimated_availability
+        t.payer_name, t.delivery_type, t.country, t.needs_attributes, t.estimated_availability,
+        r.details
       from unnest($14::integer[], $15::integer[], $16::text[], $17::uuid[], $18::text[],
         $19::uuid[], $20::text[], $21::bigint[], $22::bigint[], $23::bigint[], $24::bigint[],
         $25::uuid[], $26::integer[], $27::boolean[], $28::boolean[], $29::text[], $30::text[],
-        $31::text[], $32::integer[])
+        $31::text[], $32::integer[], $45::text[])
         as r (number, line, status, payout_id, client_transfer_id, user_id, given_side,
           source_amount, fee, destination_amount, rounding_nano, attr_set_id, attr_version,
-          needs_verification, notify_user, metadata, metadata_hashes, faults, term)
+          needs_verification, notify_user, metadata, metadata_hashes, faults, term, details)
       left join unnest($33::uuid[], $34::text[], $35::uuid[], $36::text[], $37::text[],
         $38::text[], $39::text[], $40::text[], $41::text[], $42::text[], $43::boolean[],
         $44::timestamptz[]) with ordinality
@@ -91,8 +93,16 @@ export async function storeRows(session: Session, portion: StoredPortion): Promi
     portion.leaseMs,
     ...listRowColumns(rows, terms),
     ...listTermsColumns([...terms.keys()], rows),
+    textArray(rows.map(findDetailsSource)),
+    rows.filter((row) => findDetailsSource(row) === 'stored').length,
   ]);
   return result?.count === 1;
+}
+
+/** Whether a valid row names the recipient's details itself, or takes those stored earlier. */
+function findDetailsSource({ draft, set }: CheckedRow): 'row' | 'stored' | undefined {
+  if (set === undefined) return undefined;
+  return draft.attrSetId === undefined ? 'stored' : 'row';
 }
 
 /** The shortest rate lock of the valid rows. */
@@ -177,7 +187,8 @@ const findForPricingText: Statement = {
   name: 'find_batch_rows_to_price',
   text: `
     select r.number, r.given_side, r.source_currency, r.source_amount, r.destination_token,
-      r.destination_currency, r.destination_amount, u.kyc_status
+      r.destination_currency, r.destination_amount, u.kyc_status,
+      coalesce(r.details = 'stored', false) as has_stored_details
     from batch_rows r
     join users u on u.account_id = r.account_id and u.id = r.user_id
     where r.account_id = $1 and r.batch_id = $2 and r.number > $3 and r.status = 'VALID'
@@ -190,6 +201,7 @@ const priceText: Statement = {
     with held as (
       update batches b
       set valid_count = b.valid_count - $4, invalid_count = b.invalid_count + $4,
+        stored_details_count = b.stored_details_count - $15,
         lease_until = clock_timestamp() + $5 * interval '1 millisecond'
       where b.account_id = $1 and b.id = $2 and b.fence = $3 and b.status = 'DRAFT'
       returning b.id
@@ -233,6 +245,7 @@ export type PricingRow = {
   destination_currency: string;
   destination_amount: bigint;
   kyc_status: string;
+  has_stored_details: boolean;
 };
 
 export async function findRowsToPrice(
@@ -245,6 +258,7 @@ export async function findRowsToPrice(
 
 export type PricedRow = {
   number: number;
+  hasStoredDetails: boolean;
   /** Of a row that cannot be paid at the new price; then nothing else of it changes. */
   faults: readonly RowFault[] | undefined;
   terms: RowTerms | undefined;
@@ -274,6 +288,7 @@ export async function priceRows(
     column(({ quote }) => (quote === undefined ? undefined : formatRate(quote.rate))),
     column(({ quote }) => quote?.verificationRequired),
     column(({ terms }) => terms?.estimatedAvailability),
+    rows.filter(({ faults, hasStoredDetails }) => faults !== undefined && hasStoredDetails).length,
   ]);
   return result?.count === 1;
 }

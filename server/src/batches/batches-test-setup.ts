@@ -1,9 +1,10 @@
 import { getRate } from '../core/rate.ts';
 import { compileCatalogue } from '../destinations/catalogue.ts';
 import { createRateBook } from '../fx/rate-book.ts';
+import { fingerprintRequest, openKeyRecord } from '../http/idempotency.ts';
 import { createMoneyTest, type Owner } from '../payouts/money-test-setup.ts';
 import { createSandboxRail } from '../rails/sandbox/rail.ts';
-import { type ReceiveServices, receiveBatch } from './receive.ts';
+import { type ReceiveServices, receiveBatch, type Upload } from './receive.ts';
 import { readRowForm } from './row-form.routes.ts';
 
 /** What the tests of batches start from: a catalogue, and rates that a test can change. */
@@ -85,9 +86,25 @@ export async function createBatchTest() {
         accountId: owner.accountId,
         format: 'ndjson',
         bytes: bytes(),
-        requestKey: options.key,
+        ...test.keyOf(owner, options.key),
       });
     },
+    /** The record of a key, and an answer that shows the state of the batch. */
+    keyOf: (owner: Owner, key: string | undefined): Pick<Upload, 'record' | 'describe'> => ({
+      record:
+        key === undefined
+          ? undefined
+          : openKeyRecord(money.keys, {
+              accountId: owner.accountId,
+              key,
+              fingerprint: fingerprintRequest({
+                method: 'POST',
+                path: '/batches',
+                body: undefined,
+              }),
+            }),
+      describe: async (_session, batch) => `${batch.status} ${batch.row_count}`,
+    }),
     batchOf: async (id: string) => {
       const [row] = await money.rows<{ [column: string]: unknown }>(
         'select * from batches where id = $1',

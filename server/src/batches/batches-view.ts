@@ -59,6 +59,9 @@ export const batchAnswer = z
       repeated: z.int().describe('Committed before with the same terms: not paid again'),
       committed: z.int(),
       refused: z.int(),
+      stored_details: z
+        .int()
+        .describe("Valid rows without attr_set_token: they take the recipient's stored details"),
     }),
     ignored_columns: z.array(z.string()),
     totals: z.array(totalAnswer),
@@ -99,6 +102,11 @@ export const batchRowAnswer = z
     status_reason: z.string(),
     pickup_code: z.string(),
     faults: z.array(z.object(faultFields).meta({ id: 'BatchRowFault' })),
+    details: z
+      .enum(['', 'row', 'stored'])
+      .describe('row: the row names attr_set_token; stored: it takes what was stored earlier'),
+    attr_set_token: z.string().describe('The set that the payout uses; "" where it uses none'),
+    details_stored_on: z.string().describe('When the values of that set were stored, UTC'),
   })
   .meta({ id: 'BatchRow' });
 
@@ -135,6 +143,7 @@ export function writeBatch(batch: BatchRow, details: BatchDetails) {
       repeated: batch.repeated_count,
       committed: batch.committed_count,
       refused: batch.refused_count,
+      stored_details: batch.stored_details_count,
     },
     ignored_columns: JSON.parse(batch.ignored_columns) as string[],
     totals: readTotals(batch).map(writeTotal),
@@ -200,5 +209,8 @@ export function writeBatchRow(row: ReportRow) {
     status_reason: row.status_reason ?? '',
     pickup_code: row.pickup_code ?? '',
     faults: readFaults(row),
+    details: row.details ?? '',
+    attr_set_token: row.attr_set_id === null ? '' : formatToken('attributeSet', row.attr_set_id),
+    details_stored_on: row.details_stored_at === null ? '' : formatSeconds(row.details_stored_at),
   };
 }

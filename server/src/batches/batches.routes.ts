@@ -4,6 +4,7 @@ import { AppError } from '../core/errors.ts';
 import { findTokenId, formatToken } from '../core/ids.ts';
 import type { Session } from '../db/pool.ts';
 import { getPreference } from '../http/accept.ts';
+import { answerOf } from '../http/idempotency.ts';
 import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
 import {
   type Answer,
@@ -12,7 +13,7 @@ import {
   type Route,
   type RouteContext,
 } from '../http/route.ts';
-import { flag } from '../http/schema.ts';
+import { compileWriter, flag } from '../http/schema.ts';
 import type { PayoutServices } from '../payouts/payouts.routes.ts';
 import { type BatchRow, listBatchRows } from './batches.sql.ts';
 import { cancelBatch, commitBatch, findFunds, getBatch, readTotals } from './batches.ts';
@@ -66,6 +67,9 @@ const formats: Readonly<Record<string, FileFormat>> = {
   'application/json': 'json',
 };
 
+/** The answer of an upload is stored with the batch, so that its text is made by the handler. */
+const writeUploaded = compileWriter(batchAnswer);
+
 function uploadRoute(): Route<BatchServices> {
   return defineRoute({
     method: 'POST',
@@ -85,11 +89,18 @@ function uploadRoute(): Route<BatchServices> {
       const { env, accountId, upload } = context;
       const format = formats[upload?.mediaType ?? ''];
       if (upload === undefined || format === undefined) throw new Error('no upload to read');
-      const { batch } = await receiveBatch(
+      const { text, isRepeated } = await receiveBatch(
         { ...env, rates: env.rates, limits: env.batchLimits, readForm: readRowForm },
-        { accountId, format, bytes: upload.bytes, requestKey: upload.key },
+        {
+          accountId,
+          format,
+          bytes: upload.bytes,
+          record: upload.record,
+          describe: async (session, batch) =>
+            writeUploaded(await viewBatch(context, batch, { session })),
+        },
       );
-      return viewBatch(context, batch);
+      return answerOf(text, isRepeated);
     },
   });
 }

@@ -21,6 +21,7 @@ export type BatchRow = {
   repeated_count: number;
   committed_count: number;
   refused_count: number;
+  stored_details_count: number;
   rates: string;
   priced_at: Date;
   lock_seconds: number | null;
@@ -36,9 +37,9 @@ export type BatchRow = {
 };
 
 const columns = `b.id, b.status, b.format, b.content_hash, b.ignored_columns, b.row_count,
-  b.valid_count, b.invalid_count, b.repeated_count, b.committed_count, b.refused_count, b.rates,
-  b.priced_at, b.lock_seconds, b.totals, b.quoted_at, b.expires_at, b.mode, b.committed_at,
-  b.completed_at, b.next_row, b.fence, b.created_at`;
+  b.valid_count, b.invalid_count, b.repeated_count, b.committed_count, b.refused_count,
+  b.stored_details_count, b.rates, b.priced_at, b.lock_seconds, b.totals, b.quoted_at,
+  b.expires_at, b.mode, b.committed_at, b.completed_at, b.next_row, b.fence, b.created_at`;
 
 const insertText: Statement = {
   name: 'insert_batch',
@@ -173,11 +174,18 @@ const removeRowsText: Statement = {
       and r.account_id = b.account_id and r.batch_id = b.id`,
 };
 
+/** Its key is free again: the record of an upload without an answer is made to look expired. */
 const removeText: Statement = {
   name: 'remove_unfinished_batch',
   text: `
-    delete from batches
-    where account_id = $1 and id = $2 and status = 'RECEIVING' and fence = $3`,
+    with removed as (
+      delete from batches
+      where account_id = $1 and id = $2 and status = 'RECEIVING' and fence = $3
+      returning account_id, request_key
+    )
+    update idempotency_records i set created_at = 'epoch'
+    from removed r
+    where i.account_id = r.account_id and i.key = r.request_key and i.body is null`,
 };
 
 export type BatchId = { accountId: string; batchId: string };

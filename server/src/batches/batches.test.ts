@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { AppError } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
+import { openKeyRecord } from '../http/idempotency.ts';
 import type { Owner } from '../payouts/money-test-setup.ts';
 import { cancelBatch, commitBatch, readTotals } from './batches.ts';
 import { type BatchTest, createBatchTest } from './batches-test-setup.ts';
 import { removeAbandoned, runCommits } from './committer.ts';
 import { quoteBatch } from './quote.ts';
+import { listReportRows } from './row-report.sql.ts';
 
 let batches: BatchTest;
 before(async () => {
@@ -73,6 +76,81 @@ test('an upload that broke off goes on where it was, and only with the same rows
   assert.equal(again.isRepeated, true);
 });
 
+test('a repeated upload answers what the first one did, whatever became of the batch', async () => {
+  const owner = await batches.createOwner(100_000n);
+  const lines = batches.describe(owner, names(2, 'replayed'));
+  const first = await batches.receive(owner, lines, { key: 'replayed' });
+  assert.equal(first.text, 'DRAFT 2');
+  await quoteBatch(batches.services, { accountId: owner.accountId, batchId: first.batch.id });
+  const again = await batches.receive(owner, lines, { key: 'replayed' });
+  assert.deepEqual([again.text, again.isRepeated], ['DRAFT 2', true]);
+  assert.equal(again.batch.status, 'QUOTED');
+  // After thirty days the record is gone; the key still belongs to the batch.
+  await batches.money.rows(
+    `update idempotency_records set created_at = created_at - interval '31 days'
+     where key = 'replayed'`,
+  );
+  const late = await batches.receive(owner, lines, { key: 'replayed' });
+  assert.equal(late.batch.id, first.batch.id);
+  assert.deepEqual([late.text, late.isRepeated], ['QUOTED 2', false]);
+});
+
+test('the key of an upload is taken in the account while it runs and after it, and freed by a refusal', async () => {
+  const owner = await batches.createOwner(0n);
+  const { accountId } = owner;
+  const { keys, db } = batches.money;
+  const lines = batches.describe(owner, names(3, 'keyed'));
+  const other = openKeyRecord(keys, { accountId, key: 'keyed', fingerprint: Buffer.alloc(32, 7) });
+  const claim = () => db.tenantTransaction(accountId, (session) => other.claim(session));
+  const reused = isRefused('idempotency_key_reused');
+  await assert.rejects(batches.receive(owner, lines, { key: 'keyed', breakAfter: 2 }), /broke/);
+  await assert.rejects(claim(), reused);
+  await batches.receive(owner, lines, { key: 'keyed' });
+  await assert.rejects(claim(), reused);
+
+  const second = openKeyRecord(keys, { accountId, key: 'first', fingerprint: Buffer.alloc(32, 7) });
+  await db.tenantTransaction(accountId, (session) => second.claim(session));
+  await assert.rejects(batches.receive(owner, lines, { key: 'first' }), reused);
+
+  const large = batches.receive(owner, Array(10_001).fill(lines[0]), { key: 'refused' });
+  await assert.rejects(large, isRefused('body_too_large'));
+  const third = openKeyRecord(keys, { accountId, key: 'refused', fingerprint: Buffer.alloc(32) });
+  await db.tenantTransaction(accountId, (session) => third.claim(session));
+});
+
+test('a draft says which rows take details that were stored earlier, and which set that is', async () => {
+  const owner = await batches.createOwner(100_000n);
+  const { accountId, userId } = owner;
+  const named = batches.describe(owner, ['named'], { attr_set_token: `attr_set_${userId}` });
+  const lines = [...batches.describe(owner, names(2, 'stored')), ...named];
+  batches.setRate('18');
+  const { batch } = await batches.receive(owner, lines);
+  assert.equal(batch.stored_details_count, 2);
+  const session = batches.money.db.tenant(accountId);
+  const range = { accountId, batchId: batch.id, afterNumber: 0, count: 10, status: undefined };
+  const rows = await listReportRows(session, range);
+  assert.deepEqual(
+    rows.map(({ details, attr_set_id }) => ({ details, attr_set_id })),
+    ['stored', 'stored', 'row'].map((details) => ({ details, attr_set_id: userId })),
+  );
+  assert.ok(rows.every(({ details_stored_at }) => details_stored_at !== null));
+  // A newer set that is incomplete is not taken instead.
+  await batches.money.rows(
+    `insert into attribute_sets (account_id, id, user_id, destination_token, currency,
+       latest_version, touched_at, created_at)
+     select account_id, $1, user_id, destination_token, currency, 0, touched_at + interval '1 hour',
+       created_at
+     from attribute_sets where id = $2`,
+    [newId(), userId],
+  );
+  const later = await batches.receive(owner, batches.describe(owner, ['later']));
+  assert.equal(later.batch.valid_count, 1);
+  batches.setRate('0.000001');
+  const quoted = await quoteBatch(batches.services, { accountId, batchId: batch.id });
+  assert.deepEqual([quoted.valid_count, quoted.stored_details_count], [0, 0]);
+  batches.setRate('18');
+});
+
 test('whoever holds an upload is not disturbed, and is told when it was taken over', async () => {
   const owner = await batches.createOwner(0n);
   const lines = batches.describe(owner, names(1200, 'held'));
@@ -86,7 +164,11 @@ test('whoever holds an upload is not disturbed, and is told when it was taken ov
     yield Buffer.from(`${lines.slice(600).join('\n')}\n`);
   }
   const { receiveBatch } = await import('./receive.ts');
-  const upload = { accountId: owner.accountId, format: 'ndjson', requestKey: 'held' } as const;
+  const upload = {
+    accountId: owner.accountId,
+    format: 'ndjson',
+    ...batches.keyOf(owner, 'held'),
+  } as const;
   await assert.rejects(
     receiveBatch(batches.services, { ...upload, bytes: slow() }),
     isRefused('idempotency_in_progress'),

@@ -154,6 +154,7 @@ async function priceAll(
 function priceRow(row: PricingRow, { services, book, wallets }: Pricing): PricedRow {
   const refuse = (column: string, fault: { code: string; detail: string }): PricedRow => ({
     number: row.number,
+    hasStoredDetails: row.has_stored_details,
     faults: [{ column, ...fault }],
     terms: undefined,
     quote: undefined,
@@ -180,5 +181,6 @@ function priceRow(row: PricingRow, { services, book, wallets }: Pricing): Priced
   if (quote.verificationRequired && row.kyc_status !== 'approved') {
     return refuse('user_token', unverified);
   }
-  return { number: row.number, faults: undefined, terms, quote };
+  const { number, has_stored_details: hasStoredDetails } = row;
+  return { number, hasStoredDetails, faults: undefined, terms, quote };
 }

@@ -5,6 +5,7 @@ import type { Database, Session } from '../db/pool.ts';
 import { storeRows } from './batch-rows.sql.ts';
 import {
   type BatchRow,
+  type Fenced,
   findBatchByKey,
   findBatchRow,
   finishBatch,
@@ -38,8 +39,23 @@ export type Upload = {
   accountId: string;
   format: FileFormat;
   bytes: AsyncIterable<Buffer>;
-  requestKey: string | undefined;
+  /** The record of the client's Idempotency-Key, where it sent one. */
+  record: UploadRecord | undefined;
+  /** The text of the answer, which is stored with the batch where there is a key. */
+  describe(session: Session, batch: BatchRow): Promise<string>;
 };
+
+/** The first use of a key takes it in the whole account; repeats answer what that one did. */
+export type UploadRecord = {
+  readonly key: string;
+  /** @throws AppError idempotency_key_reused where another request has the key. */
+  claim(session: Session): Promise<void>;
+  answer(session: Session, text: string): Promise<void>;
+  findAnswer(session: Session): Promise<string | undefined>;
+};
+
+/** `isRepeated`: the same upload had been received before, and `text` is its first answer. */
+export type Received = { batch: BatchRow; text: string; isRepeated: boolean };
 
 /** Longer than a portion takes; shorter than a client waits that has to begin anew. */
 const leaseMs = 10_000;
@@ -48,19 +64,16 @@ const portionRows = 500;
 const emptyHash = createHash('sha256').digest();
 
 /**
- * Receives a file to its end. `isRepeated` says that the same upload had been received before.
+ * Receives a file to its end.
  *
  * @throws AppError invalid_request and body_too_large (a file that cannot be read, of which nothing
  * is kept), idempotency_key_reused, idempotency_in_progress, and whatever reading `bytes` throws:
  * then the batch stays RECEIVING, to be gone on with under its key.
  */
-export async function receiveBatch(
-  services: ReceiveServices,
-  upload: Upload,
-): Promise<{ batch: BatchRow; isRepeated: boolean }> {
+export async function receiveBatch(services: ReceiveServices, upload: Upload): Promise<Received> {
   const { accountId } = upload;
   const session = services.db.tenant(accountId);
-  const begun = await beginUpload(session, upload);
+  const begun = await beginUpload(services.db, upload);
   if (begun.format !== upload.format) throw refuseKey();
   const isRepeated = begun.status !== 'RECEIVING';
   const owner = { session, accountId };
@@ -69,11 +82,9 @@ export async function receiveBatch(
   try {
     await readAll(services, upload, intake);
     await intake.finish();
-    const batch = isRepeated
-      ? await findBatchRow(session, fenced)
-      : await finishBatch(session, fenced);
-    if (batch === undefined) throw refuseProgress();
-    return { batch, isRepeated };
+    return isRepeated
+      ? await repeatAnswer(session, upload, fenced)
+      : await finishUpload(services.db, upload, fenced);
   } catch (error) {
     await intake.settle();
     if (!isRepeated) await abandon(session, fenced, error);
@@ -81,14 +92,39 @@ export async function receiveBatch(
   }
 }
 
+/** The batch as a draft, and the answer that is stored with it. */
+async function finishUpload(db: Database, upload: Upload, fenced: Fenced): Promise<Received> {
+  return db.tenantTransaction(upload.accountId, async (session) => {
+    const batch = await finishBatch(session, fenced);
+    if (batch === undefined) throw refuseProgress();
+    const text = await upload.describe(session, batch);
+    await upload.record?.answer(session, text);
+    return { batch, text, isRepeated: false };
+  });
+}
+
+/** The first answer; where its thirty days are over, the batch as it is now, from now on. */
+async function repeatAnswer(session: Session, upload: Upload, fenced: Fenced): Promise<Received> {
+  const batch = await findBatchRow(session, fenced);
+  if (batch === undefined) throw refuseProgress();
+  const first = await upload.record?.findAnswer(session);
+  if (first !== undefined) return { batch, text: first, isRepeated: true };
+  const text = await upload.describe(session, batch);
+  await upload.record?.answer(session, text);
+  return { batch, text, isRepeated: false };
+}
+
 /** A new batch, or the one of the key: held by this upload unless it was received before. */
-async function beginUpload(
-  session: Session,
-  { accountId, format, requestKey }: Upload,
-): Promise<BatchRow> {
+async function beginUpload(db: Database, upload: Upload): Promise<BatchRow> {
+  const { accountId, format, record } = upload;
+  const requestKey = record?.key;
   const batch = { accountId, batchId: newId(), format, requestKey, leaseMs };
-  const created = await insertBatch(session, { ...batch, contentHash: emptyHash });
+  const created = await db.tenantTransaction(accountId, async (session) => {
+    await record?.claim(session);
+    return insertBatch(session, { ...batch, contentHash: emptyHash });
+  });
   if (created !== undefined) return created;
+  const session = db.tenant(accountId);
   const known =
     requestKey === undefined ? undefined : await findBatchByKey(session, { accountId, requestKey });
   if (known === undefined) throw refuseProgress();
@@ -122,11 +158,7 @@ async function readAll(services: ReceiveServices, upload: Upload, intake: Intake
 }
 
 /** What a refused file left is removed; what a broken connection left can be gone on with. */
-async function abandon(
-  session: Session,
-  batch: { accountId: string; batchId: string; fence: bigint },
-  error: unknown,
-): Promise<void> {
+async function abandon(session: Session, batch: Fenced, error: unknown): Promise<void> {
   const isRefused =
     error instanceof AppError &&
     (error.code === 'invalid_request' || error.code === 'body_too_large');

@@ -38,10 +38,13 @@ const columns = [
   'pickup_code',
 ] as const;
 
+/** After the faults, so that the columns before them keep their places. */
+const laterColumns = ['details', 'attr_set_token', 'details_stored_on'] as const;
+
 /** Portions of the file, each as long as a portion of rows. */
 export async function* writeResult(options: ResultOptions): AsyncGenerator<string> {
   const { session, accountId, batchId, format, show } = options;
-  if (format === 'csv') yield `${[...columns, 'faults'].join(',')}\r\n`;
+  if (format === 'csv') yield `${[...columns, 'faults', ...laterColumns].join(',')}\r\n`;
   let afterNumber = 0;
   for (;;) {
     const range = { accountId, batchId, afterNumber, count: portionRows, status: undefined };
@@ -64,6 +67,7 @@ function writeCsvRow(row: ShownRow): string {
     [column, code, detail].filter((part) => part !== '').join(': '),
   );
   cells.push(writeCell(faults.join(' | ')));
+  cells.push(...laterColumns.map((column) => writeCell(row[column])));
   return `${cells.join(',')}\r\n`;
 }
 

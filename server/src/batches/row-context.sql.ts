@@ -28,23 +28,23 @@ const findCommittedText: Statement = {
     where s.account_id = $1 and s.client_transfer_id = any ($2::text[])`,
 };
 
-/** The set that is named, or else the one stored last for the destination. */
+/** The set that is named, or else the one that create_payouts would choose. */
 const findSetsText: Statement = {
   name: 'find_batch_attribute_sets',
   text: `
-    select r.ord::integer as ordinal, s.id, s.latest_version as version,
-      coalesce(v.is_complete, false) as is_complete
+    select r.ord::integer as ordinal, s.id, s.latest_version as version, s.is_complete
     from unnest($2::uuid[], $3::uuid[], $4::text[], $5::uuid[]) with ordinality
       as r (user_id, destination_token, currency, set_id, ord)
     join lateral (
-      select id, latest_version from attribute_sets a
+      select a.id, a.latest_version, coalesce(v.is_complete, false) as is_complete
+      from attribute_sets a
+      left join attribute_set_versions v
+        on v.account_id = a.account_id and v.set_id = a.id and v.version = a.latest_version
       where a.account_id = $1 and a.user_id = r.user_id
         and a.destination_token = r.destination_token and a.currency = r.currency
         and (r.set_id is null or a.id = r.set_id)
-      order by a.touched_at desc, a.id desc limit 1
-    ) s on true
-    left join attribute_set_versions v
-      on v.account_id = $1 and v.set_id = s.id and v.version = s.latest_version`,
+      order by coalesce(v.is_complete, false) desc, a.touched_at desc, a.id desc limit 1
+    ) s on true`,
 };
 
 const findWalletsText: Statement = {

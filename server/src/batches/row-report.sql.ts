@@ -15,11 +15,14 @@ const listText: Statement = {
     select r.number, r.line, ${present} as status, r.client_transfer_id, r.user_id,
       r.source_currency, r.source_amount, r.fee, r.destination_token, r.destination_currency,
       r.destination_amount, r.exchange_rate, r.faults, p.payout_id,
-      p.status as payout_status, p.status_reason, p.pickup_code
+      p.status as payout_status, p.status_reason, p.pickup_code, r.details, r.attr_set_id,
+      v.created_at as details_stored_at
     from batches b
     join batch_rows r on r.account_id = b.account_id and r.batch_id = b.id
     left join payout_states p on p.account_id = r.account_id and p.payout_id = r.payout_id
       and (r.number < b.next_row or r.status = 'REPEATED')
+    left join attribute_set_versions v on v.account_id = r.account_id
+      and v.set_id = r.attr_set_id and v.version = r.attr_version
     where b.account_id = $1 and b.id = $2 and r.number > $3
       and ($5::text is null or ${present} = $5)
     order by r.number limit $4`,
@@ -54,6 +57,9 @@ export type ReportRow = {
   payout_status: string | null;
   status_reason: string | null;
   pickup_code: string | null;
+  details: 'row' | 'stored' | null;
+  attr_set_id: string | null;
+  details_stored_at: Date | null;
 };
 
 export type ReportRange = {

@@ -4,6 +4,7 @@
  */
 export const errorCatalogue = {
   invalid_request: { status: 400, title: 'The request is not valid' },
+  unknown_parameter: { status: 400, title: 'The operation has no such query parameter' },
   malformed_json: { status: 400, title: 'The body is not JSON that can be read exactly' },
   malformed_http: { status: 400, title: 'The request is not well-formed HTTP' },
   source_and_destination_exclusive: {
@@ -71,11 +72,11 @@ export class AppError extends Error {
 }
 
 /** Throws all the faults of a request at once; returns when there are none. */
-export function throwFaults(faults: Fault[]): void {
+export function throwFaults(faults: Fault[], code: ErrorCode = 'invalid_request'): void {
   if (faults.length === 0) return;
   const [first] = faults;
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
-  throw new AppError('invalid_request', `${first?.detail}${more}`, { faults });
+  throw new AppError(code, `${first?.detail}${more}`, { faults });
 }
 
 /** For impossible states: a defect of ours, never a client's mistake. */

@@ -129,9 +129,11 @@ create table batch_rows (
   metadata_hashes bytea[],
   estimated_availability timestamp with time zone,
   faults text,
+  details text,
   constraint batch_rows_pkey PRIMARY KEY (account_id, batch_id, number),
   constraint batch_rows_client_transfer_id_check CHECK (length(client_transfer_id) >= 1 AND length(client_transfer_id) <= 50),
   constraint batch_rows_destination_amount_check CHECK (destination_amount > 0),
+  constraint batch_rows_details_check CHECK (details = ANY (ARRAY['row'::text, 'stored'::text])),
   constraint batch_rows_fee_check CHECK (fee >= 0),
   constraint batch_rows_given_side_check CHECK (given_side = ANY (ARRAY['source'::text, 'destination'::text])),
   constraint batch_rows_line_check CHECK (line > 0),
@@ -179,6 +181,7 @@ create table batches (
   fence bigint not null default 0,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  stored_details_count integer not null default 0,
   constraint batches_pkey PRIMARY KEY (account_id, id),
   constraint batches_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint batches_committed_count_check CHECK (committed_count >= 0),
@@ -193,6 +196,7 @@ create table batches (
   constraint batches_request_key_check CHECK (length(request_key) >= 1 AND length(request_key) <= 255),
   constraint batches_row_count_check CHECK (row_count >= 0),
   constraint batches_status_check CHECK (status = ANY (ARRAY['RECEIVING'::text, 'DRAFT'::text, 'QUOTED'::text, 'COMMITTING'::text, 'COMMITTED'::text, 'CANCELLED'::text])),
+  constraint batches_stored_details_count_check CHECK (stored_details_count >= 0),
   constraint batches_valid_count_check CHECK (valid_count >= 0),
   constraint committed_has_its_time CHECK ((committed_at IS NOT NULL AND mode IS NOT NULL) = (status = ANY (ARRAY['COMMITTING'::text, 'COMMITTED'::text]))),
   constraint completed_has_its_time CHECK ((completed_at IS NOT NULL) = (status = 'COMMITTED'::text)),
@@ -524,6 +528,8 @@ create table payout_quotes (
   constraint payouts_rounding_nano_check CHECK (rounding_nano >= 0),
   constraint payouts_source_amount_check CHECK (source_amount > 0)
 );
+CREATE INDEX payout_quotes_created ON public.payout_quotes USING btree (account_id, created_at, id);
+CREATE INDEX payout_quotes_transfer ON public.payout_quotes USING btree (account_id, client_transfer_id);
 CREATE INDEX payout_quotes_verification ON public.payout_quotes USING btree (account_id, user_id) WHERE needs_verification;
 CREATE INDEX payouts_user ON public.payout_quotes USING btree (account_id, user_id, id DESC);
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON payout_quotes FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('the terms of a payout never change');
@@ -1152,7 +1158,7 @@ create function count_unresolved_inbound(p_rail text) returns bigint language sq
 
 create function count_velocity(p_account uuid, p_payout uuid, p_user uuid, p_corridor text, p_usd bigint, p_limits json) returns text[] language plpgsql; -- body 1921ab0e3a4ac5f3
 
-create function create_payouts(p_accounts uuid[], p_ids uuid[], p_users uuid[], p_transfer_ids text[], p_source_tokens uuid[], p_source_currencies text[], p_source_amounts bigint[], p_fees bigint[], p_destination_tokens uuid[], p_destination_currencies text[], p_destination_amounts bigint[], p_rates text[], p_rounding_nanos bigint[], p_rails text[], p_payer_keys text[], p_payer_names text[], p_sets uuid[], p_delivery_types text[], p_countries text[], p_needs_attributes boolean[], p_needs_verification boolean[], p_notify_users boolean[], p_metadata text[], p_lock_seconds integer[], p_availabilities timestamp with time zone[], p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[], p_may_wait boolean) returns TABLE(id uuid, attr_set_id uuid, attr_version integer, created_at timestamp with time zone, expires_at timestamp with time zone, sealed bytea, data_key bytea) language plpgsql security definer set search_path=public, pg_temp set plan_cache_mode=force_generic_plan set jit=off; -- body bab877c5dfba3860
+create function create_payouts(p_accounts uuid[], p_ids uuid[], p_users uuid[], p_transfer_ids text[], p_source_tokens uuid[], p_source_currencies text[], p_source_amounts bigint[], p_fees bigint[], p_destination_tokens uuid[], p_destination_currencies text[], p_destination_amounts bigint[], p_rates text[], p_rounding_nanos bigint[], p_rails text[], p_payer_keys text[], p_payer_names text[], p_sets uuid[], p_delivery_types text[], p_countries text[], p_needs_attributes boolean[], p_needs_verification boolean[], p_notify_users boolean[], p_metadata text[], p_lock_seconds integer[], p_availabilities timestamp with time zone[], p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[], p_may_wait boolean) returns TABLE(id uuid, attr_set_id uuid, attr_version integer, created_at timestamp with time zone, expires_at timestamp with time zone, sealed bytea, data_key bytea) language plpgsql security definer set search_path=public, pg_temp set plan_cache_mode=force_generic_plan set jit=off; -- body 62790629e834849a
 grant execute on function create_payouts to outlay_tenant;
 
 create function create_users(p_accounts uuid[], p_ids uuid[], p_internal_ids text[], p_email_indexes bytea[], p_countries text[], p_data_keys bytea[], p_sealed bytea[], p_metadata text[], p_may_wait boolean) returns TABLE(ordinal integer, created_at timestamp with time zone, is_held boolean) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body 0a20b89856598af5

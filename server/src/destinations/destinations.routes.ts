@@ -65,8 +65,11 @@ const lookupAnswer = z
 
 const countryAnswer = z
   .object({
-    country_code: z.string(),
+    country_code: z.string().describe('ISO 3166-1 alpha-3'),
     country_name: z.string(),
+    code: z.string().describe('ISO 3166-1 alpha-2'),
+    three_letter_code: z.string().describe('The same as country_code'),
+    name: z.string().describe('The same as country_name'),
     currencies: z.array(z.string()),
     delivery_types: z.array(z.enum(deliveryTypes)),
   })
@@ -110,6 +113,7 @@ export function destinationRoutes(): Route<DestinationServices>[] {
         country_code: z.string().meta({ jsonSchema: { type: 'string', pattern: '^[A-Z]{3}$' } }),
       }),
       query: lookupQuery,
+      ...(cheapestOnly ? { unknownParameters: 'ignored' } : {}),
       response: lookupAnswer,
       refusals: [404],
       handle: (context, input) => answerLookup(context, input, cheapestOnly),
@@ -128,6 +132,9 @@ export function destinationRoutes(): Route<DestinationServices>[] {
         env.catalogue.servedCountries().map((served) => ({
           country_code: served.country.code,
           country_name: served.country.name,
+          code: served.country.alpha2,
+          three_letter_code: served.country.code,
+          name: served.country.name,
           currencies: served.currencies,
           delivery_types: served.deliveryTypes,
         })),

@@ -5,10 +5,19 @@ import { type BaseServices, defineRoute, type Route } from '../http/route.ts';
 import { amountAnswer, objectAnswer } from '../http/schema.ts';
 import { readEvents } from './events.ts';
 
+/** Types may be added; a reader skips those it does not know. */
+const eventTypesText = [
+  'One of user.created, user.updated; attributes.stored; payout.pending, payout.processing,',
+  'payout.ready_for_pickup, payout.completed, payout.cancelled, payout.hold (it waits for the',
+  'operator), payout.error (every payer refused; the operator retries or refunds it);',
+  'verification.started and the other statuses of a session; balance.funded;',
+  'batch.committing, batch.committed. Skip types that you do not know',
+].join(' ');
+
 const eventAnswer = z
   .object({
     sequence: amountAnswer.describe('Without gaps in the account, beginning with 1'),
-    type: z.string().describe('Such as payout.completed'),
+    type: z.string().describe(eventTypesText),
     created_on: z.string().describe('UTC, without offset'),
     data: objectAnswer,
   })

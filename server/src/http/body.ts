@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '../core/errors.ts';
-import type { Upload } from './route.ts';
+import type { KeyRecord, Upload } from './route.ts';
 
 /** How request bodies are read: whole, up to the route's limit, each refused as soon as it is past it. */
 
@@ -71,7 +71,7 @@ const mediaTypePattern = /^([a-z]+\/[a-z0-9.+-]+)\s*(?:;\s*charset="?utf-?8"?\s*
  */
 export function openUpload(
   request: FastifyRequest,
-  { types, key }: { types: readonly string[]; key: string | undefined },
+  { types, record }: { types: readonly string[]; record: KeyRecord | undefined },
 ): Upload {
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') {
@@ -82,7 +82,7 @@ export function openUpload(
   if (!types.includes(mediaType)) {
     throw new AppError('unsupported_media_type', `the body must be ${types.join(' or ')} in UTF-8`);
   }
-  return { mediaType, bytes: streamBody(request.raw), key };
+  return { mediaType, bytes: streamBody(request.raw), record };
 }
 
 /**

@@ -10,6 +10,13 @@ const store: Statement = {
   text: `select store_idempotency_records($1, $2, $3, $4) as is_stored`,
 };
 
+const answer: Statement = {
+  name: 'answer_idempotency_record',
+  text: `
+    update idempotency_records set body = $4
+    where account_id = $1 and key = $2 and fingerprint = $3 and body is null`,
+};
+
 export type IdempotencyRow = { fingerprint: Buffer; status: number; body: Buffer | null };
 
 export async function findRecord(
@@ -24,7 +31,7 @@ export type NewRecord = {
   accountId: string;
   key: string;
   fingerprint: Buffer;
-  /** The text of a 200. */
+  /** The text of a 200; null where it is empty, or not known yet. */
   body: Buffer | null;
 };
 
@@ -40,4 +47,12 @@ export async function storeRecords(
     records.map(({ body }) => body),
   ]);
   return row?.is_stored === true;
+}
+
+/** Gives a record that was stored without an answer its answer. */
+export async function answerRecord(
+  session: Session,
+  { accountId, key, fingerprint, body }: NewRecord,
+): Promise<void> {
+  await session.rows(answer, [accountId, key, fingerprint, body]);
 }

@@ -3,9 +3,9 @@ import { AppError } from '../core/errors.ts';
 import { type ExactJson, emitCanonicalJson } from '../core/exact-json.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Database, Session } from '../db/pool.ts';
-import { findRecord, type IdempotencyRow, storeRecords } from './idempotency.sql.ts';
+import { answerRecord, findRecord, type IdempotencyRow, storeRecords } from './idempotency.sql.ts';
 import { type Answer, jsonType } from './problem.ts';
-import type { Answering, RequestKey, WriteOptions } from './route.ts';
+import type { Answering, KeyRecord, RequestKey, WriteOptions } from './route.ts';
 
 /**
  * Idempotency-Key: the first answer is stored in the transaction of its effect and replayed for
@@ -124,12 +124,7 @@ function transact<T>(
 async function runOnce(services: KeyedServices, id: KeyId, mode: Mode): Promise<Answer> {
   const context = contextOf(id);
   const replay = (row: IdempotencyRow): Answer => {
-    if (!row.fingerprint.equals(id.fingerprint)) {
-      throw new AppError(
-        'idempotency_key_reused',
-        'this Idempotency-Key belongs to a request with another method, path or body',
-      );
-    }
+    if (!row.fingerprint.equals(id.fingerprint)) throw refuseReuse();
     const text = row.body === null ? null : readBody(services.keys, row.body, context);
     return answerOf(text, true);
   };
@@ -151,7 +146,36 @@ async function runOnce(services: KeyedServices, id: KeyId, mode: Mode): Promise<
   }
 }
 
-function answerOf(text: string | null, isReplay: boolean): Answer {
+function refuseReuse(): AppError {
+  return new AppError(
+    'idempotency_key_reused',
+    'this Idempotency-Key belongs to a request with another method, path or body',
+  );
+}
+
+/** For a request that runs in several transactions, such as an upload that can be resumed. */
+export function openKeyRecord(keys: KeyRing, id: KeyId): KeyRecord {
+  const context = contextOf(id);
+  return {
+    key: id.key,
+    claim: async (session) => {
+      if (await storeRecords(session, [{ ...id, body: null }])) return;
+      const known = await findRecord(session, id);
+      if (known === undefined || !known.fingerprint.equals(id.fingerprint)) throw refuseReuse();
+    },
+    answer: async (session, text) => {
+      const body = keys.seal(Buffer.from(text), context);
+      await answerRecord(session, { ...id, body });
+    },
+    findAnswer: async (session) => {
+      const row = await findRecord(session, id);
+      const isOurs = row?.fingerprint.equals(id.fingerprint) === true;
+      return !isOurs || row.body === null ? undefined : readBody(keys, row.body, context);
+    },
+  };
+}
+
+export function answerOf(text: string | null, isReplay: boolean): Answer {
   return {
     status: 200,
     contentType: jsonType,

@@ -102,8 +102,7 @@ function describeParameters(
       ...exampleOf(readQueryExample(parameter, shown?.query)),
     })),
   ];
-  // Only a search by metadata leaves a query open for parameters that have no name here.
-  if (inQuery['additionalProperties'] !== undefined) parameters.push(metadataParameter);
+  if (route.searchesMetadata === true) parameters.push(metadataParameter);
   if (isKeyed(route)) parameters.push({ $ref: '#/components/parameters/IdempotencyKey' });
   return parameters;
 }

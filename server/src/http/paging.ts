@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError } from '../core/errors.ts';
+import { AppError, type Fault, throwFaults } from '../core/errors.ts';
 import { isUuid } from '../core/ids.ts';
 import { Page } from './route.ts';
 
@@ -7,24 +7,79 @@ import { Page } from './route.ts';
 
 const recordsMax = 1000;
 const recordsDefault = 100;
+/** A page by its number costs as much as all pages before it. */
+const numberedRecordsMax = 100;
+const pageMax = 1000;
 
-/** The query parameters of every list. */
-export const pageQuery = {
-  number_of_records: z
+/** A count of the query from 1 to `max`; undefined where it is not given. */
+function countField(max: number, described: { default?: number } = {}) {
+  return z
     .string()
     .optional()
     .transform((text) => {
-      if (text === undefined) return recordsDefault;
+      if (text === undefined) return undefined;
       return /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
     })
-    .refine((count) => Number.isInteger(count) && count >= 1 && count <= recordsMax, {
-      error: `must be a whole number from 1 to ${recordsMax}`,
+    .refine((count) => count === undefined || (count >= 1 && count <= max), {
+      error: `must be a whole number from 1 to ${max}`,
     })
+    .meta({ jsonSchema: { type: 'integer', minimum: 1, maximum: max, ...described } });
+}
+
+const cursorField = z
+  .string()
+  .max(200)
+  .optional()
+  .describe('From the Link header of the page before');
+
+/** The query parameters of every list. */
+export const pageQuery = {
+  number_of_records: countField(recordsMax, { default: recordsDefault })
+    .transform((count) => count ?? recordsDefault)
     .meta({
       jsonSchema: { type: 'integer', minimum: 1, maximum: recordsMax, default: recordsDefault },
     }),
-  cursor: z.string().max(200).optional().describe('From the Link header of the page before'),
+  cursor: cursorField,
 };
+
+/** The query parameters by which a history is read: page by page, or along the cursor. */
+export const historyPageQuery = {
+  number_of_records: countField(recordsMax, { default: recordsDefault }).describe(
+    `How many rows; at most ${numberedRecordsMax} with page`,
+  ),
+  page: countField(pageMax).describe('1 is the newest; instead of cursor'),
+  limit: countField(recordsMax).describe('The same as number_of_records; instead of it'),
+  cursor: cursorField,
+};
+
+export type HistoryPage = { count: number; offset: number; cursor: string | undefined };
+
+/** @throws AppError invalid_request where parameters exclude each other. */
+export function readHistoryPage(query: {
+  number_of_records?: number | undefined;
+  page?: number | undefined;
+  limit?: number | undefined;
+  cursor?: string | undefined;
+}): HistoryPage {
+  const { number_of_records: records, page, limit, cursor } = query;
+  const faults: Fault[] = [];
+  if (records !== undefined && limit !== undefined) {
+    const detail = 'limit must not be given beside number_of_records';
+    faults.push({ parameter: 'limit', code: 'parameters_exclusive', detail });
+  }
+  if (page !== undefined && cursor !== undefined) {
+    const detail = 'page must not be given beside cursor';
+    faults.push({ parameter: 'page', code: 'parameters_exclusive', detail });
+  }
+  const count = records ?? limit ?? recordsDefault;
+  if (page !== undefined && count > numberedRecordsMax) {
+    const parameter = records === undefined ? 'limit' : 'number_of_records';
+    const detail = `${parameter} must be at most ${numberedRecordsMax} with page`;
+    faults.push({ parameter, code: 'invalid_value', detail });
+  }
+  throwFaults(faults);
+  return { count, offset: page === undefined ? 0 : (page - 1) * count, cursor };
+}
 
 export function cursorOf(parts: readonly string[]): string {
   return Buffer.from(parts.join(' ')).toString('base64url');

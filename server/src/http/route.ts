@@ -81,8 +81,26 @@ export type Upload = {
   /** Without its parameters, in lower case. */
   readonly mediaType: string;
   readonly bytes: AsyncIterable<Buffer>;
-  /** The Idempotency-Key, which such a route honours by itself. */
-  readonly key: string | undefined;
+  /** The record of the Idempotency-Key, where the client sent one. */
+  readonly record: KeyRecord | undefined;
+};
+
+/**
+ * The record of a key whose request is more than one transaction: it is claimed when the request
+ * begins, and answered in the transaction that ends it.
+ */
+export type KeyRecord = {
+  readonly key: string;
+  /**
+   * Takes the key for this request; an earlier try of the same request may have taken it already.
+   *
+   * @throws AppError idempotency_key_reused where another request has it.
+   */
+  claim(session: Session): Promise<void>;
+  /** Stores the answer of a claimed key; a later one does not replace it. */
+  answer(session: Session, text: string): Promise<void>;
+  /** The stored answer, undefined where there is none. */
+  findAnswer(session: Session): Promise<string | undefined>;
 };
 
 export type Input<P, Q, B> = { readonly params: P; readonly query: Q; readonly body: B };
@@ -107,6 +125,14 @@ export type RouteSpec<S extends BaseServices, P, Q, B> = {
   readonly isSandbox?: boolean;
   readonly params?: z.ZodType<P>;
   readonly query?: z.ZodType<Q>;
+  /** Whether the list can be filtered by `metadata[key]=value`. */
+  readonly searchesMetadata?: true;
+  /**
+   * A GET refuses query parameters that `query` does not name: an ignored filter answers more than
+   * was asked for. `ignored` is for the specification's own operations, whose parameters it leaves
+   * open, and for pages, to whose links mail programs add parameters.
+   */
+  readonly unknownParameters?: 'ignored';
   readonly body?: z.ZodType<B>;
   /** Faults of a body that depend on the environment, such as its date; found beside the schema's. */
   readonly findFaults?: (env: S, json: ExactJson) => Fault[];

@@ -1,11 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type EnvironmentName, type Principal, versions } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
+import type { ExactJson } from '../core/exact-json.ts';
 import { isAcceptable } from './accept.ts';
 import { openUpload } from './body.ts';
 import {
   createAnswering,
   fingerprintRequest,
+  openKeyRecord,
   type RunningKeys,
   readKey,
   runKeyed,
@@ -15,6 +17,7 @@ import { type Answer, jsonType } from './problem.ts';
 import {
   type BaseServices,
   Page,
+  type RequestKey,
   type RequestView,
   type Route,
   type RouteContext,
@@ -200,18 +203,7 @@ function createHandler<S extends BaseServices>(
     );
     // The text of a large upload must not outlive its reading.
     request.body = undefined;
-    const key = isKeyed ? readKey(request.headers['idempotency-key']) : undefined;
-    const requestKey =
-      key === undefined
-        ? undefined
-        : {
-            key,
-            fingerprint: fingerprintRequest({
-              method: view.method,
-              path: view.path,
-              body: input.json,
-            }),
-          };
+    const requestKey = isKeyed ? readRequestKey(request, view, input.json) : undefined;
     const context: RouteContext<S> = {
       env,
       principal,
@@ -220,7 +212,10 @@ function createHandler<S extends BaseServices>(
       upload:
         route.streams === undefined
           ? undefined
-          : openUpload(request, { types: route.streams, key }),
+          : openUpload(request, {
+              types: route.streams,
+              record: requestKey && openKeyRecord(env.keys, { ...principal, ...requestKey }),
+            }),
       write: (work, writeOptions = {}) =>
         runKeyed(
           env,
@@ -248,6 +243,18 @@ function createHandler<S extends BaseServices>(
   };
 }
 
+/** @throws AppError invalid_request where the header has no valid key. */
+function readRequestKey(
+  request: FastifyRequest,
+  { method, path }: RequestView,
+  body: ExactJson | undefined,
+): RequestKey | undefined {
+  const key = readKey(request.headers['idempotency-key']);
+  return key === undefined
+    ? undefined
+    : { key, fingerprint: fingerprintRequest({ method, path, body }) };
+}
+
 /** A handler's result as an answer: it may be one already, a page of a list, or a plain value. */
 function toAnswer(
   result: unknown,
@@ -273,6 +280,8 @@ function isAnswer(result: unknown): result is Answer {
 
 function linkNext(request: RequestView, cursor: string): string {
   const url = new URL(request.url, request.baseUrl);
+  // The cursor goes on after the last row of a numbered page too.
+  url.searchParams.delete('page');
   url.searchParams.set('cursor', cursor);
   return `<${url.href}>; rel="next"`;
 }

@@ -106,3 +106,40 @@ export const flag = z
   .enum(['true', 'false'])
   .optional()
   .meta({ jsonSchema: { type: 'boolean', default: false } });
+
+const datePattern = /^\d{4}-\d{2}-\d{2}$/;
+
+export function isRealDate(text: string): boolean {
+  const time = datePattern.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
+}
+
+/** A date of the query, in UTC. */
+export const dateQuery = z
+  .string()
+  .refine(isRealDate, { error: 'must be a real date, YYYY-MM-DD' })
+  .optional()
+  .meta({ jsonSchema: { type: 'string', format: 'date' } });
+
+const momentPattern = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}:\d{2}Z?)?$/;
+
+/** A date, or a time to the second in UTC, of the query. */
+export const momentQuery = z
+  .string()
+  .refine(
+    (text) => isRealDate(momentPattern.exec(text)?.[1] ?? '') && !Number.isNaN(readMoment(text)),
+    { error: 'must be a real date YYYY-MM-DD, or a time YYYY-MM-DDThh:mm:ss in UTC' },
+  )
+  .optional()
+  .meta({ jsonSchema: { type: 'string', pattern: momentPattern.source } });
+
+/** Where a date or time of the query begins, in milliseconds. */
+export function readMoment(text: string): number {
+  if (datePattern.test(text)) return Date.parse(`${text}T00:00:00Z`);
+  return Date.parse(text.endsWith('Z') ? text : `${text}Z`);
+}
+
+/** Where a date or time of the query ends: the day, or the second, is part of it. */
+export function readMomentEnd(text: string): number {
+  return readMoment(text) + (datePattern.test(text) ? 86_400_000 : 1000);
+}

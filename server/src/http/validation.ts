@@ -8,6 +8,7 @@ import {
   parseExactBytes,
 } from '../core/exact-json.ts';
 import type { BaseServices, Input, Route } from './route.ts';
+import { findUnknownParameters } from './unknown-parameters.ts';
 
 /** Turns what came over the wire into a handler's input, or into every fault at once. */
 
@@ -24,15 +25,16 @@ export type CheckedInput = Input<unknown, unknown, unknown> & {
   readonly json: ExactJson | undefined;
 };
 
-/** @throws AppError unsupported_media_type, malformed_json, invalid_request. */
+/** @throws AppError unsupported_media_type, malformed_json, unknown_parameter, invalid_request. */
 export function checkInput<S extends BaseServices>(
   route: Route<S>,
   raw: RawInput,
   env: S,
 ): CheckedInput {
-  const faults: Fault[] = [];
   const json = route.body === undefined ? undefined : readJson(raw);
   const given = raw.query as Record<string, unknown>;
+  const unknown = findUnknownParameters(route, given);
+  const faults: Fault[] = [...unknown];
   for (const name in given) {
     if (!`${name}${String(given[name])}`.includes('\0')) continue;
     faults.push({ parameter: name, code: 'invalid_value', detail: 'a NUL is no text' });
@@ -52,7 +54,7 @@ export function checkInput<S extends BaseServices>(
   }
   const body = isNumber ? undefined : check(route.body, json, locatePointer);
   if (json !== undefined && !isNumber) faults.push(...(route.findFaults?.(env, json) ?? []));
-  throwFaults(faults);
+  throwFaults(faults, unknown.length > 0 ? 'unknown_parameter' : 'invalid_request');
   return { params, query, body, json };
 }
 
@@ -112,9 +114,9 @@ function describe(issue: z.core.$ZodIssue): string {
     case 'invalid_type':
       return `must be ${issue.expected === 'object' ? 'an object' : `of type ${issue.expected}`}`;
     case 'too_big':
-      return `must have at most ${issue.maximum} ${issue.origin === 'string' ? 'characters' : 'items'}`;
+      return `must have at most ${countOf(issue.maximum, issue.origin)}`;
     case 'too_small':
-      return `must have at least ${issue.minimum} ${issue.origin === 'string' ? 'characters' : 'items'}`;
+      return `must have at least ${countOf(issue.minimum, issue.origin)}`;
     case 'invalid_value':
       return `must be one of ${issue.values.map(String).join(', ')}`;
     case 'custom':
@@ -122,6 +124,11 @@ function describe(issue: z.core.$ZodIssue): string {
     default:
       return 'does not have the form that is asked for';
   }
+}
+
+function countOf(count: number | bigint, origin: string): string {
+  const unit = origin === 'string' ? 'character' : 'item';
+  return `${count} ${unit}${count === 1 ? '' : 's'}`;
 }
 
 function findAt(value: unknown, path: readonly PropertyKey[]): unknown {

@@ -146,6 +146,7 @@ function createLinkRoutes<S extends BaseServices>(): Route<S>[] {
     summary: 'The hosted page behind a verification link',
     access: 'public',
     params: linkParams,
+    unknownParameters: 'ignored',
     response: null,
     produces: ['text/html'],
     handle: async ({ env }, { params }) => {
@@ -163,6 +164,7 @@ function createLinkRoutes<S extends BaseServices>(): Route<S>[] {
     summary: 'A style sheet or script of the hosted page',
     access: 'public',
     params: fileParams,
+    unknownParameters: 'ignored',
     response: null,
     produces: ['text/css', 'text/javascript'],
     handle: async (_context, { params }) => {
@@ -197,6 +199,7 @@ function linkStatusRoute<S extends BaseServices>(): Route<S> {
     summary: 'The state of the session behind a verification link',
     access: 'public',
     params: linkParams,
+    unknownParameters: 'ignored',
     response: linkStatusAnswer,
     refusals: [404],
     handle: async ({ env }, { params }) => {

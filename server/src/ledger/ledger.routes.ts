@@ -102,6 +102,7 @@ export function ledgerRoutes(): Route<LedgerServices>[] {
       tag: 'Account',
       summary: 'Read the balances',
       access: 'balance:read',
+      unknownParameters: 'ignored',
       response: balancesAnswer,
       handle: async ({ env, accountId }): Promise<Answer> => {
         const rows = await env.balances.read(accountId);

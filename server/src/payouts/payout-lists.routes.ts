@@ -1,90 +1,249 @@
 import { z } from 'zod';
-import { AppError } from '../core/errors.ts';
+import { findCountry } from '../core/country.ts';
+import { AppError, type Fault, throwFaults } from '../core/errors.ts';
+import { isUuid } from '../core/ids.ts';
 import { readMetadataQuery } from '../http/metadata.ts';
-import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
+import {
+  cursorOf,
+  historyPageQuery,
+  pageQuery,
+  readCursor,
+  readHistoryPage,
+  toPage,
+} from '../http/paging.ts';
 import { defineRoute, type Page, type Route } from '../http/route.ts';
+import { dateQuery, momentQuery, readMoment, readMomentEnd } from '../http/schema.ts';
+import { findWallet } from '../ledger/ledger.ts';
+import { deliveryTypes } from '../rails/declarations.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import { findUser } from '../users/users.ts';
-import { historyAnswer, payoutAnswer, writeHistoryRow } from './payout-view.ts';
+import { listPayoutRows, type PayoutFilter } from './payout-lists.sql.ts';
+import { historyAnswer, payoutAnswer, payoutStatuses, writeHistoryRow } from './payout-view.ts';
 import { type Context, type PayoutServices, userParams, viewPayout } from './payouts.routes.ts';
-import { listPayoutRows, type PayoutRow } from './payouts.sql.ts';
+import type { PayoutRow } from './payouts.sql.ts';
 
-/** The lists in which payouts are found again: of a user, of the account, by metadata. */
+/** The lists in which payouts are found again: of a user, of the account, by what they have. */
 
-const listQuery = z.looseObject({ ...pageQuery });
+const text = z.string().min(1).max(100).optional();
+
+const sharedFilter = {
+  client_transfer_id: z
+    .string()
+    .min(1)
+    .max(50)
+    .optional()
+    .describe('Your own identifier: the payout that was committed with it, and its other quotes'),
+  status: z.enum(payoutStatuses).optional(),
+};
+
+const payoutFilter = {
+  ...sharedFilter,
+  from: momentQuery.describe('Committed (or created, while PENDING) then or later, UTC'),
+  to: momentQuery.describe(
+    'Committed (or created, while PENDING) by then, the day or second included',
+  ),
+  delivery_type: z.enum(deliveryTypes).optional(),
+  country: z
+    .string()
+    .refine((code) => findCountry(code) !== undefined, {
+      error: 'must be an ISO 3166-1 alpha-3 code',
+    })
+    .optional()
+    .meta({ jsonSchema: { type: 'string', pattern: '^[A-Z]{3}$' } })
+    .describe('The destination, ISO 3166-1 alpha-3'),
+};
+
+const listQuery = z.object({ ...pageQuery, ...payoutFilter });
+const accountListQuery = z.object({
+  ...pageQuery,
+  ...payoutFilter,
+  user_token: text.describe('Only payouts to this user'),
+});
+
+const historyQuery = z.object({
+  ...historyPageQuery,
+  ...sharedFilter,
+  start_date: dateQuery.describe('The first day of time_of_txn, UTC'),
+  end_date: dateQuery.describe('The last day of time_of_txn, UTC'),
+  type: z.enum(['payout']).optional().describe('payout is the only type there is'),
+  wallet_token: text.describe('Only what was paid from this balance'),
+  show_all_clients: text.describe('Accepted; the answer does not depend on it'),
+});
+
+const isSearched = 'Search with `metadata[key]=value`; several must all hold.';
+
+const versionedRead = {
+  method: 'GET',
+  isVersioned: true,
+  access: 'payouts:read',
+  searchesMetadata: true,
+} as const;
 
 export function payoutListRoutes(): Route<PayoutServices>[] {
-  return [
-    defineRoute({
-      method: 'GET',
-      path: '/payout/{user_token}',
-      isVersioned: true,
-      operationId: 'listUserPayouts',
-      tag: 'Payouts',
-      summary: "List a user's payouts",
-      description: 'Search with `metadata[key]=value`; several must all hold.',
-      access: 'payouts:read',
-      params: userParams,
-      query: listQuery,
-      response: z.array(payoutAnswer),
-      refusals: [404],
-      handle: (context: Context, { params, query }) =>
-        listPayouts(context, { userToken: params.user_token, query }, (row) =>
-          viewPayout(context, row, false),
-        ),
-    }),
-    defineRoute({
-      method: 'GET',
-      path: '/user/{user_token}/history',
-      isVersioned: true,
-      operationId: 'listUserHistory',
-      tag: 'Users',
-      summary: "List a user's transactions",
-      description: 'Search with `metadata[key]=value`; several must all hold.',
-      access: 'payouts:read',
-      params: userParams,
-      query: listQuery,
-      response: z.array(historyAnswer),
-      refusals: [404],
-      handle: (context: Context, { params, query }) =>
-        listPayouts(context, { userToken: params.user_token, query }, writeHistoryRow),
-    }),
-    defineRoute({
-      method: 'GET',
-      path: '/user/history',
-      isVersioned: true,
-      operationId: 'listHistory',
-      tag: 'Users',
-      summary: 'List all transactions',
-      description: 'Search with `metadata[key]=value`; several must all hold.',
-      access: 'payouts:read',
-      query: listQuery,
-      response: z.array(historyAnswer),
-      handle: (context: Context, { query }) =>
-        listPayouts(context, { userToken: undefined, query }, writeHistoryRow),
-    }),
-  ];
+  return [accountRoute(), userRoute(), userHistoryRoute(), historyRoute()];
 }
 
-async function listPayouts<T>(
-  { env, accountId, request }: Context,
-  list: { userToken: string | undefined; query: z.infer<typeof listQuery> },
-  write: (row: PayoutRow) => T,
-): Promise<Page<T>> {
-  const session = env.db.tenant(accountId);
-  const userId = list.userToken === undefined ? undefined : readUserToken(list.userToken);
-  if (userId !== undefined) {
-    const user = await findUser({ session, keys: env.keys, accountId }, userId);
-    if (user === undefined) throw new AppError('not_found', 'no such user');
-  }
-  const count = list.query.number_of_records;
-  const [beforeId] = readCursor(list.query.cursor, ['uuid']) ?? [];
-  const rows = await listPayoutRows(session, {
-    accountId,
-    userId,
-    beforeId,
-    count: count + 1,
-    metadataHashes: readMetadataQuery(request.query),
+function accountRoute(): Route<PayoutServices> {
+  return defineRoute({
+    ...versionedRead,
+    path: '/payout',
+    operationId: 'listPayouts',
+    tag: 'Payouts',
+    summary: "List the account's payouts",
+    description: `Quotes included. After a lost answer, \`client_transfer_id\` finds the payout. ${isSearched}`,
+    query: accountListQuery,
+    response: z.array(payoutAnswer),
+    refusals: [404],
+    handle: (context: Context, { query }) =>
+      listPayouts(context, { userToken: query.user_token, query }),
   });
-  return toPage(rows, count, { cursor: (row) => cursorOf([row.id]), write });
+}
+
+function userRoute(): Route<PayoutServices> {
+  return defineRoute({
+    ...versionedRead,
+    path: '/payout/{user_token}',
+    operationId: 'listUserPayouts',
+    tag: 'Payouts',
+    summary: "List a user's payouts",
+    description: isSearched,
+    params: userParams,
+    query: listQuery,
+    response: z.array(payoutAnswer),
+    refusals: [404],
+    handle: (context: Context, { params, query }) =>
+      listPayouts(context, { userToken: params.user_token, query }),
+  });
+}
+
+function userHistoryRoute(): Route<PayoutServices> {
+  return defineRoute({
+    ...versionedRead,
+    path: '/user/{user_token}/history',
+    operationId: 'listUserHistory',
+    tag: 'Users',
+    summary: "List a user's transactions",
+    description: isSearched,
+    params: userParams,
+    query: historyQuery,
+    response: z.array(historyAnswer),
+    refusals: [404],
+    handle: (context: Context, { params, query }) =>
+      listHistory(context, { userToken: params.user_token, query }),
+  });
+}
+
+function historyRoute(): Route<PayoutServices> {
+  return defineRoute({
+    ...versionedRead,
+    path: '/user/history',
+    operationId: 'listHistory',
+    tag: 'Users',
+    summary: 'List all transactions',
+    description: isSearched,
+    query: historyQuery,
+    response: z.array(historyAnswer),
+    refusals: [404],
+    handle: (context: Context, { query }) => listHistory(context, { userToken: undefined, query }),
+  });
+}
+
+async function listPayouts(
+  context: Context,
+  list: { userToken: string | undefined; query: z.infer<typeof listQuery> },
+): Promise<Page<unknown>> {
+  const { from, to, ...query } = list.query;
+  const range = readRange({ from, until: to }, ['from', 'to']);
+  return listRows(
+    context,
+    { count: query.number_of_records, offset: 0, cursor: query.cursor },
+    {
+      filter: {
+        ...range,
+        userId: await findUserId(context, list.userToken),
+        status: query.status,
+        clientTransferId: query.client_transfer_id,
+        deliveryType: query.delivery_type,
+        country: query.country,
+      },
+      write: (row) => viewPayout(context, row, false),
+    },
+  );
+}
+
+async function listHistory(
+  context: Context,
+  list: { userToken: string | undefined; query: z.infer<typeof historyQuery> },
+): Promise<Page<unknown>> {
+  const { query } = list;
+  const { start_date: from, end_date: until } = query;
+  const range = readRange({ from, until }, ['start_date', 'end_date']);
+  return listRows(context, readHistoryPage(query), {
+    filter: {
+      ...range,
+      userId: await findUserId(context, list.userToken),
+      status: query.status,
+      clientTransferId: query.client_transfer_id,
+      sourceToken: await findSourceToken(context, query.wallet_token),
+    },
+    write: writeHistoryRow,
+  });
+}
+
+/** @throws AppError invalid_request where the range ends before it begins. */
+function readRange(
+  given: { from: string | undefined; until: string | undefined },
+  [fromName, untilName]: readonly [string, string],
+): Pick<PayoutFilter, 'from' | 'until'> {
+  const fromMs = given.from === undefined ? undefined : readMoment(given.from);
+  const untilMs = given.until === undefined ? undefined : readMomentEnd(given.until);
+  const faults: Fault[] = [];
+  if (fromMs !== undefined && untilMs !== undefined && fromMs >= untilMs) {
+    const detail = `${untilName} must not be before ${fromName}`;
+    faults.push({ parameter: untilName, code: 'invalid_value', detail });
+  }
+  throwFaults(faults);
+  return {
+    from: fromMs === undefined ? undefined : new Date(fromMs),
+    until: untilMs === undefined ? undefined : new Date(untilMs),
+  };
+}
+
+/** @throws AppError not_found: an empty list would say that this user was never paid. */
+async function findUserId(
+  { env, accountId }: Context,
+  token: string | undefined,
+): Promise<string | undefined> {
+  if (token === undefined) return undefined;
+  const userId = readUserToken(token);
+  const session = env.db.tenant(accountId);
+  const user = await findUser({ session, keys: env.keys, accountId }, userId);
+  if (user === undefined) throw new AppError('not_found', 'no such user');
+  return userId;
+}
+
+/** @throws AppError not_found. */
+async function findSourceToken(
+  { env, accountId }: Context,
+  token: string | undefined,
+): Promise<string | undefined> {
+  if (token === undefined) return undefined;
+  const session = env.db.tenant(accountId);
+  const wallet = isUuid(token) ? await findWallet(session, { accountId, token }) : undefined;
+  if (wallet === undefined) throw new AppError('not_found', 'no such balance');
+  return wallet.token;
+}
+
+async function listRows<T>(
+  { env, accountId, request }: Context,
+  { count, offset, cursor }: { count: number; offset: number; cursor: string | undefined },
+  list: { filter: Omit<PayoutFilter, 'metadataHashes'>; write: (row: PayoutRow) => T },
+): Promise<Page<T>> {
+  const [beforeId] = readCursor(cursor, ['uuid']) ?? [];
+  const rows = await listPayoutRows(
+    env.db.tenant(accountId),
+    { accountId, beforeId, offset, count: count + 1 },
+    { ...list.filter, metadataHashes: readMetadataQuery(request.query) },
+  );
+  return toPage(rows, count, { cursor: (row) => cursorOf([row.id]), write: list.write });
 }

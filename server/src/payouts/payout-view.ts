@@ -13,12 +13,13 @@ import type { Catalogue } from '../destinations/catalogue.ts';
 import { amountAnswer, objectAnswer } from '../http/schema.ts';
 import { type DeliveryType, deliveryTypes } from '../rails/declarations.ts';
 import type { User } from '../users/users.ts';
+import { describePayoutReason, payoutReasonFields } from './payout-reason.ts';
 import type { PayoutRow } from './payouts.sql.ts';
 import type { ReceiptData } from './receipt.ts';
 
 /** How a payout is shown: as an answer, as a row of a history, as the data of a receipt. */
 
-const statuses = [
+export const payoutStatuses = [
   'PENDING',
   'PROCESSING',
   'COMPLETED',
@@ -43,8 +44,9 @@ const payoutFields = {
   fee: amountAnswer.describe('In the source currency, on top of source_amount'),
   expiration: z.string().describe('UTC, without offset; a commit is in time before it'),
   pickup_code: z.string().describe('"" until the commit of a cash pickup'),
-  status: z.enum(statuses),
+  status: z.enum(payoutStatuses),
   status_reason: z.string(),
+  ...payoutReasonFields,
   payer_logo: z.string().describe('Base64 PNG; "" unless include_payer_logo is true'),
   payer_name: z.string(),
   delivery_type: z.enum(deliveryTypes),
@@ -70,8 +72,9 @@ export const historyAnswer = z
     destination_amount: amountAnswer,
     destination_currency_code: z.string(),
     fee: amountAnswer,
-    status: z.enum(statuses),
+    status: z.enum(payoutStatuses),
     status_reason: z.string(),
+    ...payoutReasonFields,
     payer_name: z.string(),
     pickup_code: z.string(),
     source_token: z.string(),
@@ -104,6 +107,7 @@ export function writePayout(row: PayoutRow, options: { keys: KeyRing; payerLogo:
     pickup_code: row.pickup_code,
     status: row.status,
     status_reason: row.status_reason,
+    ...describePayoutReason(row),
     payer_logo: options.payerLogo,
     payer_name: row.payer_name,
     delivery_type: row.delivery_type,
@@ -127,6 +131,7 @@ export function writeHistoryRow(row: PayoutRow) {
     fee: amountOf(row.fee, source),
     status: row.status,
     status_reason: row.status_reason,
+    ...describePayoutReason(row),
     payer_name: row.payer_name,
     pickup_code: row.pickup_code,
     source_token: row.source_token,

@@ -232,6 +232,7 @@ function statusRoute(): Route<PayoutServices> {
     access: 'payouts:read',
     params: payoutParams,
     query: statusQuery,
+    unknownParameters: 'ignored',
     response: payoutAnswer,
     produces: ['application/pdf'],
     refusals: [404],

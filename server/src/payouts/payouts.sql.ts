@@ -33,6 +33,13 @@ const findQuoteContextsText: Statement = {
     ) l on true`,
 };
 
+/** Exceptions say why a committed payout waits; one that has ended needs no look-up. */
+const openExceptions = `
+  case when p.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD', 'ERROR') then array(
+    select e.kind from exceptions e
+    where e.account_id = p.account_id and e.payout_id = p.id and e.closed_at is null
+    order by e.opened_at, e.kind) else '{}' end`;
+
 const columns = `p.id, p.user_id, p.status, p.status_reason, p.client_transfer_id, p.source_token,
   p.source_currency, p.source_amount, p.fee, p.destination_token, p.destination_currency,
   p.destination_amount, p.exchange_rate, p.payer_name, p.delivery_type, p.country, p.attr_set_id,
@@ -54,7 +61,9 @@ const commitText: Statement = {
   text: `select result, detail, pickup_code from commit_payout($1, $2, $3, $4, $5)`,
 };
 
-const viewFrom = `
+/** What a `PayoutRow` is read from. */
+export const selectPayouts = `
+  select ${columns}, ${openExceptions} as open_exceptions, v.sealed, u.data_key
   from payouts p
   join users u on u.account_id = p.account_id and u.id = p.user_id
   left join attribute_set_versions v
@@ -63,41 +72,8 @@ const viewFrom = `
 const findText: Statement = {
   name: 'find_payout',
   text: `
-    select ${columns}, v.sealed, u.data_key ${viewFrom}
+    ${selectPayouts}
     where p.account_id = $1 and p.user_id = $2 and p.id = $3`,
-};
-
-const listText: Statement = {
-  name: 'list_payouts',
-  text: `
-    select ${columns}, v.sealed, u.data_key ${viewFrom}
-    where p.account_id = $1 and p.id < $2
-    order by p.id desc limit $3`,
-};
-
-const listOfUserText: Statement = {
-  name: 'list_payouts_of_user',
-  text: `
-    select ${columns}, v.sealed, u.data_key ${viewFrom}
-    where p.account_id = $1 and p.id < $2 and p.user_id = $4
-    order by p.id desc limit $3`,
-};
-
-/** By metadata: driven by the entries of the first hash, each of which must have all the others. */
-const searchText: Statement = {
-  name: 'search_payouts',
-  text: `
-    select ${columns}, v.sealed, u.data_key ${viewFrom}
-    where p.account_id = $1 and ($4::uuid is null or p.user_id = $4)
-      and p.id in (
-        select m.payout_id from payout_metadata m
-        where m.account_id = $1 and m.entry_hash = ($5::bytea[])[1] and m.payout_id < $2
-          and not exists (
-            select from unnest($5::bytea[]) other
-            where not exists (
-              select from payout_metadata o
-              where o.account_id = $1 and o.entry_hash = other and o.payout_id = m.payout_id)))
-    order by p.id desc limit $3`,
 };
 
 export type QuoteContextRow = {
@@ -163,6 +139,8 @@ export type PayoutRow = {
   estimated_availability: Date;
   committed_at: Date | null;
   completed_at: Date | null;
+  /** Kinds of the exceptions that are open for it, the oldest first. */
+  open_exceptions: readonly string[];
   sealed: Buffer | null;
   data_key: Buffer;
 };
@@ -280,6 +258,7 @@ function describeQuoted(payout: NewPayout, decided: DecidedRow): PayoutRow {
     estimated_availability: payout.estimatedAvailability,
     committed_at: null,
     completed_at: null,
+    open_exceptions: [],
   };
 }
 
@@ -323,28 +302,4 @@ export async function findPayoutRow(
 ): Promise<PayoutRow | undefined> {
   const [row] = await session.rows<PayoutRow>(findText, [id.accountId, id.userId, id.payoutId]);
   return row;
-}
-
-/** Behind every identifier: where a list begins. */
-const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-
-export type PayoutRange = {
-  accountId: string;
-  /** Undefined: of all users. */
-  userId: string | undefined;
-  beforeId: string | undefined;
-  count: number;
-  /** All of these metadata entries; none: every payout. */
-  metadataHashes: readonly Buffer[];
-};
-
-export async function listPayoutRows(session: Session, range: PayoutRange): Promise<PayoutRow[]> {
-  const { accountId, userId, beforeId = lastId, count, metadataHashes } = range;
-  const values = [accountId, beforeId, count];
-  if (metadataHashes.length > 0) {
-    return session.rows<PayoutRow>(searchText, [...values, userId ?? null, metadataHashes]);
-  }
-  return userId === undefined
-    ? session.rows<PayoutRow>(listText, values)
-    : session.rows<PayoutRow>(listOfUserText, [...values, userId]);
 }

@@ -85,11 +85,15 @@ export async function createPayout(
     clientTransferId: request.clientTransferId,
   });
   if (row === undefined) throw new AppError('not_found', 'no such user');
-  checkStanding(row, request);
+  checkExclusion(row, request);
   const faults: Fault[] = [];
   const wallet = findSource(row, request, faults);
   const payer = findDestination(row, { request, attrSetId, catalogue: services.catalogue }, faults);
   const amount = readAmount(request, wallet?.currency, faults);
+  // What the body itself has wrong comes before a conflict; what depends on balances and the
+  // catalogue of now comes after it, so that a repeat of a committed transfer learns that it is one.
+  if (faults.some(({ pointer }) => pointer?.endsWith('_amount'))) throwFaults(faults);
+  checkConflict(row);
   throwFaults(faults);
   assert(wallet !== undefined && payer !== undefined && amount !== undefined, 'no fault, no quote');
   const quote = getQuote({ payer, source: wallet, amount, request, rates: services.rates() });
@@ -144,8 +148,8 @@ function refuse(pointer: string, code: string, detail: string): AppError {
   return new AppError('invalid_request', detail, { faults: [{ pointer, code, detail }] });
 }
 
-/** @throws AppError source_and_destination_exclusive, user_not_active, duplicate_transfer. */
-function checkStanding(row: QuoteContextRow, request: PayoutRequest): void {
+/** @throws AppError source_and_destination_exclusive. */
+function checkExclusion(row: QuoteContextRow, request: PayoutRequest): void {
   const hasBoth = request.sourceToken !== undefined && request.destinationToken !== undefined;
   if (hasBoth && !row.accept_both_tokens) {
     const detail = 'give source_token or destination_token, not both';
@@ -157,6 +161,10 @@ function checkStanding(row: QuoteContextRow, request: PayoutRequest): void {
       })),
     });
   }
+}
+
+/** @throws AppError user_not_active, duplicate_transfer. */
+function checkConflict(row: QuoteContextRow): void {
   if (row.user_status !== 'ACTIVE') {
     throw new AppError('user_not_active', `the user is ${row.user_status}`);
   }

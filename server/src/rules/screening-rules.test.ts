@@ -115,7 +115,7 @@ async function payTo(owner: Owner, { country, deliveryType, currency, values }: 
   const destination = { payer, currency };
   const profile = getProfile(corridorOf(destination));
   const { accountId, userId } = owner;
-  const attrSetId = await money.db.tenantTransaction(accountId, (session) =>
+  const { setId: attrSetId } = await money.db.tenantTransaction(accountId, (session) =>
     storeAttributes(
       { session, keys: money.keys, accountId },
       {

@@ -5,11 +5,13 @@ import { AppError, type Fault } from '../core/errors.ts';
 import { type ExactJson, JsonNumber, parseExactJson } from '../core/exact-json.ts';
 import { findTokenId, formatToken } from '../core/ids.ts';
 import { metadataField } from '../http/metadata.ts';
+import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
-import { objectAnswer, textField } from '../http/schema.ts';
+import { isRealDate, objectAnswer, textField } from '../http/schema.ts';
 import {
   createUser,
   findUser,
+  listUsers,
   lookUpUser,
   prepareUser,
   type User,
@@ -40,11 +42,6 @@ function isTimeZone(name: string): boolean {
     if (error instanceof RangeError) return false;
     throw error;
   }
-}
-
-function isRealDate(text: string): boolean {
-  const time = datePattern.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 }
 
 /** An optional text may also be sent as "", which is how answers show that it is absent. */
@@ -110,10 +107,12 @@ const userFields = {
 const userRequest = z.object(userFields).meta({ id: 'UserRequest' });
 const userChanges = z.object(userFields).partial().meta({ id: 'UserChanges' });
 
+const userStatuses = ['ACTIVE', 'LOCKED', 'DEACTIVE'] as const;
+
 export const userAnswer = z
   .object({
     user_token: z.string(),
-    status: z.enum(['ACTIVE', 'LOCKED', 'DEACTIVE']),
+    status: z.enum(userStatuses),
     created_on: z.string().describe('UTC, without offset'),
     internal_user_id: z.string(),
     address1: z.string(),
@@ -226,6 +225,7 @@ export function userRoutes(): Route<UserServices>[] {
         });
       },
     }),
+    listRoute(),
     lookUpRoute(),
     defineRoute({
       method: 'GET',
@@ -267,6 +267,43 @@ export function userRoutes(): Route<UserServices>[] {
       },
     }),
   ];
+}
+
+const listQuery = z.object({
+  ...pageQuery,
+  internal_user_id: z.string().min(1).max(75).optional().describe('The user in your own system'),
+  email: z.string().min(1).max(254).optional().describe('Compared without case'),
+  country: userFields.country.optional(),
+  status: z.enum(userStatuses).optional(),
+});
+
+function listRoute(): Route<BaseServices> {
+  return defineRoute({
+    method: 'GET',
+    path: '/user',
+    isVersioned: true,
+    operationId: 'listUsers',
+    tag: 'Users',
+    summary: 'List the recipients',
+    access: 'users:read',
+    query: listQuery,
+    response: z.array(userAnswer),
+    handle: async (context, { query }) => {
+      const count = query.number_of_records;
+      const [beforeId] = readCursor(query.cursor, ['uuid']) ?? [];
+      const users = await listUsers(
+        contextOf(context),
+        { beforeId, count: count + 1 },
+        {
+          internalUserId: query.internal_user_id,
+          email: query.email,
+          country: query.country,
+          status: query.status,
+        },
+      );
+      return toPage(users, count, { cursor: ({ id }) => cursorOf([id]), write: writeUser });
+    },
+  });
 }
 
 function lookUpRoute(): Route<BaseServices> {

@@ -58,6 +58,17 @@ const findByInternalIdText: Statement = {
   text: `select ${columns} from users where account_id = $1 and internal_user_id = $2`,
 };
 
+/** Newest first. The filters are one expression, so that the planner does not expect few rows and sort. */
+const listText: Statement = {
+  name: 'list_users',
+  text: `
+    select ${columns} from users
+    where account_id = $1 and id < $2
+      and case when ($4::text is null or country = $4) and ($5::text is null or status = $5)
+        then true else false end
+    order by id desc limit $3`,
+};
+
 const findByEmailText: Statement = {
   name: 'find_user_by_email',
   text: `select ${columns} from users where account_id = $1 and email_index = $2`,
@@ -182,4 +193,27 @@ export async function findAccountOfUser(
 ): Promise<string | undefined> {
   const [row] = await session.rows<{ account_id: string }>(findAccountText, [userId]);
   return row?.account_id;
+}
+
+/** Behind every identifier: where a list begins. */
+const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+export async function listUserRows(
+  session: Session,
+  range: {
+    accountId: string;
+    beforeId: string | undefined;
+    count: number;
+    country: string | undefined;
+    status: string | undefined;
+  },
+): Promise<UserRow[]> {
+  const { accountId, beforeId = lastId, count, country, status } = range;
+  return session.rows<UserRow>(listText, [
+    accountId,
+    beforeId,
+    count,
+    country ?? null,
+    status ?? null,
+  ]);
 }

@@ -12,6 +12,7 @@ import {
   findUserRow,
   insertUser,
   insertUsers,
+  listUserRows,
   lockUserRow,
   type NewUser,
   type StoredUser,
@@ -164,6 +165,41 @@ export async function lookUpUser(
   const user = row === undefined ? undefined : openUser(row, keys);
   const isSame = user?.person.first_name.toLowerCase() === lookup.firstName.toLowerCase();
   return isSame ? user : undefined;
+}
+
+export type UserFilter = {
+  /** Undefined in any of these: all of them. */
+  internalUserId: string | undefined;
+  email: string | undefined;
+  country: string | undefined;
+  status: string | undefined;
+};
+
+/** The users of an account, newest first: those before the one that is named. */
+export async function listUsers(
+  context: UserContext,
+  range: { beforeId: string | undefined; count: number },
+  filter: UserFilter,
+): Promise<User[]> {
+  const { session, keys, accountId } = context;
+  const { internalUserId, email, country, status } = filter;
+  if (internalUserId === undefined && email === undefined) {
+    const rows = await listUserRows(session, { accountId, ...range, country, status });
+    return rows.map((row) => openUser(row, keys));
+  }
+  // Each of the two is unique in the account.
+  const row =
+    internalUserId === undefined
+      ? await findUserByEmail(session, { accountId, emailIndex: indexEmail(keys, email ?? '') })
+      : await findUserByInternalId(session, { accountId, internalUserId });
+  const user = row === undefined ? undefined : openUser(row, keys);
+  const isWanted =
+    user !== undefined &&
+    (email === undefined || user.person.email.toLowerCase() === email.toLowerCase()) &&
+    (country === undefined || user.country === country) &&
+    (status === undefined || user.status === status) &&
+    (range.beforeId === undefined || user.id < range.beforeId);
+  return isWanted ? [user] : [];
 }
 
 /** The key that seals what belongs to a user. */

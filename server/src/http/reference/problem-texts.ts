@@ -4,6 +4,8 @@ import type { ErrorCode } from '../../core/errors.ts';
 export const problemTexts: Readonly<Record<ErrorCode, string>> = {
   invalid_request:
     'Something in the body, a parameter or a header is not as it has to be. The list `errors` names every fault at once: correct them all and send the request again.',
+  unknown_parameter:
+    'The query has a parameter that this operation does not take; `errors` names each one, and `detail` lists those that it takes. It is refused because a filter that is ignored would answer more than you asked for.',
   malformed_json:
     'The body is not JSON, or not JSON that can be kept exactly: the same key twice, a number beyond all bounds, deeper nesting than 32 levels, or bytes that are not UTF-8.',
   malformed_http:
@@ -84,9 +86,10 @@ export const faultTexts: Readonly<Record<string, string>> = {
   not_a_bic: 'This is no SWIFT/BIC.',
   not_a_date: 'There is no such day in the calendar.',
   not_a_mobile_number: 'This is no mobile number of the country.',
+  parameters_exclusive: 'Two parameters of the query exclude each other: give one of them.',
   pattern_mismatch: "The value does not match the attribute's `validation` in full.",
   pix_key_mismatch: 'The PIX key is not of the kind that was named.',
-  read_only: 'This attribute is not stored by clients; follow the link in its value.',
+  read_only: 'Clients cannot store this attribute. Follow the link in its value.',
   required: 'The value is missing.',
   too_large: 'The image is larger than 10 MiB of Base64, or has too many pixels.',
   too_long: 'The value is longer than it may be.',

@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import {
+  commitPayout,
+  createPayout,
+  createRecipient,
+  createUser,
+  describePayout,
+  pay,
+  payoutPath,
+  type Recipient,
+  ways,
+} from './recipients.ts';
+import {
+  type Api,
+  advance,
+  createAccount,
+  ok,
+  readPages,
+  type Service,
+  startService,
+} from './service.ts';
+import { assertProblem, assertShape, locate, shapes } from './shapes.ts';
+
+/** How a client finds again what it did: look-ups, filters, and what is refused in them. */
+
+let service: Service;
+let api: Api;
+let recipient: Recipient;
+
+before(async () => {
+  service = await startService();
+  api = (await createAccount(service, { USD: '100000' })).api;
+  recipient = await createRecipient(api, ways.bank);
+});
+after(() => service.stop());
+
+type Row = Record<string, string>;
+
+const tokensOf = (rows: readonly Row[]) => rows.map((row) => row['token'] ?? row['payout_token']);
+
+test('a mistyped filter is refused with its name, and never answers the whole list', async () => {
+  await createPayout(api, recipient);
+  for (const path of [
+    '/payout',
+    `/payout/${recipient.userToken}`,
+    '/user',
+    '/user/history',
+    `/user/${recipient.userToken}/history`,
+    '/user/lookup',
+    '/events',
+    '/batches',
+    '/country/list',
+    '/country/MEX',
+  ]) {
+    const reply = await api.get(`${path}?client_transfr_id=nope&sort=asc`);
+    const problem = assertProblem(reply, 400, 'unknown_parameter');
+    assert.deepEqual(locate(problem), ['client_transfr_id', 'sort'], path);
+  }
+  const { payout_token: payoutToken = '' } = await createPayout(api, recipient);
+  const { destination_token: destinationToken } = recipient.payer;
+  for (const path of [
+    '/account/balance',
+    '/country/MEX/cheapest',
+    `/attribute/${recipient.userToken}/${destinationToken}/MXN`,
+    payoutPath(recipient, payoutToken),
+  ]) {
+    ok(await api.get(`${path}?not_named_by_the_specification=1`));
+  }
+});
+
+test('a payout is found by client_transfer_id, committed or not, and nothing else is', async () => {
+  const id = `order ${randomUUID()}`;
+  const pending = await createPayout(api, recipient, { client_transfer_id: id });
+  const paid = await pay(api, recipient, { client_transfer_id: id });
+  await createPayout(api, recipient);
+  const query = `client_transfer_id=${encodeURIComponent(id)}`;
+  const found = ok(await api.get<Row[]>(`/payout?${query}`));
+  for (const payout of found) assertShape(payout, shapes.payout);
+  assert.deepEqual(tokensOf(found), [paid.payout_token, pending['payout_token']]);
+  assert.deepEqual(tokensOf(ok(await api.get<Row[]>(`/payout?${query}&status=PENDING`))), [
+    pending['payout_token'],
+  ]);
+  for (const path of ['/user/history', `/user/${recipient.userToken}/history`]) {
+    assert.deepEqual(tokensOf(ok(await api.get<Row[]>(`${path}?${query}`))), tokensOf(found));
+    assert.deepEqual(ok(await api.get(`${path}?client_transfer_id=nope`)), []);
+  }
+  assert.deepEqual(ok(await api.get('/payout?client_transfer_id=nope')), []);
+  const other = (await createAccount(service)).api;
+  assert.deepEqual(ok(await other.get(`/payout?${query}`)), []);
+  const [first] = await readPages<Row>(api, `/payout?${query}&number_of_records=1`);
+  assert.deepEqual(tokensOf(first ?? []), [paid.payout_token]);
+});
+
+test('payouts are listed by user, way, country, time and metadata', async () => {
+  const mine = (await createAccount(service, { USD: '10000' })).api;
+  const bank = await createRecipient(mine, ways.bank);
+  const wallet = await createRecipient(mine, ways.wallet);
+  const first = (await createPayout(mine, bank, { metadata: { run: 'a' } }))['payout_token'];
+  const second = (await pay(mine, wallet)).payout_token;
+  const find = async (query: string) => tokensOf(ok(await mine.get<Row[]>(`/payout?${query}`)));
+  assert.deepEqual(await find(''), [second, first]);
+  assert.deepEqual(await find(`user_token=${bank.userToken}`), [first]);
+  assert.deepEqual(await find('delivery_type=MOBILE_WALLET'), [second]);
+  assert.deepEqual(await find('country=MEX'), [first]);
+  assert.deepEqual(await find('status=PENDING'), [first]);
+  assert.deepEqual(await find('metadata[run]=a'), [first]);
+  assert.deepEqual(await find('metadata[run]=a&country=KEN'), []);
+  const { now } = ok(await mine.get<{ now: string }>('/sandbox/clock'));
+  const today = now.slice(0, 10);
+  assert.deepEqual(await find('from=2020-01-01&to=9999-12-31'), [second, first]);
+  assert.deepEqual(await find(`to=2020-01-01T00:00:00`), []);
+  assert.deepEqual(await find(`from=${today}T00:00:00Z&country=MEX`), [first]);
+  for (const [query, names] of [
+    ['from=yesterday&to=2026-02-30', ['from', 'to']],
+    ['from=2026-01-02&to=2026-01-01', ['to']],
+    ['status=HELD&delivery_type=PIGEON&country=XX', ['status', 'delivery_type', 'country']],
+    ['client_transfer_id=', ['client_transfer_id']],
+  ] as const) {
+    const reply = await mine.get(`/payout?${query}`);
+    const problem = assertProblem(reply, 400, 'invalid_request');
+    assert.deepEqual(locate(problem), [...names].toSorted(), query);
+  }
+  assertProblem(await mine.get('/payout?user_token=usr_nobody'), 404);
+  assertProblem(await mine.get(`/payout?user_token=${recipient.userToken}`), 404);
+});
+
+test('a history takes the filters and the paging that clients of other services know', async () => {
+  const mine = (await createAccount(service, { USD: '10000' })).api;
+  const to = await createRecipient(mine, ways.bank);
+  const tokens: string[] = [];
+  for (let index = 0; index < 5; index += 1) {
+    tokens.unshift((await createPayout(mine, to))['payout_token'] ?? '');
+  }
+  await commitPayout(mine, to, tokens[2]);
+  const find = async (query: string) =>
+    tokensOf(ok(await mine.get<Row[]>(`/user/history?${query}`)));
+  assert.deepEqual(await find('type=payout&show_all_clients=true'), tokens);
+  assert.deepEqual(
+    await find('status=PENDING'),
+    tokens.filter((_, index) => index !== 2),
+  );
+  assert.deepEqual(await find('start_date=2020-01-01&end_date=9999-12-31'), tokens);
+  assert.deepEqual(await find('end_date=2020-01-01'), []);
+  const [balance] = ok(await mine.get<Row[]>('/account/balance'));
+  assert.deepEqual(await find(`wallet_token=${balance?.['token']}`), tokens);
+  assertProblem(await mine.get(`/user/history?wallet_token=${randomUUID()}`), 404);
+  assert.deepEqual(await find('number_of_records=2&page=1'), tokens.slice(0, 2));
+  assert.deepEqual(await find('number_of_records=2&page=3'), tokens.slice(4));
+  assert.deepEqual(await find('number_of_records=2&page=4'), []);
+  assert.deepEqual(await find('limit=3'), tokens.slice(0, 3));
+  const paths = ['/user/history?limit=2', '/user/history?number_of_records=2&page=1'];
+  for (const path of [...paths, `/user/${to.userToken}/history?limit=2&start_date=2020-01-01`]) {
+    assert.deepEqual(tokensOf((await readPages<Row>(mine, path)).flat()), tokens, path);
+  }
+  for (const [query, names] of [
+    ['type=deposit&start_date=2026-1-1&end_date=today', ['start_date', 'end_date', 'type']],
+    ['start_date=2026-01-02&end_date=2026-01-01', ['end_date']],
+    ['page=1&number_of_records=101', ['number_of_records']],
+    ['page=0', ['page']],
+    ['limit=2&number_of_records=2', ['limit']],
+  ] as const) {
+    const reply = await mine.get(`/user/history?${query}`);
+    const problem = assertProblem(reply, 400, 'invalid_request');
+    assert.deepEqual(locate(problem), [...names].toSorted(), query);
+  }
+});
+
+test('recipients are listed newest first and found by what is known of them', async () => {
+  const mine = (await createAccount(service)).api;
+  const email = `${randomUUID()}@example.org`;
+  const first = await createUser(mine, { internal_user_id: 'staff/1', email });
+  const second = await createUser(mine, { country: 'KEN' });
+  const find = async (query: string) =>
+    ok(await mine.get<Row[]>(`/user?${query}`)).map((user) => user['user_token']);
+  const [newest] = ok(await mine.get<Row[]>('/user'));
+  assert.deepEqual(newest, ok(await mine.get(`/user/${second}`)));
+  assert.deepEqual(await find(''), [second, first]);
+  assert.deepEqual(await find('internal_user_id=staff/1'), [first]);
+  assert.deepEqual(await find(`email=${email.toUpperCase()}`), [first]);
+  assert.deepEqual(await find(`email=${email}&country=KEN`), []);
+  assert.deepEqual(await find('country=KEN&status=ACTIVE'), [second]);
+  assert.deepEqual(await find('status=LOCKED'), []);
+  const pages = await readPages<Row>(mine, '/user?number_of_records=1');
+  assert.deepEqual(
+    pages.flat().map((user) => user['user_token']),
+    [second, first],
+  );
+  assert.deepEqual(ok(await (await createAccount(service)).api.get('/user')), []);
+});
+
+test('a country is named by both codes of ISO 3166', async () => {
+  const rows = ok(await api.get<Row[]>('/country/list'));
+  const mexico = rows.find((row) => row['country_code'] === 'MEX');
+  assert.equal(mexico?.['code'], 'MX');
+  assert.equal(mexico?.['three_letter_code'], 'MEX');
+  assert.equal(mexico?.['name'], mexico?.['country_name']);
+  assert.equal(mexico?.['name'], 'Mexico');
+});
+
+test('an amount that is wrong is told before the conflict of a committed identifier', async () => {
+  const id = randomUUID();
+  const paid = await pay(api, recipient, { client_transfer_id: id });
+  const path = `/payout/${recipient.userToken}`;
+  const request = (changes: object) =>
+    api.post(path, describePayout(recipient, { client_transfer_id: id, ...changes }));
+  for (const source_amount of [-1, 0, 0.001]) {
+    const reply = await request({ source_amount });
+    const problem = assertProblem(reply, 400, 'invalid_request');
+    assert.deepEqual(locate(problem), ['/source_amount']);
+  }
+  const twice = await request({ source_amount: 100 });
+  assertProblem(twice, 409, 'duplicate_transfer');
+  assert.equal((twice.body as unknown as Row)['payout_token'], paid.payout_token);
+  // The catalogue may have changed since the first commit: the repeat still learns that it is one.
+  const gone = await request({ source_amount: 100, destination_token: randomUUID() });
+  assertProblem(gone, 409, 'duplicate_transfer');
+});
+
+test('a payout on HOLD says why in a code, and that the operator has to act', async () => {
+  const { payout_token: token } = await pay(api, recipient);
+  const read = async () => ok(await api.get<Row>(payoutPath(recipient, token)));
+  const before = await read();
+  assert.deepEqual([before['reason_code'], before['actor']], ['', '']);
+  ok(await api.post(`/sandbox/payout/${token}`, { outcome: 'unknown' }));
+  for (let hours = 0; hours < 48 && (await read())['status'] !== 'HOLD'; hours += 1) {
+    await advance(api, 3600);
+  }
+  const held = await read();
+  assert.equal(held['status'], 'HOLD');
+  assert.deepEqual([held['reason_code'], held['actor']], ['outcome_unknown', 'operator']);
+  const listed = ok(await api.get<Row[]>('/payout?status=HOLD'));
+  assert.deepEqual(tokensOf(listed), [token]);
+  ok(await api.post(`/sandbox/payout/${token}`, { outcome: 'rejected' }));
+  const refused = await read();
+  assert.deepEqual([refused['status'], refused['reason_code'] === ''], ['CANCELLED', false]);
+});

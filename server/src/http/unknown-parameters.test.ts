@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { listRoutes } from '../app.ts';
+import { AppError } from '../core/errors.ts';
+import type { BaseServices, Route } from './route.ts';
+import { checkInput } from './validation.ts';
+
+/** The reads of the specification's section 4, and the pages behind verification links. */
+const lenient = [
+  'listBalances',
+  'findCheapestDestinations',
+  'readAttributes',
+  'getPayout',
+  'showVerificationPage',
+  'getVerificationPageFile',
+  'getVerificationLinkStatus',
+];
+
+function readError(
+  route: Route<BaseServices>,
+  query: Record<string, string>,
+): AppError | undefined {
+  const { params: _params, ...withoutParams } = route;
+  const none = { params: {}, body: undefined, contentType: undefined, contentEncoding: undefined };
+  try {
+    checkInput(withoutParams, { ...none, query }, {} as BaseServices);
+    return undefined;
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+}
+
+const reads = listRoutes().filter(({ method }) => method === 'GET') as Route<BaseServices>[];
+
+test('every read of ours refuses unknown query parameters, each by its name', () => {
+  const strict = reads.filter(({ operationId }) => !lenient.includes(operationId));
+  assert.ok(strict.length >= 15, String(strict.length));
+  for (const route of strict) {
+    const error = readError(route, { client_transfr_id: 'a', 'metadata.x': 'b' });
+    assert.equal(error?.code, 'unknown_parameter', route.operationId);
+    const faults = error.options.faults ?? [];
+    assert.deepEqual(
+      faults.map(({ parameter, code }) => ({ parameter, code })),
+      [
+        { parameter: 'client_transfr_id', code: 'unknown_parameter' },
+        { parameter: 'metadata.x', code: 'unknown_parameter' },
+      ],
+      route.operationId,
+    );
+    for (const { detail } of faults) assert.ok(!detail.includes('undefined'), detail);
+  }
+});
+
+test("the specification's own reads ignore what they do not know", () => {
+  const named = reads.filter(({ operationId }) => lenient.includes(operationId));
+  assert.equal(named.length, lenient.length);
+  for (const route of named) {
+    assert.equal(readError(route, { fields: 'all' }), undefined, route.operationId);
+  }
+});
+
+test('the refusal names the parameters that the operation takes, and every other fault', () => {
+  const route = reads.find(({ operationId }) => operationId === 'listUserHistory');
+  assert.ok(route !== undefined);
+  const error = readError(route, { from: '2026-01-01', number_of_records: '0', status: 'HELD' });
+  assert.equal(error?.code, 'unknown_parameter');
+  assert.match(error.message, /^from is not a parameter .* takes number_of_records, page, limit, /);
+  assert.match(error.message, /start_date, end_date.*metadata\[key\]/);
+  const parameters = error.options.faults?.map(({ parameter }) => parameter);
+  assert.deepEqual(parameters, ['from', 'number_of_records', 'status']);
+});
+
+test('a query of thousands of names is answered with a bounded list', () => {
+  const route = reads.find(({ operationId }) => operationId === 'listEvents');
+  assert.ok(route !== undefined);
+  const names = Array.from({ length: 5000 }, (_, index) => [`p${index}`, '']);
+  const faults = readError(route, Object.fromEntries(names))?.options.faults ?? [];
+  assert.equal(faults.length, 50);
+});

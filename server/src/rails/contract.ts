@@ -174,6 +174,21 @@ export type CallbackReading =
 /** The form of the references that a rail can carry to its counterpart unchanged. */
 export type ReferenceRule = { readonly lengthMax: number; readonly charset: RegExp };
 
+/** A payment that the rail made, or was told to make, as known outside of the database. */
+export type RecoveredPayment = {
+  readonly reference: string;
+  readonly payerKey?: string;
+  /** ISO 3166-1 alpha-3. */
+  readonly countryCode?: string;
+  readonly currency: string;
+  readonly amountMinor: bigint;
+  readonly outcome: 'accepted' | 'paid' | 'rejected' | 'returned' | 'unknown';
+  readonly providerReference?: string;
+  readonly atMs: number;
+  /** For an operator: where it was found; never personal. */
+  readonly detail: string;
+};
+
 export type CallContext = {
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
@@ -210,6 +225,13 @@ export type RailCalls = {
   work?(context: CallContext): Promise<number | undefined>;
   /** Of `work`: how long to wait where nothing wakes it; milliseconds of real time. */
   readonly workIdleMs?: number;
+  /**
+   * What the rail did since `sinceMs` (the environment's milliseconds) according to the world outside
+   * of the database: its counterpart, its files, its chain. Asked after the database was restored to
+   * an earlier moment. It sends nothing, and may be called again; what it learns it may remember, so
+   * that no payment in the list is ever sent a second time.
+   */
+  recover?(sinceMs: number, context: CallContext): Promise<readonly RecoveredPayment[]>;
   /** What is wrong with the setup, as far as asking the counterpart shows; for `outlay doctor`. */
   check?(context: CallContext): Promise<readonly string[]>;
   close?(): Promise<void>;

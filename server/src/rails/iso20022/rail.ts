@@ -1,5 +1,6 @@
 import type { RailHost, RailModule } from '../contract.ts';
-import { type Config, configSchema } from './config.ts';
+import { type Config, configSchema, type DirectoryConfig } from './config.ts';
+import { placeFolders, requireFolder } from './directory.ts';
 
 /**
  * Bank files of ISO 20022: payments are collected, written into a credit transfer file at each
@@ -17,11 +18,20 @@ export const railModule: RailModule<Config> = {
   configSchema,
   create: async (config, host) => {
     checkPayers(config, host);
+    if (config.exchange.mode === 'directory') await checkFolders(config.exchange);
     // Every service knows every kind of rail, and few operate this one: its libraries wait until then.
     const { createCalls } = await import('./calls.ts');
     return createCalls(config, host);
   },
 };
+
+/** Sub folders are made at the first pass; what lies elsewhere is a share that must be there. */
+async function checkFolders(config: DirectoryConfig): Promise<void> {
+  await requireFolder(config.folder);
+  for (const folder of Object.values(placeFolders(config))) {
+    if (!folder.startsWith(`${config.folder.replace(/\/+$/, '')}/`)) await requireFolder(folder);
+  }
+}
 
 function checkPayers(config: Config, { payers }: RailHost): void {
   for (const { key, deliveryType, currencies, options } of payers) {

@@ -187,6 +187,11 @@ function readAccount(text: string, alpha2: string): Transfer['account'] | undefi
   return /^[A-Z0-9][A-Z0-9/-]{0,33}$/.test(id) ? { kind: 'other', id } : undefined;
 }
 
+/** An account number as it is compared and written. */
+export function normalizeAccount(text: string | undefined): string {
+  return (text ?? '').replaceAll(' ', '').toUpperCase();
+}
+
 function chooseService(
   order: PaymentOrder,
   choice: { debtor: Debtor; account: Transfer['account']; wanted: string | undefined },

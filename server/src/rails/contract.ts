@@ -174,6 +174,20 @@ export type CallbackReading =
 /** The form of the references that a rail can carry to its counterpart unchanged. */
 export type ReferenceRule = { readonly lengthMax: number; readonly charset: RegExp };
 
+/** A payment before it is ordered. `attributes` is undefined while the client has stored none. */
+export type RecipientDraft = Pick<
+  Instruction,
+  'payerKey' | 'countryCode' | 'deliveryType' | 'currency' | 'amountMinor' | 'beneficiary'
+> & { readonly attributes: Instruction['attributes'] | undefined };
+
+export type RecipientFault = {
+  /** The attribute type (`SWIFT`), the member of the user (`city`), or `amount`. */
+  readonly field: string;
+  readonly code: 'missing' | 'invalid' | 'amount_refused' | 'not_served';
+  /** For the client; never repeats the value. */
+  readonly detail: string;
+};
+
 /** A payment that the rail made, or was told to make, as known outside of the database. */
 export type RecoveredPayment = {
   readonly reference: string;
@@ -207,6 +221,12 @@ export type Pace = {
 /** What differs from kind to kind. */
 export type RailCalls = {
   send(instruction: Instruction, context: CallContext): Promise<RailAnswer>;
+  /**
+   * What keeps the rail from ever paying this recipient, with every fault; asked at the quote and at
+   * the commit, and answered from the draft and the configuration alone. What `send` would refuse for
+   * its content is refused here first.
+   */
+  checkRecipient?(draft: RecipientDraft): readonly RecipientFault[];
   /** Where the payment stands, or stood; of a reference never sent: `retry`, if that is certain. */
   query(instruction: Instruction, context: CallContext): Promise<RailAnswer>;
   /**

@@ -110,6 +110,7 @@ function bindCalls(calls: RailCalls): RailCalls {
     ...(calls.readCallback && { readCallback: calls.readCallback.bind(calls) }),
     ...(calls.work && { work: calls.work.bind(calls) }),
     ...(calls.workIdleMs !== undefined && { workIdleMs: calls.workIdleMs }),
+    ...(calls.checkRecipient && { checkRecipient: calls.checkRecipient.bind(calls) }),
     ...(calls.recover && { recover: calls.recover.bind(calls) }),
     ...(calls.check && { check: calls.check.bind(calls) }),
     ...(calls.close && { close: calls.close.bind(calls) }),

@@ -8,6 +8,7 @@ import { type Files, openFiles } from './files.ts';
 import { type InboxContext, takeInFiles } from './inbox.ts';
 import { createExchangeOpener } from './open-exchange.ts';
 import { answerFor, isSameOrder, openPaymentBook, type PaymentBook } from './payments.ts';
+import { checkRecipient } from './recipient-check.ts';
 import { recoverPayments } from './recovery.ts';
 import { openSentFileGuard, type SentFileGuard } from './sent-files.ts';
 import { draftTransfer } from './transfer.ts';
@@ -29,6 +30,7 @@ export function createCalls(config: Config, host: RailHost): RailCalls {
   const guard = openSentFileGuard({ host, config, files });
   return {
     send: (instruction) => answerSafely(host, () => send(instruction, { config, host, book })),
+    checkRecipient: (draft) => checkRecipient(draft, { config, payers: host.payers }),
     query: (instruction) => answerSafely(host, () => query(instruction, { host, book })),
     cancel: (instruction) => answerSafely(host, () => cancel(instruction, { host, book })),
     work: ({ signal }) => work(signal, { config, host, openExchange, book, files, inbox, guard }),
@@ -63,7 +65,7 @@ async function send(instruction: Instruction, parts: SendParts): Promise<RailAns
   const nowMs = host.nowMs();
   const isEntered = draft.ok
     ? await book.enter(instruction, findCutOff(config.schedule, nowMs))
-    : await book.enterRejected(instruction, draft.reason);
+    : await book.enterRejected(instruction, draft.faults[0].reason);
   // With cut-offs the next pass comes by itself; without, there is nothing to wait for.
   if (isEntered && draft.ok && config.schedule.cutOffs.length === 0) host.wake();
   const answer = await answerKnown(instruction, parts);

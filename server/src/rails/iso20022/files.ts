@@ -142,7 +142,7 @@ async function closeSome(
     const draft = draftTransfer(payment.value.order, { config, payers: host.payers });
     if (draft.ok) {
       candidates[draft.transfer.service].push({ payment, transfer: draft.transfer });
-    } else if (!(await refuseWaiting(options, { payment, reason: draft.reason }))) {
+    } else if (!(await refuseWaiting(options, { payment, reason: draft.faults[0].reason }))) {
       return 'collision';
     }
   }

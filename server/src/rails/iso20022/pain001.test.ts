@@ -9,13 +9,20 @@ import { checkPaymentFile } from './written-file.ts';
 const config = makeConfig('/nowhere', {
   debtors: [
     { key: 'first', name: 'One', iban: 'DE89370400440532013000', currencies: ['EUR'] },
-    { key: 'second', name: 'Two', iban: 'FR1420041010050500013M02606', currencies: ['USD', 'JPY'] },
+    {
+      key: 'second',
+      name: 'Two',
+      iban: 'FR1420041010050500013M02606',
+      currencies: ['USD', 'JPY'],
+      country: 'FR',
+      town: 'Paris',
+    },
   ],
 });
 
 function draft(instruction: Instruction): Transfer {
   const result = draftTransfer(instruction, { config, payers: testPayers });
-  if (!result.ok) throw new Error(`refused: ${result.reason}`);
+  if (!result.ok) throw new Error(`refused: ${result.faults[0].reason}`);
   return result.transfer;
 }
 

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { getCurrency } from '../../core/currency.ts';
-import type { Config, Debtor } from './config.ts';
+import { type Config, type Debtor, isEeaCountry } from './config.ts';
 import { toLatinText } from './latin-text.ts';
-import type { Address, Transfer } from './transfer.ts';
+import type { Address } from './recipient.ts';
+import type { Transfer } from './transfer.ts';
 import { element, optionalText, textElement } from './xml.ts';
 
 /**
@@ -104,7 +105,7 @@ function writeGroup(
     element('ReqdExctnDt', [textElement('Dt', file.executionDay)]),
     element('Dbtr', [
       textElement('Nm', toLatinText(debtor.name, 70)),
-      debtor.country === '' ? undefined : writeDebtorAddress(debtor, first),
+      writeDebtorAddress(group, config.version),
     ]),
     element('DbtrAcct', [
       element('Id', [writeAccount(debtor.iban, debtor.account)]),
@@ -116,11 +117,22 @@ function writeGroup(
   ]);
 }
 
-function writeDebtorAddress(debtor: Debtor, { service }: Transfer): string {
-  const town = toLatinText(debtor.town, 35);
-  // The banks' SEPA rules of version 09 know no town as an element of its own.
+/**
+ * With town and country, or none at all: banks take no other address. The forms that banks published
+ * for SEPA in version 09 know no town, so that it is left out there, unless a bank outside of the
+ * European Economic Area makes it necessary.
+ */
+function writeDebtorAddress(
+  { debtor, transfers }: PaymentGroup,
+  version: Config['version'],
+): string | undefined {
+  const isWithin = transfers.every(
+    ({ service, account }) =>
+      service === 'sepa' && account.kind === 'iban' && isEeaCountry(account.iban.slice(0, 2)),
+  );
+  if (debtor.country === '' || (isWithin && version === 'pain.001.001.09')) return undefined;
   return element('PstlAdr', [
-    service === 'sepa' ? undefined : optionalText('TwnNm', town),
+    textElement('TwnNm', toLatinText(debtor.town, 35)),
     textElement('Ctry', debtor.country),
   ]);
 }
@@ -202,6 +214,7 @@ function writeAgent({ agent, service }: Transfer): string | undefined {
 function writeAddress(address: Address): string {
   return element('PstlAdr', [
     optionalText('StrtNm', address.street),
+    optionalText('BldgNm', address.building),
     optionalText('PstCd', address.postalCode),
     optionalText('TwnNm', address.town),
     optionalText('CtrySubDvsn', address.subdivision),

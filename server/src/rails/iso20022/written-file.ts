@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { getCurrency } from '../../core/currency.ts';
 import { parseAmount, readDecimal } from '../../core/money.ts';
+import { normalizeAccount, type PaymentOrder } from './orders.ts';
 import { sumTransfers } from './pain001.ts';
-import { normalizeAccount, type PaymentOrder } from './transfer.ts';
 import { parseDocument } from './xml.ts';
 
 /** A payment file that was written before, read again. */

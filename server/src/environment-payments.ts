@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { collectAttributes } from './attributes/collected-attributes.ts';
 import { type Config, ConfigError } from './config.ts';
 import type { EnvironmentName } from './core/access.ts';
 import type { KeyRing } from './core/sealing.ts';
@@ -73,6 +74,8 @@ async function openRails(
       nowMs: clock.nowMs,
       realNowMs,
       fetch,
+      collectAttributes: ({ countryCode, deliveryType }, currency) =>
+        collectAttributes({ countryCode, deliveryType, currency }),
       publicUrl: config.OUTLAY_PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`,
       log: (level, message, fields) => log[level](fields, message),
     });

@@ -282,8 +282,21 @@ export type RailModule<Config = unknown> = {
   readonly pace: Pace;
   /** Of `config` in the operator's file. Secrets are there already as their values. */
   readonly configSchema: z.ZodType<Config>;
+  /**
+   * Why a payer can never be paid with the attributes that clients are asked for; none where it can.
+   * Called at the start for every configured payer and each of its currencies; a fault stops it.
+   */
+  checkPayer?(payer: PayerDeclaration, collected: CollectedAttributes): readonly string[];
   /** @throws Error with a sentence for the operator where it cannot work like this. */
   create(config: Config, host: RailHost): Promise<RailCalls>;
+};
+
+/** What clients are asked for a destination in one currency. */
+export type CollectedAttributes = {
+  readonly currency: string;
+  readonly attributes: readonly { readonly type: string; readonly isOptional: boolean }[];
+  /** Made-up values of all of them, by type, that pass every check of the service. */
+  readonly sample: Readonly<Record<string, string>>;
 };
 
 /** What a rail has of the service. */

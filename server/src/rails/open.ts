@@ -4,7 +4,7 @@ import type { RailDoor } from './callbacks.routes.ts';
 import type { LogFields, Rail, RailHost } from './contract.ts';
 import { createHost } from './host.ts';
 import { readRailConfigs, type SecretSources } from './rail-config.ts';
-import { openRails } from './registry.ts';
+import { openRails, type RailServices } from './registry.ts';
 
 /** The rails that an operator configured for an environment, with all they have of the service. */
 
@@ -19,6 +19,7 @@ export type OpenRailsOptions = {
   fetch: typeof fetch;
   /** Where counterparts reach this environment, without a final slash. */
   publicUrl: string;
+  collectAttributes: RailServices['collectAttributes'];
   log: (level: 'info' | 'warn' | 'error', message: string, fields: LogFields) => void;
 };
 
@@ -45,22 +46,25 @@ export async function openConfiguredRails(options: OpenRailsOptions): Promise<Op
           readVariable: options.readVariable,
           openSealed: (sealed) => keys.open(sealed, secretContext),
         });
-  const rails = await openRails(configs, (name, payers) => {
-    const host = createHost({
-      name,
-      payers,
-      db,
-      keys,
-      nowMs,
-      realNowMs: options.realNowMs,
-      fetch: options.fetch,
-      callbackUrl: `${options.publicUrl}/rails/${name}`,
-      wake: () => listeners.wake(name),
-      onHeard: () => listeners.onHeard(),
-      log,
-    });
-    hosts.set(name, host);
-    return host;
+  const rails = await openRails(configs, {
+    collectAttributes: options.collectAttributes,
+    createHost: (name, payers) => {
+      const host = createHost({
+        name,
+        payers,
+        db,
+        keys,
+        nowMs,
+        realNowMs: options.realNowMs,
+        fetch: options.fetch,
+        callbackUrl: `${options.publicUrl}/rails/${name}`,
+        wake: () => listeners.wake(name),
+        onHeard: () => listeners.onHeard(),
+        log,
+      });
+      hosts.set(name, host);
+      return host;
+    },
   });
   const doors = rails.flatMap((rail): [string, RailDoor][] => {
     const host = hosts.get(rail.name);

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert } from '../core/errors.ts';
-import type { Rail, RailCalls, RailHost, RailModule } from './contract.ts';
+import type { CollectedAttributes, Rail, RailCalls, RailHost, RailModule } from './contract.ts';
 import type { CorridorDeclaration, PayerDeclaration } from './declarations.ts';
 import { describeFaults, type RailConfig, RailConfigError } from './rail-config.ts';
 import { chooseEncoding } from './references.ts';
@@ -34,6 +34,12 @@ export async function loadRailModules(
   return modules;
 }
 
+export type RailServices = {
+  createHost(name: string, payers: readonly PayerDeclaration[]): RailHost;
+  /** What clients are asked for a payer's destination. */
+  collectAttributes(payer: PayerDeclaration, currency: string): CollectedAttributes;
+};
+
 /**
  * Opens the rails that the operator configured.
  *
@@ -41,7 +47,7 @@ export async function loadRailModules(
  */
 export async function openRails(
   configs: readonly RailConfig[],
-  createHost: (name: string, payers: readonly PayerDeclaration[]) => RailHost,
+  services: RailServices,
 ): Promise<Rail[]> {
   if (configs.length === 0) return [];
   const known = listRailKinds();
@@ -54,7 +60,7 @@ export async function openRails(
   const modules = await loadRailModules(new Set(configs.map(({ kind }) => kind)));
   const opened: Rail[] = [];
   try {
-    for (const config of configs) opened.push(await openRail(config, modules, createHost));
+    for (const config of configs) opened.push(await openRail(config, modules, services));
   } catch (error) {
     await Promise.allSettled(opened.map(async (rail) => rail.close?.()));
     throw error;
@@ -65,18 +71,19 @@ export async function openRails(
 async function openRail(
   config: RailConfig,
   modules: ReadonlyMap<string, RailModule>,
-  createHost: (name: string, payers: readonly PayerDeclaration[]) => RailHost,
+  services: RailServices,
 ): Promise<Rail> {
   const { kind, name, companies, payers, dailyLimits } = config;
   const module = modules.get(kind);
   assert(module !== undefined, 'every kind was loaded');
   chooseEncoding(name, module.reference);
   for (const payer of payers) checkCorridor(payer, module);
+  checkPayers(config, module, services);
   const parsed = module.configSchema.safeParse(config.config);
   if (!parsed.success) {
     throw new RailConfigError(`rail ${name}: config: ${describeFaults(parsed.error)}`);
   }
-  const calls = await createCalls(module, parsed.data, createHost(name, payers));
+  const calls = await createCalls(module, parsed.data, services.createHost(name, payers));
   const concurrencyMax = config.pace.concurrencyMax ?? module.pace.concurrencyMax;
   const { perSecondMax = module.pace.perSecondMax } = config.pace;
   const { failuresMax } = module.pace;
@@ -115,6 +122,23 @@ function bindCalls(calls: RailCalls): RailCalls {
     ...(calls.check && { check: calls.check.bind(calls) }),
     ...(calls.close && { close: calls.close.bind(calls) }),
   };
+}
+
+/** A payer that could only refuse would take quotes and commits, and cancel each of them. */
+function checkPayers(
+  { name, payers }: RailConfig,
+  module: RailModule,
+  { collectAttributes }: RailServices,
+): void {
+  const faults = payers.flatMap((payer) =>
+    payer.currencies.flatMap((currency) => {
+      const found = module.checkPayer?.(payer, collectAttributes(payer, currency)) ?? [];
+      return found.map(
+        (fault) => `payer ${payer.key} (${payer.countryCode}, ${currency}): ${fault}`,
+      );
+    }),
+  );
+  if (faults.length > 0) throw new RailConfigError(`rail ${name}: ${faults.join('; ')}`);
 }
 
 function checkCorridor(payer: PayerDeclaration, module: RailModule): void {

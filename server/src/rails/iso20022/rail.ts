@@ -1,4 +1,8 @@
-import type { RailHost, RailModule } from '../contract.ts';
+import { findCountry } from '../../core/country.ts';
+import type { CollectedAttributes, RailHost, RailModule } from '../contract.ts';
+import type { PayerDeclaration } from '../declarations.ts';
+import { readAccount } from './account.ts';
+import { findClearingMember } from './codes.ts';
 import { type Config, configSchema, type DirectoryConfig } from './config.ts';
 import { placeFolders, requireFolder } from './directory.ts';
 
@@ -16,6 +20,7 @@ export const railModule: RailModule<Config> = {
   // Nothing but our own memory is asked when a payment is sent.
   pace: { concurrencyMax: 8, perSecondMax: null },
   configSchema,
+  checkPayer,
   create: async (config, host) => {
     checkPayers(config, host);
     if (config.exchange.mode === 'directory') await checkFolders(config.exchange);
@@ -24,6 +29,25 @@ export const railModule: RailModule<Config> = {
     return createCalls(config, host);
   },
 };
+
+/** A transfer names the account and its bank: by an IBAN, by a SWIFT/BIC, or in a known clearing. */
+function checkPayer(
+  { countryCode }: PayerDeclaration,
+  { sample }: CollectedAttributes,
+): readonly string[] {
+  if (sample['BankAccountNumber'] === undefined)
+    return ['recipients are asked for no bank account'];
+  const alpha2 = findCountry(countryCode)?.alpha2 ?? '';
+  const account = readAccount(sample['BankAccountNumber'], alpha2);
+  if ('fault' in account) return [account.fault.detail];
+  const isNamed =
+    account.kind === 'iban' ||
+    sample['SWIFT'] !== undefined ||
+    findClearingMember(countryCode, sample) !== undefined;
+  return isNamed
+    ? []
+    : ['recipients are asked for no bank that this rail can name (IBAN, SWIFT or clearing code)'];
+}
 
 /** Sub folders are made at the first pass; what lies elsewhere is a share that must be there. */
 async function checkFolders(config: DirectoryConfig): Promise<void> {

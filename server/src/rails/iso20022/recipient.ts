@@ -1,17 +1,14 @@
-import { getCountrySpecifications, isValidBIC, isValidIBAN } from 'ibantools';
-import { ibanOwners, isBicOfCountry } from '../../core/bank-countries.ts';
+import { isValidBIC } from 'ibantools';
+import { isBicOfCountry } from '../../core/bank-countries.ts';
 import { findCountry } from '../../core/country.ts';
 import type { RecipientFault } from '../contract.ts';
 import type { Reason } from '../reasons.ts';
+import type { Account } from './account.ts';
 import { type ClearingMember, findClearingMember } from './codes.ts';
 import { hasUnwritable, toLatinText } from './latin-text.ts';
-import { normalizeAccount, type PaymentOrder } from './orders.ts';
+import type { PaymentOrder } from './orders.ts';
 
 /** The recipient of a transfer: account, bank, name and address, and what is wrong with them. */
-
-export type Account =
-  | { readonly kind: 'iban'; readonly iban: string }
-  | { readonly kind: 'other'; readonly id: string };
 
 /** `bic` is "" where the clearing names the bank, or the IBAN alone does. */
 export type Agent = {
@@ -39,37 +36,6 @@ function invalid(field: string, detail: string): Fault {
 
 function missing(field: string, detail: string): Fault {
   return { field, code: 'missing', reason: 'invalid_details', detail };
-}
-
-const specifications = getCountrySpecifications();
-
-/**
- * What has the form of an IBAN is one, and never another account number: with a wrong check digit,
- * or of another country than the payer's, it is refused.
- */
-export function readAccount(
-  text: string | undefined,
-  alpha2: string,
-): Account | { readonly fault: Fault } {
-  const id = normalizeAccount(text);
-  const field = 'BankAccountNumber';
-  if (id === '') return { fault: missing(field, 'the account number is missing') };
-  const owner = id.slice(0, 2);
-  const isIban = /^[A-Z]{2}\d{2}[A-Z0-9]{10,30}$/.test(id) && isIbanCountry(owner);
-  if (!isIban) {
-    if (/^[A-Z0-9][A-Z0-9/-]{0,33}$/.test(id)) return { kind: 'other', id };
-    return { fault: invalid(field, 'the account number has characters that banks do not take') };
-  }
-  if (!isValidIBAN(id))
-    return { fault: invalid(field, 'the IBAN is wrong: length or check digits') };
-  if (owner !== (ibanOwners[alpha2] ?? alpha2)) {
-    return { fault: invalid(field, 'the IBAN is of another country than the destination') };
-  }
-  return { kind: 'iban', iban: id };
-}
-
-function isIbanCountry(alpha2: string): boolean {
-  return (specifications[alpha2]?.chars ?? null) !== null;
 }
 
 export function readAgent(order: PaymentOrder): Agent {

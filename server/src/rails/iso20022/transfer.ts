@@ -4,19 +4,18 @@ import { findCurrency } from '../../core/currency.ts';
 import type { RecipientFault } from '../contract.ts';
 import type { PayerDeclaration } from '../declarations.ts';
 import type { Reason } from '../reasons.ts';
+import { type Account, readAccount } from './account.ts';
 import { findIn, findPurpose } from './codes.ts';
 import type { Config, Debtor } from './config.ts';
 import { toLatinText } from './latin-text.ts';
 import type { PaymentOrder } from './orders.ts';
 import {
-  type Account,
   type Address,
   type Agent,
   listAddressFaults,
   listAgentFaults,
   listNameFaults,
   nameCreditor,
-  readAccount,
   readAddress,
   readAgent,
 } from './recipient.ts';

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { collectAttributes } from './attributes/collected-attributes.ts';
 import { getProfile } from './attributes/requirements.ts';
 import { type Config, ConfigError } from './config.ts';
 import type { EnvironmentName } from './core/access.ts';
@@ -99,6 +100,8 @@ async function openRails(
     path,
     readVariable: config.readVariable,
     listAttributes,
+    collectAttributes: ({ countryCode, deliveryType }, currency) =>
+      collectAttributes({ countryCode, deliveryType, currency }),
     db,
     keys,
     nowMs: clock.nowMs,

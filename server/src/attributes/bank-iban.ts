@@ -1,4 +1,5 @@
 import { getCountrySpecifications, isSEPACountry } from 'ibantools';
+import { bicNeighbours, ibanOwners, isBicOfCountry } from '../core/bank-countries.ts';
 import { getCountry } from '../core/country.ts';
 import { checkBic, checkIban } from './check-digits.ts';
 import { account, type Check, type Field, field } from './field.ts';
@@ -18,27 +19,6 @@ const localNumbersFirst = new Set(['BR', 'GB', 'NI', 'RU']);
 
 /** Registered since the library's flag was set (Burundi 2021, Djibouti 2022, Falklands 2023), and Iran. */
 const registeredSince = new Set(['BI', 'DJ', 'FK', 'IR']);
-
-/** Territories whose accounts carry the IBAN of the state they belong to. */
-const ibanOwners: Readonly<Record<string, string>> = {
-  AX: 'FI',
-  BL: 'FR',
-  GF: 'FR',
-  GG: 'GB',
-  GP: 'FR',
-  IM: 'GB',
-  JE: 'GB',
-  MF: 'FR',
-  MQ: 'FR',
-  NC: 'FR',
-  PF: 'FR',
-  PM: 'FR',
-  RE: 'FR',
-  SJ: 'NO',
-  TF: 'FR',
-  WF: 'FR',
-  YT: 'FR',
-};
 
 /** The two letters that the IBANs of a country begin with; undefined when it has none. */
 export function findIbanOwner(countryCode: string): string | undefined {
@@ -76,64 +56,14 @@ export function ibanField(owner: string): Field {
   });
 }
 
-/**
- * Countries whose banks may have the BIC of a neighbour or of the state they belong to: a bank of
- * Monaco is often a French one.
- */
-const bicNeighbours: Readonly<Record<string, readonly string[]>> = {
-  AS: ['US'],
-  AX: ['FI'],
-  BL: ['FR', 'GP'],
-  CC: ['AU'],
-  CK: ['NZ'],
-  CX: ['AU'],
-  EH: ['MA'],
-  GF: ['FR'],
-  GG: ['GB'],
-  GP: ['FR'],
-  GU: ['US'],
-  IM: ['GB'],
-  JE: ['GB'],
-  LI: ['CH'],
-  MC: ['FR'],
-  MF: ['FR', 'GP'],
-  MP: ['GU', 'US'],
-  MQ: ['FR'],
-  NC: ['FR'],
-  NF: ['AU'],
-  NR: ['AU'],
-  NU: ['NZ'],
-  PF: ['FR'],
-  PM: ['FR'],
-  PN: ['NZ'],
-  PR: ['US'],
-  RE: ['FR'],
-  SJ: ['NO'],
-  SM: ['IT'],
-  SX: ['CW'],
-  TF: ['FR'],
-  TK: ['NZ', 'WS'],
-  UM: ['US'],
-  VA: ['IT'],
-  VI: ['US'],
-  WF: ['FR', 'NC'],
-  YT: ['FR', 'RE'],
-};
-
 /** A BIC names its country in the fifth and sixth letter; it has to be that of the account. */
 const checkBicOfIban: Check = (value, context) => {
   const problem = checkBic(value, context);
   if (problem !== undefined) return problem;
   const iban = context.values.get('BankAccountNumber') ?? '';
-  const owner = iban.slice(0, 2);
-  const country = value.slice(4, 6);
   const isNamed = /^[A-Z]{2}[0-9]{2}[A-Z0-9]{10,}$/.test(iban);
-  if (!isNamed || owner === country) return undefined;
-  const isNeighbour =
-    (bicNeighbours[country] ?? []).includes(owner) ||
-    (bicNeighbours[owner] ?? []).includes(country) ||
-    ibanOwners[country] === owner;
-  return isNeighbour
+  if (!isNamed) return undefined;
+  return isBicOfCountry(value, iban.slice(0, 2))
     ? undefined
     : { code: 'bank_mismatch', detail: 'The SWIFT/BIC is of another country than the account' };
 };

@@ -1,3 +1,4 @@
+import { collectAttributes } from '../attributes/collected-attributes.ts';
 import type { Config } from '../config.ts';
 import type { EnvironmentName } from '../core/access.ts';
 import type { KeyRing } from '../core/sealing.ts';
@@ -8,7 +9,7 @@ import type { RailHost, RailStore, StoredRecord } from '../rails/contract.ts';
 import { createHost } from '../rails/host.ts';
 import { secretContext } from '../rails/open.ts';
 import { type RailConfig, readRailFile } from '../rails/rail-config.ts';
-import { type CreateHost, openSoundRails } from '../rails/registry.ts';
+import { openSoundRails, type RailServices } from '../rails/registry.ts';
 import { type Finding, fine, wrong } from './finding.ts';
 
 /** The file of rails, its secrets, and the counterparts. What rails would write stays in memory. */
@@ -68,6 +69,8 @@ async function checkCounterparts(
   const opened = await openSoundRails(configs, {
     createHost: createObserver(options),
     listFaults: listDeclarationFaults,
+    collectAttributes: ({ countryCode, deliveryType }, currency) =>
+      collectAttributes({ countryCode, deliveryType, currency }),
   });
   try {
     const findings = opened.faults.map(({ text }) => wrong(options.label(text)));
@@ -86,7 +89,7 @@ async function checkCounterparts(
 }
 
 /** A host that reads what the rail remembers, and writes nothing that outlasts this process. */
-function createObserver({ db, keys, fetch, realNowMs }: CounterpartOptions): CreateHost {
+function createObserver({ db, keys, fetch, realNowMs }: CounterpartOptions): RailServices['createHost'] {
   return (name, payers): RailHost => {
     const parts = {
       name,

@@ -24,6 +24,8 @@ import {
   type QuoteContextRow,
 } from './payouts.sql.ts';
 import type { QuoteStore } from './payouts.ts';
+import { findRecipientOfQuote } from './recipient-check.sql.ts';
+import type { FindRecipient } from './recipient-check.ts';
 
 /**
  * Commits in groups: those that wait go into the ledger together. Only what is in order is taken,
@@ -55,10 +57,13 @@ export type GroupQuote = {
   readonly reads: TenantBatcher<QuoteContextQuery, QuoteContextRow | undefined>;
   /** Stored together as they come, with the answers to their keys. */
   readonly inserts: KeyedBatcher<NewPayout, PayoutRow>;
+  readonly findRecipient: FindRecipient;
 };
 
 export function createGroupQuote(db: Database, storeAnswers: StoreAnswers): GroupQuote {
   return {
+    findRecipient: (accountId, query) =>
+      findRecipientOfQuote(db.tenant(accountId), accountId, query),
     reads: createTenantBatcher((accountId, queries) =>
       findQuoteContexts(db.tenant(accountId), accountId, queries),
     ),
@@ -81,6 +86,7 @@ export function openGroupStore(
 ): QuoteStore {
   return {
     findContext: group.reads.submit,
+    findRecipient: group.findRecipient,
     insert: async (command) => {
       const row = await group.inserts.submit({ command, keyed });
       if (row === undefined) throw new KeyKnown();

@@ -9,6 +9,7 @@ import { isPreferredToJson } from '../http/accept.ts';
 import { hashMetadata, metadataField } from '../http/metadata.ts';
 import { type Answer, defineRoute, type Route, type RouteContext } from '../http/route.ts';
 import { decimalField, flag, textField } from '../http/schema.ts';
+import type { Rail } from '../rails/contract.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import { findUser } from '../users/users.ts';
 import type { Dispatcher } from './dispatch.ts';
@@ -30,9 +31,11 @@ import {
 } from './payouts.ts';
 import { renderReceipt } from './receipt.ts';
 import { ReceiptError } from './receipt-renderer.ts';
+import { findRecipientRefusal } from './recipient-check.ts';
 import type { RecoveryState } from './recovery.ts';
 
 export type PayoutServices = AttributeServices & {
+  readonly rails: readonly Rail[];
   readonly lockSeconds: { national: number; crypto: number };
   readonly dispatcher: Dispatcher;
   readonly groupCommit: GroupCommit;
@@ -194,9 +197,12 @@ function commitRoute(): Route<PayoutServices> {
     handle: async ({ env, accountId, write }: Context, { params }) => {
       const userId = readUserToken(params.user_token);
       const payoutId = readPayoutToken(params.payout_token);
+      const payout = { accountId, userId, payoutId };
       env.recovery.refuse();
       const answer = await write(
         async (session) => {
+          const refusal = await findRecipientRefusal(env, session, payout);
+          if (refusal !== undefined) return refuseRecipient(params.payout_token, refusal);
           const result = await commitPayout({ session, accountId, userId }, payoutId);
           return {
             payout_token: params.payout_token,
@@ -208,7 +214,10 @@ function commitRoute(): Route<PayoutServices> {
         {
           isOneEffect: true,
           tryTogether: async ({ requestKey }) => {
-            const command = { accountId, userId, payoutId, requestKey };
+            const session = env.db.tenant(accountId);
+            // Then the answer is written by itself.
+            if ((await findRecipientRefusal(env, session, payout)) !== undefined) return undefined;
+            const command = { ...payout, requestKey };
             const text = await env.groupCommit.submit(command);
             return text === undefined ? undefined : { text };
           },
@@ -218,6 +227,11 @@ function commitRoute(): Route<PayoutServices> {
       return answer;
     },
   });
+}
+
+/** The recipient's data can be completed, and the payout committed then. */
+function refuseRecipient(payoutToken: string, errors: string): z.infer<typeof commitAnswer> {
+  return { payout_token: payoutToken, status: 'addtl_attr_req', pickup_code: '', errors };
 }
 
 function statusRoute(): Route<PayoutServices> {

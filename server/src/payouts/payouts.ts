@@ -20,10 +20,16 @@ import {
   type QuoteContextQuery,
   type QuoteContextRow,
 } from './payouts.sql.ts';
+import { findRecipientOfQuote } from './recipient-check.sql.ts';
+import {
+  type FindRecipient,
+  listRecipientFaults,
+  type RecipientServices,
+} from './recipient-check.ts';
 
 /** A payout from quote to commit. What happens to it afterwards is in `dispatch.ts`. */
 
-export type QuoteServices = {
+export type QuoteServices = RecipientServices & {
   catalogue: Catalogue;
   rates(): MidRates;
   nowMs: number;
@@ -52,6 +58,7 @@ type Owner = { session: Session; accountId: string; userId: string };
 /** Where quotes are read from and stored: the caller's transaction, or one that many share. */
 export type QuoteStore = {
   findContext(accountId: string, query: QuoteContextQuery): Promise<QuoteContextRow | undefined>;
+  findRecipient: FindRecipient;
   insert(payout: NewPayout): Promise<PayoutRow>;
 };
 
@@ -60,6 +67,7 @@ export function openQuoteStore(session: Session): QuoteStore {
   return {
     findContext: async (accountId, query) =>
       (await findQuoteContexts(session, accountId, [query]))[0],
+    findRecipient: (accountId, query) => findRecipientOfQuote(session, accountId, query),
     insert: (payout) => insertPayout(session, payout),
   };
 }
@@ -98,6 +106,9 @@ export async function createPayout(
   assert(wallet !== undefined && payer !== undefined && amount !== undefined, 'no fault, no quote');
   const quote = getQuote({ payer, source: wallet, amount, request, rates: services.rates() });
   const currency = request.destinationCurrency;
+  const amountMinor = quote.destinationMinor;
+  const recipient = { accountId, userId, payer, currency, amountMinor, attrSetId };
+  throwFaults(await listRecipientFaults(services, store.findRecipient, recipient));
   return store.insert({
     accountId,
     id: newId(),

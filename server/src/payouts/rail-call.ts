@@ -8,6 +8,7 @@ import { reasonTexts } from '../rails/reasons.ts';
 import { decodeReference, encodeReference, type ReferenceEncoding } from '../rails/references.ts';
 import { openPerson } from '../users/users.ts';
 import type { DispatchRow } from './dispatch.sql.ts';
+import { describeBeneficiary } from './recipient-check.ts';
 
 /** One call of a rail for a payout that was taken, and what it means when it goes wrong. */
 
@@ -136,21 +137,7 @@ export function readInstruction(
     currency: row.destination_currency,
     amountMinor: row.destination_amount,
     attributes,
-    beneficiary: {
-      firstName: person.first_name,
-      middleName: person.middle_name,
-      lastName: person.last_name,
-      businessName: person.business_name,
-      address1: person.address1,
-      address2: person.address2,
-      city: person.city,
-      stateProvince: person.state_province,
-      postalCode: person.postal_code,
-      countryCode: row.user_country,
-      email: person.email,
-      mobileNumber: person.mobile_number,
-      dateOfBirth: person.date_of_birth,
-    },
+    beneficiary: describeBeneficiary(person, row.user_country),
     originator: { accountId: row.account_id, name: row.account_name },
     pickupCode: row.pickup_code,
     committedAtMs: row.committed_at.getTime(),

@@ -188,6 +188,20 @@ export type CallbackReading =
 /** The form of the references that a rail can carry to its counterpart unchanged. */
 export type ReferenceRule = { readonly lengthMax: number; readonly charset: RegExp };
 
+/** A payment before it is ordered. `attributes` is undefined while the client has stored none. */
+export type RecipientDraft = Pick<
+  Instruction,
+  'payerKey' | 'countryCode' | 'deliveryType' | 'currency' | 'amountMinor' | 'beneficiary'
+> & { readonly attributes: Instruction['attributes'] | undefined };
+
+export type RecipientFault = {
+  /** The attribute type (`SWIFT`), the member of the user (`city`), or `amount`. */
+  readonly field: string;
+  readonly code: 'missing' | 'invalid' | 'amount_refused' | 'not_served';
+  /** For the client; never repeats the value. */
+  readonly detail: string;
+};
+
 export type CallContext = {
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
@@ -206,6 +220,12 @@ export type Pace = {
 /** What differs from kind to kind. */
 export type RailCalls = {
   send(instruction: Instruction, context: CallContext): Promise<RailAnswer>;
+  /**
+   * What keeps the rail from ever paying this recipient, with every fault; asked at the quote and at
+   * the commit, and answered from the draft and the configuration alone. What `send` would refuse for
+   * its content is refused here first.
+   */
+  checkRecipient?(draft: RecipientDraft): readonly RecipientFault[];
   /** Where the payment stands, or stood; of a reference never sent: `retry`, if that is certain. */
   query(instruction: Instruction, context: CallContext): Promise<RailAnswer>;
   /**
@@ -224,15 +244,17 @@ export type RailCalls = {
   work?(context: CallContext): Promise<number | undefined>;
   /** Of `work`: how long to wait where nothing wakes it; milliseconds of real time. */
   readonly workIdleMs?: number;
-  /** What is wrong with the setup, as far as asking the counterpart shows; for `outlay doctor`. */
-  check?(context: CallContext): Promise<readonly string[]>;
   /**
-   * What the rail did since then according to the world outside of the database (the counterpart's
-   * list, files in the outbox, the chain), for the recovery after a restore. Absent: it cannot say.
+   * What the rail did since `sinceMs` (the environment's milliseconds) according to the world outside
+   * of the database: its counterpart, its files, its chain. Asked after the database was restored to
+   * an earlier moment. It sends nothing, and may be called again; what it learns it may remember, so
+   * that no payment in the list is ever sent a second time. Absent: it cannot say.
    *
    * @throws Error with a sentence for the operator where it cannot list them; it is called again.
    */
   recover?(sinceMs: number, context: CallContext): Promise<readonly RecoveredPayment[]>;
+  /** What is wrong with the setup, as far as asking the counterpart shows; for `outlay doctor`. */
+  check?(context: CallContext): Promise<readonly string[]>;
   /**
    * A sentence where the world outside of the database shows payments that the rail does not remember,
    * so that the database must have been restored to an earlier moment; undefined: it shows none. Asked
@@ -292,8 +314,21 @@ export type RailModule<Config = unknown> = {
   readonly pace: Pace;
   /** Of `config` in the operator's file. Secrets are there already as their values. */
   readonly configSchema: z.ZodType<Config>;
+  /**
+   * Why a payer can never be paid with the attributes that clients are asked for; none where it can.
+   * Called at the start for every configured payer and each of its currencies; a fault stops it.
+   */
+  checkPayer?(payer: PayerDeclaration, collected: CollectedAttributes): readonly string[];
   /** @throws Error with a sentence for the operator where it cannot work like this. */
   create(config: Config, host: RailHost): Promise<RailCalls>;
+};
+
+/** What clients are asked for a destination in one currency. */
+export type CollectedAttributes = {
+  readonly currency: string;
+  readonly attributes: readonly { readonly type: string; readonly isOptional: boolean }[];
+  /** Made-up values of all of them, by type, that pass every check of the service. */
+  readonly sample: Readonly<Record<string, string>>;
 };
 
 /** What a rail has of the service. */

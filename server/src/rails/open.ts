@@ -9,7 +9,7 @@ import {
   readRailFile,
   type SecretSources,
 } from './rail-config.ts';
-import { type CreateHost, openSoundRails } from './registry.ts';
+import { openSoundRails, type RailServices } from './registry.ts';
 
 /** The rails that an operator configured for an environment, with all they have of the service. */
 
@@ -27,6 +27,7 @@ export type OpenRailsOptions = {
   publicUrl: string;
   /** What else is wrong with what a rail declares. */
   listFaults: (config: RailConfig) => readonly string[];
+  collectAttributes: RailServices['collectAttributes'];
   log: (level: 'info' | 'warn' | 'error', message: string, fields: LogFields) => void;
 };
 
@@ -55,7 +56,7 @@ export async function openConfiguredRails(options: OpenRailsOptions): Promise<Op
           readVariable: options.readVariable,
           openSealed: (sealed) => keys.open(sealed, secretContext),
         });
-  const openHost: CreateHost = (name, payers) => {
+  const openHost: RailServices['createHost'] = (name, payers) => {
     const host = createHost({
       name,
       payers,
@@ -76,6 +77,7 @@ export async function openConfiguredRails(options: OpenRailsOptions): Promise<Op
   const opened = await openSoundRails(file.configs, {
     createHost: openHost,
     listFaults: options.listFaults,
+    collectAttributes: options.collectAttributes,
   });
   const { rails } = opened;
   const doors = rails.flatMap((rail): [string, RailDoor][] => {

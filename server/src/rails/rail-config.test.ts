@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { collectAttributes } from '../attributes/collected-attributes.ts';
 import { readRailConfigs, readRailFile, type SecretSources, sealedPrefix } from './rail-config.ts';
 import { openTestHost, type TestHost } from './rail-test-setup.ts';
 import { loadRailModules, openRails, openSoundRails } from './registry.ts';
@@ -170,7 +171,11 @@ describe('opening rails', () => {
     host = await openTestHost({ name: 'any' });
   });
   after(() => host.close());
-  const open = (rails: readonly object[]) => openRails(read(rails), () => host);
+  const open = (rails: readonly object[]) =>
+    openRails(read(rails), {
+      createHost: () => host,
+      collectAttributes: (one, currency) => collectAttributes({ ...one, currency }),
+    });
 
   it('finds a kind for every folder', async () => {
     const kinds = [...(await loadRailModules()).keys()];
@@ -208,6 +213,56 @@ describe('opening rails', () => {
     const both = faults.filter(({ rail: name }) => name === 'both');
     assert.ok(both.length > 2, 'its corridor and every member of its config');
     await Promise.all(rails.map(async (one) => one.close?.()));
+  });
+
+  const bank = (payers: readonly object[]) =>
+    rail({
+      kind: 'iso20022',
+      config: {
+        messagePrefix: 'T1',
+        initiatingParty: { name: 'Tests' },
+        debtors: [
+          {
+            key: 'main',
+            name: 'Tests',
+            country: 'DE',
+            town: 'Berlin',
+            iban: 'DE89370400440532013000',
+            currencies: ['EUR', 'USD', 'MXN', 'BRL', 'GBP'],
+          },
+        ],
+        schedule: {},
+        exchange: { mode: 'directory', folder },
+      },
+      payers,
+    });
+
+  it('refuses payers whose attributes can never fill an instruction, all at once', async () => {
+    const mexico = { ...payer, key: 'mx', countryCode: 'MEX', currencies: ['MXN'] };
+    const brazil = { ...payer, key: 'br', countryCode: 'BRA', currencies: ['USD', 'BRL'] };
+    await assert.rejects(open([bank([mexico, brazil, payer])]), (error: Error) => {
+      assert.match(error.message, /payer mx \(MEX, MXN\): .*no bank that this rail can name/);
+      assert.match(error.message, /payer br \(BRA, BRL\): /);
+      assert.doesNotMatch(error.message, /USD|DEU/);
+      return true;
+    });
+  });
+
+  it('opens payers whose recipients are asked for a bank', async () => {
+    const britain = { ...payer, key: 'gb', countryCode: 'GBR', currencies: ['GBP'] };
+    const america = { ...payer, key: 'us', countryCode: 'USA', currencies: ['USD'] };
+    const mexico = { ...payer, key: 'mx', countryCode: 'MEX', currencies: ['USD'] };
+    const [opened] = await open([bank([payer, britain, america, mexico])]);
+    assert.equal(opened?.payers.length, 4);
+  });
+
+  it('refuses a bank folder that is missing', async () => {
+    const { config, ...other } = bank([payer]);
+    const exchange = { mode: 'directory', folder: join(folder, 'not-mounted') };
+    await assert.rejects(
+      open([{ ...other, config: { ...config, exchange } }]),
+      /the folder .*not-mounted does not exist/,
+    );
   });
 
   it('refuses a config with what is wrong in it', async () => {

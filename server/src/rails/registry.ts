@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert } from '../core/errors.ts';
-import type { Rail, RailCalls, RailHost, RailModule } from './contract.ts';
+import type { CollectedAttributes, Rail, RailCalls, RailHost, RailModule } from './contract.ts';
 import type { CorridorDeclaration, PayerDeclaration } from './declarations.ts';
 import { listFaults, type RailConfig, RailConfigError, type RailFault } from './rail-config.ts';
 import { chooseEncoding } from './references.ts';
@@ -34,7 +34,15 @@ export async function loadRailModules(
   return modules;
 }
 
-export type CreateHost = (name: string, payers: readonly PayerDeclaration[]) => RailHost;
+export type RailServices = {
+  createHost(name: string, payers: readonly PayerDeclaration[]): RailHost;
+  /** What clients are asked for a payer's destination; without it payers are not checked. */
+  collectAttributes?:
+    | ((payer: PayerDeclaration, currency: string) => CollectedAttributes)
+    | undefined;
+  /** What else is wrong with what a rail declares. */
+  listFaults?: (config: RailConfig) => readonly string[];
+};
 
 /**
  * Opens the rails that the operator configured.
@@ -43,9 +51,9 @@ export type CreateHost = (name: string, payers: readonly PayerDeclaration[]) => 
  */
 export async function openRails(
   configs: readonly RailConfig[],
-  createHost: CreateHost,
+  services: RailServices,
 ): Promise<readonly Rail[]> {
-  const { rails, faults } = await openSoundRails(configs, { createHost });
+  const { rails, faults } = await openSoundRails(configs, services);
   if (faults.length === 0) return rails;
   await Promise.allSettled(rails.map(async (rail) => rail.close?.()));
   throw new RailConfigError(faults.map(({ text }) => text).join('\n'));
@@ -54,11 +62,7 @@ export async function openRails(
 /** Opens the rails without a fault, and lists every fault of the others. */
 export async function openSoundRails(
   configs: readonly RailConfig[],
-  options: {
-    createHost: CreateHost;
-    /** What else is wrong with what a rail declares. */
-    listFaults?: (config: RailConfig) => readonly string[];
-  },
+  services: RailServices,
 ): Promise<{ rails: readonly Rail[]; faults: readonly RailFault[] }> {
   const known = configs.length === 0 ? [] : listRailKinds();
   const wanted = configs.map(({ kind }) => kind).filter((kind) => known.includes(kind));
@@ -67,9 +71,13 @@ export async function openSoundRails(
   const faults: RailFault[] = [];
   for (const config of configs) {
     const { name } = config;
-    const texts = [...listOpeningFaults(config, modules), ...(options.listFaults?.(config) ?? [])];
+    const texts = [
+      ...listOpeningFaults(config, modules),
+      ...listPayerFaults(config, modules, services),
+      ...(services.listFaults?.(config) ?? []),
+    ];
     if (texts.length === 0) {
-      const opened = await openRail(config, modules, options.createHost);
+      const opened = await openRail(config, modules, services);
       if ('fault' in opened) texts.push(opened.fault);
       else rails.push(opened.rail);
     }
@@ -95,7 +103,7 @@ function listOpeningFaults(
 async function openRail(
   config: RailConfig,
   modules: ReadonlyMap<string, RailModule>,
-  createHost: CreateHost,
+  { createHost }: RailServices,
 ): Promise<{ rail: Rail } | { fault: string }> {
   const { kind, name, companies, payers, dailyLimits } = config;
   const module = modules.get(kind);
@@ -133,10 +141,30 @@ function bindCalls(calls: RailCalls): RailCalls {
     ...(calls.readCallback && { readCallback: calls.readCallback.bind(calls) }),
     ...(calls.work && { work: calls.work.bind(calls) }),
     ...(calls.workIdleMs !== undefined && { workIdleMs: calls.workIdleMs }),
+    ...(calls.checkRecipient && { checkRecipient: calls.checkRecipient.bind(calls) }),
     ...(calls.check && { check: calls.check.bind(calls) }),
     ...(calls.recover && { recover: calls.recover.bind(calls) }),
+    ...(calls.findLead && { findLead: calls.findLead.bind(calls) }),
+    ...(calls.confirmRecovery && { confirmRecovery: calls.confirmRecovery.bind(calls) }),
     ...(calls.close && { close: calls.close.bind(calls) }),
   };
+}
+
+/** A payer that could only refuse would take quotes and commits, and cancel each of them. */
+function listPayerFaults(
+  { kind, name, payers }: RailConfig,
+  modules: ReadonlyMap<string, RailModule>,
+  { collectAttributes }: RailServices,
+): string[] {
+  const module = modules.get(kind);
+  if (module?.checkPayer === undefined || collectAttributes === undefined) return [];
+  return payers.flatMap((payer) =>
+    payer.currencies.flatMap((currency) => {
+      const found = module.checkPayer?.(payer, collectAttributes(payer, currency)) ?? [];
+      const who = `rail ${name}: payer ${payer.key} (${payer.countryCode}, ${currency})`;
+      return found.map((fault) => `${who}: ${fault}`);
+    }),
+  );
 }
 
 function listCorridorFaults(payer: PayerDeclaration, module: RailModule): string[] {

@@ -20,8 +20,8 @@ const nowMs = Date.parse('2026-03-04T09:00:00Z');
 function writeOrder(reference: string): string {
   const config = makeConfig(folder);
   const draft = draftTransfer(makeInstruction({ reference }), { config, payers: testPayers });
-  if (!draft.ok) throw new Error(`refused: ${draft.reason}`);
-  const numbered = groupTransfers([draft.transfer], { prefix: 'T1', number: 1 });
+  if (!draft.ok) throw new Error(`refused: ${draft.faults[0].reason}`);
+  const numbered = groupTransfers([draft.transfer], { prefix: 'T1' });
   const file = { ...numbered, createdAtMs: nowMs, executionDay: '2026-03-04' };
   return writePaymentFile(file, config);
 }

@@ -1,11 +1,16 @@
 import type { Instruction, RailAnswer, RailCalls, RailHost } from '../contract.ts';
+import { openBankReferences } from './bank-references.ts';
 import { findCutOff } from './calendar.ts';
 import type { Config } from './config.ts';
-import { openDirectory } from './directory.ts';
-import type { OpenExchange } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
+import { checkExchange } from './exchange-check.ts';
 import { type Files, openFiles } from './files.ts';
 import { type InboxContext, takeInFiles } from './inbox.ts';
+import { createExchangeOpener } from './open-exchange.ts';
 import { answerFor, isSameOrder, openPaymentBook, type PaymentBook } from './payments.ts';
+import { checkRecipient } from './recipient-check.ts';
+import { recoverPayments } from './recovery.ts';
+import { openSentFileGuard, type SentFileGuard } from './sent-files.ts';
 import { draftTransfer } from './transfer.ts';
 
 /** The calls of a configured rail of bank files. */
@@ -13,29 +18,29 @@ import { draftTransfer } from './transfer.ts';
 type Parts = {
   readonly config: Config;
   readonly host: RailHost;
-  readonly openExchange: OpenExchange;
+  readonly openExchange: (signal: AbortSignal) => Promise<Exchange>;
 };
 
 export function createCalls(config: Config, host: RailHost): RailCalls {
-  const openExchange = chooseExchange(config);
+  const openExchange = createExchangeOpener(config, host);
   const book = openPaymentBook(host);
   const files = openFiles({ host, config, book });
-  const inbox: InboxContext = { host, config, book, files, unreadable: new Map() };
+  const bankReferences = openBankReferences(host);
+  const inbox: InboxContext = { host, config, book, files, bankReferences, unreadable: new Map() };
+  const guard = openSentFileGuard({ host, config, files });
   return {
     send: (instruction) => answerSafely(host, () => send(instruction, { config, host, book })),
+    checkRecipient: (draft) => checkRecipient(draft, { config, payers: host.payers }),
     query: (instruction) => answerSafely(host, () => query(instruction, { host, book })),
     cancel: (instruction) => answerSafely(host, () => cancel(instruction, { host, book })),
-    work: ({ signal }) => work(signal, { config, host, openExchange, book, files, inbox }),
+    work: ({ signal }) => work(signal, { config, host, openExchange, book, files, inbox, guard }),
     workIdleMs: config.pollSeconds * 1_000,
-    check: ({ signal }) => check(signal, openExchange),
-  };
-}
-
-function chooseExchange({ exchange }: Config): OpenExchange {
-  if (exchange.mode === 'directory') return () => openDirectory(exchange);
-  return async (signal) => {
-    const { openSftp } = await import('./sftp.ts');
-    return openSftp(exchange, signal);
+    recover: async (sinceMs, { signal }) => {
+      await using exchange = await openExchange(signal);
+      const parts = { host, config, book, files, inbox };
+      return await recoverPayments(exchange, parts, { sinceMs, signal });
+    },
+    check: ({ signal }) => checkExchange(signal, { host, openExchange, guard }),
   };
 }
 
@@ -60,7 +65,7 @@ async function send(instruction: Instruction, parts: SendParts): Promise<RailAns
   const nowMs = host.nowMs();
   const isEntered = draft.ok
     ? await book.enter(instruction, findCutOff(config.schedule, nowMs))
-    : await book.enterRejected(instruction, draft.reason);
+    : await book.enterRejected(instruction, draft.faults[0].reason);
   // With cut-offs the next pass comes by itself; without, there is nothing to wait for.
   if (isEntered && draft.ok && config.schedule.cutOffs.length === 0) host.wake();
   const answer = await answerKnown(instruction, parts);
@@ -105,6 +110,7 @@ type WorkParts = Parts & {
   readonly book: PaymentBook;
   readonly files: Files;
   readonly inbox: InboxContext;
+  readonly guard: SentFileGuard;
 };
 
 /** How soon to look again where something could not be finished. */
@@ -116,20 +122,13 @@ const againMs = 500;
  * While the bank cannot be reached no file is closed, so that its payments can still be cancelled.
  */
 async function work(signal: AbortSignal, parts: WorkParts): Promise<number | undefined> {
-  const { config, host, openExchange, book, files, inbox } = parts;
+  const { config, host, openExchange, book, inbox } = parts;
   const nextMs = host.nowMs() + config.pollSeconds * 1_000;
   let isUnfinished = false;
   try {
-    const exchange = await openExchange(signal);
-    try {
-      isUnfinished = await takeInFiles(exchange, inbox, signal);
-      // What an earlier pass closed leaves before anything else is closed.
-      await files.deliver(exchange, signal);
-      await files.closeDue(signal);
-      await files.deliver(exchange, signal);
-    } finally {
-      await exchange.close();
-    }
+    await using exchange = await openExchange(signal);
+    isUnfinished = await takeInFiles(exchange, inbox, signal);
+    if (!(await sendDue(exchange, parts, signal))) return nextMs;
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     host.log('error', 'the exchange with the bank failed', describeError(error));
@@ -142,24 +141,31 @@ async function work(signal: AbortSignal, parts: WorkParts): Promise<number | und
   return Math.min(nextMs, ...due, ...soon);
 }
 
+/** False where nothing may leave. */
+async function sendDue(
+  exchange: Exchange,
+  { host, files, guard }: WorkParts,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (!(await files.hasDue())) return true;
+  const unknown = await guard.listUnknown(exchange);
+  if (unknown.length > 0) {
+    host.log('error', 'nothing is sent: this database does not know payment files that left', {
+      files: unknown.length,
+      first: unknown[0]?.messageId ?? '',
+    });
+    return false;
+  }
+  // What an earlier pass closed leaves before anything else is closed.
+  await files.deliver(exchange, signal);
+  await files.closeDue(signal);
+  await files.deliver(exchange, signal);
+  return true;
+}
+
 /** Codes of the system and of our own; a message may hold the name of a file. */
 function describeError(error: Error): { error: string } {
   const code = 'code' in error ? error.code : undefined;
   if (typeof code === 'string' || typeof code === 'number') return { error: String(code) };
   return { error: error.message.slice(0, 200) };
-}
-
-async function check(signal: AbortSignal, openExchange: OpenExchange): Promise<readonly string[]> {
-  try {
-    const exchange = await openExchange(signal);
-    try {
-      await exchange.list();
-    } finally {
-      await exchange.close();
-    }
-    return [];
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    return [`the exchange with the bank does not work: ${error.message}`];
-  }
 }

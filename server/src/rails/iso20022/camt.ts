@@ -16,28 +16,50 @@ export type EntryCharge = Money & {
   readonly isIncluded: boolean;
 };
 
+/** A statement repeats what notifications reported before. */
+export type ReportSource = 'notification' | 'statement';
+
 /** One booked transaction, or a whole batch that the bank books as one. */
 export type BookedEntry = {
+  /** Where it stands in the message, such as `2.1`: entry 2, transaction 1. */
+  readonly position: string;
   /** IBAN or other id of the account. */
   readonly account: string;
   readonly direction: 'debit' | 'credit';
-  /** It says itself that it undoes an earlier one. */
+  /** The bank says that it returns or reverses an earlier booking. */
   readonly isReturn: boolean;
   /** It is what the bank takes for a payment, booked by itself. */
   readonly isCharge: boolean;
   /** Our reference, or what else it says; "" where it says nothing. */
   readonly endToEndId: string;
+  readonly instructionId: string;
   readonly booked: Money | undefined;
-  /** In the payment's own currency, where the account has another one. */
-  readonly instructed: Money | undefined;
+  /** The amount in other currencies: instructed, or the counter-value. */
+  readonly otherAmounts: readonly Money[];
   readonly charges: readonly EntryCharge[];
   readonly code: string;
-  /** The bank's number for it; the same in notification and statement. */
-  readonly providerReference: string;
+  /** The bank's number for this transaction alone; "" where it gives none. */
+  readonly bankReference: string;
   /** YYYY-MM-DD or with a time; "" where none is given. */
   readonly bookedAt: string;
-  /** Where it stands for a batch: the payments are not listed one by one. */
-  readonly batch: { readonly id: string; readonly count: string } | undefined;
+  /** The batch that it belongs to, or stands for; undefined where none is named. */
+  readonly batch: Batch | undefined;
+};
+
+export type Batch = {
+  /** Our PmtInfId or MsgId; "" where only the payments are listed. */
+  readonly id: string;
+  /** As the bank says, or "". */
+  readonly count: string;
+  /** End-to-end ids of payments that are listed without amounts of their own. */
+  readonly endToEndIds: readonly string[];
+};
+
+/** An entry that cannot be read. */
+export type EntryFault = {
+  readonly position: string;
+  readonly detail: string;
+  readonly money: Money | undefined;
 };
 
 const amountSchema = z.object({ '#text': z.string(), '@Ccy': z.string() });
@@ -58,6 +80,7 @@ const amountDetailsSchema = z
   .object({
     InstdAmt: z.object({ Amt: amountSchema }).optional(),
     TxAmt: z.object({ Amt: amountSchema }).optional(),
+    CntrValAmt: z.object({ Amt: amountSchema }).optional(),
   })
   .optional();
 
@@ -69,16 +92,21 @@ const kindSchema = z
 
 /** Sub-families of the bank transaction codes for charges, commissions, fees and their taxes. */
 const chargeKinds = new Set(['CHRG', 'COMM', 'COMT', 'FEES', 'TAXE', 'VATX']);
+/** For reversals because a payment was returned, or because its cancellation was asked for. */
+const returnKinds = new Set(['RRTN', 'RPCR']);
 
 const transactionSchema = z.object({
   Refs: z
     .object({
-      EndToEndId: z.string().optional(),
+      MsgId: z.string().optional(),
       AcctSvcrRef: z.string().optional(),
+      PmtInfId: z.string().optional(),
+      InstrId: z.string().optional(),
+      EndToEndId: z.string().optional(),
     })
     .optional(),
   Amt: amountSchema.optional(),
-  CdtDbtInd: z.string().optional(),
+  CdtDbtInd: z.enum(['CRDT', 'DBIT']).optional(),
   AmtDtls: amountDetailsSchema,
   BkTxCd: kindSchema,
   Chrgs: chargesSchema,
@@ -86,9 +114,23 @@ const transactionSchema = z.object({
     .object({
       Rsn: z.object({ Cd: z.string().optional(), Prtry: z.string().optional() }).optional(),
     })
+    .or(z.literal(''))
     .optional(),
 });
 type Transaction = z.infer<typeof transactionSchema>;
+
+const detailsSchema = z.object({
+  Btch: z
+    .object({
+      MsgId: z.string().optional(),
+      PmtInfId: z.string().optional(),
+      NbOfTxs: z.string().optional(),
+      TtlAmt: amountSchema.optional(),
+    })
+    .optional(),
+  TxDtls: z.array(transactionSchema).max(100_000).default([]),
+});
+type Details = z.infer<typeof detailsSchema>;
 
 const entrySchema = z.object({
   Amt: amountSchema,
@@ -96,24 +138,16 @@ const entrySchema = z.object({
   RvslInd: z.string().optional(),
   // A code by itself before version 08.
   Sts: z.union([z.string(), z.object({ Cd: z.string().optional() })]),
-  BookgDt: z.object({ Dt: z.string().optional(), DtTm: z.string().optional() }).optional(),
+  BookgDt: z
+    .object({ Dt: z.string().optional(), DtTm: z.string().optional() })
+    .or(z.literal(''))
+    .optional(),
   AcctSvcrRef: z.string().optional(),
   AmtDtls: amountDetailsSchema,
   BkTxCd: kindSchema,
   Chrgs: chargesSchema,
   NtryDtls: z
-    .array(
-      z.object({
-        Btch: z
-          .object({
-            MsgId: z.string().optional(),
-            PmtInfId: z.string().optional(),
-            NbOfTxs: z.string().optional(),
-          })
-          .optional(),
-        TxDtls: z.array(transactionSchema).max(100_000).default([]),
-      }),
-    )
+    .array(detailsSchema.or(z.literal('')))
     .max(100_000)
     .default([]),
 });
@@ -128,7 +162,7 @@ const accountReportsSchema = z
           Othr: z.object({ Id: z.string() }).optional(),
         }),
       }),
-      Ntry: z.array(entrySchema).max(100_000).default([]),
+      Ntry: z.array(z.unknown()).max(100_000).default([]),
     }),
   )
   .max(10_000);
@@ -143,68 +177,143 @@ const contentSchema = z.union([
 ]);
 
 export type AccountReport = {
+  readonly source: ReportSource;
   readonly createdAt: string;
   readonly entries: readonly BookedEntry[];
+  readonly faults: readonly EntryFault[];
 };
 
-/** The booked entries; what is only pending or announced is left out. Undefined: not such a message. */
+/** The booked entries; those that are pending or announced are left out. Undefined: another message. */
 export function readAccountReport(content: unknown): AccountReport | undefined {
   const parsed = contentSchema.safeParse(content);
   if (!parsed.success) return undefined;
-  const message =
+  const isStatement = 'BkToCstmrStmt' in parsed.data;
+  const { GrpHdr, reports } =
     'BkToCstmrStmt' in parsed.data
       ? { ...parsed.data.BkToCstmrStmt, reports: parsed.data.BkToCstmrStmt.Stmt }
       : { ...parsed.data.BkToCstmrDbtCdtNtfctn, reports: parsed.data.BkToCstmrDbtCdtNtfctn.Ntfctn };
-  const entries = message.reports.flatMap(({ Acct, Ntry }) => {
+  const entries: BookedEntry[] = [];
+  const faults: EntryFault[] = [];
+  let count = 0;
+  for (const { Acct, Ntry } of reports) {
     const account = (Acct.Id.IBAN ?? Acct.Id.Othr?.Id ?? '').replaceAll(' ', '');
-    return Ntry.filter(isBooked).flatMap((entry) => splitEntry(entry, account));
-  });
-  return { createdAt: message.GrpHdr.CreDtTm, entries };
-}
-
-function isBooked({ Sts: status }: Entry): boolean {
-  return (typeof status === 'string' ? status : status.Cd) === 'BOOK';
-}
-
-function splitEntry(entry: Entry, account: string): BookedEntry[] {
-  const booked = entry.NtryDtls.flatMap(({ Btch, TxDtls }): BookedEntry[] => {
-    const batchId = Btch?.PmtInfId ?? Btch?.MsgId ?? '';
-    const isNamed = TxDtls.some(({ Refs }) => Refs?.EndToEndId !== undefined);
-    if (batchId === '' || isNamed) {
-      return TxDtls.map((details) =>
-        readTransaction(details, { entry, account, isOnly: TxDtls.length === 1 }),
-      );
+    for (const written of Ntry) {
+      count += 1;
+      const read = readEntry(written, { account, position: String(count) });
+      if ('fault' in read) faults.push(read.fault);
+      else entries.push(...read.entries);
     }
-    const whole = readTransaction({}, { entry, account, isOnly: true });
-    return [{ ...whole, batch: { id: batchId, count: Btch?.NbOfTxs ?? '' } }];
+  }
+  const source = isStatement ? 'statement' : 'notification';
+  return { source, createdAt: GrpHdr.CreDtTm, entries, faults };
+}
+
+type EntryPlace = { readonly account: string; readonly position: string };
+
+/** ExternalEntryStatus1Code: what is not booked yet may still change, and comes again once it is. */
+const unbookedStatuses = new Set(['PDNG', 'INFO', 'FUTR']);
+
+function readEntry(
+  written: unknown,
+  place: EntryPlace,
+): { entries: BookedEntry[] } | { fault: EntryFault } {
+  const { position } = place;
+  const parsed = entrySchema.safeParse(written);
+  if (!parsed.success) {
+    const amount = z.object({ Amt: amountSchema }).safeParse(written);
+    const money = amount.success ? readMoney(amount.data.Amt) : undefined;
+    return { fault: { position, detail: 'the entry does not have the form of one', money } };
+  }
+  const entry = parsed.data;
+  const status = (typeof entry.Sts === 'string' ? entry.Sts : entry.Sts.Cd) ?? '';
+  if (status === 'BOOK') return { entries: splitEntry(entry, place) };
+  if (unbookedStatuses.has(status)) return { entries: [] };
+  const detail = `the entry has the unknown status ${cleanCode(status) || '(none)'}`;
+  return { fault: { position, detail, money: readMoney(entry.Amt) } };
+}
+
+function splitEntry(entry: Entry, place: EntryPlace): BookedEntry[] {
+  const allDetails = entry.NtryDtls.filter((details) => details !== '');
+  const isOnlyDetails = allDetails.length === 1;
+  // An entry without details stands for itself.
+  if (allDetails.length === 0) return [readTransaction({}, { entry, place, isOnly: true })];
+  let count = 0;
+  return allDetails.flatMap((details): BookedEntry[] => {
+    const listed = listTransactions(details, entry, isOnlyDetails);
+    return listed.map(({ transaction, isOnly, batch, booked }) => {
+      count += 1;
+      const at = { ...place, position: `${place.position}.${count}` };
+      const read = readTransaction(transaction, { entry, place: at, isOnly });
+      return { ...read, booked: booked ?? read.booked, batch: batch ?? read.batch };
+    });
   });
-  return booked;
+}
+
+type ListedTransaction = {
+  readonly transaction: Transaction;
+  /** The entry consists of it, so that what the entry says is said of it. */
+  readonly isOnly: boolean;
+  readonly batch: Batch | undefined;
+  readonly booked: Money | undefined;
+};
+
+function listTransactions(
+  { Btch, TxDtls }: Details,
+  entry: Entry,
+  isOnlyDetails: boolean,
+): ListedTransaction[] {
+  const batchId = Btch?.PmtInfId ?? Btch?.MsgId ?? '';
+  const endToEndIds = TxDtls.flatMap(({ Refs }) => Refs?.EndToEndId ?? Refs?.InstrId ?? []);
+  const isPriced = TxDtls.some(({ Amt, AmtDtls }) => (Amt ?? AmtDtls?.TxAmt) !== undefined);
+  const isWhole =
+    TxDtls.length === 0 ||
+    (batchId !== '' && endToEndIds.length === 0) ||
+    (TxDtls.length > 1 && !isPriced);
+  const named = batchId === '' ? undefined : { id: batchId, count: '', endToEndIds: [] };
+  if (!isWhole) {
+    const isOnly = isOnlyDetails && TxDtls.length === 1;
+    return TxDtls.map((transaction) => ({ transaction, isOnly, batch: named, booked: undefined }));
+  }
+  const count = Btch?.NbOfTxs ?? (endToEndIds.length > 0 ? String(TxDtls.length) : '');
+  const transaction = { ...TxDtls[0], Refs: undefined };
+  const isBatch = batchId !== '' || endToEndIds.length > 0;
+  const batch = isBatch ? { id: batchId, count, endToEndIds } : undefined;
+  const booked = readMoney(Btch?.TtlAmt) ?? (isOnlyDetails ? readMoney(entry.Amt) : undefined);
+  return [{ transaction, isOnly: isOnlyDetails, batch, booked }];
 }
 
 function readTransaction(
   details: Transaction,
-  context: { entry: Entry; account: string; isOnly: boolean },
+  context: { entry: Entry; place: EntryPlace; isOnly: boolean },
 ): BookedEntry {
-  const { entry, account, isOnly } = context;
-  // Of several in one entry, none has the entry's amount or charges.
+  const { entry, place, isOnly } = context;
+  // Of several in one entry, none has the entry's amount, charges or reference.
   const own = isOnly ? entry : undefined;
-  const amountDetails = details.AmtDtls ?? own?.AmtDtls;
+  const amounts = details.AmtDtls ?? own?.AmtDtls;
   const direction = details.CdtDbtInd ?? entry.CdtDbtInd;
-  const reason = details.RtrInf?.Rsn;
+  const reason = details.RtrInf === '' ? undefined : details.RtrInf?.Rsn;
+  const kind = (details.BkTxCd ?? entry.BkTxCd)?.Domn?.Fmly?.SubFmlyCd ?? '';
+  const batchId = details.Refs?.PmtInfId ?? details.Refs?.MsgId ?? '';
+  const others = [amounts?.InstdAmt, amounts?.CntrValAmt, amounts?.TxAmt];
   return {
-    account,
+    ...place,
     direction: direction === 'DBIT' ? 'debit' : 'credit',
-    isReturn: details.RtrInf !== undefined || isYes(entry.RvslInd),
-    isCharge: chargeKinds.has((details.BkTxCd ?? entry.BkTxCd)?.Domn?.Fmly?.SubFmlyCd ?? ''),
+    isReturn: details.RtrInf !== undefined || isYes(entry.RvslInd) || returnKinds.has(kind),
+    isCharge: chargeKinds.has(kind),
     endToEndId: details.Refs?.EndToEndId ?? '',
-    booked: readMoney(details.Amt ?? amountDetails?.TxAmt?.Amt ?? own?.Amt),
-    instructed: readMoney(amountDetails?.InstdAmt?.Amt),
+    instructionId: details.Refs?.InstrId ?? '',
+    booked: readMoney(details.Amt ?? amounts?.TxAmt?.Amt ?? own?.Amt),
+    otherAmounts: others.flatMap((amount) => readMoney(amount?.Amt) ?? []),
     charges: readCharges(details.Chrgs ?? own?.Chrgs),
     code: cleanCode(reason?.Cd ?? reason?.Prtry ?? ''),
-    providerReference: cleanReference(details.Refs?.AcctSvcrRef ?? entry.AcctSvcrRef),
-    bookedAt: entry.BookgDt?.DtTm ?? entry.BookgDt?.Dt ?? '',
-    batch: undefined,
+    bankReference: cleanReference(details.Refs?.AcctSvcrRef ?? own?.AcctSvcrRef),
+    bookedAt: readDay(entry.BookgDt),
+    batch: batchId === '' ? undefined : { id: batchId, count: '', endToEndIds: [] },
   };
+}
+
+function readDay(day: Entry['BookgDt']): string {
+  return day === '' ? '' : (day?.DtTm ?? day?.Dt ?? '');
 }
 
 function readCharges(charges: z.infer<typeof chargesSchema>): EntryCharge[] {

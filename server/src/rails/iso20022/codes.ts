@@ -162,7 +162,12 @@ const outcomeByStatus: Readonly<Record<string, StatusOutcome>> = {
   CANC: 'rejected',
 };
 
-/** Undefined for `PART` and `PARTNC`, which leave it to what they contain, and for an unknown one. */
+/** A status that leaves it to the parts: some of them were accepted, and some not. */
+export function isMixedStatus(status: string): boolean {
+  return status === 'PART' || status === 'PARTNC';
+}
+
+/** Undefined for a status that leaves it to the parts, and for an unknown one. */
 export function findStatusOutcome(status: string): StatusOutcome | undefined {
   return findIn(outcomeByStatus, status);
 }

@@ -18,6 +18,12 @@ test('the example in the README is a configuration, once its secret is read', ()
   assert.equal(parsed.exchange.mode, 'sftp');
 });
 
+const german = { key: 'a', name: 'A', iban: 'DE89370400440532013000', currencies: ['EUR'] };
+
+test('a debtor of payments in euro needs no address inside the European Economic Area', () => {
+  assert.equal(configSchema.safeParse({ ...config, exchange, debtors: [german] }).success, true);
+});
+
 test('what cannot work is refused with a sentence', () => {
   const wrongs: readonly [Record<string, unknown>, RegExp][] = [
     [{ messagePrefix: 'has space' }, /messagePrefix/],
@@ -25,6 +31,9 @@ test('what cannot work is refused with a sentence', () => {
     [{ schedule: { timeZone: 'Europe/Nowhere' } }, /not a time zone/],
     [{ debtors: [{ key: 'a', name: 'A', currencies: ['EUR'] }] }, /needs an iban or an account/],
     [{ debtors: [{ key: 'a', name: 'A', iban: 'DE00', currencies: ['EUR'] }] }, /valid IBAN/],
+    [{ debtors: [{ ...german, country: 'DE' }] }, /debtor a needs a country and a town/],
+    [{ debtors: [{ ...german, town: 'Berlin' }] }, /debtor a needs a country and a town/],
+    [{ debtors: [{ ...german, currencies: ['EUR', 'USD'] }] }, /needs a country and a town/],
     [{ exchange: { ...exchange, hostKeyFingerprints: [] } }, /hostKeyFingerprints/],
     [{ exchange: { ...exchange, hostKeyFingerprints: ['MD5:aa'] } }, /hostKeyFingerprints/],
     [{ exchange: { ...exchange, password: 'x' } }, /password/],

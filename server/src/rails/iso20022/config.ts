@@ -19,7 +19,10 @@ const debtorSchema = z.strictObject({
   /** What `options.debtor` of a payer names. */
   key: z.string().regex(/^[a-z0-9_]{1,40}$/),
   name: z.string().min(1).max(140),
-  /** ISO 3166-1 alpha-2, for the address; "": no address is sent. */
+  /**
+   * ISO 3166-1 alpha-2, for the address, which has a town, too. "": no address is sent, which only
+   * payments in euro inside the European Economic Area allow.
+   */
   country: z
     .string()
     .regex(/^(?:[A-Z]{2})?$/)
@@ -123,8 +126,14 @@ export const configSchema = z
     };
     const keys = debtors.map(({ key }) => key);
     if (new Set(keys).size !== keys.length) complain('two debtors have the same key');
-    for (const { key, iban, account } of debtors) {
+    for (const debtor of debtors) {
+      const { key, iban, account, country, town, currencies } = debtor;
       if ((iban === '') === (account === '')) complain(`debtor ${key} needs an iban or an account`);
+      // Since November 2026 banks take no address without both, and no transfer abroad without one.
+      const isLocal = currencies.every((code) => code === 'EUR') && isEeaCountry(iban.slice(0, 2));
+      const hasBoth = country !== '' && town.trim() !== '';
+      const hasNone = country === '' && town === '';
+      if (!hasBoth && !(isLocal && hasNone)) complain(`debtor ${key} needs a country and a town`);
     }
     const { cutOffs } = schedule;
     if (cutOffs.some((time, index) => index > 0 && time <= (cutOffs[index - 1] ?? ''))) {
@@ -132,6 +141,17 @@ export const configSchema = z
     }
   });
 export type Config = z.infer<typeof configSchema>;
+
+const eeaCountries = new Set(
+  'AT BE BG HR CY CZ DK EE FI FR DE GR HU IS IE IT LV LI LT LU MT NL NO PL PT RO SK SI ES SE'.split(
+    ' ',
+  ),
+);
+
+/** Of the European Economic Area, by the two letters that its IBANs begin with. */
+export function isEeaCountry(alpha2: string): boolean {
+  return eeaCountries.has(alpha2);
+}
 
 function isTimeZone(name: string): boolean {
   try {

@@ -4,31 +4,74 @@ import { isAbsolute, join } from 'node:path';
 import type { DirectoryConfig } from './config.ts';
 import {
   type Exchange,
+  type ExchangeOptions,
+  type FolderFile,
   filesPerPassMax,
   type InboxFile,
   isFileName,
   nameUnfinished,
 } from './exchange.ts';
 
-/** The exchange through folders of this machine, which the bank's own program empties and fills. */
-export async function openDirectory(config: DirectoryConfig): Promise<Exchange> {
-  const place = (folder: string): string =>
-    isAbsolute(folder) ? folder : join(config.folder, folder);
-  const outbox = place(config.outbox);
-  const inbox = place(config.inbox);
-  const archive = place(config.archive);
-  const quarantine = place(config.quarantine);
+/**
+ * The exchange through folders of this machine, which the bank's own program empties and fills.
+ *
+ * @throws Error where a folder is missing: files must never be written where nobody looks.
+ */
+export async function openDirectory(
+  config: DirectoryConfig,
+  options: ExchangeOptions,
+): Promise<Exchange> {
+  await requireFolder(config.folder);
+  const { outbox, inbox, archive, quarantine } = placeFolders(config);
   for (const folder of [outbox, inbox, archive, quarantine]) {
-    await mkdir(folder, { recursive: true, mode: 0o770 });
+    const isInside = folder.startsWith(`${config.folder.replace(/\/+$/, '')}/`);
+    // Several levels at most inside the configured folder, which itself must be there.
+    if (isInside && options.mayCreateFolders) {
+      await mkdir(folder, { recursive: true, mode: 0o770 });
+    }
+    await requireFolder(folder);
   }
+  const folders = { outbox, archive, quarantine };
   return {
     put: (name, bytes) => putFile(outbox, { name, bytes }),
     list: () => listFiles(inbox),
     read: (name, bytesMax) => readBounded(join(inbox, name), bytesMax),
     archive: (name, label) => moveFile(join(inbox, name), archive, `${label}-${name}`),
     quarantine: (name, label) => moveFile(join(inbox, name), quarantine, `${label}-${name}`),
-    close: async () => undefined,
+    listFolder: (folder) => listFolder(folders[folder]),
+    readFrom: (folder, name, bytesMax) => readBounded(join(folders[folder], name), bytesMax),
+    keep: (name, bytes) => putFile(archive, { name, bytes }),
+    [Symbol.asyncDispose]: async () => undefined,
   };
+}
+
+export function placeFolders(config: DirectoryConfig): {
+  outbox: string;
+  inbox: string;
+  archive: string;
+  quarantine: string;
+} {
+  const place = (folder: string): string =>
+    isAbsolute(folder) ? folder : join(config.folder, folder);
+  return {
+    outbox: place(config.outbox),
+    inbox: place(config.inbox),
+    archive: place(config.archive),
+    quarantine: place(config.quarantine),
+  };
+}
+
+/** @throws Error with a sentence for the operator. */
+export async function requireFolder(folder: string): Promise<void> {
+  try {
+    if ((await stat(folder)).isDirectory()) return;
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    throw new Error(`the folder ${folder} does not exist: create it, or mount the share`, {
+      cause: error,
+    });
+  }
+  throw new Error(`${folder} is not a folder`);
 }
 
 async function putFile(
@@ -78,16 +121,28 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 async function listFiles(folder: string): Promise<readonly InboxFile[]> {
-  const entries = await readdir(folder, { withFileTypes: true });
-  const names = entries
-    .filter((entry) => entry.isFile() && isFileName(entry.name))
-    .map(({ name }) => name)
-    .toSorted()
-    .slice(0, filesPerPassMax);
+  const names = (await listNames(folder)).slice(0, filesPerPassMax);
   const files: InboxFile[] = [];
   for (const name of names) {
     const { size, mtimeMs } = await stat(join(folder, name));
     files.push({ name, sizeBytes: size, changedAt: `${size} ${mtimeMs}` });
+  }
+  return files;
+}
+
+async function listNames(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile() && isFileName(entry.name))
+    .map(({ name }) => name)
+    .toSorted();
+}
+
+async function listFolder(folder: string): Promise<readonly FolderFile[]> {
+  const files: FolderFile[] = [];
+  for (const name of await listNames(folder)) {
+    const { mtimeMs } = await stat(join(folder, name));
+    files.push({ name, writtenAtMs: mtimeMs });
   }
   return files;
 }

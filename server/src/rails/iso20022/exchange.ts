@@ -13,7 +13,13 @@ export type Exchange = {
   archive(name: string, label: string): Promise<void>;
   /** Takes it to where a person will look at it. */
   quarantine(name: string, label: string): Promise<void>;
-  close(): Promise<void>;
+  /** The files of a folder, in the order of their names; those that are unfinished are left out. */
+  listFolder(folder: 'outbox' | 'archive' | 'quarantine'): Promise<readonly FolderFile[]>;
+  /** A file that lies in one of these folders. @throws Error when it is longer than that. */
+  readFrom(folder: 'outbox' | 'archive', name: string, bytesMax: number): Promise<Uint8Array>;
+  /** Leaves a copy of a payment file in the archive, as `put` does in the outbox. */
+  keep(name: string, bytes: Uint8Array): Promise<'left' | 'taken'>;
+  [Symbol.asyncDispose](): Promise<void>;
 };
 
 export type InboxFile = {
@@ -23,8 +29,19 @@ export type InboxFile = {
   readonly changedAt: string;
 };
 
-/** Opens the way to the bank for one pass. */
-export type OpenExchange = (signal: AbortSignal) => Promise<Exchange>;
+export type FolderFile = {
+  readonly name: string;
+  /** When it was written, by the clock of whoever wrote it; milliseconds. */
+  readonly writtenAtMs: number;
+};
+
+export type ExchangeOptions = {
+  /**
+   * Sub folders may be made, because none was ever used. Later a missing one is a fault: the share
+   * that held them may not be mounted.
+   */
+  readonly mayCreateFolders: boolean;
+};
 
 /** Names of whole files: neither hidden, nor marked as unfinished, nor leading elsewhere. */
 export function isFileName(name: string): boolean {

@@ -3,17 +3,19 @@ import type { RailHost, RecordChange, StoredRecord } from '../contract.ts';
 import { findExecutionDay } from './calendar.ts';
 import type { Config } from './config.ts';
 import type { Exchange } from './exchange.ts';
-import { checkPaymentFile, groupTransfers, type PaymentFile, writePaymentFile } from './pain001.ts';
+import { groupTransfers, type PaymentFile, writePaymentFile } from './pain001.ts';
 import { fileWaiting, type Payment, type PaymentBook, type QueueEntry } from './payments.ts';
 import { draftTransfer, type Service, type Transfer } from './transfer.ts';
+import { checkPaymentFile, type WrittenFile } from './written-file.ts';
 
 /**
- * The files that leave. Closing one is a single write: the whole file, its number, and every payment
- * in it. Only after it does anything go to the bank, as often as it takes, always the same bytes
- * under the same name, so that the bank recognises a second copy by its message id.
+ * The files that leave. Closing one is a single write: the whole file, and every payment in it. Only
+ * after it does anything go to the bank, as often as it takes, always the same bytes under the same
+ * name, so that the bank recognises a second copy by its message id. A copy goes into the archive
+ * first: outside of the database it says which payments were ordered (`sent-files.ts`).
  */
 
-export const fileCollection = 'files';
+const fileCollection = 'files';
 const counterCollection = 'counters';
 const counterKey = 'messages';
 
@@ -31,6 +33,18 @@ export type StoredFile = z.infer<typeof fileSchema>;
 
 const counterSchema = z.object({ next: z.number() });
 
+/** Of the copy in the archive. */
+export function nameSentCopy(messageId: string): string {
+  return `sent-${messageId}.xml`;
+}
+
+/** How many files were closed, plus 1. */
+export async function readCounter(store: RailHost['store']) {
+  const record = await store.get(counterCollection, counterKey);
+  const next = record === undefined ? 1 : counterSchema.parse(record.value).next;
+  return { next, revision: record?.revision ?? 0 };
+}
+
 export type FileOptions = {
   readonly host: RailHost;
   readonly config: Config;
@@ -43,6 +57,10 @@ export type Files = {
   /** Gives the bank every closed file that it may not have. */
   deliver(exchange: Exchange, signal: AbortSignal): Promise<void>;
   find(messageId: string): Promise<StoredFile | undefined>;
+  /** Whether anything would leave now. */
+  hasDue(): Promise<boolean>;
+  /** Enters a file that left before, of which this database has no record. */
+  adopt(written: WrittenFile, bytes: Uint8Array): Promise<void>;
 };
 
 /** Cancellations and answers of the bank come between; each time what is left is tried again. */
@@ -68,6 +86,12 @@ export function openFiles(options: FileOptions): Files {
         await deliverOne(host, { exchange, record });
       }
     },
+    hasDue: async () => {
+      const [closed] = await host.store.list(fileCollection, { state: 'closed', count: 1 });
+      if (closed !== undefined) return true;
+      return (await options.book.listDue(host.nowMs(), 1)).length > 0;
+    },
+    adopt: (written, bytes) => adoptFile(options, written, bytes),
     find: async (messageId) => {
       const record = await host.store.get(fileCollection, messageId);
       return record === undefined ? undefined : fileSchema.parse(record.value);
@@ -87,9 +111,13 @@ async function deliverOne(
     ]);
   // Counted first: a copy of which nobody knows could be taken for the only one.
   if (!(await write(record.revision, 'closed'))) return;
-  if ((await exchange.put(file.name, Buffer.from(file.xml))) === 'taken') {
-    // Somebody has to look into it; the files after it must not wait for that.
-    host.log('error', 'the outbox holds another file of this name', { message: record.key });
+  const bytes = Buffer.from(file.xml);
+  const isTaken =
+    (await exchange.keep(nameSentCopy(record.key), bytes)) === 'taken' ||
+    (await exchange.put(file.name, bytes)) === 'taken';
+  if (isTaken) {
+    // An operator has to look into it; the files after it must not wait for that.
+    host.log('error', 'archive or outbox hold another file of this name', { message: record.key });
     return;
   }
   // Another process that delivered it meanwhile delivered the same.
@@ -114,7 +142,7 @@ async function closeSome(
     const draft = draftTransfer(payment.value.order, { config, payers: host.payers });
     if (draft.ok) {
       candidates[draft.transfer.service].push({ payment, transfer: draft.transfer });
-    } else if (!(await refuseWaiting(options, { payment, reason: draft.reason }))) {
+    } else if (!(await refuseWaiting(options, { payment, reason: draft.faults[0].reason }))) {
       return 'collision';
     }
   }
@@ -176,12 +204,11 @@ async function prepareFile(
   { host, config }: FileOptions,
   candidates: readonly Candidate[],
 ): Promise<Prepared> {
-  const counter = await host.store.get(counterCollection, counterKey);
-  const { next } = counter === undefined ? { next: 1 } : counterSchema.parse(counter.value);
+  const counter = await readCounter(host.store);
   const nowMs = host.nowMs();
   const transfers = candidates.map(({ transfer }) => transfer);
   const file: PaymentFile = {
-    ...groupTransfers(transfers, { prefix: config.messagePrefix, number: next }),
+    ...groupTransfers(transfers, { prefix: config.messagePrefix }),
     createdAtMs: nowMs,
     executionDay: findExecutionDay(config.schedule, nowMs),
   };
@@ -210,8 +237,8 @@ async function prepareFile(
     {
       collection: counterCollection,
       key: counterKey,
-      revision: counter?.revision ?? 0,
-      next: { state: 'counting', value: { next: next + 1 } },
+      revision: counter.revision,
+      next: { state: 'counting', value: { next: counter.next + 1 } },
     },
     {
       collection: fileCollection,
@@ -222,4 +249,43 @@ async function prepareFile(
     ...candidates.flatMap(({ payment }) => fileWaiting(payment, file.messageId)),
   ];
   return { ok: true, changes };
+}
+
+/**
+ * With every payment in it: none of them is ever sent again. One that waits here leaves the queue;
+ * one that is in another file as well stays as it is.
+ */
+async function adoptFile(
+  { host, book }: FileOptions,
+  written: WrittenFile,
+  bytes: Uint8Array,
+): Promise<void> {
+  const groups = Map.groupBy(written.payments, ({ groupId }) => groupId);
+  const file: StoredFile = {
+    name: `${written.messageId}.xml`,
+    xml: Buffer.from(bytes).toString('utf8'),
+    // Whether its delivery was interrupted is not known.
+    deliveries: 2,
+    groups: [...groups].map(([id, payments]) => ({
+      id,
+      currency: payments[0]?.currency ?? '',
+      references: payments.map(({ reference }) => reference),
+    })),
+  };
+  for (let tries = 0; tries < triesMax; tries += 1) {
+    const changes: RecordChange[] = [
+      {
+        collection: fileCollection,
+        key: written.messageId,
+        revision: 0,
+        next: { state: 'delivered', value: file },
+      },
+    ];
+    for (const payment of written.payments) {
+      changes.push(...(await book.describeAdoption(payment, written.messageId)));
+    }
+    if (await host.store.write(changes)) return;
+    if ((await host.store.get(fileCollection, written.messageId)) !== undefined) return;
+  }
+  throw new Error(`the payments of ${written.messageId} change too often to be written`);
 }

@@ -1,16 +1,23 @@
 import { createHash } from 'node:crypto';
-import type { RailHost, RailObservation } from '../contract.ts';
+import type { InboundProblem, RailHost, RailObservation } from '../contract.ts';
+import { observeAccountReport } from './account-reports.ts';
 import { readAccountReport } from './camt.ts';
 import type { Exchange, InboxFile } from './exchange.ts';
+import {
+  type Findings,
+  type MessageContext,
+  makeProblem,
+  type StatementContext,
+} from './findings.ts';
 import { readStatusReport } from './pain002.ts';
 import type { Standing } from './payments.ts';
-import { observeAccountReport, observeStatusReport, type StatementContext } from './statements.ts';
+import { observeStatusReport } from './status-reports.ts';
 import { parseDocument } from './xml.ts';
 
 /**
- * The files that the bank leaves. First the payments' own records follow what a file says, then it
- * is heard, then put away. A crash in between repeats the whole, which changes nothing twice; and
- * nothing that was heard as refused can still be waiting here to be sent.
+ * The files that the bank leaves. First the payments' own records follow what a file says, then the
+ * service stores it with all findings, then it is moved. A crash in between repeats the whole, which
+ * changes nothing twice; and nothing that was refused can still be waiting here to be sent.
  */
 
 export type InboxContext = StatementContext & {
@@ -54,63 +61,110 @@ async function takeIn(
 ): Promise<boolean> {
   const { host, config, unreadable } = context;
   if (file.sizeBytes > config.fileBytesMax) {
-    await setAside(file, { exchange, host, label: 'too-long', fault: 'it is too long' });
+    const hash = createHash('sha256').update(`${file.name} ${file.changedAt}`).digest('hex');
+    const detail = `it is longer than fileBytesMax (${config.fileBytesMax} bytes)`;
+    const problem = makeProblem('unreadable', { name: [hash], detail: describeFile(hash, detail) });
+    const aside = { raw: Buffer.from(detail), hash, label: 'too-long', problem };
+    await setAside(file, { exchange, host, ...aside });
     return true;
   }
   const bytes = await exchange.read(file.name, config.fileBytesMax);
   const hash = createHash('sha256').update(bytes).digest('hex');
   const label = hash.slice(0, 12);
-  const reading = await readMessage(bytes, context);
+  const reading = await readMessage(bytes, { ...context, message: hash });
   if ('fault' in reading) {
     // A bank that writes in place would be seen in the middle of it: once more, unchanged, it is final.
     const isFinal = unreadable.get(file.name) === file.changedAt;
     unreadable.set(file.name, file.changedAt);
-    if (isFinal) await setAside(file, { exchange, host, label, fault: reading.fault });
-    return isFinal;
+    if (!isFinal) return false;
+    const { kind, fault } = reading;
+    const problem = makeProblem(kind, { name: [hash], detail: describeFile(hash, fault) });
+    await setAside(file, { exchange, host, raw: bytes, hash, label, problem });
+    return true;
   }
-  const { observations } = reading;
-  for (const observation of observations) {
-    await context.book.apply(observation.reference, describeStanding(observation));
-  }
-  const answer = await host.hear({ id: hash, channel: 'file', raw: bytes, observations });
+  const heard = await recordMessage({ bytes, hash, reading }, context);
   await exchange.archive(file.name, label);
   host.log('info', 'a file of the bank was taken in', {
     file: label,
     message: reading.messageName,
-    observations: observations.length,
-    heard: answer,
+    observations: reading.observations.length,
+    problems: reading.problems.length,
+    heard,
   });
   return true;
 }
 
+/** Reads a file of the archive again, after the database was restored to a moment before it. */
+export async function takeInAgain(bytes: Uint8Array, context: InboxContext): Promise<void> {
+  const hash = createHash('sha256').update(bytes).digest('hex');
+  const reading = await readMessage(bytes, { ...context, message: hash });
+  if (!('fault' in reading)) await recordMessage({ bytes, hash, reading }, context);
+}
+
+/** The payments' own records first, then the service's. */
+async function recordMessage(
+  { bytes, hash, reading }: { bytes: Uint8Array; hash: string; reading: Findings },
+  { host, book }: InboxContext,
+): Promise<'new' | 'known'> {
+  const { observations, problems } = reading;
+  for (const observation of observations) {
+    await book.apply(observation.reference, describeStanding(observation));
+  }
+  return host.hear({ id: hash, channel: 'file', raw: bytes, observations, problems });
+}
+
+function describeFile(hash: string, fault: string): string {
+  return `file ${hash.slice(0, 12)} in the quarantine folder: ${fault}`;
+}
+
+/** An exception first, then quarantine: after a crash in between the file is still in the inbox. */
 async function setAside(
   file: InboxFile,
-  aside: { exchange: Exchange; host: RailHost; label: string; fault: string },
+  aside: {
+    exchange: Exchange;
+    host: RailHost;
+    raw: Uint8Array;
+    hash: string;
+    label: string;
+    problem: InboundProblem;
+  },
 ): Promise<void> {
-  const { exchange, host, label, fault } = aside;
+  const { exchange, host, raw, hash, label, problem } = aside;
+  await host.hear({ id: hash, channel: 'file', raw, observations: [], problems: [problem] });
   await exchange.quarantine(file.name, label);
-  host.log('error', 'a file of the bank was put into quarantine', { file: label, fault });
+  const { detail, kind } = problem;
+  host.log('error', 'a file of the bank was put into quarantine', { file: label, kind, detail });
 }
 
 type Reading =
-  | { readonly messageName: string; readonly observations: RailObservation[] }
-  | { readonly fault: string };
+  | (Findings & { readonly messageName: string })
+  | { readonly kind: 'unreadable' | 'not_understood'; readonly fault: string };
 
-async function readMessage(bytes: Uint8Array, context: StatementContext): Promise<Reading> {
+/** Intraday reports: interim, and every booked entry of theirs comes again in camt.054 or camt.053. */
+const intradayReport = 'camt.052.';
+
+async function readMessage(bytes: Uint8Array, context: MessageContext): Promise<Reading> {
   const document = parseDocument(bytes);
-  if (!document.ok) return { fault: document.fault };
+  if (!document.ok) return { kind: 'unreadable', fault: document.fault };
   const { messageName, content } = document;
+  const formFault = {
+    kind: 'unreadable',
+    fault: `it does not have the form of ${messageName}`,
+  } as const;
   if (messageName.startsWith('pain.002.')) {
     const report = readStatusReport(content);
-    if (report === undefined) return { fault: `it has not the form of ${messageName}` };
-    return { messageName, observations: await observeStatusReport(report, context) };
+    if (report === undefined) return formFault;
+    return { messageName, ...(await observeStatusReport(report, context)) };
   }
   if (messageName.startsWith('camt.053.') || messageName.startsWith('camt.054.')) {
     const report = readAccountReport(content);
-    if (report === undefined) return { fault: `it has not the form of ${messageName}` };
-    return { messageName, observations: await observeAccountReport(report, context) };
+    if (report === undefined) return formFault;
+    return { messageName, ...(await observeAccountReport(report, context)) };
   }
-  return { fault: `nothing is done with ${messageName}` };
+  if (messageName.startsWith(intradayReport)) {
+    return { messageName, observations: [], problems: [] };
+  }
+  return { kind: 'not_understood', fault: `messages ${messageName} are not supported` };
 }
 
 function describeStanding(observation: RailObservation): Standing {

@@ -21,15 +21,38 @@ const replacements: Readonly<Record<string, string>> = {
 };
 
 /**
+ * Symbols that are no letters: emoji, signs of currencies and trades. They have no transliteration,
+ * though the library has names for them (an emoji would become a word).
+ */
+const symbols = /[^\P{S}\x00-\x7f]/gu;
+/** Joiners and other marks that are not written by themselves. */
+const invisible = /[\p{Cf}\ufe00-\ufe0f]/gu;
+
+/**
  * A text of any script in those characters, at most so long. Letters are transliterated; what has no
  * counterpart becomes a space. "" where nothing is left. A text neither begins nor ends with a slash
  * and has no two in a row (the same guidelines), and does not begin like a SWIFT tag.
  */
 export function toLatinText(text: string, lengthMax: number): string {
-  const latin = anyAscii(text.normalize('NFC'))
+  const latin = anyAscii(prepare(text))
     .replaceAll(otherCharacters, (character) => replacements[character] ?? ' ')
     .replaceAll(/\/{2,}/g, '/');
   return trimText(trimText(latin).slice(0, lengthMax));
+}
+
+function prepare(text: string): string {
+  return text.normalize('NFC').replaceAll(invisible, '').replaceAll(symbols, ' ');
+}
+
+/** Ideographs stand for a word each; letters of other scripts may be silent (an alef, a long vowel). */
+const ideographs = /\p{Script=Han}/gu;
+const words = /[\p{L}\p{N}\p{Co}\p{Cn}]+/gu;
+
+/** Whether something of a name cannot be written for a bank: a symbol, or a word of unknown letters. */
+export function hasUnwritable(text: string): boolean {
+  const visible = text.normalize('NFC').replaceAll(invisible, '');
+  const units = [...(visible.match(ideographs) ?? []), ...(visible.match(words) ?? [])];
+  return visible.search(symbols) !== -1 || units.some((unit) => anyAscii(unit) === '');
 }
 
 function trimText(text: string): string {

@@ -2,30 +2,32 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Instruction } from '../contract.ts';
 import { makeConfig, makeInstruction, testPayers } from './iso20022-test-setup.ts';
-import {
-  checkPaymentFile,
-  formatFixed,
-  groupTransfers,
-  sumTransfers,
-  writePaymentFile,
-} from './pain001.ts';
+import { formatFixed, groupTransfers, sumTransfers, writePaymentFile } from './pain001.ts';
 import { draftTransfer, type Transfer } from './transfer.ts';
+import { checkPaymentFile } from './written-file.ts';
 
 const config = makeConfig('/nowhere', {
   debtors: [
     { key: 'first', name: 'One', iban: 'DE89370400440532013000', currencies: ['EUR'] },
-    { key: 'second', name: 'Two', iban: 'FR1420041010050500013M02606', currencies: ['USD', 'JPY'] },
+    {
+      key: 'second',
+      name: 'Two',
+      iban: 'FR1420041010050500013M02606',
+      currencies: ['USD', 'JPY'],
+      country: 'FR',
+      town: 'Paris',
+    },
   ],
 });
 
 function draft(instruction: Instruction): Transfer {
   const result = draftTransfer(instruction, { config, payers: testPayers });
-  if (!result.ok) throw new Error(`refused: ${result.reason}`);
+  if (!result.ok) throw new Error(`refused: ${result.faults[0].reason}`);
   return result.transfer;
 }
 
 function write(instructions: readonly Instruction[]): string {
-  const numbered = groupTransfers(instructions.map(draft), { prefix: 'T1', number: 7 });
+  const numbered = groupTransfers(instructions.map(draft), { prefix: 'T1' });
   return writePaymentFile(
     { ...numbered, createdAtMs: Date.parse('2026-03-04T09:00:00Z'), executionDay: '2026-03-04' },
     config,
@@ -55,15 +57,19 @@ describe('payment files', () => {
     checkPaymentFile(text, instructions);
   });
 
-  test('the message id is the number and the content, so that neither is taken for another', () => {
+  test('the ids are functions of the references, so that a restored database gives them again', () => {
     const one = draft(makeInstruction());
     const two = draft(makeInstruction());
-    const name = (transfers: Transfer[], number: number): string =>
-      groupTransfers(transfers, { prefix: 'T1', number }).messageId;
-    assert.equal(name([one, two], 1), name([two, one], 1));
-    assert.notEqual(name([one, two], 1), name([one, two], 2));
-    assert.notEqual(name([one], 1), name([two], 1));
-    assert.ok(`${name([one], 9_999_999)}-999`.length <= 35);
+    const first = groupTransfers([one, two], { prefix: 'T1' });
+    const again = groupTransfers([two, one], { prefix: 'T1' });
+    assert.equal(first.messageId, again.messageId);
+    assert.deepEqual(
+      first.groups.map(({ id }) => id),
+      again.groups.map(({ id }) => id),
+    );
+    assert.notEqual(first.messageId, groupTransfers([one], { prefix: 'T1' }).messageId);
+    const longest = groupTransfers([one], { prefix: 'PREFIX78' }).messageId;
+    assert.ok(`${longest}-9999`.length <= 35);
   });
 
   test('a file that differs from what was ordered is noticed', () => {

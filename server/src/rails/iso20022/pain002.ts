@@ -24,8 +24,9 @@ export type PaymentInformationStatus = Status & {
 };
 
 export type TransactionStatus = Status & {
-  /** Our reference. */
+  /** Our reference, in one or both. */
   readonly endToEndId: string;
+  readonly instructionId: string;
   /** What the bank says it was asked to pay; undefined where it does not say. */
   readonly amount: { readonly text: string; readonly currency: string } | undefined;
   readonly providerReference: string;
@@ -43,6 +44,7 @@ const reasonsSchema = z
 const amountSchema = z.object({ '#text': z.string(), '@Ccy': z.string() });
 
 const transactionSchema = z.object({
+  OrgnlInstrId: z.string().optional(),
   OrgnlEndToEndId: z.string().optional(),
   TxSts: z.string().optional(),
   StsRsnInf: reasonsSchema,
@@ -99,6 +101,7 @@ function readTransaction(transaction: z.infer<typeof transactionSchema>): Transa
   const amount = transaction.OrgnlTxRef?.Amt?.InstdAmt;
   return {
     endToEndId: transaction.OrgnlEndToEndId ?? '',
+    instructionId: transaction.OrgnlInstrId ?? '',
     ...readStatus(transaction.TxSts, transaction.StsRsnInf),
     amount: amount && { text: amount['#text'], currency: amount['@Ccy'] },
     providerReference: cleanReference(transaction.AcctSvcrRef),

@@ -1,7 +1,10 @@
 import { z } from 'zod';
+import { getCurrency } from '../../core/currency.ts';
+import { getAmountMinor } from '../../core/money.ts';
 import type { Instruction, RailAnswer, RailHost, RecordChange, StoredRecord } from '../contract.ts';
 import { type Reason, reasonTexts } from '../reasons.ts';
-import { type PaymentOrder, storedOrderSchema, storeOrder } from './transfer.ts';
+import { normalizeAccount, type PaymentOrder, storedOrderSchema, storeOrder } from './orders.ts';
+import type { WrittenPayment } from './written-file.ts';
 
 /**
  * What the rail remembers of payments, by reference. A payment waits until a file is closed with it;
@@ -68,6 +71,8 @@ export type PaymentBook = {
   listDue(atMs: number, count: number): Promise<readonly QueueEntry[]>;
   /** When the next one is due; undefined: none waits. */
   findNextDue(): Promise<number | undefined>;
+  /** The changes by which a payment of a file that left before is known to be in it. */
+  describeAdoption(written: WrittenPayment, messageId: string): Promise<readonly RecordChange[]>;
   /** Notes what the bank said; what it said before and what is older changes nothing. */
   apply(reference: string, standing: Standing): Promise<void>;
 };
@@ -119,6 +124,16 @@ export function openPaymentBook(host: Pick<RailHost, 'store' | 'log'>): PaymentB
       const [record] = await store.list(queueCollection, { state: 'waiting', count: 1 });
       return record === undefined ? undefined : readQueueEntry(record).dueAtMs;
     },
+    describeAdoption: async (written, messageId) => {
+      const payment = await find(written.reference);
+      if (payment?.state === 'waiting') return fileWaiting(payment, messageId);
+      if (payment !== undefined) return [];
+      const value = {
+        ...newValue(describeOrder(written), { queueKey: '', dueAtMs: 0 }),
+        messageId,
+      };
+      return [changePayment(written.reference, 0, { state: 'filed', value })];
+    },
     apply: async (reference, standing) => {
       for (let tries = 0; tries < triesMax; tries += 1) {
         const payment = await find(reference);
@@ -137,6 +152,34 @@ function newValue(
 ): z.input<typeof paymentSchema> {
   const order = storeOrder(instruction);
   return { order, queueKey, dueAtMs, messageId: '', reason: '', code: '', returns: {} };
+}
+
+/** As much of the order as the file tells: enough to recognise it, and to compare what is booked. */
+function describeOrder({ reference, currency, amount, account }: WrittenPayment): PaymentOrder {
+  return {
+    reference,
+    payerKey: '',
+    countryCode: '',
+    currency,
+    amountMinor: getAmountMinor(amount, getCurrency(currency)),
+    attributes: { BankAccountNumber: account },
+    beneficiary: {
+      firstName: '',
+      middleName: '',
+      lastName: '',
+      businessName: '',
+      address1: '',
+      address2: '',
+      city: '',
+      stateProvince: '',
+      postalCode: '',
+      countryCode: '',
+      email: '',
+      mobileNumber: '',
+      dateOfBirth: '',
+    },
+    originator: { accountId: '', name: '' },
+  };
 }
 
 function readPayment(record: StoredRecord): Payment {
@@ -223,7 +266,7 @@ export function isSameOrder(payment: Payment, instruction: Instruction): boolean
   return (
     order.amountMinor === instruction.amountMinor &&
     order.currency === instruction.currency &&
-    (order.attributes[name] ?? '') === (instruction.attributes[name] ?? '')
+    normalizeAccount(order.attributes[name]) === normalizeAccount(instruction.attributes[name])
   );
 }
 

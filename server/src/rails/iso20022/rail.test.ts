@@ -165,7 +165,8 @@ describe('what the bank says', () => {
     const reason = (code: string) => `<StsRsnInf><Rsn><Cd>${code}</Cd></Rsn></StsRsnInf>`;
     const group = writeGroupStatus(file, 'RJCT', 'AM05');
     const single = writeStatus(file, { reference: instruction.reference, status: 'RJCT', code: '' })
-      .replaceAll('n:', '')
+      .replaceAll(/(<\/?)n:/g, '$1')
+      .replace('xmlns:n=', 'xmlns=')
       .replace('pain.001</OrgnlMsgNmId>', `$&<GrpSts>RJCT</GrpSts>${reason('AM05')}`);
     await leave('a.xml', group.replace(reason('AM05'), `${reason('NARR')}${reason('AM05')}`));
     await leave('b.xml', single);
@@ -176,9 +177,11 @@ describe('what the bank says', () => {
     await it.work();
     assert.equal((await query(instruction)).outcome, 'accepted');
     assert.deepEqual(
-      it.host.observations.map(({ outcome, reason: why }) => `${outcome} ${why}`),
-      ['accepted duplicate'],
+      [...new Set(it.host.observations.map(({ id, outcome }) => `${id} ${outcome}`))],
+      [`${instruction.reference}:RJCT:AM05 accepted`],
     );
+    assert.equal(it.host.heard.length, 3);
+    assert.deepEqual(it.host.problems, []);
   });
 
   test('a refusal of the whole file, which may have gone out twice, refuses nothing', async () => {
@@ -240,7 +243,9 @@ describe('what the bank says', () => {
       writeStatus('X', { reference: 'WHO', status: 'RJCT', code: 'AC04' }),
     );
     await it.work();
-    assert.deepEqual(outcomes(), ['WHO rejected']);
+    assert.deepEqual(outcomes(), []);
+    const kinds = it.host.problems.map(({ kind }) => kind);
+    assert.deepEqual(kinds, ['unmatched', 'unmatched'], 'the file and the payment');
   });
 
   test('what the bank has had already is not sent again after a restore from backup', async () => {

@@ -1,5 +1,10 @@
-import type { RailHost, RailModule } from '../contract.ts';
-import { type Config, configSchema } from './config.ts';
+import { findCountry } from '../../core/country.ts';
+import type { CollectedAttributes, RailHost, RailModule } from '../contract.ts';
+import type { PayerDeclaration } from '../declarations.ts';
+import { readAccount } from './account.ts';
+import { findClearingMember } from './codes.ts';
+import { type Config, configSchema, type DirectoryConfig } from './config.ts';
+import { placeFolders, requireFolder } from './directory.ts';
 
 /**
  * Bank files of ISO 20022: payments are collected, written into a credit transfer file at each
@@ -15,13 +20,42 @@ export const railModule: RailModule<Config> = {
   // Nothing but our own memory is asked when a payment is sent.
   pace: { concurrencyMax: 8, perSecondMax: null },
   configSchema,
+  checkPayer,
   create: async (config, host) => {
     checkPayers(config, host);
+    if (config.exchange.mode === 'directory') await checkFolders(config.exchange);
     // Every service knows every kind of rail, and few operate this one: its libraries wait until then.
     const { createCalls } = await import('./calls.ts');
     return createCalls(config, host);
   },
 };
+
+/** A transfer names the account and its bank: by an IBAN, by a SWIFT/BIC, or in a known clearing. */
+function checkPayer(
+  { countryCode }: PayerDeclaration,
+  { sample }: CollectedAttributes,
+): readonly string[] {
+  if (sample['BankAccountNumber'] === undefined)
+    return ['recipients are asked for no bank account'];
+  const alpha2 = findCountry(countryCode)?.alpha2 ?? '';
+  const account = readAccount(sample['BankAccountNumber'], alpha2);
+  if ('fault' in account) return [account.fault.detail];
+  const isNamed =
+    account.kind === 'iban' ||
+    sample['SWIFT'] !== undefined ||
+    findClearingMember(countryCode, sample) !== undefined;
+  return isNamed
+    ? []
+    : ['recipients are asked for no bank that this rail can name (IBAN, SWIFT or clearing code)'];
+}
+
+/** Sub folders are made at the first pass; what lies elsewhere is a share that must be there. */
+async function checkFolders(config: DirectoryConfig): Promise<void> {
+  await requireFolder(config.folder);
+  for (const folder of Object.values(placeFolders(config))) {
+    if (!folder.startsWith(`${config.folder.replace(/\/+$/, '')}/`)) await requireFolder(folder);
+  }
+}
 
 function checkPayers(config: Config, { payers }: RailHost): void {
   for (const { key, deliveryType, currencies, options } of payers) {

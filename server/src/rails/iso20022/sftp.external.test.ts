@@ -64,7 +64,7 @@ describe('the SFTP exchange', () => {
     await exchange.put('A-1.xml', content);
     assert.deepEqual(await readdir(join(folder, 'outbox')), ['A-1.xml']);
     assert.deepEqual(await readFile(join(folder, 'outbox', 'A-1.xml')), content);
-    await exchange.close();
+    await exchange[Symbol.asyncDispose]();
   });
 
   test('the same file again changes nothing, another one under its name is refused', async () => {
@@ -73,7 +73,7 @@ describe('the SFTP exchange', () => {
     assert.equal(await exchange.put('A-1.xml', content), 'left');
     assert.equal(await exchange.put('A-1.xml', Buffer.from('other')), 'taken');
     assert.deepEqual(await readFile(join(folder, 'outbox', 'A-1.xml')), content);
-    await exchange.close();
+    await exchange[Symbol.asyncDispose]();
   });
 
   test('what an earlier try left unfinished is replaced', async () => {
@@ -82,7 +82,7 @@ describe('the SFTP exchange', () => {
     await exchange.put('A-1.xml', content);
     assert.deepEqual(await readdir(join(folder, 'outbox')), ['A-1.xml']);
     assert.deepEqual(await readFile(join(folder, 'outbox', 'A-1.xml')), content);
-    await exchange.close();
+    await exchange[Symbol.asyncDispose]();
   });
 
   test('whole files are listed, read and moved; hidden and unfinished ones stay', async () => {
@@ -105,7 +105,7 @@ describe('the SFTP exchange', () => {
     await writeFile(join(inbox, 'a.xml'), content);
     await exchange.archive('a.xml', 'label');
     assert.deepEqual(await exchange.list(), []);
-    await exchange.close();
+    await exchange[Symbol.asyncDispose]();
   });
 
   test('a server with another host key is refused before anything is said to it', async () => {
@@ -122,7 +122,7 @@ describe('the SFTP exchange', () => {
   test('of two host keys, the old and the new, either is enough', async () => {
     const hostKeyFingerprints = [server.strangeFingerprint, server.fingerprint];
     const exchange = await openSftp(sftpConfig({ hostKeyFingerprints }), noSignal);
-    await exchange.close();
+    await exchange[Symbol.asyncDispose]();
   });
 
   test('with a key that the server does not know there is no way in', async () => {

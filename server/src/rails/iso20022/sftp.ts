@@ -36,7 +36,15 @@ export async function openSftp(config: SftpConfig, signal: AbortSignal): Promise
       moveFile(remote, find(name), posix.join(config.archive, `${label}-${name}`)),
     quarantine: (name, label) =>
       moveFile(remote, find(name), posix.join(config.quarantine, `${label}-${name}`)),
-    close: async () => {
+    listFolder: async (folder) =>
+      (await listAll(remote, config[folder])).map(({ filename, attrs }) => ({
+        name: filename,
+        writtenAtMs: attrs.mtime * 1_000,
+      })),
+    readFrom: (folder, name, bytesMax) =>
+      readFile(remote, posix.join(config[folder], name), bytesMax),
+    keep: (name, bytes) => putFile(remote, { folder: config.archive, name, bytes }),
+    [Symbol.asyncDispose]: async () => {
       signal.removeEventListener('abort', abort);
       client.end();
     },
@@ -264,19 +272,28 @@ async function readPart(
   }
 }
 
-async function listFiles(remote: Remote, folder: string): Promise<readonly InboxFile[]> {
-  const entries = await callWithin<
-    readonly { filename: string; attrs: { size: number; mtime: number; isFile(): boolean } }[]
-  >(remote, (done) => remote.session.readdir(folder, done));
+type RemoteEntry = {
+  filename: string;
+  attrs: { size: number; mtime: number; isFile(): boolean };
+};
+
+/** Whole files, in the order of their names. */
+async function listAll(remote: Remote, folder: string): Promise<readonly RemoteEntry[]> {
+  const entries = await callWithin<readonly RemoteEntry[]>(remote, (done) =>
+    remote.session.readdir(folder, done),
+  );
   return entries
     .filter(({ filename, attrs }) => attrs.isFile() && isFileName(filename))
-    .map(({ filename, attrs }) => ({
-      name: filename,
-      sizeBytes: attrs.size,
-      changedAt: `${attrs.size} ${attrs.mtime}`,
-    }))
-    .toSorted((left, right) => (left.name < right.name ? -1 : 1))
-    .slice(0, filesPerPassMax);
+    .toSorted((left, right) => (left.filename < right.filename ? -1 : 1));
+}
+
+async function listFiles(remote: Remote, folder: string): Promise<readonly InboxFile[]> {
+  const entries = await listAll(remote, folder);
+  return entries.slice(0, filesPerPassMax).map(({ filename, attrs }) => ({
+    name: filename,
+    sizeBytes: attrs.size,
+    changedAt: `${attrs.size} ${attrs.mtime}`,
+  }));
 }
 
 async function moveFile(remote: Remote, from: string, to: string): Promise<void> {

@@ -9,7 +9,7 @@ const config = makeConfig('/nowhere');
 
 function draft(some: Partial<Instruction>): Transfer | string {
   const result = draftTransfer(makeInstruction(some), { config, payers: testPayers });
-  return result.ok ? result.transfer : result.reason;
+  return result.ok ? result.transfer : result.faults[0].reason;
 }
 
 function draftTransferOf(some: Partial<Instruction>): Transfer {
@@ -75,6 +75,7 @@ describe('credit transfers', () => {
     assert.deepEqual(transfer.purpose, { code: 'DEPD' });
     assert.deepEqual(transfer.creditorAddress, {
       street: 'Rua do Acucar 17',
+      building: '',
       postalCode: '01310-100',
       town: 'Sao Paulo',
       subdivision: 'SP',

@@ -1,13 +1,24 @@
-import { getCountrySpecifications, isSEPACountry, isValidBIC, isValidIBAN } from 'ibantools';
-import { z } from 'zod';
+import { isSEPACountry } from 'ibantools';
 import { findCountry } from '../../core/country.ts';
 import { findCurrency } from '../../core/currency.ts';
-import type { Instruction } from '../contract.ts';
+import type { RecipientFault } from '../contract.ts';
 import type { PayerDeclaration } from '../declarations.ts';
 import type { Reason } from '../reasons.ts';
-import { type ClearingMember, findClearingMember, findIn, findPurpose } from './codes.ts';
+import { type Account, readAccount } from './account.ts';
+import { findIn, findPurpose } from './codes.ts';
 import type { Config, Debtor } from './config.ts';
 import { toLatinText } from './latin-text.ts';
+import type { PaymentOrder } from './orders.ts';
+import {
+  type Address,
+  type Agent,
+  listAddressFaults,
+  listAgentFaults,
+  listNameFaults,
+  nameCreditor,
+  readAddress,
+  readAgent,
+} from './recipient.ts';
 
 /** The credit transfer that follows from an instruction, or why there is none. */
 
@@ -20,89 +31,22 @@ export type Transfer = {
   readonly currency: string;
   readonly amountMinor: bigint;
   readonly creditorName: string;
-  /** Undefined where nothing is known, and inside SEPA, where banks need none. */
+  /** Undefined inside SEPA, where banks need none. */
   readonly creditorAddress: Address | undefined;
-  readonly account:
-    | { readonly kind: 'iban'; readonly iban: string }
-    | { readonly kind: 'other'; readonly id: string };
-  /** The bank of the creditor; `bic` is "" where the clearing names it, or the IBAN alone does. */
-  readonly agent: {
-    readonly bic: string;
-    readonly clearing: ClearingMember | undefined;
-    readonly name: string;
-  };
+  readonly account: Account;
+  readonly agent: Agent;
   readonly chargeBearer: 'SLEV' | 'DEBT' | 'CRED' | 'SHAR';
   readonly purpose: { readonly code: string } | { readonly proprietary: string } | undefined;
   readonly originator: string;
   readonly remittance: string;
 };
 
-export type Address = {
-  readonly street: string;
-  readonly postalCode: string;
-  readonly town: string;
-  readonly subdivision: string;
-  /** ISO 3166-1 alpha-2. */
-  readonly country: string;
-};
-
-/** What of an instruction is needed until it is in a file. */
-export type PaymentOrder = Pick<
-  Instruction,
-  | 'reference'
-  | 'payerKey'
-  | 'countryCode'
-  | 'currency'
-  | 'amountMinor'
-  | 'attributes'
-  | 'beneficiary'
-  | 'originator'
->;
-
-/** As the rail's memory keeps it. */
-export const storedOrderSchema = z.object({
-  reference: z.string(),
-  payerKey: z.string(),
-  countryCode: z.string(),
-  currency: z.string(),
-  amountMinor: z.string().transform((text) => BigInt(text)),
-  attributes: z.record(z.string(), z.string()),
-  beneficiary: z.object({
-    firstName: z.string(),
-    middleName: z.string(),
-    lastName: z.string(),
-    businessName: z.string(),
-    address1: z.string(),
-    address2: z.string(),
-    city: z.string(),
-    stateProvince: z.string(),
-    postalCode: z.string(),
-    countryCode: z.string(),
-    email: z.string(),
-    mobileNumber: z.string(),
-    dateOfBirth: z.string(),
-  }),
-  originator: z.object({ accountId: z.string(), name: z.string() }),
-});
-
-export function storeOrder(order: PaymentOrder): z.input<typeof storedOrderSchema> {
-  const { reference, payerKey, countryCode, currency, attributes, originator } = order;
-  return {
-    reference,
-    payerKey,
-    countryCode,
-    currency,
-    amountMinor: order.amountMinor.toString(),
-    attributes: { ...attributes },
-    // Neither bank nor rail needs to know how to reach the person, or their age.
-    beneficiary: { ...order.beneficiary, email: '', mobileNumber: '', dateOfBirth: '' },
-    originator: { ...originator },
-  };
-}
+/** Why there is no transfer, and what the payout is told. */
+export type DraftFault = RecipientFault & { readonly reason: Reason };
 
 export type Draft =
   | { readonly ok: true; readonly transfer: Transfer }
-  | { readonly ok: false; readonly reason: Reason };
+  | { readonly ok: false; readonly faults: readonly [DraftFault, ...DraftFault[]] };
 
 export type DraftSettings = {
   readonly config: Config;
@@ -111,34 +55,39 @@ export type DraftSettings = {
 
 /** The most that a SEPA credit transfer carries: 999,999,999.99 euro. */
 const sepaAmountMinorMax = 99_999_999_999n;
+/** Of an amount in the messages, before and after the point together. */
+const amountDigitsMax = 18;
 
 export function draftTransfer(order: PaymentOrder, { config, payers }: DraftSettings): Draft {
   const options = payers.find(({ key }) => key === order.payerKey)?.options ?? {};
-  const debtor = config.debtors.find(({ key, currencies }) =>
-    options['debtor'] === undefined
-      ? currencies.includes(order.currency)
-      : key === options['debtor'] && currencies.includes(order.currency),
-  );
-  const currency = findCurrency(order.currency);
-  if (debtor === undefined || currency === undefined || currency.isCrypto) {
-    return refuse('currency_refused');
+  const debtor = findDebtor(order.currency, { config, wanted: options['debtor'] });
+  if (debtor === undefined) {
+    const detail = 'no debtor account of the rail pays this currency';
+    return refuse({ field: 'currency', code: 'not_served', reason: 'currency_refused', detail });
   }
   const country = findCountry(order.countryCode);
-  if (country === undefined) return refuse('payer_unavailable');
-  if (order.amountMinor <= 0n) return refuse('amount_refused');
-  const account = readAccount(order.attributes['BankAccountNumber'] ?? '', country.alpha2);
-  if (account === undefined) return refuse('invalid_details');
+  if (country === undefined) {
+    const detail = 'the country is unknown';
+    return refuse({ field: 'country', code: 'not_served', reason: 'payer_unavailable', detail });
+  }
+  const account = readAccount(order.attributes['BankAccountNumber'], country.alpha2);
+  if ('fault' in account) {
+    // Without it the service is not known, and so not whether an address is needed.
+    const name = nameCreditor(order, 140);
+    return { ok: false, faults: [account.fault, ...listNameFaults(order, name)] };
+  }
   const service = chooseService(order, { debtor, account, wanted: options['service'] });
   const isSepa = service === 'sepa';
-  if (isSepa && order.amountMinor > sepaAmountMinorMax) return refuse('amount_refused');
   const creditorName = nameCreditor(order, isSepa ? 70 : 140);
-  if (creditorName === '') return refuse('invalid_details');
   const agent = readAgent(order);
-  if (agent === undefined) return refuse('invalid_details');
-  if (!isSepa && agent.bic === '' && agent.clearing === undefined) {
-    // An IBAN names its bank, any other account number does not.
-    if (account.kind !== 'iban') return refuse('payer_unavailable');
-  }
+  const address = readAddress(order, country.alpha2);
+  const [fault, ...others] = [
+    ...listAmountFaults(order.amountMinor, isSepa),
+    ...listAgentFaults(agent, { account, country: country.alpha2, isSepa }),
+    ...listNameFaults(order, creditorName),
+    ...(isSepa ? [] : listAddressFaults(order, address)),
+  ];
+  if (fault !== undefined) return { ok: false, faults: [fault, ...others] };
   const bearer = options['chargeBearer'];
   const originator = toLatinText(order.originator.name, 70);
   return {
@@ -150,7 +99,7 @@ export function draftTransfer(order: PaymentOrder, { config, payers }: DraftSett
       currency: order.currency,
       amountMinor: order.amountMinor,
       creditorName,
-      creditorAddress: isSepa ? undefined : readAddress(order, country.alpha2),
+      creditorAddress: isSepa ? undefined : address,
       account,
       agent,
       chargeBearer: isSepa ? 'SLEV' : isChargeBearer(bearer) ? bearer : config.chargeBearer,
@@ -166,30 +115,38 @@ export function draftTransfer(order: PaymentOrder, { config, payers }: DraftSett
   };
 }
 
-function refuse(reason: Reason): Draft {
-  return { ok: false, reason };
+function refuse(fault: DraftFault): Draft {
+  return { ok: false, faults: [fault] };
+}
+
+function findDebtor(
+  code: string,
+  { config, wanted }: { config: Config; wanted: string | undefined },
+): Debtor | undefined {
+  const currency = findCurrency(code);
+  if (currency === undefined || currency.isCrypto) return undefined;
+  return config.debtors.find(
+    ({ key, currencies }) => (wanted ?? key) === key && currencies.includes(code),
+  );
 }
 
 function isChargeBearer(text: string | undefined): text is 'DEBT' | 'CRED' | 'SHAR' {
   return text === 'DEBT' || text === 'CRED' || text === 'SHAR';
 }
 
-const specifications = getCountrySpecifications();
-
-/** Undefined where the text cannot be an account of the country. */
-function readAccount(text: string, alpha2: string): Transfer['account'] | undefined {
-  const id = text.replaceAll(' ', '').toUpperCase();
-  if (isValidIBAN(id)) return { kind: 'iban', iban: id };
-  const owner = id.slice(0, 2);
-  const wantsToBeIban = /^[A-Z]{2}\d{2}[A-Z0-9]{10,30}$/.test(id);
-  // What looks like an IBAN of its country and is none has a wrong digit, and must not be paid as it is.
-  if (wantsToBeIban && owner === alpha2 && specifications[owner]?.IBANRegistry) return undefined;
-  return /^[A-Z0-9][A-Z0-9/-]{0,33}$/.test(id) ? { kind: 'other', id } : undefined;
+function listAmountFaults(amountMinor: bigint, isSepa: boolean): DraftFault[] {
+  const isTooLong = amountMinor.toString().length > amountDigitsMax;
+  const isTooLarge = isTooLong || (isSepa && amountMinor > sepaAmountMinorMax);
+  if (amountMinor > 0n && !isTooLarge) return [];
+  const detail = isSepa
+    ? 'a SEPA credit transfer carries 0.01 to 999,999,999.99 euro'
+    : `the amount must be positive and have at most ${amountDigitsMax} digits`;
+  return [{ field: 'amount', code: 'amount_refused', reason: 'amount_refused', detail }];
 }
 
 function chooseService(
   order: PaymentOrder,
-  choice: { debtor: Debtor; account: Transfer['account']; wanted: string | undefined },
+  choice: { debtor: Debtor; account: Account; wanted: string | undefined },
 ): Service {
   const { debtor, account, wanted } = choice;
   const isPossible =
@@ -199,40 +156,6 @@ function chooseService(
     debtor.iban !== '' &&
     isSEPACountry(debtor.iban.slice(0, 2));
   return isPossible && wanted !== 'cross_border' ? 'sepa' : 'cross_border';
-}
-
-function nameCreditor(order: PaymentOrder, lengthMax: number): string {
-  const { firstName, middleName, lastName, businessName } = order.beneficiary;
-  const holder = order.attributes['BankAccountName'] ?? '';
-  const person = [firstName, middleName, lastName].filter((part) => part !== '').join(' ');
-  const name = toLatinText(holder || businessName || person, lengthMax);
-  // Punctuation alone is what is left of a name that could not be written.
-  return /[A-Za-z0-9]/.test(name) ? name : '';
-}
-
-/** Undefined where a BIC is given that is none. */
-function readAgent(order: PaymentOrder): Transfer['agent'] | undefined {
-  const bic = (order.attributes['SWIFT'] ?? '').replaceAll(' ', '').toUpperCase();
-  if (bic !== '' && !isValidBIC(bic)) return undefined;
-  return {
-    bic,
-    clearing: findClearingMember(order.countryCode, order.attributes),
-    name: toLatinText(order.attributes['BankName'] ?? '', 140),
-  };
-}
-
-/** Structured, with town and country: what banks ask for instead of lines of address. */
-function readAddress(order: PaymentOrder, alpha2: string): Address {
-  const { attributes, beneficiary } = order;
-  const residence = findCountry(beneficiary.countryCode)?.alpha2 ?? alpha2;
-  const street = attributes['Address1'] ?? beneficiary.address1;
-  return {
-    street: toLatinText(street, 70),
-    postalCode: toLatinText(attributes['PostalCode'] ?? beneficiary.postalCode, 16),
-    town: toLatinText(attributes['City'] ?? beneficiary.city, 35),
-    subdivision: toLatinText(beneficiary.stateProvince, 35),
-    country: residence,
-  };
 }
 
 function readPurpose(

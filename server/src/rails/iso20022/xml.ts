@@ -1,4 +1,5 @@
 import { XMLParser } from 'fast-xml-parser';
+import { decodeXml } from './text-encoding.ts';
 
 /** XML as ISO 20022 uses it: elements that hold either elements or text, and few attributes. */
 
@@ -85,18 +86,14 @@ export type ParsedDocument =
 const namespacePattern = /["']urn:iso:std:iso:20022:tech:xsd:([a-z]{4}\.\d{3}\.\d{3}\.\d{2})["']/;
 
 /**
- * Reads one ISO 20022 message in UTF-8. What declares a document type is refused unread: no bank's
- * message has one, and entities that expand are an attack. The fault never quotes the file, which
- * may hold people's data.
+ * Reads one ISO 20022 message. What declares a document type is refused unread: no bank's message
+ * has one, and entities that expand are an attack. The fault never quotes the file, which may hold
+ * people's data.
  */
 export function parseDocument(bytes: Uint8Array): ParsedDocument {
-  let text: string;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    return { ok: false, fault: 'it is not UTF-8' };
-  }
+  const decoded = decodeXml(bytes);
+  if (!decoded.ok) return decoded;
+  const { text } = decoded;
   if (/<!(?:doctype|entity)/i.test(text)) {
     return { ok: false, fault: 'it declares a document type or entities' };
   }

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { Instruction, RailAnswer, RailObservation } from '../contract.ts';
-import { wrap } from './bank-messages-test-setup.ts';
+import {
+  type EntryParts,
+  type ReportParts,
+  receive,
+  writeBooking,
+  writeReport,
+} from './account-report-test-setup.ts';
 import { findStatusOutcome, getReason, isDuplicateCode } from './codes.ts';
 import {
-  debtorIban,
   makeConfig,
   makeInstruction,
   noSignal,
@@ -26,49 +29,13 @@ beforeEach(async () => {
 });
 afterEach(() => it.close());
 
-let count = 0;
-
-/** Leaves entries on an account, and says what was heard of it. */
-async function book(
-  entries: string,
-  { name = 'camt.054.001.08', account = debtorIban }: { name?: string; account?: string } = {},
-): Promise<RailObservation[]> {
-  const before = it.host.observations.length;
-  const [message, report] = name.startsWith('camt.053')
-    ? ['BkToCstmrStmt', 'Stmt']
-    : ['BkToCstmrDbtCdtNtfctn', 'Ntfctn'];
-  count += 1;
-  const text = wrap(
-    name,
-    `<${message}><GrpHdr><MsgId>B${count}</MsgId><CreDtTm>2026-03-04T08:00:00</CreDtTm></GrpHdr>
-     <${report}><Id>1</Id><Acct><Id><IBAN>${account}</IBAN></Id></Acct>${entries}</${report}>
-     </${message}>`,
-  );
-  await mkdir(join(it.folder, 'inbox'), { recursive: true });
-  await writeFile(join(it.folder, 'inbox', `${count}.xml`), text);
-  await it.work();
-  return it.host.observations.slice(before);
+/** Leaves entries on an account, and says what was observed. */
+async function book(entries: string, parts: ReportParts = {}): Promise<RailObservation[]> {
+  return (await receive(it, writeReport(entries, parts))).observations;
 }
 
-type EntryParts = {
-  amount?: string;
-  currency?: string;
-  direction?: 'DBIT' | 'CRDT';
-  status?: string;
-  number?: string;
-  entry?: string;
-  details?: string;
-  reference?: string;
-};
-
-function entry(parts: EntryParts = {}): string {
-  const { amount = '100.00', currency = 'EUR', direction = 'DBIT', number = '' } = parts;
-  const { status = '<Cd>BOOK</Cd>', details = '', reference = payment.reference } = parts;
-  const numberText = number === '' ? '' : `<AcctSvcrRef>${number}</AcctSvcrRef>`;
-  return `<Ntry><Amt Ccy="${currency}">${amount}</Amt><CdtDbtInd>${direction}</CdtDbtInd>
-    <Sts>${status}</Sts><BookgDt><Dt>2026-03-04</Dt></BookgDt>${numberText}${parts.entry ?? ''}
-    <NtryDtls><TxDtls><Refs><EndToEndId>${reference}</EndToEndId></Refs>${details}</TxDtls>
-    </NtryDtls></Ntry>`;
+function entry(parts: Partial<EntryParts> = {}): string {
+  return writeBooking({ reference: payment.reference, ...parts });
 }
 
 const returned = '<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>';
@@ -114,9 +81,10 @@ describe('booked entries', () => {
   });
 
   test('a debit that nobody ordered goes before a person', async () => {
-    const [observation] = await book(entry({ reference: 'SOMEBODY' }));
-    assert.equal(observation?.reference, 'SOMEBODY');
-    assert.equal(observation?.outcome, 'paid');
+    assert.deepEqual(await book(entry({ reference: 'SOMEBODY' })), []);
+    const [problem] = it.host.problems;
+    assert.equal(problem?.kind, 'unmatched');
+    assert.deepEqual([problem?.currency, problem?.amountMinor], ['EUR', 10_000n]);
   });
 
   test('returns add up, each once however often it is told', async () => {

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  type AttributeContext,
+  formatAttributeToken,
+  storeAttributes,
+} from '../attributes/attributes.ts';
+import { collectAttributes } from '../attributes/collected-attributes.ts';
+import { getProfile } from '../attributes/requirements.ts';
+import { AppError } from '../core/errors.ts';
+import { compileCatalogue } from '../destinations/catalogue.ts';
+import type { Rail, RecipientDraft } from '../rails/contract.ts';
+import { updateUser } from '../users/users.ts';
+import { createMoneyTest, type MoneyTest, type Owner } from './money-test-setup.ts';
+import { createPayout, openQuoteStore, type PayoutRequest } from './payouts.ts';
+import { findRecipientRefusal } from './recipient-check.ts';
+import { first, pay, rates } from './routes-test-setup.ts';
+
+/** A rail that needs the town of its recipients, and refuses one account. */
+
+let money: MoneyTest;
+let owner: Owner;
+const drafts: RecipientDraft[] = [];
+
+const rail: Rail = {
+  ...first(pay),
+  checkRecipient: (draft) => {
+    drafts.push(draft);
+    const isTownless = draft.beneficiary.city === '';
+    return [
+      ...(isTownless
+        ? [{ field: 'city', code: 'missing' as const, detail: 'the town is needed' }]
+        : []),
+      ...(draft.attributes !== undefined && draft.beneficiary.lastName === 'Gómez'
+        ? [{ field: 'last_name', code: 'invalid' as const, detail: 'it cannot be written' }]
+        : []),
+    ];
+  },
+};
+const catalogue = compileCatalogue([rail]);
+const corridor = { countryCode: 'MEX', deliveryType: 'BANK_DEPOSIT', currency: 'MXN' } as const;
+
+before(async () => {
+  money = await createMoneyTest();
+  owner = await money.createOwner({ USD: 100_000n });
+});
+after(() => money[Symbol.asyncDispose]());
+
+function contextOf(): AttributeContext {
+  return {
+    session: money.db.tenant(owner.accountId),
+    keys: money.keys,
+    accountId: owner.accountId,
+  };
+}
+
+async function quote() {
+  const [payer] = catalogue.payersIn('MEX');
+  const request: PayoutRequest = {
+    clientTransferId: undefined,
+    sourceToken: undefined,
+    sourceCurrency: 'USD',
+    destinationToken: payer?.destinationToken,
+    destinationCurrency: 'MXN',
+    sourceAmount: '100',
+    destinationAmount: undefined,
+    attrSetToken: undefined,
+    notifyUser: false,
+    metadata: '{}',
+    metadataHashes: [],
+  };
+  const services = {
+    catalogue,
+    rails: [rail],
+    keys: money.keys,
+    rates: () => rates,
+    nowMs: money.clock.nowMs(),
+    lockSeconds: { national: 600, crypto: 60 },
+  };
+  const store = openQuoteStore(money.db.tenant(owner.accountId));
+  return createPayout(services, { store, ...owner }, request);
+}
+
+async function listFaults(): Promise<string[]> {
+  try {
+    await quote();
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof AppError && error.code === 'invalid_request');
+    return (error.options.faults ?? []).map(({ code, detail }) => `${code} ${detail}`);
+  }
+}
+
+async function storeValues(): Promise<void> {
+  const profile = getProfile(corridor);
+  const { sample } = collectAttributes(corridor);
+  const [payer] = catalogue.payersIn('MEX');
+  assert.ok(payer !== undefined);
+  await storeAttributes(contextOf(), {
+    userId: owner.userId,
+    destination: { payer, currency: 'MXN' },
+    values: profile.requirements.map(({ type }) => ({
+      token: formatAttributeToken(profile, type),
+      value: sample[type] ?? '',
+    })),
+    attrSetToken: undefined,
+    today: '2026-01-01',
+  });
+}
+
+test('a recipient whom the rail cannot pay gets no quote and no commit', async () => {
+  assert.deepEqual(await listFaults(), ['recipient_missing city: the town is needed']);
+  assert.equal(drafts.at(-1)?.attributes, undefined);
+  await updateUser(contextOf(), owner.userId, { city: 'Puebla' });
+  const early = await quote();
+  const session = money.db.tenant(owner.accountId);
+  const services = { keys: money.keys, rails: [rail] };
+  const refuse = (payoutId: string) =>
+    findRecipientRefusal(services, session, { ...owner, payoutId });
+  assert.equal(await refuse(early.id), undefined, 'its attributes are asked for first');
+
+  await storeValues();
+  assert.equal(await refuse(early.id), 'last_name: it cannot be written');
+  assert.equal(drafts.at(-1)?.amountMinor, early.destination_amount);
+  assert.match(drafts.at(-1)?.attributes?.['BankAccountNumber'] ?? '', /^\d{18}$/);
+  await updateUser(contextOf(), owner.userId, { city: '' });
+  assert.deepEqual(await listFaults(), [
+    'recipient_missing city: the town is needed',
+    'recipient_invalid last_name: it cannot be written',
+  ]);
+
+  await updateUser(contextOf(), owner.userId, { city: 'Puebla', last_name: 'Gomez' });
+  assert.equal(await refuse(early.id), undefined);
+  assert.equal((await money.commit(owner, early.id)).result, 'success');
+  await updateUser(contextOf(), owner.userId, { city: '' });
+  assert.equal(await refuse(early.id), undefined, 'what was committed stays so');
+  await money.assertSound();
+});

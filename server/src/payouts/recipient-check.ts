@@ -1,0 +1,114 @@
+import { type AttributeValues, openValues } from '../attributes/attributes.ts';
+import type { Fault } from '../core/errors.ts';
+import type { KeyRing } from '../core/sealing.ts';
+import type { Session } from '../db/pool.ts';
+import type { Payer } from '../destinations/catalogue.ts';
+import type { Beneficiary, Rail, RecipientDraft, RecipientFault } from '../rails/contract.ts';
+import { openPerson, type Person } from '../users/users.ts';
+import {
+  findRecipientOfPayout,
+  type RecipientQuery,
+  type RecipientRow,
+} from './recipient-check.sql.ts';
+
+/** Whether the rail of a payout can pay its recipient, as far as the recipient's data tell. */
+
+export type RecipientServices = { readonly keys: KeyRing; readonly rails: readonly Rail[] };
+
+export type FindRecipient = (
+  accountId: string,
+  query: RecipientQuery,
+) => Promise<RecipientRow | undefined>;
+
+/** The faults of a quote, all at once; none where the rail has nothing to check. */
+export async function listRecipientFaults(
+  services: RecipientServices,
+  find: FindRecipient,
+  quote: {
+    accountId: string;
+    userId: string;
+    payer: Payer;
+    currency: string;
+    amountMinor: bigint;
+    attrSetId: string | undefined;
+  },
+): Promise<Fault[]> {
+  const { accountId, userId, payer, currency, amountMinor, attrSetId } = quote;
+  const rail = services.rails.find(({ name }) => name === payer.railName);
+  if (rail?.checkRecipient === undefined) return [];
+  const { destinationToken } = payer;
+  const row = await find(accountId, { userId, destinationToken, currency, attrSetId });
+  if (row === undefined) return [];
+  const faults = rail.checkRecipient({
+    payerKey: payer.key,
+    countryCode: payer.country.code,
+    deliveryType: payer.deliveryType,
+    currency,
+    amountMinor,
+    ...openRecipient(services.keys, row),
+  });
+  return faults.map(describeFault);
+}
+
+/** Why a payout may not be committed, for the client; undefined where nothing speaks against it. */
+export async function findRecipientRefusal(
+  { keys, rails }: RecipientServices,
+  session: Session,
+  payout: { accountId: string; userId: string; payoutId: string },
+): Promise<string | undefined> {
+  if (rails.every(({ checkRecipient }) => checkRecipient === undefined)) return undefined;
+  const row = await findRecipientOfPayout(session, payout);
+  const rail = rails.find(({ name }) => name === row?.rail);
+  if (row === undefined || rail?.checkRecipient === undefined) return undefined;
+  const recipient = openRecipient(keys, row);
+  // Without required values the commit asks for them.
+  if (recipient.attributes === undefined) return undefined;
+  const faults = rail.checkRecipient({
+    payerKey: row.payer_key,
+    countryCode: row.country,
+    deliveryType: row.delivery_type as RecipientDraft['deliveryType'],
+    currency: row.destination_currency,
+    amountMinor: row.destination_amount,
+    ...recipient,
+  });
+  if (faults.length === 0) return undefined;
+  return faults.map(({ field, detail }) => `${field}: ${detail}`).join('; ');
+}
+
+function openRecipient(
+  keys: KeyRing,
+  row: RecipientRow,
+): Pick<RecipientDraft, 'beneficiary' | 'attributes'> {
+  const userKey = keys.unwrap(row.data_key, row.user_id);
+  const attributes: AttributeValues | undefined =
+    row.attributes === null || row.set_id === null
+      ? undefined
+      : openValues(userKey, row.attributes, row.set_id);
+  const person = openPerson(userKey, { id: row.user_id, sealed: row.person });
+  return { attributes, beneficiary: describeBeneficiary(person, row.user_country) };
+}
+
+export function describeBeneficiary(person: Person, countryCode: string): Beneficiary {
+  return {
+    firstName: person.first_name,
+    middleName: person.middle_name,
+    lastName: person.last_name,
+    businessName: person.business_name,
+    address1: person.address1,
+    address2: person.address2,
+    city: person.city,
+    stateProvince: person.state_province,
+    postalCode: person.postal_code,
+    countryCode,
+    email: person.email,
+    mobileNumber: person.mobile_number,
+    dateOfBirth: person.date_of_birth,
+  };
+}
+
+/** Attributes are given apart and users are not part of the body: the detail names the field. */
+function describeFault({ field, code, detail }: RecipientFault): Fault {
+  const pointer = field === 'amount' ? '/destination_amount' : '/destination_token';
+  const isData = code === 'missing' || code === 'invalid';
+  return { pointer, code: isData ? `recipient_${code}` : code, detail: `${field}: ${detail}` };
+}

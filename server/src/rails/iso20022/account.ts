@@ -1,0 +1,41 @@
+import { getCountrySpecifications, isValidIBAN } from 'ibantools';
+import { ibanOwners } from '../../core/bank-countries.ts';
+import type { RecipientFault } from '../contract.ts';
+import type { Reason } from '../reasons.ts';
+import { normalizeAccount } from './orders.ts';
+
+export type Account =
+  | { readonly kind: 'iban'; readonly iban: string }
+  | { readonly kind: 'other'; readonly id: string };
+
+const specifications = getCountrySpecifications();
+
+/**
+ * What has the form of an IBAN is one, and never another account number: with a wrong check digit,
+ * or of another country than the payer's, it is refused.
+ */
+export function readAccount(
+  text: string | undefined,
+  alpha2: string,
+): Account | { readonly fault: RecipientFault & { readonly reason: Reason } } {
+  const id = normalizeAccount(text);
+  const refuse = (code: RecipientFault['code'], detail: string) => ({
+    fault: { field: 'BankAccountNumber', code, reason: 'invalid_details' as const, detail },
+  });
+  if (id === '') return refuse('missing', 'the account number is missing');
+  const owner = id.slice(0, 2);
+  const isIban = /^[A-Z]{2}\d{2}[A-Z0-9]{10,30}$/.test(id) && isIbanCountry(owner);
+  if (!isIban) {
+    if (/^[A-Z0-9][A-Z0-9/-]{0,33}$/.test(id)) return { kind: 'other', id };
+    return refuse('invalid', 'the account number has characters that banks do not take');
+  }
+  if (!isValidIBAN(id)) return refuse('invalid', 'the IBAN is wrong: length or check digits');
+  if (owner !== (ibanOwners[alpha2] ?? alpha2)) {
+    return refuse('invalid', 'the IBAN is of another country than the destination');
+  }
+  return { kind: 'iban', iban: id };
+}
+
+function isIbanCountry(alpha2: string): boolean {
+  return (specifications[alpha2]?.chars ?? null) !== null;
+}

@@ -1,0 +1,86 @@
+import type { Booking, BookingKind, BookingReport } from './bookings.ts';
+import type { BookedEntry, Money, ReportSource } from './camt.ts';
+import { type MessageContext, moneyOf } from './findings.ts';
+import type { Payment } from './payments.ts';
+
+/** How the amount of an entry compares with that of its payment. */
+
+export type EntryContext = {
+  readonly context: MessageContext;
+  readonly atMs: number;
+  readonly source: ReportSource;
+};
+
+export function describeReport(
+  kind: BookingKind,
+  { entry, booked, given }: { entry: BookedEntry; booked: Money; given: EntryContext },
+): BookingReport {
+  return {
+    kind,
+    money: booked,
+    source: given.source,
+    message: given.context.message,
+    position: entry.position,
+    bankReference: entry.bankReference,
+    day: entry.bookedAt.slice(0, 10),
+  };
+}
+
+/**
+ * A debit is that of the payment if it has its amount: before or after the charges that it says it
+ * contains, or, where the bank books in another currency or adds charges, as the instructed amount.
+ * A debit that is larger without saying why may be a charge.
+ */
+export function isAmountOf(entry: BookedEntry, payment: Payment): boolean {
+  const { booked, otherAmounts } = entry;
+  const ordered = moneyOf(payment);
+  if (booked === undefined) return false;
+  if (isSame(booked, ordered)) return true;
+  const netMinor = booked.amountMinor - sumIncluded(entry, booked);
+  if (isSame({ ...booked, amountMinor: netMinor }, ordered)) return true;
+  const isSmaller =
+    booked.currency === ordered.currency && booked.amountMinor < ordered.amountMinor;
+  return !isSmaller && otherAmounts.some((amount) => isSame(amount, ordered));
+}
+
+/**
+ * What came back in the payment's currency, before the charges that the bank took out of it: those
+ * are counted as charges. Undefined where the entry does not say it in that currency.
+ */
+export function findReturned(entry: BookedEntry, payment: Payment): bigint | undefined {
+  const { booked, otherAmounts } = entry;
+  const { currency } = moneyOf(payment);
+  if (booked?.currency === currency) return booked.amountMinor + sumIncluded(entry, booked);
+  return otherAmounts.find((amount) => amount.currency === currency)?.amountMinor;
+}
+
+function isSame(one: Money, other: Money): boolean {
+  return one.currency === other.currency && one.amountMinor === other.amountMinor;
+}
+
+function sumIncluded({ charges }: BookedEntry, { currency }: Money): bigint {
+  return charges
+    .filter((charge) => charge.isIncluded && charge.currency === currency)
+    .reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+}
+
+/** Returns as earlier releases named them: `<payment>:return:<reference or day>:<amount>`. */
+const earlierPattern = /:return:(.+):(\d+)(?::\d+)?$/;
+
+/** The returns that the payment had before bookings were noted by themselves. */
+export function earlierBookings({ value: { order, returns } }: Payment): Booking[] {
+  return Object.keys(returns).flatMap((id): Booking[] => {
+    const [, name = '', amountMinor = ''] = earlierPattern.exec(id) ?? [];
+    if (amountMinor === '') return [];
+    const isDay = /^\d{4}-\d{2}-\d{2}$/.test(name);
+    const mention = {
+      source: '' as const,
+      message: '',
+      position: '',
+      bankReference: isDay ? '' : name,
+      day: isDay ? name : '',
+    };
+    const { currency } = order;
+    return [{ id, kind: 'return', currency, amountMinor, mentions: [mention] }];
+  });
+}

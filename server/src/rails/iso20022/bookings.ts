@@ -1,0 +1,234 @@
+import { z } from 'zod';
+import type { RailHost, StoredRecord } from '../contract.ts';
+import type { Money, ReportSource } from './camt.ts';
+
+/**
+ * Which bookings of a payment are known, so that one that several messages report counts once. Banks
+ * give no identifier that all messages share: a notification may lack the bank's reference that the
+ * statement has, and its day may be that of UTC. A report is therefore compared with the known
+ * bookings of the same payment, kind and amount (README.md, "The same booking in several messages").
+ */
+
+export type BookingKind = 'debit' | 'return' | 'charge';
+
+/** One mention of a booking in a message. */
+export type BookingReport = {
+  readonly kind: BookingKind;
+  readonly money: Money;
+  readonly source: ReportSource;
+  /** The hash of the message, and where in it. */
+  readonly message: string;
+  readonly position: string;
+  /** The bank's, or "". */
+  readonly bankReference: string;
+  /** YYYY-MM-DD, or "". */
+  readonly day: string;
+};
+
+const mentionSchema = z.object({
+  // "": of an earlier release, which did not note it.
+  source: z.enum(['notification', 'statement', '']),
+  message: z.string(),
+  position: z.string(),
+  bankReference: z.string(),
+  day: z.string(),
+});
+
+const bookingSchema = z.object({
+  id: z.string(),
+  kind: z.enum(['debit', 'return', 'charge']),
+  currency: z.string(),
+  amountMinor: z.string(),
+  mentions: z.array(mentionSchema),
+});
+export type Booking = z.infer<typeof bookingSchema>;
+
+export type Placement =
+  | { readonly outcome: 'same'; readonly booking: Booking }
+  | { readonly outcome: 'new' }
+  /** It may be a known one or another one of the same amount: a person decides. */
+  | { readonly outcome: 'unclear' };
+
+/** Whether the report is about a known booking. `hasRoom`: there may be one more of the payment. */
+export function placeReport(
+  known: readonly Booking[],
+  report: BookingReport,
+  hasRoom: boolean,
+): Placement {
+  const ofKind = known.filter(({ kind }) => kind === report.kind);
+  const repeated = ofKind.find(({ mentions }) =>
+    mentions.some(({ message, position }) => isPlace(report, message, position)),
+  );
+  if (repeated !== undefined) return { outcome: 'same', booking: repeated };
+  // One message reports one booking once.
+  const candidates = ofKind.filter(
+    (booking) =>
+      isSameMoney(booking, report) &&
+      booking.mentions.every(({ message }) => message !== report.message),
+  );
+  const verdicts = candidates.map((booking) => ({ booking, verdict: compare(booking, report) }));
+  for (const wanted of ['by_reference', 'same_day', 'near'] as const) {
+    const found = verdicts.find(({ verdict }) => verdict === wanted);
+    if (found !== undefined) return { outcome: 'same', booking: found.booking };
+  }
+  const unclear = verdicts.find(({ verdict }) => verdict === 'unclear');
+  if (unclear !== undefined) {
+    return hasRoom ? { outcome: 'unclear' } : { outcome: 'same', booking: unclear.booking };
+  }
+  return hasOtherAmount(ofKind, report) ? { outcome: 'unclear' } : { outcome: 'new' };
+}
+
+function isPlace(report: BookingReport, message: string, position: string): boolean {
+  return message === report.message && position === report.position;
+}
+
+function isSameMoney(booking: Booking, { money }: BookingReport): boolean {
+  return (
+    booking.currency === money.currency && booking.amountMinor === money.amountMinor.toString()
+  );
+}
+
+type Verdict = 'by_reference' | 'same_day' | 'near' | 'unclear' | 'different';
+
+function compare({ mentions }: Booking, report: BookingReport): Verdict {
+  const { bankReference, day, source } = report;
+  if (bankReference !== '' && mentions.some((one) => one.bankReference === bankReference)) {
+    return 'by_reference';
+  }
+  const isOtherReference =
+    bankReference !== '' && mentions.every((one) => one.bankReference !== '');
+  const distances = mentions.map((one) => findDistance(one.day, day));
+  const isMentioned = mentions.some((one) => one.source === source);
+  if (isMentioned) {
+    // Messages of one kind repeat a booking as it was; another day or reference is another booking.
+    const isRepeated = mentions.some(
+      (one) =>
+        one.source === source &&
+        one.day === day &&
+        (one.bankReference === '' || bankReference === ''),
+    );
+    return isRepeated ? 'same_day' : 'different';
+  }
+  if (isOtherReference) return 'unclear';
+  if (distances.includes(0)) return 'same_day';
+  return distances.includes(1) ? 'near' : 'unclear';
+}
+
+/** In days. A day that is not given may be any. */
+function findDistance(one: string, other: string): number {
+  const milliseconds = Math.abs(Date.parse(one) - Date.parse(other));
+  return Number.isNaN(milliseconds) ? 0 : Math.round(milliseconds / 86_400_000);
+}
+
+/** Another message gave this reference of the bank to another amount. */
+function hasOtherAmount(bookings: readonly Booking[], report: BookingReport): boolean {
+  const { bankReference, message } = report;
+  if (bankReference === '' || report.kind === 'charge') return false;
+  const isShared = bookings.some(
+    (booking) =>
+      isSameMoney(booking, report) &&
+      booking.mentions.some((one) => one.bankReference === bankReference),
+  );
+  return (
+    !isShared &&
+    bookings.some(({ mentions }) => {
+      const isReferenced = mentions.some((one) => one.bankReference === bankReference);
+      return isReferenced && mentions.every((one) => one.message !== message);
+    })
+  );
+}
+
+const recordSchema = z.object({ bookings: z.array(bookingSchema) });
+const bookingCollection = 'bookings';
+
+/** So many mentions of one booking are kept; a further one is only compared. */
+const mentionsMax = 40;
+const triesMax = 20;
+
+export type IdentifiedBooking = {
+  /** Unique within the rail, the same for every report of the booking. */
+  readonly id: string;
+  /** The first one of its kind and amount is 1. */
+  readonly ordinal: number;
+};
+
+export type BookingContext = {
+  /** Bookings that an earlier release noted elsewhere. */
+  readonly earlier: readonly Booking[];
+  /** What the payment has; undefined where it is unknown. */
+  readonly ordered: Money | undefined;
+};
+
+/** Notes the report with its booking; undefined where it is unclear which booking it is. */
+export async function identifyBooking(
+  { store }: Pick<RailHost, 'store'>,
+  reference: string,
+  { report, context }: { report: BookingReport; context: BookingContext },
+): Promise<IdentifiedBooking | undefined> {
+  for (let tries = 0; tries < triesMax; tries += 1) {
+    const record = await store.get(bookingCollection, reference);
+    const bookings = readBookings(record, context);
+    const placement = placeReport(bookings, report, hasRoomFor(report, bookings, context));
+    if (placement.outcome === 'unclear') return undefined;
+    const { booking, next } = noteReport(bookings, { reference, report, placement });
+    const equal = next.filter((one) => one.kind === report.kind && isSameMoney(one, report));
+    const identified = { id: booking.id, ordinal: equal.indexOf(booking) + 1 };
+    const change = {
+      collection: bookingCollection,
+      key: reference,
+      revision: record?.revision ?? 0,
+      next: { state: 'known', value: { bookings: next } },
+    };
+    if (await store.write([change])) return identified;
+  }
+  throw new Error(`the bookings of ${reference} change too often to be written`);
+}
+
+function readBookings(record: StoredRecord | undefined, context: BookingContext): Booking[] {
+  return record === undefined ? [...context.earlier] : recordSchema.parse(record.value).bookings;
+}
+
+function hasRoomFor(
+  { kind, money }: BookingReport,
+  bookings: readonly Booking[],
+  { ordered }: BookingContext,
+): boolean {
+  if (kind === 'charge' || ordered === undefined || ordered.currency !== money.currency) {
+    return true;
+  }
+  const sumMinor = bookings
+    .filter((one) => one.kind === kind && one.currency === money.currency)
+    .reduce((sum, { amountMinor }) => sum + BigInt(amountMinor), 0n);
+  return sumMinor + money.amountMinor <= ordered.amountMinor;
+}
+
+function noteReport(
+  bookings: readonly Booking[],
+  noted: {
+    reference: string;
+    report: BookingReport;
+    placement: Exclude<Placement, { outcome: 'unclear' }>;
+  },
+): { booking: Booking; next: Booking[] } {
+  const { reference, report, placement } = noted;
+  const { kind, money, source, message, position, bankReference, day } = report;
+  const mention = { source, message, position, bankReference, day };
+  if (placement.outcome === 'same') {
+    const known = placement.booking;
+    const isNoted =
+      known.mentions.length >= mentionsMax ||
+      known.mentions.some((one) => isPlace(report, one.message, one.position));
+    const booking = isNoted ? known : { ...known, mentions: [...known.mentions, mention] };
+    return { booking, next: bookings.map((one) => (one === known ? booking : one)) };
+  }
+  const equal = bookings.filter((one) => one.kind === kind && isSameMoney(one, report));
+  const id = `${reference}:${kind}:${money.amountMinor}${money.currency}:${equal.length + 1}`;
+  const booking: Booking = {
+    id,
+    kind,
+    currency: money.currency,
+    amountMinor: money.amountMinor.toString(),
+    mentions: [mention],
+  };
+  return { booking, next: [...bookings, booking] };
+}

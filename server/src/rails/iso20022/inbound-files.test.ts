@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import type { Instruction } from '../contract.ts';
+import {
+  type EntryParts,
+  receive,
+  writeBooking,
+  writeReport,
+} from './account-report-test-setup.ts';
+import { wrap } from './bank-messages-test-setup.ts';
+import { makeInstruction, noSignal, openTestRail, type TestRail } from './iso20022-test-setup.ts';
+
+let it: TestRail;
+let payment: Instruction;
+const context = { signal: noSignal };
+
+beforeEach(async () => {
+  it = await openTestRail();
+  payment = makeInstruction({ amountMinor: 10_000n });
+  await it.rail.send(payment, context);
+  await it.work();
+});
+afterEach(() => it.close());
+
+const rtrInf = '<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>';
+
+function entry(parts: Partial<EntryParts> = {}): string {
+  return writeBooking({ reference: payment.reference, ...parts });
+}
+
+describe('files of the bank', () => {
+  const umlaut = 'Gebühr für Überweisung';
+
+  function write(encoding: string): string {
+    const text = writeReport(
+      entry({ direction: 'CRDT', details: `${rtrInf}<AddtlTxInf>${umlaut}</AddtlTxInf>` }),
+    );
+    return `<?xml version="1.0" encoding="${encoding}"?>\n${text}`;
+  }
+
+  const encodings: readonly [string, (text: string) => Buffer][] = [
+    ['ISO-8859-1', (text) => Buffer.from(text, 'latin1')],
+    ['windows-1252', (text) => Buffer.from(text, 'latin1')],
+    ['UTF-8', (text) => Buffer.from(`\ufeff${text}`)],
+    ['UTF-16', (text) => Buffer.from(`\ufeff${text}`, 'utf16le')],
+    ['UTF-16', (text) => Buffer.from(`\ufeff${text}`, 'utf16le').swap16()],
+    ['UTF-16', (text) => Buffer.from(text, 'utf16le')],
+  ];
+  for (const [index, [encoding, encode]] of encodings.entries()) {
+    test(`in ${encoding} are read (${index + 1})`, async () => {
+      const { observations } = await receive(it, encode(write(encoding)));
+      assert.equal(observations[0]?.outcome, 'returned');
+    });
+  }
+
+  test('that cannot be read are exceptions, and the check lists them', async () => {
+    const cases: readonly [Buffer, string][] = [
+      [Buffer.from(write('UTF-8'), 'latin1'), 'unreadable'],
+      [Buffer.from(write('EBCDIC-US')), 'unreadable'],
+      [Buffer.from('<Document>'), 'unreadable'],
+      [Buffer.from(wrap('camt.029.001.09', '<RsltnOfInvstgtn/>')), 'not_understood'],
+    ];
+    for (const [bytes, kind] of cases) {
+      const first = await receive(it, bytes);
+      assert.deepEqual(first, { observations: [], problems: [] }, 'it may be unfinished');
+      await it.work();
+      assert.equal(it.host.problems.at(-1)?.kind, kind);
+    }
+    assert.equal(await it.host.countUnresolvedInbound(), cases.length);
+    const faults = (await it.rail.check?.(context)) ?? [];
+    assert.ok(faults.some((fault) => /4 inbound/.test(fault)));
+    assert.ok(faults.some((fault) => /quarantine.* 4 files/.test(fault)));
+  });
+
+  test('of intraday reports are kept and change nothing', async () => {
+    const interim = writeReport(entry({ direction: 'CRDT', details: rtrInf }), {
+      name: 'camt.052.001.08',
+    });
+    assert.deepEqual(await receive(it, interim), { observations: [], problems: [] });
+    assert.equal(it.host.heard.length, 1);
+    assert.deepEqual(await readdir(join(it.folder, 'quarantine')), []);
+    assert.ok(it.host.lines.every(({ level }) => level !== 'error'));
+  });
+});

@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import type { Instruction, RailCalls } from '../contract.ts';
+import { openTestHost, type TestHost } from '../rail-test-setup.ts';
+import { receive, writeBooking, writeReport } from './account-report-test-setup.ts';
+import { listPaidTwice } from './bank-books.ts';
+import { setBankOptions } from './bank-simulator.ts';
+import {
+  makeConfig,
+  makeInstruction,
+  noSignal,
+  openTestRail,
+  type TestRail,
+  testPayers,
+} from './iso20022-test-setup.ts';
+import { railModule } from './rail.ts';
+
+/** A database that was restored to before everything, while folders and bank are as they are. */
+
+let it: TestRail;
+const restoredHosts: TestHost[] = [];
+const context = { signal: noSignal };
+
+beforeEach(async () => {
+  it = await openTestRail();
+});
+afterEach(async () => {
+  for (const host of restoredHosts.splice(0)) await host.close();
+  await it.close();
+});
+
+type Restored = { host: TestHost; rail: RailCalls };
+
+async function restore(): Promise<Restored> {
+  const host = await openTestHost({
+    name: 'bank_test',
+    payers: testPayers,
+    nowMs: () => it.clock.nowMs,
+  });
+  restoredHosts.push(host);
+  return { host, rail: await railModule.create(makeConfig(it.folder), host) };
+}
+
+async function listOutbox(): Promise<string[]> {
+  return (await readdir(join(it.folder, 'outbox'))).toSorted();
+}
+
+async function readMessageIds(): Promise<string[]> {
+  const texts = await Promise.all(
+    (await listOutbox()).map((name) => readFile(join(it.folder, 'outbox', name), 'utf8')),
+  );
+  return texts.map((text) => /<MsgId>([^<]+)</.exec(text)?.[1] ?? '');
+}
+
+/** Sends, and lets the bank take the file and answer. */
+async function pay(instructions: readonly Instruction[]): Promise<void> {
+  for (const instruction of instructions) await it.rail.send(instruction, context);
+  await it.work();
+  await it.bank.turn(it.clock.nowMs);
+}
+
+describe('a restored database', () => {
+  test('sends nothing while a file in the archive is unknown to it', async () => {
+    const instruction = makeInstruction();
+    await pay([instruction]);
+    assert.deepEqual(await listOutbox(), []);
+    await rm(join(it.folder, 'inbox'), { recursive: true });
+    await mkdir(join(it.folder, 'inbox'));
+    const { host, rail } = await restore();
+    await rail.send(instruction, context);
+    await rail.send(makeInstruction(), context);
+    await rail.work?.(context);
+    assert.deepEqual(await listOutbox(), []);
+    assert.ok(
+      host.lines.some(({ level, message }) => level === 'error' && /nothing is sent/.test(message)),
+    );
+    const faults = (await rail.check?.(context)) ?? [];
+    assert.ok(faults.some((fault) => /does not know 1 payment files/.test(fault)));
+  });
+
+  test('sends nothing while a file in the outbox is unknown to it', async () => {
+    const instruction = makeInstruction();
+    await it.rail.send(instruction, context);
+    await it.work();
+    await rm(join(it.folder, 'archive'), { recursive: true });
+    await mkdir(join(it.folder, 'archive'));
+    const { rail } = await restore();
+    await rail.send(makeInstruction(), context);
+    await rail.work?.(context);
+    assert.equal((await listOutbox()).length, 1);
+  });
+
+  test('without copies of its files gives the same payments the same message id', async () => {
+    const instructions = [makeInstruction(), makeInstruction()];
+    for (const instruction of instructions) await it.rail.send(instruction, context);
+    await it.work();
+    const before = await readMessageIds();
+    await it.bank.turn(it.clock.nowMs);
+    for (const name of ['archive', 'inbox']) {
+      await rm(join(it.folder, name), { recursive: true });
+      await mkdir(join(it.folder, name));
+    }
+    const { rail } = await restore();
+    it.clock.nowMs += 3_600_000;
+    for (const instruction of instructions.toReversed()) await rail.send(instruction, context);
+    await rail.work?.(context);
+    assert.deepEqual(await readMessageIds(), before);
+    await it.bank.turn(it.clock.nowMs);
+    assert.deepEqual(listPaidTwice(it.bank.books), []);
+    assert.equal(it.bank.books.secondCopies.length, 1);
+  });
+
+  test('learns from its files what it ordered and what became of it, and pays none again', async () => {
+    await setBankOptions(it.folder, {
+      rules: [
+        { match: { amount: '101.00' }, fate: 'reject', reason: 'AC04' },
+        { match: { amount: '102.00' }, fate: 'return', reason: 'AC06' },
+        { match: { amount: '103.00' }, fate: 'silent' },
+      ],
+    });
+    const instructions = [10_000n, 10_100n, 10_200n, 10_300n].map((amountMinor) =>
+      makeInstruction({ amountMinor }),
+    );
+    await pay(instructions);
+    await it.work();
+    assert.deepEqual(await readdir(join(it.folder, 'inbox')), [], 'all answers are archived');
+    const { host, rail } = await restore();
+    const [paid, , , silent] = instructions;
+    assert.ok(paid !== undefined && silent !== undefined);
+    // One of them waits in the restored queue, the others are not known at all.
+    await rail.send(silent, context);
+    const recovered = (await rail.recover?.(it.clock.nowMs - 1_000, context)) ?? [];
+    assert.deepEqual(
+      recovered
+        .map(({ amountMinor, currency, outcome }) => `${amountMinor} ${currency} ${outcome}`)
+        .toSorted(),
+      ['10000 EUR paid', '10100 EUR rejected', '10200 EUR returned', '10300 EUR accepted'],
+    );
+    assert.deepEqual(
+      recovered.map(({ reference }) => reference).toSorted(),
+      instructions.map(({ reference }) => reference).toSorted(),
+    );
+    assert.ok(
+      recovered.every(({ countryCode, detail }) => countryCode === 'DEU' && /T1-/.test(detail)),
+    );
+    assert.equal((await rail.send(paid, context)).outcome, 'paid');
+    const fresh = makeInstruction();
+    await rail.send(fresh, context);
+    await rail.work?.(context);
+    await it.bank.turn(it.clock.nowMs);
+    assert.deepEqual(listPaidTwice(it.bank.books), []);
+    assert.equal((await rail.query(silent, context)).outcome, 'accepted');
+    assert.ok(host.observations.some(({ outcome }) => outcome === 'returned'));
+    const again = (await rail.recover?.(it.clock.nowMs - 1_000, context)) ?? [];
+    assert.equal(again.length, instructions.length + 1);
+    assert.deepEqual(await rail.check?.(context), []);
+  });
+
+  test('answers another order under a recovered reference by unknown', async () => {
+    const instruction = makeInstruction();
+    await pay([instruction]);
+    const { rail } = await restore();
+    await rail.recover?.(0, context);
+    const answer = await rail.send({ ...instruction, amountMinor: 1n }, context);
+    assert.deepEqual(answer, { outcome: 'unknown', reason: 'duplicate' });
+  });
+});
+
+describe('folders', () => {
+  test('a missing one is refused at the start and never made', async () => {
+    const folder = join(it.folder, 'not-mounted');
+    await assert.rejects(railModule.create(makeConfig(folder), it.host), /does not exist/);
+    await assert.rejects(readdir(folder));
+    const exchange = { mode: 'directory', folder: it.folder, outbox: `${it.folder}-share/outbox` };
+    await assert.rejects(
+      railModule.create(makeConfig(it.folder, { exchange }), it.host),
+      /does not exist/,
+    );
+  });
+
+  test('one that disappears later stops everything, is reported, and is not made anew', async () => {
+    await it.work();
+    await rename(it.folder, `${it.folder}-away`);
+    try {
+      await it.rail.send(makeInstruction(), context);
+      await it.work();
+      assert.match((await it.rail.check?.(context))?.[0] ?? '', /does not exist/);
+      // The bare mount point of a share that is not mounted.
+      await mkdir(it.folder);
+      await it.work();
+      assert.deepEqual(await readdir(it.folder), []);
+      assert.match((await it.rail.check?.(context))?.[0] ?? '', /outbox does not exist/);
+      await rm(it.folder, { recursive: true });
+    } finally {
+      await rename(`${it.folder}-away`, it.folder);
+    }
+    await it.work();
+    assert.equal((await listOutbox()).length, 1);
+  });
+});
+
+test('a sent copy is in the archive before the file is in the outbox', async () => {
+  const instruction = makeInstruction();
+  await it.rail.send(instruction, context);
+  await it.work();
+  const [name = ''] = await listOutbox();
+  const copy = await readFile(join(it.folder, 'archive', `sent-${name}`));
+  assert.deepEqual(copy, await readFile(join(it.folder, 'outbox', name)));
+  // Another file of that name is a fork: nothing is delivered over it.
+  const next = makeInstruction();
+  await it.rail.send(next, context);
+  const received = await receive(
+    it,
+    writeReport(writeBooking({ reference: 'INVOICE7', direction: 'CRDT' })),
+  );
+  assert.deepEqual(received.problems, []);
+  assert.equal((await listOutbox()).length, 2);
+  await writeFile(join(it.folder, 'archive', 'sent-T1-00000000000000000000.xml'), 'x');
+  await it.rail.send(makeInstruction(), context);
+  await it.work();
+  assert.equal((await listOutbox()).length, 2);
+});

@@ -1,0 +1,109 @@
+import { listCountries } from '../../core/country.ts';
+import { getCurrency } from '../../core/currency.ts';
+import { getAmountMinor } from '../../core/money.ts';
+import type { RailHost, RecoveredPayment } from '../contract.ts';
+import type { Config } from './config.ts';
+import type { Exchange } from './exchange.ts';
+import type { Files } from './files.ts';
+import { type InboxContext, takeInAgain, takeInFiles } from './inbox.ts';
+import type { PaymentBook } from './payments.ts';
+import { listSentFiles, nameOf } from './sent-files.ts';
+import { readWrittenFile, type WrittenFile, type WrittenPayment } from './written-file.ts';
+
+/**
+ * What the rail ordered, from its payment files, and what became of it, from the bank's files: both
+ * lie in folders, which a restore of the database does not change. Every payment file becomes known
+ * here, so that none of its payments is sent again; every message of the bank is read again.
+ */
+
+export type RecoveryParts = {
+  readonly host: RailHost;
+  readonly config: Config;
+  readonly book: PaymentBook;
+  readonly files: Files;
+  readonly inbox: InboxContext;
+};
+
+/** Messages that were written before the moment may have been read after it. */
+const marginMs = 7 * 86_400_000;
+
+export async function recoverPayments(
+  exchange: Exchange,
+  parts: RecoveryParts,
+  { sinceMs, signal }: { sinceMs: number; signal: AbortSignal },
+): Promise<RecoveredPayment[]> {
+  const { config, files, book, host } = parts;
+  const listed: WrittenFile[] = [];
+  for (const sent of await listSentFiles(exchange, config)) {
+    signal.throwIfAborted();
+    const known = await files.find(sent.messageId);
+    const bytes =
+      known === undefined
+        ? await exchange.readFrom(sent.folder, nameOf(sent), config.fileBytesMax)
+        : Buffer.from(known.xml);
+    const written = readWrittenFile(bytes);
+    if (known === undefined) {
+      await files.adopt(written, bytes);
+      host.log('warn', 'a payment file is known again', { message: written.messageId });
+    }
+    // What was not known is listed whatever its time.
+    if (known === undefined || Date.parse(written.createdAt) >= sinceMs) listed.push(written);
+  }
+  await readMessagesAgain(exchange, parts, { sinceMs, signal });
+  const recovered: RecoveredPayment[] = [];
+  for (const file of listed) {
+    for (const payment of file.payments) recovered.push(await describe(payment, file, book));
+  }
+  return recovered;
+}
+
+async function readMessagesAgain(
+  exchange: Exchange,
+  { host, config, inbox }: RecoveryParts,
+  { sinceMs, signal }: { sinceMs: number; signal: AbortSignal },
+): Promise<void> {
+  // The clock of the environment may be ahead of that of the machine, which files follow.
+  const fromMs = sinceMs - (host.nowMs() - host.realNowMs()) - marginMs;
+  for (const { name, writtenAtMs } of await exchange.listFolder('archive')) {
+    signal.throwIfAborted();
+    if (!archivedPattern.test(name) || writtenAtMs < fromMs) continue;
+    await takeInAgain(await exchange.readFrom('archive', name, config.fileBytesMax), inbox);
+  }
+  await takeInFiles(exchange, inbox, signal);
+}
+
+/** Messages of the bank are archived under the beginning of their hash. */
+const archivedPattern = /^[0-9a-f]{12}-/;
+
+const outcomes = {
+  waiting: 'unknown',
+  filed: 'accepted',
+  accepted: 'accepted',
+  rejected: 'rejected',
+  paid: 'paid',
+  returned: 'returned',
+} as const;
+
+async function describe(
+  written: WrittenPayment,
+  file: WrittenFile,
+  book: PaymentBook,
+): Promise<RecoveredPayment> {
+  const { reference, currency, account } = written;
+  const payment = await book.find(reference);
+  const isIban = /^[A-Z]{2}\d{2}/.test(account);
+  const country = listCountries().find(({ alpha2 }) => isIban && account.startsWith(alpha2));
+  const payerKey = payment?.value.order.payerKey ?? '';
+  const isElsewhere = payment !== undefined && payment.value.messageId !== file.messageId;
+  const also = isElsewhere ? `, and in file ${payment.value.messageId || '(none)'}` : '';
+  return {
+    reference,
+    ...(payerKey === '' ? {} : { payerKey }),
+    ...(country === undefined ? {} : { countryCode: country.code }),
+    currency,
+    amountMinor: getAmountMinor(written.amount, getCurrency(currency)),
+    outcome: payment === undefined ? 'unknown' : outcomes[payment.state],
+    atMs: Date.parse(file.createdAt),
+    detail: `payment file ${file.messageId}${also}`,
+  };
+}

@@ -659,6 +659,18 @@ create table rail_records (
 CREATE INDEX rail_records_state ON public.rail_records USING btree (rail, collection, state, key);
 alter table rail_records enable row level security;
 
+create table rate_checkpoints (
+  base text not null,
+  quote text not null,
+  source text not null,
+  day date not null,
+  digits bigint not null,
+  scale smallint not null,
+  constraint rate_checkpoints_pkey PRIMARY KEY (base, quote, source, day),
+  constraint rate_checkpoints_digits_check CHECK (digits >= 1 AND digits <= '999999999999999999'::bigint),
+  constraint rate_checkpoints_scale_check CHECK (scale >= 0 AND scale <= 24)
+);
+
 create table rates (
   base text not null,
   quote text not null,

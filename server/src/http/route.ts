@@ -7,6 +7,7 @@ import type { KeyRing } from '../core/sealing.ts';
 import type { KeyedAnswer } from '../db/keyed-batcher.ts';
 import type { Database, Session } from '../db/pool.ts';
 import type { Answer } from './problem.ts';
+import type { UploadKind, UploadOwner } from './upload-slots.ts';
 
 /** How a module says what it serves. `server.ts` runs it, `openapi.ts` describes it. */
 
@@ -101,8 +102,12 @@ export type RouteSpec<S extends BaseServices, P, Q, B> = {
   readonly description?: string;
   /** A scope, `bearer` for any valid credential, or none for a public route. */
   readonly access: Scope | 'bearer' | 'public';
-  /** For a public route: whether the path proves enough for a body to be read at all. */
-  readonly isAdmitted?: (env: S, params: unknown) => boolean;
+  /**
+   * For a public upload, before its body is read: whose upload it is.
+   *
+   * @throws AppError where the path proves nothing, or takes no upload now.
+   */
+  readonly admit?: (env: S, params: unknown) => Promise<UploadOwner>;
   /** Only served where the environment is staging. */
   readonly isSandbox?: boolean;
   readonly params?: z.ZodType<P>;
@@ -111,6 +116,8 @@ export type RouteSpec<S extends BaseServices, P, Q, B> = {
   /** Faults of a body that depend on the environment, such as its date; found beside the schema's. */
   readonly findFaults?: (env: S, json: ExactJson) => Fault[];
   readonly bodyBytesMax?: number;
+  /** A route with a large body: the slots that it shares with others of its kind. */
+  readonly uploads?: UploadKind;
   /** Media types of a body that the handler reads as it arrives, in place of `body`. */
   readonly streams?: readonly string[];
   /** What 200 carries; null for an empty body. */

@@ -106,20 +106,24 @@ function readRoute(): Route<AttributeServices> {
     operationId: 'readAttributes',
     tag: 'Attributes',
     summary: 'Read what a destination requires',
-    description: 'With the values that were stored for this user last.',
+    description:
+      'With the values that were stored for this user last. The link to an identity check lets its holder upload images, so it is the value only for a credential with `kyc:write`; others read "".',
     access: 'users:read',
     params: attributeParams,
     response: z.array(attributeAnswer),
     refusals: [404],
-    handle: async ({ env, accountId, request }, { params }) => {
+    handle: async ({ env, accountId, principal, request }, { params }) => {
       const userId = readUserToken(params.user_token);
+      const mayUpload = principal.scopes.has('kyc:write');
       const attributes = await readAttributes(
         { session: env.db.tenant(accountId), keys: env.keys, accountId },
         {
           userId,
           destination: readDestination(env, params),
-          createLink: () =>
-            env.createVerificationLink({ accountId, userId, baseUrl: request.baseUrl }),
+          createLink: async () =>
+            mayUpload
+              ? env.createVerificationLink({ accountId, userId, baseUrl: request.baseUrl })
+              : '',
         },
       );
       return attributes.map(writeAttribute);

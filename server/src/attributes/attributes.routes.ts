@@ -161,15 +161,13 @@ function storeRoute(): Route<AttributeServices> {
       return write(
         async (session) => view(await storeAttributes({ session, keys, accountId }, store)),
         {
-          tryTogether: async (answering) => {
-            const answer = answering.prepare(view);
-            const setId = await storeAttributesTogether(
+          aboutUser: userId,
+          tryTogether: (answering) =>
+            storeAttributesTogether(
               { keys, accountId, group: env.attributeGroup },
               store,
-              answer.keyed,
-            );
-            return setId === undefined ? undefined : answer.tell(setId);
-          },
+              (dataKey) => answering.prepare(view, () => ({ userId, dataKey })),
+            ),
         },
       );
     },

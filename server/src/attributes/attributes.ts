@@ -1,6 +1,6 @@
 import { AppError, type Fault, throwFaults } from '../core/errors.ts';
 import { findTokenId, formatToken, nameId, newId } from '../core/ids.ts';
-import { type KeyRing, openBytes, sealBytes } from '../core/sealing.ts';
+import { type KeyOwner, type KeyRing, openBytes, rowContext, sealBytes } from '../core/sealing.ts';
 import { createTenantBatcher, held, type TenantBatcher } from '../db/batcher.ts';
 import {
   createKeyedBatcher,
@@ -79,7 +79,10 @@ export async function readAttributes(
   const values =
     row.sealed === null || row.set_id === null
       ? {}
-      : openValues(context.keys.unwrap(row.data_key, userId), row.sealed, row.set_id);
+      : openValues(context.keys.unwrap(row.data_key, owner), row.sealed, {
+          ...owner,
+          setId: row.set_id,
+        });
   const attrSetToken = row.set_id === null ? '' : formatToken('attributeSet', row.set_id);
   const attributes = profile.requirements.map((requirement) => {
     const value = values[requirement.type];
@@ -128,9 +131,10 @@ export async function storeAttributes(
   await lockAccount(session, accountId);
   const row = await findAttributeContext(session, owner);
   if (row === undefined) throw new AppError('not_found', 'no such user');
-  const userKey = keys.unwrap(row.data_key, userId);
+  const userKey = keys.unwrap(row.data_key, owner);
   const named = await lockNamedSet(context, owner, request.attrSetToken);
-  const before = named === undefined ? {} : openValues(userKey, named.sealed, named.set_id);
+  const before =
+    named === undefined ? {} : openValues(userKey, named.sealed, { ...owner, setId: named.set_id });
   const checked = checkRequest(request, before);
   const fingerprint = fingerprintValues(keys, owner, checked.values);
   const equal = named?.fingerprint.equals(fingerprint)
@@ -178,17 +182,23 @@ export function createAttributeGroup(db: Database, storeAnswers: StoreAnswers): 
   };
 }
 
+/** How a stored set is answered: the answer is kept under the key of its user. */
+type PreparedSet<Told> = {
+  readonly keyed: KeyedAnswer<string> | undefined;
+  readonly tell: (setId: string) => Told;
+};
+
 /**
  * Stores values that name no set, together with those of others; undefined leaves it to
  * `storeAttributes`.
  *
  * @throws AppError not_found (no such user), invalid_request with every fault.
  */
-export async function storeAttributesTogether(
+export async function storeAttributesTogether<Told>(
   context: { keys: KeyRing; accountId: string; group: AttributeGroup },
   request: StoreRequest,
-  keyed: KeyedAnswer<string> | undefined,
-): Promise<string | undefined> {
+  prepare: (dataKey: Buffer) => PreparedSet<Told>,
+): Promise<Told | undefined> {
   const { keys, accountId, group } = context;
   const { destination, userId } = request;
   if (request.attrSetToken !== undefined) return undefined;
@@ -199,10 +209,12 @@ export async function storeAttributesTogether(
   const setId = newId();
   const set: NewSet = {
     ...owner,
-    ...sealSet({ keys, userKey: keys.unwrap(dataKey, userId), owner, setId }, checked),
+    ...sealSet({ keys, userKey: keys.unwrap(dataKey, owner), owner, setId }, checked),
     profileVersion: getProfile(corridorOf(destination)).version,
   };
-  return group.sets.submit({ command: set, keyed });
+  const { keyed, tell } = prepare(dataKey);
+  const storedId = await group.sets.submit({ command: set, keyed });
+  return storedId === undefined ? undefined : tell(storedId);
 }
 
 /** What is stored of values: how to find equal ones, and themselves under the user's key. */
@@ -214,14 +226,18 @@ function sealSet(
   return {
     setId,
     fingerprint: fingerprintValues(keys, owner, values),
-    sealed: sealBytes(userKey, Buffer.from(JSON.stringify(values)), sealContext(setId)),
+    sealed: sealBytes(
+      userKey,
+      Buffer.from(JSON.stringify(values)),
+      sealContext({ ...owner, setId }),
+    ),
     isComplete,
   };
 }
 
 /** The values of a stored version, opened with the user's key. */
-export function openValues(userKey: Buffer, sealed: Buffer, setId: string): AttributeValues {
-  return JSON.parse(openBytes(userKey, sealed, sealContext(setId)).toString()) as AttributeValues;
+export function openValues(userKey: Buffer, sealed: Buffer, set: SetKey): AttributeValues {
+  return JSON.parse(openBytes(userKey, sealed, sealContext(set)).toString()) as AttributeValues;
 }
 
 /** Whether a payout to the destination needs stored attributes at all. */
@@ -259,8 +275,11 @@ function ownerOf(accountId: string, userId: string, { payer, currency }: Destina
   return { accountId, userId, destinationToken: payer.destinationToken, currency };
 }
 
-function sealContext(setId: string): string {
-  return `attributes ${setId}`;
+/** All versions of a set have the same context: they belong to one user and destination. */
+type SetKey = KeyOwner & { readonly setId: string };
+
+function sealContext({ accountId, userId, setId }: SetKey): string {
+  return rowContext('attribute_set_versions', accountId, userId, setId);
 }
 
 async function lockNamedSet(context: AttributeContext, owner: SetOwner, token: string | undefined) {

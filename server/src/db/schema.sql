@@ -300,6 +300,7 @@ create table idempotency_records (
   status smallint not null,
   body bytea,
   created_at timestamp with time zone not null,
+  user_id uuid,
   constraint idempotency_records_pkey PRIMARY KEY (account_id, key, month),
   constraint idempotency_records_fingerprint_check1 CHECK (length(fingerprint) = 32),
   constraint idempotency_records_key_check1 CHECK (length(key) >= 1 AND length(key) <= 255)
@@ -1030,6 +1031,9 @@ create function find_complete_attributes(p payouts, OUT set_id uuid, OUT version
 
 create function find_contradiction(p payouts, p_state text, p_outcome text, p_is_past boolean) returns text language sql immutable; -- body 6ac2f55987202675
 
+create function find_idempotency_answer(p_account uuid, p_key text) returns TABLE(fingerprint bytea, status smallint, body bytea, user_id uuid, data_key bytea) language plpgsql stable; -- body cd5734b29eebee44
+grant execute on function find_idempotency_answer to outlay_tenant;
+
 create function find_idempotency_record(p_account uuid, p_key text) returns TABLE(fingerprint bytea, status smallint, body bytea) language plpgsql stable; -- body 5e8441a00ef2aa16
 grant execute on function find_idempotency_record to outlay_tenant;
 
@@ -1113,6 +1117,9 @@ create function script_sandbox_payout(p_account uuid, p_payout uuid, p_outcome t
 grant execute on function script_sandbox_payout to outlay_tenant;
 
 create function store_attribute_sets(p_accounts uuid[], p_users uuid[], p_destinations uuid[], p_currencies text[], p_ids uuid[], p_profile_versions text[], p_fingerprints bytea[], p_sealed bytea[], p_are_complete boolean[], p_may_wait boolean) returns TABLE(ordinal integer, set_id uuid, is_held boolean) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body 5b89f8df0185c9d5
+
+create function store_idempotency_answers(p_accounts uuid[], p_keys text[], p_fingerprints bytea[], p_bodies bytea[], p_users uuid[]) returns boolean language plpgsql set plan_cache_mode=force_generic_plan; -- body b61e1eb077c63e98
+grant execute on function store_idempotency_answers to outlay_tenant;
 
 create function store_idempotency_records(p_accounts uuid[], p_keys text[], p_fingerprints bytea[], p_bodies bytea[]) returns boolean language plpgsql set plan_cache_mode=force_generic_plan; -- body 4b3c2781688d051d
 grant execute on function store_idempotency_records to outlay_tenant;

@@ -1,16 +1,29 @@
 import type { Session, Statement } from '../db/pool.ts';
 
 const find: Statement = {
-  name: 'find_idempotency_record',
-  text: `select fingerprint, status, body from find_idempotency_record($1, $2)`,
+  name: 'find_idempotency_answer',
+  text: `
+    select fingerprint, status, body, user_id, data_key from find_idempotency_answer($1, $2)`,
 };
 
 const store: Statement = {
-  name: 'store_idempotency_records',
-  text: `select store_idempotency_records($1, $2, $3, $4) as is_stored`,
+  name: 'store_idempotency_answers',
+  text: `select store_idempotency_answers($1, $2, $3, $4, $5) as is_stored`,
 };
 
-export type IdempotencyRow = { fingerprint: Buffer; status: number; body: Buffer | null };
+const findKey: Statement = {
+  name: 'find_key_of_answer',
+  text: 'select data_key from users where account_id = $1 and id = $2',
+};
+
+export type IdempotencyRow = {
+  fingerprint: Buffer;
+  status: number;
+  body: Buffer | null;
+  /** The user whose key seals the body, and that key as it is stored; null where there is none. */
+  user_id: string | null;
+  data_key: Buffer | null;
+};
 
 export async function findRecord(
   session: Session,
@@ -26,7 +39,19 @@ export type NewRecord = {
   fingerprint: Buffer;
   /** The text of a 200. */
   body: Buffer | null;
+  /** The user whose key seals the body. */
+  userId?: string | undefined;
 };
+
+/** The wrapped key of a user. */
+export async function findDataKey(
+  session: Session,
+  user: { accountId: string; userId: string },
+): Promise<Buffer | undefined> {
+  const values = [user.accountId, user.userId];
+  const [row] = await session.rows<{ data_key: Buffer }>(findKey, values);
+  return row?.data_key;
+}
 
 /** Stores all of them, or none and answers false: one of the keys was stored by somebody else. */
 export async function storeRecords(
@@ -38,6 +63,7 @@ export async function storeRecords(
     records.map(({ key }) => key),
     records.map(({ fingerprint }) => fingerprint),
     records.map(({ body }) => body),
+    records.map(({ userId }) => userId ?? null),
   ]);
   return row?.is_stored === true;
 }

@@ -34,6 +34,8 @@ export type RequestView = {
 export type WriteOptions = {
   isOneEffect?: boolean;
   isAcrossAccounts?: boolean;
+  /** The id of the user of whom the answer tells something: it is stored under that user's key. */
+  aboutUser?: string;
   /**
    * Does the whole effect in a transaction that many requests share, key and stored answer
    * included; undefined leaves it to `work`, and so does a refusal where there is a key.
@@ -44,9 +46,18 @@ export type WriteOptions = {
 /** How a request is answered that shares its transaction with others. */
 export type Answering = {
   readonly requestKey: RequestKey | undefined;
-  /** `valueOf` makes the value for the response schema of what the transaction gave. */
-  prepare<Result>(valueOf: (result: Result) => unknown): PreparedAnswer<Result>;
+  /**
+   * `valueOf` makes the value for the response schema of what the transaction gave; `userOf` names
+   * the user of whom it tells something.
+   */
+  prepare<Result>(
+    valueOf: (result: Result) => unknown,
+    userOf: (result: Result) => AnswerUser,
+  ): PreparedAnswer<Result>;
 };
+
+/** `dataKey` as it is stored. */
+export type AnswerUser = { readonly userId: string; readonly dataKey: Buffer };
 
 export type PreparedAnswer<Result> = {
   /** What is stored with the effect, where the client sent a key. */

@@ -33,7 +33,7 @@ const findQuoteContextsText: Statement = {
     ) l on true`,
 };
 
-const columns = `p.id, p.user_id, p.status, p.status_reason, p.client_transfer_id, p.source_token,
+const columns = `p.account_id, p.id, p.user_id, p.status, p.status_reason, p.client_transfer_id, p.source_token,
   p.source_currency, p.source_amount, p.fee, p.destination_token, p.destination_currency,
   p.destination_amount, p.exchange_rate, p.payer_name, p.delivery_type, p.country, p.attr_set_id,
   p.attr_version, p.metadata, p.pickup_code, p.created_at, p.expires_at, p.estimated_availability,
@@ -138,6 +138,7 @@ export async function findQuoteContexts(
 
 /** A payout with what opens its attributes. */
 export type PayoutRow = {
+  account_id: string;
   id: string;
   user_id: string;
   status: string;
@@ -260,6 +261,7 @@ type DecidedRow = Pick<
 function describeQuoted(payout: NewPayout, decided: DecidedRow): PayoutRow {
   return {
     ...decided,
+    account_id: payout.accountId,
     user_id: payout.userId,
     status: 'PENDING',
     status_reason: '',

@@ -71,8 +71,9 @@ async function screenAll(
 }
 
 function readPerson(keys: KeyRing, row: DispatchRow): ScreenedPerson {
-  const userKey = keys.unwrap(row.data_key, row.user_id);
-  const person = openPerson(userKey, { id: row.user_id, sealed: row.person });
+  const owner = { accountId: row.account_id, userId: row.user_id };
+  const userKey = keys.unwrap(row.data_key, owner);
+  const person = openPerson(userKey, { ...owner, sealed: row.person });
   return {
     firstName: person.first_name,
     middleName: person.middle_name,

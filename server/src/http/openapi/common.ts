@@ -145,6 +145,7 @@ export function describeRefusals(route: Route<BaseServices>): Record<string, Jso
     statuses.add(408).add(413).add(415);
   }
   if (isKeyed(route)) statuses.add(409).add(422);
+  if (route.path === '/user' || route.path.includes('{user_token}')) statuses.add(410);
   const result: Record<string, JsonObject> = {};
   for (const status of statuses) result[status] = refuse(status);
   // The hosted page speaks to a person, also about a link that leads nowhere.

@@ -159,6 +159,24 @@ test('a link that takes images holds one slot, and none of another tenant', asyn
   await assertTakesBatch(tenantB.api);
 });
 
+test('uploads whose clients go away at once give their slots back', async () => {
+  const { link } = await readLink(tenantA);
+  const { credentials, api } = tenantA;
+  const userToken = await createUser(api);
+  const lines: Line[] = [
+    { path: link },
+    { path: `/v0.1.4/user/${userToken}/kyc/id`, token: credentials.api_key },
+  ];
+  for (let round = 0; round < 40; round += 1) {
+    const idles = await Promise.all(lines.map(openIdle));
+    await sleep(round % 4);
+    for (const { socket } of idles) socket.destroy();
+  }
+  await sleep(500);
+  await assertTakesImages(api);
+  assertProblem(await api.post(link, []), 400);
+});
+
 test('idle uploads of one tenant stop no other tenant and no other kind of upload', async () => {
   const { credentials, api } = tenantA;
   const userToken = await createUser(api);

@@ -90,6 +90,9 @@ export function addRoutes<S extends BaseServices>(
         const enter = (caller: Caller<S>): void => {
           request.caller = caller;
           if (route.uploads === undefined) return;
+          // A client that went away during the admission closes nothing any more.
+          if (request.raw.socket.destroyed)
+            throw new AppError('unavailable', 'the client went away');
           const { env, principal, owner = principal } = caller;
           const upload = { environment: env.name, kind: route.uploads, owner };
           reply.raw.once('close', slots.take(upload));

@@ -219,11 +219,19 @@ async function runNpm(parameters, directory, title) {
   );
 }
 
-/** npm hands its own settings to scripts; those about one call must not reach another npm. */
+const passedToNpm =
+  /^(npm_.*|path|home|user|logname|shell|te?mp|tmpdir|lang|lc_.*|tz|ci|xdg_.*|(https?|no|all)_proxy|node_(extra_ca_certs|options|use_env_proxy)|ssl_cert_(file|dir)|systemroot|systemdrive|windir|comspec|pathext|appdata|localappdata|userprofile|homedrive|homepath|programfiles.*|programdata)$/i;
+
+/**
+ * What npm needs, and no setting or secret of the service. npm hands its own settings to scripts;
+ * those about one call must not reach another npm.
+ */
 function npmEnvironment() {
   const ofOneCall =
     /^npm_config_(local_prefix|prefix|workspaces?|include_workspace_root|global|location|omit|include|only|production|dry_run|package_lock_only|ignore_scripts|offline_mode)$/i;
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !ofOneCall.test(name)));
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => passedToNpm.test(name) && !ofOneCall.test(name)),
+  );
 }
 
 function showProgress(title) {

@@ -208,6 +208,11 @@ const settings = {
     'Nothing is sent while a configured list was not read for so many days',
     '7',
   ),
+  OUTLAY_SANDBOX_CLOCK_DAYS: setting(
+    wholeNumber({ min: 0, max: 36_600, otherwise: 400 }),
+    'Staging: clients move the clock at most so many days ahead of real time (docs/sandbox.md)',
+    '400',
+  ),
   OUTLAY_RATE_LIMIT_CREDENTIAL: setting(
     wholeNumber({ min: 1, max: 1_000_000, otherwise: 1000 }),
     'Requests per second of one credential',

@@ -1,6 +1,7 @@
 import { type BatchServices, batchBytesMax } from './batches/batches.routes.ts';
 import { type Config, ConfigError } from './config.ts';
 import { readVelocityLimits, type VelocityLimit } from './rules/velocity.ts';
+import type { SandboxServices } from './sandbox/sandbox.routes.ts';
 import type { ListSource } from './screening/screening.ts';
 
 /** What an environment's parts are told, from the settings. */
@@ -86,9 +87,12 @@ export function readScreening(config: Config) {
   };
 }
 
-export function readLimits(config: Config): Pick<BatchServices, 'lockSeconds' | 'batchLimits'> {
+export function readLimits(
+  config: Config,
+): Pick<BatchServices & SandboxServices, 'lockSeconds' | 'batchLimits' | 'clockDaysMax'> {
   const rowsMax = config.OUTLAY_BATCH_ROWS_MAX;
   return {
+    clockDaysMax: config.OUTLAY_SANDBOX_CLOCK_DAYS,
     lockSeconds: {
       national: config.OUTLAY_QUOTE_SECONDS,
       crypto: config.OUTLAY_CRYPTO_QUOTE_SECONDS,

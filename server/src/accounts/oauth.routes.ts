@@ -132,12 +132,15 @@ function readClient(
   }
   if (secretInForm !== undefined) return 'two methods';
   const match = /^Basic +([A-Za-z0-9+/]+=*)$/i.exec(headers[0] ?? '');
-  const [clientId, clientSecret] = Buffer.from(match?.[1] ?? '', 'base64')
-    .toString('utf8')
-    .split(':', 2);
-  if (clientId === undefined || clientSecret === undefined) return undefined;
+  const pair = Buffer.from(match?.[1] ?? '', 'base64').toString('utf8');
+  // Everything behind the first colon is the secret: it may contain more of them (RFC 7617 2).
+  const colonAt = pair.indexOf(':');
+  if (colonAt === -1) return undefined;
   const inForm = form.get('client_id');
-  const decoded = { clientId: decodeForm(clientId), clientSecret: decodeForm(clientSecret) };
+  const decoded = {
+    clientId: decodeForm(pair.slice(0, colonAt)),
+    clientSecret: decodeForm(pair.slice(colonAt + 1)),
+  };
   return inForm === undefined || inForm === decoded.clientId ? decoded : undefined;
 }
 

@@ -9,12 +9,12 @@ import { readUserToken } from '../users/users.routes.ts';
 import {
   type AttributeGroup,
   type Destination,
-  prepareSet,
   type ReadAttribute,
   readAttributes,
   type StoredSet,
   type StoreRequest,
   storeAttributes,
+  storeAttributesTogether,
 } from './attributes.ts';
 import { attributeTypes } from './field.ts';
 
@@ -122,21 +122,24 @@ function readRoute(): Route<AttributeServices> {
     tag: 'Attributes',
     summary: 'Read what a destination requires',
     description:
-      'With the values that a payout takes which names no `attr_set_token`: of the newest complete set, else of the newest.',
+      'With the values that a payout takes which names no `attr_set_token`: of the newest complete set, else of the newest. The link to an identity check lets its holder upload images, so it is the value only for a credential with `kyc:write`; others read "".',
     access: 'users:read',
     params: attributeParams,
     unknownParameters: 'ignored',
     response: z.array(attributeAnswer),
     refusals: [404],
-    handle: async ({ env, accountId, request }, { params }) => {
+    handle: async ({ env, accountId, principal, request }, { params }) => {
       const userId = readUserToken(params.user_token);
+      const mayUpload = principal.scopes.has('kyc:write');
       const attributes = await readAttributes(
         { session: env.db.tenant(accountId), keys: env.keys, accountId },
         {
           userId,
           destination: readDestination(env, params),
-          createLink: () =>
-            env.createVerificationLink({ accountId, userId, baseUrl: request.baseUrl }),
+          createLink: async () =>
+            mayUpload
+              ? env.createVerificationLink({ accountId, userId, baseUrl: request.baseUrl })
+              : '',
         },
       );
       return attributes.map(writeAttribute);
@@ -174,15 +177,17 @@ function storeRoute(): Route<AttributeServices> {
       return write(
         async (session) => writeStored(await storeAttributes({ session, keys, accountId }, store)),
         {
-          tryTogether: async (answering) => {
-            const group = env.attributeGroup;
-            const prepared = await prepareSet({ keys, accountId, group }, store);
-            if (prepared === undefined) return undefined;
-            const { set, missing } = prepared;
-            const answer = answering.prepare((setId: string) => writeStored({ setId, missing }));
-            const setId = await group.sets.submit({ command: set, keyed: answer.keyed });
-            return setId === undefined ? undefined : answer.tell(setId);
-          },
+          aboutUser: userId,
+          tryTogether: (answering) =>
+            storeAttributesTogether(
+              { keys, accountId, group: env.attributeGroup },
+              store,
+              (dataKey, missing) =>
+                answering.prepare(
+                  (setId: string) => writeStored({ setId, missing }),
+                  () => ({ userId, dataKey }),
+                ),
+            ),
         },
       );
     },

@@ -1,8 +1,13 @@
 import { AppError, type Fault, throwFaults } from '../core/errors.ts';
 import { findTokenId, formatToken, nameId, newId } from '../core/ids.ts';
-import { type KeyRing, openBytes, sealBytes } from '../core/sealing.ts';
+import { type KeyOwner, type KeyRing, openBytes, rowContext, sealBytes } from '../core/sealing.ts';
 import { createTenantBatcher, held, type TenantBatcher } from '../db/batcher.ts';
-import { createKeyedBatcher, type KeyedBatcher, type StoreAnswers } from '../db/keyed-batcher.ts';
+import {
+  createKeyedBatcher,
+  type KeyedAnswer,
+  type KeyedBatcher,
+  type StoreAnswers,
+} from '../db/keyed-batcher.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
 import type { Database, Session } from '../db/pool.ts';
 import type { Payer } from '../destinations/catalogue.ts';
@@ -77,7 +82,10 @@ export async function readAttributes(
   const values =
     row.sealed === null || row.set_id === null
       ? {}
-      : openValues(context.keys.unwrap(row.data_key, userId), row.sealed, row.set_id);
+      : openValues(context.keys.unwrap(row.data_key, owner), row.sealed, {
+          ...owner,
+          setId: row.set_id,
+        });
   const attrSetToken = row.set_id === null ? '' : formatToken('attributeSet', row.set_id);
   const attributes = profile.requirements.map((requirement) => {
     const value = values[requirement.type];
@@ -138,9 +146,10 @@ export async function storeAttributes(
   await lockAccount(session, accountId);
   const row = await findAttributeContext(session, owner);
   if (row === undefined) throw new AppError('not_found', 'no such user');
-  const userKey = keys.unwrap(row.data_key, userId);
+  const userKey = keys.unwrap(row.data_key, owner);
   const named = await lockNamedSet(context, owner, request.attrSetToken);
-  const before = named === undefined ? {} : openValues(userKey, named.sealed, named.set_id);
+  const before =
+    named === undefined ? {} : openValues(userKey, named.sealed, { ...owner, setId: named.set_id });
   const checked = checkRequest(request, before);
   const missing = listMissing(destination, checked, row);
   const fingerprint = fingerprintValues(keys, owner, checked.values);
@@ -204,16 +213,23 @@ export function createAttributeGroup(db: Database, storeAnswers: StoreAnswers): 
   };
 }
 
+/** How a stored set is answered: the answer is kept under the key of its user. */
+type PreparedSet<Told> = {
+  readonly keyed: KeyedAnswer<string> | undefined;
+  readonly tell: (setId: string) => Told;
+};
+
 /**
  * Checks and seals values that name no set, for `AttributeGroup.sets`; undefined where they name
  * one, which `storeAttributes` does.
  *
  * @throws AppError not_found (no such user), invalid_request with every fault.
  */
-export async function prepareSet(
+export async function storeAttributesTogether<Told>(
   context: { keys: KeyRing; accountId: string; group: AttributeGroup },
   request: StoreRequest,
-): Promise<{ set: NewSet; missing: readonly MissingAttribute[] } | undefined> {
+  prepare: (dataKey: Buffer, missing: readonly MissingAttribute[]) => PreparedSet<Told>,
+): Promise<Told | undefined> {
   const { keys, accountId, group } = context;
   const { destination, userId } = request;
   if (request.attrSetToken !== undefined) return undefined;
@@ -225,10 +241,15 @@ export async function prepareSet(
   const setId = newId();
   const set: NewSet = {
     ...owner,
-    ...sealSet({ keys, userKey: keys.unwrap(user.data_key, userId), owner, setId }, checked),
+    ...sealSet({ keys, userKey: keys.unwrap(user.data_key, owner), owner, setId }, checked),
     profileVersion: getProfile(corridorOf(destination)).version,
   };
-  return { set, missing: listMissing(destination, checked, user) };
+  const { keyed, tell } = prepare(
+    user.data_key,
+    listMissing(destination, checked, user),
+  );
+  const storedId = await group.sets.submit({ command: set, keyed });
+  return storedId === undefined ? undefined : tell(storedId);
 }
 
 /** What is stored of values: how to find equal ones, and themselves under the user's key. */
@@ -240,14 +261,18 @@ function sealSet(
   return {
     setId,
     fingerprint: fingerprintValues(keys, owner, values),
-    sealed: sealBytes(userKey, Buffer.from(JSON.stringify(values)), sealContext(setId)),
+    sealed: sealBytes(
+      userKey,
+      Buffer.from(JSON.stringify(values)),
+      sealContext({ ...owner, setId }),
+    ),
     isComplete: missing.length === 0,
   };
 }
 
 /** The values of a stored version, opened with the user's key. */
-export function openValues(userKey: Buffer, sealed: Buffer, setId: string): AttributeValues {
-  return JSON.parse(openBytes(userKey, sealed, sealContext(setId)).toString()) as AttributeValues;
+export function openValues(userKey: Buffer, sealed: Buffer, set: SetKey): AttributeValues {
+  return JSON.parse(openBytes(userKey, sealed, sealContext(set)).toString()) as AttributeValues;
 }
 
 /** Whether a payout to the destination needs stored attributes at all. */
@@ -285,8 +310,11 @@ function ownerOf(accountId: string, userId: string, { payer, currency }: Destina
   return { accountId, userId, destinationToken: payer.destinationToken, currency };
 }
 
-function sealContext(setId: string): string {
-  return `attributes ${setId}`;
+/** All versions of a set have the same context: they belong to one user and destination. */
+type SetKey = KeyOwner & { readonly setId: string };
+
+function sealContext({ accountId, userId, setId }: SetKey): string {
+  return rowContext('attribute_set_versions', accountId, userId, setId);
 }
 
 async function lockNamedSet(context: AttributeContext, owner: SetOwner, token: string | undefined) {

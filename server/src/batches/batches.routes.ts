@@ -82,6 +82,7 @@ function uploadRoute(): Route<BatchServices> {
       'One payout per row: CSV with a header, one JSON object per line, or a JSON array of objects. Columns are the fields of a payout request, with `user_token` or `internal_user_id` beside them; `client_transfer_id` is required. Every row is checked and priced, and nothing is reserved. With an `Idempotency-Key` the same file sent again is the same batch, and an upload that broke off goes on.',
     access: 'payouts:create',
     bodyBytesMax: batchBytesMax,
+    uploads: 'batches',
     streams: Object.keys(formats),
     response: batchAnswer,
     refusals: [409, 422],

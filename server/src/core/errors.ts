@@ -25,6 +25,7 @@ export const errorCatalogue = {
   illegal_move: { status: 409, title: 'That cannot follow from the present state' },
   clock_backwards: { status: 409, title: 'The clock does not go backwards' },
   events_dropped: { status: 410, title: 'Events of that age are no longer kept' },
+  user_erased: { status: 410, title: 'The data of the user was erased' },
   body_too_large: { status: 413, title: 'The body is too large' },
   uri_too_long: { status: 414, title: 'The address is too long' },
   unsupported_media_type: { status: 415, title: 'The media type is not supported' },

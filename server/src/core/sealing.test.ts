@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createKeyRing, newDataKey, openBytes, sealBytes } from './sealing.ts';
+import { AppError } from './errors.ts';
+import { createKeyRing, newDataKey, openBytes, rowContext, sealBytes } from './sealing.ts';
 
 const bytes = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array));
 const context = fc.string({ unit: 'grapheme', maxLength: 40 });
@@ -46,18 +47,29 @@ test('a key ring wraps keys for their owner, and another master key opens nothin
   const ring = createKeyRing(master);
   const other = createKeyRing(newDataKey());
   const key = newDataKey();
-  const wrapped = ring.wrap(key, 'owner');
-  assert.deepEqual(ring.unwrap(wrapped, 'owner'), key);
-  assert.deepEqual(createKeyRing(master).unwrap(wrapped, 'owner'), key);
-  assert.throws(() => ring.unwrap(wrapped, 'somebody else'));
-  assert.throws(() => other.unwrap(wrapped, 'owner'));
+  const owner = { accountId: 'account', userId: 'user' };
+  const wrapped = ring.wrap(key, owner);
+  assert.deepEqual(ring.unwrap(wrapped, owner), key);
+  assert.deepEqual(createKeyRing(master).unwrap(wrapped, owner), key);
+  assert.throws(() => ring.unwrap(wrapped, { ...owner, userId: 'another' }));
+  assert.throws(() => ring.unwrap(wrapped, { ...owner, accountId: 'another' }));
+  assert.throws(() => other.unwrap(wrapped, owner));
+  const isErased = (error: unknown): boolean =>
+    error instanceof AppError && error.code === 'user_erased';
+  assert.throws(() => ring.unwrap(Buffer.alloc(0), owner), isErased);
   const record = ring.seal(Buffer.from('answer'), 'record');
   assert.equal(ring.open(record, 'record').toString(), 'answer');
   // The keys of the two purposes differ.
-  assert.throws(() => ring.unwrap(record, 'record'));
+  assert.throws(() => ring.unwrap(record, owner));
   assert.equal(createKeyRing(master).masterKeyId, ring.masterKeyId);
   assert.notEqual(other.masterKeyId, ring.masterKeyId);
   assert.throws(() => createKeyRing(Buffer.alloc(31)));
+});
+
+test('contexts of different rows differ, however their parts are cut', () => {
+  assert.notEqual(rowContext('t', 'a', 'b c'), rowContext('t', 'a b', 'c'));
+  assert.notEqual(rowContext('t', 'a/b', 'c'), rowContext('t', 'a', 'b/c'));
+  assert.notEqual(rowContext('t', 'a', 'b'), rowContext('t', 'a","b'));
 });
 
 test('a blind index is equal for equal values of one purpose, and for nothing else', () => {

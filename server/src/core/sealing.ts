@@ -8,21 +8,44 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto';
+import { AppError } from './errors.ts';
 
 /**
- * Personal data at rest: AES-256-GCM under a key per user, itself wrapped by the environment's
- * master key, which never enters the database. Destroying the wrapped key erases the user.
+ * Personal data at rest: AES-256-GCM, every ciphertext bound to its account, table and row, so that
+ * a row copied elsewhere does not open.
+ *
+ * What is stored about a user as a person (the user, attribute values, images, decisions of a
+ * screening, stored answers about the user) is sealed under a key of that user, which is wrapped by
+ * the environment's master key; the master key never enters the database. Overwriting
+ * `users.data_key` (with an empty value) makes all of it unreadable.
+ *
+ * It does not reach what is sealed under the environment's record key (records and messages of
+ * rails, stored answers about no user or about several) or stored in the clear (metadata, pickup
+ * codes, identifiers that the client chose), nor backups that were made before.
  */
 export type KeyRing = {
   /** Names the master key without telling it, so that a wrong key is noticed at start. */
   readonly masterKeyId: string;
-  wrap(key: Buffer, owner: string): Buffer;
-  unwrap(wrapped: Buffer, owner: string): Buffer;
+  /** The key of a user as `users.data_key` stores it. */
+  wrap(key: Buffer, owner: KeyOwner): Buffer;
+  /** @throws AppError user_erased where the key was destroyed. */
+  unwrap(wrapped: Buffer, owner: KeyOwner): Buffer;
   /** A keyed hash, to find equal values without storing them (a blind index). */
   blindIndex(purpose: string, value: string): Buffer;
   seal(plain: Buffer, context: string): Buffer;
   open(sealed: Buffer, context: string): Buffer;
 };
+
+export type KeyOwner = { readonly accountId: string; readonly userId: string };
+
+/** What a ciphertext is bound to: the table, and what identifies the row, from the account on. */
+export function rowContext(table: string, ...row: readonly (string | number)[]): string {
+  return JSON.stringify([table, ...row]);
+}
+
+function keyContext({ accountId, userId }: KeyOwner): string {
+  return rowContext('users.data_key', accountId, userId);
+}
 
 const formatVersion = 1;
 const nonceBytes = 12;
@@ -61,8 +84,14 @@ export function openBytes(key: Buffer | KeyObject, sealed: Buffer, context: stri
   return Buffer.concat([decipher.update(body), decipher.final()]);
 }
 
+const keyBytes = 32;
+
 export function newDataKey(): Buffer {
-  return randomBytes(32);
+  return randomBytes(keyBytes);
+}
+
+function isWrappedKey(wrapped: Buffer): boolean {
+  return wrapped.length === 1 + nonceBytes + keyBytes + tagBytes;
 }
 
 export function createKeyRing(masterKey: Buffer): KeyRing {
@@ -79,8 +108,13 @@ export function createKeyRing(masterKey: Buffer): KeyRing {
       .update(derive('identity').export())
       .digest('hex')
       .slice(0, 16),
-    wrap: (key, owner) => sealBytes(wrappingKey, key, owner),
-    unwrap: (wrapped, owner) => openBytes(wrappingKey, wrapped, owner),
+    wrap: (key, owner) => sealBytes(wrappingKey, key, keyContext(owner)),
+    unwrap: (wrapped, owner) => {
+      if (!isWrappedKey(wrapped)) {
+        throw new AppError('user_erased', 'the data of this user was erased');
+      }
+      return openBytes(wrappingKey, wrapped, keyContext(owner));
+    },
     blindIndex: (purpose, value) =>
       createHmac('sha256', indexKey).update(`${purpose}\0${value}`).digest(),
     seal: (plain, context) => sealBytes(recordKey, plain, context),

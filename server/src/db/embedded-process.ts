@@ -153,6 +153,7 @@ function runPs(pid: number, column: string): string | undefined {
   try {
     const text = execFileSync('ps', ['-ww', '-o', column, '-p', String(pid)], {
       encoding: 'utf8',
+      env: { PATH: process.env['PATH'] ?? '/usr/bin:/bin' },
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     return text.trim() === '' ? undefined : ` ${text.trim()} `;

@@ -181,6 +181,7 @@ function spawnServer(cluster: Cluster, removed: string[]): StartedServer {
     ['-c', GUARD_SCRIPT, 'guard', pidFile, socketDirectory, ...removed],
     {
       cwd: '/',
+      env: ENVIRONMENT,
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
     },

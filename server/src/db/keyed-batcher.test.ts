@@ -19,7 +19,7 @@ before(async () => {
 after(() => money[Symbol.asyncDispose]());
 
 const fingerprint = createHash('sha256').update('a request').digest();
-const sealQuote = (row: PayoutRow): Buffer => Buffer.from(`quoted ${row.id}`);
+const sealQuote = (row: PayoutRow) => ({ body: Buffer.from(`quoted ${row.id}`) });
 
 function quote(owner: Owner, key: string | undefined, through: Database = money.db) {
   const group = createGroupQuote(through, storeRecords);

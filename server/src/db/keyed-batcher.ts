@@ -7,13 +7,16 @@ import type { Database, Session } from './pool.ts';
 export type KeyedAnswer<Result> = {
   readonly key: string;
   readonly fingerprint: Buffer;
-  readonly seal: (result: Result) => Buffer;
+  readonly seal: (result: Result) => SealedAnswer;
 };
+
+/** With the user under whose key it is sealed, where it tells something of one. */
+export type SealedAnswer = { readonly body: Buffer; readonly userId?: string | undefined };
 
 /** Stores answers, all of them or none: false where a key is known already. */
 export type StoreAnswers = (
   session: Session,
-  records: readonly { accountId: string; key: string; fingerprint: Buffer; body: Buffer }[],
+  records: readonly (SealedAnswer & { accountId: string; key: string; fingerprint: Buffer })[],
 ) => Promise<boolean>;
 
 export type KeyedCommand<Command, Result> = {
@@ -52,7 +55,7 @@ export function createKeyedBatcher<Command extends { accountId: string }, Result
             const result = results[index];
             if (keyed === undefined || result === undefined || result === held) return [];
             const { key, fingerprint, seal } = keyed;
-            return [{ accountId: command.accountId, key, fingerprint, body: seal(result) }];
+            return [{ accountId: command.accountId, key, fingerprint, ...seal(result) }];
           });
           // Undone with everything else of this transaction.
           if (records.length > 0 && !(await storeAnswers(transaction, records)))

@@ -36,6 +36,11 @@ const selectRevision: Statement = {
   text: 'select revision from rates_revision',
 };
 
+const selectRevisionForUpdate: Statement = {
+  name: 'fx_lock_revision',
+  text: 'select revision from rates_revision for update',
+};
+
 /**
  * The newest quote of each pair and source. Stepping from one pair to the next in the primary key
  * reads two index entries per pair, however long the history is; `distinct on` would read it all.
@@ -110,4 +115,9 @@ export async function readRevision(session: Session): Promise<bigint> {
   const [row] = await session.rows<{ revision: bigint }>(selectRevision);
   if (row === undefined) throw new Error('impossible: rates_revision has no row');
   return row.revision;
+}
+
+/** Imports wait for each other here. */
+export async function lockRevision(session: Session): Promise<void> {
+  await session.rows(selectRevisionForUpdate);
 }

@@ -1,11 +1,11 @@
 import type { EnvironmentName } from '../core/access.ts';
-import { formatRate, type Rate } from '../core/rate.ts';
 import type { Database } from '../db/pool.ts';
 import { liveAgeLimits } from './age-limits.ts';
 import { bundledQuotes } from './bundled-rates.ts';
 import { parsePrices } from './crypto-prices.ts';
 import { parseEcbRates } from './ecb.ts';
-import { readNewestRates, readRevision, writeRates } from './fx.sql.ts';
+import { lockRevision, readNewestRates, readRevision, writeRates } from './fx.sql.ts';
+import { checkPlausibility, keepCheckpoints } from './plausibility.ts';
 import type { ParsedQuotes } from './quote-file.ts';
 import { createRateBook, type MidRates, type RateQuote } from './rate-book.ts';
 import { describeLocation, readSource } from './read-source.ts';
@@ -26,6 +26,8 @@ export type SourceReport = { source: RateSourceName; location: string } & (
       changed: number;
       asOfMs: number;
       unknownCurrencies: string[];
+      /** Rates that are stored and that an operator should look at. */
+      warnings: string[];
     }
   | { ok: false; fault: string }
 );
@@ -34,13 +36,12 @@ export type ImportOptions = {
   db: Database;
   fetch: typeof fetch;
   nowMs: () => number;
-  /** Take prices that doubled or halved since the last import; see `findJump`. */
+  /** Take rates that doubled or halved; see `checkPlausibility`. */
   acceptJumps?: boolean;
 };
 
 /** Clocks differ, and the central bank is at times a few minutes early. */
 const futureToleranceMs = 3_600_000;
-const jumpFactor = 2n;
 
 type ReadQuotes =
   | { ok: true; quotes: readonly RateQuote[]; unknownCurrencies: string[]; asOfMs: number }
@@ -77,43 +78,22 @@ export async function importSource(
   const read = await readQuotes(source, location, options);
   if (!read.ok) return { ...described, ok: false, fault: read.fault };
   const { quotes, unknownCurrencies, asOfMs } = read;
+  const { acceptJumps = false } = options;
+  const nowMs = options.nowMs();
   return options.db.systemTransaction(async (session) => {
-    const jump =
-      options.acceptJumps === true ? undefined : findJump(quotes, await readNewestRates(session));
-    if (jump !== undefined) return { ...described, ok: false, fault: jump };
+    // Two imports at once would each be compared with what was before both.
+    await lockRevision(session);
+    const { jump, warnings } = await checkPlausibility(session, quotes, nowMs);
+    if (jump !== undefined && !acceptJumps) return { ...described, ok: false, fault: jump };
     const changed = await writeRates(session, quotes);
-    return { ...described, ok: true, quotes: quotes.length, changed, asOfMs, unknownCurrencies };
+    await keepCheckpoints(session, quotes, { nowMs, acceptJumps });
+    const told = { changed, asOfMs, unknownCurrencies, warnings };
+    return { ...described, ok: true, quotes: quotes.length, ...told };
   });
 }
 
 function parseSource(source: RateSourceName, text: string): ParsedQuotes {
   return source === 'ecb' ? parseEcbRates(text) : parsePrices(text, source);
-}
-
-/**
- * A misplaced decimal point at a source would pay out a multiple of what was meant. A price that
- * has more than doubled or halved since its last import is therefore left to a person.
- */
-function findJump(quotes: readonly RateQuote[], stored: readonly RateQuote[]): string | undefined {
-  const keyOf = (quote: RateQuote): string => `${quote.base}/${quote.quote} ${quote.source}`;
-  const storedByKey = new Map(stored.map((quote) => [keyOf(quote), quote.rate]));
-  for (const quote of quotes) {
-    const before = storedByKey.get(keyOf(quote));
-    if (before !== undefined && isJump(before, quote.rate)) {
-      const pair = `${quote.base}/${quote.quote}`;
-      return (
-        `${pair} went from ${formatRate(before)} to ${formatRate(quote.rate)}: ` +
-        'check it, and import with jumps accepted if it is right'
-      );
-    }
-  }
-  return undefined;
-}
-
-function isJump(before: Rate, after: Rate): boolean {
-  const left = before.digits * 10n ** BigInt(after.scale);
-  const right = after.digits * 10n ** BigInt(before.scale);
-  return right > left * jumpFactor || left > right * jumpFactor;
 }
 
 /** The newest rates, what they were made of, and the revision of the table they were read at. */

@@ -77,8 +77,8 @@ test('errors, endless redirects and redirects elsewhere are faults', async () =>
     if (location === undefined) response.writeHead(503).end('later');
     else response.writeHead(301, { location }).end();
   });
-  assert.match(await readFault(`${server.url}/file`), /neither https nor http/);
-  assert.match(await readFault(`${server.url}/data`), /neither https nor http/);
+  assert.match(await readFault(`${server.url}/file`), /which is not https/);
+  assert.match(await readFault(`${server.url}/data`), /which is not https/);
   assert.match(await readFault(`${server.url}/loop`), /redirects more than 3 times/);
   assert.match(await readFault(`${server.url}/other`), /status 503/);
 });
@@ -90,7 +90,46 @@ test('a protected address may not lead to an open one', async () => {
   });
   const reading = await readSource('https://rates.example/', { fetch: async () => answer });
   assert.ok(!reading.ok);
-  assert.match(reading.fault, /redirects from https/);
+  assert.match(reading.fault, /which is not https/);
+});
+
+test('an address on another host is not read, whatever redirects to it', async () => {
+  let reads = 0;
+  await using inside = await serve((_request, response) => {
+    reads += 1;
+    response.end('metadata of the machine');
+  });
+  await using server = await serve((_request, response) => {
+    response.writeHead(302, { location: `${inside.url}/latest/meta-data` }).end();
+  });
+  assert.match(await readFault(server.url), /which is not https/);
+  assert.equal(reads, 0);
+  const asked: string[] = [];
+  const redirecting = (async (url: URL) => {
+    asked.push(url.host);
+    return new Response(null, { status: 302, headers: { location: 'https://10.0.0.7/' } });
+  }) as unknown as typeof fetch;
+  const source = 'https://rates.example/';
+  const refused = await readSource(source, { fetch: redirecting });
+  assert.ok(!refused.ok);
+  assert.match(refused.fault, /redirects to another host \(10\.0\.0\.7\)/);
+  assert.deepEqual(asked, ['rates.example']);
+  const list = await readSource(source, { fetch: redirecting, redirects: 'any_https' });
+  assert.ok(!list.ok);
+  assert.match(list.fault, /more than 3 times/, 'a publisher of lists may use another https host');
+});
+
+test('http is read on a loopback host only', async () => {
+  const answering: typeof fetch = async () => new Response('rates');
+  for (const host of ['localhost:1', '127.0.0.1', '127.8.8.8', '0x7f.1', '[::1]']) {
+    const reading = await readSource(`http://${host}/`, { fetch: answering });
+    assert.equal(reading.ok, true, host);
+  }
+  for (const host of ['rates.example', '10.0.0.1', '127.0.0.1.example', 'localhost.example']) {
+    const reading = await readSource(`http://${host}/`, { fetch: answering });
+    assert.ok(!reading.ok, host);
+    assert.match(reading.fault, /must be https/);
+  }
 });
 
 test('an address that does not answer in time is a fault', async () => {
@@ -101,8 +140,8 @@ test('an address that does not answer in time is a fault', async () => {
 });
 
 test('other schemes are refused, and secrets in an address are not repeated', async () => {
-  assert.match(await readFault('ftp://rates.example/x'), /neither https nor http/);
-  assert.match(await readFault('file:///etc/hostname'), /neither https nor http/);
+  assert.match(await readFault('ftp://rates.example/x'), /ftp: is not https/);
+  assert.match(await readFault('file:///etc/hostname'), /file: is not https/);
   const secret = 'https://user:secret@rates.example/daily?key=secret';
   assert.equal(describeLocation(secret), 'https://rates.example/daily');
   assert.equal(describeLocation('/var/lib/rates.xml'), '/var/lib/rates.xml');

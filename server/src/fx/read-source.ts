@@ -4,6 +4,12 @@ export type SourceText = { ok: true; text: string } | { ok: false; fault: string
 
 export type ReadOptions = {
   fetch: typeof fetch;
+  /**
+   * `same_origin` (the default) follows a redirect only within scheme, host and port of the address
+   * that the operator configured. `any_https` follows it to any https address, for publishers that
+   * serve their files from another host.
+   */
+  redirects?: 'same_origin' | 'any_https';
   bytesMax?: number;
   timeoutMs?: number;
 };
@@ -14,8 +20,9 @@ const timeoutMsDefault = 20_000;
 const redirectsMax = 3;
 
 /**
- * The text (UTF-8) of a file, or of an http or https address. What can go wrong outside of us (no
- * such file, no answer, too much, not text) is an answer, not an exception.
+ * The text (UTF-8) of a file or of an https address; http is accepted on a loopback address only,
+ * because whoever can change the text on its way sets the prices. What can go wrong outside of us
+ * (no such file, no answer, too much, not text) is an answer, not an exception.
  */
 export async function readSource(location: string, options: ReadOptions): Promise<SourceText> {
   const bytesMax = options.bytesMax ?? bytesMaxDefault;
@@ -62,20 +69,13 @@ async function readAddress(
 ): Promise<Uint8Array> {
   const signal = AbortSignal.timeout(options.timeoutMs ?? timeoutMsDefault);
   let url = new URL(location);
+  checkScheme(url);
   for (let redirects = 0; redirects <= redirectsMax; redirects += 1) {
-    if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-      throw new Error(`${url.protocol} is neither https nor http`);
-    }
     const answer = await options.fetch(url, { redirect: 'manual', signal });
     const target = answer.headers.get('location');
     if (answer.status >= 300 && answer.status < 400 && target !== null) {
       await answer.body?.cancel();
-      const next = new URL(target, url);
-      // Rates that began their way protected must not end it open to change.
-      if (url.protocol === 'https:' && next.protocol !== 'https:') {
-        throw new Error('it redirects from https to something else');
-      }
-      url = next;
+      url = resolveRedirect(url, target, options.redirects);
       continue;
     }
     if (answer.status !== 200) {
@@ -85,6 +85,31 @@ async function readAddress(
     return await readBody(answer, options.bytesMax);
   }
   throw new Error(`it redirects more than ${redirectsMax} times`);
+}
+
+function checkScheme({ protocol, hostname }: URL): void {
+  if (protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))) return;
+  if (protocol === 'http:') throw new Error('the address must be https, except on a loopback host');
+  throw new Error(`${protocol} is not https`);
+}
+
+/** URL writes every spelling of an IPv4 address as four decimal numbers. */
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname);
+}
+
+/**
+ * A source that redirects to another host could make the service read an address that only the
+ * service can reach.
+ */
+function resolveRedirect(from: URL, target: string, rule: ReadOptions['redirects']): URL {
+  const next = new URL(target, from);
+  if (next.origin === from.origin && next.protocol === from.protocol) return next;
+  if (next.protocol !== 'https:') {
+    throw new Error(`it redirects to ${describeLocation(next.href)}, which is not https`);
+  }
+  if (rule === 'any_https') return next;
+  throw new Error(`it redirects to another host (${next.host}): configure that address itself`);
 }
 
 /** The length that a server declares proves nothing, so the bytes are counted as they come. */

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
-import pg from 'pg';
 import type { EnvironmentName } from '../core/access.ts';
 import { formatRate, getRate } from '../core/rate.ts';
-import { type EmbeddedServer, startEmbedded } from '../db/embedded.ts';
 import { connectDatabase, type Database, findConstraint } from '../db/pool.ts';
+import { createTestDatabase, type TestDatabase } from '../db/test-database.ts';
 import { readNewestRates, writeRates } from './fx.sql.ts';
 import type { RateSources } from './load.ts';
 import type { RateQuote } from './rate-book.ts';
@@ -20,34 +19,23 @@ const offline: typeof fetch = async () => {
 };
 
 let folder: string;
-let server: EmbeddedServer;
+let database: TestDatabase;
 let db: Database;
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'outlay-fx-'));
-  server = await startEmbedded({ dataDirectory: join(folder, 'data'), temporary: true });
-  const client = new pg.Client({ connectionString: server.connectionUrl('postgres') });
-  await client.connect();
-  await client.query('create database fx_test');
-  await client.end();
-  const url = server.connectionUrl('fx_test');
-  const owner = new pg.Client({ connectionString: url });
-  await owner.connect();
-  // Market data refers to no other table, so its own migration is all that is needed here.
-  const migration = join(import.meta.dirname, '../db/migrations/0002_fx.sql');
-  await owner.query(await readFile(migration, 'utf8'));
-  await owner.end();
-  db = connectDatabase({ url, connectionsMax: 8 });
+  database = await createTestDatabase();
+  db = connectDatabase({ url: database.url, connectionsMax: 8 });
 });
 
 after(async () => {
   await db?.close();
-  await server?.close();
+  await database?.drop();
   await rm(folder, { recursive: true, force: true });
 });
 
 beforeEach(async () => {
-  await db.system.rows({ name: 'test_clear', text: 'truncate rates' });
+  await db.system.rows({ name: 'test_clear', text: 'truncate rates, rate_checkpoints' });
 });
 
 function writeEcb(day: string, rates: Record<string, string>): string {
@@ -97,6 +85,7 @@ test('live starts without any rate, and has those that were imported', async () 
     changed: 2,
     asOfMs: Date.parse('2026-11-20T14:00:00Z'),
     unknownCurrencies: ['"XYZ"'],
+    warnings: [],
   });
   assert.equal(find(rates, 'USD', 'MXN'), '16');
   assert.equal(find(rates, 'BTC', 'MXN'), '1600000');
@@ -212,6 +201,54 @@ test('a price that more than doubled waits for a person', async () => {
   assert.equal(find(rates, 'EUR', 'USD'), '1.25', 'the file is taken whole or not at all');
   assert.equal((await rates.importAll({ acceptJumps: true })).ok, true);
   assert.equal(find(rates, 'EUR', 'MXN'), '200');
+});
+
+test('imports within a week move a rate no further than one import may', async () => {
+  let clockMs = nowMs;
+  const path = await writeSource('w.xml', writeEcb('2026-11-20', { USD: '1', MXN: '18.4' }));
+  const rates = await openRates('staging', { ecb: path }, { nowMs: () => clockMs });
+  await rates.importAll();
+  // The same day again, and the days after it.
+  const days = ['2026-11-20', '2026-11-20', '2026-11-21', '2026-11-23', '2026-11-24'];
+  const faults: string[] = [];
+  for (const [index, mxn] of ['9.3', '4.7', '3.1', '2.4', '1.53'].entries()) {
+    const day = days[index] ?? '';
+    clockMs = Date.parse(`${day}T15:00:00Z`);
+    await writeSource('w.xml', writeEcb(day, { USD: '1', MXN: mxn }));
+    const [report] = (await rates.importAll()).sources;
+    if (report?.ok === false) faults.push(report.fault);
+  }
+  assert.equal(faults.length, 4);
+  assert.match(faults[0] ?? '', /EUR\/MXN went from 18\.4 to 4\.7 within 7 days/);
+  assert.equal(find(rates, 'USD', 'MXN'), '9.3');
+});
+
+test('after an accepted jump later rates are compared with the accepted one', async () => {
+  const path = await writeSource('v.xml', writeEcb('2026-11-20', { USD: '1', MXN: '18.4' }));
+  const rates = await openRates('live', { ecb: path });
+  await rates.importAll();
+  await writeSource('v.xml', writeEcb('2026-11-20', { USD: '1', MXN: '1.84' }));
+  assert.equal((await rates.importAll()).ok, false);
+  assert.equal((await rates.importAll({ acceptJumps: true })).ok, true);
+  assert.equal((await rates.importAll()).ok, true);
+  await writeSource('v.xml', writeEcb('2026-11-20', { USD: '1', MXN: '18.4' }));
+  assert.equal((await rates.importAll()).ok, false);
+});
+
+test('the first rate of a pair is compared with the other sources, else with the table', async () => {
+  const ecb = await writeSource('u.xml', writeEcb('2026-11-20', { USD: '1.25', MXN: '2.5' }));
+  const table = await writeSource(
+    'u.json',
+    `{ "as_of": "2026-11-20T14:59:00Z", "prices": { "MXN": "0.05" } }`,
+  );
+  const rates = await openRates('live', { ecb, table });
+  const { sources } = await rates.importAll();
+  assert.ok(sources[0]?.ok === true);
+  assert.deepEqual(sources[0].warnings.length, 1);
+  assert.match(sources[0].warnings[0] ?? '', /EUR\/MXN is 2\.5 in its first import/);
+  assert.ok(sources[1]?.ok === false);
+  assert.match(sources[1].fault, /MXN\/USD is 0\.05 in its first import .* and 0\.5 by the rates/);
+  assert.equal((await rates.importAll({ acceptJumps: true })).ok, true);
 });
 
 test('the table gives back every digit, and only the newest of each pair and source', async () => {

@@ -75,7 +75,8 @@ export async function createRates(options: RatesOptions): Promise<Rates> {
           acceptJumps,
         });
         reports.push(report);
-        if (report.ok) log.info(report, 'rates imported');
+        if (report.ok && report.warnings.length === 0) log.info(report, 'rates imported');
+        else if (report.ok) log.warn(report, 'rates imported with warnings');
         else log.warn(report, 'rates not imported');
       }
       await refresh();

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '../core/errors.ts';
+import { createPace } from './body-pace.ts';
 import type { KeyRecord, Upload } from './route.ts';
 
 /** How request bodies are read: whole, up to the route's limit, each refused as soon as it is past it. */
@@ -10,8 +11,7 @@ const bodyMsMax = 60_000;
 
 /**
  * What is too large is answered at once, and read on and dropped by Node: a connection that is
- * closed on a client that is still sending loses the answer. How long that may take is bounded by
- * the server's request timeout.
+ * closed on a client that is still sending loses the answer. `watchRest` bounds how long that takes.
  */
 export function addBodyReader(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
@@ -37,29 +37,43 @@ function readBody(
   const chunks: Buffer[] = [];
   let size = 0;
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      reject(new AppError('request_timeout', 'the body came too slowly'));
-      // The answer still goes out; then nobody waits for the rest.
-      setTimeout(() => payload.destroy(), 1000).unref();
-    }, bodyMsMax).unref();
+    const refuseSlow = (): void => {
+      end();
+      reject(describeSlow());
+    };
+    const timer = setTimeout(refuseSlow, bodyMsMax).unref();
+    const pace = createPace(refuseSlow);
+    const end = (): void => {
+      clearTimeout(timer);
+      pace.end();
+    };
+    pace.wait();
     payload.on('data', (chunk: Buffer) => {
+      pace.receive(chunk.length);
+      pace.wait();
       size += chunk.length;
       if (size <= bytesMax) {
         chunks.push(chunk);
         return;
       }
       chunks.length = 0;
+      end();
       reject(refuse());
     });
     payload.on('end', () => {
-      clearTimeout(timer);
+      end();
       resolve(Buffer.concat(chunks));
     });
     payload.on('error', (cause) => {
-      clearTimeout(timer);
+      end();
       reject(new AppError('malformed_http', 'the body did not arrive whole', { cause }));
     });
   });
+}
+
+/** The error handler closes the connection with this answer. */
+function describeSlow(): AppError {
+  return new AppError('request_timeout', 'the body arrived too slowly');
 }
 
 const mediaTypePattern = /^([a-z]+\/[a-z0-9.+-]+)\s*(?:;\s*charset="?utf-?8"?\s*)?$/i;
@@ -89,15 +103,33 @@ export function openUpload(
  * The bytes as they arrive. Leaving off early does not close the connection, on which an answer is
  * still to be sent.
  *
- * @throws AppError malformed_http where the connection breaks.
+ * @throws AppError malformed_http where the connection breaks, request_timeout where the body
+ * arrives too slowly.
  */
 async function* streamBody(payload: IncomingMessage): AsyncGenerator<Buffer, void> {
+  const chunks = payload.iterator({ destroyOnReturn: false });
+  const slow = Promise.withResolvers<never>();
+  slow.promise.catch(() => undefined);
+  const pace = createPace(() => slow.reject(describeSlow()));
   try {
-    for await (const chunk of payload.iterator({ destroyOnReturn: false })) yield chunk as Buffer;
+    for (;;) {
+      pace.wait();
+      const next = await Promise.race([chunks.next(), slow.promise]);
+      if (next.done === true) return;
+      const chunk = next.value as Buffer;
+      pace.receive(chunk.length);
+      yield chunk;
+    }
   } catch (cause) {
+    if (cause instanceof AppError) throw cause;
     throw new AppError('malformed_http', 'the body did not arrive whole', { cause });
   } finally {
-    // What nobody reads any more is dropped as it comes, like any other body.
-    payload.resume();
+    pace.end();
+    // What nobody reads any more is dropped as it comes, like any other body. Not awaited: the
+    // iterator may still wait for a chunk.
+    void chunks
+      .return?.()
+      .catch(() => undefined)
+      .finally(() => payload.resume());
   }
 }

@@ -1,13 +1,14 @@
 import type { Session, Statement } from '../db/pool.ts';
 
 const find: Statement = {
-  name: 'find_idempotency_record',
-  text: `select fingerprint, status, body from find_idempotency_record($1, $2)`,
+  name: 'find_idempotency_answer',
+  text: `
+    select fingerprint, status, body, user_id, data_key from find_idempotency_answer($1, $2)`,
 };
 
 const store: Statement = {
-  name: 'store_idempotency_records',
-  text: `select store_idempotency_records($1, $2, $3, $4) as is_stored`,
+  name: 'store_idempotency_answers',
+  text: `select store_idempotency_answers($1, $2, $3, $4, $5) as is_stored`,
 };
 
 const answer: Statement = {
@@ -17,7 +18,19 @@ const answer: Statement = {
     where account_id = $1 and key = $2 and fingerprint = $3 and body is null`,
 };
 
-export type IdempotencyRow = { fingerprint: Buffer; status: number; body: Buffer | null };
+const findKey: Statement = {
+  name: 'find_key_of_answer',
+  text: 'select data_key from users where account_id = $1 and id = $2',
+};
+
+export type IdempotencyRow = {
+  fingerprint: Buffer;
+  status: number;
+  body: Buffer | null;
+  /** The user whose key seals the body, and that key as it is stored; null where there is none. */
+  user_id: string | null;
+  data_key: Buffer | null;
+};
 
 export async function findRecord(
   session: Session,
@@ -33,7 +46,19 @@ export type NewRecord = {
   fingerprint: Buffer;
   /** The text of a 200; null where it is empty, or not known yet. */
   body: Buffer | null;
+  /** The user whose key seals the body. */
+  userId?: string | undefined;
 };
+
+/** The wrapped key of a user. */
+export async function findDataKey(
+  session: Session,
+  user: { accountId: string; userId: string },
+): Promise<Buffer | undefined> {
+  const values = [user.accountId, user.userId];
+  const [row] = await session.rows<{ data_key: Buffer }>(findKey, values);
+  return row?.data_key;
+}
 
 /** Stores all of them, or none and answers false: one of the keys was stored by somebody else. */
 export async function storeRecords(
@@ -45,6 +70,7 @@ export async function storeRecords(
     records.map(({ key }) => key),
     records.map(({ fingerprint }) => fingerprint),
     records.map(({ body }) => body),
+    records.map(({ userId }) => userId ?? null),
   ]);
   return row?.is_stored === true;
 }

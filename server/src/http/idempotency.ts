@@ -1,15 +1,23 @@
 import { createHash } from 'node:crypto';
-import { AppError } from '../core/errors.ts';
+import { AppError, assert } from '../core/errors.ts';
 import { type ExactJson, emitCanonicalJson } from '../core/exact-json.ts';
-import type { KeyRing } from '../core/sealing.ts';
+import { type KeyRing, openBytes, rowContext, sealBytes } from '../core/sealing.ts';
+import type { SealedAnswer } from '../db/keyed-batcher.ts';
 import type { Database, Session } from '../db/pool.ts';
-import { answerRecord, findRecord, type IdempotencyRow, storeRecords } from './idempotency.sql.ts';
+import {
+  answerRecord,
+  findDataKey,
+  findRecord,
+  type IdempotencyRow,
+  storeRecords,
+} from './idempotency.sql.ts';
 import { type Answer, jsonType } from './problem.ts';
-import type { Answering, KeyRecord, RequestKey, WriteOptions } from './route.ts';
+import type { Answering, AnswerUser, KeyRecord, RequestKey, WriteOptions } from './route.ts';
 
 /**
  * Idempotency-Key: the first answer is stored in the transaction of its effect and replayed for
- * thirty days. A refusal rolls back and stores nothing.
+ * thirty days. A refusal rolls back and stores nothing. An answer about a user is sealed under that
+ * user's key, and cannot be replayed once the key was destroyed.
  */
 
 export { storeRecords } from './idempotency.sql.ts';
@@ -90,26 +98,51 @@ export function createAnswering(
   const { accountId, requestKey, write } = request;
   return {
     requestKey,
-    prepare: (valueOf) => {
+    prepare: (valueOf, userOf) => {
       if (requestKey === undefined) {
         return { keyed: undefined, tell: (result) => ({ value: valueOf(result) }) };
       }
       let text: string | null = null;
-      const seal = (result: Parameters<typeof valueOf>[0]): Buffer => {
+      const seal = (result: Parameters<typeof valueOf>[0]): SealedAnswer => {
         text = write(valueOf(result));
-        return keys.seal(Buffer.from(text ?? ''), contextOf({ accountId, ...requestKey }));
+        const user = userOf(result);
+        const id = { accountId, ...requestKey };
+        return { userId: user.userId, body: sealAnswer(keys, id, { text: text ?? '', user }) };
       };
       return { keyed: { ...requestKey, seal }, tell: () => ({ text }) };
     },
   };
 }
 
-function contextOf({ accountId, key }: { accountId: string; key: string }): string {
-  return `idempotency ${accountId} ${key}`;
+type RecordId = { accountId: string; key: string };
+
+function contextOf({ accountId, key }: RecordId): string {
+  return rowContext('idempotency_records', accountId, key);
+}
+
+function sealAnswer(
+  keys: KeyRing,
+  id: RecordId,
+  { text, user }: { text: string; user: AnswerUser | undefined },
+): Buffer {
+  const plain = Buffer.from(text);
+  if (user === undefined) return keys.seal(plain, contextOf(id));
+  const userKey = keys.unwrap(user.dataKey, { accountId: id.accountId, userId: user.userId });
+  return sealBytes(userKey, plain, contextOf(id));
+}
+
+/** Answers are sealed, except the plain ones of commits in groups, which tell nothing of a person. */
+function openAnswer(keys: KeyRing, id: RecordId, row: IdempotencyRow & { body: Buffer }): string {
+  const { body, user_id: userId, data_key: dataKey } = row;
+  if (body[0] === '{'.charCodeAt(0)) return body.toString();
+  if (userId === null) return keys.open(body, contextOf(id)).toString();
+  if (dataKey === null) throw new AppError('user_erased', 'the data of this user was erased');
+  const userKey = keys.unwrap(dataKey, { accountId: id.accountId, userId });
+  return openBytes(userKey, body, contextOf(id)).toString();
 }
 
 type KeyId = RequestKey & { accountId: string };
-type Mode = Pick<WriteOptions, 'isAcrossAccounts'> & { work: Work };
+type Mode = Pick<WriteOptions, 'isAcrossAccounts' | 'aboutUser'> & { work: Work };
 
 function transact<T>(
   db: Database,
@@ -122,19 +155,21 @@ function transact<T>(
 }
 
 async function runOnce(services: KeyedServices, id: KeyId, mode: Mode): Promise<Answer> {
-  const context = contextOf(id);
+  const { keys } = services;
   const replay = (row: IdempotencyRow): Answer => {
     if (!row.fingerprint.equals(id.fingerprint)) throw refuseReuse();
-    const text = row.body === null ? null : readBody(services.keys, row.body, context);
-    return answerOf(text, true);
+    const { body } = row;
+    return answerOf(body === null ? null : openAnswer(keys, id, { ...row, body }), true);
   };
   try {
     return await transact(services.db, { ...id, ...mode }, async (session) => {
       const first = await findRecord(session, id);
       if (first !== undefined) return replay(first);
       const text = await mode.work(session);
-      const body = text === null ? null : services.keys.seal(Buffer.from(text), context);
-      if (!(await storeRecords(session, [{ ...id, body }]))) throw new KeyTaken();
+      const user = text === null ? undefined : await findUser(session, id, mode.aboutUser);
+      const body = text === null ? null : sealAnswer(keys, id, { text, user });
+      const record = { ...id, body, userId: user?.userId };
+      if (!(await storeRecords(session, [record]))) throw new KeyTaken();
       return answerOf(text, false);
     });
   } catch (error) {
@@ -170,7 +205,9 @@ export function openKeyRecord(keys: KeyRing, id: KeyId): KeyRecord {
     findAnswer: async (session) => {
       const row = await findRecord(session, id);
       const isOurs = row?.fingerprint.equals(id.fingerprint) === true;
-      return !isOurs || row.body === null ? undefined : readBody(keys, row.body, context);
+      return !isOurs || row.body === null
+        ? undefined
+        : openAnswer(keys, id, { ...row, body: row.body });
     },
   };
 }
@@ -184,10 +221,16 @@ export function answerOf(text: string | null, isReplay: boolean): Answer {
   };
 }
 
-/** Answers are sealed, except the plain ones of commits in groups, which tell nothing of a person. */
-function readBody(keys: KeyRing, body: Buffer, context: string): string {
-  const isPlain = body[0] === '{'.charCodeAt(0);
-  return (isPlain ? body : keys.open(body, context)).toString();
+/** Looked for after the work, which may be what creates the user. */
+async function findUser(
+  session: Session,
+  { accountId }: KeyId,
+  userId: string | undefined,
+): Promise<AnswerUser | undefined> {
+  if (userId === undefined) return undefined;
+  const dataKey = await findDataKey(session, { accountId, userId });
+  assert(dataKey !== undefined, 'an answer is about a user of the account');
+  return { userId, dataKey };
 }
 
 /** Spelling, key order and number form of the body do not matter. */

@@ -7,6 +7,7 @@ import type { KeyRing } from '../core/sealing.ts';
 import type { KeyedAnswer } from '../db/keyed-batcher.ts';
 import type { Database, Session } from '../db/pool.ts';
 import type { Answer } from './problem.ts';
+import type { UploadKind, UploadOwner } from './upload-slots.ts';
 
 /** How a module says what it serves. `server.ts` runs it, `openapi.ts` describes it. */
 
@@ -33,6 +34,8 @@ export type RequestView = {
 export type WriteOptions = {
   isOneEffect?: boolean;
   isAcrossAccounts?: boolean;
+  /** The id of the user of whom the answer tells something: it is stored under that user's key. */
+  aboutUser?: string;
   /**
    * Does the whole effect in a transaction that many requests share, key and stored answer
    * included; undefined leaves it to `work`, and so does a refusal where there is a key.
@@ -43,9 +46,18 @@ export type WriteOptions = {
 /** How a request is answered that shares its transaction with others. */
 export type Answering = {
   readonly requestKey: RequestKey | undefined;
-  /** `valueOf` makes the value for the response schema of what the transaction gave. */
-  prepare<Result>(valueOf: (result: Result) => unknown): PreparedAnswer<Result>;
+  /**
+   * `valueOf` makes the value for the response schema of what the transaction gave; `userOf` names
+   * the user of whom it tells something.
+   */
+  prepare<Result>(
+    valueOf: (result: Result) => unknown,
+    userOf: (result: Result) => AnswerUser,
+  ): PreparedAnswer<Result>;
 };
+
+/** `dataKey` as it is stored. */
+export type AnswerUser = { readonly userId: string; readonly dataKey: Buffer };
 
 export type PreparedAnswer<Result> = {
   /** What is stored with the effect, where the client sent a key. */
@@ -119,8 +131,12 @@ export type RouteSpec<S extends BaseServices, P, Q, B> = {
   readonly description?: string;
   /** A scope, `bearer` for any valid credential, or none for a public route. */
   readonly access: Scope | 'bearer' | 'public';
-  /** For a public route: whether the path proves enough for a body to be read at all. */
-  readonly isAdmitted?: (env: S, params: unknown) => boolean;
+  /**
+   * For a public upload, before its body is read: whose upload it is.
+   *
+   * @throws AppError where the path proves nothing, or takes no upload now.
+   */
+  readonly admit?: (env: S, params: unknown) => Promise<UploadOwner>;
   /** Only served where the environment is staging. */
   readonly isSandbox?: boolean;
   readonly params?: z.ZodType<P>;
@@ -137,6 +153,8 @@ export type RouteSpec<S extends BaseServices, P, Q, B> = {
   /** Faults of a body that depend on the environment, such as its date; found beside the schema's. */
   readonly findFaults?: (env: S, json: ExactJson) => Fault[];
   readonly bodyBytesMax?: number;
+  /** A route with a large body: the slots that it shares with others of its kind. */
+  readonly uploads?: UploadKind;
   /** Media types of a body that the handler reads as it arrives, in place of `body`. */
   readonly streams?: readonly string[];
   /** What 200 carries; null for an empty body. */

@@ -24,6 +24,7 @@ import {
 } from './route.ts';
 import { compileWriter } from './schema.ts';
 import { findAddress, getBaseUrl, type PublicAddress, readHeaders, sendAnswer } from './server.ts';
+import { createUploadSlots, type UploadOwner } from './upload-slots.ts';
 import { checkInput } from './validation.ts';
 
 /** Puts the modules' routes onto the server: credential, scope, limits, input, answer. */
@@ -55,7 +56,12 @@ declare module 'fastify' {
   }
 }
 
-type Caller<S extends BaseServices> = { readonly env: S; readonly principal: Principal };
+type Caller<S extends BaseServices> = {
+  readonly env: S;
+  readonly principal: Principal;
+  /** Where it is not the principal's account. */
+  readonly owner?: UploadOwner;
+};
 
 const nobody: Principal = { accountId: '', credentialId: '', scopes: new Set() };
 
@@ -64,7 +70,7 @@ export function addRoutes<S extends BaseServices>(
   options: RoutingOptions<S>,
 ): void {
   const running: RunningKeys = new Set();
-  const uploads = createUploadDoor();
+  const slots = createUploadSlots();
   app.decorateRequest('caller', undefined);
   for (const route of options.routes) {
     const handler = createHandler(route, options, running);
@@ -86,7 +92,13 @@ export function addRoutes<S extends BaseServices>(
         request.routeName = route.path;
         const enter = (caller: Caller<S>): void => {
           request.caller = caller;
-          if (route.bodyBytesMax !== undefined) uploads.enter(reply);
+          if (route.uploads === undefined) return;
+          // A client that went away during the admission closes nothing any more.
+          if (request.raw.socket.destroyed)
+            throw new AppError('unavailable', 'the client went away');
+          const { env, principal, owner = principal } = caller;
+          const upload = { environment: env.name, kind: route.uploads, owner };
+          reply.raw.once('close', slots.take(upload));
         };
         const caller = admit(request);
         // The framework takes either: a promise, or being called back.
@@ -147,31 +159,12 @@ function admitToPublic<S extends BaseServices>(
   route: Route<S>,
   { env, limiters }: { env: S | undefined; limiters: RateLimiters },
   request: FastifyRequest,
-): Caller<S> {
+): Caller<S> | Promise<Caller<S>> {
   if (route.bodyBytesMax !== undefined) limiters.expensive.check(request.ip);
   if (env === undefined) throw new AppError('not_found', 'this environment is not served here');
-  if (route.isAdmitted?.(env, request.params) === false) {
-    throw new AppError('not_found', 'this link is not valid');
-  }
-  return { env, principal: nobody };
-}
-
-/** Large bodies are held in memory while they arrive: so many at once, and no more. */
-const uploadsMax = 4;
-
-function createUploadDoor(): { enter(reply: FastifyReply): void } {
-  let inside = 0;
-  return {
-    enter: (reply) => {
-      if (inside >= uploadsMax) {
-        throw new AppError('unavailable', 'too many uploads at once', { retryAfterSeconds: 2 });
-      }
-      inside += 1;
-      reply.raw.once('close', () => {
-        inside -= 1;
-      });
-    },
-  };
+  const caller = { env, principal: nobody };
+  if (route.admit === undefined) return caller;
+  return route.admit(env, request.params).then((owner) => ({ ...caller, owner }));
 }
 
 /** The token of exactly one well-formed Authorization header (RFC 6750 2.1). */

@@ -12,6 +12,7 @@ import { type EnvironmentName, versions } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 import { createRepeatedLines, type RepeatedLines } from '../core/repeated-lines.ts';
 import { addBodyReader } from './body.ts';
+import { watchRest } from './body-pace.ts';
 import { describeError, nameError } from './error-log.ts';
 import { type Answer, describeProblem, findHttpFault, problemType } from './problem.ts';
 import type { BaseServices, Route } from './route.ts';
@@ -59,8 +60,8 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
   const startedAt = process.hrtime.bigint().toString(36);
   const app = fastify({
     bodyLimit: bodyBytesMax,
-    // What trickles in for longer is dropped: an upload that is read as it arrives waits for the
-    // database too. A header, and a body that is read whole, have a minute (`body.ts`).
+    // An upload that is read as it arrives waits for the database too. A header, and a body that is
+    // read whole, have a minute (`body.ts`); a body below the least byte rate ends earlier.
     requestTimeout: 15 * 60_000,
     keepAliveTimeout: 72_000,
     // Its own remarks are for developers of it; what is logged of a request is decided below.
@@ -142,6 +143,7 @@ function logRequests(
   const { log, repeated, isSampled } = options;
   app.addHook('onResponse', (request, reply, done) => {
     done();
+    watchRest(request.raw);
     const { statusCode: status } = reply;
     if (status < 400 && !isSampled()) return;
     const fields = {
@@ -173,8 +175,10 @@ function answerErrors(
   const { log, repeated, isDraining } = options;
   app.setErrorHandler(async (error, request, reply) => {
     const answer = describeProblem(error, request.id);
-    // The framework would close on a body that it did not read; Node reads it on and drops it.
-    if (!isDraining()) void reply.removeHeader('connection');
+    // The framework would close on a body that it did not read, and the client that is still sending
+    // would lose the answer; `watchRest` closes where the rest does not arrive.
+    if (answer.status === 408) void reply.header('connection', 'close');
+    else if (!isDraining()) void reply.removeHeader('connection');
     if (answer.status >= 500 && error !== refusal) {
       const about = { request_id: request.id, error: describeError(error) };
       const isDefect = answer.status === 500;

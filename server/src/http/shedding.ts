@@ -5,6 +5,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { EnvironmentName } from '../core/access.ts';
 import { AppError, assert } from '../core/errors.ts';
 import { createGate, type Gate } from './admission.ts';
+import { watchRest } from './body-pace.ts';
 import { describeProblem } from './problem.ts';
 
 /**
@@ -177,6 +178,7 @@ export function shedEarly(
     }
     shedding.turnAway(gate);
     answer(response);
+    watchRest(request);
   });
 }
 

@@ -92,7 +92,7 @@ export async function decideIdentity(
   const personsNeeded = (await needsTwoPersons(sql, accountId)) ? 2 : 1;
   const isEffective = (await countOthers(sql, said)) + 1 >= personsNeeded;
   const id = newId();
-  const userKey = keys.unwrap(work.user.dataKey, userId);
+  const userKey = keys.unwrap(work.user.dataKey, { accountId, userId });
   await insertDecision(sql, {
     ...said,
     id,
@@ -173,7 +173,7 @@ export async function listDecisions(
 ): Promise<DecisionRecord[]> {
   const dataKey = await findDataKey(sql, user);
   if (dataKey === undefined) throw noSuchUser();
-  const userKey = keys.unwrap(dataKey, user.userId);
+  const userKey = keys.unwrap(dataKey, user);
   const rows = await listDecisionRows(sql, user);
   return rows.map((row) => ({
     sessionId: row.session_id,
@@ -202,7 +202,7 @@ export async function openImages({ sql, keys }: Services, user: UserId): Promise
   const { id: sessionId, submission } = session;
   const rows = await selectImages(sql, { accountId, userId, sessionId, submission });
   const images = rows.map(({ type, sealed, data_key: dataKey }) => {
-    const userKey = keys.unwrap(dataKey, userId);
+    const userKey = keys.unwrap(dataKey, { accountId, userId });
     return { type, bytes: openBytes(userKey, sealed, imageContext(accountId, session, type)) };
   });
   return { session, images };

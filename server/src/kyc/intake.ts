@@ -1,3 +1,4 @@
+import type { EnvironmentName } from '../core/access.ts';
 import { AppError, type Fault, throwFaults } from '../core/errors.ts';
 import { readImageContainer } from './image-container.ts';
 import { type ImageDecoder, withImageDecoder } from './image-decoder.ts';
@@ -19,8 +20,15 @@ export type UploadItem = { type: ImageType; pointer: string; bytes: Buffer };
 /** One picture ready to be kept: JPEG, upright, without any metadata. */
 export type PreparedImage = { type: ImageType; bytes: Buffer; width: number; height: number };
 
-/** One for the process: environments share its memory. */
-const processGate = createUploadGate({ runningMax: 2, waitingMax: 2 });
+/**
+ * One for each environment: a crowd in staging stops nothing in live. As many as the server
+ * receives at once find a place (`uploadLimits`).
+ */
+const limits = { runningMax: 2, waitingMax: 4 };
+const gates: Readonly<Record<EnvironmentName, UploadGate>> = {
+  staging: createUploadGate(limits),
+  live: createUploadGate(limits),
+};
 
 /**
  * Checks the form of an upload and decodes its Base64: exactly three items, one of each type.
@@ -120,8 +128,9 @@ function decodeBase64(text: string): Buffer | undefined {
  */
 export async function prepareImages(
   items: UploadItem[],
-  gate: UploadGate = processGate,
+  where: EnvironmentName | UploadGate = 'staging',
 ): Promise<PreparedImage[]> {
+  const gate = typeof where === 'string' ? gates[where] : where;
   return gate.run(() => withImageDecoder((decoder) => prepareAll(items, decoder)));
 }
 

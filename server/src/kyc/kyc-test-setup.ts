@@ -51,7 +51,7 @@ export async function createKycTest() {
     },
     createUser: async (accountId: string): Promise<string> => {
       const userId = newId();
-      const dataKey = keys.wrap(newDataKey(), userId);
+      const dataKey = keys.wrap(newDataKey(), { accountId, userId });
       await db.system.rows(insertUser, [accountId, userId, userId, randomBytes(32), dataKey]);
       return userId;
     },

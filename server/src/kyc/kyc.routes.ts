@@ -7,9 +7,14 @@ import { type BaseServices, defineRoute, type Route } from '../http/route.ts';
 import { imageCharactersMax } from './image-limits.ts';
 import { imageTypes, prepareImages, readUpload } from './intake.ts';
 import { sessionStatuses } from './kyc.sql.ts';
-import { getLinkedSession, getSessions, statusAt, submitImages } from './kyc.ts';
+import {
+  getLinkedSession,
+  getSessions,
+  type LinkedSession,
+  statusAt,
+  submitImages,
+} from './kyc.ts';
 import { readPageFiles } from './page-files.ts';
-import { findLinkSession } from './verification-link.ts';
 
 /** Three images of 10 MiB of Base64, and room for the JSON around them. */
 const uploadBytesMax = 32 * 1024 * 1024;
@@ -81,13 +86,14 @@ function uploadRoute<S extends BaseServices>(): Route<S> {
     params: userParams,
     body: uploadBody,
     bodyBytesMax: uploadBytesMax,
+    uploads: 'images',
     response: null,
     refusals: [404, 413, 503],
     handle: async ({ env, accountId, write }, { params, body }) => {
       const userId = getUserId(params.user_token);
       // Whose images they are is known before anything is decoded; the transaction looks again.
       await getSessions(env, { accountId, userId, before: undefined, rowsMax: 1 });
-      const images = await prepareImages(readUpload(body));
+      const images = await prepareImages(readUpload(body), env.name);
       return write((sql) => submitImages({ sql, keys: env.keys }, { accountId, userId, images }));
     },
   });
@@ -210,6 +216,16 @@ function linkStatusRoute<S extends BaseServices>(): Route<S> {
   });
 }
 
+/** @throws AppError not_found, and illegal_move where the session takes no images (any more). */
+async function getOpenSession(env: BaseServices, token: string): Promise<LinkedSession> {
+  const { db, keys, clock } = env;
+  const linked = await getLinkedSession({ db, keys, nowMs: clock.nowMs() }, token);
+  if (!linked.takesImages) {
+    throw new AppError('illegal_move', 'this verification link takes no images any more');
+  }
+  return linked;
+}
+
 function linkUploadRoute<S extends BaseServices>(): Route<S> {
   return defineRoute<S, z.infer<typeof linkParams>>({
     method: 'POST',
@@ -220,20 +236,21 @@ function linkUploadRoute<S extends BaseServices>(): Route<S> {
     summary: 'Send the three images of a verification link',
     access: 'public',
     params: linkParams,
-    isAdmitted: (env, params) =>
-      findLinkSession(env.keys, String((params as { token?: unknown }).token)) !== undefined,
+    admit: async (env, params) => {
+      const { token } = params as z.infer<typeof linkParams>;
+      const { accountId, sessionId } = await getOpenSession(env, token);
+      return { accountId, linkId: sessionId };
+    },
     body: uploadBody,
     bodyBytesMax: uploadBytesMax,
+    uploads: 'images',
     response: linkStatusAnswer,
     refusals: [404, 409, 413, 503],
     handle: async ({ env }, { params, body }) => {
       const { db, keys } = env;
-      const linked = await getLinkedSession({ db, keys, nowMs: env.clock.nowMs() }, params.token);
+      const linked = await getOpenSession(env, params.token);
       const { accountId, userId, sessionId: linkSessionId } = linked;
-      if (!linked.takesImages) {
-        throw new AppError('illegal_move', 'this verification link takes no images any more');
-      }
-      const images = await prepareImages(readUpload(body));
+      const images = await prepareImages(readUpload(body), env.name);
       const session = await db.tenantTransaction(accountId, (sql) =>
         submitImages({ sql, keys }, { accountId, userId, images, linkSessionId }),
       );

@@ -101,7 +101,7 @@ test('images are sealed under the key of their user and bound to their place', a
   );
   for (const row of rows) {
     assert.ok(!row.sealed.includes('pixels'));
-    const key = kyc.keys.unwrap(row.data_key, userId);
+    const key = kyc.keys.unwrap(row.data_key, { accountId, userId });
     const context = imageContext(accountId, session, row.type);
     assert.equal(openBytes(key, row.sealed, context).toString(), `pixels of ${row.type}`);
     const other = imageContext(accountId, { id: newId(), submission: 1 }, row.type);

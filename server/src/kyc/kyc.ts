@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import { formatToken, newId } from '../core/ids.ts';
-import { type KeyRing, sealBytes } from '../core/sealing.ts';
+import { type KeyRing, rowContext, sealBytes } from '../core/sealing.ts';
 import type { Database, Session } from '../db/pool.ts';
 import type { PreparedImage } from './intake.ts';
 import {
@@ -89,7 +89,7 @@ export async function submitImages(
   const session = isOpen
     ? await move(work, newest, { status: nextOnUpload(newest.status), isSubmission: true })
     : await start(work, { status: 'Submitted', submission: 1 });
-  const userKey = keys.unwrap(user.dataKey, userId);
+  const userKey = keys.unwrap(user.dataKey, { accountId, userId });
   const sealed = images.map((image) => ({
     type: image.type,
     sealed: sealBytes(userKey, image.bytes, imageContext(accountId, session, image.type)),
@@ -111,7 +111,7 @@ export function imageContext(
   session: Pick<VerificationSession, 'id' | 'submission'>,
   type: string,
 ): string {
-  return `verification image ${accountId} ${session.id} ${session.submission} ${type}`;
+  return rowContext('verification_images', accountId, session.id, session.submission, type);
 }
 
 function nextOnUpload(status: SessionStatus): SessionStatus {

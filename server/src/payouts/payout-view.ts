@@ -152,7 +152,11 @@ export function findPayerLogo(
 
 function readAttrs(row: PayoutRow, keys: KeyRing): Record<string, string> {
   if (row.sealed === null || row.attr_set_id === null) return {};
-  const values = openValues(keys.unwrap(row.data_key, row.user_id), row.sealed, row.attr_set_id);
+  const owner = { accountId: row.account_id, userId: row.user_id };
+  const values = openValues(keys.unwrap(row.data_key, owner), row.sealed, {
+    ...owner,
+    setId: row.attr_set_id,
+  });
   return maskValues(values, row.delivery_type as DeliveryType);
 }
 

@@ -149,8 +149,9 @@ function createRoute(): Route<PayoutServices> {
         createPayout(services, { store, accountId, userId }, request);
       const view = (row: PayoutRow) => writePayout(row, { keys: env.keys, payerLogo: '' });
       return write(async (session) => view(await create(openQuoteStore(session))), {
+        aboutUser: userId,
         tryTogether: async (answering) => {
-          const answer = answering.prepare(view);
+          const answer = answering.prepare(view, (row) => ({ userId, dataKey: row.data_key }));
           try {
             return answer.tell(await create(openGroupStore(env.groupQuote, answer.keyed)));
           } catch (error) {

@@ -40,7 +40,7 @@ const openExceptions = `
     where e.account_id = p.account_id and e.payout_id = p.id and e.closed_at is null
     order by e.opened_at, e.kind) else '{}' end`;
 
-const columns = `p.id, p.user_id, p.status, p.status_reason, p.client_transfer_id, p.source_token,
+const columns = `p.account_id, p.id, p.user_id, p.status, p.status_reason, p.client_transfer_id, p.source_token,
   p.source_currency, p.source_amount, p.fee, p.destination_token, p.destination_currency,
   p.destination_amount, p.exchange_rate, p.payer_name, p.delivery_type, p.country, p.attr_set_id,
   p.attr_version, p.metadata, p.pickup_code, p.created_at, p.expires_at, p.estimated_availability,
@@ -114,6 +114,7 @@ export async function findQuoteContexts(
 
 /** A payout with what opens its attributes. */
 export type PayoutRow = {
+  account_id: string;
   id: string;
   user_id: string;
   status: string;
@@ -238,6 +239,7 @@ type DecidedRow = Pick<
 function describeQuoted(payout: NewPayout, decided: DecidedRow): PayoutRow {
   return {
     ...decided,
+    account_id: payout.accountId,
     user_id: payout.userId,
     status: 'PENDING',
     status_reason: '',

@@ -121,12 +121,13 @@ export function readInstruction(
   row: DispatchRow,
   encoding: ReferenceEncoding,
 ): Instruction {
-  const userKey = keys.unwrap(row.data_key, row.user_id);
+  const owner = { accountId: row.account_id, userId: row.user_id };
+  const userKey = keys.unwrap(row.data_key, owner);
   const attributes: AttributeValues =
     row.attributes === null || row.attr_set_id === null
       ? {}
-      : openValues(userKey, row.attributes, row.attr_set_id);
-  const person = openPerson(userKey, { id: row.user_id, sealed: row.person });
+      : openValues(userKey, row.attributes, { ...owner, setId: row.attr_set_id });
+  const person = openPerson(userKey, { ...owner, sealed: row.person });
   const paymentId = decodeReference(row.reference);
   assert(paymentId !== undefined, 'the reference of an attempt names a payment');
   return {

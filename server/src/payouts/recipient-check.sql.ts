@@ -1,22 +1,22 @@
 import type { Session, Statement } from '../db/pool.ts';
 
-const columns = `u.id as user_id, u.country as user_country, u.data_key, u.sealed as person,
+const columns = `u.account_id, u.id as user_id, u.country as user_country, u.data_key, u.sealed as person,
   v.set_id, v.sealed as attributes`;
 
-/** The user, and the values that a quote would pin: those of the set, or the ones stored last. */
+/** The user, and the values that a quote would pin: those of the set, else the newest complete ones, else the newest. */
 const findForQuoteText: Statement = {
   name: 'find_recipient_of_quote',
   text: `
     select ${columns}
     from users u
     left join lateral (
-      select account_id, id, latest_version from attribute_sets
-      where account_id = $1 and user_id = $2 and destination_token = $3 and currency = $4
-        and ($5::uuid is null or id = $5)
-      order by touched_at desc, id desc limit 1
-    ) s on true
-    left join attribute_set_versions v
-      on v.account_id = s.account_id and v.set_id = s.id and v.version = s.latest_version
+      select v.set_id, v.sealed from attribute_sets s
+      join attribute_set_versions v
+        on v.account_id = s.account_id and v.set_id = s.id and v.version = s.latest_version
+      where s.account_id = $1 and s.user_id = $2 and s.destination_token = $3 and s.currency = $4
+        and ($5::uuid is null or s.id = $5)
+      order by v.is_complete desc, s.touched_at desc, s.id desc limit 1
+    ) v on true
     where u.account_id = $1 and u.id = $2`,
 };
 
@@ -43,6 +43,7 @@ const findForCommitText: Statement = {
 };
 
 export type RecipientRow = {
+  account_id: string;
   user_id: string;
   user_country: string;
   data_key: Buffer;

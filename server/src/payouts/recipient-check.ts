@@ -79,12 +79,13 @@ function openRecipient(
   keys: KeyRing,
   row: RecipientRow,
 ): Pick<RecipientDraft, 'beneficiary' | 'attributes'> {
-  const userKey = keys.unwrap(row.data_key, row.user_id);
+  const owner = { accountId: row.account_id, userId: row.user_id };
+  const userKey = keys.unwrap(row.data_key, owner);
   const attributes: AttributeValues | undefined =
     row.attributes === null || row.set_id === null
       ? undefined
-      : openValues(userKey, row.attributes, row.set_id);
-  const person = openPerson(userKey, { id: row.user_id, sealed: row.person });
+      : openValues(userKey, row.attributes, { ...owner, setId: row.set_id });
+  const person = openPerson(userKey, { ...owner, sealed: row.person });
   return { attributes, beneficiary: describeBeneficiary(person, row.user_country) };
 }
 

@@ -1,5 +1,5 @@
 import { assert } from '../core/errors.ts';
-import type { KeyRing } from '../core/sealing.ts';
+import { type KeyRing, rowContext } from '../core/sealing.ts';
 import type { Database } from '../db/pool.ts';
 import type {
   HeardMessage,
@@ -73,7 +73,7 @@ export function createHost(options: HostOptions): RailHost {
 }
 
 function nameMessage(rail: string, { id }: Pick<HeardMessage, 'id'>): string {
-  return `rail message/${rail}/${id}`;
+  return rowContext('rail_messages', rail, id);
 }
 
 const outcomes: ReadonlySet<unknown> = new Set<RailObservation['outcome']>([
@@ -133,7 +133,7 @@ function describeProblem({ id, kind, detail, currency, amountMinor }: InboundPro
 
 function createStore(rail: string, db: Database, keys: KeyRing): RailStore {
   const nameRecord = (collection: string, key: string): string =>
-    `rail record/${rail}/${collection}/${key}`;
+    rowContext('rail_records', rail, collection, key);
   const open = (collection: string, row: RecordRow): StoredRecord => ({
     key: row.key,
     state: row.state,

@@ -19,12 +19,13 @@ export type ScreenedRow = Pick<
 >;
 
 export function readScreenedPayout(keys: KeyRing, row: ScreenedRow): PayoutToScreen {
-  const userKey = keys.unwrap(row.data_key, row.user_id);
-  const person = openPerson(userKey, { id: row.user_id, sealed: row.person });
+  const owner = { accountId: row.account_id, userId: row.user_id };
+  const userKey = keys.unwrap(row.data_key, owner);
+  const person = openPerson(userKey, { ...owner, sealed: row.person });
   const attributes: AttributeValues =
     row.attributes === null || row.attr_set_id === null
       ? {}
-      : openValues(userKey, row.attributes, row.attr_set_id);
+      : openValues(userKey, row.attributes, { ...owner, setId: row.attr_set_id });
   return {
     accountId: row.account_id,
     payoutId: row.payout_id,

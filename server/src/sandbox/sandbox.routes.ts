@@ -15,6 +15,8 @@ import { aimClock, followClock, scriptPayout } from './sandbox.ts';
 
 export type SandboxServices = PayoutServices & {
   readonly clock: EnvironmentClock;
+  /** How far ahead of real time the clock may be moved. */
+  readonly clockDaysMax: number;
   /** Decides about a user's identity verification. @throws AppError not_found, illegal_move. */
   decideVerification(
     session: Parameters<Parameters<RouteContext<PayoutServices>['write']>[0]>[0],
@@ -71,7 +73,8 @@ export function sandboxRoutes(): Route<SandboxServices>[] {
 const sandbox = {
   isVersioned: false,
   isSandbox: true,
-  access: 'bearer',
+  // Moves money, or what everybody's payouts depend on.
+  access: 'payouts:commit',
   tag: 'Sandbox',
 } as const;
 
@@ -157,6 +160,7 @@ function readClockRoute(): Route<SandboxServices> {
     path: '/sandbox/clock',
     operationId: 'readSandboxClock',
     summary: 'Read the clock',
+    access: 'bearer',
     response: clockAnswer,
     handle: async ({ env }: Context) => {
       await env.clock.refresh(env.db.system);
@@ -173,7 +177,7 @@ function moveClockRoute(): Route<SandboxServices> {
     operationId: 'moveSandboxClock',
     summary: 'Move the clock forward',
     description:
-      'One clock for all accounts. Everything that is due by then has happened before the answer.',
+      'One clock for all accounts. Everything that is due by then has happened before the answer. It stays within a configured number of days of real time, 400 unless set otherwise.',
     body: clockRequest,
     response: clockAnswer,
     refusals: [409],
@@ -183,7 +187,10 @@ function moveClockRoute(): Route<SandboxServices> {
           ? { advanceMs: (body.advance_s ?? 0) * 1000 }
           : { toMs: Date.parse(body.to) };
       const answer = await write(
-        async (session) => ({ now: (await aimClock(session, move)).toISOString() }),
+        async (session) => {
+          const now = await aimClock(session, move, env.clockDaysMax);
+          return { now: now.toISOString() };
+        },
         { isAcrossAccounts: true },
       );
       await followClock(env);
@@ -228,6 +235,7 @@ function verificationRoute(): Route<SandboxServices> {
     path: '/sandbox/kyc/{user_token}',
     operationId: 'decideSandboxVerification',
     summary: 'Decide about an identity check',
+    access: 'kyc:write',
     params: z.object({ user_token: z.string() }),
     body: z.object({ decision: z.enum(['approved', 'declined']) }).meta({ id: 'SandboxDecision' }),
     response: z

@@ -22,7 +22,8 @@ const findPayoutText: Statement = {
 const lockClockText: Statement = {
   name: 'lock_sandbox_clock',
   text: `
-    select clock_timestamp() + clock_target_us * interval '1 microsecond' as target
+    select clock_timestamp() as real,
+      clock_timestamp() + clock_target_us * interval '1 microsecond' as target
     from environment where name = 'staging' for update`,
 };
 
@@ -86,11 +87,11 @@ export async function findSandboxPayout(
   return row;
 }
 
-/** Where the clock will be when every move that was asked for has been made. */
-export async function lockClock(session: Session): Promise<Date> {
-  const [row] = await session.rows<{ target: Date }>(lockClockText);
+/** Real time, and where the clock will be when every move that was asked for has been made. */
+export async function lockClock(session: Session): Promise<{ real: Date; target: Date }> {
+  const [row] = await session.rows<{ real: Date; target: Date }>(lockClockText);
   if (row === undefined) throw new Error('only staging has a clock to move');
-  return row.target;
+  return row;
 }
 
 export async function setClockTarget(session: Session, to: Date): Promise<void> {

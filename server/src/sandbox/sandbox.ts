@@ -29,26 +29,30 @@ export type ClockServices = {
 /** Past so many stops the rest of the way is one step: the clock's answer has to come some time. */
 const stopsMax = 200;
 
-/** Later times would soon have no form that clients expect. */
-const latestMs = Date.UTC(3000, 0, 1);
+const dayMs = 86_400_000;
 
 /**
  * Says where the environment's clock shall be, and answers that time. Moves that are asked for at
- * once add up. Whoever asks then calls `followClock`.
+ * once add up. Whoever asks then calls `followClock`. All accounts share the clock and it cannot be
+ * moved back, so it stays within `daysMax` of real time.
  *
  * @throws AppError clock_backwards, invalid_request.
  */
 export async function aimClock(
   session: Session,
   move: { advanceMs: number } | { toMs: number },
+  daysMax: number,
 ): Promise<Date> {
-  const target = await lockClock(session);
+  const { target, real } = await lockClock(session);
   const toMs = 'toMs' in move ? move.toMs : target.getTime() + move.advanceMs;
   if (toMs < target.getTime()) {
     throw new AppError('clock_backwards', `the clock shows ${target.toISOString()} already`);
   }
-  if (toMs >= latestMs) {
-    const detail = 'the clock must stay before the year 3000';
+  const latestMs = real.getTime() + daysMax * dayMs;
+  if (toMs > latestMs && toMs > target.getTime()) {
+    const detail =
+      `the clock must stay within ${daysMax} days of real time: ` +
+      `it shows ${target.toISOString()} and goes to ${new Date(latestMs).toISOString()} at the latest`;
     throw new AppError('invalid_request', detail, {
       faults: [{ pointer: 'toMs' in move ? '/to' : '/advance_s', code: 'too_late', detail }],
     });
@@ -97,7 +101,6 @@ const observedOutcomes = {
 } as const satisfies Record<ScriptedOutcome, string>;
 
 const pickupTypes = new Set(['CASH_PICKUP', 'PAPER_CHECK']);
-const dayMs = 86_400_000;
 /** When an outcome that stays unknown is asked about first. */
 const unknownCheckMs = 60_000;
 

@@ -98,8 +98,13 @@ async function readTexts(
       : [source.location];
   const texts: string[] = [];
   for (const location of locations) {
-    const read = { fetch: options.fetch, bytesMax, timeoutMs: readMsMax };
-    const reading = await readSource(location, read);
+    // OFAC serves its files from another host than the address that it publishes.
+    const reading = await readSource(location, {
+      fetch: options.fetch,
+      redirects: 'any_https',
+      bytesMax,
+      timeoutMs: readMsMax,
+    });
     if (!reading.ok) return reading;
     if (reading.text.trim() === '') {
       return { ok: false, fault: `${describeLocation(location)} is empty` };

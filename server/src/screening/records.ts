@@ -1,7 +1,6 @@
 import { AppError } from '../core/errors.ts';
-import { type KeyRing, openBytes, sealBytes } from '../core/sealing.ts';
+import { type KeyRing, openBytes, rowContext, sealBytes } from '../core/sealing.ts';
 import type { Session } from '../db/pool.ts';
-import { openUserKey } from '../users/users.ts';
 import {
   findDataKey,
   readHistory,
@@ -227,7 +226,7 @@ export async function recordDecision(
     throw new AppError('invalid_request', `who decides has 1 to ${decidedByLengthMax} characters`);
   }
   const userKey = await getUserKey({ session, keys }, given);
-  const sealed = sealBytes(userKey, Buffer.from(reason), reasonContext(given.userId));
+  const sealed = sealBytes(userKey, Buffer.from(reason), reasonContext(given));
   const state = given.decision === 'cleared' ? 'cleared_by_person' : 'confirmed_by_person';
   const row = await writeDecision(session, given, { sequence, state, decidedBy, reason: sealed });
   if (row !== undefined) return { kind: 'recorded', screening: describe(row) };
@@ -246,18 +245,19 @@ export async function findDecisionReason(
   const [row] = await readHistory(services.session, user, 1);
   if (row === undefined || row.decision_reason === null) return undefined;
   const userKey = await getUserKey(services, user);
-  return openBytes(userKey, row.decision_reason, reasonContext(user.userId)).toString();
+  return openBytes(userKey, row.decision_reason, reasonContext(user)).toString();
 }
 
 async function getUserKey({ session, keys }: ScreeningServices, user: UserKey): Promise<Buffer> {
   const row = await findDataKey(session, user);
   if (row === undefined) throw new AppError('not_found', 'no such user');
-  return openUserKey(row, keys);
+  return keys.unwrap(row.data_key, user);
 }
 
 /** A decision is taken over into later rows, so that its number is no part of it. */
-function reasonContext(userId: string): string {
-  return `screening decision ${userId}`;
+/** A decision is carried over to the later rows of its user, so it is not bound to one of them. */
+function reasonContext({ accountId, userId }: UserKey): string {
+  return rowContext('screenings.decision_reason', accountId, userId);
 }
 
 function describe(row: ScreeningRow): UserScreening {

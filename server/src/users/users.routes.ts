@@ -200,31 +200,7 @@ export type UserServices = BaseServices & { readonly userGroup: UserGroup };
 
 export function userRoutes(): Route<UserServices>[] {
   return [
-    defineRoute({
-      method: 'POST',
-      path: '/user',
-      isVersioned: true,
-      operationId: 'createUser',
-      tag: 'Users',
-      summary: 'Create a recipient',
-      access: 'users:write',
-      body: userRequest,
-      findFaults: findAgeFault,
-      response: userAnswer,
-      refusals: [409],
-      handle: (context: RouteContext<UserServices>, { body }) => {
-        const user = prepareUser(contextOf(context), readUserData(body) as UserData);
-        return context.write(async (session) => writeUser(await createUser(session, user)), {
-          isOneEffect: true,
-          tryTogether: async (answering) => {
-            const answer = answering.prepare((at: Date) => writeUser(user.describe(at)));
-            const { keyed } = answer;
-            const at = await context.env.userGroup.submit({ command: user.stored, keyed });
-            return at === undefined ? undefined : answer.tell(at);
-          },
-        });
-      },
-    }),
+    createRoute(),
     listRoute(),
     lookUpRoute(),
     defineRoute({
@@ -261,8 +237,10 @@ export function userRoutes(): Route<UserServices>[] {
       handle: (context, { params, body }) => {
         const userId = readUserToken(params.user_token);
         const changes = readUserData(body);
-        return context.write(async (session) =>
-          writeUser(await updateUser({ ...contextOf(context), session }, userId, changes)),
+        return context.write(
+          async (session) =>
+            writeUser(await updateUser({ ...contextOf(context), session }, userId, changes)),
+          { aboutUser: userId },
         );
       },
     }),
@@ -302,6 +280,39 @@ function listRoute(): Route<BaseServices> {
         },
       );
       return toPage(users, count, { cursor: ({ id }) => cursorOf([id]), write: writeUser });
+    },
+  });
+}
+
+function createRoute(): Route<UserServices> {
+  return defineRoute({
+    method: 'POST',
+    path: '/user',
+    isVersioned: true,
+    operationId: 'createUser',
+    tag: 'Users',
+    summary: 'Create a recipient',
+    access: 'users:write',
+    body: userRequest,
+    findFaults: findAgeFault,
+    response: userAnswer,
+    refusals: [409],
+    handle: (context: RouteContext<UserServices>, { body }) => {
+      const user = prepareUser(contextOf(context), readUserData(body) as UserData);
+      return context.write(async (session) => writeUser(await createUser(session, user)), {
+        isOneEffect: true,
+        aboutUser: user.stored.id,
+        tryTogether: async (answering) => {
+          const { id: userId, dataKey } = user.stored;
+          const answer = answering.prepare(
+            (at: Date) => writeUser(user.describe(at)),
+            () => ({ userId, dataKey }),
+          );
+          const { keyed } = answer;
+          const at = await context.env.userGroup.submit({ command: user.stored, keyed });
+          return at === undefined ? undefined : answer.tell(at);
+        },
+      });
     },
   });
 }

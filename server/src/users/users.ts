@@ -1,7 +1,14 @@
 import { getCountry } from '../core/country.ts';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import { type KeyRing, newDataKey, openBytes, sealBytes } from '../core/sealing.ts';
+import {
+  type KeyOwner,
+  type KeyRing,
+  newDataKey,
+  openBytes,
+  rowContext,
+  sealBytes,
+} from '../core/sealing.ts';
 import { held } from '../db/batcher.ts';
 import { createKeyedBatcher, type KeyedBatcher, type StoreAnswers } from '../db/keyed-batcher.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
@@ -93,7 +100,7 @@ export function prepareUser(
   const person = completePerson(data);
   const stored = store({ accountId, id, data, keys }, { person, dataKey });
   return {
-    stored: { ...stored, dataKey: keys.wrap(dataKey, id) },
+    stored: { ...stored, dataKey: keys.wrap(dataKey, { accountId, userId: id }) },
     describe: (createdAt) => ({
       id,
       internalUserId: stored.internalUserId,
@@ -126,7 +133,7 @@ export async function updateUser(
   const { session, keys, accountId } = context;
   const before = await lockUserRow(session, { accountId, userId });
   if (before === undefined) throw new AppError('not_found', 'no such user');
-  const old = openUser(before, keys);
+  const old = openUser(before, context);
   const data: UserData = {
     ...old.person,
     internal_user_id: old.internalUserId,
@@ -135,7 +142,7 @@ export async function updateUser(
     metadata: changes.metadata ?? old.metadata,
   };
   const person = completePerson(data);
-  const dataKey = keys.unwrap(before.data_key, userId);
+  const dataKey = keys.unwrap(before.data_key, { accountId, userId });
   const row = await refuseTwins(
     updateUserRow(session, store({ accountId, id: userId, data, keys }, { person, dataKey })),
   );
@@ -144,7 +151,7 @@ export async function updateUser(
 
 export async function findUser(context: UserContext, userId: string): Promise<User | undefined> {
   const row = await findUserRow(context.session, { accountId: context.accountId, userId });
-  return row === undefined ? undefined : openUser(row, context.keys);
+  return row === undefined ? undefined : openUser(row, context);
 }
 
 export type UserLookup = { internalUserId: string } | { email: string; firstName: string };
@@ -156,13 +163,13 @@ export async function lookUpUser(
   const { session, keys, accountId } = context;
   if ('internalUserId' in lookup) {
     const row = await findUserByInternalId(session, { accountId, ...lookup });
-    return row === undefined ? undefined : openUser(row, keys);
+    return row === undefined ? undefined : openUser(row, context);
   }
   const row = await findUserByEmail(session, {
     accountId,
     emailIndex: indexEmail(keys, lookup.email),
   });
-  const user = row === undefined ? undefined : openUser(row, keys);
+  const user = row === undefined ? undefined : openUser(row, context);
   const isSame = user?.person.first_name.toLowerCase() === lookup.firstName.toLowerCase();
   return isSame ? user : undefined;
 }
@@ -185,14 +192,14 @@ export async function listUsers(
   const { internalUserId, email, country, status } = filter;
   if (internalUserId === undefined && email === undefined) {
     const rows = await listUserRows(session, { accountId, ...range, country, status });
-    return rows.map((row) => openUser(row, keys));
+    return rows.map((row) => openUser(row, context));
   }
   // Each of the two is unique in the account.
   const row =
     internalUserId === undefined
       ? await findUserByEmail(session, { accountId, emailIndex: indexEmail(keys, email ?? '') })
       : await findUserByInternalId(session, { accountId, internalUserId });
-  const user = row === undefined ? undefined : openUser(row, keys);
+  const user = row === undefined ? undefined : openUser(row, context);
   const isWanted =
     user !== undefined &&
     (email === undefined || user.person.email.toLowerCase() === email.toLowerCase()) &&
@@ -202,18 +209,15 @@ export async function listUsers(
   return isWanted ? [user] : [];
 }
 
-/** The key that seals what belongs to a user. */
-export function openUserKey(user: Pick<UserRow, 'id' | 'data_key'>, keys: KeyRing): Buffer {
-  return keys.unwrap(user.data_key, user.id);
-}
-
 /** The personal part of a stored user, opened with the user's key. */
-export function openPerson(userKey: Buffer, row: Pick<UserRow, 'id' | 'sealed'>): Person {
-  return JSON.parse(openBytes(userKey, row.sealed, sealContext(row.id)).toString()) as Person;
+export function openPerson(userKey: Buffer, owner: KeyOwner & { sealed: Buffer }): Person {
+  return JSON.parse(openBytes(userKey, owner.sealed, sealContext(owner)).toString()) as Person;
 }
 
-function openUser(row: UserRow, keys: KeyRing): User {
-  return { ...describe(row), person: openPerson(openUserKey(row, keys), row) };
+function openUser(row: UserRow, { keys, accountId }: UserContext): User {
+  const owner = { accountId, userId: row.id };
+  const userKey = keys.unwrap(row.data_key, owner);
+  return { ...describe(row), person: openPerson(userKey, { ...owner, sealed: row.sealed }) };
 }
 
 function describe(row: UserRow): Omit<User, 'person'> {
@@ -240,13 +244,13 @@ function store(
     internalUserId: data.internal_user_id,
     emailIndex: indexEmail(keys, data.email),
     country: data.country,
-    sealed: sealBytes(secret.dataKey, plain, sealContext(id)),
+    sealed: sealBytes(secret.dataKey, plain, sealContext({ accountId, userId: id })),
     metadata: data.metadata ?? '{}',
   };
 }
 
-function sealContext(userId: string): string {
-  return `user ${userId}`;
+function sealContext({ accountId, userId }: KeyOwner): string {
+  return rowContext('users.sealed', accountId, userId);
 }
 
 /** Addresses that differ in case only reach the same person. */

@@ -111,6 +111,10 @@ const refusals: Readonly<Record<number, Refusal>> = {
   403: { name: 'Forbidden', text: 'The credential is valid, but not for this.' },
   404: { name: 'NotFound', text: 'It does not exist, or belongs to another account.' },
   406: { name: 'NotAcceptable', text: '`Accept` leaves no form of the answer.' },
+  408: {
+    name: 'RequestTimeout',
+    text: 'The body arrived too slowly; the connection is closed.',
+  },
   409: { name: 'Conflict', text: 'It conflicts with what is there.', headers: retryAfter },
   410: { name: 'Gone', text: 'It was there, and is no longer kept.' },
   413: { name: 'BodyTooLarge', text: 'The body, or an image in it, is too large.' },
@@ -138,8 +142,11 @@ export function describeRefusals(route: Route<BaseServices>): Record<string, Jso
   const statuses = new Set([400, 406, 429, 500, 503, ...(route.refusals ?? [])]);
   if (!isPublic) statuses.add(401).add(403);
   if (isPublic || route.isSandbox === true) statuses.add(404);
-  if (route.body !== undefined || route.streams !== undefined) statuses.add(413).add(415);
+  if (route.body !== undefined || route.streams !== undefined) {
+    statuses.add(408).add(413).add(415);
+  }
   if (isKeyed(route)) statuses.add(409).add(422);
+  if (route.path === '/user' || route.path.includes('{user_token}')) statuses.add(410);
   const result: Record<string, JsonObject> = {};
   for (const status of statuses) result[status] = refuse(status);
   // The hosted page speaks to a person, also about a link that leads nowhere.

@@ -35,6 +35,8 @@ export const problemTexts: Readonly<Record<ErrorCode, string>> = {
   clock_backwards: "The sandbox's clock only moves forward.",
   events_dropped:
     'Events are kept for a number of months. Those after `after` are gone; begin again with the `after` that the answer names, and read the present state of what you follow.',
+  user_erased:
+    'The personal data of this user was erased and cannot be read any more. Where the request repeats an earlier one under its Idempotency-Key, the first one took effect: do not repeat it under another key.',
   body_too_large: 'The body, or one image in it, is larger than this operation takes.',
   uri_too_long: 'The address is longer than the service reads.',
   unsupported_media_type: 'Send the body as `application/json` in UTF-8.',
@@ -96,6 +98,7 @@ export const faultTexts: Readonly<Record<string, string>> = {
   recipient_missing:
     'The payer needs something of the recipient that is not stored; the detail names it.',
   required: 'The value is missing.',
+  too_late: 'The clock of the sandbox stays within a number of days of real time.',
   too_large: 'The image is larger than 10 MiB of Base64, or has too many pixels.',
   too_long: 'The value is longer than it may be.',
   too_many_keys: 'Metadata has at most 50 keys.',

@@ -16,6 +16,8 @@ let packed: Promise<Buffer> | undefined;
 /** The viewer's script, packed by the first request for it and kept so: about a megabyte. */
 function packViewer(): Promise<Buffer> {
   packed ??= promisify(execFile)(process.execPath, [packer], {
+    // Third-party code: it gets no setting and no secret of the service.
+    env: {},
     encoding: 'buffer',
     maxBuffer: packedBytesMax,
     timeout: packMsMax,

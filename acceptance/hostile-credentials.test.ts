@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  commitPayout,
+  createPayout,
+  createUser,
+  fillAttributes,
+  findPayer,
+  readAttributes,
+  ways,
+} from './recipients.ts';
+import {
+  type Api,
+  createAccount,
+  daySeconds,
+  ok,
+  type Service,
+  serverMain,
+  startService,
+  testSettings,
+} from './service.ts';
+import { assertProblem } from './shapes.ts';
+
+/** What a narrow credential, a wrong secret or a child process must not get. */
+
+const canary = `canary${randomBytes(12).toString('hex')}`;
+const settings = {
+  OUTLAY_MASTER_KEY: randomBytes(32).toString('base64'),
+  RAIL_SECRET: canary,
+};
+
+let dataDirectory: string;
+let service: Service;
+
+before(async () => {
+  dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-credentials-'));
+  service = await startService({ isOwn: true, dataDirectory, settings });
+});
+after(async () => {
+  await service.stop();
+  await rm(dataDirectory, { recursive: true });
+});
+
+/** A key of the Demo account with these scopes alone. */
+function createKey(scopes: string): Api {
+  const { account } = service.credentials;
+  const words = ['credential', 'create', '--account', account, '--kind', 'api_key'];
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    [serverMain, ...words, '--scopes', scopes],
+    { env: { ...testSettings(dataDirectory), ...settings }, encoding: 'utf8' },
+  );
+  assert.match(stdout, /api_key/, stderr);
+  return service.demo.withToken((JSON.parse(stdout) as { api_key: string }).api_key);
+}
+
+test('users:read reads attributes without the link to an identity check, and starts none', async () => {
+  const { demo } = service;
+  const userToken = await createUser(demo);
+  const payer = await findPayer(demo, ways.cash, 'amount=1500');
+  const attrSetToken = await fillAttributes(demo, { userToken, payer, way: ways.cash });
+  const recipient = { userToken, payer, way: ways.cash, attrSetToken };
+  const payout = await createPayout(demo, recipient, { source_amount: 1500 });
+  await commitPayout(demo, recipient, payout['payout_token']);
+  const destination = {
+    userToken,
+    destinationToken: payer.destination_token,
+    currency: 'MXN',
+  };
+  const readLink = async (api: Api): Promise<string | undefined> => {
+    const attributes = await readAttributes(api, destination);
+    return attributes.find(({ type }) => type === 'IDSelfieCollection')?.value;
+  };
+  const reader = createKey('users:read');
+  assert.equal(await readLink(reader), '');
+  assert.deepEqual(ok(await reader.get(`/user/${userToken}/kyc/id`)), []);
+  assert.match((await readLink(createKey('users:read kyc:write'))) ?? '', /\/verify\//);
+});
+
+test('Basic with something behind the secret is refused', async () => {
+  const { client_id: id, client_secret: secret } = service.credentials;
+  const ask = async (pair: string): Promise<number> => {
+    const reply = await service.demo.call('POST', '/oauth2/token', {
+      body: 'grant_type=client_credentials',
+      headers: {
+        authorization: `Basic ${Buffer.from(pair).toString('base64')}`,
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+    });
+    return reply.status;
+  };
+  assert.equal(await ask(`${id}:${secret}`), 200);
+  for (const pair of [`${id}:${secret}:`, `${id}:${secret}:anything`, `${id}::${secret}`, id]) {
+    assert.equal(await ask(pair), 401, pair);
+  }
+});
+
+test('the sandbox obeys credentials that may commit payouts, and decides checks by kyc:write', async () => {
+  const narrow = createKey('balance:read users:read users:write payouts:read payouts:create');
+  ok(await narrow.get('/sandbox/clock'));
+  const calls: [string, unknown][] = [
+    ['/sandbox/clock', { advance_s: 1 }],
+    ['/sandbox/fund', { currency_code: 'USD', amount: 1 }],
+    ['/sandbox/accounts', { name: 'Mine' }],
+    ['/sandbox/payout/pay_x', { outcome: 'completed' }],
+    ['/sandbox/kyc/usr_x', { decision: 'approved' }],
+  ];
+  for (const [path, body] of calls) {
+    assertProblem(await narrow.post(path, body), 403, 'insufficient_scope');
+  }
+  const committer = createKey('payouts:commit');
+  ok(await committer.post('/sandbox/clock', { advance_s: 1 }));
+  assertProblem(await committer.post('/sandbox/kyc/usr_x', { decision: 'approved' }), 403);
+});
+
+test('the shared clock stays within 400 days of real time, however often it is moved', async () => {
+  const { demo } = service;
+  const { api } = await createAccount(service);
+  for (const move of [{ to: '2999-12-31T00:00:00Z' }, { advance_s: 401 * daySeconds }]) {
+    const problem = assertProblem(await api.post('/sandbox/clock', move), 400, 'invalid_request');
+    assert.match(problem.detail, /within 400 days of real time/);
+  }
+  ok(await demo.post('/sandbox/clock', { advance_s: 250 * daySeconds }));
+  assertProblem(await api.post('/sandbox/clock', { advance_s: 250 * daySeconds }), 400);
+  ok(await api.post('/sandbox/clock', { advance_s: 0 }));
+});
+
+/** Processes that the service started, and those that they started. */
+function listDescendants(pid: number): number[] {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      parents.set(Number(name), Number(fields[1]));
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  const isBelow = (child: number): boolean => {
+    const parent = parents.get(child);
+    return parent !== undefined && parent !== 0 && (parent === pid || isBelow(parent));
+  };
+  return [...parents.keys()].filter(isBelow);
+}
+
+test('no child process inherits a secret', {
+  skip: process.platform !== 'linux' && 'needs /proc',
+}, async () => {
+  const pid = service.process?.pid ?? 0;
+  const environments = new Map<number, string>();
+  const viewer = service.demo.get('/docs/viewer.js');
+  let isDone = false;
+  void viewer.then(() => {
+    isDone = true;
+  });
+  while (!isDone) {
+    for (const child of listDescendants(pid)) {
+      try {
+        const command = readFileSync(`/proc/${child}/cmdline`, 'utf8');
+        environments.set(child, `${command}\n${readFileSync(`/proc/${child}/environ`, 'utf8')}`);
+      } catch {
+        // It ended meanwhile.
+      }
+    }
+    await sleep(20);
+  }
+  assert.equal((await viewer).status, 200);
+  const seen = [...environments.values()];
+  assert.ok(seen.some((text) => text.includes('viewer-packer')));
+  assert.ok(seen.some((text) => text.includes('postgres')));
+  for (const text of seen) {
+    assert.ok(!text.includes(canary), text.slice(0, text.indexOf('\n')));
+    assert.ok(!text.includes(settings.OUTLAY_MASTER_KEY), text.slice(0, text.indexOf('\n')));
+  }
+});

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { createRecipient, describePayout, describeUser, type User, ways } from './recipients.ts';
+import { type Books, findEmbeddedUrl, openBooks } from './reliability-kit.ts';
+import { type Account, createAccount, ok, type Service, startService } from './service.ts';
+import { assertProblem } from './shapes.ts';
+
+/** What whoever writes to the database gains, and what is left of a user whose key is destroyed. */
+
+let dataDirectory: string;
+let service: Service;
+let books: Books;
+let tenantA: Account;
+let tenantB: Account;
+
+before(async () => {
+  dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-records-'));
+  service = await startService({ isOwn: true, dataDirectory });
+  books = openBooks(await findEmbeddedUrl(dataDirectory));
+  tenantA = await createAccount(service, { USD: '1000' });
+  tenantB = await createAccount(service);
+});
+after(async () => {
+  await books.assertSound();
+  await books.close();
+  await service.stop();
+  await rm(dataDirectory, { recursive: true });
+});
+
+const idOf = (token: string): string => token.slice(token.indexOf('_') + 1);
+
+/** Copies rows of an account to another one, as whoever writes to the database can. */
+async function copyRows(table: string, column: string, id: string): Promise<void> {
+  const to = tenantB.credentials.account;
+  const columns = await books.rows<{ name: string }>(
+    `select column_name as name from information_schema.columns
+     where table_name = $1 and column_name <> 'account_id' and is_generated = 'NEVER'
+     order by ordinal_position`,
+    [table],
+  );
+  const names = columns.map(({ name }) => name).join(', ');
+  await books.rows(
+    `insert into ${table} (account_id, ${names})
+     select (select id from accounts where 'acc_' || id = $1 or id::text = $1), ${names}
+     from ${table} where ${column} = $2`,
+    [to, id],
+  );
+}
+
+test('rows that are copied to another account do not open with its key', async () => {
+  const { api } = tenantA;
+  const { userToken, payer } = await createRecipient(api, ways.bank);
+  const userId = idOf(userToken);
+  const [user] = await books.rows<{ id: string }>('select id from users where id = $1', [userId]);
+  assert.ok(user, 'the token holds the id');
+  const sets = await books.rows<{ id: string }>(
+    'select id from attribute_sets where user_id = $1',
+    [userId],
+  );
+  await copyRows('users', 'id', userId);
+  await copyRows('attribute_sets', 'user_id', userId);
+  for (const { id } of sets) await copyRows('attribute_set_versions', 'set_id', id);
+  const person = ok(await api.get<User>(`/user/${userToken}`));
+  const path = `/attribute/${userToken}/${payer.destination_token}/MXN`;
+  for (const reply of [
+    await tenantB.api.get(`/user/${userToken}`),
+    await tenantB.api.get(path),
+    await tenantB.api.get(`/user/lookup?internal_user_id=${person['internal_user_id']}`),
+  ]) {
+    assert.equal(reply.status, 500);
+    assert.ok(!reply.text.includes(person['first_name'] ?? '?'));
+  }
+  ok(await api.get(path));
+});
+
+test('an answer about a user is not replayed once the key of the user is destroyed', async () => {
+  const { api } = tenantA;
+  const recipient = await createRecipient(api, ways.bank);
+  const person = describeUser();
+  const keyed = (key: string) => ({ 'idempotency-key': key });
+  const createKey = randomUUID();
+  const created = ok(await api.post<User>('/user', person, keyed(createKey)));
+  const updated = { first_name: 'Other' };
+  const attributePath = (user: string): string =>
+    `/attribute/${user}/${recipient.payer.destination_token}/MXN`;
+  const updateKey = randomUUID();
+  ok(await api.put(`/user/${created['user_token']}`, updated, keyed(updateKey)));
+  const payout = describePayout(recipient);
+  const payoutKey = randomUUID();
+  const quoted = await api.post(`/payout/${recipient.userToken}`, payout, keyed(payoutKey));
+  ok(quoted);
+  const values = ok(await api.get<Value[]>(attributePath(recipient.userToken)))
+    .filter(({ value }) => value !== '')
+    .map(({ token, value }) => ({ token, value }));
+  const storeKey = randomUUID();
+  const store = { values };
+  ok(await api.post(attributePath(recipient.userToken), store, keyed(storeKey)));
+  const replays = (): Promise<Awaited<ReturnType<typeof api.post>>[]> =>
+    Promise.all([
+      api.post('/user', person, keyed(createKey)),
+      api.put(`/user/${created['user_token']}`, updated, keyed(updateKey)),
+      api.post(`/payout/${recipient.userToken}`, payout, keyed(payoutKey)),
+      api.post(attributePath(recipient.userToken), store, keyed(storeKey)),
+    ]);
+  for (const reply of await replays()) {
+    assert.equal(reply.status, 200);
+    assert.equal(reply.headers['idempotent-replayed'], 'true');
+  }
+  await books.rows(`update users set data_key = '' where id = any ($1::uuid[])`, [
+    [idOf(created['user_token'] ?? ''), idOf(recipient.userToken)],
+  ]);
+  for (const reply of await replays()) assertProblem(reply, 410, 'user_erased');
+  assertProblem(await api.get(`/user/${recipient.userToken}`), 410, 'user_erased');
+});
+
+type Value = { token: string; value: string };

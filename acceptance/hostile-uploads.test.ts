@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { upload } from './batch-kit.ts';
+import {
+  commitPayout,
+  createPayout,
+  createUser,
+  fillAttributes,
+  findPayer,
+  type Recipient,
+  readAttributes,
+  ways,
+} from './recipients.ts';
+import {
+  type Account,
+  type Api,
+  createAccount,
+  type Headers,
+  ok,
+  type Service,
+  serverMain,
+  startService,
+  testSettings,
+} from './service.ts';
+import { assertProblem } from './shapes.ts';
+
+/** Clients that announce a large body and send next to nothing of it. */
+
+const onLive = { host: 'api.example.test' };
+const settings = { OUTLAY_ENVIRONMENTS: 'staging,live' };
+
+let dataDirectory: string;
+let service: Service;
+let live: Api;
+let tenantA: Account;
+let tenantB: Account;
+
+before(async () => {
+  dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-uploads-'));
+  const words = ['account', 'create', '--environment', 'live', '--name', 'Live'];
+  const { stdout, stderr } = spawnSync(process.execPath, [serverMain, ...words], {
+    env: { ...testSettings(dataDirectory), ...settings },
+    encoding: 'utf8',
+  });
+  assert.match(stdout, /api_key/, stderr);
+  service = await startService({ isOwn: true, dataDirectory, settings });
+  live = service.demo.withToken((JSON.parse(stdout) as { api_key: string }).api_key);
+  tenantA = await createAccount(service, { USD: '10000' });
+  tenantB = await createAccount(service);
+});
+after(async () => {
+  await service.stop();
+  await rm(dataDirectory, { recursive: true });
+});
+
+type Line = { path: string; token?: string; contentType?: string; host?: string };
+
+type Idle = {
+  socket: Socket;
+  /** Everything that the service has sent. */
+  received: () => string;
+  closed: Promise<void>;
+};
+
+/** Announces 30 MB of a body and sends one byte of it. */
+async function openIdle({ path, token, contentType, host }: Line): Promise<Idle> {
+  const { hostname, port } = new URL(service.baseUrl);
+  const socket = connect({ host: hostname, port: Number(port) });
+  let text = '';
+  socket.setEncoding('utf8').on('data', (part: string) => {
+    text += part;
+  });
+  socket.on('error', () => undefined);
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  await new Promise<void>((resolve) => socket.once('connect', () => resolve()));
+  const lines = [
+    `POST ${path} HTTP/1.1`,
+    `Host: ${host ?? hostname}`,
+    `Content-Type: ${contentType ?? 'application/json'}`,
+    'Content-Length: 30000000',
+    ...(token === undefined ? [] : [`Authorization: Bearer ${token}`]),
+  ];
+  socket.write(`${lines.join('\r\n')}\r\n\r\n[`);
+  return { socket, received: () => text, closed };
+}
+
+async function openMany(count: number, line: Line): Promise<AsyncDisposable & { idles: Idle[] }> {
+  const idles = await Promise.all(Array.from({ length: count }, () => openIdle(line)));
+  // The service has admitted or refused all of them by then.
+  await sleep(500);
+  return {
+    idles,
+    [Symbol.asyncDispose]: async () => {
+      for (const { socket } of idles) socket.destroy();
+      await Promise.all(idles.map(({ closed }) => closed));
+    },
+  };
+}
+
+async function closesWithin({ closed }: Idle, limitMs: number): Promise<boolean> {
+  return Promise.race([closed.then(() => true), sleep(limitMs, false, { ref: false })]);
+}
+
+const csv =
+  'client_transfer_id,destination_token,destination_currency_code,source_amount,user_token\r\n,,,,';
+
+async function assertTakesBatch(api: Api, headers: Headers = {}): Promise<void> {
+  const sent = { 'content-type': 'text/csv', ...(headers as Record<string, string>) };
+  const reply = await upload(api, csv, sent);
+  assert.equal(reply.status, 200, reply.text);
+}
+
+/** A body that is read and refused shows that the upload was admitted. */
+async function assertTakesImages(api: Api): Promise<void> {
+  const userToken = await createUser(api);
+  assertProblem(await api.post(`/user/${userToken}/kyc/id`, []), 400);
+}
+
+async function readLink({ api }: Account): Promise<{ link: string; userToken: string }> {
+  const userToken = await createUser(api);
+  const payer = await findPayer(api, ways.cash, 'amount=1500');
+  const attrSetToken = await fillAttributes(api, { userToken, payer, way: ways.cash });
+  const recipient: Recipient = { userToken, payer, way: ways.cash, attrSetToken };
+  const payout = await createPayout(api, recipient, { source_amount: 1500 });
+  await commitPayout(api, recipient, payout['payout_token']);
+  const attributes = await readAttributes(api, {
+    userToken,
+    destinationToken: payer.destination_token,
+    currency: 'MXN',
+  });
+  const selfie = attributes.find(({ type }) => type === 'IDSelfieCollection');
+  return { link: new URL(String(selfie?.value)).pathname, userToken };
+}
+
+test('a used verification link takes no upload slot, and the connection ends', async () => {
+  const { link, userToken } = await readLink(tenantA);
+  ok(await tenantA.api.post(`/sandbox/kyc/${userToken}`, { decision: 'approved' }));
+  await using held = await openMany(12, { path: link });
+  for (const idle of held.idles) assert.match(idle.received(), /^HTTP\/1\.1 409 /);
+  await assertTakesBatch(tenantB.api);
+  await assertTakesImages(tenantB.api);
+  await assertTakesImages(tenantA.api);
+  for (const idle of held.idles) assert.ok(await closesWithin(idle, 15_000));
+});
+
+test('a link that takes images holds one slot, and none of another tenant', async () => {
+  const { link } = await readLink(tenantA);
+  await using held = await openMany(12, { path: link });
+  const refused = held.idles.filter(({ received }) => received().startsWith('HTTP/1.1 503'));
+  assert.equal(refused.length, 11);
+  await assertTakesImages(tenantB.api);
+  await assertTakesImages(tenantA.api);
+  await assertTakesBatch(tenantB.api);
+});
+
+test('uploads whose clients go away at once give their slots back', async () => {
+  const { link } = await readLink(tenantA);
+  const { credentials, api } = tenantA;
+  const userToken = await createUser(api);
+  const lines: Line[] = [
+    { path: link },
+    { path: `/v0.1.4/user/${userToken}/kyc/id`, token: credentials.api_key },
+  ];
+  for (let round = 0; round < 40; round += 1) {
+    const idles = await Promise.all(lines.map(openIdle));
+    await sleep(round % 4);
+    for (const { socket } of idles) socket.destroy();
+  }
+  await sleep(500);
+  await assertTakesImages(api);
+  assertProblem(await api.post(link, []), 400);
+});
+
+test('idle uploads of one tenant stop no other tenant and no other kind of upload', async () => {
+  const { credentials, api } = tenantA;
+  const userToken = await createUser(api);
+  const path = `/v0.1.4/user/${userToken}/kyc/id`;
+  await using images = await openMany(12, { path, token: credentials.api_key });
+  assert.ok(images.idles.some(({ received }) => received().startsWith('HTTP/1.1 503')));
+  await assertTakesImages(tenantB.api);
+  await assertTakesBatch(api);
+  const line = { path: '/v0.1.4/batches', contentType: 'text/csv' };
+  await using batches = await openMany(12, { ...line, token: credentials.api_key });
+  assert.ok(batches.idles.some(({ received }) => received().startsWith('HTTP/1.1 503')));
+  await assertTakesBatch(tenantB.api);
+});
+
+test('idle uploads of many tenants in staging stop no upload in live', async () => {
+  const tenants = await Promise.all(Array.from({ length: 8 }, () => createAccount(service)));
+  await using stack = new AsyncDisposableStack();
+  for (const { credentials } of tenants) {
+    const line = { path: '/v0.1.4/batches', contentType: 'text/csv' };
+    stack.use(await openMany(4, { ...line, token: credentials.api_key }));
+  }
+  assertProblem(await upload(tenantB.api, csv), 503, 'unavailable');
+  await assertTakesBatch(live, onLive);
+});
+
+test('a body below the least byte rate is answered 408, and its connection ends', async () => {
+  const { credentials, api } = tenantA;
+  const userToken = await createUser(api);
+  const token = credentials.api_key;
+  const lines: Line[] = [
+    { path: '/v0.1.4/batches', contentType: 'text/csv', token },
+    { path: `/v0.1.4/user/${userToken}/kyc/id`, token },
+  ];
+  await Promise.all(
+    lines.map(async (line) => {
+      const idle = await openIdle(line);
+      const trickle = setInterval(() => idle.socket.write('x'), 500);
+      assert.ok(await closesWithin(idle, 25_000), line.path);
+      clearInterval(trickle);
+      assert.match(idle.received(), /^HTTP\/1\.1 408 /, line.path);
+      assert.match(idle.received(), /\r\nconnection: close\r\n/i);
+    }),
+  );
+  await assertTakesBatch(api);
+});
+
+test('an anonymous connection whose body was refused does not stay open', async () => {
+  const refused = ['/v0.1.4/batches', '/v0.1.4/user', '/nowhere', '/health/live'];
+  await Promise.all(
+    refused.map(async (path) => {
+      const idle = await openIdle({ path });
+      const trickle = setInterval(() => idle.socket.write('x'), 500);
+      assert.ok(await closesWithin(idle, 15_000), path);
+      clearInterval(trickle);
+      assert.match(idle.received(), /^HTTP\/1\.1 4\d\d /, path);
+    }),
+  );
+});

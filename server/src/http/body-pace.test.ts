@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createPace } from './body-pace.ts';
+
+const options = { bytesPerSecondMin: 1000, windowMs: 200 };
+
+function start() {
+  let slowCount = 0;
+  const pace = createPace(() => {
+    slowCount += 1;
+  }, options);
+  return { pace, slowCount: () => slowCount };
+}
+
+test('a body that arrives at the rate is never slow, and one below it is', async () => {
+  for (const [bytes, isSlow] of [
+    [200, false],
+    [5, true],
+  ] as const) {
+    const { pace, slowCount } = start();
+    for (let times = 0; times < 10; times += 1) {
+      pace.wait();
+      await sleep(50);
+      pace.receive(bytes);
+    }
+    pace.end();
+    assert.equal(slowCount() > 0, isSlow, `${bytes} bytes`);
+  }
+});
+
+test('nothing at all is slow after one window', async () => {
+  const { pace, slowCount } = start();
+  pace.wait();
+  await sleep(400);
+  assert.equal(slowCount(), 1);
+});
+
+test('the time in which the service does not read is not counted', async () => {
+  const { pace, slowCount } = start();
+  for (let times = 0; times < 4; times += 1) {
+    pace.wait();
+    pace.receive(1);
+    await sleep(150);
+  }
+  pace.wait();
+  pace.end();
+  await sleep(300);
+  assert.equal(slowCount(), 0);
+});

@@ -1,0 +1,71 @@
+import type { EnvironmentName } from '../core/access.ts';
+import { AppError } from '../core/errors.ts';
+
+/**
+ * How many uploads are received at once. Images are held in memory while they arrive, and a batch
+ * occupies the database, so both are bounded; environments and kinds are counted apart, and no
+ * account (and no verification link) takes more than its share.
+ */
+
+export type UploadKind = 'images' | 'batches';
+
+/** Whose upload it is; `linkId` where a verification link is the credential. */
+export type UploadOwner = { readonly accountId: string; readonly linkId?: string };
+
+type Limits = { total: number; perAccount: number };
+
+export const uploadLimits: Readonly<Record<UploadKind, Limits>> = {
+  images: { total: 6, perAccount: 2 },
+  batches: { total: 16, perAccount: 4 },
+};
+
+const perLink = 1;
+const retryAfterSeconds = 2;
+
+export type UploadSlots = {
+  /**
+   * Takes a slot and returns what gives it back, which may be called more than once.
+   *
+   * @throws AppError unavailable.
+   */
+  take(upload: { environment: EnvironmentName; kind: UploadKind; owner: UploadOwner }): () => void;
+};
+
+export function createUploadSlots(): UploadSlots {
+  const taken = new Map<string, number>();
+  const count = (name: string): number => taken.get(name) ?? 0;
+  return {
+    take: ({ environment, kind, owner }) => {
+      const { total, perAccount } = uploadLimits[kind];
+      const pool = `${environment} ${kind}`;
+      // Recipients who use a link do not take the slots of the account's own uploads.
+      const isLink = owner.linkId !== undefined;
+      const account = `${pool} ${owner.accountId}${isLink ? ' links' : ''}`;
+      const limits: [name: string, max: number, detail: string][] = [
+        [pool, total, 'the service already receives as many uploads as it can'],
+        [
+          account,
+          perAccount,
+          `the account already has ${perAccount} uploads of this kind under way`,
+        ],
+      ];
+      if (isLink) {
+        const detail = 'an upload through this verification link is under way';
+        limits.unshift([`${pool} link ${owner.linkId}`, perLink, detail]);
+      }
+      for (const [name, max, detail] of limits) {
+        if (count(name) >= max) throw new AppError('unavailable', detail, { retryAfterSeconds });
+      }
+      for (const [name] of limits) taken.set(name, count(name) + 1);
+      let isHeld = true;
+      return () => {
+        if (!isHeld) return;
+        isHeld = false;
+        for (const [name] of limits) {
+          if (count(name) > 1) taken.set(name, count(name) - 1);
+          else taken.delete(name);
+        }
+      };
+    },
+  };
+}

@@ -113,7 +113,19 @@ function createLaneQueue<Command, Result>(
       else if (outcome?.kind === 'done') one.resolve(outcome.value);
       else one.reject(outcome?.error);
     }
+    if (mayWait) refuseWaiting(batch, outcomes);
     queueFor(heldItems);
+  };
+
+  /**
+   * Whoever waited behind a batch that could not have its account's lock has waited as long already;
+   * to begin the wait again for each of their batches would add up to several lock timeouts.
+   */
+  const refuseWaiting = (batch: readonly Item[], outcomes: readonly Outcome<Result>[]): void => {
+    const failed = outcomes.find((outcome) => outcome.kind === 'failed' && isLockTimeout(outcome));
+    const [first] = batch;
+    if (failed?.kind !== 'failed' || first === undefined) return;
+    for (const item of room.takeAll(first.account)) item.reject(failed.error);
   };
 
   /** Aside, so that nobody waits for them who has nothing to do with them. */
@@ -204,6 +216,14 @@ function createWaitingRoom<Item extends { account: string; key: string }>() {
       count -= batch.length;
       return batch;
     },
+    /** Everything that waits for one account. */
+    takeAll: (account: string): Item[] => {
+      const queue = queues.get(account) ?? [];
+      queues.delete(account);
+      ready.delete(account);
+      count -= queue.length;
+      return queue;
+    },
     hold: (account: string): void => {
       holds.set(account, (holds.get(account) ?? 0) + 1);
       ready.delete(account);
@@ -260,6 +280,11 @@ async function runItems<Command, Result>(
  */
 function isOfData(error: unknown): boolean {
   return error instanceof Poisoned || /^(?:2[123]|P0)/.test(findSqlState(error) ?? '');
+}
+
+/** SQLSTATE lock_not_available: the lock timeout has passed. */
+function isLockTimeout({ error }: { error: unknown }): boolean {
+  return findSqlState(error) === '55P03';
 }
 
 export type TenantBatcher<Command, Result> = {

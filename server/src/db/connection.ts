@@ -19,11 +19,17 @@ export type Session = {
 /**
  * Every statement finds its rows through an index whatever its parameters are, so that one plan
  * serves all of them; planning anew costs several times what most of them cost to run, and so does
- * starting helpers, which a plan for an unknown limit wants. Nobody waits for a lock for longer than
- * a client would.
+ * starting helpers, which a plan for an unknown limit wants.
  */
 const planning = `set plan_cache_mode = force_generic_plan; set jit = off;
-  set enable_seqscan = off; set max_parallel_workers_per_gather = 0; set lock_timeout = 5000`;
+  set enable_seqscan = off; set max_parallel_workers_per_gather = 0`;
+
+/**
+ * A statement waits for a row for five seconds at most. The server counts each lock by itself, and
+ * who waits for a row takes two: its turn among those that wait, then the transaction that holds it.
+ */
+const rowMsMax = 5_000;
+const lockMsMax = rowMsMax / 2;
 
 /**
  * A plan is kept for so long: one that was made while a table was small may choose an index by which
@@ -174,7 +180,7 @@ function describeSetup({ statementMsMax }: OpenOptions): string {
   const bounds =
     statementMsMax === undefined
       ? ''
-      : `${planning}; set statement_timeout = ${statementMsMax};
+      : `${planning}; set lock_timeout = ${lockMsMax}; set statement_timeout = ${statementMsMax};
          set idle_in_transaction_session_timeout = 10000;`;
   return `${bounds}
     set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3;

@@ -1,12 +1,16 @@
 import { mkdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
 import { type Logger, pino } from 'pino';
 import { addOauthRoutes } from './accounts/oauth.routes.ts';
 import { attributeRoutes } from './attributes/attributes.routes.ts';
 import { batchRoutes } from './batches/batches.routes.ts';
 import type { Config } from './config.ts';
 import type { EnvironmentName } from './core/access.ts';
+import { AppError } from './core/errors.ts';
 import { createDatabaseIfAbsent } from './db/create-database.ts';
 import { findRunningServer, type RunningServer, startEmbedded } from './db/embedded.ts';
+import { createOutdatedError } from './db/schema-version.ts';
 import { prepareStagingFile } from './demo-account.ts';
 import { destinationRoutes } from './destinations/destinations.routes.ts';
 import { type Environment, openEnvironment } from './environment.ts';
@@ -17,7 +21,7 @@ import { addReference } from './http/reference.ts';
 import type { Route } from './http/route.ts';
 import { addRoutes } from './http/routing.ts';
 import { createServer, type HttpServer, setNotFound } from './http/server.ts';
-import { createShedding, measureShedding } from './http/shedding.ts';
+import { createShedding, isExempt, measureShedding } from './http/shedding.ts';
 import { createKycRoutes } from './kyc/kyc.routes.ts';
 import { ledgerRoutes } from './ledger/ledger.routes.ts';
 import { decisionRoutes } from './payouts/decisions.routes.ts';
@@ -106,13 +110,23 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
         onRailAnswer: metrics.countRailAnswer,
       });
     }
-    const server = createHttp({ config, environments, log, metrics, steadyMs });
+    let isStopping = false;
+    let isListening = false;
+    const http = { config, environments, log, metrics, steadyMs, isStopping: () => isStopping };
+    const server = createHttp(http);
     return {
       environments,
       log,
       failed: database.embedded?.failed ?? new Promise(() => undefined),
-      listen: () => start({ config, environments, server, role: options.role }),
+      listen: async () => {
+        const started = await start({ config, environments, server, role: options.role });
+        isListening = options.role !== 'work';
+        return started;
+      },
       close: async () => {
+        isStopping = true;
+        // A load balancer needs a moment to see that this process is no longer ready.
+        if (isListening) await sleep(config.OUTLAY_SHUTDOWN_DELAY_SECONDS * 1000);
         server.startDrain();
         await stopServer(server, config.OUTLAY_DRAIN_SECONDS * 1000);
         await closeAll();
@@ -159,9 +173,11 @@ type HttpParts = {
   log: Logger;
   metrics: ReturnType<typeof createMetrics>;
   steadyMs: () => number;
+  isStopping: () => boolean;
 };
 
-function createHttp({ config, environments, log, metrics, steadyMs }: HttpParts): HttpServer {
+function createHttp(parts: HttpParts): HttpServer {
+  const { config, environments, log, metrics, steadyMs } = parts;
   const shedding = createShedding({
     environmentNames: Object.values(environments).map(({ name }) => name),
     waitMs: config.OUTLAY_ANSWER_MS,
@@ -177,8 +193,10 @@ function createHttp({ config, environments, log, metrics, steadyMs }: HttpParts)
     logEvery: config.OUTLAY_LOG_EVERY,
     trustedProxies: config.OUTLAY_TRUST_PROXY,
     shedding,
+    isOutdated: async (name) => (await environments[name]?.lookWhetherOutdated()) === true,
   });
   const { app } = server;
+  refuseWhereOutdated(app, environments);
   const publicAddress = {
     publicUrl: config.OUTLAY_PUBLIC_URL,
     defaultEnvironment: config.OUTLAY_DEFAULT_ENVIRONMENT,
@@ -196,7 +214,10 @@ function createHttp({ config, environments, log, metrics, steadyMs }: HttpParts)
     metrics,
     metricsToken: config.OUTLAY_METRICS_TOKEN,
     checkReady: async () => {
-      await Promise.all(Object.values(environments).map((env) => env.clock.refresh(env.db.system)));
+      if (parts.isStopping()) {
+        throw new AppError('unavailable', 'The service is stopping.', { retryAfterSeconds: 2 });
+      }
+      await Promise.all(Object.values(environments).map((env) => env.checkReady()));
     },
   });
   addRailCallbacks(app, { environments, limiters });
@@ -212,6 +233,15 @@ function createHttp({ config, environments, log, metrics, steadyMs }: HttpParts)
   addReference(app, routes);
   setNotFound(app, routes);
   return server;
+}
+
+/** Old code on a newer schema would fail in the middle, or write what no longer belongs there. */
+function refuseWhereOutdated(app: FastifyInstance, environments: HttpParts['environments']): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    const isOutdated = environments[request.environmentName]?.isOutdated() === true;
+    if (isOutdated && !isExempt(request.url)) done(createOutdatedError());
+    else done();
+  });
 }
 
 /**

@@ -1,8 +1,10 @@
 import { accessSync, constants, existsSync, mkdirSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
 import type { Config } from './config.ts';
+import { createOpener } from './db/connection.ts';
 import { readMigrations } from './db/migrate.ts';
+import { findServerFaults } from './db/server-check.ts';
 
 /** Explains what is wrong with a setup, without changing it. Exit code 1 when something is. */
 
@@ -65,20 +67,22 @@ async function checkDatabases(config: Config): Promise<Finding[]> {
 }
 
 async function checkDatabase(name: string, url: string): Promise<Finding[]> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
-  client.on('error', () => undefined);
+  let client: pg.Client | undefined;
   try {
-    await client.connect();
+    ({ client } = await createOpener(url).open({}));
     return [
       { isFine: true, text: `${name}: the database can be reached` },
       ...(await inspectDatabase(name, client)),
+      ...(await findServerFaults(url))
+        .filter(({ kind }) => kind === 'pooling')
+        .map(({ text }) => ({ isFine: false, text: `${name}: ${text}` })),
     ];
   } catch (error) {
     // The message names host and role at most; the URL, which may hold a password, stays out.
     const reason = error instanceof Error ? error.message : String(error);
     return [{ isFine: false, text: `${name}: the database cannot be reached: ${reason}` }];
   } finally {
-    await client.end().catch(() => undefined);
+    await client?.end().catch(() => undefined);
   }
 }
 

@@ -23,6 +23,12 @@ import { findEnvironment, insertEnvironment } from './db/environment-record.ts';
 import { migrate } from './db/migrate.ts';
 import { openMonths } from './db/partitions.ts';
 import { connectDatabase, type Database } from './db/pool.ts';
+import {
+  createOutdatedError,
+  type SchemaVersion,
+  watchSchemaVersion,
+} from './db/schema-version.ts';
+import { findServerFaults } from './db/server-check.ts';
 import { createCachedLookUp } from './destinations/lookup-cache.ts';
 import { createCompanyRating, openPayments } from './environment-payments.ts';
 import {
@@ -71,6 +77,11 @@ export type Environment = SandboxServices &
     readonly importRates: Awaited<ReturnType<typeof createRates>>['importAll'];
     /** Reads the sanctions lists that are configured. */
     importLists(acceptDoubts?: boolean): Promise<ListReport[]>;
+    /** Rejects with what keeps this process from serving the environment. */
+    checkReady(): Promise<void>;
+    /** Whether a newer release has migrated the database; `look` asks it now. */
+    isOutdated(): boolean;
+    lookWhetherOutdated(): Promise<boolean>;
     /** Begins the background work; without it this process only answers requests. */
     startLoops(): void;
     close(): Promise<void>;
@@ -80,6 +91,7 @@ export type Environment = SandboxServices &
 export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
   const { config, name, url, log } = options;
   const child = log.child({ environment: name });
+  await checkServer(options, child);
   await migrate({ url });
   const db = connectDatabase({
     url,
@@ -92,6 +104,16 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
     await db.close();
     throw error;
   }
+}
+
+/** @throws ConfigError where the server would mix up tenants or, in live, lose what it acknowledged. */
+async function checkServer({ config, name, url }: EnvironmentOptions, log: Logger): Promise<void> {
+  const mayLose = name === 'staging' || config.OUTLAY_DATABASE_DURABILITY === 'trusted';
+  const faults = await findServerFaults(url);
+  const refused = faults.filter(({ kind }) => kind === 'pooling' || !mayLose);
+  for (const fault of faults) if (!refused.includes(fault)) log.warn(fault.text);
+  if (refused.length === 0) return;
+  throw new ConfigError(`${name}: ${refused.map(({ text }) => text).join('; ')}`);
 }
 
 async function assemble(
@@ -107,11 +129,10 @@ async function assemble(
   });
   await openMonths(db.system);
   const authenticator = createAuthenticator({ db, clock });
-  const onError = tellErrors(log);
+  const { schema, onError } = await watchSchema(db, log, () => background.stop());
   const rates = await openRates(options, { db, clock, log });
   const payments = await openPayments(options, { db, keys, clock, log, rates, onError });
   const { rails, catalogue, measurements, dispatcher } = payments;
-  const forget = (): void => authenticator.clear();
   const importLatest = createListImport(options, db);
   const background = createBackground({
     db,
@@ -127,7 +148,7 @@ async function assemble(
     importLists: listSources(config).length === 0 ? undefined : importLatest,
     eventMonths: config.OUTLAY_EVENT_MONTHS,
     steadyMs: options.steadyMs,
-    resume: () => resumeClock({ db, clock, dispatcher, forget }),
+    resume: () => resumeClock({ db, clock, dispatcher, forget: authenticator.clear }),
   });
   payments.configured.listen({ wake: background.wakeRail, onHeard: background.wakeHeard });
   return {
@@ -144,7 +165,6 @@ async function assemble(
     railDoors: payments.configured.doors,
     rails,
     router: dispatcher.router,
-    twoPersonsAboveUsd: config.OUTLAY_TWO_PERSONS_ABOVE_USD,
     rates: rates.rates,
     importRates: rates.importAll,
     importLists: importLatest,
@@ -153,14 +173,32 @@ async function assemble(
     ...createGroups(db),
     wakeDispatch: background.wakeDispatch,
     wakeBatches: background.wakeBatches,
-    forget,
+    forget: authenticator.clear,
     ...createVerification(db, keys, clock),
+    ...createReadiness(db, clock, schema),
     startLoops: background.start,
     close: async () => {
+      schema.stop();
       await background.stop();
       await payments.configured.close();
       await measurements.exchange().catch(onError);
       await db.close();
+    },
+  };
+}
+
+function createReadiness(
+  db: Database,
+  clock: EnvironmentClock,
+  schema: SchemaVersion,
+): Pick<Environment, 'isOutdated' | 'lookWhetherOutdated' | 'checkReady'> {
+  return {
+    isOutdated: schema.isOutdated,
+    lookWhetherOutdated: schema.check,
+    checkReady: async () => {
+      if (await schema.check()) throw createOutdatedError();
+      await db.checkReady();
+      await clock.refresh(db.system);
     },
   };
 }
@@ -178,10 +216,17 @@ function createVerification(
   };
 }
 
-function tellErrors(log: Logger) {
-  return (error: unknown): void => {
+/** A newer release that migrates the database makes an older one fail: that is looked up at once. */
+async function watchSchema(db: Database, log: Logger, stop: () => Promise<void>) {
+  const schema = await watchSchemaVersion(db.system, () => {
+    log.error('a newer release has migrated the database: this process takes no more work');
+    void stop();
+  });
+  const onError = (error: unknown): void => {
     log.error({ error: describeError(error) }, 'background work failed');
+    void schema.check();
   };
+  return { schema, onError };
 }
 
 function createListImport({ config, fetch, realNowMs }: EnvironmentOptions, db: Database) {

@@ -113,19 +113,8 @@ function createLaneQueue<Command, Result>(
       else if (outcome?.kind === 'done') one.resolve(outcome.value);
       else one.reject(outcome?.error);
     }
-    if (mayWait) refuseWaiting(batch, outcomes);
+    if (mayWait) refuseWaiting(room, batch, outcomes);
     queueFor(heldItems);
-  };
-
-  /**
-   * Whoever waited behind a batch that could not have its account's lock has waited as long already;
-   * to begin the wait again for each of their batches would add up to several lock timeouts.
-   */
-  const refuseWaiting = (batch: readonly Item[], outcomes: readonly Outcome<Result>[]): void => {
-    const failed = outcomes.find((outcome) => outcome.kind === 'failed' && isLockTimeout(outcome));
-    const [first] = batch;
-    if (failed?.kind !== 'failed' || first === undefined) return;
-    for (const item of room.takeAll(first.account)) item.reject(failed.error);
   };
 
   /** Aside, so that nobody waits for them who has nothing to do with them. */
@@ -176,6 +165,25 @@ function createLaneQueue<Command, Result>(
     },
   };
 }
+
+/**
+ * Requests behind a batch that could not have its account's lock have waited as long already; to
+ * begin the wait again for each of their batches would add up to several lock timeouts.
+ */
+function refuseWaiting<Command, Result>(
+  room: ReturnType<typeof createWaitingRoom<Waiting<Command, Result>>>,
+  batch: readonly Waiting<Command, Result>[],
+  outcomes: readonly Outcome<Result>[],
+): void {
+  const [first] = batch;
+  for (const outcome of outcomes) {
+    if (outcome.kind !== 'failed' || findSqlState(outcome.error) !== lockNotAvailable) continue;
+    for (const item of room.takeAll(first?.account ?? '')) item.reject(outcome.error);
+  }
+}
+
+/** The SQLSTATE of a lock timeout. */
+const lockNotAvailable = '55P03';
 
 /**
  * Who waits, each account in the order of its arrival. An account whose turn it was goes to the end,
@@ -280,11 +288,6 @@ async function runItems<Command, Result>(
  */
 function isOfData(error: unknown): boolean {
   return error instanceof Poisoned || /^(?:2[123]|P0)/.test(findSqlState(error) ?? '');
-}
-
-/** SQLSTATE lock_not_available: the lock timeout has passed. */
-function isLockTimeout({ error }: { error: unknown }): boolean {
-  return findSqlState(error) === '55P03';
 }
 
 export type TenantBatcher<Command, Result> = {

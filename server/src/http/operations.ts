@@ -69,6 +69,8 @@ export function addOperations(app: FastifyInstance, options: OperationsOptions):
     try {
       await options.checkReady();
     } catch (cause) {
+      // Its sentence says what an operator has to do.
+      if (cause instanceof AppError && cause.code === 'unavailable') throw cause;
       throw new AppError('unavailable', 'the service is not ready', { cause });
     }
     return reply.type('application/json').send('{"status":"ok"}');

@@ -10,6 +10,7 @@ import fastify, {
 import type { Logger } from 'pino';
 import { type EnvironmentName, versions } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
+import { createOutdatedError } from '../db/schema-version.ts';
 import { addBodyReader } from './body.ts';
 import { describeError } from './error-log.ts';
 import { type Answer, describeProblem, findHttpFault, problemType } from './problem.ts';
@@ -34,6 +35,8 @@ export type ServerOptions<S extends BaseServices> = {
   trustedProxies: readonly string[];
   /** Who is turned away under overload; nobody without it. */
   shedding?: Shedding;
+  /** Whether a newer release has migrated the environment's database, asked after a failure. */
+  isOutdated?: (environment: EnvironmentName) => Promise<boolean>;
 };
 
 export type HttpServer = {
@@ -104,7 +107,8 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
     done();
   });
   addGates(app, options, () => isDraining);
-  answerErrors(app, { log: options.log, isDraining: () => isDraining });
+  const isOutdated = options.isOutdated ?? (() => Promise.resolve(false));
+  answerErrors(app, { log: options.log, isDraining: () => isDraining, isOutdated });
   app.addHook('onResponse', (request, reply, done) => {
     done();
     if (reply.statusCode < 400 && requestCount % options.logEvery !== 0) return;
@@ -143,10 +147,17 @@ function addGates(
 
 function answerErrors(
   app: FastifyInstance,
-  { log, isDraining }: { log: Logger; isDraining: () => boolean },
+  options: { log: Logger; isDraining: () => boolean } & Required<
+    Pick<ServerOptions<never>, 'isOutdated'>
+  >,
 ): void {
+  const { log, isDraining, isOutdated } = options;
   app.setErrorHandler(async (error, request, reply) => {
-    const answer = describeProblem(error, request.id);
+    let answer = describeProblem(error, request.id);
+    // The database of a newer release fails old code in ways that no request is to blame for.
+    if (answer.status === 500 && (await isOutdated(request.environmentName))) {
+      answer = describeProblem(createOutdatedError(), request.id);
+    }
     // The framework would close on a body that it did not read; Node reads it on and drops it.
     if (!isDraining()) void reply.removeHeader('connection');
     if (answer.status >= 500 && error !== refusal) {

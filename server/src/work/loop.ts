@@ -19,7 +19,8 @@ export type LoopOptions = {
 };
 
 const errorWaitFirstMs = 100;
-const errorWaitMaxMs = 30_000;
+/** A database that is back finds its background work going again within this. */
+const errorWaitMaxMs = 5_000;
 
 export function startLoop(options: LoopOptions): Loop {
   let isStopped = false;

@@ -15,8 +15,9 @@ import { prepareStagingFile } from './demo-account.ts';
 import { destinationRoutes } from './destinations/destinations.routes.ts';
 import { type Environment, openEnvironment } from './environment.ts';
 import { eventRoutes } from './events/events.routes.ts';
-import { createRateLimiters } from './http/limits.ts';
+import { createRateLimiters, type RateLimiters } from './http/limits.ts';
 import { addOperations, createMetrics } from './http/operations.ts';
+import { startRateExchange } from './http/rate-exchange.ts';
 import { addReference } from './http/reference.ts';
 import type { Route } from './http/route.ts';
 import { addRoutes } from './http/routing.ts';
@@ -32,6 +33,7 @@ import { closeReceipts } from './payouts/receipt.ts';
 import { addRailCallbacks } from './rails/callbacks.routes.ts';
 import { sandboxRoutes } from './sandbox/sandbox.routes.ts';
 import { userRoutes } from './users/users.routes.ts';
+import type { Loop } from './work/loop.ts';
 
 /** The whole service, in the order in which it is put together. Reads as the list of its parts. */
 
@@ -111,7 +113,7 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
       });
     }
     let isStopping = false;
-    let isListening = false;
+    let exchange: Loop | undefined;
     const http = { config, environments, log, metrics, steadyMs, isStopping: () => isStopping };
     const server = createHttp(http);
     return {
@@ -120,13 +122,14 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
       failed: database.embedded?.failed ?? new Promise(() => undefined),
       listen: async () => {
         const started = await start({ config, environments, server, role: options.role });
-        isListening = options.role !== 'work';
+        if (options.role !== 'work') exchange = shareLimits(http, server.limiters);
         return started;
       },
       close: async () => {
         isStopping = true;
         // A load balancer needs a moment to see that this process is no longer ready.
-        if (isListening) await sleep(config.OUTLAY_SHUTDOWN_DELAY_SECONDS * 1000);
+        if (exchange !== undefined) await sleep(config.OUTLAY_SHUTDOWN_DELAY_SECONDS * 1000);
+        await exchange?.stop();
         server.startDrain();
         await stopServer(server, config.OUTLAY_DRAIN_SECONDS * 1000);
         await closeAll();
@@ -176,7 +179,7 @@ type HttpParts = {
   isStopping: () => boolean;
 };
 
-function createHttp(parts: HttpParts): HttpServer {
+function createHttp(parts: HttpParts): HttpServer & { limiters: RateLimiters } {
   const { config, environments, log, metrics, steadyMs } = parts;
   const shedding = createShedding({
     environmentNames: Object.values(environments).map(({ name }) => name),
@@ -232,7 +235,17 @@ function createHttp(parts: HttpParts): HttpServer {
   });
   addReference(app, routes);
   setNotFound(app, routes);
-  return server;
+  return { ...server, limiters };
+}
+
+/** The processes of a service share a database; limits are counted in that of live, where it is. */
+function shareLimits(
+  { environments, steadyMs }: HttpParts,
+  limiters: RateLimiters,
+): Loop | undefined {
+  const shared = environments.live ?? environments.staging;
+  if (shared === undefined) return undefined;
+  return startRateExchange({ db: shared.db, keys: shared.keys, limiters, steadyMs });
 }
 
 /** Old code on a newer schema would fail in the middle, or write what no longer belongs there. */

@@ -177,3 +177,33 @@ test('a connection to a primary that was stepped down is given up', async () => 
   await write();
   await db.close();
 });
+
+test('ready is refused where the tenant role lacks its grants', async () => {
+  const db = await open();
+  await db.checkReady();
+  await ask(db.system, 'revoke all on accounts from outlay_tenant');
+  await assert.rejects(db.checkReady(), (error) => findSqlState(error) === '42501');
+  await ask(db.system, 'grant select on accounts to outlay_tenant');
+  await db.checkReady();
+  await db.close();
+});
+
+test('connections raise synchronous_commit where it is weaker than on', async () => {
+  const name = new URL(database.url).pathname.slice(1);
+  const direct = connectDatabase({ url: database.url, connectionsMax: 1 });
+  for (const [set, kept] of [
+    ['off', 'on'],
+    ['local', 'on'],
+    ['remote_apply', 'remote_apply'],
+  ]) {
+    await ask(direct.system, `alter database ${name} set synchronous_commit = ${set}`);
+    const db = connectDatabase({ url: network.url, connectionsMax: 1 });
+    const show = `select current_setting('synchronous_commit') as kept`;
+    for (const session of [db.system, db.tenant(newId()), ...db.lanes]) {
+      assert.deepEqual(await ask(session, show), [{ kept }]);
+    }
+    await db.close();
+  }
+  await ask(direct.system, `alter database ${name} reset synchronous_commit`);
+  await direct.close();
+});

@@ -56,6 +56,8 @@ const setAccount: Statement = {
   text: `select set_config('outlay.account', $1, false)`,
 };
 const probe: Statement = { name: 'probe', text: 'select 1' };
+/** Fails where the tenant role lacks its grants, as after a restore without that role. */
+const tenantProbe: Statement = { name: 'tenant_probe', text: 'select id from accounts limit 0' };
 
 /** As many as work on batches at once; an account is always in the same one. */
 const laneCount = Math.min(4, availableParallelism());
@@ -167,7 +169,7 @@ async function checkReady({ system, tenant, lanes, search }: Parts): Promise<voi
   if (search.hasSilent()) throw new Error('the database has not answered for seconds');
   await Promise.all([
     system.use((connection) => run(connection, probe)),
-    tenant.use((connection) => run(connection, probe)),
+    tenant.use((connection) => run(connection, tenantProbe)),
     ...lanes.map((lane) => lane.rows(probe)),
   ]);
 }

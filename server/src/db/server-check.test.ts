@@ -6,7 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createApp } from '../app.ts';
+import { ConfigError, readConfig } from '../config.ts';
 import { createMoneyTest } from '../payouts/money-test-setup.ts';
+import { startEmbedded } from './embedded.ts';
+import { ENVIRONMENT, placeIn, prepareCluster } from './embedded-cluster.ts';
+import { createSocketDirectory } from './embedded-files.ts';
+import { readPostmasterFile } from './embedded-process.ts';
 import { openTestNetwork, type TestNetwork } from './network-test-setup.ts';
 import { connectDatabase } from './pool.ts';
 import { findServerFaults } from './server-check.ts';
@@ -27,6 +33,60 @@ after(async () => {
 
 test('a server that keeps what it acknowledges has no faults', async () => {
   assert.deepEqual(await findServerFaults(database.url), []);
+});
+
+/** The embedded server's cluster, with a setting that the service itself never lets through. */
+async function startUnsafeServer(setting: string): Promise<AsyncDisposable & { url: string }> {
+  const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-unsafe-'));
+  const safe = await startEmbedded({ dataDirectory });
+  await safe.close();
+  const cluster = await prepareCluster(dataDirectory, () => undefined);
+  const { path, cwd } = placeIn(cluster.owner, cluster.directory);
+  const socketDirectory = createSocketDirectory(cluster.owner);
+  const settings = [setting, 'listen_addresses=', `unix_socket_directories=${socketDirectory}`];
+  const child = spawn(
+    cluster.binaries.postgres,
+    ['-D', path, ...settings.flatMap((one) => ['-c', one])],
+    { ...cluster.owner, cwd, env: ENVIRONMENT, stdio: 'ignore' },
+  );
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  while (readPostmasterFile(cluster.directory)?.status !== 'ready') await sleep(20);
+  return {
+    url: `postgresql://outlay@localhost/postgres?host=${encodeURIComponent(socketDirectory)}`,
+    [Symbol.asyncDispose]: async () => {
+      child.kill('SIGQUIT');
+      await ended;
+      await rm(dataDirectory, { recursive: true, force: true });
+      await rm(socketDirectory, { recursive: true, force: true });
+    },
+  };
+}
+
+test('live refuses a server that loses what it acknowledged, unless its storage is trusted', async () => {
+  await using server = await startUnsafeServer('fsync=off');
+  const faults = await findServerFaults(server.url);
+  assert.deepEqual(
+    faults.map(({ kind }) => kind),
+    ['durability'],
+  );
+  assert.match(faults[0]?.text ?? '', /fsync is off.*set fsync = on/);
+  const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-unsafe-data-'));
+  const settings = {
+    OUTLAY_DATA: dataDirectory,
+    OUTLAY_LOG_LEVEL: 'silent',
+    OUTLAY_ENVIRONMENTS: 'live',
+    OUTLAY_DEFAULT_ENVIRONMENT: 'live',
+    OUTLAY_LIVE_DATABASE_URL: server.url,
+  };
+  const start = (changes: Record<string, string>) =>
+    createApp(readConfig({ ...settings, ...changes }), { role: 'serve', realNowMs: Date.now });
+  await assert.rejects(start({}), (error) => {
+    assert.ok(error instanceof ConfigError);
+    return error.message.startsWith('live: fsync is off');
+  });
+  const app = await start({ OUTLAY_DATABASE_DURABILITY: 'trusted' });
+  await app.close();
+  await rm(dataDirectory, { recursive: true, force: true });
 });
 
 const bouncer = findBouncer();

@@ -19,14 +19,15 @@ type Room = { running: number; queue: Set<() => void> };
 
 export function createAccountShare({ most, waitMsMax }: AccountShareOptions): AccountShare {
   const rooms = new Map<string, Room>();
-  const enter = async (accountId: string): Promise<Room> => {
-    const room = rooms.get(accountId) ?? { running: 0, queue: new Set() };
+  const find = (accountId: string): Room => {
+    const known = rooms.get(accountId);
+    if (known !== undefined) return known;
+    const room: Room = { running: 0, queue: new Set() };
     rooms.set(accountId, room);
-    if (room.running < most) {
-      room.running += 1;
-      return room;
-    }
-    await new Promise<void>((resolve, reject) => {
+    return room;
+  };
+  const waitForTurn = (room: Room): Promise<void> =>
+    new Promise<void>((resolve, reject) => {
       const go = (): void => {
         clearTimeout(timer);
         resolve();
@@ -43,11 +44,11 @@ export function createAccountShare({ most, waitMsMax }: AccountShareOptions): Ac
       }, waitMsMax);
       room.queue.add(go);
     });
-    return room;
-  };
   return {
     run: async (accountId, work) => {
-      const room = await enter(accountId);
+      const room = find(accountId);
+      if (room.running < most) room.running += 1;
+      else await waitForTurn(room);
       try {
         return await work();
       } finally {

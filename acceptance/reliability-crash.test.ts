@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,6 +28,7 @@ import {
   readPostmaster,
   startPair,
   through,
+  waitForRestart,
   waitUntilQuiet,
 } from './reliability-kit.ts';
 import {
@@ -70,9 +69,11 @@ type Entry = {
 
 type Log = { entries: Entry[]; users: { sent: Record<string, unknown>; token?: string }[] };
 
-/** One client: creates and commits until the service is gone. */
-async function work(api: Api, recipients: readonly Recipient[], log: Log): Promise<void> {
-  for (;;) {
+type Load = { api: Api; recipients: readonly Recipient[]; log: Log };
+
+/** One client: creates and commits until a request fails, or the round is over. */
+async function work({ api, recipients, log }: Load, isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
     const recipient = random.pick(recipients);
     const transferId = randomUUID();
     const source = { client_transfer_id: transferId, source_amount: 1 + random.below(200) };
@@ -115,15 +116,13 @@ const tokenOf = (entry: Entry): string => entry.payout?.['payout_token'] ?? '';
 const idOf = (token: string): string => token.slice('payout_'.length);
 
 /** Load, and after a while the blow: what a client notices of it is a broken connection. */
-async function workUntil(
-  load: { api: Api; recipients: readonly Recipient[]; log: Log },
-  blow: () => Promise<void>,
-): Promise<void> {
+async function workUntil(load: Load, blow: () => Promise<void>): Promise<void> {
   let isOver = false;
+  let isEnded = false;
   const failures: string[] = [];
-  const { api, recipients, log } = load;
+  const { log } = load;
   const workers = Array.from({ length: workersPerRound }, () =>
-    work(api, recipients, log).catch((error: unknown) => {
+    work(load, () => isEnded).catch((error: unknown) => {
       const code = error instanceof Error && 'code' in error ? String(error.code) : '';
       // A database that died a moment before its service makes it answer 503 first.
       const isDeath =
@@ -136,13 +135,9 @@ async function workUntil(
   while (committed() < goal && failures.length === 0) await sleep(1);
   isOver = true;
   await blow();
+  isEnded = true;
   await Promise.all(workers);
   assert.deepEqual(failures, [], `seed ${seed}`);
-}
-
-async function waitForEnd(child: ChildProcess): Promise<void> {
-  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-  assert.equal(child.exitCode, 1);
 }
 
 type PayoutRow = { id: string; status: string; cost: bigint; client_transfer_id: string };
@@ -284,15 +279,15 @@ test('kill -9 of the service, of its database or of both, six times under load',
       const { process: child } = service;
       assert.ok(child !== undefined);
       const [postmaster] = await readPostmaster(dataDirectory);
+      // The service alone (its guard then stops the database), both, or the database alone: then
+      // the service starts it again.
+      const victims = (['service', 'both', 'database'] as const)[round % 3];
       await workUntil({ api, recipients, log }, async () => {
-        // The service alone (its guard then stops the database), both, or the database alone: then
-        // the service ends by itself.
-        const victims = (['service', 'both', 'database'] as const)[round % 3];
         if (victims !== 'service') process.kill(postmaster, 'SIGKILL');
-        if (victims === 'database') await waitForEnd(child);
+        if (victims === 'database') await waitForRestart(service, dataDirectory, postmaster);
         else await stopProcess(child, 'SIGKILL');
       });
-      service = await start();
+      if (victims !== 'database') service = await start();
       const books = openBooks(await findEmbeddedUrl(dataDirectory));
       try {
         await checkLog(books, account, log);

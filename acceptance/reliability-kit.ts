@@ -66,6 +66,20 @@ export async function readPostmaster(dataDirectory: string): Promise<[number, st
   return [Number(lines[0]), lines[4] ?? ''];
 }
 
+/** The service starts its database again by itself, as another process. */
+export async function waitForRestart(
+  service: Service,
+  dataDirectory: string,
+  former: number,
+): Promise<void> {
+  for (const endMs = performance.now() + 60_000; ; await sleep(20)) {
+    if (performance.now() > endMs) throw new Error('the database was not started again');
+    const [present] = await readPostmaster(dataDirectory).catch(() => [former] as const);
+    if (present === former) continue;
+    if ((await fetch(`${service.baseUrl}/health/ready`)).status === 200) return;
+  }
+}
+
 export type Pair = {
   first: Service;
   second: Service;

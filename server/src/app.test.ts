@@ -1,49 +1,119 @@
 import assert from 'node:assert/strict';
-import { subscribe } from 'node:diagnostics_channel';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { FastifyInstance } from 'fastify';
-import { createApp } from './app.ts';
-import { readConfig } from './config.ts';
-import { lockEnvironment } from './db/environment-record.ts';
-import { createTestDatabase } from './db/test-database.ts';
+import { after, before, test } from 'node:test';
+import { createApp, type Role } from './app.ts';
+import { ConfigError, readConfig } from './config.ts';
+import { connectDatabase } from './db/pool.ts';
+import { createTestDatabase, type TestDatabase } from './db/test-database.ts';
 
-test('the service is not ready before the file with the credentials is written', async () => {
-  const servers: FastifyInstance[] = [];
-  subscribe('fastify.initialization', (message) => {
-    servers.push((message as { fastify: FastifyInstance }).fastify);
-  });
-  const database = await createTestDatabase();
-  const dataDirectory = mkdtempSync(join(tmpdir(), 'outlay-app-'));
+/** How a process starts, stops, and gives way to a newer release. */
+
+let database: TestDatabase;
+let dataDirectory: string;
+before(async () => {
+  database = await createTestDatabase();
+  dataDirectory = mkdtempSync(join(tmpdir(), 'outlay-app-'));
+});
+after(async () => {
+  await database.drop();
+  rmSync(dataDirectory, { recursive: true });
+});
+
+async function start(role: Role, settings: Record<string, string> = {}) {
   const config = readConfig({
     DATABASE_URL: database.url,
     OUTLAY_DATA: dataDirectory,
     OUTLAY_LOG_LEVEL: 'silent',
-    HOST: '127.0.0.1',
     PORT: '0',
+    ...settings,
   });
-  const app = await createApp(config, { role: 'serve', realNowMs: Date.now });
-  const path = join(dataDirectory, 'staging.json');
-  const [server] = servers;
-  const isReady = async () => (await server?.inject('/health/ready'))?.statusCode;
+  const app = await createApp(config, { role, realNowMs: Date.now });
+  const { baseUrl, stagingFile = '' } = await app.listen();
+  const { api_key } = JSON.parse(readFileSync(stagingFile, 'utf8')) as { api_key: string };
+  return { app, ask: (path: string) => get(baseUrl + path, api_key) };
+}
+
+async function get(url: string, key: string): Promise<{ status: number; detail: string }> {
+  const response = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
+  const body = (await response.json()) as { detail?: string };
+  return { status: response.status, detail: body.detail ?? '' };
+}
+
+const country = '/v0.1.4/country/list';
+
+async function run(text: string): Promise<void> {
+  const db = connectDatabase({ url: database.url, connectionsMax: 1 });
+  await db.system.rows({ name: '', text });
+  await db.close();
+}
+
+test('a process that stops is not ready at once, and serves until its delay is over', async () => {
+  const { app, ask } = await start('serve', { OUTLAY_SHUTDOWN_DELAY_SECONDS: '1' });
+  assert.equal((await ask('/health/ready')).status, 200);
+  const before = (await ask(country)).status;
+  assert.notEqual(before, 503);
+  const closing = app.close();
+  const ready = await ask('/health/ready');
+  assert.deepEqual([ready.status, ready.detail], [503, 'The service is stopping.']);
+  assert.equal((await ask('/health/live')).status, 200);
+  assert.equal((await ask(country)).status, before);
+  await closing;
+  await assert.rejects(ask('/health/live'));
+});
+
+test('a process whose database a newer release has migrated takes no more work', async () => {
+  const { app, ask } = await start('all');
+  assert.equal((await ask('/health/ready')).status, 200);
+  await run(`insert into migrations (version, name, hash) values (999999, 'newer', '')`);
   try {
-    let started: ReturnType<typeof app.listen> | undefined;
-    // The Demo account is made under this lock.
-    await app.environments.staging?.db.systemTransaction(async (session) => {
-      await lockEnvironment(session);
-      started = app.listen();
-      while (server?.server.listening !== true) await new Promise((done) => setTimeout(done, 5));
-      assert.equal(await isReady(), 503);
-      assert.equal(existsSync(path), false);
-    });
-    const { baseUrl } = (await started) ?? { baseUrl: '' };
-    assert.equal(await isReady(), 200);
-    assert.equal(JSON.parse(readFileSync(path, 'utf8')).base_url, baseUrl);
+    const ready = await ask('/health/ready');
+    assert.equal(ready.status, 503);
+    assert.match(ready.detail, /newer release has migrated the database/);
+    const refused = await ask(country);
+    assert.equal(refused.status, 503);
+    assert.match(refused.detail, /newer release has migrated the database/);
+    assert.equal((await ask('/health/live')).status, 200);
+    // Whatever background work was under way ends, and none begins.
+    await app.environments.staging?.dispatcher.settle();
   } finally {
+    await run('delete from migrations where version = 999999');
     await app.close();
-    await database.drop();
-    rmSync(dataDirectory, { recursive: true });
   }
+});
+
+test('a failure of old code on a newer database is told as 503, not as 500', async () => {
+  const { app, ask } = await start('serve');
+  const balance = '/v0.1.4/account/balance';
+  assert.equal((await ask(balance)).status, 200);
+  // Asked at once, before the next regular look at the version.
+  await run(`do $$ begin
+    insert into migrations (version, name, hash) values (999999, 'newer', '');
+    alter table ledger_accounts rename to newer_accounts;
+  end $$`);
+  try {
+    const refused = await ask(balance);
+    assert.equal(refused.status, 503);
+    assert.match(refused.detail, /newer release has migrated the database/);
+  } finally {
+    await run(`do $$ begin
+      delete from migrations where version = 999999;
+      alter table newer_accounts rename to ledger_accounts;
+    end $$`);
+    await app.close();
+  }
+});
+
+test('several hosts are taken, and a wrong URL is one line without the password', () => {
+  readConfig({ DATABASE_URL: 'postgresql://u@h1:5432,h2:5432/db?target_session_attrs=read-write' });
+  assert.throws(
+    () => readConfig({ DATABASE_URL: 'postgresql://u:secret@h1:x/db' }),
+    (error) => {
+      assert.ok(error instanceof ConfigError);
+      assert.match(error.message, /^DATABASE_URL each host must be a name or address/);
+      assert.doesNotMatch(error.message, /secret/);
+      return true;
+    },
+  );
 });

@@ -1,24 +1,29 @@
 import { mkdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
 import { type Logger, pino } from 'pino';
 import { addOauthRoutes } from './accounts/oauth.routes.ts';
 import { attributeRoutes } from './attributes/attributes.routes.ts';
 import { batchRoutes } from './batches/batches.routes.ts';
 import { type Config, ConfigError } from './config.ts';
 import type { EnvironmentName } from './core/access.ts';
+import { AppError } from './core/errors.ts';
 import { createDatabaseIfAbsent } from './db/create-database.ts';
 import { findRunningServer, type RunningServer, startEmbedded } from './db/embedded.ts';
+import { createOutdatedError } from './db/schema-version.ts';
 import { prepareStagingFile } from './demo-account.ts';
 import { destinationRoutes } from './destinations/destinations.routes.ts';
 import { type Environment, openEnvironment } from './environment.ts';
 import { eventRoutes } from './events/events.routes.ts';
 import { describeError } from './http/error-log.ts';
-import { createRateLimiters } from './http/limits.ts';
+import { createRateLimiters, type RateLimiters } from './http/limits.ts';
 import { addOperations, createMetrics } from './http/operations.ts';
+import { startRateExchange } from './http/rate-exchange.ts';
 import { addReference } from './http/reference.ts';
 import type { Route } from './http/route.ts';
 import { addRoutes } from './http/routing.ts';
 import { createServer, type HttpServer, setNotFound } from './http/server.ts';
-import { createShedding, measureShedding } from './http/shedding.ts';
+import { createShedding, isExempt, measureShedding } from './http/shedding.ts';
 import { identityDecisionRoutes } from './kyc/decisions.routes.ts';
 import { createKycRoutes } from './kyc/kyc.routes.ts';
 import { ledgerRoutes } from './ledger/ledger.routes.ts';
@@ -30,6 +35,7 @@ import { closeReceipts } from './payouts/receipt.ts';
 import { addRailCallbacks } from './rails/callbacks.routes.ts';
 import { sandboxRoutes } from './sandbox/sandbox.routes.ts';
 import { userRoutes } from './users/users.routes.ts';
+import type { Loop } from './work/loop.ts';
 
 /** The whole service, in the order in which it is put together. Reads as the list of its parts. */
 
@@ -112,15 +118,39 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
       });
     }
     const { role, realNowMs } = options;
-    const parts = { config, environments, log, metrics, steadyMs, realNowMs, startup };
-    const server = role === 'work' ? createWorkHttp(parts) : createHttp(parts);
+    let isStopping = false;
+    let exchange: Loop | undefined;
+    const parts = {
+      config,
+      environments,
+      log,
+      metrics,
+      steadyMs,
+      realNowMs,
+      startup,
+      isStopping: () => isStopping,
+    };
+    const serving = role === 'work' ? undefined : createHttp(parts);
+    const server = serving ?? createWorkHttp(parts);
     return {
       environments,
       log,
       failed: database.embedded?.failed ?? new Promise(() => undefined),
-      listen: () =>
-        start({ ...parts, server, role, recovers: options.recovers ?? false }),
+      listen: async () => {
+        const started = await start({
+          ...parts,
+          server,
+          role,
+          recovers: options.recovers ?? false,
+        });
+        if (serving !== undefined) exchange = shareLimits(parts, serving.limiters);
+        return started;
+      },
       close: async () => {
+        isStopping = true;
+        // A load balancer needs a moment to see that this process is no longer ready.
+        if (exchange !== undefined) await sleep(config.OUTLAY_SHUTDOWN_DELAY_SECONDS * 1000);
+        await exchange?.stop();
         server.startDrain();
         await stopServer(server, config.OUTLAY_DRAIN_SECONDS * 1000);
         await closeAll();
@@ -169,12 +199,13 @@ type HttpParts = {
   steadyMs: () => number;
   realNowMs: () => number;
   startup: Startup;
+  isStopping: () => boolean;
 };
 
 /** Set by `start`: until then the service is not ready, though it answers. */
 type Startup = { isComplete: boolean };
 
-function createHttp(parts: HttpParts): HttpServer {
+function createHttp(parts: HttpParts): HttpServer & { limiters: RateLimiters } {
   const { config, environments, log, metrics, steadyMs } = parts;
   const shedding = createShedding({
     environmentNames: Object.values(environments).map(({ name }) => name),
@@ -191,8 +222,10 @@ function createHttp(parts: HttpParts): HttpServer {
     logEvery: config.OUTLAY_LOG_EVERY,
     trustedProxies: config.OUTLAY_TRUST_PROXY,
     shedding,
+    isOutdated: async (name) => (await environments[name]?.lookWhetherOutdated()) === true,
   });
   const { app } = server;
+  refuseWhereOutdated(app, environments);
   const publicAddress = {
     publicUrl: config.OUTLAY_PUBLIC_URL,
     defaultEnvironment: config.OUTLAY_DEFAULT_ENVIRONMENT,
@@ -219,7 +252,26 @@ function createHttp(parts: HttpParts): HttpServer {
   });
   addReference(app, routes);
   setNotFound(app, routes);
-  return server;
+  return { ...server, limiters };
+}
+
+/** The processes of a service share a database; limits are counted in that of live, where it is. */
+function shareLimits(
+  { environments, steadyMs }: HttpParts,
+  limiters: RateLimiters,
+): Loop | undefined {
+  const shared = environments.live ?? environments.staging;
+  if (shared === undefined) return undefined;
+  return startRateExchange({ db: shared.db, keys: shared.keys, limiters, steadyMs });
+}
+
+/** Old code on a newer schema would fail in the middle, or write what no longer belongs there. */
+function refuseWhereOutdated(app: FastifyInstance, environments: HttpParts['environments']): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    const isOutdated = environments[request.environmentName]?.isOutdated() === true;
+    if (isOutdated && !isExempt(request.url)) done(createOutdatedError());
+    else done();
+  });
 }
 
 /** A process that only works answers for its health, and nothing else. */
@@ -239,8 +291,9 @@ function createWorkHttp(parts: HttpParts): HttpServer {
 
 function addMonitoring(
   app: HttpServer['app'],
-  { config, environments, log, metrics, steadyMs, realNowMs, startup }: HttpParts,
+  parts: HttpParts,
 ): void {
+  const { config, environments, log, metrics, steadyMs, realNowMs, startup, isStopping } = parts;
   const all = Object.values(environments);
   const gauges = createGauges({
     registry: metrics.registry,
@@ -254,6 +307,9 @@ function addMonitoring(
     metricsToken: config.OUTLAY_METRICS_TOKEN,
     refreshGauges: gauges.refresh,
     checkReady: async () => {
+      if (isStopping()) {
+        throw new AppError('unavailable', 'The service is stopping.', { retryAfterSeconds: 2 });
+      }
       if (!startup.isComplete) return { faults: ['the service is still starting'], warnings: [] };
       const answers = await Promise.all(all.map((env) => env.checkReadiness()));
       return {

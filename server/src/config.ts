@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { findUrlFault } from './db/database-url.ts';
 
 /**
  * Every setting, read once. This is the only place that looks at the environment variables;
@@ -35,10 +36,10 @@ function choice<const T extends string>(values: readonly [T, ...T[]], otherwise:
 }
 
 const text = z.string().optional();
-const databaseUrl = text.refine(
-  (value) => value === undefined || /^postgres(?:ql)?:\/\//.test(value),
-  { error: 'must be a postgresql:// URL' },
-);
+const databaseUrl = text.superRefine((value, context) => {
+  const fault = value === undefined ? undefined : findUrlFault(value);
+  if (fault !== undefined) context.addIssue({ code: 'custom', message: fault });
+});
 const httpUrl = text.refine((value) => value === undefined || /^https?:\/\/[^/?#]+$/.test(value), {
   error: 'must be http(s)://host without a path',
 });
@@ -98,7 +99,7 @@ const settings = {
   ),
   DATABASE_URL: setting(
     databaseUrl,
-    'PostgreSQL 15 or newer for staging; the embedded one when empty',
+    'PostgreSQL 15 or newer for staging, one host or several; the embedded one when empty',
     'postgresql://outlay@localhost:5432/outlay_staging',
   ),
   OUTLAY_LIVE_DATABASE_URL: setting(
@@ -116,6 +117,11 @@ const settings = {
     wholeNumber({ min: 2, max: 200, otherwise: 16 }),
     'At most so many database connections of each of the two roles, per environment',
     '16',
+  ),
+  OUTLAY_DATABASE_DURABILITY: setting(
+    choice(['checked', 'trusted'], 'checked'),
+    'checked refuses to start live on a server with fsync or full_page_writes off; trusted only warns',
+    'checked',
   ),
   OUTLAY_PUBLIC_URL: setting(
     httpUrl,
@@ -249,6 +255,11 @@ const settings = {
     '100',
   ),
   OUTLAY_METRICS_TOKEN: setting(text, 'Bearer token that /metrics asks for; open when empty', ''),
+  OUTLAY_SHUTDOWN_DELAY_SECONDS: setting(
+    wholeNumber({ min: 0, max: 600, otherwise: 0 }),
+    'How long requests are still served after SIGTERM while /health/ready answers 503',
+    '10',
+  ),
   OUTLAY_DRAIN_SECONDS: setting(
     wholeNumber({ min: 0, max: 600, otherwise: 20 }),
     'How long requests under way may take to end when the service stops',

@@ -1,5 +1,6 @@
 import { type BatchServices, batchBytesMax } from './batches/batches.routes.ts';
 import { type Config, ConfigError } from './config.ts';
+import type { DecisionServices } from './payouts/decisions.ts';
 import { readVelocityLimits, type VelocityLimit } from './rules/velocity.ts';
 import type { SandboxServices } from './sandbox/sandbox.routes.ts';
 import type { ListSource } from './screening/screening.ts';
@@ -89,10 +90,12 @@ export function readScreening(config: Config) {
 
 export function readLimits(
   config: Config,
-): Pick<BatchServices & SandboxServices, 'lockSeconds' | 'batchLimits' | 'clockDaysMax'> {
+): Pick<BatchServices & SandboxServices, 'lockSeconds' | 'batchLimits' | 'clockDaysMax'> &
+  Pick<DecisionServices, 'twoPersonsAboveUsd'> {
   const rowsMax = config.OUTLAY_BATCH_ROWS_MAX;
   return {
     clockDaysMax: config.OUTLAY_SANDBOX_CLOCK_DAYS,
+    twoPersonsAboveUsd: config.OUTLAY_TWO_PERSONS_ABOVE_USD,
     lockSeconds: {
       national: config.OUTLAY_QUOTE_SECONDS,
       crypto: config.OUTLAY_CRYPTO_QUOTE_SECONDS,

@@ -24,6 +24,12 @@ import { findEnvironment, insertEnvironment } from './db/environment-record.ts';
 import { migrate } from './db/migrate.ts';
 import { openMonths } from './db/partitions.ts';
 import { connectDatabase, type Database } from './db/pool.ts';
+import {
+  createOutdatedError,
+  type SchemaVersion,
+  watchSchemaVersion,
+} from './db/schema-version.ts';
+import { findServerFaults } from './db/server-check.ts';
 import { ensureTenantRole, TenantRoleError } from './db/tenant-role.ts';
 import { createCachedLookUp } from './destinations/lookup-cache.ts';
 import { createCompanyRating, openPayments } from './environment-payments.ts';
@@ -88,6 +94,9 @@ export type Environment = SandboxServices &
     importLists(acceptDoubts?: boolean): Promise<ListReport[]>;
     /** Keeps rates, limits and measurements up to date; every process needs it. */
     startRefreshLoops(): void;
+    /** Whether a newer release has migrated the database; `look` asks it now. */
+    isOutdated(): boolean;
+    lookWhetherOutdated(): Promise<boolean>;
     /** Begins the background work; without it this process only answers requests. */
     startWorkLoops(): void;
     checkReadiness(): Promise<Readiness>;
@@ -107,6 +116,7 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
   const { config, name, url, log } = options;
   const child = log.child({ environment: name });
   const repeated = createRepeatedLines();
+  await checkServer(options, child);
   await migrate({ url });
   await prepareTenantRole(url, name);
   const db = connectDatabase({
@@ -131,6 +141,16 @@ async function prepareTenantRole(url: string, name: EnvironmentName): Promise<vo
   }
 }
 
+/** @throws ConfigError where the server would mix up tenants or, in live, lose what it acknowledged. */
+async function checkServer({ config, name, url }: EnvironmentOptions, log: Logger): Promise<void> {
+  const mayLose = name === 'staging' || config.OUTLAY_DATABASE_DURABILITY === 'trusted';
+  const faults = await findServerFaults(url);
+  const refused = faults.filter(({ kind }) => kind === 'pooling' || !mayLose);
+  for (const fault of faults) if (!refused.includes(fault)) log.warn(fault.text);
+  if (refused.length === 0) return;
+  throw new ConfigError(`${name}: ${refused.map(({ text }) => text).join('; ')}`);
+}
+
 async function assemble(
   options: EnvironmentOptions,
   base: { db: Database; repeated: RepeatedLines; log: Logger },
@@ -144,12 +164,11 @@ async function assemble(
   });
   await openMonths(db.system);
   const authenticator = createAuthenticator({ db, clock });
-  const onError = tellErrors({ log, level: 'error', repeated }, 'background work failed');
+  const { schema, onError } = await watchSchema({ db, log, repeated }, () => background.stop());
   const rates = await openRates(options, { db, clock, log });
   const payments = await openPayments(options, { db, keys, clock, log, rates, onError });
   const { rails, catalogue, measurements, dispatcher } = payments;
   const recoveryState = createRecoveryState(db);
-  const forget = (): void => authenticator.clear();
   const importLatest = createListImport(options, db);
   const background = createBackground({
     db,
@@ -163,7 +182,7 @@ async function assemble(
     onError,
     ...describeWork(config, importLatest),
     steadyMs: options.steadyMs,
-    resume: () => resumeClock({ db, clock, dispatcher, forget }),
+    resume: () => resumeClock({ db, clock, dispatcher, forget: authenticator.clear }),
   });
   payments.configured.listen({ wake: background.wakeRail, onHeard: background.wakeHeard });
   return {
@@ -179,20 +198,22 @@ async function assemble(
     rateCompany: createCompanyRating(catalogue, measurements),
     rails,
     router: dispatcher.router,
-    twoPersonsAboveUsd: config.OUTLAY_TWO_PERSONS_ABOVE_USD,
     rates: rates.rates,
     ...pickRails(payments.configured),
-    ...createMonitoring(payments, { name, db, clock, rates }),
+    ...createMonitoring(payments, { name, db, clock, rates, schema }),
     importRates: rates.importAll,
     importLists: importLatest,
     ...readLimits(config),
     dispatcher,
     ...openRecovery({ log, state: recoveryState }, payments.recovery),
     ...createGroups(db),
-    forget,
+    forget: authenticator.clear,
     ...createVerification(db, keys, clock),
+    isOutdated: schema.isOutdated,
+    lookWhetherOutdated: schema.check,
     ...pickLoops(background),
     close: async () => {
+      schema.stop();
       await background.stop();
       await payments.configured.close();
       await measurements.exchange().catch(onError);
@@ -222,13 +243,16 @@ function pickLoops(background: Background) {
 /** What health checks and metrics ask for. */
 function createMonitoring(
   { catalogue, dispatcher }: Awaited<ReturnType<typeof openPayments>>,
-  base: Pick<Environment, 'name' | 'db' | 'clock'> & { rates: Rates },
+  base: Pick<Environment, 'name' | 'db' | 'clock'> & { rates: Rates; schema: SchemaVersion },
 ): Pick<Environment, 'checkReadiness' | 'railNames' | 'newestRates'> {
-  const { rates, ...others } = base;
+  const { rates, schema, ...others } = base;
   return {
     railNames: dispatcher.railNames,
     newestRates: rates.newestBySource,
-    checkReadiness: () => checkReadiness({ ...others, catalogue: catalogue(), rates: rates.rates }),
+    checkReadiness: async () => {
+      if (await schema.check()) throw createOutdatedError();
+      return checkReadiness({ ...others, catalogue: catalogue(), rates: rates.rates });
+    },
   };
 }
 
@@ -277,6 +301,24 @@ function tellErrors(
       log[level]({ error: logged, ...(count > 1 && { count }) }, message);
     });
   };
+}
+
+/** A newer release that migrates the database makes an older one fail: that is looked up at once. */
+async function watchSchema(
+  to: { db: Database; log: Logger; repeated: RepeatedLines },
+  stop: () => Promise<void>,
+) {
+  const { db, log, repeated } = to;
+  const tell = tellErrors({ log, level: 'error', repeated }, 'background work failed');
+  const schema = await watchSchemaVersion(db.system, () => {
+    log.error('a newer release has migrated the database: this process takes no more work');
+    void stop();
+  });
+  const onError = (error: unknown): void => {
+    tell(error);
+    void schema.check();
+  };
+  return { schema, onError };
 }
 
 function createListImport({ config, fetch, realNowMs }: EnvironmentOptions, db: Database) {

@@ -113,6 +113,7 @@ function createLaneQueue<Command, Result>(
       else if (outcome?.kind === 'done') one.resolve(outcome.value);
       else one.reject(outcome?.error);
     }
+    if (mayWait) refuseWaiting(room, batch, outcomes);
     queueFor(heldItems);
   };
 
@@ -166,6 +167,25 @@ function createLaneQueue<Command, Result>(
 }
 
 /**
+ * Requests behind a batch that could not have its account's lock have waited as long already; to
+ * begin the wait again for each of their batches would add up to several lock timeouts.
+ */
+function refuseWaiting<Command, Result>(
+  room: ReturnType<typeof createWaitingRoom<Waiting<Command, Result>>>,
+  batch: readonly Waiting<Command, Result>[],
+  outcomes: readonly Outcome<Result>[],
+): void {
+  const [first] = batch;
+  for (const outcome of outcomes) {
+    if (outcome.kind !== 'failed' || findSqlState(outcome.error) !== lockNotAvailable) continue;
+    for (const item of room.takeAll(first?.account ?? '')) item.reject(outcome.error);
+  }
+}
+
+/** The SQLSTATE of a lock timeout. */
+const lockNotAvailable = '55P03';
+
+/**
  * Who waits, each account in the order of its arrival. An account whose turn it was goes to the end,
  * so that a crowd of one delays nobody for long; one that is held has no turn.
  */
@@ -203,6 +223,14 @@ function createWaitingRoom<Item extends { account: string; key: string }>() {
       for (const account of unfinished) ready.add(account);
       count -= batch.length;
       return batch;
+    },
+    /** Everything that waits for one account. */
+    takeAll: (account: string): Item[] => {
+      const queue = queues.get(account) ?? [];
+      queues.delete(account);
+      ready.delete(account);
+      count -= queue.length;
+      return queue;
     },
     hold: (account: string): void => {
       holds.set(account, (holds.get(account) ?? 0) + 1);

@@ -1,6 +1,7 @@
 import pg from 'pg';
+import { parseDatabaseUrl } from './database-url.ts';
 
-/** How connections to the database are set up and used; `pool.ts` and `lane.ts` share them out. */
+/** How connections to the database are opened and used; pools and lanes lend them out. */
 
 /** A statement with the name under which each connection prepares it once. */
 export type Statement = {
@@ -15,33 +16,33 @@ export type Session = {
   rows<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
 };
 
-export type ConnectionOptions = {
-  url: string;
-  /** Told of the loss of an idle connection; the next statement opens a new one. */
-  onConnectionLost?: (error: Error) => void;
-};
-
 /**
  * Every statement finds its rows through an index whatever its parameters are, so that one plan
  * serves all of them; planning anew costs several times what most of them cost to run, and so does
- * starting helpers, which a plan for an unknown limit wants. Nobody waits for a lock for longer than
- * a client would.
+ * starting helpers, which a plan for an unknown limit wants.
  */
-export const planning = `set plan_cache_mode = force_generic_plan; set jit = off;
-  set enable_seqscan = off; set max_parallel_workers_per_gather = 0; set lock_timeout = 5000`;
+const planning = `set plan_cache_mode = force_generic_plan; set jit = off;
+  set enable_seqscan = off; set max_parallel_workers_per_gather = 0`;
+
+/**
+ * A statement waits for a row for five seconds at most. The server counts each lock by itself, and
+ * who waits for a row takes two: its turn among those that wait, then the transaction that holds it.
+ */
+const rowMsMax = 5_000;
+const lockMsMax = rowMsMax / 2;
 
 /**
  * A plan is kept for so long: one that was made while a table was small may choose an index by which
  * it reads all of an account's rows once there are many.
  */
 const planMsMax = 5_000;
-const plannedAtMs = new WeakMap<pg.ClientBase, number>();
+const plannedAtMs = new WeakMap<Connection, number>();
 
-/** Whether the client's plans are due to be made anew; the caller then sends `discardPlans`. */
-export function arePlansOld(client: pg.ClientBase): boolean {
+/** Whether the connection's plans are due to be made anew; the caller then sends `discardPlans`. */
+export function arePlansOld(connection: Connection): boolean {
   const nowMs = performance.now();
-  if (nowMs - (plannedAtMs.get(client) ?? Number.NEGATIVE_INFINITY) < planMsMax) return false;
-  plannedAtMs.set(client, nowMs);
+  if (nowMs - (plannedAtMs.get(connection) ?? Number.NEGATIVE_INFINITY) < planMsMax) return false;
+  plannedAtMs.set(connection, nowMs);
   return true;
 }
 
@@ -51,7 +52,7 @@ export const analyzeNewTables: Statement = {
   text: 'select analyze_new_tables()',
 };
 
-export const discardPlans = 'discard plans';
+export const discardPlans: Statement = { name: '', text: 'discard plans' };
 
 const decodeBigint = (text: string): bigint => BigInt(text);
 const types: pg.CustomTypesConfig = {
@@ -61,24 +62,188 @@ const types: pg.CustomTypesConfig = {
       : pg.types.getTypeParser(id, format === 'binary' ? 'binary' : 'text'),
 };
 
-const statementMsMax = 30_000;
-/**
- * The server ends a statement by itself before that. Where no answer has come by then, none will: a
- * network that swallows what is sent would otherwise keep the commits of an account waiting for ever.
- */
-const answerMsMax = statementMsMax + 5_000;
+/** The server ends a statement after so long: one of a request, and one of background work. */
+export const requestMsMax = 8_000;
+export const backgroundMsMax = 30_000;
+/** Where no answer has come so long after the server should have given one, none will. */
+const answerMarginMs = 5_000;
 
-export function describeConnection(url: string): pg.ClientConfig {
+/**
+ * A connection that its pool may use. `unanswered` and `silentSinceMs` (of a clock that never jumps)
+ * are what a search for dead connections goes by.
+ */
+export type Connection = {
+  readonly client: pg.Client;
+  /** The process that serves it, as `pg_stat_activity` names it. */
+  readonly backend: { processId: number; startedAt: string };
+  /** Statements that were sent and not answered yet. */
+  unanswered: number;
+  /** When the last answer came, or the first statement after it was sent. */
+  silentSinceMs: number;
+};
+
+export type OpenOptions = {
+  /**
+   * How long a single statement may take at the server. Without it, as for migrations, nothing is
+   * bounded and the planner decides freely.
+   */
+  statementMsMax?: number;
+  /** As whom the statements run; the role of the URL without it. */
+  role?: string;
+  isPipelined?: boolean;
+};
+
+/** How long a host may take to accept a connection, and how long all of them together. */
+const hostMsMax = 2_500;
+export const openMsMax = 5_000;
+
+/** Opens connections to the hosts of a URL, beginning with the one that answered last. */
+export type Opener = {
+  /** @throws what the last host answered, where none accepts a connection that may write. */
+  open(options: OpenOptions, withinMs?: number): Promise<Connection>;
+};
+
+export function createOpener(url: string): Opener {
+  const { hosts, mustBeWritable } = parseDatabaseUrl(url);
+  let preferred = 0;
   return {
-    connectionString: url,
+    open: async (options, withinMs = openMsMax) => {
+      const endMs = performance.now() + withinMs;
+      const first = preferred;
+      let failure: unknown;
+      for (const offset of hosts.keys()) {
+        const index = (first + offset) % hosts.length;
+        const leftMs = endMs - performance.now();
+        if (leftMs <= 0) break;
+        const timeoutMs = hosts.length === 1 ? leftMs : Math.min(leftMs, hostMsMax);
+        try {
+          const connection = await openOne(hosts[index] ?? '', {
+            ...options,
+            timeoutMs,
+            mustBeWritable,
+          });
+          preferred = index;
+          return connection;
+        } catch (error) {
+          failure = error;
+        }
+      }
+      throw failure;
+    },
+  };
+}
+
+/** A server that accepts no writes: a standby, or a primary that was stepped down. */
+export class ReadOnlyServer extends Error {
+  readonly code = '25006';
+  constructor() {
+    super('the database server accepts no writes: it is a standby, or set to read only');
+  }
+}
+
+async function openOne(
+  connectionString: string,
+  options: OpenOptions & { timeoutMs: number; mustBeWritable: boolean },
+): Promise<Connection> {
+  const { timeoutMs, statementMsMax } = options;
+  const client = new pg.Client({
+    connectionString,
     types,
     application_name: 'outlay',
-    connectionTimeoutMillis: 10_000,
-    statement_timeout: statementMsMax,
-    query_timeout: answerMsMax,
+    connectionTimeoutMillis: Math.ceil(timeoutMs),
+    ...(statementMsMax === undefined ? {} : { query_timeout: statementMsMax + answerMarginMs }),
     keepAlive: true,
-    idle_in_transaction_session_timeout: 30_000,
-  };
+    keepAliveInitialDelayMillis: keepAliveMs,
+    pipeline: options.isPipelined === true,
+  });
+  // Whoever uses the connection meets the error; without a listener it would end the process.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const backend = await setUp(client, options);
+    return { client, backend, unanswered: 0, silentSinceMs: performance.now() };
+  } catch (error) {
+    destroy(client);
+    throw error;
+  }
+}
+
+/** The system looks for a silent peer after so long, and gives it up ten seconds later. */
+const keepAliveMs = 5_000;
+
+/**
+ * Settings are made by statements and not in the startup packet, which poolers refuse to pass on.
+ * `synchronous_commit` is raised where a server would acknowledge before it has written. The server
+ * is to notice as well when this process or the network is gone, and to release its locks.
+ */
+function describeSetup({ statementMsMax }: OpenOptions): string {
+  const bounds =
+    statementMsMax === undefined
+      ? ''
+      : `${planning}; set lock_timeout = ${lockMsMax}; set statement_timeout = ${statementMsMax};
+         set idle_in_transaction_session_timeout = 10000;`;
+  return `${bounds}
+    set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3;
+    set tcp_user_timeout = 15000;
+    select set_config('synchronous_commit', 'on', false)
+    where current_setting('synchronous_commit') in ('off', 'local', 'remote_write');
+    select pg_backend_pid() as process_id,
+      (select extract(epoch from backend_start)::text from pg_stat_activity where pid = pg_backend_pid()) as started_at,
+      pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as is_read_only`;
+}
+
+type SetupRow = { process_id: number; started_at: string | null; is_read_only: boolean };
+
+async function setUp(
+  client: pg.Client,
+  options: OpenOptions & { timeoutMs: number; mustBeWritable: boolean },
+): Promise<Connection['backend']> {
+  const query = { text: describeSetup(options), query_timeout: Math.ceil(options.timeoutMs) };
+  // Of several statements the driver answers all results.
+  const results = (await client.query(query)) as unknown as pg.QueryResult<SetupRow>[];
+  const row = results.at(-1)?.rows[0];
+  if (row?.is_read_only === true && options.mustBeWritable) throw new ReadOnlyServer();
+  if (options.role !== undefined) await client.query(`set role ${options.role}`);
+  return { processId: row?.process_id ?? 0, startedAt: row?.started_at ?? '' };
+}
+
+/** Ends a connection at once; its unanswered statements fail. */
+export function destroy(client: pg.Client): void {
+  client.connection.stream.destroy();
+}
+
+/** Sends a statement and counts it as unanswered until its answer has come. */
+async function send(connection: Connection, query: pg.QueryConfig): Promise<pg.QueryResult> {
+  if (connection.unanswered === 0) connection.silentSinceMs = performance.now();
+  connection.unanswered += 1;
+  try {
+    return await connection.client.query(query);
+  } finally {
+    connection.unanswered -= 1;
+    connection.silentSinceMs = performance.now();
+  }
+}
+
+/** Runs a command without parameters; answers what the server says it has done. */
+export async function runPlain(connection: Connection, text: string): Promise<string> {
+  return (await send(connection, { text })).command;
+}
+
+/** Whether the same server process still answers, within `withinMs`. */
+export async function answers(connection: Connection, withinMs: number): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<boolean>();
+  // Where this process itself stood still, an answer that has arrived is read before the verdict.
+  const timer = setTimeout(() => setImmediate(() => setImmediate(() => resolve(false))), withinMs);
+  const answered = send(connection, { text: 'select pg_backend_pid() as process_id' }).then(
+    ({ rows: [row] }) =>
+      (row as { process_id: number }).process_id === connection.backend.processId,
+    () => false,
+  );
+  try {
+    return await Promise.race([answered, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** The driver's way to say that no answer has come. */
@@ -86,18 +251,22 @@ export function isUnanswered(error: unknown): error is Error {
   return error instanceof Error && error.message === 'Query read timeout';
 }
 
-/** Whether nobody must use the connection again after this error. */
+/**
+ * Whether the connection must not be used again after this error. Where the server accepts no
+ * writes any more, another one may: a former primary keeps its connections.
+ */
 export function breaksConnection(error: unknown): error is Error {
-  return (error instanceof pg.DatabaseError && error.severity === 'FATAL') || isUnanswered(error);
+  if (!(error instanceof pg.DatabaseError)) return isUnanswered(error);
+  return error.severity === 'FATAL' || error.code === '25006';
 }
 
 export async function run<Row>(
-  client: pg.ClientBase,
+  connection: Connection,
   statement: Statement,
   values: readonly unknown[] = [],
 ): Promise<Row[]> {
   const { name, text, answerMsMax: query_timeout } = statement;
-  const result = await client.query({
+  const result = await send(connection, {
     name,
     text,
     values: values as unknown[],

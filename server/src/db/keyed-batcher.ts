@@ -49,7 +49,8 @@ export function createKeyedBatcher<Command extends { accountId: string }, Result
       const commands = items.map(({ command }) => command);
       if (items.every(({ keyed }) => keyed === undefined)) return run(session, commands, mayWait);
       try {
-        return await db.systemTransaction(async (transaction) => {
+        const transacting = mayWait ? db.waiting : db;
+        return await transacting.systemTransaction(async (transaction) => {
           const results = await run(transaction, commands, mayWait);
           const records = items.flatMap(({ command, keyed }, index) => {
             const result = results[index];

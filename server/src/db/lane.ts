@@ -1,67 +1,129 @@
 import pg from 'pg';
 import {
   analyzeNewTables,
+  answers,
   arePlansOld,
+  backgroundMsMax,
   breaksConnection,
-  type ConnectionOptions,
-  describeConnection,
+  type Connection,
+  destroy,
   discardPlans,
-  planning,
+  type Opener,
   retry,
   run,
   type Session,
 } from './connection.ts';
+import { testAfterMs, testMsMax } from './connection-pool.ts';
 
 /**
  * One connection on which statements are sent without waiting for the answers to those before them.
  * Each is a transaction of its own, and the server runs them in their order. So the next batch is
  * there when one has been flushed, and two batches of one account never wait for each other's locks.
  */
-export type Lane = Session & { close(): Promise<void> };
+export type Lane = Session & {
+  list(): Iterable<Connection>;
+  /** Closes the connection where nothing is under way on it. */
+  distrust(): void;
+  close(): Promise<void>;
+};
 
-export function createLane(options: ConnectionOptions): Lane {
-  let opened: Promise<pg.Client> | undefined;
-  const open = (): Promise<pg.Client> => {
-    const client = new pg.Client({ ...describeConnection(options.url), pipeline: true });
-    const opening = client
-      .connect()
-      .then(() => client.query(planning))
-      .then(() => client);
-    client.on('error', (error) => {
-      forget(opening);
-      options.onConnectionLost?.(error);
-    });
-    // Whoever comes next tries again, also where the database answered and refused.
-    opening.catch(() => {
-      forget(opening);
-      client.end().catch(() => undefined);
-    });
-    opened = opening;
-    return opening;
-  };
-  const forget = (lost: Promise<pg.Client>): void => {
-    if (opened === lost) opened = undefined;
-  };
+export type LaneOptions = {
+  opener: Opener;
+  onConnectionLost: (error: Error) => void;
+  /** Told that the connection was silently dead. */
+  onDead: () => void;
+};
+
+export function createLane(options: LaneOptions): Lane {
+  const holder = holdConnection(options);
   return {
     rows: (statement, values) =>
       retry(async () => {
-        const mine = opened ?? open();
+        const connection = await holder.acquire();
         try {
-          const client = await mine;
-          if (arePlansOld(client)) {
+          if (arePlansOld(connection)) {
             // In their places before the statement; whether they worked matters to nobody.
-            run(client, analyzeNewTables).catch(() => undefined);
-            client.query(discardPlans).catch(() => undefined);
+            run(connection, analyzeNewTables).catch(() => undefined);
+            run(connection, discardPlans).catch(() => undefined);
           }
-          return await run(client, statement, values);
+          return await run(connection, statement, values);
         } catch (error) {
-          if (isLost(error)) forget(mine);
+          if (isLost(error)) holder.replace(connection);
           throw error;
         }
       }),
-    close: async () => {
-      const client = await opened?.catch(() => undefined);
-      await client?.end();
+    list: holder.list,
+    distrust: () => {
+      for (const connection of holder.list()) {
+        if (connection.unanswered > 0) continue;
+        holder.replace(connection);
+        destroy(connection.client);
+      }
+    },
+    close: holder.close,
+  };
+}
+
+/** Opens the connection when it is needed, and another one when it was lost. */
+function holdConnection({ opener, onConnectionLost, onDead }: LaneOptions) {
+  let opened: Promise<Connection> | undefined;
+  let present: Connection | undefined;
+  /** The test of a connection that was idle; whoever comes meanwhile waits for it, too. */
+  let testing: Promise<boolean> | undefined;
+  const forget = (connection: Connection): void => {
+    if (present !== connection) return;
+    opened = undefined;
+    present = undefined;
+  };
+  const open = async (): Promise<Connection> => {
+    try {
+      const connection = await opener.open({ statementMsMax: backgroundMsMax, isPipelined: true });
+      present = connection;
+      connection.client.on('error', (error) => {
+        forget(connection);
+        onConnectionLost(error);
+      });
+      connection.client.on('end', () => forget(connection));
+      return connection;
+    } catch (error) {
+      // Whoever comes next tries again, also where the database answered and refused.
+      opened = undefined;
+      throw error;
+    }
+  };
+  const test = async (connection: Connection): Promise<boolean> => {
+    try {
+      return await answers(connection, testMsMax);
+    } finally {
+      testing = undefined;
+    }
+  };
+  return {
+    /** What was idle for long is tested before anything is sent that must not be lost. */
+    acquire: async (): Promise<Connection> => {
+      for (;;) {
+        opened ??= open();
+        const connection = await opened;
+        const idleMs = performance.now() - connection.silentSinceMs;
+        const isTrusted = connection.unanswered > 0 || idleMs < testAfterMs;
+        if (testing === undefined && isTrusted) return connection;
+        testing ??= test(connection);
+        if ((await testing) || present !== connection) continue;
+        forget(connection);
+        destroy(connection.client);
+        onConnectionLost(new Error('an idle connection did not answer'));
+        onDead();
+      }
+    },
+    /** What was sent behind a statement that failed is still answered, where anything is. */
+    replace: (connection: Connection): void => {
+      forget(connection);
+      connection.client.end().catch(() => undefined);
+    },
+    list: (): Connection[] => (present === undefined ? [] : [present]),
+    close: async (): Promise<void> => {
+      const connection = await opened?.catch(() => undefined);
+      await connection?.client.end();
     },
   };
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
+import { createOpener } from './connection.ts';
 
 /**
  * Forward-only migrations: `migrations/NNNN_name.sql`, each run once in a transaction of its own
@@ -30,9 +31,7 @@ export async function readMigrations(): Promise<Migration[]> {
  * @throws when a migration that ran here was edited since, or the database is ahead of this code.
  */
 export async function migrate(options: { url: string }): Promise<void> {
-  const client = new pg.Client({ connectionString: options.url, application_name: 'outlay' });
-  client.on('error', () => undefined);
-  await client.connect();
+  const { client } = await createOpener(options.url).open({});
   try {
     await createMigrationsTable(client);
     const migrations = await readMigrations();

@@ -1,18 +1,19 @@
 import { availableParallelism } from 'node:os';
-import pg from 'pg';
+import { createAccountShare } from './account-share.ts';
 import {
-  arePlansOld,
-  breaksConnection,
-  type ConnectionOptions,
-  describeConnection,
-  discardPlans,
+  backgroundMsMax,
+  type Connection,
+  createOpener,
   isUnanswered,
-  planning,
+  requestMsMax,
   retry,
   run,
+  runPlain,
   type Session,
   type Statement,
 } from './connection.ts';
+import { type ConnectionPool, createConnectionPool, type PoolUse } from './connection-pool.ts';
+import { searchDeadConnections } from './dead-connections.ts';
 import { createLane } from './lane.ts';
 
 export { findConstraint, findSqlState, type Session, type Statement } from './connection.ts';
@@ -28,84 +29,161 @@ export type Database = {
   readonly system: Session;
   /** The same on connections of their own, for batches: each statement is a transaction. */
   readonly lanes: readonly Session[];
-  /** The same for statements that may wait long for locks: never on all connections at once. */
-  readonly waiting: Session;
+  /** The same for what may wait long for locks: never on all connections at once. */
+  readonly waiting: Session & Pick<Database, 'systemTransaction'>;
   /** Sees and writes the rows of one account only, whatever the statement says. */
   tenant(accountId: string): Session;
-  systemTransaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
+  /** With `accountId`, it counts against what that account may hold of the connections. */
+  systemTransaction<T>(
+    work: (session: Session) => Promise<T>,
+    options?: { accountId?: string },
+  ): Promise<T>;
   tenantTransaction<T>(accountId: string, work: (session: Session) => Promise<T>): Promise<T>;
   /** Connections at this moment, by pool; `waiting`: callers for whom there is none. */
   connections(): readonly PoolConnections[];
+  /** Rejects unless requests and background work would reach a database that answers. */
+  checkReady(): Promise<void>;
   close(): Promise<void>;
 };
 
-export type PoolConnections = {
-  readonly pool: 'system' | 'tenant';
-  readonly inUse: number;
-  readonly idle: number;
-  readonly waiting: number;
-};
+export type PoolConnections = PoolUse & { readonly pool: 'system' | 'tenant' };
 
-export type DatabaseOptions = ConnectionOptions & { connectionsMax: number };
+export type DatabaseOptions = {
+  url: string;
+  connectionsMax: number;
+  /** Told of the loss of an idle connection; the next statement opens a new one. */
+  onConnectionLost?: (error: Error) => void;
+};
 
 const setAccount: Statement = {
   name: 'set_account',
   text: `select set_config('outlay.account', $1, false)`,
 };
+const probe: Statement = { name: 'probe', text: 'select 1' };
+/** Fails where the tenant role lacks its grants, as after a restore without that role. */
+const tenantProbe: Statement = { name: 'tenant_probe', text: 'select id from accounts limit 0' };
 
 /** As many as work on batches at once; an account is always in the same one. */
 export const laneCount = Math.min(4, availableParallelism());
+/** How long a request waits for others of its account before it is refused. */
+const shareWaitMsMax = 2_000;
+
+type Parts = {
+  system: ConnectionPool;
+  tenant: ConnectionPool;
+  lanes: ReturnType<typeof createLane>[];
+  search: ReturnType<typeof searchDeadConnections>;
+  closeIdle: NodeJS.Timeout;
+};
 
 export function connectDatabase(options: DatabaseOptions): Database {
-  const systemPool = createPool(options, planning);
-  const tenantPool = createPool(options, `${planning}; set role outlay_tenant`);
-  const lanes = Array.from({ length: laneCount }, () => createLane(options));
-  const accountOfClient = new WeakMap<pg.PoolClient, string>();
-
-  const bind = async (client: pg.PoolClient, accountId: string): Promise<void> => {
-    // The setting lasts as long as the connection, so one account's traffic pays for it once.
-    if (accountOfClient.get(client) === accountId) return;
-    await run(client, setAccount, [accountId]);
-    accountOfClient.set(client, accountId);
+  const parts = openParts(options);
+  const { lanes } = parts;
+  const most = Math.max(2, Math.floor(options.connectionsMax / 4));
+  const shares = {
+    system: createAccountShare({ most, waitMsMax: shareWaitMsMax }),
+    tenant: createAccountShare({ most, waitMsMax: shareWaitMsMax }),
   };
-  const withTenant = <T>(accountId: string, work: (session: Session) => Promise<T>): Promise<T> =>
-    withClient(tenantPool, async (client) => {
-      await bind(client, accountId);
-      return work(sessionOf(client));
-    });
-
+  const accountOf = new WeakMap<Connection, string>();
+  const withTenant = <T>(
+    accountId: string,
+    work: (connection: Connection) => Promise<T>,
+  ): Promise<T> =>
+    shares.tenant.run(accountId, () =>
+      retry(() =>
+        parts.tenant.use(async (connection) => {
+          // The setting lasts as long as the connection: an account's traffic pays for it once.
+          if (accountOf.get(connection) !== accountId) {
+            await run(connection, setAccount, [accountId]);
+            accountOf.set(connection, accountId);
+          }
+          return work(connection);
+        }),
+      ),
+    );
   const system: Session = {
     // A statement by itself is a transaction too.
     rows: (statement, values) =>
-      retry(() => withClient(systemPool, (client) => run(client, statement, values))),
+      retry(() => parts.system.use((connection) => run(connection, statement, values))),
   };
-  const inTurn = createTurnstile(Math.max(1, Math.floor(options.connectionsMax / 2)));
+  const systemTransaction: Database['systemTransaction'] = (work, { accountId } = {}) => {
+    const transaction = () =>
+      retry(() => parts.system.use((connection) => transact(connection, work)));
+    return accountId === undefined ? transaction() : shares.system.run(accountId, transaction);
+  };
+  const inTurn = createSemaphore(Math.max(1, Math.floor(options.connectionsMax / 2)));
   return {
     system,
     lanes,
-    waiting: { rows: (statement, values) => inTurn(() => system.rows(statement, values)) },
+    waiting: {
+      rows: (statement, values) => inTurn(() => system.rows(statement, values)),
+      systemTransaction: (work, about) => inTurn(() => systemTransaction(work, about)),
+    },
     tenant: (accountId) => ({
       rows: (statement, values) =>
-        retry(() => withTenant(accountId, (session) => session.rows(statement, values))),
+        withTenant(accountId, (connection) => run(connection, statement, values)),
     }),
-    systemTransaction: (work) =>
-      retry(() => withClient(systemPool, (client) => transact(client, work))),
+    systemTransaction,
     tenantTransaction: (accountId, work) =>
-      retry(() =>
-        withClient(tenantPool, async (client) => {
-          await bind(client, accountId);
-          return transact(client, work);
-        }),
-      ),
-    connections: () => [describePool('system', systemPool), describePool('tenant', tenantPool)],
+      withTenant(accountId, (connection) => transact(connection, work)),
+    connections: () => [
+      { pool: 'system', ...parts.system.describeUse() },
+      { pool: 'tenant', ...parts.tenant.describeUse() },
+    ],
+    checkReady: () => checkReady(parts),
     close: async () => {
-      await Promise.all([systemPool.end(), tenantPool.end(), ...lanes.map((lane) => lane.close())]);
+      parts.search.stop();
+      clearInterval(parts.closeIdle);
+      await Promise.all([parts.system, parts.tenant, ...lanes].map((part) => part.close()));
     },
   };
 }
 
-/** Lets so many through at once; the others wait, each in its turn. */
-function createTurnstile(most: number): <T>(work: () => Promise<T>) => Promise<T> {
+const closeIdleEveryMs = 10_000;
+
+function openParts(options: DatabaseOptions): Parts {
+  const { connectionsMax } = options;
+  const opener = createOpener(options.url);
+  const onConnectionLost = options.onConnectionLost ?? (() => undefined);
+  /** What killed one connection has most likely killed all. */
+  const onDead = (): void => {
+    for (const part of [system, tenant, ...lanes]) part.distrust();
+  };
+  const common = { opener, connectionsMax, onConnectionLost, onDead };
+  const system = createConnectionPool({ ...common, statementMsMax: backgroundMsMax });
+  const tenant = createConnectionPool({
+    ...common,
+    statementMsMax: requestMsMax,
+    role: 'outlay_tenant',
+  });
+  const lanes = Array.from({ length: laneCount }, () => createLane(common));
+  const search = searchDeadConnections({
+    opener,
+    list: () => [system, tenant, ...lanes].flatMap((part) => [...part.list()]),
+    onDead: (error) => {
+      onConnectionLost(error);
+      onDead();
+    },
+  });
+  const closeIdle = setInterval(() => {
+    system.closeIdle();
+    tenant.closeIdle();
+  }, closeIdleEveryMs);
+  closeIdle.unref();
+  return { system, tenant, lanes, search, closeIdle };
+}
+
+async function checkReady({ system, tenant, lanes, search }: Parts): Promise<void> {
+  if (search.hasSilent()) throw new Error('the database has not answered for seconds');
+  await Promise.all([
+    system.use((connection) => run(connection, probe)),
+    tenant.use((connection) => run(connection, tenantProbe)),
+    ...lanes.map((lane) => lane.rows(probe)),
+  ]);
+}
+
+/** Lets so many run at once; the others wait, each in its turn. */
+function createSemaphore(most: number): <T>(work: () => Promise<T>) => Promise<T> {
   const queue: (() => void)[] = [];
   let inside = 0;
   return async (work) => {
@@ -121,68 +199,26 @@ function createTurnstile(most: number): <T>(work: () => Promise<T>) => Promise<T
   };
 }
 
-function createPool(options: DatabaseOptions, onConnect: string): pg.Pool {
-  const pool = new pg.Pool({
-    ...describeConnection(options.url),
-    max: options.connectionsMax,
-    idleTimeoutMillis: 60_000,
-    // Its type has no promise, and yet the pool awaits it.
-    // oxlint-disable-next-line typescript/no-misused-promises
-    onConnect: async (client: pg.ClientBase) => {
-      await client.query(onConnect);
-    },
-  });
-  // Without a listener the loss of an idle connection would end the process.
-  pool.on('error', (error) => options.onConnectionLost?.(error));
-  return pool;
-}
-
-function describePool(name: PoolConnections['pool'], pool: pg.Pool): PoolConnections {
-  const { totalCount, idleCount, waitingCount } = pool;
-  return { pool: name, inUse: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
-}
-
-async function withClient<T>(
-  pool: pg.Pool,
-  work: (client: pg.PoolClient) => Promise<T>,
-): Promise<T> {
-  const client = await pool.connect();
-  let broken: Error | undefined;
-  const onError = (error: Error): void => {
-    broken = error;
-  };
-  client.on('error', onError);
-  try {
-    if (arePlansOld(client)) await client.query(discardPlans);
-    return await work(client);
-  } catch (error) {
-    if (breaksConnection(error)) broken = error;
-    throw error;
-  } finally {
-    client.off('error', onError);
-    client.release(broken);
-  }
-}
-
-function sessionOf(client: pg.PoolClient): Session {
-  return { rows: (statement, values) => run(client, statement, values) };
+function sessionOf(connection: Connection): Session {
+  return { rows: (statement, values) => run(connection, statement, values) };
 }
 
 async function transact<T>(
-  client: pg.PoolClient,
+  connection: Connection,
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
-  await client.query('begin');
+  await runPlain(connection, 'begin');
   let result: T;
   try {
-    result = await work(sessionOf(client));
+    result = await work(sessionOf(connection));
   } catch (error) {
     // Behind a statement without an answer it would wait as long again.
-    if (!isUnanswered(error)) await client.query('rollback').catch(() => undefined);
+    if (!isUnanswered(error)) await runPlain(connection, 'rollback').catch(() => undefined);
     throw error;
   }
-  const { command } = await client.query('commit');
   // Where a statement failed and `work` went on regardless, the server says so only here.
-  if (command !== 'COMMIT') throw new Error('the transaction was rolled back instead');
+  if ((await runPlain(connection, 'commit')) !== 'COMMIT') {
+    throw new Error('the transaction was rolled back instead');
+  }
   return result;
 }

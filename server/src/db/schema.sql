@@ -702,6 +702,17 @@ create table rail_records (
 CREATE INDEX rail_records_state ON public.rail_records USING btree (rail, collection, state, key);
 alter table rail_records enable row level security;
 
+create table rate_limit_use (
+  id uuid not null,
+  process_id uuid not null,
+  keys bytea[] not null,
+  counts integer[] not null,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint rate_limit_use_pkey PRIMARY KEY (id),
+  constraint rate_limit_use_check CHECK (cardinality(counts) = cardinality(keys))
+);
+CREATE INDEX rate_limit_use_created_at_idx ON public.rate_limit_use USING btree (created_at);
+
 create table rates (
   base text not null,
   quote text not null,

@@ -3,6 +3,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { replaceDatabase } from './database-url.ts';
 import { type EmbeddedServer, startEmbedded } from './embedded.ts';
 import { migrate } from './migrate.ts';
 
@@ -108,10 +109,4 @@ async function runOnServer(serverUrl: string, statement: string): Promise<pg.Que
   } finally {
     await client.end();
   }
-}
-
-function replaceDatabase(serverUrl: string, name: string): string {
-  const url = new URL(serverUrl);
-  url.pathname = `/${name}`;
-  return url.href;
 }

@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
-import pg from 'pg';
+import type pg from 'pg';
 import type { Config } from '../config.ts';
 import type { EnvironmentName } from '../core/access.ts';
+import { createOpener } from '../db/connection.ts';
 import { findRunningServer } from '../db/embedded.ts';
 import { readMigrations } from '../db/migrate.ts';
+import { findServerFaults } from '../db/server-check.ts';
 import { inspectTenantRole } from '../db/tenant-role.ts';
 import { getExpiryMs, liveAgeLimits } from '../fx/age-limits.ts';
 import { explain, type Finding, fine, wrong } from './finding.ts';
@@ -59,12 +61,15 @@ async function connect(
   let client: pg.Client | undefined;
   try {
     // A certificate that the URL names is read here.
-    client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
-    client.on('error', () => undefined);
-    await client.connect();
+    ({ client } = await createOpener(url).open({}));
     const server = `${client.host}:${client.port}`;
     const inspected = await inspect(place, client);
-    const findings = [fine(`${name}: the database can be reached`), ...inspected.findings];
+    const pooling = (await findServerFaults(url)).filter(({ kind }) => kind === 'pooling');
+    const findings = [
+      fine(`${name}: the database can be reached`),
+      ...pooling.map(({ text }) => wrong(`${name}: ${text}`)),
+      ...inspected.findings,
+    ];
     return { ...nothing, ...inspected, url, server, findings };
   } catch (error) {
     // The message names host and role at most; the URL, which may hold a password, stays out.

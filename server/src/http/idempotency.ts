@@ -150,7 +150,7 @@ function transact<T>(
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
   return mode.isAcrossAccounts === true
-    ? db.systemTransaction(work)
+    ? db.systemTransaction(work, { accountId: mode.accountId })
     : db.tenantTransaction(mode.accountId, work);
 }
 

@@ -11,6 +11,7 @@ import type { Logger } from 'pino';
 import { type EnvironmentName, versions } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 import { createRepeatedLines, type RepeatedLines } from '../core/repeated-lines.ts';
+import { createOutdatedError } from '../db/schema-version.ts';
 import { addBodyReader } from './body.ts';
 import { watchRest } from './body-pace.ts';
 import { describeError, nameError } from './error-log.ts';
@@ -36,6 +37,8 @@ export type ServerOptions<S extends BaseServices> = {
   trustedProxies: readonly string[];
   /** Who is turned away under overload; nobody without it. */
   shedding?: Shedding;
+  /** Whether a newer release has migrated the environment's database, asked after a failure. */
+  isOutdated?: (environment: EnvironmentName) => Promise<boolean>;
 };
 
 export type HttpServer = {
@@ -107,8 +110,9 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
   });
   addGates(app, options, () => isDraining);
   const repeated = createRepeatedLines();
+  const isOutdated = options.isOutdated ?? (() => Promise.resolve(false));
   app.addHook('onClose', async () => repeated.close());
-  answerErrors(app, { log: options.log, repeated, isDraining: () => isDraining });
+  answerErrors(app, { log: options.log, repeated, isDraining: () => isDraining, isOutdated });
   logRequests(app, {
     log: options.log,
     repeated,
@@ -170,11 +174,17 @@ function tellCount(count: number): { count?: number } {
 
 function answerErrors(
   app: FastifyInstance,
-  options: { log: Logger; repeated: RepeatedLines; isDraining: () => boolean },
+  options: { log: Logger; repeated: RepeatedLines; isDraining: () => boolean } & Required<
+    Pick<ServerOptions<never>, 'isOutdated'>
+  >,
 ): void {
-  const { log, repeated, isDraining } = options;
+  const { log, repeated, isDraining, isOutdated } = options;
   app.setErrorHandler(async (error, request, reply) => {
-    const answer = describeProblem(error, request.id);
+    let answer = describeProblem(error, request.id);
+    // The database of a newer release fails old code in ways that no request is to blame for.
+    if (answer.status === 500 && (await isOutdated(request.environmentName))) {
+      answer = describeProblem(createOutdatedError(), request.id);
+    }
     // The framework would close on a body that it did not read, and the client that is still sending
     // would lose the answer; `watchRest` closes where the rest does not arrive.
     if (answer.status === 408) void reply.header('connection', 'close');

@@ -52,6 +52,7 @@ async function probeDatabase({
   clock,
 }: ReadinessParts): Promise<{ fault: string; cause: unknown } | undefined> {
   try {
+    await db.checkReady();
     const [row] = await db.tenant(nobody).rows<{ now: Date }>(probeText, [nobody]);
     if (row !== undefined) clock.observe(row.now);
     return undefined;

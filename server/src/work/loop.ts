@@ -21,7 +21,8 @@ export type LoopOptions = {
 };
 
 const errorWaitFirstMs = 100;
-const errorWaitMaxMsUsual = 30_000;
+/** A database that is back finds its background work going again within this. */
+const errorWaitMaxMsUsual = 5_000;
 
 export function startLoop(options: LoopOptions): Loop {
   const { errorWaitMaxMs = errorWaitMaxMsUsual } = options;

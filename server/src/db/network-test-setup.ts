@@ -1,0 +1,74 @@
+import { connect, createServer, type Socket } from 'node:net';
+
+/** A network between the service and PostgreSQL that can lose packets without telling anybody. */
+
+export type TestNetwork = {
+  /** The database's address through this network. */
+  readonly url: string;
+  /** `host:port` of this network, for URLs with several hosts. */
+  readonly address: string;
+  /** From now on, present connections stay open and carry nothing. */
+  loseConnections(): void;
+  /** The same, and new connections are accepted and carry nothing either, until `recover`. */
+  loseEverything(): void;
+  recover(): void;
+  close(): Promise<void>;
+};
+
+/** Between the service and the database of `databaseUrl`, which may be behind a unix socket. */
+export async function openTestNetwork(databaseUrl: string): Promise<TestNetwork> {
+  const upstream = new URL(databaseUrl);
+  const folder = upstream.searchParams.get('host');
+  const sockets = new Set<Socket>();
+  let present: { isLost: boolean }[] = [];
+  let isDown = false;
+  const server = createServer((client) => {
+    const path = { isLost: isDown };
+    present.push(path);
+    const database =
+      folder === null
+        ? connect(Number(upstream.port || 5432), upstream.hostname)
+        : connect(`${folder}/.s.PGSQL.5432`);
+    carry(client, database, path);
+    carry(database, client, path);
+    for (const socket of [client, database]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.once('close', () => sockets.delete(socket));
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const listening = server.address();
+  if (typeof listening !== 'object' || listening === null) throw new Error('no port');
+  const address = `127.0.0.1:${listening.port}`;
+  const loseConnections = (): void => {
+    for (const path of present) path.isLost = true;
+    present = [];
+  };
+  return {
+    url: `postgresql://${upstream.username}@${address}${upstream.pathname}`,
+    address,
+    loseConnections,
+    loseEverything: () => {
+      isDown = true;
+      loseConnections();
+    },
+    recover: () => {
+      isDown = false;
+    },
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function carry(from: Socket, to: Socket, path: { isLost: boolean }): void {
+  from.on('data', (bytes) => {
+    if (!path.isLost) to.write(bytes);
+  });
+  // A lost end is not told either.
+  from.once('close', () => {
+    if (!path.isLost) to.destroy();
+  });
+}

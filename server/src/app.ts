@@ -289,10 +289,7 @@ function createWorkHttp(parts: HttpParts): HttpServer {
   return server;
 }
 
-function addMonitoring(
-  app: HttpServer['app'],
-  parts: HttpParts,
-): void {
+function addMonitoring(app: HttpServer['app'], parts: HttpParts): void {
   const { config, environments, log, metrics, steadyMs, realNowMs, startup, isStopping } = parts;
   const all = Object.values(environments);
   const gauges = createGauges({

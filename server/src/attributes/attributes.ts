@@ -244,10 +244,7 @@ export async function storeAttributesTogether<Told>(
     ...sealSet({ keys, userKey: keys.unwrap(user.data_key, owner), owner, setId }, checked),
     profileVersion: getProfile(corridorOf(destination)).version,
   };
-  const { keyed, tell } = prepare(
-    user.data_key,
-    listMissing(destination, checked, user),
-  );
+  const { keyed, tell } = prepare(user.data_key, listMissing(destination, checked, user));
   const storedId = await group.sets.submit({ command: set, keyed });
   return storedId === undefined ? undefined : tell(storedId);
 }

@@ -309,6 +309,7 @@ create table idempotency_records (
   status smallint not null,
   body bytea,
   created_at timestamp with time zone not null,
+  user_id uuid,
   constraint idempotency_records_pkey PRIMARY KEY (account_id, key, month),
   constraint idempotency_records_fingerprint_check1 CHECK (length(fingerprint) = 32),
   constraint idempotency_records_key_check1 CHECK (length(key) >= 1 AND length(key) <= 255)
@@ -701,6 +702,18 @@ create table rail_records (
 );
 CREATE INDEX rail_records_state ON public.rail_records USING btree (rail, collection, state, key);
 alter table rail_records enable row level security;
+
+create table rate_checkpoints (
+  base text not null,
+  quote text not null,
+  source text not null,
+  day date not null,
+  digits bigint not null,
+  scale smallint not null,
+  constraint rate_checkpoints_pkey PRIMARY KEY (base, quote, source, day),
+  constraint rate_checkpoints_digits_check CHECK (digits >= 1 AND digits <= '999999999999999999'::bigint),
+  constraint rate_checkpoints_scale_check CHECK (scale >= 0 AND scale <= 24)
+);
 
 create table rate_limit_use (
   id uuid not null,
@@ -1184,6 +1197,9 @@ grant execute on function environment_now to outlay_tenant;
 
 create function find_complete_attributes(p payouts, OUT set_id uuid, OUT version integer) returns record language sql stable; -- body 6e6aed756c8b69db
 
+create function find_idempotency_answer(p_account uuid, p_key text) returns TABLE(fingerprint bytea, status smallint, body bytea, user_id uuid, data_key bytea) language plpgsql stable; -- body cd5734b29eebee44
+grant execute on function find_idempotency_answer to outlay_tenant;
+
 create function find_idempotency_record(p_account uuid, p_key text) returns TABLE(fingerprint bytea, status smallint, body bytea) language plpgsql stable; -- body 5e8441a00ef2aa16
 grant execute on function find_idempotency_record to outlay_tenant;
 
@@ -1286,10 +1302,13 @@ grant execute on function script_sandbox_payout to outlay_tenant;
 
 create function store_attribute_sets(p_accounts uuid[], p_users uuid[], p_destinations uuid[], p_currencies text[], p_ids uuid[], p_profile_versions text[], p_fingerprints bytea[], p_sealed bytea[], p_are_complete boolean[], p_may_wait boolean) returns TABLE(ordinal integer, set_id uuid, is_held boolean) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body 5b89f8df0185c9d5
 
+create function store_idempotency_answers(p_accounts uuid[], p_keys text[], p_fingerprints bytea[], p_bodies bytea[], p_users uuid[]) returns boolean language plpgsql set plan_cache_mode=force_generic_plan; -- body b61e1eb077c63e98
+grant execute on function store_idempotency_answers to outlay_tenant;
+
 create function store_idempotency_records(p_accounts uuid[], p_keys text[], p_fingerprints bytea[], p_bodies bytea[]) returns boolean language plpgsql set plan_cache_mode=force_generic_plan; -- body 4b3c2781688d051d
 grant execute on function store_idempotency_records to outlay_tenant;
 
-create function store_recovered(p_recovery uuid, p_rail text, p_ids text[], p_references text[], p_payer_keys text[], p_countries text[], p_currencies text[], p_amounts bigint[], p_outcomes text[], p_provider_references text[], p_destination_hashes bytea[], p_details text[], p_ats timestamp with time zone[]) returns void language plpgsql; -- body dbfe2bd541671245
+create function store_recovered(p_recovery uuid, p_rail text, p_ids text[], p_references text[], p_payer_keys text[], p_countries text[], p_currencies text[], p_amounts bigint[], p_outcomes text[], p_provider_references text[], p_destination_hashes bytea[], p_details text[], p_ats timestamp with time zone[]) returns void language plpgsql; -- body c07b04ed491b964e
 
 create function take_dispatches(p_rails text[], p_counts integer[], p_are_shaken boolean[], p_lease_ms integer, p_has_rules boolean, p_account uuid DEFAULT NULL::uuid, p_payout uuid DEFAULT NULL::uuid) returns TABLE(account_id uuid, payout_id uuid, fence bigint, tries integer, mode text, attempt_count integer, was_taken boolean, unknown_since timestamp with time zone, first_tried_at timestamp with time zone, now timestamp with time zone, rail text, payer_key text, destination_token uuid, country text, delivery_type text, source_currency text, source_amount bigint, fee bigint, destination_currency text, destination_amount bigint, pickup_code text, committed_at timestamp with time zone, estimated_availability timestamp with time zone, user_id uuid, attr_set_id uuid, attributes bytea, data_key bytea, person bytea, user_country text, is_verified boolean, account_name text, reference text) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body f7f3d8878d369a3e
 

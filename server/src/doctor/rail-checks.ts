@@ -89,7 +89,12 @@ async function checkCounterparts(
 }
 
 /** A host that reads what the rail remembers, and writes nothing that outlasts this process. */
-function createObserver({ db, keys, fetch, realNowMs }: CounterpartOptions): RailServices['createHost'] {
+function createObserver({
+  db,
+  keys,
+  fetch,
+  realNowMs,
+}: CounterpartOptions): RailServices['createHost'] {
   return (name, payers): RailHost => {
     const parts = {
       name,

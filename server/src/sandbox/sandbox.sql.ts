@@ -8,7 +8,10 @@ const upsertScriptText: Statement = {
 
 const findScriptText: Statement = {
   name: 'find_sandbox_script',
-  text: `select outcome from sandbox_scripts where payout_id = $1`,
+  text: `
+    select s.outcome from attempts a
+    join sandbox_scripts s on s.account_id = a.account_id and s.payout_id = a.payout_id
+    where a.reference = $1 limit 1`,
 };
 
 const findPayoutText: Statement = {
@@ -64,12 +67,12 @@ export async function storeScript(
   await session.rows(upsertScriptText, [script.accountId, script.payoutId, script.outcome]);
 }
 
-/** Across accounts: the simulated network knows a payout by its reference only. */
+/** Across accounts: the simulated network knows a payment by its reference only. */
 export async function findScript(
   session: Session,
-  payoutId: string,
+  reference: string,
 ): Promise<ScriptedOutcome | undefined> {
-  const [row] = await session.rows<{ outcome: ScriptedOutcome }>(findScriptText, [payoutId]);
+  const [row] = await session.rows<{ outcome: ScriptedOutcome }>(findScriptText, [reference]);
   return row?.outcome;
 }
 

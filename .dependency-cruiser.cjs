@@ -18,7 +18,7 @@ const ranks = [
   ['batches/'],
   ['sandbox/', 'rules/', 'monitoring/'],
   ['background\\.ts$'],
-  ['environment(-payments|-settings)?\\.ts$', 'demo-account\\.ts$'],
+  ['environment(-key|-payments|-settings)?\\.ts$', 'demo-account\\.ts$'],
   ['app\\.ts$'],
   [
     'command-values\\.ts$',
@@ -34,7 +34,7 @@ const besideTheService =
   '(\\.test\\.ts|-test-setup\\.ts|/conformance[^/]*\\.ts|/harm-proxy\\.ts|/test-(global-setup|database)\\.ts|[./]generate\\.ts|\\.draw\\.ts)$';
 
 /** Files of the app itself, which put the modules together and so may see all of them. */
-const appFiles = `${source}/(background|environment|environment-payments|environment-settings|demo-account|app|commands|command-values|account-commands|exception-commands|operator-commands|review-commands|start-screen|main)\\.ts$`;
+const appFiles = `${source}/(background|environment|environment-key|environment-payments|environment-settings|demo-account|app|commands|command-values|account-commands|exception-commands|operator-commands|review-commands|start-screen|main)\\.ts$`;
 
 const pathOf = (parts) => `${source}/(${parts.join('|')})`;
 

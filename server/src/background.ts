@@ -126,7 +126,7 @@ export function createBackground(options: BackgroundOptions): Background {
       repeat(measuringIdleMs, () => options.measurements.exchange());
     },
     startWork: () => {
-      const { rates, hasSources, eventMonths, steadyMs } = options;
+      const { steadyMs } = options;
       dispatchLoop = repeat(dispatchIdleMs, async () => (await dispatcher.startDue()) > 0);
       batchLoop = repeat(
         batchIdleMs,
@@ -136,34 +136,16 @@ export function createBackground(options: BackgroundOptions): Background {
         heardIdleMs,
         unlessRecovering(() => applyAllHeard(options, wakeDispatch)),
       );
-      for (const rail of options.rails) {
-        if (rail.work === undefined) continue;
-        const idleMs = rail.workIdleMs ?? passIdleMs;
-        passes.set(
-          rail.name,
-          repeat(idleMs, async () => {
-            if (options.recoveryState.isRecovering()) return false;
-            const waitMs = await runPass(db, rail, {
-              nowMs: options.nowMs,
-              signal: stopping.signal,
-            });
-            if (waitMs === undefined || waitMs >= idleMs) return false;
-            if (waitMs > 0) setTimeout(() => passes.get(rail.name)?.wake(), waitMs).unref();
-            return waitMs === 0;
-          }),
+      for (const { name, idleMs, run } of listPasses(options, stopping.signal)) {
+        const loop = repeat(
+          idleMs,
+          unlessRecovering(() => run(() => loop.wake())),
         );
+        passes.set(name, loop);
       }
-      repeat(cleaningIdleMs, () => reportMissingRails(db, dispatcher.railNames));
-      repeat(reviewIdleMs, () => reviewPayouts({ db, onError }));
-      repeat(recoveryIdleMs, () => runRecovery(options.recovery));
-      if (hasSources) repeat(importIdleMs, () => rates.importAll());
-      const { importLists, rescreen } = options;
-      if (importLists !== undefined) repeat(listsIdleMs, () => importLists());
-      if (rescreen !== undefined) repeat(rescreenIdleMs, () => rescreen());
-      repeat(cleaningIdleMs, () => deleteExpiredTokens(db.system));
-      repeat(cleaningIdleMs, () => removeAbandoned({ db }));
-      repeat(partitionsIdleMs, () => keepPartitions(db.system, { eventMonths }));
-      if (options.name === 'staging') repeat(resumeIdleMs, options.resume);
+      for (const { idleMs, run, mayPay = false } of listChores(options)) {
+        repeat(idleMs, mayPay ? unlessRecovering(run) : run);
+      }
     },
     stop: async () => {
       stopping.abort();
@@ -171,6 +153,46 @@ export function createBackground(options: BackgroundOptions): Background {
       await dispatcher.settle();
     },
   };
+}
+
+type Chore = {
+  readonly idleMs: number;
+  readonly run: () => Promise<unknown>;
+  /** Whether it acts on payouts, so that it waits for a recovery. */
+  readonly mayPay?: boolean;
+};
+
+function listChores(options: BackgroundOptions): readonly Chore[] {
+  const { db, dispatcher, rates, eventMonths, importLists, rescreen, onError } = options;
+  const chores: Chore[] = [
+    { idleMs: cleaningIdleMs, run: () => reportMissingRails(db, dispatcher.railNames) },
+    { idleMs: reviewIdleMs, run: () => reviewPayouts({ db, onError }), mayPay: true },
+    { idleMs: recoveryIdleMs, run: () => runRecovery(options.recovery) },
+    { idleMs: cleaningIdleMs, run: () => deleteExpiredTokens(db.system) },
+    { idleMs: cleaningIdleMs, run: () => removeAbandoned({ db }) },
+    { idleMs: partitionsIdleMs, run: () => keepPartitions(db.system, { eventMonths }) },
+  ];
+  if (options.hasSources) chores.push({ idleMs: importIdleMs, run: () => rates.importAll() });
+  if (importLists !== undefined) chores.push({ idleMs: listsIdleMs, run: importLists });
+  if (rescreen !== undefined) chores.push({ idleMs: rescreenIdleMs, run: rescreen, mayPay: true });
+  if (options.name === 'staging') chores.push({ idleMs: resumeIdleMs, run: options.resume });
+  return chores;
+}
+
+/** The passes of rails that have work of their own; `again` asks for another one. */
+function listPasses({ db, rails, nowMs }: BackgroundOptions, signal: AbortSignal) {
+  return rails
+    .filter((rail) => rail.work !== undefined)
+    .map((rail) => {
+      const { name, workIdleMs: idleMs = passIdleMs } = rail;
+      const run = async (again: () => void): Promise<boolean> => {
+        const waitMs = await runPass(db, rail, { nowMs, signal });
+        if (waitMs === undefined || waitMs >= idleMs) return false;
+        if (waitMs > 0) setTimeout(again, waitMs).unref();
+        return waitMs === 0;
+      };
+      return { name, idleMs, run };
+    });
 }
 
 /** Answers true when there may be more at once. */

@@ -125,15 +125,15 @@ test('commands of a held account wait for one lock timeout, however many batches
 
 test('an account has its share again when its requests have ended, also where they failed', async () => {
   const share = createAccountShare({ most: 2, waitMsMax: 50 });
-  const held = Promise.withResolvers<void>();
-  const running = [0, 1].map(() => share.run('a', () => held.promise));
+  const busy = Promise.withResolvers<void>();
+  const running = [0, 1].map(() => share.run('a', () => busy.promise));
   await assert.rejects(
     share.run('a', () => Promise.resolve()),
     /Too many requests of this account/,
   );
   assert.equal(await share.run('b', async () => 'done'), 'done');
   const third = share.run('a', async () => 'third');
-  held.reject(new Error('failed'));
+  busy.reject(new Error('failed'));
   await Promise.allSettled(running);
   assert.equal(await third, 'third');
   assert.equal(await share.run('a', async () => 'fourth'), 'fourth');

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 import type { Config } from '../config.ts';
 import type { EnvironmentName } from '../core/access.ts';
-import { placeMasterKey } from '../environment.ts';
+import { placeMasterKey } from '../environment-key.ts';
 import { explain, type Finding, fine, wrong } from './finding.ts';
 
 /** What the machine has to offer: Node, a folder, ports. */

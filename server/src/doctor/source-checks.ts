@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { Config } from '../config.ts';
 import type { EnvironmentName } from '../core/access.ts';
 import { createKeyRing, type KeyRing } from '../core/sealing.ts';
-import { placeMasterKey } from '../environment.ts';
+import { placeMasterKey } from '../environment-key.ts';
 import { listSources, readRateSources } from '../environment-settings.ts';
 import { type RateSourceName, readQuotes } from '../fx/load.ts';
 import { describeLocation } from '../fx/read-source.ts';

@@ -3,6 +3,7 @@ import type { Database, Session } from '../db/pool.ts';
 import type { Reason } from '../rails/reasons.ts';
 import { decodeReference, encodeReference } from '../rails/references.ts';
 import { applyObservation, listTriedPayers, type ObservationExtra } from './dispatch.sql.ts';
+import { isRowHeld } from './dispatch-work.ts';
 import {
   endHeard,
   findHeardPayouts,
@@ -91,7 +92,8 @@ async function tryOne(
     else await applyOne(services, heard, payout);
   } catch (error) {
     services.onError(error);
-    if (heard.tries < triesMax) return;
+    // A row that is held says nothing about the report.
+    if (isRowHeld(error) || heard.tries < triesMax) return;
     await giveUp(services, heard, 'cannot be applied').catch(services.onError);
   }
 }

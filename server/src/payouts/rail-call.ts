@@ -6,6 +6,7 @@ import type { Instruction, Rail, RailAnswer } from '../rails/contract.ts';
 import { takeFromDailyLimit } from '../rails/daily-limits.ts';
 import { reasonTexts } from '../rails/reasons.ts';
 import { decodeReference, encodeReference, type ReferenceEncoding } from '../rails/references.ts';
+import { wasScreened } from '../screening/payout-screenings.ts';
 import { openPerson } from '../users/users.ts';
 import type { DispatchRow } from './dispatch.sql.ts';
 import { describeBeneficiary } from './recipient-check.ts';
@@ -73,6 +74,9 @@ export async function callRail(
     services.onError(error);
     return notCalled({ outcome: 'unknown', reason: 'not_readable' });
   }
+  if (row.mode === 'send' && rail.usesScreening === true) {
+    instruction = { ...instruction, screening: await readScreening(services.db, row) };
+  }
   if (row.mode === 'send' && !(await takeFromDailyLimit(services.db.system, rail, instruction))) {
     return { outcome: 'retry', reason: 'daily_limit', checkAtMs: findNextDay(services.nowMs()) };
   }
@@ -93,6 +97,14 @@ export async function callRail(
     services.onError(error);
     return { outcome: 'unknown', reason: 'payer_error' };
   }
+}
+
+async function readScreening(
+  db: Database,
+  row: DispatchRow,
+): Promise<NonNullable<Instruction['screening']>> {
+  const payout = { accountId: row.account_id, payoutId: row.payout_id };
+  return (await wasScreened(db.system, payout)) ? 'clear' : 'not_screened';
 }
 
 const dayMs = 86_400_000;

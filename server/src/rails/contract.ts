@@ -242,13 +242,14 @@ export type RailCalls = {
    * sense, in the environment's milliseconds; undefined: in `workIdleMs`.
    */
   work?(context: CallContext): Promise<number | undefined>;
+  /** Whether `Instruction.screening` is looked up for it. */
+  readonly usesScreening?: boolean;
   /** Of `work`: how long to wait where nothing wakes it; milliseconds of real time. */
   readonly workIdleMs?: number;
   /**
    * What the rail did since `sinceMs` (the environment's milliseconds) according to the world outside
-   * of the database: its counterpart, its files, its chain. Asked after the database was restored to
-   * an earlier moment. It sends nothing, and may be called again; what it learns it may remember, so
-   * that no payment in the list is ever sent a second time. Absent: it cannot say.
+   * of the database: its counterpart, its files, its chain; asked after a restore. It sends nothing;
+   * what it learns it may remember, so that no such payment is sent again. Absent: it cannot say.
    *
    * @throws Error with a sentence for the operator where it cannot list them; it is called again.
    */

@@ -141,6 +141,7 @@ function bindCalls(calls: RailCalls): RailCalls {
     ...(calls.readCallback && { readCallback: calls.readCallback.bind(calls) }),
     ...(calls.work && { work: calls.work.bind(calls) }),
     ...(calls.workIdleMs !== undefined && { workIdleMs: calls.workIdleMs }),
+    ...(calls.usesScreening !== undefined && { usesScreening: calls.usesScreening }),
     ...(calls.checkRecipient && { checkRecipient: calls.checkRecipient.bind(calls) }),
     ...(calls.check && { check: calls.check.bind(calls) }),
     ...(calls.recover && { recover: calls.recover.bind(calls) }),

@@ -61,6 +61,7 @@ async function createCalls(config: NachaConfig, host: RailHost): Promise<RailCal
   const seen: SeenMarks = new Map();
   await reportFolders(context);
   return {
+    usesScreening: true,
     send: (instruction) => send(context, instruction),
     query: (instruction) => query(context, instruction),
     cancel: (instruction) => cancel(context, instruction),

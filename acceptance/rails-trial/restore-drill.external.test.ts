@@ -7,21 +7,21 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { getCurrency } from '../server/src/core/currency.ts';
-import { formatAmount } from '../server/src/core/money.ts';
-import { createTestDatabase, SERVER_URL_VARIABLE } from '../server/src/db/test-database.ts';
-import { derivePaymentId, encodeReference } from '../server/src/rails/references.ts';
-import { exact } from './exact.ts';
-import { openBank } from './rails-trial/bank-files.ts';
-import { openEthereum } from './rails-trial/chains.ts';
-import { createTargets, type Target } from './rails-trial/client.ts';
-import type { BookedPayment, Counterpart } from './rails-trial/counterpart.ts';
-import { openPartner } from './rails-trial/partners.ts';
-import { findFreePort } from './rails-trial/processes.ts';
-import { createSlot, openDemo, type Slot } from './rails-trial/service-slots.ts';
-import { type CommitResult, describePayout, type Payout, payoutPath } from './recipients.ts';
-import { openBooks } from './reliability-kit.ts';
-import { type Api, createAccount, fund, serverMain, testSettings } from './service.ts';
+import { getCurrency } from '../../server/src/core/currency.ts';
+import { formatAmount } from '../../server/src/core/money.ts';
+import { createTestDatabase, SERVER_URL_VARIABLE } from '../../server/src/db/test-database.ts';
+import { derivePaymentId, encodeReference } from '../../server/src/rails/references.ts';
+import { exact } from '../exact.ts';
+import { type CommitResult, describePayout, type Payout, payoutPath } from '../recipients.ts';
+import { openBooks } from '../reliability-kit.ts';
+import { type Api, createAccount, fund, serverMain, testSettings } from '../service.ts';
+import { openBank } from './bank-files.ts';
+import { openEthereum } from './chains.ts';
+import { createTargets, type Target } from './client.ts';
+import type { BookedPayment, Counterpart } from './counterpart.ts';
+import { openPartner } from './partners.ts';
+import { findFreePort } from './processes.ts';
+import { createSlot, openDemo, type Slot } from './service-slots.ts';
 
 /**
  * The database is restored to an earlier moment under load, and clients repeat what they had asked for,

@@ -41,7 +41,9 @@ let service: Service;
 
 before(async () => {
   dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-credentials-'));
-  service = await startService({ isOwn: true, dataDirectory, settings });
+  // The bound as it is where nothing is set.
+  const bounded = { ...settings, OUTLAY_SANDBOX_CLOCK_DAYS: '400' };
+  service = await startService({ isOwn: true, dataDirectory, settings: bounded });
 });
 after(async () => {
   await service.stop();

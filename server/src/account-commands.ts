@@ -44,9 +44,6 @@ export const accountCommands: Readonly<Record<string, Command>> = {
     const accountId = await needAccount(env, values);
     const accepts = values['accept-both-tokens'];
     const needsTwo = values['identity-two-persons'];
-    if (accepts === undefined && needsTwo === undefined) {
-      throw new ConfigError('--accept-both-tokens or --identity-two-persons is missing');
-    }
     await env.db.systemTransaction(async (session) => {
       if (accepts !== undefined) {
         await setAcceptBothTokens(session, { accountId, isAccepted: accepts === 'true' });

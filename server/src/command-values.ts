@@ -120,6 +120,8 @@ const forms: Readonly<Partial<Record<OptionName, Form>>> = {
 type Taken = {
   needs?: readonly OptionName[];
   takes?: readonly OptionName[];
+  /** One of these at least. */
+  needsOneOf?: readonly OptionName[];
   /** Options that this command limits further. */
   forms?: Readonly<Partial<Record<OptionName, Form>>>;
 };
@@ -137,7 +139,7 @@ export const commandOptions: Readonly<Record<string, Taken>> = {
   'account fund': { needs: ['account', 'currency', 'amount'] },
   'account set': {
     needs: ['account'],
-    takes: ['accept-both-tokens', 'identity-two-persons'],
+    needsOneOf: ['accept-both-tokens', 'identity-two-persons'],
   },
   'credential list': { needs: ['account'] },
   'credential create': {
@@ -182,8 +184,8 @@ export const commandOptions: Readonly<Record<string, Taken>> = {
 export function checkOptions(command: string, values: Values): void {
   const taken = commandOptions[command];
   if (taken === undefined) return;
-  const { needs = [], takes = [] } = taken;
-  const known: readonly string[] = [...needs, ...takes, 'environment'];
+  const { needs = [], takes = [], needsOneOf = [] } = taken;
+  const known: readonly string[] = [...needs, ...takes, ...needsOneOf, 'environment'];
   const faults: string[] = [];
   for (const [name, value] of Object.entries(values)) {
     if (!known.includes(name)) faults.push(`${command} does not take --${name}`);
@@ -198,6 +200,9 @@ export function checkOptions(command: string, values: Values): void {
   faults.push(
     ...needs.filter((name) => values[name] === undefined).map((name) => `--${name} is missing`),
   );
+  if (needsOneOf.length > 0 && needsOneOf.every((name) => values[name] === undefined)) {
+    faults.push(`${needsOneOf.map((name) => `--${name}`).join(' or ')} is missing`);
+  }
   if (faults.length > 0) throw new ConfigError(faults.join('; '));
 }
 

@@ -30,7 +30,7 @@ const refused: readonly [string, RegExp][] = [
     /--account must be .*; --currency must be/,
   ],
   [`account set --account ${uuid} --accept-both-tokens maybe`, /must be one of true, false/],
-  [`account set --account ${uuid}`, /--accept-both-tokens is missing/],
+  [`account set --account ${uuid}`, /--accept-both-tokens or --identity-two-persons is missing/],
   [`credential create --account ${uuid} --kind banana`, /--kind must be one of api_key, client/],
   [`credential create --account ${uuid} --kind client --scopes all`, /--scopes must be some of/],
   [`credential create --account ${uuid} --kind client --scopes=`, /--scopes is empty/],

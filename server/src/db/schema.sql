@@ -793,8 +793,6 @@ create table recoveries (
 );
 CREATE UNIQUE INDEX recoveries_one_open ON public.recoveries USING btree ((true)) WHERE (closed_at IS NULL);
 alter table recoveries enable row level security;
-create policy everybody on recoveries as permissive for select to public using true;
-grant select on recoveries to outlay_tenant;
 
 create table recovery_rails (
   recovery_id uuid not null,

@@ -19,8 +19,6 @@ create table recoveries (
 );
 create unique index recoveries_one_open on recoveries ((true)) where closed_at is null;
 alter table recoveries enable row level security;
-create policy everybody on recoveries for select using (true);
-grant select on recoveries to outlay_tenant;
 
 -- What each rail could say.
 create table recovery_rails (

@@ -19,6 +19,10 @@ const HEARTBEAT_MS = 1_000;
 const STALE_MS = 30_000;
 const POLL_MS = 200;
 
+/** Of the environment: what npm may see. */
+const passedToNpm =
+  /^(npm_.*|path|home|user|logname|shell|te?mp|tmpdir|lang|lc_.*|tz|ci|xdg_.*|(https?|no|all)_proxy|node_(extra_ca_certs|options|use_env_proxy)|ssl_cert_(file|dir)|systemroot|systemdrive|windir|comspec|pathext|appdata|localappdata|userprofile|homedrive|homepath|programfiles.*|programdata)$/i;
+
 /** A reason for the person at the keyboard, printed without a stack. */
 class SetupError extends Error {}
 
@@ -218,9 +222,6 @@ async function runNpm(parameters, directory, title) {
     `${title} failed (npm ${parameters[0]}: ${end}). Is the network there? Run this again when it is.\n${said}`,
   );
 }
-
-const passedToNpm =
-  /^(npm_.*|path|home|user|logname|shell|te?mp|tmpdir|lang|lc_.*|tz|ci|xdg_.*|(https?|no|all)_proxy|node_(extra_ca_certs|options|use_env_proxy)|ssl_cert_(file|dir)|systemroot|systemdrive|windir|comspec|pathext|appdata|localappdata|userprofile|homedrive|homepath|programfiles.*|programdata)$/i;
 
 /**
  * What npm needs, and no setting or secret of the service. npm hands its own settings to scripts;

@@ -188,7 +188,7 @@ async function assemble(
     router: dispatcher.router,
     rates: rates.rates,
     ...pickRails(payments.configured),
-    ...createMonitoring(payments, { name, db, clock, rates, schema }),
+    ...createMonitoring(payments, { name, db, clock, rates, schema, recovery: recoveryState }),
     importRates: rates.importAll,
     importLists: importLatest,
     ...readLimits(config),
@@ -234,15 +234,21 @@ function pickLoops(background: Background) {
 /** What health checks and metrics ask for. */
 function createMonitoring(
   { catalogue, dispatcher }: Awaited<ReturnType<typeof openPayments>>,
-  base: Pick<Environment, 'name' | 'db' | 'clock'> & { rates: Rates; schema: SchemaVersion },
+  base: Pick<Environment, 'name' | 'db' | 'clock' | 'recovery'> & {
+    rates: Rates;
+    schema: SchemaVersion;
+  },
 ): Pick<Environment, 'checkReadiness' | 'railNames' | 'newestRates'> {
-  const { rates, schema, ...others } = base;
+  const { rates, schema, recovery, ...others } = base;
   return {
     railNames: dispatcher.railNames,
     newestRates: rates.newestBySource,
     checkReadiness: async () => {
       if (await schema.check()) throw createOutdatedError();
-      return checkReadiness({ ...others, catalogue: catalogue(), rates: rates.rates });
+      const ready = await checkReadiness({ ...others, catalogue: catalogue(), rates: rates.rates });
+      if (!recovery.isRecovering()) return ready;
+      const warning = `${others.name}: a recovery is open, so that nothing is committed or sent`;
+      return { ...ready, warnings: [...ready.warnings, warning] };
     },
   };
 }

@@ -33,6 +33,7 @@ import { nameFile } from './manifest.ts';
 import { listPayerFaults } from './payer-checks.ts';
 import { isReconciled, listUnknownFiles } from './reconcile.ts';
 import { AchFormatError } from './record-layout.ts';
+import { checkRecipient } from './recipient-check.ts';
 import { recoverPayments } from './recover.ts';
 import { findNextSettling, settleFiles } from './settling.ts';
 
@@ -62,6 +63,7 @@ async function createCalls(config: NachaConfig, host: RailHost): Promise<RailCal
   await reportFolders(context);
   return {
     usesScreening: true,
+    checkRecipient: (draft) => checkRecipient(draft, { config, payers: host.payers }),
     send: (instruction) => send(context, instruction),
     query: (instruction) => query(context, instruction),
     cancel: (instruction) => cancel(context, instruction),

@@ -31,9 +31,9 @@ import { findMarkerFault } from './folder-marker.ts';
 import { readInbox, type SeenMarks } from './inbox.ts';
 import { nameFile } from './manifest.ts';
 import { listPayerFaults } from './payer-checks.ts';
+import { checkRecipient } from './recipient-check.ts';
 import { isReconciled, listUnknownFiles } from './reconcile.ts';
 import { AchFormatError } from './record-layout.ts';
-import { checkRecipient } from './recipient-check.ts';
 import { recoverPayments } from './recover.ts';
 import { findNextSettling, settleFiles } from './settling.ts';
 

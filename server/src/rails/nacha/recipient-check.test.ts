@@ -49,7 +49,9 @@ test('a name that is partly in another script is refused at the quote, each part
   const chinese = { ...beneficiary, firstName: '李小龙', lastName: 'Lee' };
   assert.deepEqual(check({ beneficiary: chinese }), ['first_name invalid']);
   const company = { ...beneficiary, businessName: 'Ωmega Trading' };
-  assert.deepEqual(check({ beneficiary: company, attributes: undefined }), ['business_name invalid']);
+  assert.deepEqual(check({ beneficiary: company, attributes: undefined }), [
+    'business_name invalid',
+  ]);
 });
 
 test('an amount with more than ten digits is refused at the quote', () => {

@@ -18,6 +18,7 @@ import { createLiveSetup, type LiveSetup, yesterday } from './live-test-setup.ts
 import { checkReadiness } from './readiness.ts';
 
 const answers = {
+  checkReady: async () => undefined,
   tenant: () => ({ rows: async () => [{ now: new Date() }] }),
 } as unknown as Database;
 const clock = { observe: () => undefined } as never;

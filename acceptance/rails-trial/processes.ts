@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { createServer } from 'node:net';
 
@@ -73,16 +74,21 @@ export function createRevivable(options: ProcessOptions): Revivable {
   };
 }
 
-/** Nobody else listens there now; a server that is killed and started again keeps its address. */
+/**
+ * Nothing listens there now; a server that is killed and started again keeps its address. Below the
+ * range from which the system gives ports to others meanwhile.
+ */
 export async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
+  for (;;) {
+    const port = randomInt(20_000, 30_000);
+    if (await isFree(port)) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
-  const bound = server.address();
-  await new Promise<void>((resolve) => {
-    server.close(() => resolve());
-  });
-  if (bound === null || typeof bound === 'string') throw new Error('there is no free port');
-  return bound.port;
 }

@@ -116,7 +116,7 @@ async function importTexts(
     const address = input instanceof Request ? input.url : input;
     return new Response(bodies[new URL(address).pathname] ?? '');
   };
-  const at = 'http://lists.example';
+  const at = 'https://lists.example';
   const reports = await importLists(
     [
       { list: 'ofac_sdn', sdn: `${at}/sdn`, alt: `${at}/alt` },

@@ -772,7 +772,7 @@ create table recovered_payments (
   exception_id uuid,
   constraint recovered_payments_pkey PRIMARY KEY (rail, id),
   constraint recovered_payments_recovery_id_fkey FOREIGN KEY (recovery_id) REFERENCES recoveries(id),
-  constraint recovered_payments_amount_check CHECK (amount > 0),
+  constraint recovered_payments_amount_check CHECK (amount >= 0),
   constraint recovered_payments_result_check CHECK (result = ANY (ARRAY['known'::text, 'linked'::text, 'found'::text, 'unmatched'::text, 'dismissed'::text]))
 );
 CREATE INDEX recovered_payments_destination ON public.recovered_payments USING btree (rail, destination_hash) WHERE ((destination_hash IS NOT NULL) AND (result = 'unmatched'::text));
@@ -1306,7 +1306,7 @@ grant execute on function store_idempotency_answers to outlay_tenant;
 create function store_idempotency_records(p_accounts uuid[], p_keys text[], p_fingerprints bytea[], p_bodies bytea[]) returns boolean language plpgsql set plan_cache_mode=force_generic_plan; -- body 4b3c2781688d051d
 grant execute on function store_idempotency_records to outlay_tenant;
 
-create function store_recovered(p_recovery uuid, p_rail text, p_ids text[], p_references text[], p_payer_keys text[], p_countries text[], p_currencies text[], p_amounts bigint[], p_outcomes text[], p_provider_references text[], p_destination_hashes bytea[], p_details text[], p_ats timestamp with time zone[]) returns void language plpgsql; -- body c07b04ed491b964e
+create function store_recovered(p_recovery uuid, p_rail text, p_ids text[], p_references text[], p_payer_keys text[], p_countries text[], p_currencies text[], p_amounts bigint[], p_outcomes text[], p_provider_references text[], p_destination_hashes bytea[], p_details text[], p_ats timestamp with time zone[]) returns void language plpgsql; -- body ac1f85feea379462
 
 create function take_dispatches(p_rails text[], p_counts integer[], p_are_shaken boolean[], p_lease_ms integer, p_has_rules boolean, p_account uuid DEFAULT NULL::uuid, p_payout uuid DEFAULT NULL::uuid) returns TABLE(account_id uuid, payout_id uuid, fence bigint, tries integer, mode text, attempt_count integer, was_taken boolean, unknown_since timestamp with time zone, first_tried_at timestamp with time zone, now timestamp with time zone, rail text, payer_key text, destination_token uuid, country text, delivery_type text, source_currency text, source_amount bigint, fee bigint, destination_currency text, destination_amount bigint, pickup_code text, committed_at timestamp with time zone, estimated_availability timestamp with time zone, user_id uuid, attr_set_id uuid, attributes bytea, data_key bytea, person bytea, user_country text, is_verified boolean, account_name text, reference text) language plpgsql set plan_cache_mode=force_generic_plan set jit=off; -- body f7f3d8878d369a3e
 

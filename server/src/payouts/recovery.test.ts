@@ -219,6 +219,34 @@ test('a payment through another rail is put before a person', async () => {
   assert.equal(rail.sends(), 0);
 });
 
+test('payments without a reference are listed with their transaction, and known ones recognised', async () => {
+  const payout = await money.quoteAndCommit(owner);
+  const answer = { outcome: 'accepted', providerReference: '0xknown' } as const;
+  await money.createDispatcher(createFakeRail(() => answer)).runDue();
+  const bare = { ...describePaid({ reference: '' }), currency: 'ETH', destination: '0xAb' };
+  const rail = createRail([
+    { ...bare, providerReference: '0xknown' },
+    { ...bare, providerReference: '0xother' },
+    { ...bare, providerReference: '0xempty', amountMinor: 0n, outcome: 'unknown' },
+  ]);
+  await beginRecovery(servicesOf(rail), 'a test');
+  await runRecovery(servicesOf(rail));
+  const { rails, payments } = await describeRecovery({ db: money.db });
+  assert.deepEqual(
+    rails?.map(({ state, detail }) => [state, detail]),
+    [['listed', '']],
+  );
+  assert.deepEqual(
+    payments?.map(({ id, result, payout_id: payoutId }) => [id, result, payoutId]).toSorted(),
+    [
+      ['0xempty', 'unmatched', null],
+      ['0xknown', 'known', payout.payoutId],
+      ['0xother', 'unmatched', null],
+    ],
+  );
+  await releaseByTwo(rail);
+});
+
 test('a rail that cannot list has to be accepted by name', async () => {
   const rail = createFakeRail(() => ({ outcome: 'paid' }));
   await beginRecovery(servicesOf(rail), 'a test');

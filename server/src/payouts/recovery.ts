@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import type { Database } from '../db/pool.ts';
+import { type Database, findSqlState } from '../db/pool.ts';
 import type { Instruction, Rail, RecoveredPayment } from '../rails/contract.ts';
 import { decodeReference, encodeReference } from '../rails/references.ts';
 import {
@@ -154,7 +154,9 @@ async function listRail(
     );
   } catch (error) {
     onError(error);
-    const detail = error instanceof Error ? error.name : 'unknown error';
+    const state = findSqlState(error);
+    const said = error instanceof Error ? error.message : 'unknown error';
+    const detail = state === undefined ? said : `database error ${state}`;
     await markRecoveryRail(db.system, name, { state: 'failed', detail });
   }
 }

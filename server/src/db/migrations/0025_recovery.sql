@@ -55,7 +55,8 @@ create table recovered_payments (
   payer_key text not null,
   country text not null,
   currency text not null,
-  amount bigint not null check (amount > 0),
+  -- 0: a transaction of the account that pays nobody.
+  amount bigint not null check (amount >= 0),
   outcome text not null,
   provider_reference text not null,
   -- SHA-256 of the address on a chain, where there is no reference.
@@ -133,7 +134,7 @@ declare
   v_now timestamptz := environment_now();
   r recovered_payments;
   a attempts;
-  q record;
+  q payouts;
   v_exception uuid;
 begin
   insert into recovered_payments (rail, id, reference, payer_key, country, currency, amount, outcome,
@@ -178,7 +179,7 @@ begin
       continue;
     end if;
     if r.reference <> '' then
-      select p.account_id, p.id, p.rail, p.payer_key, p.committed_at into q
+      select p.* into q
       from payouts p
       cross join generate_series(1, 4) t (try)
       where p.created_at > r.happened_at - interval '400 days'

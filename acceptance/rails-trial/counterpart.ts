@@ -15,7 +15,8 @@ export type Destination = {
 
 /** A payout as the client asked for it. */
 export type AskedPayout = {
-  readonly payoutId: string;
+  /** Of its payment, 32 hexadecimal digits. */
+  readonly reference: string;
   readonly destination: Destination;
   readonly currency: string;
   readonly amountMinor: bigint;

@@ -224,7 +224,8 @@ async function gather({
       const entry = payout.rail === rail ? byTransfer.get(payout.transferId) : undefined;
       if (entry === undefined) return [];
       const { destination, currency, amountMinor } = entry;
-      return [{ payoutId: payout.id, destination, currency, amountMinor }];
+      const [reference = payout.id] = payout.references;
+      return [{ reference, destination, currency, amountMinor }];
     });
     for (const payment of await listBooked(asked)) booked.push({ rail, payment });
   }

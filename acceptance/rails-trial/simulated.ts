@@ -45,13 +45,13 @@ export function openSimulated(): Counterpart {
   };
 }
 
-function describe({ payoutId, destination, currency, amountMinor }: AskedPayout): BookedPayment[] {
+function describe({ reference, destination, currency, amountMinor }: AskedPayout): BookedPayment[] {
   if (destination.fate === silentOutcome) return [];
   // What came here from a partner has an account number that means nothing to this network.
   const fate = fates[destination.fate as MagicOutcome] ?? { state: 'paid', isReturned: false };
   return [
     {
-      reference: payoutId,
+      reference,
       recipient: undefined,
       currency,
       amountMinor,

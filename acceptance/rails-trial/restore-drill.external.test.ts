@@ -332,5 +332,5 @@ test('a restore under load pays nobody twice, although clients repeat everything
        select from attempts a where a.payout_id = p.id)
        and not exists (select from exceptions e where e.payout_id = p.id and e.closed_at is null)`,
   );
-  assert.equal(open?.count, 0, 'payouts that nobody goes on with');
+  assert.equal(open?.count, 0, 'payouts without an attempt or an exception');
 });

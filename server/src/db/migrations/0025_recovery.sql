@@ -248,7 +248,8 @@ $$;
 -- written, or 'query' where an earlier attempt may be alive. One payout, due or not, where it is
 -- named. Whoever records something of a payout locks its dispatch before it reads the payout, so that
 -- what is decided here holds.
-create or replace function take_dispatches(
+drop function take_dispatches;
+create function take_dispatches(
   p_rails text[], p_counts integer[], p_are_shaken boolean[], p_lease_ms integer,
   p_has_rules boolean,
   p_account uuid default null, p_payout uuid default null

@@ -2,7 +2,7 @@
  * Who may import whom (docs/architecture.md). Types count as imports: what only borrows a type
  * cannot be understood without its source either.
  *
- * Run by `npm run check`; by itself: `npx depcruise server/src acceptance bench checks`.
+ * Run by `npm run check`; by itself: `npx depcruise server/src server/testing acceptance bench checks`.
  */
 
 const source = '^server/src';
@@ -14,27 +14,23 @@ const ranks = [
   ['http/', 'work/'],
   ['ledger/', 'accounts/', 'users/', 'events/', 'rails/'],
   ['fx/', 'destinations/', 'attributes/', 'kyc/', 'screening/'],
+  ['receipts/'],
   ['payouts/'],
+  ['dispatch/'],
+  ['exceptions/'],
   ['batches/'],
   ['sandbox/', 'rules/', 'monitoring/'],
-  ['background\\.ts$'],
-  ['environment(-key|-payments|-settings)?\\.ts$', 'demo-account\\.ts$'],
+  ['environment/'],
   ['app\\.ts$'],
-  [
-    'command-values\\.ts$',
-    '(account-|exception-|operator-|review-)?commands\\.ts$',
-    'doctor/',
-    'start-screen\\.ts$',
-  ],
+  ['cli/'],
   ['main\\.ts$'],
 ];
 
-/** Tests and their helpers, and scripts that write data files: nothing of the service imports them. */
-const besideTheService =
-  '(\\.test\\.ts|-test-setup\\.ts|/conformance[^/]*\\.ts|/harm-proxy\\.ts|/test-(global-setup|database)\\.ts|[./]generate\\.ts|\\.draw\\.ts)$';
+/** Tests stand beside what they test. All else that only tests use is in `server/testing`. */
+const tests = '\\.test\\.ts$';
 
 /** Files of the app itself, which put the modules together and so may see all of them. */
-const appFiles = `${source}/(background|environment|environment-key|environment-payments|environment-settings|demo-account|app|commands|command-values|account-commands|exception-commands|operator-commands|review-commands|start-screen|main)\\.ts$`;
+const appFiles = `${source}/((environment|cli)/|(app|main)\\.ts$)`;
 
 const pathOf = (parts) => `${source}/(${parts.join('|')})`;
 
@@ -42,7 +38,7 @@ const rankRules = ranks.slice(0, -1).map((rank, index) => ({
   name: `rank-${index}`,
   comment: `${rank.join(', ')} may not import what is built upon it.`,
   severity: 'error',
-  from: { path: pathOf(rank), pathNot: besideTheService },
+  from: { path: pathOf(rank), pathNot: tests },
   to: { path: pathOf(ranks.slice(index + 1).flat()) },
 }));
 
@@ -75,7 +71,7 @@ module.exports = {
       name: 'sql-stays-out-of-the-app',
       comment: 'The files of the app use the public functions of modules as well.',
       severity: 'error',
-      from: { path: `${source}/[^/]+\\.ts$` },
+      from: { path: appFiles, pathNot: tests },
       to: { path: '\\.sql\\.ts$' },
     },
     {
@@ -84,7 +80,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: `${source}/`,
-        pathNot: [`${source}/http/`, '\\.routes\\.ts$', '-view\\.ts$', appFiles, besideTheService],
+        pathNot: [`${source}/http/`, '\\.routes\\.ts$', '-view\\.ts$', appFiles, tests],
       },
       to: { path: `${source}/http/` },
     },
@@ -92,35 +88,34 @@ module.exports = {
       name: 'rails-touch-nothing',
       comment: 'A rail knows the core and the contract: no database, no other rail.',
       severity: 'error',
-      from: { path: `${source}/rails/([^/]+)/`, pathNot: besideTheService },
+      from: {
+        path: `${source}/rails/([^/]+)/`,
+        pathNot: [tests, `${source}/rails/host/`],
+      },
       to: {
         path: `${source}/`,
-        pathNot: [
-          `${source}/core/`,
-          `${source}/rails/(contract|declarations|reasons)\\.ts$`,
-          `${source}/rails/$1/`,
-        ],
+        pathNot: [`${source}/core/`, `${source}/rails/(contract|kit)/`, `${source}/rails/$1/`],
       },
     },
     {
       name: 'core-is-pure',
       comment: 'The core computes: no files, no network, no other process.',
       severity: 'error',
-      from: { path: `${source}/core/`, pathNot: besideTheService },
+      from: { path: `${source}/core/`, pathNot: tests },
       to: { dependencyTypes: ['core'], pathNot: '^(node:)?(crypto|buffer|util)$' },
     },
     {
       name: 'service-does-not-import-tests',
-      comment: 'Helpers of tests are for tests.',
+      comment: 'Simulators, reference partners and set-ups of tests can not reach production.',
       severity: 'error',
-      from: { path: `${source}/`, pathNot: besideTheService },
-      to: { path: besideTheService },
+      from: { path: `${source}/`, pathNot: tests },
+      to: { path: [tests, '^(server/testing|acceptance|bench|checks)/'] },
     },
     {
       name: 'service-runs-without-dev-packages',
       comment: '`npm start` installs no development packages.',
       severity: 'error',
-      from: { path: `${source}/`, pathNot: besideTheService },
+      from: { path: `${source}/`, pathNot: tests },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], pathNot: '/@types/' },
     },
     {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createTestDatabase, type TestDatabase } from '../server/src/db/test-database.ts';
+import { createTestDatabase, type TestDatabase } from '../server/testing/setups/database.ts';
 import { type DatabaseProxy, type Fault, startDatabaseProxy } from './database-proxy.ts';
 import {
   type CommitResult,

@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectDatabase, type Database } from '../server/src/db/pool.ts';
-import { createTestDatabase } from '../server/src/db/test-database.ts';
+import { connectDatabase, type Database } from '../server/src/db/postgres/pool.ts';
 import { verifyLedger } from '../server/src/ledger/ledger.ts';
 import { listMagicValues, type MagicOutcome } from '../server/src/rails/sandbox/magic.ts';
+import { createTestDatabase } from '../server/testing/setups/database.ts';
 import { type Account, type Api, type Service, startService } from './service.ts';
 
 /** What the tests of crashes, torn connections and several processes share. */

@@ -1,7 +1,7 @@
 import { createAccount } from '../server/src/accounts/accounts.ts';
 import { newId } from '../server/src/core/ids.ts';
 import type { KeyRing } from '../server/src/core/sealing.ts';
-import type { Database } from '../server/src/db/pool.ts';
+import type { Database } from '../server/src/db/postgres/pool.ts';
 import { fundBalance, verifyLedger } from '../server/src/ledger/ledger.ts';
 import { insertPayouts, type NewPayout } from '../server/src/payouts/payouts.sql.ts';
 import { commitPayout } from '../server/src/payouts/payouts.ts';

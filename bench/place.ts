@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { createDatabaseIfAbsent } from '../server/src/db/create-database.ts';
-import { startEmbedded } from '../server/src/db/embedded.ts';
+import { startEmbedded } from '../server/src/db/embedded/embedded.ts';
+import { createDatabaseIfAbsent } from '../server/src/db/postgres/create-database.ts';
 import type { Place } from './subject.ts';
 
 /** One PostgreSQL for a whole run, durable as in production, removed after it. */

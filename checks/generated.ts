@@ -1,10 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { generateSandboxValues } from '../server/src/attributes/sandbox-values.generate.ts';
 import { describeConfig } from '../server/src/config.ts';
-import { generateSchemaListing } from '../server/src/db/schema-listing.generate.ts';
-import { generateDescription } from '../server/src/http/openapi/generate.ts';
-import { generateRailsDocument } from '../server/src/rails/rails-document.generate.ts';
+import { generateDescription } from './openapi.ts';
+import { generateRailsDocument } from './rails-document.ts';
+import { generateSandboxValues } from './sandbox-values.ts';
+import { generateSchemaListing } from './schema-listing.ts';
 
 /**
  * Every file that a program of ours writes. `npm run generate` writes them; `npm run check` runs

@@ -6,11 +6,14 @@ import {
   type BankFile,
   type BankOrder,
   readBankBooks,
-} from '../../server/src/rails/iso20022/bank-books.ts';
-import { setBankOptions } from '../../server/src/rails/iso20022/bank-simulator.ts';
-import { makeIban } from '../../server/src/rails/iso20022/iso20022-test-setup.ts';
-import { listComplaints, type SimulatorKnobs } from '../../server/src/rails/nacha/ach-simulator.ts';
-import { readBooks } from '../../server/src/rails/nacha/simulator-books.ts';
+} from '../../server/testing/counterparties/iso20022/bank-books.ts';
+import { setBankOptions } from '../../server/testing/counterparties/iso20022/bank-simulator.ts';
+import {
+  listComplaints,
+  type SimulatorKnobs,
+} from '../../server/testing/counterparties/nacha/ach-simulator.ts';
+import { readBooks } from '../../server/testing/counterparties/nacha/simulator-books.ts';
+import { makeIban } from '../../server/testing/setups/iso20022.ts';
 import {
   type BookedPayment,
   type Counterpart,
@@ -22,7 +25,7 @@ import { createRevivable } from './processes.ts';
 
 /** The simulated banks, which take files and answer by files: SEPA and cross-border, and US ACH. */
 
-const railsFolder = join(import.meta.dirname, '../../server/src/rails');
+const counterparties = join(import.meta.dirname, '../../server/testing/counterparties');
 
 const euPayers: readonly PayerPlan[] = [
   {
@@ -56,7 +59,7 @@ export async function openBank({ folder }: CounterpartPlaces): Promise<Counterpa
     writesStatements: true,
   });
   const bank = createRevivable({
-    args: [join(railsFolder, 'iso20022/bank-simulator.ts'), '--folder', folder],
+    args: [join(counterparties, 'iso20022/bank-simulator.ts'), '--folder', folder],
     logFile: join(folder, 'simulator.log'),
     isReady: (printed) => printed.includes('The bank is open'),
   });
@@ -176,7 +179,7 @@ export async function openAch({ folder }: CounterpartPlaces): Promise<Counterpar
   };
   await setKnobs(achKnobs);
   const bank = createRevivable({
-    args: [join(railsFolder, 'nacha/ach-simulator.ts'), '--folder', folder],
+    args: [join(counterparties, 'nacha/ach-simulator.ts'), '--folder', folder],
     logFile: join(folder, 'simulator.log'),
     isReady: (printed) => printed.includes('the simulated bank is open'),
   });

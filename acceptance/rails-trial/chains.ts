@@ -2,9 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { bech32 } from '@scure/base';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { startAnvil } from '../../server/src/rails/evm/anvil-test-setup.ts';
-import { startLitecoind, type TestNode } from '../../server/src/rails/utxo/litecoind-test-setup.ts';
-import { describeConfig, openAccount } from '../../server/src/rails/utxo/utxo-test-setup.ts';
+import { startAnvil } from '../../server/testing/counterparties/evm/anvil.ts';
+import {
+  startLitecoind,
+  type TestNode,
+} from '../../server/testing/counterparties/utxo/litecoind.ts';
+import { describeConfig, openAccount } from '../../server/testing/setups/utxo.ts';
 import {
   type BookedPayment,
   type Counterpart,

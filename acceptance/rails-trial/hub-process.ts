@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { openHubSimulator } from '../../server/src/rails/fspiop/hub-simulator.ts';
+import { openHubSimulator } from '../../server/testing/counterparties/fspiop/hub-simulator.ts';
 
 /** The simulated hub as a process; it goes by the time of day, as a real one does. */
 

@@ -4,7 +4,7 @@ import {
   type Knobs,
   type PartnerProcess,
   startPartner,
-} from '../../server/src/rails/partner/partner-test-setup.ts';
+} from '../../server/testing/setups/partner.ts';
 import {
   type BookedPayment,
   type Counterpart,

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createTestDatabase } from '../../server/src/db/test-database.ts';
+import { createTestDatabase } from '../../server/testing/setups/database.ts';
 import { formatDecimal, subtract } from '../exact.ts';
 import { type Books, createRandom, openBooks } from '../reliability-kit.ts';
 import { Api, createAccount, fund, readBalance } from '../service.ts';

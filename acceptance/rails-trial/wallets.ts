@@ -1,8 +1,11 @@
 import { join } from 'node:path';
 import { getCurrency } from '../../server/src/core/currency.ts';
 import { getAmountMinor } from '../../server/src/core/money.ts';
-import { openHubBooks, openKeyFiles } from '../../server/src/rails/fspiop/hub-books.ts';
-import { payeeFsp } from '../../server/src/rails/fspiop/hub-callbacks.ts';
+import {
+  openHubBooks,
+  openKeyFiles,
+} from '../../server/testing/counterparties/fspiop/hub-books.ts';
+import { payeeFsp } from '../../server/testing/counterparties/fspiop/hub-callbacks.ts';
 import {
   type BookedPayment,
   type Counterpart,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { defaultThresholdPermille } from '../../server/src/screening/screening.ts';
-import { createScreeningTest } from '../../server/src/screening/screening-test-setup.ts';
+import { createScreeningTest } from '../../server/testing/setups/screening.ts';
 import { measure, thresholds } from './report.ts';
 
 /** On the true lists: OUTLAY_SHARED_DATA names the folder that has `sanctions/` in it. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { connectDatabase } from '../../server/src/db/pool.ts';
-import { createTestDatabase } from '../../server/src/db/test-database.ts';
+import { connectDatabase } from '../../server/src/db/postgres/pool.ts';
+import { createTestDatabase } from '../../server/testing/setups/database.ts';
 import { measure, type Report, thresholds } from './report.ts';
 
 /**

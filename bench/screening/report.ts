@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Database } from '../../server/src/db/pool.ts';
+import type { Database } from '../../server/src/db/postgres/pool.ts';
 import type { ParsedList } from '../../server/src/screening/list-entry.ts';
 import { parseOfac } from '../../server/src/screening/ofac.ts';
 import {

@@ -1,4 +1,4 @@
-import { connectDatabase } from '../../server/src/db/pool.ts';
+import { connectDatabase } from '../../server/src/db/postgres/pool.ts';
 import { createGroupCommit } from '../../server/src/payouts/group-commit.ts';
 import { drive } from '../drive.ts';
 import type { ReadyPayout } from '../fixture.ts';

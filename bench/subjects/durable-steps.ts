@@ -1,7 +1,7 @@
-import { createDispatcher, dispatchTimes } from '../../server/src/payouts/dispatch.ts';
-import { createMeasurements } from '../../server/src/payouts/standings.ts';
-import type { Rail } from '../../server/src/rails/contract.ts';
-import { derivePaymentId, encodeReference } from '../../server/src/rails/references.ts';
+import { createDispatcher, dispatchTimes } from '../../server/src/dispatch/dispatch.ts';
+import { createMeasurements } from '../../server/src/dispatch/standings.ts';
+import type { Rail } from '../../server/src/rails/contract/contract.ts';
+import { derivePaymentId, encodeReference } from '../../server/src/rails/contract/references.ts';
 import { startLoop } from '../../server/src/work/loop.ts';
 import { drive } from '../drive.ts';
 import type { ReadyPayout } from '../fixture.ts';

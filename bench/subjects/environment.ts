@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { type App, createApp } from '../../server/src/app.ts';
 import { readConfig } from '../../server/src/config.ts';
-import type { Environment } from '../../server/src/environment.ts';
+import type { Environment } from '../../server/src/environment/environment.ts';
 import { createFixture, type Fixture, type ReadyPayout } from '../fixture.ts';
 import type { Place, Workload } from '../subject.ts';
 

@@ -3,7 +3,7 @@ import type { Profiler } from 'node:inspector';
 import { join } from 'node:path';
 import { formatToken } from '../../server/src/core/ids.ts';
 import { createKeyRing } from '../../server/src/core/sealing.ts';
-import { connectDatabase } from '../../server/src/db/pool.ts';
+import { connectDatabase } from '../../server/src/db/postgres/pool.ts';
 import { type Child, startChild } from '../child.ts';
 import { createFixture, type Fixture, type Owner } from '../fixture.ts';
 import type { Place } from '../subject.ts';

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
+import { createTestDatabase } from '../testing/setups/database.ts';
 import { createApp } from './app.ts';
 import { readConfig } from './config.ts';
 import { lockEnvironment } from './db/environment-record.ts';
-import { createTestDatabase } from './db/test-database.ts';
 
 test('the service is not ready before the file with the credentials is written', async () => {
   const servers: FastifyInstance[] = [];

@@ -3,10 +3,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { createTestDatabase, type TestDatabase } from '../testing/setups/database.ts';
 import { createApp, type Role } from './app.ts';
 import { ConfigError, readConfig } from './config.ts';
-import { connectDatabase } from './db/pool.ts';
-import { createTestDatabase, type TestDatabase } from './db/test-database.ts';
+import { connectDatabase } from './db/postgres/pool.ts';
 
 /** How a process starts, stops, and gives way to a newer release. */
 

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { findUrlFault } from './db/database-url.ts';
+import { findUrlFault } from './db/postgres/database-url.ts';
 
 /**
  * Every setting, read once. This is the only place that looks at the environment variables;

@@ -1,9 +1,9 @@
 import { createApp, type Role } from './app.ts';
-import { runCommand } from './commands.ts';
+import { runCommand } from './cli/commands.ts';
+import { listSecretNames } from './cli/doctor/source-checks.ts';
+import { describeStart } from './cli/start-screen.ts';
 import { ConfigError, findUnknownSettings, readConfig } from './config.ts';
-import { EmbeddedDatabaseError } from './db/embedded-error.ts';
-import { listSecretNames } from './doctor/source-checks.ts';
-import { describeStart } from './start-screen.ts';
+import { EmbeddedDatabaseError } from './db/embedded/error.ts';
 
 /** argv to what shall run; signals; nothing else. */
 

@@ -1,6 +1,6 @@
 import { defaultScopes, type EnvironmentName, type Scope } from '../core/access.ts';
 import { hashSecret, newId, newSecret } from '../core/ids.ts';
-import type { Database, Session } from '../db/pool.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
 import {
   type CredentialKind,
   findClientScopes,

@@ -1,6 +1,6 @@
 import type { Principal } from '../core/access.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
-import type { Database } from '../db/pool.ts';
+import type { Database } from '../db/postgres/pool.ts';
 import { type BearerRow, findAccessToken, findApiKey } from './accounts.sql.ts';
 import { type BearerToken, readBearerToken } from './tokens.ts';
 

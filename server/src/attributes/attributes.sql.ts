@@ -1,5 +1,5 @@
 import { placeByOrdinal } from '../db/ordinals.ts';
-import type { Session, Statement } from '../db/pool.ts';
+import type { Session, Statement } from '../db/postgres/pool.ts';
 
 /**
  * Whether a pending payout to the destination asks for the user's verification. With a limit, so

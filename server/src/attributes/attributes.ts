@@ -9,7 +9,7 @@ import {
   type StoreAnswers,
 } from '../db/keyed-batcher.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
-import type { Database, Session } from '../db/pool.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
 import type { Payer } from '../destinations/catalogue.ts';
 import {
   findAttributeContext,

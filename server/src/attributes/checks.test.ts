@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DeliveryType } from '../rails/declarations.ts';
+import type { DeliveryType } from '../rails/contract/declarations.ts';
 import { checkValues, matchesPattern } from './checks.ts';
 import type { AttributeType } from './field.ts';
 import { type Corridor, getProfile, identityVerification } from './requirements.ts';

@@ -1,4 +1,4 @@
-import type { CollectedAttributes } from '../rails/contract.ts';
+import type { CollectedAttributes } from '../rails/contract/contract.ts';
 import type { AttributeType } from './field.ts';
 import { type Corridor, getFields } from './requirements.ts';
 import { makeSampleValue } from './sample-values.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { listCountries } from '../core/country.ts';
-import { type DeliveryType, deliveryTypes } from '../rails/declarations.ts';
+import { type DeliveryType, deliveryTypes } from '../rails/contract/declarations.ts';
 import { findLocalFormat } from './bank-formats.ts';
 import { usesIban } from './bank-iban.ts';
 import { checkValues, matchesPattern, valueLengthMax } from './checks.ts';

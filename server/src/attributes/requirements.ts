@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { findCurrency } from '../core/currency.ts';
 import { assert } from '../core/errors.ts';
-import type { DeliveryType } from '../rails/declarations.ts';
+import type { DeliveryType } from '../rails/contract/declarations.ts';
 import { getBankFields } from './bank-formats.ts';
 import type { Field, Requirement } from './field.ts';
 import {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { type BatchTest, createBatchTest } from '../../testing/setups/batches.ts';
+import type { Owner } from '../../testing/setups/money.ts';
 import { newId } from '../core/ids.ts';
-import type { Database, Session } from '../db/pool.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
 import { createGroupCommit } from '../payouts/group-commit.ts';
-import type { Owner } from '../payouts/money-test-setup.ts';
 import { commitBatch } from './batches.ts';
-import { type BatchTest, createBatchTest } from './batches-test-setup.ts';
 import { runCommits } from './committer.ts';
 import { quoteBatch } from './quote.ts';
 

@@ -1,9 +1,9 @@
 import { formatRate } from '../core/rate.ts';
 import { plainArray, textArray } from '../db/arrays.ts';
-import type { Session, Statement } from '../db/pool.ts';
+import type { Session, Statement } from '../db/postgres/pool.ts';
 import type { Quote } from '../destinations/quote.ts';
 import type { Fenced } from './batches.sql.ts';
-import type { RowFault } from './file-row.ts';
+import type { RowFault } from './file/file-row.ts';
 import type { CheckedRow } from './row-check.ts';
 import type { RowTerms } from './row-terms.ts';
 

@@ -7,7 +7,7 @@ import { formatAmount } from '../core/money.ts';
 import { amountAnswer } from '../http/schema.ts';
 import type { BatchRow } from './batches.sql.ts';
 import { type BatchFunds, type BatchTotal, readTotals } from './batches.ts';
-import type { RowFault } from './file-row.ts';
+import type { RowFault } from './file/file-row.ts';
 import { type ReportRow, rowStatuses } from './row-report.sql.ts';
 
 /** How a batch and its rows are shown. */

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
 import { findTokenId, formatToken } from '../core/ids.ts';
-import type { Session } from '../db/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
 import { getPreference } from '../http/accept.ts';
 import { answerOf } from '../http/idempotency.ts';
 import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
@@ -27,11 +27,11 @@ import {
   writeBatch,
   writeBatchRow,
 } from './batches-view.ts';
-import type { FileFormat, FileLimits } from './file-row.ts';
+import type { FileFormat, FileLimits } from './file/file-row.ts';
+import { writeResult } from './file/result-file.ts';
+import { readRowForm } from './file/row-form.routes.ts';
 import { quoteBatch } from './quote.ts';
 import { receiveBatch } from './receive.ts';
-import { writeResult } from './result-file.ts';
-import { readRowForm } from './row-form.routes.ts';
 import { countPayouts, listReportRows, rowStatuses } from './row-report.sql.ts';
 
 export type BatchServices = PayoutServices & {

@@ -1,5 +1,5 @@
-import type { Session, Statement } from '../db/pool.ts';
-import type { FileFormat } from './file-row.ts';
+import type { Session, Statement } from '../db/postgres/pool.ts';
+import type { FileFormat } from './file/file-row.ts';
 
 export type BatchStatus =
   | 'RECEIVING'

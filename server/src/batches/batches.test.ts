@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
+import { type BatchTest, createBatchTest } from '../../testing/setups/batches.ts';
+import type { Owner } from '../../testing/setups/money.ts';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { openKeyRecord } from '../http/idempotency.ts';
-import type { Owner } from '../payouts/money-test-setup.ts';
 import { cancelBatch, commitBatch, readTotals } from './batches.ts';
-import { type BatchTest, createBatchTest } from './batches-test-setup.ts';
 import { removeAbandoned, runCommits } from './committer.ts';
 import { quoteBatch } from './quote.ts';
 import { listReportRows } from './row-report.sql.ts';

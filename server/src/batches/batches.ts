@@ -1,7 +1,7 @@
 import { getCurrency } from '../core/currency.ts';
 import { AppError } from '../core/errors.ts';
 import { formatAmount } from '../core/money.ts';
-import type { Session } from '../db/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
 import { type BatchRow, cancelBatchRow, findBatchRow } from './batches.sql.ts';
 import { beginCommit } from './commit.sql.ts';
 import { listWallets } from './row-context.sql.ts';

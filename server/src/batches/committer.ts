@@ -1,4 +1,4 @@
-import type { Database } from '../db/pool.ts';
+import type { Database } from '../db/postgres/pool.ts';
 import { removeBatch } from './batches.sql.ts';
 import {
   type ClaimRow,

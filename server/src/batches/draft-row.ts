@@ -1,4 +1,4 @@
-import type { FileRow, RowFault } from './file-row.ts';
+import type { FileRow, RowFault } from './file/file-row.ts';
 
 /** A row on its way from the file to the table: what could be read of it, and what is wrong. */
 

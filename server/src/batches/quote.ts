@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import type { Database, Session } from '../db/pool.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
 import { quotePayer } from '../destinations/quote.ts';
 import { findRowsToPrice, type PricedRow, type PricingRow, priceRows } from './batch-rows.sql.ts';
 import {

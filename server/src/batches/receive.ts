@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import type { Database, Session } from '../db/pool.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
 import { storeRows } from './batch-rows.sql.ts';
 import {
   type BatchRow,
@@ -15,8 +15,8 @@ import {
   removeBatch,
 } from './batches.sql.ts';
 import type { ReadForm } from './draft-row.ts';
-import type { FileFormat, FileLimits, FileRow } from './file-row.ts';
-import { readFileRows } from './file-rows.ts';
+import type { FileFormat, FileLimits, FileRow } from './file/file-row.ts';
+import { readFileRows } from './file/file-rows.ts';
 import { checkRows, type RowChecker, rememberFirst } from './row-check.ts';
 import { listWallets } from './row-context.sql.ts';
 import { createTermsBook, mergeRates, type TermsServices } from './row-terms.ts';

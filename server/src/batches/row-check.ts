@@ -2,7 +2,7 @@ import { amountFaults } from '../core/amount-faults.ts';
 import { findCurrency } from '../core/currency.ts';
 import { formatToken, newId } from '../core/ids.ts';
 import { parseAmount } from '../core/money.ts';
-import type { Session } from '../db/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
 import type { Catalogue } from '../destinations/catalogue.ts';
 import { type Quote, quotePayer, type RefusalReason } from '../destinations/quote.ts';
 import type { DraftRow } from './draft-row.ts';

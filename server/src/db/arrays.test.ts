@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
-import { createMoneyTest, type MoneyTest } from '../payouts/money-test-setup.ts';
+import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
 import { plainArray, textArray } from './arrays.ts';
 
 let money: MoneyTest;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
 import { newId } from '../core/ids.ts';
 import { createGroupCommit } from '../payouts/group-commit.ts';
-import { createMoneyTest, type MoneyTest } from '../payouts/money-test-setup.ts';
 import { createBatcher, held } from './batcher.ts';
-import { connectDatabase, type Session } from './pool.ts';
+import { connectDatabase, type Session } from './postgres/pool.ts';
 
 /** What becomes of each command, whatever happens to its batch. */
 

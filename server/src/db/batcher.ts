@@ -1,7 +1,7 @@
 import { AppError } from '../core/errors.ts';
 import { finishReading } from '../core/turn.ts';
-import { findSqlState, type Session } from './connection.ts';
-import type { Database } from './pool.ts';
+import { findSqlState, type Session } from './postgres/connection.ts';
+import type { Database } from './postgres/pool.ts';
 
 /**
  * Group commit: commands that wait are taken together into one durable transaction. One alone is

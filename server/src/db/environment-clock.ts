@@ -1,6 +1,6 @@
 import type { EnvironmentName } from '../core/access.ts';
 import type { Clock } from '../core/clock.ts';
-import type { Session, Statement } from './pool.ts';
+import type { Session, Statement } from './postgres/pool.ts';
 
 /**
  * The environment's clock as a process sees it: the database's time (in staging plus the offset

@@ -1,5 +1,5 @@
 import type { EnvironmentName } from '../core/access.ts';
-import type { Session, Statement } from './pool.ts';
+import type { Session, Statement } from './postgres/pool.ts';
 
 const selectText: Statement = {
   name: 'select_environment',

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import { createMoneyTest, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
 import { createAttributeGroup } from '../attributes/attributes.ts';
 import { newId } from '../core/ids.ts';
 import { storeRecords } from '../http/idempotency.ts';
 import { createGroupQuote } from '../payouts/group-commit.ts';
-import { createMoneyTest, type MoneyTest, type Owner } from '../payouts/money-test-setup.ts';
 import type { PayoutRow } from '../payouts/payouts.sql.ts';
 import { createUserGroup, prepareUser } from '../users/users.ts';
-import type { Database } from './pool.ts';
+import type { Database } from './postgres/pool.ts';
 
 /** The groups that store answers with their effects: quotes, users, attribute values. */
 

@@ -1,5 +1,5 @@
 import { type Batcher, createBatcher, held, Poisoned } from './batcher.ts';
-import type { Database, Session } from './pool.ts';
+import type { Database, Session } from './postgres/pool.ts';
 
 /** A batcher whose commands may carry an idempotency key: its answer is stored with the effect. */
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { createOpener } from './connection.ts';
+import { createOpener } from './postgres/connection.ts';
 
 /**
  * Forward-only migrations: `migrations/NNNN_name.sql`, each run once in a transaction of its own

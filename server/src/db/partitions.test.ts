@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
+import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
 import { newId } from '../core/ids.ts';
 import { findRecord, storeRecords } from '../http/idempotency.sql.ts';
 import { createGroupCommit } from '../payouts/group-commit.ts';
-import { createMoneyTest, type MoneyTest } from '../payouts/money-test-setup.ts';
 import { keepPartitions, openMonths } from './partitions.ts';
-import type { Session } from './pool.ts';
+import type { Session } from './postgres/pool.ts';
 
 let money: MoneyTest;
 before(async () => {

@@ -1,4 +1,4 @@
-import { findSqlState, type Session } from './pool.ts';
+import { findSqlState, type Session } from './postgres/pool.ts';
 
 /**
  * Tables with a partition per month (UTC): the months ahead are made in time, and a month past its

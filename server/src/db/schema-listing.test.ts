@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import pg from 'pg';
+import { createTestDatabase } from '../../testing/setups/database.ts';
 import { listSchema } from './schema-listing.ts';
-import { createTestDatabase } from './test-database.ts';
 
 const database = await createTestDatabase();
 const client = new pg.Client({ connectionString: database.url });

@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import { readMigrations } from './migrate.ts';
-import type { Session, Statement } from './pool.ts';
+import type { Session, Statement } from './postgres/pool.ts';
 
 /**
  * Notices that a newer release has migrated the database. Its functions and columns may differ from

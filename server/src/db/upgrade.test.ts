@@ -2,21 +2,21 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import pg from 'pg';
+import { createTestDatabase, type TestDatabase } from '../../testing/setups/database.ts';
+import { createFakeRail, createRouting, describeQuote } from '../../testing/setups/money.ts';
 import { newId } from '../core/ids.ts';
 import { createKeyRing } from '../core/sealing.ts';
+import { applyObservation } from '../dispatch/dispatch.sql.ts';
+import { createDispatcher, dispatchTimes } from '../dispatch/dispatch.ts';
 import { selectEvents } from '../events/events.sql.ts';
 import { findRecord } from '../http/idempotency.sql.ts';
 import { fundBalance, verifyLedger } from '../ledger/ledger.ts';
-import { applyObservation } from '../payouts/dispatch.sql.ts';
-import { createDispatcher, dispatchTimes } from '../payouts/dispatch.ts';
 import { createGroupCommit } from '../payouts/group-commit.ts';
-import { createFakeRail, createRouting, describeQuote } from '../payouts/money-test-setup.ts';
 import { commitPayoutRow, insertPayouts, type NewPayout } from '../payouts/payouts.sql.ts';
 import { prepareUser } from '../users/users.ts';
 import { createEnvironmentClock } from './environment-clock.ts';
 import { migrate, readMigrations } from './migrate.ts';
-import { connectDatabase, type Database, type Session } from './pool.ts';
-import { createTestDatabase, type TestDatabase } from './test-database.ts';
+import { connectDatabase, type Database, type Session } from './postgres/pool.ts';
 
 /** A database of the sixth migration, with payouts in every state, becomes one of today. */
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AvailabilityRule } from '../rails/declarations.ts';
+import { getSandboxPayer, sandboxCatalogue } from '../../testing/setups/destinations.ts';
+import type { AvailabilityRule } from '../rails/contract/declarations.ts';
 import { estimateAvailability, findAvailability } from './availability.ts';
-import { getSandboxPayer, sandboxCatalogue } from './destinations-test-setup.ts';
 import { getHolidays } from './holidays.ts';
 
 function estimate(rule: AvailabilityRule, now: string): string {

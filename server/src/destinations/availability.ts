@@ -1,5 +1,5 @@
 import { assert } from '../core/errors.ts';
-import type { AvailabilityRule } from '../rails/declarations.ts';
+import type { AvailabilityRule } from '../rails/contract/declarations.ts';
 import { getHolidays } from './holidays.ts';
 
 /** When money arrives, and until when (exclusive) that answer holds for later commits, too. */

@@ -1,9 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isUuid } from '../core/ids.ts';
-import type { PayerDeclaration, Tariff } from '../rails/declarations.ts';
-import { sandboxPayers } from '../rails/sandbox/network.ts';
-import { compileCatalogue, getDestinationToken } from './catalogue.ts';
 import {
   createCompany,
   createPayer,
@@ -11,7 +7,11 @@ import {
   getSandboxPayer,
   sandboxCatalogue,
   sandboxRail,
-} from './destinations-test-setup.ts';
+} from '../../testing/setups/destinations.ts';
+import { isUuid } from '../core/ids.ts';
+import type { PayerDeclaration, Tariff } from '../rails/contract/declarations.ts';
+import { sandboxPayers } from '../rails/sandbox/network.ts';
+import { compileCatalogue, getDestinationToken } from './catalogue.ts';
 
 test('a destination token is for ever: these were given out', () => {
   const tokens = {

@@ -3,14 +3,14 @@ import { getCountry } from '../core/country.ts';
 import { assert } from '../core/errors.ts';
 import { nameId } from '../core/ids.ts';
 import { getRate, type Rate } from '../core/rate.ts';
-import type { Rail } from '../rails/contract.ts';
+import type { Rail } from '../rails/contract/contract.ts';
 import type {
   AvailabilityRule,
   CompanyDeclaration,
   DeliveryType,
   PayerDeclaration,
   Tariff,
-} from '../rails/declarations.ts';
+} from '../rails/contract/declarations.ts';
 import { checkPayer, checkRail } from './declaration-checks.ts';
 import { type Pricing, readFeeSteps, readUsdMinor } from './pricing.ts';
 

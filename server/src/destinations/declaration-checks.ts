@@ -1,21 +1,21 @@
 import { findCountry } from '../core/country.ts';
 import { findCurrency } from '../core/currency.ts';
 import { parseRate } from '../core/rate.ts';
-import type { Rail } from '../rails/contract.ts';
+import type { Rail } from '../rails/contract/contract.ts';
 import {
   isCalendar,
   isTimeZone,
   isWeekend,
   permitted,
   timePattern,
-} from '../rails/declaration-values.ts';
+} from '../rails/contract/declaration-values.ts';
 import {
   type AvailabilityRule,
   deliveryTypes,
   type FeeStep,
   type PayerDeclaration,
   type Tariff,
-} from '../rails/declarations.ts';
+} from '../rails/contract/declarations.ts';
 import { readFeeSteps, readUsdMinor } from './pricing.ts';
 
 /** It is a part of the names of ledger accounts. */

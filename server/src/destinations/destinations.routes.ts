@@ -13,7 +13,7 @@ import { type Answer, jsonType } from '../http/problem.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
 import { amountAnswer, compileWriter } from '../http/schema.ts';
 import { findWallet } from '../ledger/ledger.ts';
-import { deliveryTypes } from '../rails/declarations.ts';
+import { deliveryTypes } from '../rails/contract/declarations.ts';
 import { findUser } from '../users/users.ts';
 import type { Catalogue, Company } from './catalogue.ts';
 import type { LookUp } from './lookup.ts';

@@ -1,9 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatRate, getRate } from '../core/rate.ts';
-import type { MidRates } from '../fx/rate-book.ts';
-import type { DeliveryType } from '../rails/declarations.ts';
-import { compileCatalogue } from './catalogue.ts';
 import {
   bundledRates,
   createCompany,
@@ -11,7 +7,11 @@ import {
   createRail,
   createRates,
   sandboxCatalogue,
-} from './destinations-test-setup.ts';
+} from '../../testing/setups/destinations.ts';
+import { formatRate, getRate } from '../core/rate.ts';
+import type { MidRates } from '../fx/rate-book.ts';
+import type { DeliveryType } from '../rails/contract/declarations.ts';
+import { compileCatalogue } from './catalogue.ts';
 import { type LookUp, type LookUpQuery, lookUpCountry, type PayerOffer } from './lookup.ts';
 import { createCachedLookUp } from './lookup-cache.ts';
 import { quotePayer } from './quote.ts';

@@ -3,7 +3,7 @@ import { type Currency, findCurrency } from '../core/currency.ts';
 import { assert } from '../core/errors.ts';
 import { convert, divideRounded, type Rate, rateOfOne } from '../core/rate.ts';
 import type { MidRates } from '../fx/rate-book.ts';
-import type { DeliveryType } from '../rails/declarations.ts';
+import type { DeliveryType } from '../rails/contract/declarations.ts';
 import { findAvailability } from './availability.ts';
 import type { Catalogue, Company, Payer } from './catalogue.ts';
 import { findLargestSource, fitsLimits, getFeeMinor, type Terms, usd } from './pricing.ts';

@@ -1,7 +1,7 @@
 import { type Currency, getCurrency } from '../core/currency.ts';
 import { readDecimal } from '../core/money.ts';
 import { type Conversion, convert, divideRounded, type Rate } from '../core/rate.ts';
-import type { FeeStep } from '../rails/declarations.ts';
+import type { FeeStep } from '../rails/contract/declarations.ts';
 
 export const usd: Currency = getCurrency('USD');
 

@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { getCurrency } from '../core/currency.ts';
-import { amountMinorMax } from '../core/money.ts';
-import { convert, formatRate, getRate, type Rate } from '../core/rate.ts';
-import type { MidRates } from '../fx/rate-book.ts';
-import { compileCatalogue, type Payer } from './catalogue.ts';
 import {
   bundledRates,
   createCompany,
@@ -14,7 +9,12 @@ import {
   createRates,
   getSandboxPayer,
   sandboxCatalogue,
-} from './destinations-test-setup.ts';
+} from '../../testing/setups/destinations.ts';
+import { getCurrency } from '../core/currency.ts';
+import { amountMinorMax } from '../core/money.ts';
+import { convert, formatRate, getRate, type Rate } from '../core/rate.ts';
+import type { MidRates } from '../fx/rate-book.ts';
+import { compileCatalogue, type Payer } from './catalogue.ts';
 import { findLargestSource } from './pricing.ts';
 import { findTerms, type Quote, type QuoteQuery, quotePayer } from './quote.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
 import { AppError } from '../core/errors.ts';
-import type { Session } from '../db/pool.ts';
-import { createMoneyTest, type MoneyTest } from '../payouts/money-test-setup.ts';
+import type { Session } from '../db/postgres/pool.ts';
 import { readEvents } from './events.ts';
 
 let money: MoneyTest;

@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import type { Session } from '../db/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
 import { type EventRow, findNewestSequence, selectEvents } from './events.sql.ts';
 
 /** The feed of an account's events, which tells a reader when it has missed some. */

@@ -1,5 +1,5 @@
 import type { Rate } from '../core/rate.ts';
-import type { Session, Statement } from '../db/pool.ts';
+import type { Session, Statement } from '../db/postgres/pool.ts';
 
 /** The first rate of each pair, source and day (UTC) that an import stored. */
 

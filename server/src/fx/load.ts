@@ -1,5 +1,5 @@
 import type { EnvironmentName } from '../core/access.ts';
-import type { Database } from '../db/pool.ts';
+import type { Database } from '../db/postgres/pool.ts';
 import { liveAgeLimits } from './age-limits.ts';
 import { bundledQuotes } from './bundled-rates.ts';
 import { parsePrices } from './crypto-prices.ts';

@@ -1,5 +1,5 @@
 import { formatRate, type Rate } from '../core/rate.ts';
-import type { Session } from '../db/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
 import { bundledQuotes } from './bundled-rates.ts';
 import {
   insertCheckpoints,

@@ -1,5 +1,5 @@
 import type { EnvironmentName } from '../core/access.ts';
-import type { Database } from '../db/pool.ts';
+import type { Database } from '../db/postgres/pool.ts';
 import { readRevision } from './fx.sql.ts';
 import {
   importSource,

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
+import { createMoneyTest, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
 import { AppError } from '../core/errors.ts';
 import { parseExactJson } from '../core/exact-json.ts';
 import { keepPartitions } from '../db/partitions.ts';
-import type { Database, Session } from '../db/pool.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
 import { fundBalance } from '../ledger/ledger.ts';
-import { createMoneyTest, type MoneyTest, type Owner } from '../payouts/money-test-setup.ts';
 import {
   fingerprintRequest,
   type RunningKeys,

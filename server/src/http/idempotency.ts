@@ -3,7 +3,7 @@ import { AppError, assert } from '../core/errors.ts';
 import { type ExactJson, emitCanonicalJson } from '../core/exact-json.ts';
 import { type KeyRing, openBytes, rowContext, sealBytes } from '../core/sealing.ts';
 import type { SealedAnswer } from '../db/keyed-batcher.ts';
-import type { Database, Session } from '../db/pool.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
 import {
   answerRecord,
   findDataKey,

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
+import { createTestDatabase } from '../../testing/setups/database.ts';
 import { createApp, listRoutes } from '../app.ts';
 import { readConfig } from '../config.ts';
 import { scopes } from '../core/access.ts';
-import { createTestDatabase } from '../db/test-database.ts';
 import { readExamples } from './openapi/examples.ts';
 import { buildOpenapi } from './openapi.ts';
 

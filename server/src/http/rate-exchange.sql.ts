@@ -1,4 +1,4 @@
-import type { Session, Statement } from '../db/pool.ts';
+import type { Session, Statement } from '../db/postgres/pool.ts';
 
 /** How long a report of a process is of use to the others. */
 export const reportMsMax = 5_000;

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import fastify from 'fastify';
+import { createTestDatabase, type TestDatabase } from '../../testing/setups/database.ts';
 import { AppError } from '../core/errors.ts';
 import { createKeyRing } from '../core/sealing.ts';
-import { connectDatabase, type Database } from '../db/pool.ts';
-import { createTestDatabase, type TestDatabase } from '../db/test-database.ts';
+import { connectDatabase, type Database } from '../db/postgres/pool.ts';
 import { createRateLimiters } from './limits.ts';
 import { createRateExchange } from './rate-exchange.ts';
 

@@ -1,6 +1,6 @@
 import { newId } from '../core/ids.ts';
 import type { KeyRing } from '../core/sealing.ts';
-import type { Database } from '../db/pool.ts';
+import type { Database } from '../db/postgres/pool.ts';
 import { type Loop, startLoop } from '../work/loop.ts';
 import type { RateLimiters } from './limits.ts';
 import { exchangeReports, reportMsMax } from './rate-exchange.sql.ts';

@@ -5,7 +5,7 @@ import type { Fault } from '../core/errors.ts';
 import type { ExactJson, JsonNumber } from '../core/exact-json.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { KeyedAnswer } from '../db/keyed-batcher.ts';
-import type { Database, Session } from '../db/pool.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
 import type { Answer } from './problem.ts';
 import type { UploadKind, UploadOwner } from './upload-slots.ts';
 

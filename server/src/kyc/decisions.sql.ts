@@ -1,4 +1,4 @@
-import type { Session, Statement } from '../db/pool.ts';
+import type { Session, Statement } from '../db/postgres/pool.ts';
 import type { ImageType } from './intake.ts';
 import type { SessionId, SessionStatus, UserId } from './kyc.sql.ts';
 

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
+import { createKycServer, createKycTest } from '../../testing/setups/kyc.ts';
 import { AppError } from '../core/errors.ts';
 import { formatToken, newId } from '../core/ids.ts';
-import type { Session } from '../db/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
 import {
   decideIdentity,
   type GivenDecision,
@@ -14,7 +15,6 @@ import {
 } from './decisions.ts';
 import { imageTypes, type PreparedImage } from './intake.ts';
 import { submitImages } from './kyc.ts';
-import { createKycServer, createKycTest } from './kyc-test-setup.ts';
 
 let kyc: Awaited<ReturnType<typeof createKycTest>>;
 let app: FastifyInstance;

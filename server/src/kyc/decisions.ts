@@ -2,7 +2,7 @@ import { AppError, type Fault, throwFaults } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { normalizePersonName } from '../core/person-name.ts';
 import { type KeyRing, openBytes, sealBytes } from '../core/sealing.ts';
-import type { Session } from '../db/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
 import {
   countOthers,
   findDataKey,

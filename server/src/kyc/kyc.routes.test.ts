@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
+import { createKycServer, createKycTest, drawUpload } from '../../testing/setups/kyc.ts';
 import { formatToken } from '../core/ids.ts';
 import { decideVerification, getOrCreateVerificationLink } from './kyc.ts';
-import { createKycServer, createKycTest, drawUpload } from './kyc-test-setup.ts';
 
 let kyc: Awaited<ReturnType<typeof createKycTest>>;
 let app: FastifyInstance;

@@ -1,4 +1,4 @@
-import type { Session, Statement } from '../db/pool.ts';
+import type { Session, Statement } from '../db/postgres/pool.ts';
 import type { ImageType } from './intake.ts';
 
 /** The statuses of a verification session, as clients read them (wire decisions 9). */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { createKycTest } from '../../testing/setups/kyc.ts';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { openBytes } from '../core/sealing.ts';
@@ -14,7 +15,6 @@ import {
   statusAt,
   submitImages,
 } from './kyc.ts';
-import { createKycTest } from './kyc-test-setup.ts';
 
 type KycTest = Awaited<ReturnType<typeof createKycTest>>;
 let kyc: KycTest;

@@ -1,7 +1,7 @@
 import { AppError } from '../core/errors.ts';
 import { formatToken, newId } from '../core/ids.ts';
 import { type KeyRing, rowContext, sealBytes } from '../core/sealing.ts';
-import type { Database, Session } from '../db/pool.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
 import type { PreparedImage } from './intake.ts';
 import {
   findAndLockUser,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createMoneyTest, type MoneyTest } from '../payouts/money-test-setup.ts';
+import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
 import { createBalances } from './ledger.routes.ts';
 import { fundBalance, verifyLedger } from './ledger.ts';
 

@@ -6,7 +6,7 @@ import { JsonNumber } from '../core/exact-json.ts';
 import { formatToken, isUuid } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
 import { finishReading } from '../core/turn.ts';
-import type { Database } from '../db/pool.ts';
+import type { Database } from '../db/postgres/pool.ts';
 import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
 import { type Answer, jsonType } from '../http/problem.ts';
 import { type BaseServices, defineRoute, type Route } from '../http/route.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
+import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
 import { newId } from '../core/ids.ts';
-import { createMoneyTest, type MoneyTest } from '../payouts/money-test-setup.ts';
 import { fundBalance, verifyLedger } from './ledger.ts';
 
 /** Impossible states: each is tried with the owner's own rights, or with those of a tenant. */

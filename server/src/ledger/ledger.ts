@@ -1,5 +1,5 @@
 import { newId } from '../core/ids.ts';
-import type { Database, Session } from '../db/pool.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
 import {
   type CurrencySum,
   postFunding,

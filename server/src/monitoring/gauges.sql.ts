@@ -1,4 +1,4 @@
-import type { Session, Statement } from '../db/pool.ts';
+import type { Session, Statement } from '../db/postgres/pool.ts';
 
 /** What the gauges show of a database: how much waits, how long, and for whom. */
 

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Registry } from 'prom-client';
-import { connectDatabase } from '../db/pool.ts';
-import { compileCatalogue } from '../destinations/catalogue.ts';
-import { createRates } from '../destinations/destinations-test-setup.ts';
+import { createRates } from '../../testing/setups/destinations.ts';
 import {
   createFakeRail,
   createMoneyTest,
   type MoneyTest,
   type Owner,
-} from '../payouts/money-test-setup.ts';
-import type { RailAnswer } from '../rails/contract.ts';
+} from '../../testing/setups/money.ts';
+import { connectDatabase } from '../db/postgres/pool.ts';
+import { compileCatalogue } from '../destinations/catalogue.ts';
+import type { RailAnswer } from '../rails/contract/contract.ts';
 import { createGauges } from './gauges.ts';
 
 let money: MoneyTest;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createDatabaseIfAbsent } from '../db/create-database.ts';
-import { startTestServer } from '../db/test-database.ts';
-import { createKey, createLiveSetup, yesterday } from './live-test-setup.ts';
+import { startTestServer } from '../../testing/setups/database.ts';
+import { createKey, createLiveSetup, yesterday } from '../../testing/setups/live.ts';
+import { createDatabaseIfAbsent } from '../db/postgres/create-database.ts';
 
 const outageMs = 12_000;
 const bytesPerMinuteMax = 1_000_000;

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, test } from 'node:test';
 import pg from 'pg';
-import { ConfigError } from '../config.ts';
-import { getRate } from '../core/rate.ts';
-import type { EmbeddedServer } from '../db/embedded.ts';
-import { migrate } from '../db/migrate.ts';
-import type { Database } from '../db/pool.ts';
-import { startTestServer, type TestDatabase } from '../db/test-database.ts';
-import { compileCatalogue } from '../destinations/catalogue.ts';
+import { startTestServer, type TestDatabase } from '../../testing/setups/database.ts';
 import {
   createCompany,
   createPayer,
   createRail,
   createRates,
-} from '../destinations/destinations-test-setup.ts';
-import { createLiveSetup, type LiveSetup, yesterday } from './live-test-setup.ts';
+} from '../../testing/setups/destinations.ts';
+import { createLiveSetup, type LiveSetup, yesterday } from '../../testing/setups/live.ts';
+import { ConfigError } from '../config.ts';
+import { getRate } from '../core/rate.ts';
+import type { EmbeddedServer } from '../db/embedded/embedded.ts';
+import { migrate } from '../db/migrate.ts';
+import type { Database } from '../db/postgres/pool.ts';
+import { compileCatalogue } from '../destinations/catalogue.ts';
 import { checkReadiness } from './readiness.ts';
 
 const answers = {

@@ -1,7 +1,7 @@
 import type { EnvironmentName } from '../core/access.ts';
 import { findCurrency } from '../core/currency.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
-import { type Database, findSqlState, type Statement } from '../db/pool.ts';
+import { type Database, findSqlState, type Statement } from '../db/postgres/pool.ts';
 import type { Catalogue } from '../destinations/catalogue.ts';
 import { usd } from '../destinations/pricing.ts';
 import type { MidRates } from '../fx/rate-book.ts';

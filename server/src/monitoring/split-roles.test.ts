@@ -9,7 +9,7 @@ import {
   type LiveSetup,
   waitUntil,
   yesterday,
-} from './live-test-setup.ts';
+} from '../../testing/setups/live.ts';
 
 /** A process that serves and one that works, on one database. */
 

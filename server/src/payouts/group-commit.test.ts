@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import { createMoneyTest, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
 import { newId } from '../core/ids.ts';
 import { createGroupCommit } from './group-commit.ts';
-import { createMoneyTest, type MoneyTest, type Owner } from './money-test-setup.ts';
 
 let money: MoneyTest;
 before(async () => {

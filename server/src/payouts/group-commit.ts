@@ -13,7 +13,7 @@ import {
   type StoreAnswers,
 } from '../db/keyed-batcher.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
-import type { Database, Session } from '../db/pool.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
 import { commitPayoutRows } from './group-commit.sql.ts';
 import {
   findQuoteContexts,

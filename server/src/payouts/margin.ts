@@ -1,8 +1,8 @@
 import { getCurrency } from '../core/currency.ts';
 import { formatToken } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
-import type { Session, Statement } from '../db/pool.ts';
-import type { PayoutName } from './dispatch.sql.ts';
+import type { Session, Statement } from '../db/postgres/pool.ts';
+import type { PayoutName } from './payout-name.ts';
 
 const marginText: Statement = {
   name: 'find_payout_margin',

@@ -14,7 +14,7 @@ import {
 import { defineRoute, type Page, type Route } from '../http/route.ts';
 import { dateQuery, momentQuery, readMoment, readMomentEnd } from '../http/schema.ts';
 import { findWallet } from '../ledger/ledger.ts';
-import { deliveryTypes } from '../rails/declarations.ts';
+import { deliveryTypes } from '../rails/contract/declarations.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import { findUser } from '../users/users.ts';
 import { listPayoutRows, type PayoutFilter } from './payout-lists.sql.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { createMoneyTest, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
 import { newId } from '../core/ids.ts';
-import { createMoneyTest, type MoneyTest, type Owner } from './money-test-setup.ts';
 import { listPayoutRows, listStatements, type PayoutFilter } from './payout-lists.sql.ts';
 import { describePayoutReason } from './payout-reason.ts';
 import { insertPayouts } from './payouts.sql.ts';

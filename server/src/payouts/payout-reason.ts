@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Reason, reasonTexts } from '../rails/reasons.ts';
+import { type Reason, reasonTexts } from '../rails/contract/reasons.ts';
 
 /**
  * Why a payout is not on its usual way, as a code, and who has to act. `status_reason` says the same

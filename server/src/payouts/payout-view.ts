@@ -11,11 +11,11 @@ import { formatAmount } from '../core/money.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Catalogue } from '../destinations/catalogue.ts';
 import { amountAnswer, objectAnswer } from '../http/schema.ts';
-import { type DeliveryType, deliveryTypes } from '../rails/declarations.ts';
+import { type DeliveryType, deliveryTypes } from '../rails/contract/declarations.ts';
+import type { ReceiptData } from '../receipts/receipt.ts';
 import type { User } from '../users/users.ts';
 import { describePayoutReason, payoutReasonFields } from './payout-reason.ts';
 import type { PayoutRow } from './payouts.sql.ts';
-import type { ReceiptData } from './receipt.ts';
 
 /** How a payout is shown: as an answer, as a row of a history, as the data of a receipt. */
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
+import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
 import { fundBalance } from '../ledger/ledger.ts';
-import { createMoneyTest, type MoneyTest } from './money-test-setup.ts';
 
 /** Random histories, held against a model of a few lines. */
 

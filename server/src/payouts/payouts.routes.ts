@@ -9,10 +9,11 @@ import { isPreferredToJson } from '../http/accept.ts';
 import { hashMetadata, metadataField } from '../http/metadata.ts';
 import { type Answer, defineRoute, type Route, type RouteContext } from '../http/route.ts';
 import { decimalField, flag, textField } from '../http/schema.ts';
-import type { Rail } from '../rails/contract.ts';
+import type { Rail } from '../rails/contract/contract.ts';
+import { renderReceipt } from '../receipts/receipt.ts';
+import { ReceiptError } from '../receipts/renderer.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import { findUser } from '../users/users.ts';
-import type { Dispatcher } from './dispatch.ts';
 import { type GroupCommit, type GroupQuote, KeyKnown, openGroupStore } from './group-commit.ts';
 import {
   describeReceipt,
@@ -29,19 +30,16 @@ import {
   type PayoutRequest,
   type QuoteStore,
 } from './payouts.ts';
-import { renderReceipt } from './receipt.ts';
-import { ReceiptError } from './receipt-renderer.ts';
 import { findRecipientRefusal } from './recipient-check.ts';
-import type { RecoveryState } from './recovery.ts';
 
 export type PayoutServices = AttributeServices & {
   readonly rails: readonly Rail[];
   readonly lockSeconds: { national: number; crypto: number };
-  readonly dispatcher: Dispatcher;
+  readonly dispatcher: { runOne(accountId: string, payoutId: string): Promise<unknown> };
   readonly groupCommit: GroupCommit;
   readonly groupQuote: GroupQuote;
   /** Refuses commits while a recovery is open. */
-  readonly recovery: RecoveryState;
+  readonly recovery: { refuse(): void };
   /** Says that something has become due, so that it need not wait for the next look. */
   wakeDispatch(): void;
 };

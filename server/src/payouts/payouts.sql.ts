@@ -1,6 +1,6 @@
 import { plainArray, textArray } from '../db/arrays.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
-import type { Session, Statement } from '../db/pool.ts';
+import type { Session, Statement } from '../db/postgres/pool.ts';
 
 /** Everything that quotes of one account depend on and the database knows, for many at once. */
 const findQuoteContextsText: Statement = {

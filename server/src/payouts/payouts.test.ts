@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import {
+  type CommittedPayout,
+  createMoneyTest,
+  type MoneyTest,
+} from '../../testing/setups/money.ts';
 import { newId } from '../core/ids.ts';
 import { fundBalance } from '../ledger/ledger.ts';
-import { type CommittedPayout, createMoneyTest, type MoneyTest } from './money-test-setup.ts';
 
 let money: MoneyTest;
 before(async () => {

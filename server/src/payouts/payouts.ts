@@ -5,7 +5,7 @@ import { AppError, assert, type Fault, throwFaults } from '../core/errors.ts';
 import { findTokenId, formatToken, isUuid, newDigits, newId } from '../core/ids.ts';
 import { parseAmount } from '../core/money.ts';
 import { formatRate } from '../core/rate.ts';
-import type { Session } from '../db/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
 import { estimateAvailability } from '../destinations/availability.ts';
 import type { Catalogue, Payer } from '../destinations/catalogue.ts';
 import { type Quote, quotePayer } from '../destinations/quote.ts';

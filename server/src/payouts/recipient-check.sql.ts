@@ -1,4 +1,4 @@
-import type { Session, Statement } from '../db/pool.ts';
+import type { Session, Statement } from '../db/postgres/pool.ts';
 
 const columns = `u.account_id, u.id as user_id, u.country as user_country, u.data_key, u.sealed as person,
   v.set_id, v.sealed as attributes`;

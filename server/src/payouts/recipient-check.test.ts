@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { createMoneyTest, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
+import { first, pay, rates } from '../../testing/setups/routes.ts';
 import {
   type AttributeContext,
   formatAttributeToken,
@@ -9,12 +11,10 @@ import { collectAttributes } from '../attributes/collected-attributes.ts';
 import { getProfile } from '../attributes/requirements.ts';
 import { AppError } from '../core/errors.ts';
 import { compileCatalogue } from '../destinations/catalogue.ts';
-import type { Rail, RecipientDraft } from '../rails/contract.ts';
+import { createPayout, openQuoteStore, type PayoutRequest } from '../payouts/payouts.ts';
+import type { Rail, RecipientDraft } from '../rails/contract/contract.ts';
 import { updateUser } from '../users/users.ts';
-import { createMoneyTest, type MoneyTest, type Owner } from './money-test-setup.ts';
-import { createPayout, openQuoteStore, type PayoutRequest } from './payouts.ts';
 import { findRecipientRefusal } from './recipient-check.ts';
-import { first, pay, rates } from './routes-test-setup.ts';
 
 /** A rail that needs the town of its recipients, and refuses one account. */
 

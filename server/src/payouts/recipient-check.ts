@@ -1,9 +1,14 @@
 import { type AttributeValues, openValues } from '../attributes/attributes.ts';
 import type { Fault } from '../core/errors.ts';
 import type { KeyRing } from '../core/sealing.ts';
-import type { Session } from '../db/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
 import type { Payer } from '../destinations/catalogue.ts';
-import type { Beneficiary, Rail, RecipientDraft, RecipientFault } from '../rails/contract.ts';
+import type {
+  Beneficiary,
+  Rail,
+  RecipientDraft,
+  RecipientFault,
+} from '../rails/contract/contract.ts';
 import { openPerson, type Person } from '../users/users.ts';
 import {
   findRecipientOfPayout,

@@ -1,4 +1,4 @@
-import type { Session, Statement } from '../db/pool.ts';
+import type { Session, Statement } from '../db/postgres/pool.ts';
 import type { ScreenedRow } from './screened-payout.ts';
 
 /** The SQL of screening payouts again that are on their way. */

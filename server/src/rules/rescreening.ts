@@ -1,4 +1,4 @@
-import type { Dispatcher } from '../payouts/dispatch.ts';
+import type { Dispatcher } from '../dispatch/dispatch.ts';
 import { type PayoutToScreen, screenPayouts } from '../screening/payout-screenings.ts';
 import { createSpellingCache, findListFaults, readListsInForce } from '../screening/screening.ts';
 import {

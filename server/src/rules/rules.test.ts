@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { getRate } from '../core/rate.ts';
-import { createRates } from '../destinations/destinations-test-setup.ts';
+import { createRates } from '../../testing/setups/destinations.ts';
 import {
   type CommittedPayout,
   createFakeRail,
   createMoneyTest,
   type MoneyTest,
-} from '../payouts/money-test-setup.ts';
+} from '../../testing/setups/money.ts';
+import { getRate } from '../core/rate.ts';
 import { createRules } from './rules.ts';
 import type { VelocityLimit } from './velocity.ts';
 

@@ -1,7 +1,7 @@
 import type { KeyRing } from '../core/sealing.ts';
-import type { Database } from '../db/pool.ts';
+import type { Database } from '../db/postgres/pool.ts';
+import type { DispatchRow, RuleHit, Rules } from '../dispatch/dispatch.ts';
 import type { MidRates } from '../fx/rate-book.ts';
-import type { DispatchRow, RuleHit, Rules } from '../payouts/dispatch.ts';
 import { type PayoutScreening, screenPayouts } from '../screening/payout-screenings.ts';
 import { createSpellingCache, findListFaults, readListsInForce } from '../screening/screening.ts';
 import { describeScreening, readScreenedPayout } from './screened-payout.ts';

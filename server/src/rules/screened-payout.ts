@@ -1,6 +1,6 @@
 import { type AttributeValues, openValues } from '../attributes/attributes.ts';
 import type { KeyRing } from '../core/sealing.ts';
-import type { DispatchRow, RuleHit } from '../payouts/dispatch.ts';
+import type { DispatchRow, RuleHit } from '../dispatch/dispatch.ts';
 import type { PayoutScreening, PayoutToScreen } from '../screening/payout-screenings.ts';
 import { openPerson } from '../users/users.ts';
 

@@ -1,4 +1,4 @@
-import type { Session, Statement } from '../db/pool.ts';
+import type { Session, Statement } from '../db/postgres/pool.ts';
 
 /** The SQL of decisions about payouts that were found on a list when they could not be stopped. */
 

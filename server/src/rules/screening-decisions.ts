@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import type { KeyRing } from '../core/sealing.ts';
-import type { Database } from '../db/pool.ts';
+import type { Database } from '../db/postgres/pool.ts';
 import { clearPayout } from '../screening/payout-screenings.ts';
 import { findScreening, recordDecision } from '../screening/records.ts';
 import { closeScreeningException, findAskedPayout } from './screening-decisions.sql.ts';

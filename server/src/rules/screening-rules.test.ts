@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
+import { createRates, sandboxCatalogue } from '../../testing/setups/destinations.ts';
+import {
+  type CommittedPayout,
+  createFakeRail,
+  createMoneyTest,
+  type MoneyTest,
+  type Owner,
+} from '../../testing/setups/money.ts';
+import { asFile, loadLists, sdnLine, sdnLines } from '../../testing/setups/screening.ts';
 import {
   type AttributeValues,
   corridorOf,
@@ -8,18 +17,9 @@ import {
 } from '../attributes/attributes.ts';
 import type { AttributeType } from '../attributes/field.ts';
 import { getProfile } from '../attributes/requirements.ts';
-import { createRates, sandboxCatalogue } from '../destinations/destinations-test-setup.ts';
-import { decidePayout, listExceptions } from '../payouts/decisions.ts';
-import {
-  type CommittedPayout,
-  createFakeRail,
-  createMoneyTest,
-  type MoneyTest,
-  type Owner,
-} from '../payouts/money-test-setup.ts';
-import type { RailAnswer } from '../rails/contract.ts';
+import { decidePayout, listExceptions } from '../exceptions/decisions.ts';
+import type { RailAnswer } from '../rails/contract/contract.ts';
 import { listPayoutScreenings, wasScreened } from '../screening/payout-screenings.ts';
-import { asFile, loadLists, sdnLine, sdnLines } from '../screening/screening-test-setup.ts';
 import { createRescreening } from './rescreening.ts';
 import { createRules } from './rules.ts';
 import { decideScreenedPayout } from './screening-decisions.ts';

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { findCurrency } from '../core/currency.ts';
 import { convert } from '../core/rate.ts';
-import type { Session, Statement } from '../db/pool.ts';
+import type { Session, Statement } from '../db/postgres/pool.ts';
 import { readUsdMinor, usd } from '../destinations/pricing.ts';
+import type { DispatchRow, RuleHit } from '../dispatch/dispatch.ts';
 import type { MidRates } from '../fx/rate-book.ts';
-import type { DispatchRow, RuleHit } from '../payouts/dispatch.ts';
 
 /**
  * Limits on how often and how much is paid in a rolling window: to one recipient, by one account, or

@@ -5,6 +5,7 @@ import { findCurrency } from '../core/currency.ts';
 import { AppError } from '../core/errors.ts';
 import { parseAmount } from '../core/money.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
+import type { Dispatcher } from '../dispatch/dispatch.ts';
 import { defineRoute, type Route, type RouteContext } from '../http/route.ts';
 import { decimalField, integerField, textField } from '../http/schema.ts';
 import { balanceAnswer, writeBalance } from '../ledger/ledger.routes.ts';
@@ -15,6 +16,7 @@ import { aimClock, followClock, scriptPayout } from './sandbox.ts';
 
 export type SandboxServices = PayoutServices & {
   readonly clock: EnvironmentClock;
+  readonly dispatcher: Dispatcher;
   /** How far ahead of real time the clock may be moved. */
   readonly clockDaysMax: number;
   /** Decides about a user's identity verification. @throws AppError not_found, illegal_move. */

@@ -1,4 +1,4 @@
-import type { Session, Statement } from '../db/pool.ts';
+import type { Session, Statement } from '../db/postgres/pool.ts';
 import type { ScriptedOutcome } from '../rails/sandbox/rail.ts';
 
 const upsertScriptText: Statement = {

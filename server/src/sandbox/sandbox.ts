@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
-import type { Database, Session } from '../db/pool.ts';
-import { applyObservation, type Dispatcher, findNextDue } from '../payouts/dispatch.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
+import { applyObservation, type Dispatcher, findNextDue } from '../dispatch/dispatch.ts';
 import { pickupDaysMax, type ScriptedOutcome } from '../rails/sandbox/rail.ts';
 import {
   findClockTarget,

@@ -1,4 +1,4 @@
-import type { Session, Statement } from '../db/pool.ts';
+import type { Session, Statement } from '../db/postgres/pool.ts';
 
 /** The SQL of imports. All of an import is one transaction, which holds its list's row. */
 

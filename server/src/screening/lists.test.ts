@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findListedWallets } from './payout-screenings.sql.ts';
-import { findListFaults, readListsInForce, screenPerson } from './screening.ts';
 import {
   altLines,
   asFile,
@@ -10,7 +8,9 @@ import {
   sdnLine,
   sdnLines,
   unText,
-} from './screening-test-setup.ts';
+} from '../../testing/setups/screening.ts';
+import { findListedWallets } from './payout-screenings.sql.ts';
+import { findListFaults, readListsInForce, screenPerson } from './screening.ts';
 import { normalizeWallet } from './wallets.ts';
 
 test('an import puts a list in force, and the same content again changes nothing', async () => {

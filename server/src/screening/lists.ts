@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Database, Session } from '../db/pool.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
 import { describeLocation, readSource } from '../fx/read-source.ts';
 import type { ListEntry, ParsedList } from './list-entry.ts';
 import {

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import {
+  altLine,
+  altLines,
+  asFile,
+  sdnLine,
+  sdnLines,
+  unText,
+} from '../../testing/setups/screening.ts';
 import { findCountryByName, type ListEntry, type ParsedList } from './list-entry.ts';
 import { parseOfac } from './ofac.ts';
-import { altLine, altLines, asFile, sdnLine, sdnLines, unText } from './screening-test-setup.ts';
 import { parseUn } from './un.ts';
 
 const files = { sdn: asFile(sdnLines), alt: asFile(altLines) };

@@ -1,5 +1,5 @@
 import { plainArray, textArray } from '../db/arrays.ts';
-import type { Session, Statement } from '../db/pool.ts';
+import type { Session, Statement } from '../db/postgres/pool.ts';
 import type { Hit } from './hit.ts';
 import type { ListEntry } from './list-entry.ts';
 

@@ -1,4 +1,4 @@
-import type { Session } from '../db/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
 import { type Hit, nameFields, type OtherName, type ScreenedPerson } from './hit.ts';
 import { readWords } from './names.ts';
 import {

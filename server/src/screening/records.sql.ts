@@ -1,4 +1,4 @@
-import type { Session, Statement } from '../db/pool.ts';
+import type { Session, Statement } from '../db/postgres/pool.ts';
 import type { Hit, ListVersion } from './hit.ts';
 
 /** The SQL of what came of screening recipients. Rows are added and never changed. */

@@ -1,16 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { findSqlState } from '../db/pool.ts';
-import {
-  findDecisionReason,
-  findScreening,
-  listScreenings,
-  recordDecision,
-  screenUsers,
-  type UserKey,
-  type UserScreening,
-} from './records.ts';
-import type { ScreenedPerson, ScreeningOptions } from './screening.ts';
 import {
   altLine,
   altLines,
@@ -21,7 +10,18 @@ import {
   type ScreeningTest,
   sdnLine,
   sdnLines,
-} from './screening-test-setup.ts';
+} from '../../testing/setups/screening.ts';
+import { findSqlState } from '../db/postgres/pool.ts';
+import {
+  findDecisionReason,
+  findScreening,
+  listScreenings,
+  recordDecision,
+  screenUsers,
+  type UserKey,
+  type UserScreening,
+} from './records.ts';
+import type { ScreenedPerson, ScreeningOptions } from './screening.ts';
 
 let screening: ScreeningTest;
 before(async () => {

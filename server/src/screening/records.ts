@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import { type KeyRing, openBytes, rowContext, sealBytes } from '../core/sealing.ts';
-import type { Session } from '../db/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
 import {
   findDataKey,
   readHistory,

@@ -1,4 +1,4 @@
-import type { Session, Statement } from '../db/pool.ts';
+import type { Session, Statement } from '../db/postgres/pool.ts';
 import type { ListVersion } from './hit.ts';
 import type { Birth, ListEntry, NameQuality } from './list-entry.ts';
 

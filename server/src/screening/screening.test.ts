@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { createScreeningTest, person, type ScreeningTest } from '../../testing/setups/screening.ts';
 import {
   createSpellingCache,
   type ScreenedPerson,
   screenPerson,
   screenPersons,
 } from './screening.ts';
-import { createScreeningTest, person, type ScreeningTest } from './screening-test-setup.ts';
 
 let screening: ScreeningTest;
 before(async () => {

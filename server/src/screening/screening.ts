@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Session } from '../db/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
 import { type Disguise, findDisguises, unmaskName } from './disguised-names.ts';
 import { type Hit, type ListsInForce, nameReview, type ScreenedPerson } from './hit.ts';
 import { judge } from './judge.ts';

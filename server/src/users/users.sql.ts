@@ -1,4 +1,4 @@
-import type { Session, Statement } from '../db/pool.ts';
+import type { Session, Statement } from '../db/postgres/pool.ts';
 
 const columns = `users.id, internal_user_id, status, country, kyc_status, data_key, sealed, metadata,
   users.created_at`;

@@ -12,7 +12,7 @@ import {
 import { held } from '../db/batcher.ts';
 import { createKeyedBatcher, type KeyedBatcher, type StoreAnswers } from '../db/keyed-batcher.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
-import { type Database, findConstraint, type Session } from '../db/pool.ts';
+import { type Database, findConstraint, type Session } from '../db/postgres/pool.ts';
 import {
   findUserByEmail,
   findUserByInternalId,

@@ -14,7 +14,7 @@ import {
 import { type Plan, prepare } from './prepare.ts';
 import type { RefusalReason } from './refusal.ts';
 import { RpcError } from './rpc.ts';
-import { findStray, listStrays, type Stray, takeStray } from './strays.ts';
+import { findStray, listStrays, type Stray, takeStray } from './unknown-transactions.ts';
 
 /** Signs what waits, as far as the account's funds, the fees and the network allow. */
 

@@ -1,4 +1,4 @@
-import type { CallContext } from '../contract.ts';
+import type { CallContext } from '../contract/contract.ts';
 import type { Chain } from './chain.ts';
 import { askMemoryState, readMemoryState } from './memory-check.ts';
 import { type EvmParts, listChains, noFinality } from './parts.ts';

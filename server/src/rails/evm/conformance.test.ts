@@ -1,9 +1,9 @@
 import { after } from 'node:test';
 import { type Address, type Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { testConformance } from '../conformance.ts';
-import type { Instruction } from '../contract.ts';
-import { type Anvil, startAnvil } from './anvil-test-setup.ts';
+import { testConformance } from '../../../testing/conformance/conformance.ts';
+import { type Anvil, startAnvil } from '../../../testing/counterparties/evm/anvil.ts';
+import type { Instruction } from '../contract/contract.ts';
 import { addressAttribute } from './order.ts';
 import { railModule } from './rail.ts';
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import type { RailHost } from '../contract.ts';
 import {
   countSent,
   finalBlocks,
@@ -18,7 +17,8 @@ import {
   send,
   settle,
   work,
-} from './evm-test-setup.ts';
+} from '../../../testing/setups/evm.ts';
+import type { RailHost } from '../contract/contract.ts';
 
 describe('a rail of Ethereum that dies, forgets or is told nonsense', () => {
   let scene: Scene;

@@ -17,7 +17,7 @@ import {
   send,
   settle,
   work,
-} from './evm-test-setup.ts';
+} from '../../../testing/setups/evm.ts';
 
 describe('a rail of Ethereum whose transactions are displaced', () => {
   let scene: Scene;

@@ -10,7 +10,7 @@ import {
   type Scene,
   send,
   work,
-} from './evm-test-setup.ts';
+} from '../../../testing/setups/evm.ts';
 
 describe('an evm rail on a chain that says what is final', () => {
   let scene: Scene;

@@ -1,4 +1,4 @@
-import type { CallContext, RailHost } from '../contract.ts';
+import type { CallContext, RailHost } from '../contract/contract.ts';
 import type { Chain } from './chain.ts';
 import {
   changeNonce,

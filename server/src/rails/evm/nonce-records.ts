@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RailHost, RecordChange } from '../contract.ts';
+import type { RailHost, RecordChange } from '../contract/contract.ts';
 
 /**
  * What the rail's memory knows about the account's nonces: the next one to assign, and whether the

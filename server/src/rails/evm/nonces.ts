@@ -4,7 +4,7 @@ import { changeNonce, findKnownCount, type NextNonce } from './nonce-records.ts'
 import type { Pass } from './parts.ts';
 import { RpcError } from './rpc.ts';
 import { type Consumer, findSentBackwards } from './scan.ts';
-import { keepStray } from './strays.ts';
+import { keepStray } from './unknown-transactions.ts';
 
 /**
  * The account's nonces. The next one to assign is a record that every assignment rewrites together

@@ -1,7 +1,7 @@
 import { type Address, isAddress, isAddressEqual, zeroAddress } from 'viem';
 import { findCurrency } from '../../core/currency.ts';
-import type { Instruction } from '../contract.ts';
-import type { Reason } from '../reasons.ts';
+import type { Instruction } from '../contract/contract.ts';
+import type { Reason } from '../contract/reasons.ts';
 import { coinDecimals, toChainUnits } from './amounts.ts';
 import type { EvmConfig } from './config.ts';
 import type { Payment } from './payment.ts';

@@ -1,5 +1,5 @@
 import type { PrivateKeyAccount } from 'viem/accounts';
-import type { RailHost } from '../contract.ts';
+import type { RailHost } from '../contract/contract.ts';
 import { type Chain, createChain, type Head } from './chain.ts';
 import type { EvmConfig, FeeLimits } from './config.ts';
 import { type KeptPayment, type PaymentState, paymentCollection, readPayment } from './payment.ts';

@@ -1,4 +1,4 @@
-import type { RailHost } from '../contract.ts';
+import type { RailHost } from '../contract/contract.ts';
 import { assignWaiting } from './assign.ts';
 import type { Chain } from './chain.ts';
 import { broadcastUnmined, replaceStuck } from './mempool.ts';

@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem';
 import { z } from 'zod';
 import { getCurrency } from '../../core/currency.ts';
-import type { Charge, Instruction, RailAnswer, StoredRecord } from '../contract.ts';
+import type { Charge, Instruction, RailAnswer, StoredRecord } from '../contract/contract.ts';
 import { toMinorUnitsUp } from './amounts.ts';
 import type { Receipt } from './chain.ts';
 import type { Transfer, Verdict } from './transaction.ts';

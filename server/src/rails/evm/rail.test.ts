@@ -13,7 +13,7 @@ import {
   send,
   settle,
   work,
-} from './evm-test-setup.ts';
+} from '../../../testing/setups/evm.ts';
 
 describe('a rail of Ethereum', () => {
   let scene: Scene;

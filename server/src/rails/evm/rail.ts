@@ -5,7 +5,7 @@ import type {
   RailCalls,
   RailHost,
   RailModule,
-} from '../contract.ts';
+} from '../contract/contract.ts';
 import { findFaults } from './check.ts';
 import { configSchema, type EvmConfig, readFeeLimits } from './config.ts';
 import { openAccount } from './key.ts';
@@ -23,7 +23,7 @@ import {
   readPayment,
 } from './payment.ts';
 import { confirmRecovery, recover } from './recover.ts';
-import { findStray, listStrays } from './strays.ts';
+import { findStray, listStrays } from './unknown-transactions.ts';
 
 /**
  * Ether and ERC-20 tokens on Ethereum and on chains like it. `send` only writes down what is

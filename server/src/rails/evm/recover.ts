@@ -1,6 +1,6 @@
 import { formatEther } from 'viem';
 import { findCurrency } from '../../core/currency.ts';
-import type { CallContext, RecoveredPayment } from '../contract.ts';
+import type { CallContext, RecoveredPayment } from '../contract/contract.ts';
 import { coinDecimals, toCurrencyUnits } from './amounts.ts';
 import { compareMemory } from './memory-check.ts';
 import { changeNonce, changeRecovery, type NonceMemory, readNonceMemory } from './nonce-records.ts';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { privateKeyToAccount } from 'viem/accounts';
-import type { Instruction } from '../contract.ts';
 import {
   calm,
   countSent,
@@ -20,7 +19,8 @@ import {
   send,
   settle,
   work,
-} from './evm-test-setup.ts';
+} from '../../../testing/setups/evm.ts';
+import type { Instruction } from '../contract/contract.ts';
 
 const behind = { outcome: 'unknown', reason: 'review', code: 'memory_behind' };
 const oneEther = 1_000_000_000n;

@@ -1,5 +1,5 @@
 import { type Address, encodeFunctionData, type Hex } from 'viem';
-import type { Reason } from '../reasons.ts';
+import type { Reason } from '../contract/reasons.ts';
 import { isRevert } from './chain.ts';
 import type { Pass } from './parts.ts';
 import { makeTransfer, type Payment } from './payment.ts';

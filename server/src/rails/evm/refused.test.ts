@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { parseEther } from 'viem';
-import { mayGoOn } from '../../payouts/next-step.ts';
-import type { Instruction } from '../contract.ts';
 import {
   calm,
   confirmations,
@@ -18,7 +16,9 @@ import {
   settle,
   tokenSupply,
   work,
-} from './evm-test-setup.ts';
+} from '../../../testing/setups/evm.ts';
+import { mayGoOn } from '../../dispatch/next-step.ts';
+import type { Instruction } from '../contract/contract.ts';
 
 describe('a rail of Ethereum that cannot pay', () => {
   let scene: Scene;

@@ -1,5 +1,5 @@
 import { assert } from '../../core/errors.ts';
-import type { RailObservation } from '../contract.ts';
+import type { RailObservation } from '../contract/contract.ts';
 import type { Receipt } from './chain.ts';
 import { findConfirmations } from './config.ts';
 import { broadcast } from './mempool.ts';
@@ -18,8 +18,8 @@ import {
   type PaymentState,
 } from './payment.ts';
 import { findRefusalReason } from './refusal.ts';
-import { keepStray } from './strays.ts';
 import { judgeReceipt } from './transaction.ts';
+import { keepStray } from './unknown-transactions.ts';
 
 /**
  * What became of signed transactions. A block may be displaced by another, so that nothing here is

@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { CallbackMessage, CallbackReading, RailHost, RailObservation } from '../contract.ts';
+import type {
+  CallbackMessage,
+  CallbackReading,
+  RailHost,
+  RailObservation,
+} from '../contract/contract.ts';
 import {
   takeParty,
   takePartyError,

@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
 import { createPrivateKey } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import type { CallbackMessage } from '../contract.ts';
-import { context, describeConfig, instruct, openScene, type Scene } from './fspiop-test-setup.ts';
-import { habits, hubFsp } from './hub-callbacks.ts';
+import { habits, hubFsp } from '../../../testing/counterparties/fspiop/hub-callbacks.ts';
+import {
+  context,
+  describeConfig,
+  instruct,
+  openScene,
+  type Scene,
+} from '../../../testing/setups/fspiop.ts';
+import type { CallbackMessage } from '../contract/contract.ts';
 import { nameType } from './messages.ts';
 import { nameTransfer } from './payment.ts';
 import { railModule } from './rail.ts';

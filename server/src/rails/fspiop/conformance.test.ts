@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { testConformance } from '../../../testing/conformance/conformance.ts';
+import { openHubSimulator } from '../../../testing/counterparties/fspiop/hub-simulator.ts';
+import { describeConfig, nameWallet } from '../../../testing/setups/fspiop.ts';
 import { getCurrency } from '../../core/currency.ts';
 import { getAmountMinor } from '../../core/money.ts';
-import { testConformance } from '../conformance.ts';
-import { describeConfig, nameWallet } from './fspiop-test-setup.ts';
-import { openHubSimulator } from './hub-simulator.ts';
 import { nameTransfer } from './payment.ts';
 import { railModule } from './rail.ts';
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
+import { instruct } from '../../../testing/setups/fspiop.ts';
 import { configSchema, readMinor, readSettings } from './config.ts';
 import {
   takeParty,
@@ -10,7 +11,6 @@ import {
   takeTransferNews,
 } from './decisions.ts';
 import { getReason, weighTransferError } from './error-codes.ts';
-import { instruct } from './fspiop-test-setup.ts';
 import { quoteSchema, readCallbackPath } from './messages.ts';
 import { hasWords, listWantedWords } from './names.ts';
 import { isSame, nameTransfer, type Payment, type State } from './payment.ts';

@@ -1,4 +1,4 @@
-import type { Reason } from '../reasons.ts';
+import type { Reason } from '../contract/reasons.ts';
 import { readMinor, type Settings } from './config.ts';
 import { getReason, isPassing, weighTransferError } from './error-codes.ts';
 import { isFulfilled, readTransaction } from './ilp.ts';

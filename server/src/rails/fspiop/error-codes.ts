@@ -1,4 +1,4 @@
-import type { Reason } from '../reasons.ts';
+import type { Reason } from '../contract/reasons.ts';
 
 /**
  * Error codes of "API Definition" 1.1, section 7.6: four digits, of which the first one says whose

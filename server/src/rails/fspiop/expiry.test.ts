@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { harmMatching } from '../harm-proxy.ts';
-import { context, instruct, openScene, type Scene } from './fspiop-test-setup.ts';
-import { habits } from './hub-callbacks.ts';
+import { habits } from '../../../testing/counterparties/fspiop/hub-callbacks.ts';
+import { harmMatching } from '../../../testing/fault-proxy/fault-proxy.ts';
+import { context, instruct, openScene, type Scene } from '../../../testing/setups/fspiop.ts';
 import { nameTransfer } from './payment.ts';
 
 /** What time does to a payment, by a clock that the test turns. */

@@ -1,6 +1,6 @@
 import { getCurrency } from '../../core/currency.ts';
 import { formatAmount } from '../../core/money.ts';
-import type { CallContext, RailHost } from '../contract.ts';
+import type { CallContext, RailHost } from '../contract/contract.ts';
 import type { Settings } from './config.ts';
 import {
   askAgain,

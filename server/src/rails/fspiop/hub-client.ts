@@ -1,4 +1,4 @@
-import type { CallContext, RailHost } from '../contract.ts';
+import type { CallContext, RailHost } from '../contract/contract.ts';
 import type { Settings } from './config.ts';
 import { errorSchema, type SignedRequest } from './messages.ts';
 import { parseJson } from './signature.ts';

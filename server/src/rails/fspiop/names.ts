@@ -1,4 +1,4 @@
-import type { Beneficiary } from '../contract.ts';
+import type { Beneficiary } from '../contract/contract.ts';
 import type { FspiopConfig } from './config.ts';
 
 /** Letters and digits in lower case without their accents: `Ngũgĩ wa Thiong'o` has three words. */

@@ -1,4 +1,4 @@
-import type { CallContext } from '../contract.ts';
+import type { CallContext } from '../contract/contract.ts';
 import type { Parts, Step } from './flow.ts';
 import { describeEnd, type State } from './payment.ts';
 import type { Held } from './payment-records.ts';

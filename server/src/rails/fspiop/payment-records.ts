@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import type { RailStore, RecordChange } from '../contract.ts';
+import type { RailStore, RecordChange } from '../contract/contract.ts';
 import type { Payment, State } from './payment.ts';
 
 /** The rail's memory: a record for each payment, and two that find it by a wallet or a quote. */

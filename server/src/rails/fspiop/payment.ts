@@ -1,6 +1,12 @@
 import { nameId } from '../../core/ids.ts';
-import type { Charge, Instruction, RailAnswer, RailHost, RailObservation } from '../contract.ts';
-import type { Reason } from '../reasons.ts';
+import type {
+  Charge,
+  Instruction,
+  RailAnswer,
+  RailHost,
+  RailObservation,
+} from '../contract/contract.ts';
+import type { Reason } from '../contract/reasons.ts';
 import type { SignedRequest } from './messages.ts';
 
 /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { context, instruct, openScene, type Scene } from './fspiop-test-setup.ts';
-import { habits } from './hub-callbacks.ts';
+import { habits } from '../../../testing/counterparties/fspiop/hub-callbacks.ts';
+import { context, instruct, openScene, type Scene } from '../../../testing/setups/fspiop.ts';
 import { nameTransfer } from './payment.ts';
 
 let scene: Scene;

@@ -6,7 +6,7 @@ import type {
   RailCalls,
   RailHost,
   RailModule,
-} from '../contract.ts';
+} from '../contract/contract.ts';
 import { createCallbackReader } from './callbacks.ts';
 import { configSchema, type FspiopConfig, readSettings, type Settings } from './config.ts';
 import { refuse } from './decisions.ts';

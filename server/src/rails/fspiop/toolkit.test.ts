@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Instruction, RailAnswer, RailCalls } from '../contract.ts';
-import { openTestHost, type TestHost } from '../rail-test-setup.ts';
-import { context, type Door, instruct, openDoor, payer } from './fspiop-test-setup.ts';
+import {
+  openToolkit,
+  type Toolkit,
+  toolkitFsp,
+  trials,
+} from '../../../testing/counterparties/fspiop/toolkit.ts';
+import { context, type Door, instruct, openDoor, payer } from '../../../testing/setups/fspiop.ts';
+import { openTestHost, type TestHost } from '../../../testing/setups/rail.ts';
+import type { Instruction, RailAnswer, RailCalls } from '../contract/contract.ts';
 import { nameTransfer } from './payment.ts';
 import { railModule } from './rail.ts';
-import { openToolkit, type Toolkit, toolkitFsp, trials } from './toolkit-test-setup.ts';
 
 /** Against Mojaloop's testing toolkit: what it takes for FSPIOP 1.1, and its own history, decide. */
 

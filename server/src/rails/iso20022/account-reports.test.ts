@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import type { Instruction, RailAnswer, RailObservation } from '../contract.ts';
 import {
   type EntryParts,
   type ReportParts,
   receive,
   writeBooking,
   writeReport,
-} from './account-report-test-setup.ts';
-import { findStatusOutcome, getReason, isDuplicateCode } from './codes.ts';
+} from '../../../testing/setups/account-report.ts';
 import {
   makeConfig,
   makeInstruction,
   noSignal,
   openTestRail,
   type TestRail,
-} from './iso20022-test-setup.ts';
+} from '../../../testing/setups/iso20022.ts';
+import type { Instruction, RailAnswer, RailObservation } from '../contract/contract.ts';
+import { findStatusOutcome, getReason, isDuplicateCode } from './codes.ts';
 
 let it: TestRail;
 let payment: Instruction;

@@ -1,4 +1,4 @@
-import type { Charge, RailObservation } from '../contract.ts';
+import type { Charge, RailObservation } from '../contract/contract.ts';
 import {
   describeReport,
   type EntryContext,

@@ -1,7 +1,7 @@
 import { getCountrySpecifications, isValidIBAN } from 'ibantools';
 import { ibanOwners } from '../../core/bank-countries.ts';
-import type { RecipientFault } from '../contract.ts';
-import type { Reason } from '../reasons.ts';
+import type { RecipientFault } from '../contract/contract.ts';
+import type { Reason } from '../contract/reasons.ts';
 import { normalizeAccount } from './orders.ts';
 
 export type Account =

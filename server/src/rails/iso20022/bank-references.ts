@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RailHost } from '../contract.ts';
+import type { RailHost } from '../contract/contract.ts';
 
 /**
  * Which payment, or which batch, the bank's own reference stands for: a bank that returns a payment

@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import type { Instruction } from '../contract.ts';
 import {
   type EntryParts,
   receive,
   writeBooking,
   writeReport,
-} from './account-report-test-setup.ts';
-import { makeInstruction, noSignal, openTestRail, type TestRail } from './iso20022-test-setup.ts';
+} from '../../../testing/setups/account-report.ts';
+import {
+  makeInstruction,
+  noSignal,
+  openTestRail,
+  type TestRail,
+} from '../../../testing/setups/iso20022.ts';
+import type { Instruction } from '../contract/contract.ts';
 
 /** How often returns count that several messages report. */
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RailHost, StoredRecord } from '../contract.ts';
+import type { RailHost, StoredRecord } from '../contract/contract.ts';
 import type { Money, ReportSource } from './camt.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Instruction, RailAnswer, RailCalls, RailHost } from '../contract.ts';
+import type { Instruction, RailAnswer, RailCalls, RailHost } from '../contract/contract.ts';
 import { openBankReferences } from './bank-references.ts';
 import { findCutOff } from './calendar.ts';
 import type { Config } from './config.ts';

@@ -1,4 +1,4 @@
-import type { Reason } from '../reasons.ts';
+import type { Reason } from '../contract/reasons.ts';
 
 /** Code lists of ISO 20022 (its External Code Sets) as far as payouts meet them. */
 

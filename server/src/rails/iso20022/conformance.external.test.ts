@@ -2,14 +2,17 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import { testConformance } from '../../../testing/conformance/conformance.ts';
+import { listPaidAmounts } from '../../../testing/counterparties/iso20022/bank-books.ts';
+import {
+  openBankSimulator,
+  setBankOptions,
+} from '../../../testing/counterparties/iso20022/bank-simulator.ts';
+import { startSshServer } from '../../../testing/counterparties/iso20022/sshd.ts';
+import { makeConfig, makeIban, testPayers } from '../../../testing/setups/iso20022.ts';
 import { getCurrency } from '../../core/currency.ts';
 import { getAmountMinor } from '../../core/money.ts';
-import { testConformance } from '../conformance.ts';
-import { listPaidAmounts } from './bank-books.ts';
-import { openBankSimulator, setBankOptions } from './bank-simulator.ts';
-import { makeConfig, makeIban, testPayers } from './iso20022-test-setup.ts';
 import { railModule } from './rail.ts';
-import { startSshServer } from './sshd-test-setup.ts';
 
 /** The suite once more, with a real SFTP server between rail and bank, and harm done to the line. */
 

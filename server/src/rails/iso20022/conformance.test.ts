@@ -1,12 +1,15 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { testConformance } from '../../../testing/conformance/conformance.ts';
+import { listPaidAmounts } from '../../../testing/counterparties/iso20022/bank-books.ts';
+import {
+  openBankSimulator,
+  setBankOptions,
+} from '../../../testing/counterparties/iso20022/bank-simulator.ts';
+import { makeConfig, makeIban, testPayers } from '../../../testing/setups/iso20022.ts';
 import { getCurrency } from '../../core/currency.ts';
 import { getAmountMinor } from '../../core/money.ts';
-import { testConformance } from '../conformance.ts';
-import { listPaidAmounts } from './bank-books.ts';
-import { openBankSimulator, setBankOptions } from './bank-simulator.ts';
-import { makeConfig, makeIban, testPayers } from './iso20022-test-setup.ts';
 import { railModule } from './rail.ts';
 
 /** The amount tells the bank what to do, as it is known before the reference is. */

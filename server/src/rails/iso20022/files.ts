@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RailHost, RecordChange, StoredRecord } from '../contract.ts';
+import type { RailHost, RecordChange, StoredRecord } from '../contract/contract.ts';
 import { findExecutionDay } from './calendar.ts';
 import type { Config } from './config.ts';
 import type { Exchange } from './exchange.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { InboundProblem, RailHost, RailObservation } from '../contract.ts';
+import type { InboundProblem, RailHost, RailObservation } from '../contract/contract.ts';
 import type { BankReferences } from './bank-references.ts';
 import type { Money } from './camt.ts';
 import type { Config } from './config.ts';

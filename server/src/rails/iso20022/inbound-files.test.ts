@@ -2,15 +2,20 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import type { Instruction } from '../contract.ts';
 import {
   type EntryParts,
   receive,
   writeBooking,
   writeReport,
-} from './account-report-test-setup.ts';
-import { wrap } from './bank-messages-test-setup.ts';
-import { makeInstruction, noSignal, openTestRail, type TestRail } from './iso20022-test-setup.ts';
+} from '../../../testing/setups/account-report.ts';
+import { wrap } from '../../../testing/setups/bank-messages.ts';
+import {
+  makeInstruction,
+  noSignal,
+  openTestRail,
+  type TestRail,
+} from '../../../testing/setups/iso20022.ts';
+import type { Instruction } from '../contract/contract.ts';
 
 let it: TestRail;
 let payment: Instruction;

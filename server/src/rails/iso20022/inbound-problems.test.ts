@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import type { Instruction, RailAnswer } from '../contract.ts';
 import {
   type EntryParts,
   type Received,
@@ -9,9 +8,15 @@ import {
   writeBareEntry,
   writeBooking,
   writeReport,
-} from './account-report-test-setup.ts';
-import { writeGroupStatus, writeStatus } from './bank-messages-test-setup.ts';
-import { makeInstruction, noSignal, openTestRail, type TestRail } from './iso20022-test-setup.ts';
+} from '../../../testing/setups/account-report.ts';
+import { writeGroupStatus, writeStatus } from '../../../testing/setups/bank-messages.ts';
+import {
+  makeInstruction,
+  noSignal,
+  openTestRail,
+  type TestRail,
+} from '../../../testing/setups/iso20022.ts';
+import type { Instruction, RailAnswer } from '../contract/contract.ts';
 
 let it: TestRail;
 let payment: Instruction;

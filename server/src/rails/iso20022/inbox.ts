@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { InboundProblem, RailHost, RailObservation } from '../contract.ts';
+import type { InboundProblem, RailHost, RailObservation } from '../contract/contract.ts';
 import { observeAccountReport } from './account-reports.ts';
 import { readAccountReport } from './camt.ts';
 import type { Exchange, InboxFile } from './exchange.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Instruction } from '../contract.ts';
+import type { Instruction } from '../contract/contract.ts';
 
 /** What of an instruction is needed until it is in a file. */
 export type PaymentOrder = Pick<

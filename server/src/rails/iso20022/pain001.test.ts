@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Instruction } from '../contract.ts';
-import { makeConfig, makeInstruction, testPayers } from './iso20022-test-setup.ts';
+import { makeConfig, makeInstruction, testPayers } from '../../../testing/setups/iso20022.ts';
+import type { Instruction } from '../contract/contract.ts';
 import { formatFixed, groupTransfers, sumTransfers, writePaymentFile } from './pain001.ts';
 import { draftTransfer, type Transfer } from './transfer.ts';
 import { checkPaymentFile } from './written-file.ts';

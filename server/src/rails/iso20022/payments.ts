@@ -1,8 +1,14 @@
 import { z } from 'zod';
 import { getCurrency } from '../../core/currency.ts';
 import { getAmountMinor } from '../../core/money.ts';
-import type { Instruction, RailAnswer, RailHost, RecordChange, StoredRecord } from '../contract.ts';
-import { type Reason, reasonTexts } from '../reasons.ts';
+import type {
+  Instruction,
+  RailAnswer,
+  RailHost,
+  RecordChange,
+  StoredRecord,
+} from '../contract/contract.ts';
+import { type Reason, reasonTexts } from '../contract/reasons.ts';
 import { normalizeAccount, type PaymentOrder, storedOrderSchema, storeOrder } from './orders.ts';
 import type { WrittenPayment } from './written-file.ts';
 

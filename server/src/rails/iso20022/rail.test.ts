@@ -2,22 +2,28 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import type { Instruction, RailAnswer } from '../contract.ts';
-import { listPaidAmounts, listPaidTwice } from './bank-books.ts';
+import {
+  listPaidAmounts,
+  listPaidTwice,
+} from '../../../testing/counterparties/iso20022/bank-books.ts';
+import {
+  openBankSimulator,
+  setBankOptions,
+} from '../../../testing/counterparties/iso20022/bank-simulator.ts';
 import {
   writeBatchDebit,
   writeDebit,
   writeGroupStatus,
   writeStatus,
-} from './bank-messages-test-setup.ts';
-import { openBankSimulator, setBankOptions } from './bank-simulator.ts';
+} from '../../../testing/setups/bank-messages.ts';
 import {
   makeConfig,
   makeInstruction,
   noSignal,
   openTestRail,
   type TestRail,
-} from './iso20022-test-setup.ts';
+} from '../../../testing/setups/iso20022.ts';
+import type { Instruction, RailAnswer } from '../contract/contract.ts';
 import { railModule } from './rail.ts';
 
 let it: TestRail;
@@ -381,16 +387,17 @@ test('the simulated bank pays what comes twice under different ids, and its book
 });
 
 async function leave(name: string, content: string | Buffer): Promise<void> {
-  await mkdir(join(it.folder, 'inbox'), { recursive: true });
-  await writeFile(join(it.folder, 'inbox', name), content);
+  const inbox = join(it.folder, 'inbox');
+  await mkdir(inbox, { recursive: true });
+  await writeFile(join(inbox, name), content);
 }
 
 /** The message ids of the files that hold the reference. */
 async function findFiles(reference: string): Promise<string[]> {
-  const ids: string[] = [];
-  for (const name of await listOutbox()) {
-    const text = await readFile(join(it.folder, 'outbox', name), 'utf8');
-    if (text.includes(reference)) ids.push(/<MsgId>([^<]+)/.exec(text)?.[1] ?? '');
-  }
-  return ids;
+  const names = await listOutbox();
+  const texts = await Promise.all(
+    names.map((name) => readFile(join(it.folder, 'outbox', name), 'utf8')),
+  );
+  const holding = texts.filter((text) => text.includes(reference));
+  return holding.map((text) => /<MsgId>([^<]+)/.exec(text)?.[1] ?? '');
 }

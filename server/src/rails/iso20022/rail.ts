@@ -1,6 +1,6 @@
 import { findCountry } from '../../core/country.ts';
-import type { CollectedAttributes, RailHost, RailModule } from '../contract.ts';
-import type { PayerDeclaration } from '../declarations.ts';
+import type { CollectedAttributes, RailHost, RailModule } from '../contract/contract.ts';
+import type { PayerDeclaration } from '../contract/declarations.ts';
 import { readAccount } from './account.ts';
 import { findClearingMember } from './codes.ts';
 import { type Config, configSchema, type DirectoryConfig } from './config.ts';

@@ -1,4 +1,4 @@
-import type { RecipientDraft, RecipientFault } from '../contract.ts';
+import type { RecipientDraft, RecipientFault } from '../contract/contract.ts';
 import type { PaymentOrder } from './orders.ts';
 import { listNameFaults, nameCreditor } from './recipient.ts';
 import { type DraftSettings, draftTransfer } from './transfer.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Beneficiary, RecipientDraft } from '../contract.ts';
-import { beneficiary, makeConfig, testPayers } from './iso20022-test-setup.ts';
+import { beneficiary, makeConfig, testPayers } from '../../../testing/setups/iso20022.ts';
+import type { Beneficiary, RecipientDraft } from '../contract/contract.ts';
 import { hasUnwritable, toLatinText } from './latin-text.ts';
 import { groupTransfers, writePaymentFile } from './pain001.ts';
 import { checkRecipient } from './recipient-check.ts';

@@ -1,8 +1,8 @@
 import { isValidBIC } from 'ibantools';
 import { isBicOfCountry } from '../../core/bank-countries.ts';
 import { findCountry } from '../../core/country.ts';
-import type { RecipientFault } from '../contract.ts';
-import type { Reason } from '../reasons.ts';
+import type { RecipientFault } from '../contract/contract.ts';
+import type { Reason } from '../contract/reasons.ts';
 import type { Account } from './account.ts';
 import { type ClearingMember, findClearingMember } from './codes.ts';
 import { hasUnwritable, toLatinText } from './latin-text.ts';

@@ -2,11 +2,9 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import type { Instruction, RailCalls } from '../contract.ts';
-import { openTestHost, type TestHost } from '../rail-test-setup.ts';
-import { receive, writeBooking, writeReport } from './account-report-test-setup.ts';
-import { listPaidTwice } from './bank-books.ts';
-import { setBankOptions } from './bank-simulator.ts';
+import { listPaidTwice } from '../../../testing/counterparties/iso20022/bank-books.ts';
+import { setBankOptions } from '../../../testing/counterparties/iso20022/bank-simulator.ts';
+import { receive, writeBooking, writeReport } from '../../../testing/setups/account-report.ts';
 import {
   makeConfig,
   makeInstruction,
@@ -14,7 +12,9 @@ import {
   openTestRail,
   type TestRail,
   testPayers,
-} from './iso20022-test-setup.ts';
+} from '../../../testing/setups/iso20022.ts';
+import { openTestHost, type TestHost } from '../../../testing/setups/rail.ts';
+import type { Instruction, RailCalls } from '../contract/contract.ts';
 import { railModule } from './rail.ts';
 
 /** A database that was restored to before everything, while folders and bank are as they are. */

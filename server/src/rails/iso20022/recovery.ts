@@ -1,7 +1,7 @@
 import { listCountries } from '../../core/country.ts';
 import { getCurrency } from '../../core/currency.ts';
 import { getAmountMinor } from '../../core/money.ts';
-import type { RailHost, RecoveredPayment } from '../contract.ts';
+import type { RailHost, RecoveredPayment } from '../contract/contract.ts';
 import type { Config } from './config.ts';
 import type { Exchange } from './exchange.ts';
 import type { Files } from './files.ts';

@@ -1,4 +1,4 @@
-import type { RailHost } from '../contract.ts';
+import type { RailHost } from '../contract/contract.ts';
 import type { Config } from './config.ts';
 import type { Exchange } from './exchange.ts';
 import { type Files, nameSentCopy, readCounter } from './files.ts';

@@ -4,13 +4,18 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
-import { type Harm, openHarmProxy } from '../harm-proxy.ts';
-import { listPaidTwice } from './bank-books.ts';
-import { openBankSimulator } from './bank-simulator.ts';
+import { listPaidTwice } from '../../../testing/counterparties/iso20022/bank-books.ts';
+import { openBankSimulator } from '../../../testing/counterparties/iso20022/bank-simulator.ts';
+import { type SshServer, startSshServer } from '../../../testing/counterparties/iso20022/sshd.ts';
+import { type Harm, openHarmProxy } from '../../../testing/fault-proxy/fault-proxy.ts';
+import {
+  makeConfig,
+  makeInstruction,
+  noSignal,
+  openTestRail,
+} from '../../../testing/setups/iso20022.ts';
 import { type Config, configSchema, type SftpConfig } from './config.ts';
-import { makeConfig, makeInstruction, noSignal, openTestRail } from './iso20022-test-setup.ts';
 import { openSftp } from './sftp.ts';
-import { type SshServer, startSshServer } from './sshd-test-setup.ts';
 
 /** The exchange against Debian's own OpenSSH server. */
 

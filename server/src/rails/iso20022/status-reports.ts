@@ -1,7 +1,7 @@
 import { findCurrency, getCurrency } from '../../core/currency.ts';
 import { parseAmount } from '../../core/money.ts';
-import type { RailHost, RailObservation } from '../contract.ts';
-import type { Reason } from '../reasons.ts';
+import type { RailHost, RailObservation } from '../contract/contract.ts';
+import type { Reason } from '../contract/reasons.ts';
 import {
   cleanCode,
   findStatusOutcome,

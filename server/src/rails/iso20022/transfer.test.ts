@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Instruction } from '../contract.ts';
-import { beneficiary, makeConfig, makeInstruction, testPayers } from './iso20022-test-setup.ts';
+import {
+  beneficiary,
+  makeConfig,
+  makeInstruction,
+  testPayers,
+} from '../../../testing/setups/iso20022.ts';
+import type { Instruction } from '../contract/contract.ts';
 import { toLatinText } from './latin-text.ts';
 import { draftTransfer, type Transfer } from './transfer.ts';
 

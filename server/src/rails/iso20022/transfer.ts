@@ -1,9 +1,9 @@
 import { isSEPACountry } from 'ibantools';
 import { findCountry } from '../../core/country.ts';
 import { findCurrency } from '../../core/currency.ts';
-import type { RecipientFault } from '../contract.ts';
-import type { PayerDeclaration } from '../declarations.ts';
-import type { Reason } from '../reasons.ts';
+import type { RecipientFault } from '../contract/contract.ts';
+import type { PayerDeclaration } from '../contract/declarations.ts';
+import type { Reason } from '../contract/reasons.ts';
 import { type Account, readAccount } from './account.ts';
 import { findIn, findPurpose } from './codes.ts';
 import type { Config, Debtor } from './config.ts';

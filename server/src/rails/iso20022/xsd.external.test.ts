@@ -5,8 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { XmlDocument, XsdValidator } from 'libxml2-wasm';
-import { setBankOptions } from './bank-simulator.ts';
-import { makeInstruction, noSignal, openTestRail, type TestRail } from './iso20022-test-setup.ts';
+import { setBankOptions } from '../../../testing/counterparties/iso20022/bank-simulator.ts';
+import {
+  makeInstruction,
+  noSignal,
+  openTestRail,
+  type TestRail,
+} from '../../../testing/setups/iso20022.ts';
 
 /**
  * Every kind of file, ours and the simulated bank's, against the schemas of the registration

@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Instruction } from '../contract.ts';
+import {
+  makeForeign,
+  makeInstruction,
+  readTestConfig,
+  withIat,
+} from '../../../testing/setups/nacha.ts';
+import type { Instruction } from '../contract/contract.ts';
 import { formatAchFile } from './ach-file.ts';
 import { parseAchFile } from './ach-parser.ts';
 import { type BuiltFile, buildFile } from './build-file.ts';
 import { type Draft, draftEntry } from './drafts.ts';
 import { checkBuiltFile, listEntries } from './last-check.ts';
-import { makeForeign, makeInstruction, readTestConfig, withIat } from './nacha-test-setup.ts';
 
 const created = { day: '2026-11-20', time: '10:00' };
 

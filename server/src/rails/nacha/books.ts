@@ -1,5 +1,5 @@
-import type { RailHost, RecordChange, StoredRecord } from '../contract.ts';
-import type { Reason } from '../reasons.ts';
+import type { RailHost, RecordChange, StoredRecord } from '../contract/contract.ts';
+import type { Reason } from '../contract/reasons.ts';
 import type { NachaConfig } from './config.ts';
 import type { Draft } from './drafts.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { getCurrency } from '../../core/currency.ts';
 import { getAmountMinor } from '../../core/money.ts';
-import type { RecordChange } from '../contract.ts';
+import type { RecordChange } from '../contract/contract.ts';
 import {
   type Closing,
   findNextClosing,

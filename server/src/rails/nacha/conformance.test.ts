@@ -1,9 +1,13 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { testConformance } from '../conformance.ts';
-import { listBooked, openAchSimulator, type SimulatorKnobs } from './ach-simulator.ts';
-import { describeConfig } from './nacha-test-setup.ts';
+import { testConformance } from '../../../testing/conformance/conformance.ts';
+import {
+  listBooked,
+  openAchSimulator,
+  type SimulatorKnobs,
+} from '../../../testing/counterparties/nacha/ach-simulator.ts';
+import { describeConfig } from '../../../testing/setups/nacha.ts';
 import { railModule } from './rail.ts';
 
 const knobs: SimulatorKnobs = {

@@ -6,10 +6,15 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { RailHost, RecordChange } from '../contract.ts';
-import { listBooked, listComplaints } from './ach-simulator.ts';
+import { listBooked, listComplaints } from '../../../testing/counterparties/nacha/ach-simulator.ts';
+import {
+  context,
+  makeInstruction,
+  type NachaBench,
+  openBench,
+} from '../../../testing/setups/nacha.ts';
+import type { RailHost, RecordChange } from '../contract/contract.ts';
 import { fromEastern } from './banking-days.ts';
-import { context, makeInstruction, type NachaBench, openBench } from './nacha-test-setup.ts';
 import { railModule } from './rail.ts';
 
 const closedMs = fromEastern({ day: '2026-11-20', time: '10:00' });

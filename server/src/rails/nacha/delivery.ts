@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { InboundProblem } from '../contract.ts';
+import type { InboundProblem } from '../contract/contract.ts';
 import { parseAchFile } from './ach-parser.ts';
 import { addBankingDays, fromEastern, nextBankingDay, toEastern } from './banking-days.ts';
 import {

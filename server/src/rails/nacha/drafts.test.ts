@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import {
+  makeForeign,
+  makeInstruction,
+  readTestConfig,
+  withIat,
+} from '../../../testing/setups/nacha.ts';
 import { isRoutingNumber } from './aba.ts';
 import { toAsciiText } from './ascii-text.ts';
 import { draftEntry } from './drafts.ts';
-import { makeForeign, makeInstruction, readTestConfig, withIat } from './nacha-test-setup.ts';
 
 const config = readTestConfig(withIat());
 

@@ -1,7 +1,7 @@
 import { findCountry } from '../../core/country.ts';
-import type { Instruction } from '../contract.ts';
-import type { PayerDeclaration } from '../declarations.ts';
-import type { Reason } from '../reasons.ts';
+import type { Instruction } from '../contract/contract.ts';
+import type { PayerDeclaration } from '../contract/declarations.ts';
+import type { Reason } from '../contract/reasons.ts';
 import { isRoutingNumber } from './aba.ts';
 import { toAsciiText, toPlainText } from './ascii-text.ts';
 import type { IatConfig, NachaConfig, Party } from './config.ts';

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { RailHost } from '../contract.ts';
+import type { RailHost } from '../contract/contract.ts';
 import { createEmpty, FolderError, hasFile } from './folder-exchange.ts';
 
 /**

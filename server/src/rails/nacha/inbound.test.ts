@@ -2,8 +2,6 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import type { Instruction } from '../contract.ts';
-import { fromEastern } from './banking-days.ts';
 import {
   context,
   goTo,
@@ -14,7 +12,9 @@ import {
   turnKnobs,
   withBench,
   withIat,
-} from './nacha-test-setup.ts';
+} from '../../../testing/setups/nacha.ts';
+import type { Instruction } from '../contract/contract.ts';
+import { fromEastern } from './banking-days.ts';
 
 /** Sends the payments, lets the bank take the file, and answers the lines of the bank's returns. */
 async function collectReturns(

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { InboundProblem } from '../contract.ts';
+import type { InboundProblem } from '../contract/contract.ts';
 import type { Context } from './books.ts';
 import {
   digestFile,

@@ -1,4 +1,4 @@
-import type { HeardMessage, InboundProblem, RailObservation } from '../contract.ts';
+import type { HeardMessage, InboundProblem, RailObservation } from '../contract/contract.ts';
 import { readAddendaField } from './addenda-layout.ts';
 import { type Context, changePayment, findPayment, type KnownPayment } from './books.ts';
 import { changeTexts } from './change-codes.ts';

@@ -1,4 +1,4 @@
-import type { InboundProblem } from '../contract.ts';
+import type { InboundProblem } from '../contract/contract.ts';
 import type { Context } from './books.ts';
 
 /**

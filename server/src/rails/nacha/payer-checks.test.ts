@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { readTestConfig, withIat } from '../../../testing/setups/nacha.ts';
 import { getProfile } from '../../attributes/requirements.ts';
-import type { RailHost } from '../contract.ts';
-import type { PayerDeclaration } from '../declarations.ts';
-import { readTestConfig, withIat } from './nacha-test-setup.ts';
+import type { RailHost } from '../contract/contract.ts';
+import type { PayerDeclaration } from '../contract/declarations.ts';
 import { listPayerFaults } from './payer-checks.ts';
 import { railModule } from './rail.ts';
 

@@ -1,5 +1,5 @@
-import type { RailHost } from '../contract.ts';
-import type { PayerDeclaration } from '../declarations.ts';
+import type { RailHost } from '../contract/contract.ts';
+import type { PayerDeclaration } from '../contract/declarations.ts';
 import type { NachaConfig } from './config.ts';
 
 /** Payers that the configuration or the attributes of their corridor make impossible to pay. */

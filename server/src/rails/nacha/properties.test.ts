@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import {
+  makeForeign,
+  makeInstruction,
+  readTestConfig,
+  withIat,
+} from '../../../testing/setups/nacha.ts';
 import { parseAchFile } from './ach-parser.ts';
 import { buildFile } from './build-file.ts';
 import { type Draft, draftEntry } from './drafts.ts';
 import { readInboundFile } from './inbound-reader.ts';
 import { checkBuiltFile, listEntries } from './last-check.ts';
-import { makeForeign, makeInstruction, readTestConfig, withIat } from './nacha-test-setup.ts';
 import { AchFormatError } from './record-layout.ts';
 
 const config = readTestConfig(withIat());

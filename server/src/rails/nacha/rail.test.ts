@@ -3,8 +3,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { listBooked, listComplaints } from './ach-simulator.ts';
-import { fromEastern } from './banking-days.ts';
+import { listBooked, listComplaints } from '../../../testing/counterparties/nacha/ach-simulator.ts';
 import {
   context,
   goTo,
@@ -15,7 +14,8 @@ import {
   turnKnobs,
   withBench,
   withIat,
-} from './nacha-test-setup.ts';
+} from '../../../testing/setups/nacha.ts';
+import { fromEastern } from './banking-days.ts';
 import { railModule } from './rail.ts';
 
 function withAccount(reference: string, account: string) {

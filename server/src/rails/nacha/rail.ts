@@ -5,7 +5,7 @@ import type {
   RailCalls,
   RailHost,
   RailModule,
-} from '../contract.ts';
+} from '../contract/contract.ts';
 import {
   addBankingDays,
   findNextClosing,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RecipientDraft } from '../contract.ts';
+import type { RecipientDraft } from '../contract/contract.ts';
 import type { NachaConfig } from './config.ts';
 import { checkRecipient } from './recipient-check.ts';
 

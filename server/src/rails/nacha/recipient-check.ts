@@ -1,5 +1,5 @@
-import type { Instruction, RecipientDraft, RecipientFault } from '../contract.ts';
-import type { PayerDeclaration } from '../declarations.ts';
+import type { Instruction, RecipientDraft, RecipientFault } from '../contract/contract.ts';
+import type { PayerDeclaration } from '../contract/declarations.ts';
 import { toPlainText } from './ascii-text.ts';
 import type { NachaConfig } from './config.ts';
 import { draftEntry, entryAmountMinorMax } from './drafts.ts';

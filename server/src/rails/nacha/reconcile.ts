@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { InboundProblem, RecordChange } from '../contract.ts';
+import type { InboundProblem, RecordChange } from '../contract/contract.ts';
 import {
   type Context,
   changeCounter,

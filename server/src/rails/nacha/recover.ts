@@ -1,4 +1,4 @@
-import type { RecoveredPayment } from '../contract.ts';
+import type { RecoveredPayment } from '../contract/contract.ts';
 import { readAddendaField } from './addenda-layout.ts';
 import type { Context } from './books.ts';
 import { FolderError, getMark, listNames, readBytes } from './folder-exchange.ts';

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { listBooked, listComplaints } from './ach-simulator.ts';
-import { fromEastern } from './banking-days.ts';
+import { listBooked, listComplaints } from '../../../testing/counterparties/nacha/ach-simulator.ts';
 import {
   backUp,
   context,
@@ -12,7 +11,8 @@ import {
   type NachaBench,
   turnKnobs,
   withBench,
-} from './nacha-test-setup.ts';
+} from '../../../testing/setups/nacha.ts';
+import { fromEastern } from './banking-days.ts';
 import { railModule } from './rail.ts';
 
 /** Money for each reference, as the bank has booked it. */

@@ -1,4 +1,4 @@
-import type { Reason } from '../reasons.ts';
+import type { Reason } from '../contract/reasons.ts';
 
 /**
  * Why an entry came back (Nacha Operating Rules, Appendix Four), in words of ours.

@@ -1,4 +1,4 @@
-import type { HeardMessage, RailObservation } from '../contract.ts';
+import type { HeardMessage, RailObservation } from '../contract/contract.ts';
 import {
   type Context,
   changePayment,

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { addDays, type EasternTime, fromEastern } from './banking-days.ts';
 import {
   context,
   goTo,
@@ -10,7 +9,8 @@ import {
   type NachaBench,
   readTestConfig,
   withBench,
-} from './nacha-test-setup.ts';
+} from '../../../testing/setups/nacha.ts';
+import { addDays, type EasternTime, fromEastern } from './banking-days.ts';
 import { railModule } from './rail.ts';
 
 const windows = [

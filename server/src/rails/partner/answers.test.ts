@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { newInstruction } from '../../../testing/setups/partner.ts';
 import { describePayment, describeReturns, readExchange } from './answers.ts';
 import { readRetryAfter } from './exchange.ts';
-import { newInstruction } from './partner-test-setup.ts';
 import { refusalCodes, refusalStatus } from './protocol.ts';
 
 const instruction = newInstruction();

@@ -8,8 +8,8 @@ import type {
   Instruction,
   RailAnswer,
   RailObservation,
-} from '../contract.ts';
-import type { Reason } from '../reasons.ts';
+} from '../contract/contract.ts';
+import type { Reason } from '../contract/reasons.ts';
 import type { ExchangeResult } from './exchange.ts';
 import { isAmount } from './payment-order.ts';
 import {

@@ -3,7 +3,12 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { context, newInstruction, openPartnerRail, startPartner } from './partner-test-setup.ts';
+import {
+  context,
+  newInstruction,
+  openPartnerRail,
+  startPartner,
+} from '../../../testing/setups/partner.ts';
 
 /** Needs `sh`, `openssl`, `curl` and the usual small programs on the PATH. */
 

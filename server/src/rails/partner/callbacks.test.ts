@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { newInstruction, newKeys } from '../../../testing/setups/partner.ts';
+import { openTestHost, type TestHost } from '../../../testing/setups/rail.ts';
 import type { ExactJson } from '../../core/exact-json.ts';
-import { openTestHost, type TestHost } from '../rail-test-setup.ts';
 import { readCallback, readEvents } from './callbacks.ts';
-import { newInstruction, newKeys } from './partner-test-setup.ts';
 import { markKnown } from './records.ts';
 import {
   createSigningKey,

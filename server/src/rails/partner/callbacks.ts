@@ -6,7 +6,7 @@ import type {
   HeardMessage,
   RailHost,
   RailObservation,
-} from '../contract.ts';
+} from '../contract/contract.ts';
 import { describeExtras, describeFault, describeReturn, findFault, readMinor } from './answers.ts';
 import { isAmount } from './payment-order.ts';
 import { eventSchema, type PaymentEvent, readReason } from './protocol.ts';

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readRailConfigs } from '../rail-config.ts';
-import { newKeys } from './partner-test-setup.ts';
+import { newKeys } from '../../../testing/setups/partner.ts';
+import { readRailConfigs } from '../host/rail-config.ts';
 import { configSchema } from './rail.ts';
 
 const keys = newKeys();

@@ -1,7 +1,7 @@
+import { testConformance } from '../../../testing/conformance/conformance.ts';
+import { startPartner } from '../../../testing/setups/partner.ts';
 import { getCurrency } from '../../core/currency.ts';
 import { getAmountMinor } from '../../core/money.ts';
-import { testConformance } from '../conformance.ts';
-import { startPartner } from './partner-test-setup.ts';
 import { railModule } from './rail.ts';
 
 testConformance({

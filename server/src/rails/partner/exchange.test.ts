@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { newKeys } from '../../../testing/setups/partner.ts';
 import { createExchange } from './exchange.ts';
-import { newKeys } from './partner-test-setup.ts';
 import {
   createSigningKey,
   createVerifyingKeys,

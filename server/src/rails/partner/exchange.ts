@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type ExactJson, parseExactBytes } from '../../core/exact-json.ts';
-import type { Reason } from '../reasons.ts';
+import type { Reason } from '../contract/reasons.ts';
 import {
   digestBody,
   type SigningKey,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { recipientReasons } from '../reasons.ts';
+import { recipientReasons } from '../contract/reasons.ts';
 import {
   beneficiarySchema,
   cancelOrderSchema,

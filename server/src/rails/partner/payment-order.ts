@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { getCurrency } from '../../core/currency.ts';
 import { parseAmount } from '../../core/money.ts';
-import type { Beneficiary, Instruction } from '../contract.ts';
+import type { Beneficiary, Instruction } from '../contract/contract.ts';
 import type { PaymentOrder } from './protocol.ts';
 
 /** What the order needs beyond the instruction. */

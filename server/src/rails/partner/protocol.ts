@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { findCurrency } from '../../core/currency.ts';
 import { readDecimal } from '../../core/money.ts';
-import { deliveryTypes } from '../declarations.ts';
-import { type Reason, reasonTexts } from '../reasons.ts';
+import { deliveryTypes } from '../contract/declarations.ts';
+import { type Reason, reasonTexts } from '../contract/reasons.ts';
 
 /**
  * The bodies of the partner protocol, version 1, as both sides read them (docs/partner-openapi.yaml

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import type { Fault } from '../../../testing/counterparties/partner/reference-knobs.ts';
 import {
   context,
   newInstruction,
@@ -11,8 +12,7 @@ import {
   type PartnerRail,
   startPartner,
   waitUntil,
-} from './partner-test-setup.ts';
-import type { Fault } from './reference-knobs.ts';
+} from '../../../testing/setups/partner.ts';
 
 let partner: PartnerProcess;
 let subject: PartnerRail;

@@ -7,9 +7,9 @@ import type {
   RailCalls,
   RailHost,
   RailModule,
-} from '../contract.ts';
-import { deliveryTypes } from '../declarations.ts';
-import type { Reason } from '../reasons.ts';
+} from '../contract/contract.ts';
+import { deliveryTypes } from '../contract/declarations.ts';
+import type { Reason } from '../contract/reasons.ts';
 import { describePayment, describeReturns, type Reading, readExchange } from './answers.ts';
 import { type EventPage, readCallback, readEvents } from './callbacks.ts';
 import { createExchange, type Exchange } from './exchange.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Instruction, RailStore } from '../contract.ts';
+import type { Instruction, RailStore } from '../contract/contract.ts';
 import { eventsFirst } from './protocol.ts';
 
 /**

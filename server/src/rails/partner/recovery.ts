@@ -1,4 +1,4 @@
-import type { RailHost, RecoveredPayment } from '../contract.ts';
+import type { RailHost, RecoveredPayment } from '../contract/contract.ts';
 import { readMinor } from './answers.ts';
 import { type EventPage, readEventJson } from './callbacks.ts';
 import type { PaymentEvent } from './protocol.ts';

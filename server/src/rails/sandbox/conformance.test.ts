@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { testConformance } from '../conformance.ts';
-import type { Fate } from '../conformance-subject.ts';
+import { testConformance } from '../../../testing/conformance/conformance.ts';
+import type { Fate } from '../../../testing/conformance/subject.ts';
 import { findMagicOutcome, listMagicValues, type MagicOutcome } from './magic.ts';
 import { createSandboxRail } from './rail.ts';
 

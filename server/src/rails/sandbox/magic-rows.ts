@@ -1,4 +1,4 @@
-import type { DeliveryType } from '../declarations.ts';
+import type { DeliveryType } from '../contract/declarations.ts';
 
 /** The outcomes that magic values stand for, and the form in which the data file holds them. */
 

@@ -1,4 +1,4 @@
-import type { Tariff } from '../declarations.ts';
+import type { Tariff } from '../contract/declarations.ts';
 
 /** Prices of the main corridors; the other corridors cost more by a factor. */
 type Prices = {

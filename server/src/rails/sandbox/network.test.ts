@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sharp from 'sharp';
 import { findCountry, listCountries } from '../../core/country.ts';
-import { type DeliveryType, deliveryTypes, type PayerDeclaration } from '../declarations.ts';
+import {
+  type DeliveryType,
+  deliveryTypes,
+  type PayerDeclaration,
+} from '../contract/declarations.ts';
 import { sandboxCompanies, sandboxPayers } from './network.ts';
 import * as data from './network-data.ts';
 

@@ -4,7 +4,7 @@ import type {
   CompanyDeclaration,
   DeliveryType,
   PayerDeclaration,
-} from '../declarations.ts';
+} from '../contract/declarations.ts';
 import {
   alwaysVerified,
   appWallets,

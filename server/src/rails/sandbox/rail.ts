@@ -1,4 +1,4 @@
-import type { Instruction, Rail, RailAnswer } from '../contract.ts';
+import type { Instruction, Rail, RailAnswer } from '../contract/contract.ts';
 import { findMagicOutcome, type MagicOutcome } from './magic.ts';
 import { sandboxCompanies, sandboxPayers } from './network.ts';
 

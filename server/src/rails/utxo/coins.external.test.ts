@@ -2,10 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { HDKey } from '@scure/bip32';
 import { WIF } from '@scure/btc-signer';
-import { formatScript } from './addresses.ts';
-import { createOwnKeys, type OwnKeysOptions } from './keys.ts';
-import { startLitecoind, type TestNode } from './litecoind-test-setup.ts';
-import type { Outpoint } from './transaction.ts';
+import { startLitecoind, type TestNode } from '../../../testing/counterparties/utxo/litecoind.ts';
 import {
   type Bench,
   createBench,
@@ -15,7 +12,10 @@ import {
   litecoinRegtest,
   openAccount,
   openTestRail,
-} from './utxo-test-setup.ts';
+} from '../../../testing/setups/utxo.ts';
+import { formatScript } from './addresses.ts';
+import { createOwnKeys, type OwnKeysOptions } from './keys.ts';
+import type { Outpoint } from './transaction.ts';
 
 /** Which coins are spent and which payments are made, on Litecoin Core in regtest. */
 

@@ -1,4 +1,4 @@
-import type { RailHost } from '../contract.ts';
+import type { RailHost } from '../contract/contract.ts';
 import { getDustMinor, readAddress } from './addresses.ts';
 import { type Coin, selectCoins } from './coin-selection.ts';
 import { type FeeBounds, getFeeMinor, getShareMinor } from './fees.ts';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { startLitecoind, type TestNode } from './litecoind-test-setup.ts';
-import type { Outpoint } from './transaction.ts';
+import { startLitecoind, type TestNode } from '../../../testing/counterparties/utxo/litecoind.ts';
 import {
   type Bench,
   createBench,
@@ -9,7 +8,8 @@ import {
   expectOutcome,
   instruct,
   openTestRail,
-} from './utxo-test-setup.ts';
+} from '../../../testing/setups/utxo.ts';
+import type { Outpoint } from './transaction.ts';
 
 /** What spends the rail's coins, and is none of its own, on Litecoin Core in regtest. */
 

@@ -1,9 +1,9 @@
 import { after, before } from 'node:test';
-import { testConformance } from '../conformance.ts';
-import type { Address } from '../harm-proxy.ts';
-import { startLitecoind, type TestNode } from './litecoind-test-setup.ts';
+import { testConformance } from '../../../testing/conformance/conformance.ts';
+import { startLitecoind, type TestNode } from '../../../testing/counterparties/utxo/litecoind.ts';
+import type { Address } from '../../../testing/fault-proxy/fault-proxy.ts';
+import { describeConfig, instruct, openAccount } from '../../../testing/setups/utxo.ts';
 import { railModule } from './rail.ts';
-import { describeConfig, instruct, openAccount } from './utxo-test-setup.ts';
 
 /** The suite for all rails, on Litecoin Core in regtest. One node serves all cases. */
 

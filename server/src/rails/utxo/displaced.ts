@@ -1,9 +1,9 @@
-import type { RecordChange } from '../contract.ts';
+import type { RecordChange } from '../contract/contract.ts';
 import type { PassContext } from './compose.ts';
-import { hearDisplaced } from './hear.ts';
 import type { Node } from './node.ts';
 import { changeFamily, changePayment, type Family, findPayment, type Version } from './records.ts';
 import { nameOutpoint, type Output, type ReadTransaction, readTransaction } from './transaction.ts';
+import { hearDisplaced } from './unconfirmed.ts';
 
 /** Families whose coins something else has spent. */
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { startLitecoind, type TestNode } from './litecoind-test-setup.ts';
-import { type Bench, createBench, expectOutcome } from './utxo-test-setup.ts';
+import { startLitecoind, type TestNode } from '../../../testing/counterparties/utxo/litecoind.ts';
+import { type Bench, createBench, expectOutcome } from '../../../testing/setups/utxo.ts';
 
 /** The rail against Litecoin Core in regtest; the node's blocks are the judge. */
 

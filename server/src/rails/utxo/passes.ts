@@ -1,4 +1,4 @@
-import type { RecoveredPayment } from '../contract.ts';
+import type { RecoveredPayment } from '../contract/contract.ts';
 import { buildFamily } from './build.ts';
 import type { PassContext } from './compose.ts';
 import type { OwnKeys } from './keys.ts';

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import {
+  instruct,
+  litecoinRegtest,
+  openTestRail,
+  type TestRail,
+} from '../../../testing/setups/utxo.ts';
 import { formatScript } from './addresses.ts';
-import { instruct, litecoinRegtest, openTestRail, type TestRail } from './utxo-test-setup.ts';
 
 /** What needs no node: sending, asking and cancelling are matters of the rail's memory. */
 

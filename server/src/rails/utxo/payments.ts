@@ -1,4 +1,4 @@
-import type { Charge, Instruction, RailAnswer, RailHost } from '../contract.ts';
+import type { Charge, Instruction, RailAnswer, RailHost } from '../contract/contract.ts';
 import { type Destination, getDustMinor, readAddress, readMainAddress } from './addresses.ts';
 import type { Config } from './config.ts';
 import { splitFee } from './fees.ts';

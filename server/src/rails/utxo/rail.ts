@@ -1,4 +1,4 @@
-import type { CallContext, RailCalls, RailHost, RailModule } from '../contract.ts';
+import type { CallContext, RailCalls, RailHost, RailModule } from '../contract/contract.ts';
 import { type Config, configSchema } from './config.ts';
 import { createOwnKeys } from './keys.ts';
 import { getNetwork } from './networks.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RailStore, RecordChange, StoredRecord } from '../contract.ts';
+import type { RailStore, RecordChange, StoredRecord } from '../contract/contract.ts';
 import { scriptKinds } from './addresses.ts';
 import { nameOutpoint } from './transaction.ts';
 

@@ -1,4 +1,4 @@
-import type { RecoveredPayment } from '../contract.ts';
+import type { RecoveredPayment } from '../contract/contract.ts';
 import { readAddress } from './addresses.ts';
 import type { PassContext } from './compose.ts';
 import { getDepthNeeded } from './config.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RailStore } from '../contract.ts';
+import type { RailStore } from '../contract/contract.ts';
 import { formatScript } from './addresses.ts';
 import type { Config } from './config.ts';
 import type { OwnKeys, WatchedDescriptor } from './keys.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { startLitecoind, type TestNode } from './litecoind-test-setup.ts';
-import { createBench, type TestRail } from './utxo-test-setup.ts';
+import { startLitecoind, type TestNode } from '../../../testing/counterparties/utxo/litecoind.ts';
+import { createBench, type TestRail } from '../../../testing/setups/utxo.ts';
 
 /**
  * Everything at once, in an order of chance: payments, passes of two processes whose calls to the

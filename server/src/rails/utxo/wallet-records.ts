@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RailHost, RailStore, RecordChange } from '../contract.ts';
+import type { RailHost, RailStore, RecordChange } from '../contract/contract.ts';
 
 /**
  * What the memory knows of the wallet's own sends. Its collections:

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
+import {
+  instruct,
+  litecoinRegtest,
+  openTestRail,
+  type TestRail,
+} from '../../../testing/setups/utxo.ts';
 import { formatScript } from './addresses.ts';
-import { instruct, litecoinRegtest, openTestRail, type TestRail } from './utxo-test-setup.ts';
 
 /** A memory that lacks what the wallet has sent, with a node that says as much as is asked here. */
 

@@ -1,6 +1,5 @@
 import type { PassContext } from './compose.ts';
 import { buryFamily, findForeignSpender } from './displaced.ts';
-import { hearPaid, hearTaken } from './hear.ts';
 import {
   changeFamily,
   type Family,
@@ -12,6 +11,7 @@ import {
 } from './records.ts';
 import { replaceVersion } from './replace.ts';
 import { nameOutpoint } from './transaction.ts';
+import { hearPaid, hearTaken } from './unconfirmed.ts';
 
 /**
  * Where a family stands: in the chain, on its way, or displaced. Sending a version again is

@@ -1,0 +1,120 @@
+import { listCountries } from '../server/src/core/country.ts';
+import type { RailModule } from '../server/src/rails/contract/contract.ts';
+import {
+  type CorridorDeclaration,
+  type DeliveryType,
+  deliveryTypes,
+} from '../server/src/rails/contract/declarations.ts';
+import { loadRailModules } from '../server/src/rails/host/registry.ts';
+import { sandboxPayers } from '../server/src/rails/sandbox/network.ts';
+
+/** docs/rails.md: what can be paid where, by which kind of rail, from the declarations. */
+export async function generateRailsDocument(): Promise<Map<string, string>> {
+  const modules = [...(await loadRailModules()).values()];
+  const text = [
+    '# Rails',
+    '',
+    'Generated from the declarations of the rails: `npm run generate`. How to configure one is in',
+    '[guides/rails.md](guides/rails.md), and in the README of its folder.',
+    '',
+    '## Kinds',
+    '',
+    '| kind | what it is | references | calls at once |',
+    '|---|---|---|---|',
+    '| `sandbox` | The simulated network of the staging environment; nothing of it is real. | 64 | 1000 |',
+    ...modules.map(describeModule),
+    '',
+    '## Wherever a contract reaches',
+    '',
+    'These kinds are not bound to countries: the payers that an operator configures say where to.',
+    '',
+    '| delivery type | currencies | rails |',
+    '|---|---|---|',
+    ...describeUnbound(modules),
+    '',
+    '## By country',
+    '',
+    'Beside those above. `sandbox` serves staging only.',
+    '',
+    '| country | delivery type | currency | rails |',
+    '|---|---|---|---|',
+    ...listCountries().flatMap(({ code, name }) => describeCountry({ code, name }, modules)),
+    '',
+  ].join('\n');
+  return new Map([['docs/rails.md', text]]);
+}
+
+function describeModule({ kind, about, reference, pace }: RailModule): string {
+  const folder = `../server/src/rails/${kind}/README.md`;
+  return `| [\`${kind}\`](${folder}) | ${about} | ${reference.lengthMax} | ${pace.concurrencyMax} |`;
+}
+
+function describeUnbound(modules: readonly RailModule[]): string[] {
+  const rows = new Map<string, string[]>();
+  for (const { kind, corridors } of modules) {
+    for (const { countries, deliveryType, currencies } of corridors) {
+      if (countries !== 'any') continue;
+      const named = currencies === 'any' ? 'every national currency' : currencies.join(', ');
+      const row = `${deliveryType} | ${named}`;
+      rows.set(row, [...(rows.get(row) ?? []), kind]);
+    }
+  }
+  return [...rows]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([row, kinds]) => `| ${row} | ${kinds.join(', ')} |`);
+}
+
+/** A row for each delivery type and currency of the country. */
+function describeCountry(
+  country: { code: string; name: string },
+  modules: readonly RailModule[],
+): string[] {
+  return deliveryTypes.flatMap((deliveryType) => {
+    const railsByCurrency = new Map<string, Set<string>>();
+    const add = (currency: string, rail: string): void => {
+      const rails = railsByCurrency.get(currency) ?? new Set();
+      railsByCurrency.set(currency, rails.add(rail));
+    };
+    for (const currency of listSandboxCurrencies(country.code, deliveryType)) {
+      add(currency, 'sandbox');
+    }
+    for (const { kind, corridors } of modules) {
+      for (const corridor of corridors) {
+        if (!isBound(corridor, country.code, deliveryType)) continue;
+        const { currencies } = corridor;
+        for (const currency of currencies === 'any' ? ['every'] : currencies) add(currency, kind);
+      }
+    }
+    const byRails = new Map<string, string[]>();
+    for (const [currency, rails] of railsByCurrency) {
+      const name = [...rails].join(', ');
+      byRails.set(name, [...(byRails.get(name) ?? []), currency]);
+    }
+    return [...byRails].map(
+      ([rails, currencies]) =>
+        `| ${country.code} ${country.name} | ${deliveryType} | ${currencies.join(', ')} | ${rails} |`,
+    );
+  });
+}
+
+function isBound(
+  { countries, deliveryType }: CorridorDeclaration,
+  code: string,
+  wanted: DeliveryType,
+): boolean {
+  return countries !== 'any' && deliveryType === wanted && countries.includes(code);
+}
+
+const sandboxCurrencies = new Map<string, Set<string>>();
+
+function listSandboxCurrencies(code: string, deliveryType: DeliveryType): ReadonlySet<string> {
+  if (sandboxCurrencies.size === 0) {
+    for (const payer of sandboxPayers) {
+      const name = `${payer.countryCode} ${payer.deliveryType}`;
+      const known = sandboxCurrencies.get(name) ?? new Set();
+      for (const currency of payer.currencies) known.add(currency);
+      sandboxCurrencies.set(name, known);
+    }
+  }
+  return sandboxCurrencies.get(`${code} ${deliveryType}`) ?? new Set();
+}

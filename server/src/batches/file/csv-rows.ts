@@ -1,0 +1,203 @@
+import { pipeline, Readable } from 'node:stream';
+import { CsvError, type Parser, parse } from 'csv-parse';
+import { AppError, type Fault } from '../../core/errors.ts';
+import type { ExactJson } from '../../core/exact-json.ts';
+import {
+  type FileReading,
+  type FileRow,
+  ignoreColumn,
+  isColumn,
+  portionRows,
+  type RowFault,
+  refuseFile,
+  refuseLongRow,
+} from './file-row.ts';
+
+/** CSV (RFC 4180) with a header row; comma or semicolon, whichever the header has. */
+
+type CsvRecord = { record: string[]; info: { lines: number } };
+
+/** What a cell is: a field of the row, an entry of its metadata, or neither. */
+type Column = { field?: string; metadataKey?: string };
+
+/** @throws AppError invalid_request. */
+export async function* readCsvRows(
+  bytes: AsyncIterable<Buffer>,
+  { limits, ignored }: FileReading,
+): AsyncGenerator<FileRow[]> {
+  const { rowBytesMax } = limits;
+  const iterator = bytes[Symbol.asyncIterator]();
+  const head = await readHead(iterator, rowBytesMax);
+  const parser = parseRecords(joinBytes(head, iterator), findDelimiter(head), rowBytesMax);
+  let columns: Column[] | undefined;
+  let header = '';
+  let rows: FileRow[] = [];
+  try {
+    for await (const { record, info } of parser as AsyncIterable<CsvRecord>) {
+      if (columns === undefined) {
+        columns = readHeader(record, ignored);
+        header = JSON.stringify(record);
+        continue;
+      }
+      rows.push(readRecord(record, { columns, header, endLine: info.lines }));
+      // What the columns mean belongs to what the file says, and is told with the first row.
+      header = '';
+      if (rows.length < portionRows) continue;
+      yield rows;
+      rows = [];
+    }
+  } catch (error) {
+    throw explainFault(error, rowBytesMax);
+  }
+  yield rows;
+}
+
+/** What comes before the first line's end, at least. */
+async function readHead(iterator: AsyncIterator<Buffer>, rowBytesMax: number): Promise<Buffer> {
+  let head = Buffer.alloc(0);
+  while (!head.includes(10)) {
+    if (head.length > rowBytesMax) throw refuseLongRow(1, rowBytesMax);
+    const next = await iterator.next();
+    if (next.done === true) break;
+    head = Buffer.concat([head, next.value]);
+  }
+  return head;
+}
+
+async function* joinBytes(
+  head: Buffer,
+  iterator: AsyncIterator<Buffer>,
+): AsyncGenerator<Buffer, void> {
+  try {
+    if (head.length > 0) yield head;
+    for (;;) {
+      const next = await iterator.next();
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    await iterator.return?.();
+  }
+}
+
+function findDelimiter(head: Buffer): ',' | ';' {
+  const [line = ''] = head.toString('utf8').split('\n', 1);
+  const bare = line.replaceAll(/"[^"]*"/g, '');
+  return bare.split(';').length > bare.split(',').length ? ';' : ',';
+}
+
+function parseRecords(
+  bytes: AsyncIterable<Buffer>,
+  delimiter: string,
+  rowBytesMax: number,
+): Parser {
+  const parser = parse({
+    delimiter,
+    bom: true,
+    info: true,
+    record_delimiter: ['\r\n', '\n'],
+    // A row with too few or too many cells is that row's fault, not the end of the file.
+    relax_column_count: true,
+    skip_empty_lines: true,
+    max_record_size: rowBytesMax,
+  });
+  // Its errors come out of the parser, which is read to its end below.
+  return pipeline(Readable.from(bytes, { objectMode: false }), parser, () => undefined);
+}
+
+/** @throws AppError invalid_request with every column that is missing or there twice. */
+function readHeader(record: readonly string[], ignored: Set<string>): Column[] {
+  const seen = new Set<string>();
+  const faults: Fault[] = [];
+  const columns = record.map((cell): Column => {
+    const name = cell.trim();
+    const metadataKey = /^metadata\.(.+)$/i.exec(name)?.[1];
+    const field = metadataKey === undefined ? name.toLowerCase() : undefined;
+    if (field !== undefined && !isColumn(field)) {
+      ignoreColumn(ignored, name);
+      return {};
+    }
+    const known = field ?? `metadata.${metadataKey}`;
+    if (seen.has(known)) {
+      const detail = `the header has the column ${shorten(known)} twice`;
+      faults.push({ code: 'repeated_column', detail });
+    }
+    seen.add(known);
+    return field === undefined ? { metadataKey: metadataKey ?? '' } : { field };
+  });
+  for (const names of requiredColumns) {
+    if (names.some((name) => seen.has(name))) continue;
+    const detail = `the header has no column ${names.join(' or ')}`;
+    faults.push({ code: 'missing_column', detail });
+  }
+  const [first] = faults;
+  if (first !== undefined) throw new AppError('invalid_request', first.detail, { faults });
+  return columns;
+}
+
+const requiredColumns = [
+  ['client_transfer_id'],
+  ['user_token', 'internal_user_id'],
+  ['destination_token'],
+  ['destination_currency_code'],
+  ['source_amount', 'destination_amount'],
+];
+
+function shorten(name: string): string {
+  return name.slice(0, 100).toWellFormed();
+}
+
+function readRecord(
+  record: readonly string[],
+  context: { columns: readonly Column[]; header: string; endLine: number },
+): FileRow {
+  const { columns, header, endLine } = context;
+  const source = header + JSON.stringify(record);
+  // A quoted cell may span lines; the parser counts to the last one.
+  const line = endLine - (source.includes('\\n') ? countLineEnds(record) : 0);
+  if (record.length !== columns.length) {
+    const detail = `the row has ${record.length} cells, the header ${columns.length}`;
+    return { line, fields: {}, fault: { column: '', code: 'cell_count', detail }, source };
+  }
+  const fields: { [name: string]: ExactJson } = {};
+  let metadata: { [key: string]: ExactJson } | undefined;
+  let fault: RowFault | undefined;
+  for (let index = 0; index < columns.length; index += 1) {
+    const cell = record[index] ?? '';
+    const { field, metadataKey } = columns[index] ?? {};
+    if (cell === '') continue;
+    // The parser puts this in the place of bytes that are no UTF-8.
+    if (cell.includes('\ufffd')) fault ??= describeEncoding(field ?? `metadata.${metadataKey}`);
+    if (field !== undefined) fields[field] = cell;
+    else if (metadataKey !== undefined) {
+      metadata ??= Object.create(null) as { [key: string]: ExactJson };
+      metadata[metadataKey] = cell;
+    }
+  }
+  if (fault !== undefined) return { line, fields: {}, fault, source };
+  if (metadata !== undefined) fields['metadata'] = metadata;
+  return { line, fields, fault: undefined, source };
+}
+
+function describeEncoding(column: string): RowFault {
+  return { column: shorten(column), code: 'invalid_encoding', detail: 'the value is not UTF-8' };
+}
+
+function countLineEnds(record: readonly string[]): number {
+  return record.reduce((sum, cell) => sum + cell.split('\n').length - 1, 0);
+}
+
+const faultsOfCsv: Readonly<Record<string, string>> = {
+  CSV_INVALID_CLOSING_QUOTE: 'a quote ends in the middle of a cell',
+  INVALID_OPENING_QUOTE: 'a quote begins in the middle of a cell',
+  CSV_QUOTE_NOT_CLOSED: 'a quote does not end',
+};
+
+/** Behind a broken quote nobody can tell where rows begin: the file as a whole is refused. */
+function explainFault(error: unknown, rowBytesMax: number): unknown {
+  if (!(error instanceof CsvError)) return error;
+  const line = Number(error['lines'] ?? 0);
+  if (error.code === 'CSV_MAX_RECORD_SIZE') return refuseLongRow(line, rowBytesMax);
+  const what = faultsOfCsv[error.code] ?? 'the text is not CSV';
+  return refuseFile('malformed_csv', `${what}, at line ${line}`);
+}

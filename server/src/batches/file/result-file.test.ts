@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { JsonNumber } from '../../core/exact-json.ts';
+import { plainArray, textArray } from '../../db/arrays.ts';
+import { writeCell } from './result-file.ts';
+
+test('no text of a cell begins as a formula does', () => {
+  for (const text of ['=1+1', '+1+1', '-1+1', '@SUM(1)', '\t=1', '\r=1', '\n=1', '\uff1d1', '+5']) {
+    const cell = writeCell(text);
+    assert.match(cell, /^"'/, JSON.stringify(text));
+    assert.equal(cell.at(-1), '"');
+  }
+});
+
+test('plain numbers stay numbers, and plain texts stay as they are', () => {
+  assert.equal(writeCell(new JsonNumber('-12.50')), '-12.50');
+  assert.equal(writeCell(7), '7');
+  assert.equal(writeCell('-12.5'), '-12.5');
+  assert.equal(writeCell('payroll-11'), 'payroll-11');
+  assert.equal(writeCell(undefined), '');
+});
+
+test('separators, quotes and line ends stay inside of their cell', () => {
+  assert.equal(writeCell('a,b'), '"a,b"');
+  assert.equal(writeCell('a;=1'), '"a;=1"');
+  assert.equal(writeCell('a"\n=1'), '"a""\n=1"');
+  assert.equal(writeCell(' a'), '" a"');
+});
+
+test('arrays are written as the database reads them', () => {
+  assert.equal(plainArray([1, undefined, 2n, true]), '{1,NULL,2,true}');
+  assert.equal(
+    textArray(['a', undefined, 'NULL', '', 'x"\\,{}']),
+    '{"a",NULL,"NULL","","x\\"\\\\,{}"}',
+  );
+});

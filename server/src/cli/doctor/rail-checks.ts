@@ -1,0 +1,135 @@
+import { collectAttributes } from '../../attributes/collected-attributes.ts';
+import type { Config } from '../../config.ts';
+import type { EnvironmentName } from '../../core/access.ts';
+import type { KeyRing } from '../../core/sealing.ts';
+import { connectDatabase, type Database } from '../../db/postgres/pool.ts';
+import { listDeclarationFaults } from '../../destinations/declaration-checks.ts';
+import type { RailHost, RailStore, StoredRecord } from '../../rails/contract/contract.ts';
+import { checkRails } from '../../rails/host/check.ts';
+import { createHost } from '../../rails/host/host.ts';
+import { secretContext } from '../../rails/host/open.ts';
+import { type RailConfig, readRailFile } from '../../rails/host/rail-config.ts';
+import { openSoundRails, type RailServices } from '../../rails/host/registry.ts';
+import { type Finding, fine, wrong } from './finding.ts';
+
+/** The file of rails, its secrets, and the counterparts. What rails would write stays in memory. */
+
+export type RailCheckOptions = {
+  /** Undefined where the database cannot be used: then rails remember nothing. */
+  url: string | undefined;
+  keys: KeyRing | undefined;
+  fetch: typeof fetch;
+  realNowMs: () => number;
+};
+
+export async function checkRailSetup(
+  { config, name }: { config: Config; name: EnvironmentName },
+  options: RailCheckOptions,
+): Promise<Finding[]> {
+  const setting = name === 'live' ? 'OUTLAY_LIVE_RAILS' : 'OUTLAY_RAILS';
+  const path = config[setting];
+  if (path === undefined) {
+    if (name === 'staging') return [];
+    return [wrong('live: no rails, so that no country is served: set OUTLAY_LIVE_RAILS to a file')];
+  }
+  const { keys } = options;
+  const file = readRailFile(path, {
+    readVariable: config.readVariable,
+    openSealed: (sealed) => {
+      if (keys === undefined) throw new Error('there is no master key to open it with');
+      return keys.open(sealed, secretContext);
+    },
+  });
+  const label = (text: string): string => `${name}: ${setting} (${path}): ${text}`;
+  const findings = file.faults.map(({ text }) => wrong(label(text)));
+  const db =
+    options.url === undefined || keys === undefined
+      ? undefined
+      : connectDatabase({ url: options.url, connectionsMax: 2 });
+  try {
+    findings.push(...(await checkCounterparts(file.configs, { ...options, db, label })));
+  } finally {
+    await db?.close();
+  }
+  if (name === 'live' && file.faults.length === 0 && file.configs.length === 0) {
+    findings.push(wrong(label('it has no rails, so that no country is served')));
+  }
+  return findings;
+}
+
+type CounterpartOptions = RailCheckOptions & {
+  db: Database | undefined;
+  label: (text: string) => string;
+};
+
+async function checkCounterparts(
+  configs: readonly RailConfig[],
+  options: CounterpartOptions,
+): Promise<Finding[]> {
+  const opened = await openSoundRails(configs, {
+    createHost: createObserver(options),
+    listFaults: listDeclarationFaults,
+    collectAttributes: ({ countryCode, deliveryType }, currency) =>
+      collectAttributes({ countryCode, deliveryType, currency }),
+  });
+  try {
+    const findings = opened.faults.map(({ text }) => wrong(options.label(text)));
+    for (const { rail, kind, faults } of await checkRails(opened.rails)) {
+      const place = `rail ${rail} (${kind})`;
+      findings.push(
+        ...(faults.length === 0
+          ? [fine(options.label(`${place} can be worked with`))]
+          : faults.map((fault) => wrong(options.label(`${place}: ${fault}`)))),
+      );
+    }
+    return findings;
+  } finally {
+    await Promise.allSettled(opened.rails.map(async (rail) => rail.close?.()));
+  }
+}
+
+/** A host that reads what the rail remembers, and writes nothing that outlasts this process. */
+function createObserver({
+  db,
+  keys,
+  fetch,
+  realNowMs,
+}: CounterpartOptions): RailServices['createHost'] {
+  return (name, payers): RailHost => {
+    const parts = {
+      name,
+      payers,
+      fetch,
+      realNowMs,
+      nowMs: realNowMs,
+      callbackUrl: `http://localhost/rails/${name}`,
+      wake: () => undefined,
+      log: () => undefined,
+      hear: async () => 'known' as const,
+    };
+    if (db === undefined || keys === undefined) {
+      return { ...parts, store: layOver(undefined), countUnresolvedInbound: async () => 0 };
+    }
+    const real = createHost({ ...parts, db, keys, onHeard: () => undefined });
+    return { ...real, ...parts, store: layOver(real.store) };
+  };
+}
+
+function layOver(store: RailStore | undefined): RailStore {
+  const written = new Map<string, StoredRecord | undefined>();
+  const nameOf = (collection: string, key: string): string => JSON.stringify([collection, key]);
+  return {
+    get: async (collection, key) => {
+      const name = nameOf(collection, key);
+      return written.has(name) ? written.get(name) : store?.get(collection, key);
+    },
+    list: async (collection, query) => (await store?.list(collection, query)) ?? [],
+    write: async (changes) => {
+      for (const { collection, key, revision, next } of changes) {
+        const record = next && { key, revision: revision + 1, ...next };
+        written.set(nameOf(collection, key), record);
+      }
+      return true;
+    },
+  };
+}

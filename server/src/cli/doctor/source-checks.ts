@@ -1,0 +1,112 @@
+import { existsSync, readFileSync } from 'node:fs';
+import type { Config } from '../../config.ts';
+import type { EnvironmentName } from '../../core/access.ts';
+import { createKeyRing, type KeyRing } from '../../core/sealing.ts';
+import { placeMasterKey } from '../../environment/key.ts';
+import { listSources, readRateSources } from '../../environment/settings.ts';
+import { type RateSourceName, readQuotes } from '../../fx/load.ts';
+import { describeLocation } from '../../fx/read-source.ts';
+import { readVelocityLimits } from '../../rules/velocity.ts';
+import { findListFault } from '../../screening/screening.ts';
+import { explain, type Finding, fine, wrong } from './finding.ts';
+
+/** The files and addresses that settings name, and the master keys. */
+
+type Sources = { config: Config; fetch: typeof fetch; realNowMs: () => number };
+
+export async function checkRates(options: Sources): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const [source, location] of Object.entries(readRateSources(options.config))) {
+    const setting = `OUTLAY_RATES_${source.toUpperCase()}`;
+    const place = `${setting} (${describeLocation(location)})`;
+    const read = await readQuotes(source as RateSourceName, location, {
+      fetch: options.fetch,
+      nowMs: options.realNowMs,
+    });
+    findings.push(
+      read.ok
+        ? fine(`${place} has ${read.quotes.length} rates`)
+        : wrong(`${place}: ${read.fault}; correct ${setting} or the source`),
+    );
+  }
+  return findings;
+}
+
+export async function checkLists({ config, fetch }: Sources): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const source of listSources(config)) {
+    const setting =
+      source.list === 'ofac_sdn' ? 'OUTLAY_SCREENING_OFAC_SDN, _ALT' : 'OUTLAY_SCREENING_UN';
+    const fault = await findListFault(source, { fetch });
+    findings.push(
+      fault === undefined
+        ? fine(`the sanctions list ${source.list} can be read`)
+        : wrong(`the sanctions list ${source.list}: ${fault}; correct ${setting}`),
+    );
+  }
+  return findings;
+}
+
+export function checkLimits(config: Config): Finding[] {
+  const path = config.OUTLAY_VELOCITY_LIMITS;
+  if (path === undefined) return [];
+  try {
+    return [fine(`OUTLAY_VELOCITY_LIMITS has ${readVelocityLimits(path).length} limits`)];
+  } catch (error) {
+    return [wrong(`OUTLAY_VELOCITY_LIMITS: ${explain(error)}`)];
+  }
+}
+
+/** What the database says of itself; undefined where it cannot be asked, or is new. */
+export type EnvironmentRecord = { name: string; masterKeyId: string };
+
+export function checkMasterKey(
+  { config, name }: { config: Config; name: EnvironmentName },
+  record: EnvironmentRecord | undefined,
+): { keys: KeyRing | undefined; findings: Finding[] } {
+  const { variable, file, given } = placeMasterKey(config, name);
+  const place = given === undefined ? file : variable;
+  if (given === undefined && !existsSync(file)) {
+    const isNew = record === undefined;
+    const text = isNew
+      ? `${name}: no master key yet; the first start makes ${file}`
+      : `${name}: the master key is missing: set ${variable}, or restore ${file}`;
+    return { keys: undefined, findings: [{ isFine: isNew, text }] };
+  }
+  let key: Buffer;
+  try {
+    key = Buffer.from(given ?? readFileSync(file, 'utf8').trim(), 'base64');
+  } catch (error) {
+    return { keys: undefined, findings: [wrong(`${name}: ${file}: ${explain(error)}`)] };
+  }
+  if (key.length !== 32) {
+    const text = `${name}: ${place} must hold 32 bytes in Base64: openssl rand -base64 32 makes a new key, for a new database only`;
+    return { keys: undefined, findings: [wrong(text)] };
+  }
+  const keys = createKeyRing(key);
+  if (record !== undefined && record.masterKeyId !== keys.masterKeyId) {
+    const text = `${name}: ${place} is not the master key that the database was made with: set ${variable}, or restore ${file}, from your copy`;
+    return { keys: undefined, findings: [wrong(text)] };
+  }
+  return { keys, findings: [fine(`${name}: the master key is there (${place})`)] };
+}
+
+/** The variables that the files of rails name as places of secrets; they may begin with OUTLAY_ too. */
+export function listSecretNames(config: Config): Set<string> {
+  const names = new Set<string>();
+  const collect = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    for (const [key, member] of Object.entries(value)) {
+      if (key === 'env' && typeof member === 'string') names.add(member);
+      else collect(member);
+    }
+  };
+  for (const path of [config.OUTLAY_RAILS, config.OUTLAY_LIVE_RAILS]) {
+    try {
+      if (path !== undefined) collect(JSON.parse(readFileSync(path, 'utf8')));
+    } catch {
+      // The check of the rails says what is wrong with the file.
+    }
+  }
+  return names;
+}

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { createScreeningTest, person, type ScreeningTest } from '../../testing/setups/screening.ts';
+import { ConfigError, RefusedCommand } from '../config.ts';
+import { formatToken } from '../core/ids.ts';
+import type { Environment } from '../environment/environment.ts';
+import { imageTypes, type PreparedImage } from '../kyc/intake.ts';
+import { submitImages } from '../kyc/kyc.ts';
+import { screenUsers } from '../screening/records.ts';
+import { reviewCommands } from './review-commands.ts';
+
+let screening: ScreeningTest;
+let folder: string;
+before(async () => {
+  screening = await createScreeningTest();
+  await screening.load();
+  folder = mkdtempSync(join(tmpdir(), 'outlay-test-'));
+});
+after(async () => {
+  rmSync(folder, { recursive: true });
+  await screening[Symbol.asyncDispose]();
+});
+
+/** Of an environment, the commands of this file use no more. */
+function run(command: string, values: Record<string, string>): Promise<unknown> {
+  const { db, keys } = screening;
+  const env = { db, keys, clock: { nowMs: Date.now } } as unknown as Environment;
+  const found = reviewCommands[command];
+  assert.ok(found !== undefined, command);
+  return found(env, values);
+}
+
+const images: PreparedImage[] = imageTypes.map((type) => ({
+  type,
+  bytes: Buffer.from(`pixels of ${type}`),
+  width: 1,
+  height: 1,
+}));
+
+async function createUser() {
+  const user = await screening.newUser();
+  const { db, keys } = screening;
+  return {
+    ...user,
+    token: formatToken('user', user.userId),
+    submit: () =>
+      db.tenantTransaction(user.accountId, (sql) =>
+        submitImages({ sql, keys }, { ...user, images }),
+      ),
+    screen: (firstName: string, lastName: string) =>
+      screenUsers({ session: db.system, keys }, [{ ...user, person: person(firstName, lastName) }]),
+  };
+}
+
+const isRefused = (text: RegExp) => (error: unknown) =>
+  error instanceof RefusedCommand && error.exitCode === 2 && text.test(error.message);
+const isWrong = (text: RegExp) => (error: unknown) =>
+  error instanceof ConfigError && error.exitCode === 1 && text.test(error.message);
+
+test('screening decide refuses a decision about somebody without a hit', async () => {
+  const user = await createUser();
+  const said = { user: user.token, decision: 'confirmed', by: 'Ada', reason: 'Seen.' };
+  await assert.rejects(run('screening decide', said), isRefused(/never screened/));
+  await user.screen('Anna', 'Schmidt');
+  await assert.rejects(run('screening decide', said), isRefused(/nothing was found/));
+  await assert.rejects(
+    run('screening decide', { ...said, decision: 'perhaps' }),
+    isWrong(/cleared or confirmed/),
+  );
+  await user.screen('Timofey', 'Zverovsky');
+  const recorded = await run('screening decide', said);
+  assert.equal((recorded as { kind: string }).kind, 'recorded');
+  const shown = await run('screening show', { user: user.token });
+  assert.equal((shown as { state: string }).state, 'confirmed_by_person');
+});
+
+test('an identity is listed, exported, decided and shown with its history', async () => {
+  const user = await createUser();
+  await user.submit();
+  const pending = (await run('identity list', { account: user.accountId })) as object[];
+  assert.deepEqual(
+    pending.map((row) => 'user_token' in row && row.user_token),
+    [user.token],
+  );
+  const at = join(folder, 'images');
+  const { files } = (await run('identity export', { user: user.token, folder: at })) as {
+    files: string[];
+  };
+  assert.equal(files.length, 3);
+  for (const file of files) {
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    assert.match(readFileSync(file, 'utf8'), /^pixels of /);
+  }
+  assert.equal(statSync(at).mode & 0o777, 0o700);
+  await assert.rejects(
+    run('identity export', { user: user.token, folder: at }),
+    isWrong(/cannot be written.*EEXIST/),
+  );
+  const said = { user: user.token, by: 'Ada', reason: 'The same face.' };
+  await assert.rejects(run('identity decide', { ...said, decision: 'maybe' }), isWrong(/one of/));
+  const decided = await run('identity decide', { ...said, decision: 'approved' });
+  assert.equal((decided as { result: string }).result, 'done');
+  await assert.rejects(
+    run('identity decide', { ...said, decision: 'approved' }),
+    isWrong(/is Approved/),
+  );
+  const shown = (await run('identity show', { user: user.token })) as {
+    decisions: { decided_by: string; reason: string }[];
+    sessions: { status: string }[];
+  };
+  assert.deepEqual(
+    shown.decisions.map(({ decided_by: by, reason }) => [by, reason]),
+    [['Ada', 'The same face.']],
+  );
+  assert.deepEqual(
+    shown.sessions.map(({ status }) => status),
+    ['Approved'],
+  );
+});

@@ -1,0 +1,40 @@
+import { relative } from 'node:path';
+import type { Role } from '../app.ts';
+import type { Config } from '../config.ts';
+import { newestVersion } from '../core/access.ts';
+
+/** What a person sees when the service has started. */
+export function describeStart(
+  config: Config,
+  started: { role: Role; baseUrl: string; stagingFile: string | undefined },
+): string {
+  const { role, baseUrl, stagingFile } = started;
+  if (role === 'work') {
+    return `Outlay works in the background. Health and metrics: ${baseUrl}/metrics\n`;
+  }
+  const lines = ['', '  Outlay is ready.', '', `  API          ${baseUrl}/${newestVersion}`];
+  lines.push(`  Reference    ${baseUrl}/docs`);
+  if (stagingFile !== undefined) {
+    const near = relative(process.cwd(), stagingFile);
+    const path = near.startsWith('..') ? stagingFile : near;
+    const key = `$(sed -n 's/.*"api_key": "\\([^"]*\\)".*/\\1/p' ${quote(path)})`;
+    lines.push(
+      `  Credentials  ${path}`,
+      '',
+      '  The balances of the Demo account:',
+      '',
+      `    curl -s ${baseUrl}/${newestVersion}/account/balance -H "Authorization: Bearer ${key}"`,
+    );
+  }
+  lines.push(
+    '',
+    `  Ctrl-C stops it. Settings: .env.example. Environments: ${config.OUTLAY_ENVIRONMENTS}.`,
+    '',
+    '',
+  );
+  return lines.join('\n');
+}
+
+function quote(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createMoneyTest, type MoneyTest, type Owner } from '../../../testing/setups/money.ts';
+import { AppError } from '../../core/errors.ts';
+import { newId } from '../../core/ids.ts';
+import { createBatcher, held } from '../batcher.ts';
+import { createAccountShare } from './account-share.ts';
+import { connectDatabase, type Database, findSqlState, type Session } from './pool.ts';
+
+/** One account whose row somebody holds must not slow the others down. */
+
+const connectionsMax = 8;
+/** A lock is waited for five seconds; the rest is for a machine that is busy. */
+const lockMsMax = 7_500;
+const shareWaitMsMax = 2_000;
+
+let money: MoneyTest;
+let db: Database;
+let contended: Owner;
+let other: Owner;
+before(async () => {
+  money = await createMoneyTest();
+  db = connectDatabase({ url: money.url, connectionsMax });
+  contended = await money.createOwner();
+  other = await money.createOwner();
+});
+after(async () => {
+  await money.assertSound();
+  await db.close();
+  await money[Symbol.asyncDispose]();
+});
+
+const lockText = 'select id from accounts where id = $1 for update';
+const lock = (session: Session, accountId: string, text = lockText) =>
+  session.rows<{ id: string }>({ name: '', text }, [accountId]);
+
+/** Holds the row of the contended account while `work` runs. */
+const whileHeld = (work: () => Promise<void>): Promise<void> =>
+  money.db.systemTransaction(async (session) => {
+    await lock(session, contended.accountId);
+    // In the background, so that the transaction is not idle for longer than it may be.
+    let isDone = false;
+    const beat = (async () => {
+      while (!isDone) {
+        await session.rows({ name: '', text: 'select 1' });
+        await sleep(200);
+      }
+    })();
+    try {
+      await work();
+    } finally {
+      isDone = true;
+      await beat;
+    }
+  });
+
+type Timed = { error: unknown; elapsedMs: number };
+
+async function time(work: () => Promise<unknown>): Promise<Timed> {
+  const startMs = performance.now();
+  const error: unknown = await work().then(
+    () => undefined,
+    (cause: unknown) => cause,
+  );
+  return { error, elapsedMs: performance.now() - startMs };
+}
+
+const crowd = (work: () => Promise<unknown>): Promise<Timed[]> =>
+  Promise.all(Array.from({ length: 24 }, () => time(work)));
+
+/** Says 503 in the end: the lock was not to be had, or others of the account were before it. */
+function assertRefused({ error, elapsedMs }: Timed, waitMsMax: number): void {
+  const isUnavailable = error instanceof AppError && error.code === 'unavailable';
+  assert.ok(isUnavailable || findSqlState(error) === '55P03', String(error));
+  assert.ok(elapsedMs < waitMsMax, `${elapsedMs} ms`);
+}
+
+const ways = {
+  'tenant transactions': (accountId: string) =>
+    db.tenantTransaction(accountId, (session) => lock(session, accountId)),
+  'single statements': (accountId: string) => lock(db.tenant(accountId), accountId),
+  'system transactions': (accountId: string) =>
+    db.systemTransaction((session) => lock(session, accountId), { accountId }),
+};
+
+for (const [what, run] of Object.entries(ways)) {
+  test(`a crowd on a held account leaves the others their connections: ${what}`, async () => {
+    await whileHeld(async () => {
+      const waiting = crowd(() => run(contended.accountId));
+      await sleep(100);
+      for (let count = 0; count < 20; count += 1) {
+        const { error, elapsedMs } = await time(() => run(other.accountId));
+        assert.equal(error, undefined);
+        assert.ok(elapsedMs < 1_000, `${elapsedMs} ms`);
+      }
+      for (const one of await waiting) assertRefused(one, shareWaitMsMax + lockMsMax);
+    });
+    assert.equal((await run(contended.accountId)).length, 1);
+  });
+}
+
+test('commands of a held account wait for one lock timeout, however many batches they are', async () => {
+  const batcher = createBatcher<{ account: string; key: string }, string>({
+    db,
+    accountOf: ({ account }) => account,
+    keyOf: ({ key }) => key,
+    run: async (session, commands, mayWait) => {
+      const [first] = commands;
+      const text = mayWait ? lockText : `${lockText} skip locked`;
+      const rows = await lock(session, first?.account ?? '', text);
+      return commands.map(() => (rows.length === 0 ? held : 'done'));
+    },
+  });
+  await whileHeld(async () => {
+    // Equal keys are never in one batch, so that these are twenty-four batches.
+    const key = newId();
+    const waiting = crowd(() => batcher.submit({ account: contended.accountId, key }));
+    const { elapsedMs } = await time(() => batcher.submit({ account: other.accountId, key }));
+    assert.ok(elapsedMs < 1_000, `${elapsedMs} ms`);
+    for (const one of await waiting) assertRefused(one, lockMsMax);
+  });
+  assert.equal(await batcher.submit({ account: contended.accountId, key: newId() }), 'done');
+});
+
+test('an account has its share again when its requests have ended, also where they failed', async () => {
+  const share = createAccountShare({ most: 2, waitMsMax: 50 });
+  const busy = Promise.withResolvers<void>();
+  const running = [0, 1].map(() => share.run('a', () => busy.promise));
+  await assert.rejects(
+    share.run('a', () => Promise.resolve()),
+    /Too many requests of this account/,
+  );
+  assert.equal(await share.run('b', async () => 'done'), 'done');
+  const third = share.run('a', async () => 'third');
+  busy.reject(new Error('failed'));
+  await Promise.allSettled(running);
+  assert.equal(await third, 'third');
+  assert.equal(await share.run('a', async () => 'fourth'), 'fourth');
+});

@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createTestDatabase, type TestDatabase } from '../../../testing/setups/database.ts';
+import { openTestNetwork, type TestNetwork } from '../../../testing/setups/network.ts';
+import { newId } from '../../core/ids.ts';
+import { connectDatabase, type Database, findSqlState, type Session } from './pool.ts';
+
+/** Connections that die without a word, servers that do not answer, and several hosts. */
+
+const connectionsMax = 4;
+/** No request may take longer. What is measured on an idle machine is half of it. */
+const requestMsMax = 10_000;
+
+let database: TestDatabase;
+let network: TestNetwork;
+before(async () => {
+  database = await createTestDatabase();
+  network = await openTestNetwork(database.url);
+});
+after(async () => {
+  await network.close();
+  await database.drop();
+});
+
+const ask = <Row>(session: Session, text: string, values: readonly unknown[] = []) =>
+  session.rows<Row>({ name: '', text }, values);
+
+/** One statement on every connection that the database may open. */
+async function askEverywhere(db: Database, text = 'select 1 as one') {
+  const asked = [
+    ...Array.from({ length: connectionsMax }, () => ask(db.system, text)),
+    ...Array.from({ length: connectionsMax }, () => ask(db.tenant(newId()), text)),
+    ...db.lanes.map((lane) => ask(lane, text)),
+  ];
+  return Promise.all(
+    asked.map((answer) =>
+      answer.then(
+        () => undefined,
+        (error: unknown) => (error instanceof Error ? error.message : 'no error'),
+      ),
+    ),
+  );
+}
+
+async function measure<T>(work: () => Promise<T>): Promise<{ result: T; elapsedMs: number }> {
+  const startMs = performance.now();
+  const result = await work();
+  return { result, elapsedMs: performance.now() - startMs };
+}
+
+async function open(url = network.url): Promise<Database> {
+  const db = connectDatabase({ url, connectionsMax });
+  const failures = await askEverywhere(db, 'select pg_sleep(0.05)');
+  assert.deepEqual(
+    failures.filter((failure) => failure !== undefined),
+    [],
+  );
+  return db;
+}
+
+test('connections that die while they are busy are replaced, and no statement waits long', async () => {
+  const db = await open();
+  network.loseConnections();
+  const { result, elapsedMs } = await measure(() => askEverywhere(db));
+  assert.ok(elapsedMs < requestMsMax, `${elapsedMs} ms`);
+  for (const failure of result) {
+    if (failure !== undefined) assert.match(failure, /Connection terminated/);
+  }
+  const healed = await measure(() => askEverywhere(db));
+  assert.deepEqual(
+    healed.result.filter((failure) => failure !== undefined),
+    [],
+  );
+  assert.ok(healed.elapsedMs < 2_000, `${healed.elapsedMs} ms`);
+  await db.checkReady();
+  await db.close();
+});
+
+test('connections that died while they were idle cost nobody an error', async () => {
+  const db = await open();
+  network.loseConnections();
+  await sleep(2_500);
+  const { result, elapsedMs } = await measure(() => askEverywhere(db));
+  assert.deepEqual(
+    result.filter((failure) => failure !== undefined),
+    [],
+  );
+  assert.ok(elapsedMs < requestMsMax, `${elapsedMs} ms`);
+  await db.close();
+});
+
+test('a transaction whose connection died gives its locks back', async () => {
+  const db = await open();
+  const id = newId();
+  await ask(db.system, `insert into accounts (id, name, created_at) values ($1, 'a', now())`, [id]);
+  const lock = (session: Session) =>
+    ask(session, 'select 1 from accounts where id = $1 for update', [id]);
+  await assert.rejects(
+    db.systemTransaction(async (session) => {
+      await lock(session);
+      network.loseConnections();
+      await lock(session);
+    }),
+  );
+  const { elapsedMs } = await measure(() => db.systemTransaction(lock));
+  assert.ok(elapsedMs < 3_000, `${elapsedMs} ms`);
+  await db.close();
+});
+
+test('where nothing answers, statements fail in time, ready says so, and both come back', async () => {
+  const db = await open();
+  network.loseEverything();
+  const { result, elapsedMs } = await measure(() => askEverywhere(db));
+  assert.ok(result.every((failure) => failure !== undefined));
+  assert.ok(elapsedMs < requestMsMax, `${elapsedMs} ms`);
+  const ready = await measure(() => db.checkReady().catch((error: unknown) => error));
+  assert.ok(ready.result instanceof Error);
+  assert.ok(ready.elapsedMs < requestMsMax, `${ready.elapsedMs} ms`);
+  network.recover();
+  const back = await measure(async () => {
+    while ((await askEverywhere(db)).some((failure) => failure !== undefined)) continue;
+  });
+  assert.ok(back.elapsedMs < requestMsMax, `${back.elapsedMs} ms`);
+  await db.checkReady();
+  await db.close();
+});
+
+test('a statement that is slow and not lost is left to its end', async () => {
+  const db = await open();
+  const slow = await ask<{ one: number }>(db.system, 'select 1 as one from pg_sleep(5)');
+  assert.deepEqual(slow, [{ one: 1 }]);
+  const [lane] = db.lanes;
+  assert.ok(lane !== undefined);
+  assert.deepEqual(await ask(lane, 'select 1 as one from pg_sleep(5)'), [{ one: 1 }]);
+  await db.close();
+});
+
+test('of several hosts the first that answers and takes writes is used', async () => {
+  const { pathname, username } = new URL(network.url);
+  const closed = await openTestNetwork(database.url);
+  await closed.close();
+  const hosts = `${closed.address},${network.address}`;
+  const db = await open(
+    `postgresql://${username}@${hosts}${pathname}?target_session_attrs=read-write`,
+  );
+  assert.deepEqual(await ask(db.system, 'select 1 as one'), [{ one: 1 }]);
+  await db.close();
+});
+
+test('a server that takes no writes is refused, and taken again when it does', async () => {
+  const direct = connectDatabase({ url: database.url, connectionsMax: 1 });
+  const name = new URL(database.url).pathname.slice(1);
+  await ask(direct.system, `alter database ${name} set default_transaction_read_only = on`);
+  const db = connectDatabase({ url: network.url, connectionsMax });
+  await assert.rejects(ask(db.system, 'select 1'), (error) => {
+    assert.match(String(error), /accepts no writes/);
+    return (error as { code?: string }).code === '25006';
+  });
+  const reading = connectDatabase({
+    url: `${network.url}?target_session_attrs=any`,
+    connectionsMax,
+  });
+  assert.equal((await ask(reading.system, 'select 1')).length, 1);
+  await reading.close();
+  await ask(direct.system, 'set default_transaction_read_only = off');
+  await ask(direct.system, `alter database ${name} reset default_transaction_read_only`);
+  assert.equal((await ask(db.system, 'select 1')).length, 1);
+  await Promise.all([db.close(), direct.close()]);
+});
+
+test('a connection to a primary that was stepped down is given up', async () => {
+  const db = connectDatabase({ url: network.url, connectionsMax: 1 });
+  await ask(db.system, 'set default_transaction_read_only = on');
+  const write = () => ask(db.system, 'update environment set name = name');
+  await assert.rejects(write(), (error) => findSqlState(error) === '25006');
+  await write();
+  await db.close();
+});
+
+test('ready is refused where the tenant role lacks its grants', async () => {
+  const db = await open();
+  await db.checkReady();
+  await ask(db.system, 'revoke all on accounts from outlay_tenant');
+  await assert.rejects(db.checkReady(), (error) => findSqlState(error) === '42501');
+  await ask(db.system, 'grant select on accounts to outlay_tenant');
+  await db.checkReady();
+  await db.close();
+});
+
+test('connections raise synchronous_commit where it is weaker than on', async () => {
+  const name = new URL(database.url).pathname.slice(1);
+  const direct = connectDatabase({ url: database.url, connectionsMax: 1 });
+  for (const [set, kept] of [
+    ['off', 'on'],
+    ['local', 'on'],
+    ['remote_apply', 'remote_apply'],
+  ]) {
+    await ask(direct.system, `alter database ${name} set synchronous_commit = ${set}`);
+    const db = connectDatabase({ url: network.url, connectionsMax: 1 });
+    const show = `select current_setting('synchronous_commit') as kept`;
+    for (const session of [db.system, db.tenant(newId()), ...db.lanes]) {
+      assert.deepEqual(await ask(session, show), [{ kept }]);
+    }
+    await db.close();
+  }
+  await ask(direct.system, `alter database ${name} reset synchronous_commit`);
+  await direct.close();
+});

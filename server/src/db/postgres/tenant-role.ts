@@ -1,0 +1,140 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+
+/**
+ * The role as which the service works for clients. It belongs to the server and not to the database,
+ * so that a restore on another server lacks it, and with it every grant: `schema.sql` lists them.
+ */
+
+export const tenantRole = 'outlay_tenant';
+
+/** What is wrong with the role, and the statements that put it right. */
+export class TenantRoleError extends Error {}
+
+export type TenantRoleState = {
+  exists: boolean;
+  /** Whether the connection's role may act as the tenant role. */
+  isMember: boolean;
+  /** Grants of this release that the database lacks, as statements. */
+  missingGrants: string[];
+};
+
+type Grant = { statement: string; privilege: string; column: string; object: string };
+
+const grantPattern =
+  /^grant (?<privileges>[a-z, ]+?)(?: \((?<column>[a-z_]+)\))? on (?<function>function )?(?<object>[a-z_]+) to outlay_tenant;$/;
+
+/** The grants of this release, one for each privilege. */
+export async function readTenantGrants(): Promise<Grant[]> {
+  const text = await readFile(join(import.meta.dirname, '../schema.sql'), 'utf8');
+  return text
+    .split('\n')
+    .filter((line) => /^grant .* to outlay_tenant;$/.test(line))
+    .flatMap((statement) => {
+      const {
+        privileges = '',
+        column = '',
+        object = '',
+      } = grantPattern.exec(statement)?.groups ?? {};
+      if (object === '') throw new Error(`schema.sql has a grant of another form: ${statement}`);
+      const listed = privileges.split(', ');
+      return listed.map((privilege) => ({ statement, privilege, column, object }));
+    });
+}
+
+const roleText = `
+  select true as exists, s.rolsuper or pg_has_role(current_user, r.oid,
+      case when current_setting('server_version_num')::integer >= 160000 then 'set'
+        else 'member' end) as "isMember"
+  from pg_roles r, pg_roles s
+  where r.rolname = '${tenantRole}' and s.rolname = current_user`;
+
+/** Objects that the database does not have yet are left to its migrations. */
+const grantsText = `
+  select distinct statement
+  from unnest($1::text[], $2::text[], $3::text[], $4::text[])
+    as g (statement, privilege, col, object)
+  where case
+    when privilege = 'execute' then exists (
+      select from pg_proc
+      where proname = object and pronamespace = 'public'::regnamespace
+        and not has_function_privilege('${tenantRole}', oid, 'execute'))
+    when to_regclass('public.' || object) is null then false
+    when col <> '' then not has_column_privilege('${tenantRole}', 'public.' || object, col, privilege)
+    else not has_table_privilege('${tenantRole}', 'public.' || object, privilege)
+  end
+  order by statement`;
+
+export async function inspectTenantRole(client: pg.ClientBase): Promise<TenantRoleState> {
+  const { rows } = await client.query<Pick<TenantRoleState, 'exists' | 'isMember'>>(roleText);
+  const [role = { exists: false, isMember: false }] = rows;
+  if (!role.exists) return { ...role, missingGrants: [] };
+  const grants = await readTenantGrants();
+  const missing = await client.query<{ statement: string }>(grantsText, [
+    grants.map(({ statement }) => statement),
+    grants.map(({ privilege }) => privilege),
+    grants.map(({ column }) => column),
+    grants.map(({ object }) => object),
+  ]);
+  const usage = await client.query<{ has: boolean }>(
+    `select has_schema_privilege('${tenantRole}', 'public', 'usage') as has`,
+  );
+  const missingUsage = usage.rows[0]?.has === true ? [] : [usageStatement];
+  return { ...role, missingGrants: [...missingUsage, ...missing.rows.map((row) => row.statement)] };
+}
+
+const usageStatement = `grant usage on schema public to ${tenantRole};`;
+
+/**
+ * Makes the role and its grants whole where the connection's role may, as the first migration did.
+ *
+ * @throws TenantRoleError with the statements for an administrator where it may not.
+ */
+export async function ensureTenantRole({ url }: { url: string }): Promise<void> {
+  const client = new pg.Client({ connectionString: url, application_name: 'outlay' });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    const state = await inspectTenantRole(client);
+    if (!state.exists || !state.isMember) await createRole(client, state);
+    await repeatGrants(client);
+  } finally {
+    await client.end();
+  }
+}
+
+const grantTriesMax = 5;
+
+/** Processes that start together grant the same: the server refuses what another is just changing. */
+async function repeatGrants(client: pg.ClientBase): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    const { missingGrants } = await inspectTenantRole(client);
+    try {
+      for (const statement of missingGrants) await client.query(statement);
+      return;
+    } catch (error) {
+      if (tries === grantTriesMax) throw error;
+      await sleep(50 * tries);
+    }
+  }
+}
+
+async function createRole(client: pg.ClientBase, { exists }: TenantRoleState): Promise<void> {
+  const { rows } = await client.query<{ name: string }>('select quote_ident(current_user) as name');
+  const grant = `grant ${tenantRole} to ${rows[0]?.name ?? 'current_user'};`;
+  const statements = exists ? [grant] : [`create role ${tenantRole} nologin;`, grant];
+  try {
+    for (const statement of statements) await client.query(statement);
+  } catch (cause) {
+    // Another process may have done the same in this instant.
+    const { exists: isThere, isMember } = await inspectTenantRole(client);
+    if (isThere && isMember) return;
+    const problem = exists ? 'cannot be used by' : 'is missing, and cannot be created by';
+    throw new TenantRoleError(
+      `the role ${tenantRole} ${problem} the database's role: run as an administrator: ${statements.join(' ')}`,
+      { cause },
+    );
+  }
+}

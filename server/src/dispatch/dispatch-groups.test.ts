@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  type CommittedPayout,
+  createFakeRail,
+  createMoneyTest,
+  createRouting,
+  goToNextLook,
+  type MoneyTest,
+  type Owner,
+} from '../../testing/setups/money.ts';
+import { newId } from '../core/ids.ts';
+import type { Database } from '../db/postgres/pool.ts';
+import {
+  applyObservation,
+  applyObservations,
+  type Observation,
+  takeDispatches,
+} from './dispatch.sql.ts';
+import { createDispatcher, dispatchTimes } from './dispatch.ts';
+
+/** What rails answered, recorded in a group: exactly as one by one. */
+
+let money: MoneyTest;
+let owner: Owner;
+before(async () => {
+  money = await createMoneyTest();
+  owner = await money.createOwner({ USD: 100_000_000n });
+});
+after(() => money[Symbol.asyncDispose]());
+
+/** What takes a payout that was sent into each state that a dispatch can be in. */
+const ways = {
+  PROCESSING: [],
+  HOLD: ['hold'],
+  READY_FOR_PICKUP: ['ready_for_pickup'],
+  COMPLETED: ['paid'],
+} as const;
+const outcomes = [
+  'accepted',
+  'ready_for_pickup',
+  'paid',
+  'rejected',
+  'returned',
+  'retry',
+  'unknown',
+  'hold',
+];
+const dueAt = new Date('2040-01-01T00:00:00Z');
+const take = (payout: CommittedPayout) =>
+  takeDispatches(money.db.system, {
+    counts: new Map(),
+    leaseMs: 60_000,
+    hasRules: false,
+    only: payout,
+  });
+
+async function prepare(status: keyof typeof ways): Promise<Observation> {
+  const payout = await money.quoteAndCommit(owner, { notifyUser: true });
+  await take(payout);
+  for (const outcome of ways[status]) {
+    assert.equal(await money.observe(payout, outcome, { dueAt }), 'applied');
+  }
+  const [claim] = ways[status].length === 0 ? [] : await take(payout);
+  return {
+    ...payout,
+    rail: undefined,
+    observationId: newId(),
+    source: 'query',
+    outcome: '',
+    reason: '',
+    fence: claim?.fence ?? (await money.dispatch(payout.payoutId))?.fence,
+    dueAt: undefined,
+    journalIds: [newId(), newId(), newId()],
+    extra: undefined,
+  };
+}
+
+/** Everything that is known of a payout, without what only tells it from another one. */
+async function describe(id: string): Promise<unknown> {
+  const rows = (text: string) => money.rows<Record<string, unknown>>(text, [id]);
+  return {
+    state: await rows(`select status, status_reason, completed_at is not null as is_completed,
+      updated_at > committed_at as was_touched from payouts where id = $1`),
+    events: await rows('select type, detail from events where subject_id = $1 order by sequence'),
+    attempts: await rows(`select number, state, reason, taken_at is not null as was_taken,
+      unknown_since is not null as is_unknown, answered_at is not null as was_answered
+      from attempts where payout_id = $1 order by number`),
+    dispatches: await rows(
+      `select date_trunc('hour', due_at) as due_at, fence, tries, lease_until
+       from payout_dispatches where payout_id = $1`,
+    ),
+    journals: await rows(`select kind, source_amount, fee, destination_amount, rail,
+      wallet_balance is null as is_aside from ledger_journals where payout_id = $1 order by id`),
+    notifications: await rows(
+      'select kind from notifications where payout_id = $1 order by created_at, kind',
+    ),
+    observations: await rows(`select source, outcome, reason, is_applied from observations
+      where payout_id = $1 order by observed_at`),
+  };
+}
+
+const withoutLease = (picture: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(picture, (key, value: unknown) =>
+      key === 'lease_until' ? value !== null : typeof value === 'bigint' ? String(value) : value,
+    ),
+  );
+
+test('every outcome in every state: the group does what is done for one alone, or leaves it', async () => {
+  const taken: string[] = [];
+  for (const status of Object.keys(ways) as (keyof typeof ways)[]) {
+    for (const outcome of outcomes) {
+      for (const due of [undefined, dueAt]) {
+        const change = { outcome, reason: 'as heard', dueAt: due };
+        const one = { ...(await prepare(status)), ...change };
+        const many = { ...(await prepare(status)), ...change };
+        const outdated = { ...(await prepare(status)), ...change, fence: 0n };
+        const what = `${status} ${outcome} ${due === undefined ? 'never' : 'later'}`;
+        await applyObservation(money.db.system, one);
+        const rows = await applyObservations(money.db.system, [outdated, many], true);
+        assert.ok(
+          rows.every(({ ordinal, is_held: isHeld }) => ordinal === 2 && !isHeld),
+          what,
+        );
+        if (rows.length === 0) await applyObservation(money.db.system, many);
+        else taken.push(`${status} ${outcome}`);
+        assert.deepEqual(
+          withoutLease(await describe(many.payoutId)),
+          withoutLease(await describe(one.payoutId)),
+          what,
+        );
+      }
+    }
+  }
+  assert.deepEqual(
+    [...new Set(taken)],
+    [
+      'PROCESSING accepted',
+      'PROCESSING ready_for_pickup',
+      'PROCESSING paid',
+      'PROCESSING retry',
+      'PROCESSING unknown',
+      'HOLD retry',
+      'HOLD unknown',
+      'READY_FOR_PICKUP accepted',
+      'READY_FOR_PICKUP paid',
+      'READY_FOR_PICKUP unknown',
+    ],
+  );
+  await money.assertSound();
+});
+
+test('a claim whose answer came after its lease is not sent: somebody else has sent it meanwhile', async () => {
+  const payout = await money.quoteAndCommit(owner);
+  let sent = 0;
+  const rail = createFakeRail(({ kind }) => {
+    if (kind === 'send') sent += 1;
+    return sent === 0 ? { outcome: 'retry', reason: 'unreachable' } : { outcome: 'accepted' };
+  });
+  const quick = money.createDispatcher(rail);
+  let steadyMs = 0;
+  const takeOver = async (): Promise<void> => {
+    steadyMs += dispatchTimes.staging.leaseMs;
+    await money.rows(
+      `update payout_dispatches set lease_until = now() - interval '1 second' where payout_id = $1`,
+      [payout.payoutId],
+    );
+    await quick.runOne(payout.accountId, payout.payoutId);
+    await goToNextLook(money, payout);
+    await quick.runOne(payout.accountId, payout.payoutId);
+  };
+  const slow: Database = {
+    ...money.db,
+    system: {
+      rows: async (statement, values) => {
+        const rows = await money.db.system.rows<never>(statement, values);
+        if (statement.name === 'take_dispatches') await takeOver();
+        return rows;
+      },
+    },
+  };
+  const errors: unknown[] = [];
+  const late = createDispatcher({
+    times: dispatchTimes.staging,
+    db: slow,
+    keys: money.keys,
+    clock: { ...money.clock, steadyMs: () => steadyMs },
+    rails: new Map([[rail.name, rail]]),
+    ...createRouting(money.db, [rail]),
+    rules: undefined,
+    onAnswer: () => undefined,
+    onError: (error) => errors.push(error),
+  });
+  await late.runOne(payout.accountId, payout.payoutId);
+  assert.equal(sent, 1);
+  assert.equal(errors.length, 1);
+  assert.deepEqual(
+    (await money.attempts(payout.payoutId)).map(({ number, state }) => ({ number, state })),
+    [
+      { number: 1, state: 'retry' },
+      { number: 2, state: 'accepted' },
+    ],
+  );
+  assert.ok((await money.dispatch(payout.payoutId)) !== undefined);
+});

@@ -1,0 +1,112 @@
+import { formatSeconds } from '../core/clock.ts';
+import { getCurrency } from '../core/currency.ts';
+import { AppError } from '../core/errors.ts';
+import { formatToken } from '../core/ids.ts';
+import { formatAmount } from '../core/money.ts';
+import type { Session } from '../db/postgres/pool.ts';
+import type { PayoutName } from '../payouts/payout-name.ts';
+import {
+  type AttemptRow,
+  type ChosenTermsRow,
+  findChosenTerms,
+  listAttempts,
+  listExceptionsOfPayout,
+  listRoutings,
+} from './explain.sql.ts';
+import {
+  describeStanding,
+  type RouteCandidate,
+  type RouterServices,
+  type Standing,
+  score,
+} from './routing.ts';
+
+/** Why a payout goes the way it goes: who could have paid it, what was tried, and what came of it. */
+
+/**
+ * What the answer of `/payout/{user_token}/{payout_token}/decision` holds.
+ *
+ * @throws AppError not_found.
+ */
+export async function explainPayout(
+  { session, router }: { session: Session; router: RouterServices },
+  name: PayoutName & { userId?: string },
+) {
+  const row = await findChosenTerms(session, name);
+  if (row === undefined) throw new AppError('not_found', 'no such payout');
+  const [attempts, routings, exceptions] = await Promise.all([
+    listAttempts(session, name),
+    listRoutings(session, name),
+    listExceptionsOfPayout(session, name),
+  ]);
+  return {
+    payout_token: formatToken('payout', row.id),
+    status: row.status,
+    decisions:
+      routings.length > 0
+        ? routings.map(({ body, created_at: decidedAt }) => ({
+            decided_at: formatSeconds(decidedAt),
+            ...(JSON.parse(body) as { refused_because: string; candidates: RouteCandidate[] }),
+          }))
+        : [describeOnlyChoice(router, row, attempts[0])],
+    attempts: attempts.map((attempt) => ({
+      number: attempt.number,
+      rail: attempt.rail,
+      payer_key: attempt.payer_key,
+      state: attempt.state,
+      reason: attempt.reason,
+      provider_reference: attempt.provider_reference,
+      started_at: formatSeconds(attempt.started_at),
+      answered_at: attempt.answered_at === null ? '' : formatSeconds(attempt.answered_at),
+    })),
+    exceptions: exceptions.map((exception) => ({
+      kind: exception.kind,
+      opened_at: formatSeconds(exception.opened_at),
+      closed_at: exception.closed_at === null ? '' : formatSeconds(exception.closed_at),
+      resolution: exception.resolution,
+    })),
+  };
+}
+
+/** A destination that is one payer: how that stood when it was used, or stands now. */
+function describeOnlyChoice(
+  router: RouterServices,
+  row: ChosenTermsRow,
+  attempt: AttemptRow | undefined,
+) {
+  const standing = findStanding(router, row, attempt);
+  return {
+    decided_at: attempt === undefined ? '' : formatSeconds(attempt.started_at),
+    refused_because: '',
+    candidates: standing === undefined ? [] : [describeChosen(row, standing)],
+  };
+}
+
+function findStanding(
+  router: RouterServices,
+  row: ChosenTermsRow,
+  attempt: AttemptRow | undefined,
+): Standing | undefined {
+  if (typeof attempt?.standing === 'string') return JSON.parse(attempt.standing) as Standing;
+  const payer = router.catalogue().findPayer(row.destination_token);
+  return payer === undefined ? undefined : describeStanding(router, payer);
+}
+
+function describeChosen(row: ChosenTermsRow, standing: Standing): RouteCandidate {
+  const source = getCurrency(row.source_currency);
+  const { margin_basis_points: marginBasisPoints, ...shown } = standing;
+  return {
+    ...shown,
+    fee: formatAmount(row.fee, source),
+    exchange_rate: row.exchange_rate,
+    cost: formatAmount(row.source_amount + row.fee, source),
+    score: score(standing, {
+      feeMinor: row.fee,
+      sourceMinor: row.source_amount,
+      marginBasisPoints: row.source_currency === row.destination_currency ? 0 : marginBasisPoints,
+    }),
+    is_chosen: true,
+    excluded_by: '',
+    detail: '',
+  };
+}

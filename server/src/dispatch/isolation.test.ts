@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type CommittedPayout,
+  createFakeRail,
+  createMoneyTest,
+  createRouting,
+  type MoneyTest,
+} from '../../testing/setups/money.ts';
+import { decidePayout } from '../exceptions/decisions.ts';
+import { createHost } from '../rails/host/host.ts';
+import { createDispatcher } from './dispatch.ts';
+import { applyHeard } from './notifications.ts';
+
+/** What takes long, or is held, is nobody else's trouble; and two persons are two. */
+
+let money: MoneyTest;
+before(async () => {
+  money = await createMoneyTest();
+});
+after(() => money[Symbol.asyncDispose]());
+
+const statusOf = async ({ payoutId }: CommittedPayout) => (await money.payout(payoutId)).status;
+
+describe('checks that take long', () => {
+  it('do not keep payouts from being sent for ever', async () => {
+    const owner = await money.createOwner({ USD: 1_000_000n });
+    const rail = createFakeRail(() => ({ outcome: 'paid' }));
+    let checks = 0;
+    const dispatcher = createDispatcher({
+      times: { leaseMs: 200, callMsMax: 150 },
+      db: money.db,
+      keys: money.keys,
+      clock: money.clock,
+      rails: new Map([[rail.name, rail]]),
+      ...createRouting(money.db, [rail]),
+      rules: {
+        check: async (rows) => {
+          checks += 1;
+          await sleep(400);
+          return rows.map(() => undefined);
+        },
+      },
+      onAnswer: () => undefined,
+      onError: () => undefined,
+    });
+    await money.quoteAndCommit(owner);
+    for (let look = 0; look < 60; look += 1) {
+      await dispatcher.startDue();
+      await sleep(50);
+    }
+    await dispatcher.settle();
+    assert.equal(rail.sends(), 1, `checked ${checks} times, and never sent`);
+  });
+});
+
+describe('one account that is held', () => {
+  it('does not keep what is heard of other accounts from being applied', async () => {
+    const [one, other] = [
+      await money.createOwner({ USD: 1_000_000n }),
+      await money.createOwner({ USD: 1_000_000n }),
+    ];
+    const rail = createFakeRail(() => ({ outcome: 'accepted' }));
+    const dispatcher = money.createDispatcher(rail);
+    const held = await money.quoteAndCommit(one);
+    const free = await money.quoteAndCommit(other);
+    await dispatcher.runDue();
+    const host = createHost({
+      name: 'fake',
+      payers: [],
+      db: money.db,
+      keys: money.keys,
+      nowMs: money.clock.nowMs,
+      realNowMs: Date.now,
+      fetch,
+      callbackUrl: '',
+      wake: () => undefined,
+      onHeard: () => undefined,
+      log: () => undefined,
+    });
+    for (const [index, payout] of [held, free].entries()) {
+      const reference = payout.reference;
+      const observation = { id: randomUUID(), reference, outcome: 'paid', atMs: index } as const;
+      await host.hear({
+        id: randomUUID(),
+        channel: 'callback',
+        raw: Buffer.of(1),
+        observations: [observation],
+      });
+    }
+    const lock = Promise.withResolvers<void>();
+    const locked = Promise.withResolvers<void>();
+    const holding = money.connect().systemTransaction(async (session) => {
+      await session.rows({ name: '', text: 'select from accounts where id = $1 for update' }, [
+        one.accountId,
+      ]);
+      locked.resolve();
+      await lock.promise;
+    });
+    await locked.promise;
+    const applying = applyHeard({
+      db: money.db,
+      router: dispatcher.router,
+      measurements: dispatcher.measurements,
+      nowMs: money.clock.nowMs,
+      onHeard: () => undefined,
+      onError: () => undefined,
+    });
+    await sleep(3000);
+    const status = await statusOf(free);
+    lock.resolve();
+    await holding;
+    await applying;
+    assert.equal(status, 'COMPLETED');
+  });
+});
+
+describe('two persons', () => {
+  it('are not one person who writes the name in another way', async () => {
+    const owner = await money.createOwner({ USD: 1_000_000n });
+    const rail = createFakeRail(() => ({ outcome: 'paid' }));
+    const dispatcher = money.createDispatcherOf([rail], {
+      rules: { check: async (rows) => rows.map(() => ({ exception: 'velocity', detail: '' })) },
+    });
+    const payout = await money.quoteAndCommit(owner);
+    await dispatcher.runDue();
+    const decide = (decidedBy: string) =>
+      decidePayout(
+        {
+          db: money.db,
+          keys: money.keys,
+          router: dispatcher.router,
+          rates: () => ({ find: () => ({ ok: false, reason: 'unknown', detail: '' }) }),
+          twoPersonsAboveUsd: 1,
+        },
+        { ...payout, action: 'release', decidedBy, reason: 'a test' },
+      );
+    assert.equal(await decide('Ada'), 'waiting');
+    assert.equal(await decide('ada '), 'waiting');
+  });
+});

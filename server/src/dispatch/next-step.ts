@@ -1,0 +1,152 @@
+import type { RailAnswer, RailObservation } from '../rails/contract/contract.ts';
+import { type Reason, reasonTexts, recipientReasons } from '../rails/contract/reasons.ts';
+import type { ObservationExtra } from './dispatch.sql.ts';
+
+/** What follows from what a rail said: what is recorded, and when it is asked again. */
+
+export type NextStep = {
+  outcome: string;
+  reason: Reason | '';
+  /** Undefined: never. */
+  dueAtMs: number | undefined;
+  extra: ObservationExtra | undefined;
+};
+
+export type Situation = {
+  tries: number;
+  unknownSinceMs: number | undefined;
+  firstTriedAtMs: number | undefined;
+  availableAtMs: number;
+  nowMs: number;
+  /** Whether the rail tells by itself what happens; then a lost word must not be waited for. */
+  isTelling: boolean;
+};
+
+const backOffFirstMs = 60_000;
+const backOffMaxMs = 24 * 3_600_000;
+/** An outcome that stays unknown for longer is put before a person; the funds stay where they are. */
+const unknownMsMax = 24 * 3_600_000;
+/** So is what could not be sent for so long. */
+const unsentMsMax = 24 * 3_600_000;
+/** When to look again after a rail accepted and did not say when. */
+const acceptedCheckMs = 15 * 60_000;
+/** However late a rail wants to be asked, a payout is looked at once a year. */
+const lookMsMax = 366 * 24 * 3_600_000;
+/** Past its estimated time a payout is asked about every day at least. */
+const sweepMs = 24 * 3_600_000;
+
+export function planNext(answer: RailAnswer, situation: Situation): NextStep {
+  const { tries, nowMs } = situation;
+  const backOffMs = Math.max(getBackOffMs(tries), boundRetryAfter(answer.retryAfterMs));
+  const base = { outcome: answer.outcome, extra: describeExtra(answer) };
+  switch (answer.outcome) {
+    case 'accepted':
+    case 'ready_for_pickup':
+      return { ...base, reason: '', dueAtMs: findLook(answer.checkAtMs, situation) };
+    case 'paid': {
+      const { checkAtMs } = answer;
+      const dueAtMs = checkAtMs === undefined ? undefined : boundLook(checkAtMs, nowMs);
+      return { ...base, reason: '', dueAtMs };
+    }
+    case 'rejected':
+    case 'returned':
+      return { ...base, reason: answer.reason, dueAtMs: undefined };
+    case 'retry': {
+      const unsentMs = nowMs - (situation.firstTriedAtMs ?? nowMs);
+      if (unsentMs >= unsentMsMax) return park(base.extra, answer.reason, 'not_sent');
+      const dueAtMs = boundLook(answer.checkAtMs ?? nowMs + backOffMs, nowMs);
+      // Judged when the time is over, not at the first try after it.
+      const limitMs = nowMs - unsentMs + unsentMsMax;
+      return { ...base, reason: answer.reason, dueAtMs: Math.min(dueAtMs, limitMs) };
+    }
+    case 'unknown': {
+      const unknownMs = nowMs - (situation.unknownSinceMs ?? nowMs);
+      const dueAtMs = nowMs + backOffMs;
+      if (unknownMs < unknownMsMax) {
+        const limitMs = nowMs - unknownMs + unknownMsMax;
+        return { ...base, reason: answer.reason, dueAtMs: Math.min(dueAtMs, limitMs) };
+      }
+      const extra = { ...base.extra, exception: 'unknown_outcome' };
+      return { outcome: 'hold', reason: answer.reason, dueAtMs, extra };
+    }
+  }
+}
+
+/** Before a person, with nothing sent. */
+export function park(
+  extra: ObservationExtra | undefined,
+  reason: Reason | '',
+  exception: string,
+): NextStep {
+  return { outcome: 'park', reason, dueAtMs: undefined, extra: { ...extra, exception } };
+}
+
+/** When to ask about a payout of which something was heard unasked. */
+export function findNextLook(
+  outcome: RailObservation['outcome'],
+  situation: Pick<Situation, 'availableAtMs' | 'nowMs' | 'isTelling'>,
+): number | undefined {
+  if (outcome !== 'accepted' && outcome !== 'ready_for_pickup') return undefined;
+  return findLook(undefined, situation);
+}
+
+/** Whether a refusal leaves the way to another payer open. */
+export function mayGoOn(reason: Reason): boolean {
+  return !recipientReasons.has(reason);
+}
+
+export function tellReason(reason: Reason | ''): string {
+  return reason === '' ? '' : reasonTexts[reason];
+}
+
+export function describeExtra(
+  heard: Pick<RailObservation, 'code' | 'providerReference' | 'charges'> & {
+    amountMinor?: bigint | undefined;
+  },
+): ObservationExtra | undefined {
+  const { code, providerReference, charges = [], amountMinor } = heard;
+  const extra: ObservationExtra = {
+    ...(code === undefined || code === '' ? {} : { code }),
+    ...(providerReference === undefined || providerReference === ''
+      ? {}
+      : { provider_reference: providerReference }),
+    ...(amountMinor === undefined ? {} : { amount: amountMinor.toString() }),
+    ...(charges.length === 0
+      ? {}
+      : {
+          charges: charges.map((charge) => ({
+            id: charge.id,
+            kind: charge.kind,
+            currency: charge.currency,
+            amount: charge.amountMinor.toString(),
+          })),
+        }),
+  };
+  return Object.keys(extra).length === 0 ? undefined : extra;
+}
+
+export function getBackOffMs(tries: number): number {
+  return Math.min(backOffFirstMs * 2 ** Math.min(Math.max(tries, 1) - 1, 20), backOffMaxMs);
+}
+
+function boundRetryAfter(retryAfterMs = 0): number {
+  return Math.min(Math.max(retryAfterMs, 0), backOffMaxMs);
+}
+
+/** When the rail wants to be asked again, within reason; and soon enough if a word of it was lost. */
+function findLook(
+  checkAtMs: number | undefined,
+  { nowMs, availableAtMs, isTelling }: Pick<Situation, 'nowMs' | 'availableAtMs' | 'isTelling'>,
+): number {
+  if (checkAtMs === undefined || !(checkAtMs > nowMs)) {
+    return isTelling && nowMs < availableAtMs
+      ? Math.min(availableAtMs, nowMs + sweepMs)
+      : nowMs + acceptedCheckMs;
+  }
+  const bounded = boundLook(checkAtMs, nowMs);
+  return isTelling ? Math.min(bounded, Math.max(availableAtMs, nowMs + sweepMs)) : bounded;
+}
+
+function boundLook(checkAtMs: number, nowMs: number): number {
+  return Math.min(Math.max(checkAtMs, nowMs), nowMs + lookMsMax);
+}

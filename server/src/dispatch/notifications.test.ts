@@ -1,0 +1,268 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, afterEach, before, describe, it } from 'node:test';
+import {
+  type CommittedPayout,
+  createFakeRail,
+  createMoneyTest,
+  goToNextLook,
+  type MoneyTest,
+  type Owner,
+} from '../../testing/setups/money.ts';
+import { decidePayout } from '../exceptions/decisions.ts';
+import type { RailAnswer, RailObservation } from '../rails/contract/contract.ts';
+import { createHost } from '../rails/host/host.ts';
+import { applyHeard } from './notifications.ts';
+
+let money: MoneyTest;
+let owner: Owner;
+before(async () => {
+  money = await createMoneyTest();
+  owner = await money.createOwner({ USD: 100_000_000n });
+});
+afterEach(() => money.assertSound());
+after(() => money[Symbol.asyncDispose]());
+
+type Said = Partial<RailObservation> & Pick<RailObservation, 'outcome'>;
+
+function open(answer: () => RailAnswer | Promise<RailAnswer> = () => ({ outcome: 'accepted' })) {
+  const rail = createFakeRail(answer);
+  const dispatcher = money.createDispatcher(rail);
+  const errors: unknown[] = [];
+  const services = {
+    db: money.db,
+    router: dispatcher.router,
+    measurements: dispatcher.measurements,
+    nowMs: money.clock.nowMs,
+    onHeard: () => undefined,
+    onError: (error: unknown) => errors.push(error),
+  };
+  const host = createHost({
+    name: 'fake',
+    payers: [],
+    db: money.db,
+    keys: money.keys,
+    nowMs: money.clock.nowMs,
+    realNowMs: Date.now,
+    fetch,
+    callbackUrl: '',
+    wake: () => undefined,
+    onHeard: () => undefined,
+    log: () => undefined,
+  });
+  const say = async (payout: CommittedPayout | string, ...all: readonly Said[]) => {
+    const reference = typeof payout === 'string' ? payout : payout.reference;
+    const observations = all.map((said) => ({ id: randomUUID(), reference, atMs: 0, ...said }));
+    await host.hear({ id: randomUUID(), channel: 'callback', raw: Buffer.of(1), observations });
+    await applyHeard(services);
+    assert.deepEqual(errors, []);
+  };
+  const decide = (
+    payout: CommittedPayout,
+    action: 'release' | 'refund' | 'returned' | 'write_off' | 'dismiss',
+  ) =>
+    decidePayout(
+      {
+        db: money.db,
+        keys: money.keys,
+        router: dispatcher.router,
+        rates: () => neverRates,
+        twoPersonsAboveUsd: 1e6,
+      },
+      { ...payout, action, decidedBy: 'Ada', reason: 'a test' },
+    );
+  return { rail, dispatcher, say, decide };
+}
+
+const neverRates = {
+  find: () => ({ ok: false, reason: 'unknown', detail: '' }) as const,
+};
+
+async function sent(kit: ReturnType<typeof open>): Promise<CommittedPayout> {
+  const payout = await money.quoteAndCommit(owner);
+  await kit.dispatcher.runDue();
+  return payout;
+}
+
+const statusOf = async (payout: CommittedPayout) => (await money.payout(payout.payoutId)).status;
+const exceptionsOf = async ({ payoutId }: CommittedPayout) =>
+  (
+    await money.rows<{ kind: string }>(
+      'select kind from exceptions where payout_id = $1 and closed_at is null',
+      [payoutId],
+    )
+  ).map(({ kind }) => kind);
+const balance = (name?: string, currency = 'USD') => money.balance(owner.accountId, currency, name);
+
+describe('what a rail says unasked', () => {
+  it('completes a payout, once', async () => {
+    const kit = open();
+    const payout = await sent(kit);
+    await kit.say(payout, { outcome: 'accepted' });
+    await kit.say(payout, { outcome: 'paid' });
+    await kit.say(payout, { outcome: 'paid' });
+    assert.equal(await statusOf(payout), 'COMPLETED');
+    assert.deepEqual(await exceptionsOf(payout), []);
+  });
+
+  it('may come in any order', async () => {
+    const kit = open();
+    const payout = await sent(kit);
+    await kit.say(payout, { outcome: 'paid', atMs: 5 }, { outcome: 'accepted', atMs: 1 });
+    await kit.say(payout, { outcome: 'accepted' });
+    assert.equal(await statusOf(payout), 'COMPLETED');
+    assert.deepEqual(await exceptionsOf(payout), []);
+  });
+
+  it('may come before the answer to the sending', async () => {
+    const answer = Promise.withResolvers<RailAnswer>();
+    const called = Promise.withResolvers<void>();
+    const kit = open(() => {
+      called.resolve();
+      return answer.promise;
+    });
+    const payout = await money.quoteAndCommit(owner);
+    const running = kit.dispatcher.runDue();
+    await called.promise;
+    await kit.say(payout, { outcome: 'paid' });
+    assert.equal(await statusOf(payout), 'COMPLETED');
+    answer.resolve({ outcome: 'accepted' });
+    await running;
+    assert.equal(await statusOf(payout), 'COMPLETED');
+    assert.equal(kit.rail.sends(), 1);
+  });
+
+  it('of a payment of nobody is put before a person', async () => {
+    const kit = open();
+    const count = async () =>
+      (await money.rows(`select from exceptions where kind = 'unmatched'`)).length;
+    const before = await count();
+    await kit.say('f'.repeat(32), { outcome: 'paid' });
+    await kit.say('no reference at all', { outcome: 'returned' });
+    assert.equal((await count()) - before, 2);
+  });
+
+  it('tells what the rail took, and the ledger knows it once', async () => {
+    const kit = open();
+    const payout = await sent(kit);
+    const charge = { id: 'fee', kind: 'bank', currency: 'MXN', amountMinor: 250n } as const;
+    await kit.say(payout, { outcome: 'paid', charges: [charge] });
+    await kit.say(payout, { outcome: 'paid', charges: [charge] });
+    const rows = await money.rows<{ charges: object[] }>(
+      'select charges from payout_margins where payout_id = $1',
+      [payout.payoutId],
+    );
+    assert.equal(rows[0]?.charges.length, 1);
+    assert.equal(await balance('costs', 'MXN'), -250n);
+  });
+});
+
+describe('a return', () => {
+  it('weeks after completion gives the source amount back, and keeps the fee', async () => {
+    const kit = open();
+    const before = await balance();
+    const payout = await sent(kit);
+    await kit.say(payout, { outcome: 'paid' });
+    await money.advance(40 * 86_400_000);
+    await kit.say(payout, { outcome: 'returned', reason: 'account_closed' });
+    const { status, status_reason: reason } = await money.payout(payout.payoutId);
+    assert.deepEqual([status, reason], ['CANCELLED', 'returned: the account is closed']);
+    assert.equal(await balance(), before - 100n);
+  });
+
+  it('in parts gives back in proportion, and the parts add up to the whole', async () => {
+    const kit = open();
+    const before = await balance();
+    const payout = await sent(kit);
+    await kit.say(payout, { outcome: 'paid' });
+    for (const amountMinor of [1n, 59_999n, 100_000n]) {
+      await kit.say(payout, { outcome: 'returned', amountMinor });
+    }
+    assert.equal(await balance(), before - 100n - 10_000n + 8_888n);
+    await kit.say(payout, { outcome: 'returned', amountMinor: 20_000n });
+    assert.equal(await balance(), before - 100n);
+    assert.deepEqual(await exceptionsOf(payout), []);
+  });
+
+  it('of more than was paid puts the rest aside and asks a person', async () => {
+    const kit = open();
+    const before = await balance();
+    const aside = await balance('suspense', 'MXN');
+    const payout = await sent(kit);
+    await kit.say(payout, { outcome: 'paid' });
+    await kit.say(payout, { outcome: 'returned', amountMinor: 180_500n });
+    assert.equal(await balance(), before - 100n);
+    assert.equal((await balance('suspense', 'MXN')) - aside, 500n);
+    assert.deepEqual(await exceptionsOf(payout), ['excess_return']);
+  });
+
+  it('told by an answer and part by part counts once, whichever comes first', async () => {
+    for (const isAnswerFirst of [true, false]) {
+      let answer: RailAnswer = { outcome: 'paid', checkAtMs: money.clock.nowMs() + 60_000 };
+      const kit = open(() => answer);
+      const payout = await sent(kit);
+      const before = await balance();
+      answer = { outcome: 'returned', reason: 'sent_back', amountMinor: 180_000n };
+      const ask = async () => {
+        await goToNextLook(money, payout);
+        await kit.dispatcher.runDue();
+      };
+      if (isAnswerFirst) await ask();
+      await kit.say(payout, { outcome: 'returned', amountMinor: 80_000n });
+      await kit.say(payout, { outcome: 'returned', amountMinor: 100_000n });
+      if (!isAnswerFirst) await kit.dispatcher.runOne(payout.accountId, payout.payoutId);
+      assert.equal(await balance(), before + 10_000n);
+      assert.deepEqual(await exceptionsOf(payout), []);
+    }
+  });
+
+  it('told again gives nothing back again', async () => {
+    const kit = open();
+    const payout = await sent(kit);
+    await kit.say(payout, { outcome: 'paid' });
+    const said = { id: 'the same', outcome: 'returned', amountMinor: 90_000n } as const;
+    await kit.say(payout, said);
+    const once = await balance();
+    await kit.say(payout, said);
+    assert.equal(await balance(), once);
+  });
+});
+
+describe('a contradiction moves nothing and asks a person', () => {
+  it('refused after it was paid', async () => {
+    const kit = open();
+    const payout = await sent(kit);
+    await kit.say(payout, { outcome: 'paid' });
+    const before = await balance();
+    await kit.say(payout, { outcome: 'rejected', reason: 'account_closed' });
+    assert.equal(await statusOf(payout), 'COMPLETED');
+    assert.deepEqual(await exceptionsOf(payout), ['refused_after_payment']);
+    assert.equal(await kit.decide(payout, 'returned'), 'done');
+    assert.equal(await balance(), before + 10_000n);
+    assert.deepEqual(await exceptionsOf(payout), []);
+  });
+
+  it('paid after it was refused and refunded', async () => {
+    const kit = open();
+    const payout = await sent(kit);
+    await kit.say(payout, { outcome: 'rejected', reason: 'account_closed' });
+    const before = await balance();
+    await kit.say(payout, { outcome: 'paid' });
+    assert.equal(await statusOf(payout), 'CANCELLED');
+    assert.equal(await balance(), before);
+    assert.deepEqual(await exceptionsOf(payout), ['paid_after_refusal']);
+    const aside = await balance('suspense', 'MXN');
+    assert.equal(await kit.decide(payout, 'write_off'), 'done');
+    assert.equal((await balance('suspense', 'MXN')) - aside, -180_000n);
+  });
+
+  it('another amount than the one that was to be paid', async () => {
+    const kit = open();
+    const payout = await sent(kit);
+    await kit.say(payout, { outcome: 'paid', amountMinor: 179_000n });
+    assert.equal(await statusOf(payout), 'PROCESSING');
+    assert.deepEqual(await exceptionsOf(payout), ['amount_differs']);
+    await kit.dispatcher.runDue();
+    assert.equal(kit.rail.sends(), 1);
+  });
+});

@@ -1,0 +1,163 @@
+import { type AttributeValues, openValues } from '../attributes/attributes.ts';
+import { assert } from '../core/errors.ts';
+import type { KeyRing } from '../core/sealing.ts';
+import type { Database } from '../db/postgres/pool.ts';
+import { describeBeneficiary } from '../payouts/recipient-check.ts';
+import type { Instruction, Rail, RailAnswer } from '../rails/contract/contract.ts';
+import { reasonTexts } from '../rails/contract/reasons.ts';
+import {
+  decodeReference,
+  encodeReference,
+  type ReferenceEncoding,
+} from '../rails/contract/references.ts';
+import { takeFromDailyLimit } from '../rails/host/daily-limits.ts';
+import { wasScreened } from '../screening/payout-screenings.ts';
+import { openPerson } from '../users/users.ts';
+import type { DispatchRow } from './dispatch.sql.ts';
+
+/** One call of a rail for a payout that was taken, and what it means when it goes wrong. */
+
+export type RailCallServices = {
+  db: Database;
+  keys: KeyRing;
+  /** Shorter than the lease: the answer of a call that took longer would be refused anyway. */
+  callMsMax: number;
+  nowMs: () => number;
+  onError: (error: unknown) => void;
+};
+
+const outcomes: ReadonlySet<unknown> = new Set<RailAnswer['outcome']>([
+  'accepted',
+  'ready_for_pickup',
+  'paid',
+  'rejected',
+  'returned',
+  'retry',
+  'unknown',
+]);
+
+const notUnderstood: RailAnswer = { outcome: 'unknown', reason: 'not_understood' };
+
+/** A rail is not trusted with the form of its answer either. */
+function readAnswer(answer: RailAnswer | null | undefined): RailAnswer {
+  if (!outcomes.has(answer?.outcome)) return notUnderstood;
+  const known = answer as RailAnswer;
+  if ('reason' in known && !Object.hasOwn(reasonTexts, known.reason)) return notUnderstood;
+  const amountMinor = 'amountMinor' in known ? known.amountMinor : undefined;
+  if (amountMinor !== undefined && !(amountMinor > 0n)) return notUnderstood;
+  return known;
+}
+
+/**
+ * What a rail had taken once is never sent again, whatever it says of it later; and what it takes for
+ * a duplicate may have been paid the first time.
+ */
+function doubt(answer: RailAnswer, row: DispatchRow): RailAnswer {
+  if (answer.outcome === 'rejected' && answer.reason === 'duplicate') {
+    return { outcome: 'unknown', reason: 'duplicate' };
+  }
+  if (answer.outcome !== 'retry' || !row.was_taken) return answer;
+  return { outcome: 'unknown', reason: answer.reason };
+}
+
+export async function callRail(
+  services: RailCallServices,
+  target: { rail: Rail | undefined; encoding: ReferenceEncoding; isCancelling: boolean },
+  row: DispatchRow,
+): Promise<RailAnswer> {
+  const { rail } = target;
+  // Certainly nothing is sent by a call that is not made.
+  const notCalled = (reason: RailAnswer & { outcome: 'unknown' }): RailAnswer =>
+    row.mode === 'send' ? { outcome: 'retry', reason: reason.reason } : reason;
+  // Not configured in this process (any more).
+  if (rail === undefined) return notCalled({ outcome: 'unknown', reason: 'not_configured' });
+  let instruction: Instruction;
+  try {
+    instruction = readInstruction(services.keys, row, target.encoding);
+  } catch (error) {
+    services.onError(error);
+    return notCalled({ outcome: 'unknown', reason: 'not_readable' });
+  }
+  if (row.mode === 'send' && rail.usesScreening === true) {
+    instruction = { ...instruction, screening: await readScreening(services.db, row) };
+  }
+  if (row.mode === 'send' && !(await takeFromDailyLimit(services.db.system, rail, instruction))) {
+    return { outcome: 'retry', reason: 'daily_limit', checkAtMs: findNextDay(services.nowMs()) };
+  }
+  const abort = new AbortController();
+  try {
+    const context = { signal: abort.signal };
+    const ask = target.isCancelling && rail.cancel !== undefined ? rail.cancel : rail.query;
+    const call = row.mode === 'send' ? rail.send : ask;
+    const answer = doubt(
+      await within(services.callMsMax, call(instruction, context).then(readAnswer), abort),
+      row,
+    );
+    // Certainly nothing was sent, and now nothing will be.
+    const isOver = target.isCancelling && answer.outcome === 'retry';
+    return isOver ? { outcome: 'rejected', reason: 'cancelled' } : answer;
+  } catch (error) {
+    // A rail should not throw; when it does, nobody knows what it had done before.
+    services.onError(error);
+    return { outcome: 'unknown', reason: 'payer_error' };
+  }
+}
+
+async function readScreening(
+  db: Database,
+  row: DispatchRow,
+): Promise<NonNullable<Instruction['screening']>> {
+  const payout = { accountId: row.account_id, payoutId: row.payout_id };
+  return (await wasScreened(db.system, payout)) ? 'clear' : 'not_screened';
+}
+
+const dayMs = 86_400_000;
+
+function findNextDay(nowMs: number): number {
+  return (Math.floor(nowMs / dayMs) + 1) * dayMs;
+}
+
+/** The answer, or that it did not come in time; what comes later is heard by nobody. */
+function within(
+  timeMs: number,
+  answer: Promise<RailAnswer>,
+  abort: AbortController,
+): Promise<RailAnswer> {
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => {
+      resolve({ outcome: 'unknown', reason: 'no_answer' });
+      abort.abort();
+    }, timeMs);
+    answer.then(resolve, reject).finally(() => clearTimeout(late));
+  });
+}
+
+export function readInstruction(
+  keys: KeyRing,
+  row: DispatchRow,
+  encoding: ReferenceEncoding,
+): Instruction {
+  const owner = { accountId: row.account_id, userId: row.user_id };
+  const userKey = keys.unwrap(row.data_key, owner);
+  const attributes: AttributeValues =
+    row.attributes === null || row.attr_set_id === null
+      ? {}
+      : openValues(userKey, row.attributes, { ...owner, setId: row.attr_set_id });
+  const person = openPerson(userKey, { ...owner, sealed: row.person });
+  const paymentId = decodeReference(row.reference);
+  assert(paymentId !== undefined, 'the reference of an attempt names a payment');
+  return {
+    reference: encodeReference(encoding, paymentId),
+    payerKey: row.payer_key,
+    countryCode: row.country,
+    deliveryType: row.delivery_type as Instruction['deliveryType'],
+    currency: row.destination_currency,
+    amountMinor: row.destination_amount,
+    attributes,
+    beneficiary: describeBeneficiary(person, row.user_country),
+    originator: { accountId: row.account_id, name: row.account_name },
+    pickupCode: row.pickup_code,
+    committedAtMs: row.committed_at.getTime(),
+    availableAtMs: row.estimated_availability.getTime(),
+  };
+}

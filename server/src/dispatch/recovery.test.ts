@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, before, test } from 'node:test';
+import {
+  type CommittedPayout,
+  createFakeRail,
+  createMoneyTest,
+  describeQuote,
+  type MoneyTest,
+  type Owner,
+} from '../../testing/setups/money.ts';
+import { AppError } from '../core/errors.ts';
+import type { Rail, RailAnswer, RecoveredPayment } from '../rails/contract/contract.ts';
+import {
+  beginRecovery,
+  createRecoveryState,
+  describeRecovery,
+  findLead,
+  releaseRecovery,
+  runRecovery,
+} from './recovery.ts';
+import { createSendMarker, type SendMarker } from './send-marker.ts';
+
+let money: MoneyTest;
+let owner: Owner;
+let folder: string;
+let marker: SendMarker;
+before(async () => {
+  money = await createMoneyTest();
+  owner = await money.createOwner({ USD: 100_000_000n });
+  folder = await mkdtemp(join(tmpdir(), 'outlay-recovery-'));
+  marker = openMarker();
+});
+afterEach(async () => {
+  await money.rows(
+    `update recoveries set listed_at = now(), released_at = now(), closed_at = now()
+     where closed_at is null`,
+  );
+  await money.assertSound();
+  await money.rows(`update payout_dispatches set due_at = '9999-01-01'`);
+});
+after(async () => {
+  await money[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
+});
+
+const openMarker = (): SendMarker =>
+  createSendMarker({
+    db: money.db,
+    environmentName: 'staging',
+    dataDirectory: folder,
+    steadyMs: () => performance.now(),
+  });
+
+function describePaid(payout: Pick<CommittedPayout, 'reference'>): RecoveredPayment {
+  return {
+    reference: payout.reference,
+    currency: 'MXN',
+    amountMinor: 180_000n,
+    outcome: 'paid',
+    providerReference: `p-${payout.reference.slice(0, 8)}`,
+    atMs: Date.now(),
+    detail: 'event 7',
+  };
+}
+
+/** A rail whose counterpart has done these payments, and says so when it is asked. */
+function createRail(payments: readonly RecoveredPayment[]) {
+  const paid = new Set(payments.map(({ reference }) => reference));
+  const fake = createFakeRail(({ kind, reference }): RailAnswer => {
+    if (kind === 'query') {
+      return paid.has(reference)
+        ? { outcome: 'paid' }
+        : { outcome: 'retry', reason: 'unreachable' };
+    }
+    return { outcome: 'paid' };
+  });
+  return { ...fake, recover: async () => payments };
+}
+
+const errors: unknown[] = [];
+const servicesOf = (rail: Rail) => ({
+  db: money.db,
+  rails: [rail],
+  marker,
+  onError: (error: unknown) => errors.push(error),
+});
+
+const release = (decidedBy: string) =>
+  releaseRecovery({ db: money.db }, { decidedBy, reason: 'compared', acceptsUnlisted: false });
+
+async function releaseByTwo(rail: Rail): Promise<void> {
+  assert.equal(await release('Ada'), 'waiting');
+  assert.equal(await release('Bob'), 'released');
+  await runRecovery(servicesOf(rail));
+}
+
+test('while a recovery is open nothing is sent, and commits are refused', async () => {
+  const payout = await money.quoteAndCommit(owner);
+  const rail = createRail([]);
+  const state = createRecoveryState(money.db);
+  await state.refresh();
+  state.refuse();
+  assert.equal(await beginRecovery(servicesOf(rail), 'a test'), true);
+  assert.equal(await beginRecovery(servicesOf(rail), 'a test'), false);
+  await state.refresh();
+  assert.throws(state.refuse, (error) => error instanceof AppError && error.code === 'recovering');
+  const dispatcher = money.createDispatcher(rail);
+  assert.equal(await dispatcher.runDue(), 0);
+  await dispatcher.drain();
+  await assert.rejects(release('Ada'), /has not listed/);
+  await runRecovery(servicesOf(rail));
+  assert.equal(await release('Ada'), 'waiting');
+  assert.equal(await release('ada\u200b'), 'waiting', 'the same person in other letters');
+  assert.equal(await dispatcher.runDue(), 0);
+  assert.equal(await release('Bob'), 'released');
+  assert.equal(await dispatcher.runDue(), 0, 'until the rails have taken over what was found');
+  await runRecovery(servicesOf(rail));
+  await state.refresh();
+  state.refuse();
+  assert.equal(await dispatcher.runDue(), 1);
+  assert.equal((await money.payout(payout.payoutId)).status, 'COMPLETED');
+});
+
+test('a committed payout whose payment the rail lists is asked about and never sent', async () => {
+  const payout = await money.quoteAndCommit(owner);
+  const rail = createRail([describePaid(payout)]);
+  await beginRecovery(servicesOf(rail), 'a test');
+  await runRecovery(servicesOf(rail));
+  const report = await describeRecovery({ db: money.db });
+  assert.equal(report.state, 'listed');
+  assert.deepEqual(
+    report.payments?.map(({ result, payout_id: id }) => [result, id]),
+    [['linked', payout.payoutId]],
+  );
+  await releaseByTwo(rail);
+  await money.createDispatcher(rail).runDue();
+  assert.equal((await money.payout(payout.payoutId)).status, 'COMPLETED');
+  assert.deepEqual(
+    rail.calls.map(({ kind }) => kind),
+    ['query'],
+  );
+});
+
+test('a payment of which this database knows that it was not sent is asked about', async () => {
+  const payout = await money.quoteAndCommit(owner);
+  await money
+    .createDispatcher(createFakeRail(() => ({ outcome: 'retry', reason: 'unreachable' })))
+    .runDue();
+  const rail = createRail([describePaid(payout)]);
+  await beginRecovery(servicesOf(rail), 'a test');
+  await runRecovery(servicesOf(rail));
+  await releaseByTwo(rail);
+  await money.advance(3_600_000);
+  await money.createDispatcher(rail).runDue();
+  assert.equal((await money.payout(payout.payoutId)).status, 'COMPLETED');
+  assert.equal(rail.sends(), 0);
+});
+
+test('a payout that is only quoted here is recognised when its client commits it', async () => {
+  const quoted = describeQuote(owner);
+  const { id } = await money.quote(owner, quoted);
+  const [row] = await money.rows<{ reference: string }>(
+    'select payment_reference($1, $2, 1) as reference',
+    [owner.accountId, quoted.clientTransferId],
+  );
+  const rail = createRail([describePaid({ reference: row?.reference ?? '' })]);
+  await beginRecovery(servicesOf(rail), 'a test');
+  await runRecovery(servicesOf(rail));
+  const open = () =>
+    money.rows<{ kind: string; payout_id: string; amount: bigint }>(
+      `select kind, payout_id, amount from exceptions
+       where kind = 'recovered' and closed_at is null`,
+    );
+  assert.deepEqual(await open(), [{ kind: 'recovered', payout_id: id, amount: 180_000n }]);
+  await releaseByTwo(rail);
+  assert.equal((await money.commit(owner, id)).result, 'success');
+  await money.createDispatcher(rail).runDue();
+  assert.equal((await money.payout(id)).status, 'COMPLETED');
+  assert.equal(rail.sends(), 0);
+  assert.deepEqual(await open(), []);
+});
+
+test('a payout that is not known here at all is recognised when its client quotes it anew', async () => {
+  const anew = describeQuote(owner);
+  const [row] = await money.rows<{ reference: string }>(
+    'select payment_reference($1, $2, 1) as reference',
+    [owner.accountId, anew.clientTransferId],
+  );
+  const rail = createRail([describePaid({ reference: row?.reference ?? '' })]);
+  await beginRecovery(servicesOf(rail), 'a test');
+  await runRecovery(servicesOf(rail));
+  const { payments } = await describeRecovery({ db: money.db });
+  assert.deepEqual(
+    payments?.map(({ result }) => result),
+    ['unmatched'],
+  );
+  await releaseByTwo(rail);
+  const payout = await money.quoteAndCommit(owner, anew);
+  await money.createDispatcher(rail).runDue();
+  assert.equal((await money.payout(payout.payoutId)).status, 'COMPLETED');
+  assert.equal(rail.sends(), 0);
+});
+
+test('a payment through another rail is put before a person', async () => {
+  const payout = await money.quoteAndCommit(owner);
+  const rail = createRail([]);
+  const other = { ...createRail([describePaid(payout)]), name: 'other' };
+  const services = { ...servicesOf(rail), rails: [rail, other] };
+  await beginRecovery(services, 'a test');
+  await runRecovery(services);
+  assert.equal(await release('Ada'), 'waiting');
+  assert.equal(await release('Bob'), 'released');
+  await runRecovery(services);
+  await money.createDispatcher(rail).runDue();
+  assert.equal((await money.payout(payout.payoutId)).status, 'HOLD');
+  assert.equal(rail.sends(), 0);
+});
+
+test('payments without a reference are listed with their transaction, and known ones recognised', async () => {
+  const payout = await money.quoteAndCommit(owner);
+  const answer = { outcome: 'accepted', providerReference: '0xknown' } as const;
+  await money.createDispatcher(createFakeRail(() => answer)).runDue();
+  const bare = { ...describePaid({ reference: '' }), currency: 'ETH', destination: '0xAb' };
+  const rail = createRail([
+    { ...bare, providerReference: '0xknown' },
+    { ...bare, providerReference: '0xother' },
+    { ...bare, providerReference: '0xempty', amountMinor: 0n, outcome: 'unknown' },
+  ]);
+  await beginRecovery(servicesOf(rail), 'a test');
+  await runRecovery(servicesOf(rail));
+  const { rails, payments } = await describeRecovery({ db: money.db });
+  assert.deepEqual(
+    rails?.map(({ state, detail }) => [state, detail]),
+    [['listed', '']],
+  );
+  assert.deepEqual(
+    payments?.map(({ id, result, payout_id: payoutId }) => [id, result, payoutId]).toSorted(),
+    [
+      ['0xempty', 'unmatched', null],
+      ['0xknown', 'known', payout.payoutId],
+      ['0xother', 'unmatched', null],
+    ],
+  );
+  await releaseByTwo(rail);
+});
+
+test('a rail that cannot list has to be accepted by name', async () => {
+  const rail = createFakeRail(() => ({ outcome: 'paid' }));
+  await beginRecovery(servicesOf(rail), 'a test');
+  await runRecovery(servicesOf(rail));
+  await assert.rejects(release('Ada'), /--accept-unlisted/);
+  const accepted = { decidedBy: 'Ada', reason: 'compared by hand', acceptsUnlisted: true };
+  assert.equal(await releaseRecovery({ db: money.db }, accepted), 'waiting');
+});
+
+test('the marker file shows that the database was restored to an earlier moment', async () => {
+  const services = servicesOf(createRail([]));
+  await marker.advance();
+  const backup = await money.rows<{ send_marker: bigint }>('select send_marker from environment');
+  await openMarker().advance();
+  assert.equal(await findLead(services), undefined);
+  await money.rows('update environment set send_marker = $1', [backup[0]?.send_marker]);
+  assert.match((await findLead(services)) ?? '', /1 ahead/);
+  await beginRecovery(services, 'a test');
+  await runRecovery(services);
+  await releaseByTwo(services.rails[0] as Rail);
+  assert.equal(await findLead(services), undefined);
+  assert.deepEqual(errors, []);
+});

@@ -1,0 +1,250 @@
+import { createHash } from 'node:crypto';
+import { AppError } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
+import { type Database, findSqlState } from '../db/postgres/pool.ts';
+import type { Instruction, Rail, RecoveredPayment } from '../rails/contract/contract.ts';
+import { decodeReference, encodeReference } from '../rails/contract/references.ts';
+import {
+  beginRecoveryRow,
+  claimRecoveredDestination,
+  closeRecovery,
+  countUnknownReferences,
+  findLastActivity,
+  findOpenRecovery,
+  listRecovered,
+  listRecoveryRails,
+  listReleases,
+  markRecoveryRail,
+  type RecoveredRow,
+  type RecoveryRailRow,
+  type RecoveryRow,
+  type ReleaseResult,
+  type ReleaseRow,
+  releaseRecoveryRow,
+  storeRecovered,
+} from './recovery.sql.ts';
+import type { SendMarker } from './send-marker.ts';
+
+/**
+ * Recovery mode: after the database was restored to an earlier moment, rails may have paid what it does
+ * not know. While a recovery is open the database hands out nothing to send and commits answer 503
+ * `recovering`. Each rail lists what it did; what is listed is matched with payouts; two named persons
+ * release it (docs/guides/recovery.md).
+ */
+
+export type RecoveryServices = {
+  db: Database;
+  rails: readonly Rail[];
+  marker: SendMarker;
+  onError: (error: unknown) => void;
+};
+
+const listMsMax = 10 * 60_000;
+
+/** Whether an open recovery stops this environment, as last read. */
+export type RecoveryState = {
+  isRecovering(): boolean;
+  refresh(): Promise<void>;
+  /** @throws AppError recovering. */
+  refuse(): void;
+};
+
+const retryAfterSeconds = 30;
+
+export function createRecoveryState(db: Database): RecoveryState {
+  let isOpen = false;
+  return {
+    isRecovering: () => isOpen,
+    refresh: async () => {
+      isOpen = (await findOpenRecovery(db.system)) !== undefined;
+    },
+    refuse: () => {
+      if (!isOpen) return;
+      throw new AppError(
+        'recovering',
+        'the database was restored to an earlier moment; nothing is committed until the payments ' +
+          'made since have been matched',
+        { retryAfterSeconds },
+      );
+    },
+  };
+}
+
+/** Answers whether a recovery began by this call. */
+export async function beginRecovery(services: RecoveryServices, reason: string): Promise<boolean> {
+  const { db, rails } = services;
+  const row = await beginRecoveryRow(db.system, {
+    id: newId(),
+    reason,
+    rails: rails.map(({ name }) => name),
+  });
+  return row.is_new;
+}
+
+/** Why the database seems to be behind the world outside of it; undefined: it does not. */
+export async function findLead(services: RecoveryServices): Promise<string | undefined> {
+  const lead = await services.marker.findLead();
+  if (lead > 0) {
+    return `the marker file is ${lead} ahead: the database was restored to an earlier moment`;
+  }
+  for (const rail of services.rails) {
+    try {
+      const found = await findRailLead(services, rail);
+      if (found !== undefined) return `rail ${rail.name}: ${found}`;
+    } catch (error) {
+      // A counterpart that cannot be reached must not keep the service from starting.
+      services.onError(error);
+    }
+  }
+  return undefined;
+}
+
+const leadMsMax = 30_000;
+const dayMs = 86_400_000;
+
+/** What a rail cannot say by itself is told by what it lists: payments that no attempt here has. */
+async function findRailLead({ db }: RecoveryServices, rail: Rail): Promise<string | undefined> {
+  const context = { signal: AbortSignal.timeout(leadMsMax) };
+  if (rail.findLead !== undefined) return rail.findLead(context);
+  if (rail.recover === undefined) return undefined;
+  const last = await findLastActivity(db.system);
+  const sinceMs = last === undefined ? 0 : last.getTime() - dayMs;
+  const payments = await rail.recover(sinceMs, context);
+  const references = payments.flatMap(({ reference }) => {
+    const paymentId = decodeReference(reference);
+    return paymentId === undefined ? [] : [encodeReference('digits', paymentId)];
+  });
+  const count = await countUnknownReferences(db.system, references);
+  return count === 0 ? undefined : `it lists ${count} payments that are not known here`;
+}
+
+/** One step of an open recovery: asks the rails that have not answered, and ends a released one. */
+export async function runRecovery(services: RecoveryServices): Promise<void> {
+  const { db } = services;
+  const recovery = await findOpenRecovery(db.system);
+  if (recovery === undefined) return;
+  if (recovery.released_at !== null) {
+    await endRecovery(services, recovery);
+    return;
+  }
+  const known = new Map(services.rails.map((rail) => [rail.name, rail]));
+  for (const { rail: name, state } of await listRecoveryRails(db.system, recovery.id)) {
+    if (state === 'listed' || state === 'cannot_list') continue;
+    const rail = known.get(name);
+    if (rail !== undefined) await listRail(services, recovery, rail);
+  }
+}
+
+async function listRail(
+  { db, onError }: RecoveryServices,
+  recovery: RecoveryRow,
+  rail: Rail,
+): Promise<void> {
+  const name = { id: recovery.id, rail: rail.name };
+  if (rail.recover === undefined) {
+    const detail = 'this kind of rail cannot list its payments: compare them by hand';
+    await markRecoveryRail(db.system, name, { state: 'cannot_list', detail });
+    return;
+  }
+  try {
+    const signal = AbortSignal.timeout(listMsMax);
+    const payments = await rail.recover(recovery.since.getTime(), { signal });
+    await db.systemTransaction((session) =>
+      storeRecovered(session, name, payments.map(describeRecovered)),
+    );
+  } catch (error) {
+    onError(error);
+    const state = findSqlState(error);
+    const said = error instanceof Error ? error.message : 'unknown error';
+    const detail = state === undefined ? said : `database error ${state}`;
+    await markRecoveryRail(db.system, name, { state: 'failed', detail });
+  }
+}
+
+function describeRecovered(payment: RecoveredPayment, index: number) {
+  const { reference, providerReference, destination } = payment;
+  const paymentId = decodeReference(reference);
+  const digits = paymentId === undefined ? reference : encodeReference('digits', paymentId);
+  const id = [digits, providerReference, `${payment.atMs}/${index}`].find(Boolean) ?? '';
+  const destinationHash =
+    digits === '' && destination !== undefined ? hashDestination(destination) : null;
+  return { ...payment, reference: digits, id, destinationHash };
+}
+
+async function endRecovery(services: RecoveryServices, { id }: RecoveryRow): Promise<void> {
+  for (const rail of services.rails) {
+    await rail.confirmRecovery?.({ signal: AbortSignal.timeout(listMsMax) });
+  }
+  await services.marker.reset();
+  await closeRecovery(services.db.system, id);
+}
+
+/** Addresses of chains that are written in either case are one; base58 is not. */
+export function hashDestination(address: string): Buffer {
+  const isEitherCase = /^(?:0x|[a-z]{2,5}1)/i.test(address);
+  return createHash('sha256')
+    .update(isEitherCase ? address.toLowerCase() : address)
+    .digest();
+}
+
+/**
+ * The number of a payment that the rail had listed without a reference and that went to the same
+ * address; the payout must not be sent before a person has looked.
+ */
+export async function findRecoveredTwin(
+  db: Database,
+  payout: { accountId: string; payoutId: string; rail: string },
+  instruction: Instruction,
+): Promise<string | undefined> {
+  const address = instruction.attributes['BankAccountNumber'];
+  if (instruction.deliveryType !== 'CRYPTOCURRENCY' || address === undefined) return undefined;
+  return claimRecoveredDestination(db.system, {
+    ...payout,
+    destinationHash: hashDestination(address),
+  });
+}
+
+export type RecoveryReport = {
+  state: 'none' | 'listing' | 'listed' | 'released';
+  recovery?: RecoveryRow;
+  rails?: RecoveryRailRow[];
+  releases?: ReleaseRow[];
+  payments?: RecoveredRow[];
+};
+
+export async function describeRecovery({
+  db,
+}: Pick<RecoveryServices, 'db'>): Promise<RecoveryReport> {
+  const recovery = await findOpenRecovery(db.system);
+  if (recovery === undefined) return { state: 'none' };
+  const rails = await listRecoveryRails(db.system, recovery.id);
+  const isListed = rails.every(({ state }) => state === 'listed' || state === 'cannot_list');
+  return {
+    state: recovery.released_at !== null ? 'released' : isListed ? 'listed' : 'listing',
+    recovery,
+    rails,
+    releases: await listReleases(db.system, recovery.id),
+    payments: await listRecovered(db.system, recovery.id),
+  };
+}
+
+/**
+ * Two different persons are needed. `waiting`: for the second one.
+ *
+ * @throws AppError illegal_move where no recovery is open or a rail has not listed its payments.
+ */
+export async function releaseRecovery(
+  { db }: Pick<RecoveryServices, 'db'>,
+  release: { decidedBy: string; reason: string; acceptsUnlisted: boolean },
+): Promise<Extract<ReleaseResult, 'waiting' | 'released'>> {
+  const result = await db.systemTransaction((session) => releaseRecoveryRow(session, release));
+  if (result === 'none') throw new AppError('illegal_move', 'no recovery is open');
+  if (result === 'not_listed') {
+    throw new AppError(
+      'illegal_move',
+      'a rail has not listed its payments (outlay recovery show); where it cannot, compare them by ' +
+        'hand and pass --accept-unlisted',
+    );
+  }
+  return result;
+}

@@ -1,0 +1,79 @@
+import { plainArray, textArray } from '../db/arrays.ts';
+import type { Session, Statement } from '../db/postgres/pool.ts';
+
+const countText: Statement = {
+  name: 'count_payer_days',
+  text: `
+    insert into payer_days as d (rail, payer_key, day, paid, refused, refused_by_payer, unknown,
+      unreached, returned, late)
+    select rail, payer_key, (environment_now() at time zone 'UTC')::date, paid, refused,
+      refused_by_payer, unknown, unreached, returned, late
+    from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
+      $7::bigint[], $8::bigint[], $9::bigint[])
+      as c (rail, payer_key, paid, refused, refused_by_payer, unknown, unreached, returned, late)
+    order by rail, payer_key
+    on conflict (rail, payer_key, day) do update set
+      paid = d.paid + excluded.paid, refused = d.refused + excluded.refused,
+      refused_by_payer = d.refused_by_payer + excluded.refused_by_payer,
+      unknown = d.unknown + excluded.unknown, unreached = d.unreached + excluded.unreached,
+      returned = d.returned + excluded.returned, late = d.late + excluded.late`,
+};
+
+/** Of the last ninety days. */
+const sumText: Statement = {
+  name: 'sum_payer_days',
+  text: `
+    select rail, payer_key, sum(paid)::float8 as paid, sum(refused)::float8 as refused,
+      sum(refused_by_payer)::float8 as refused_by_payer, sum(unknown)::float8 as unknown,
+      sum(unreached)::float8 as unreached, sum(returned)::float8 as returned,
+      sum(late)::float8 as late
+    from payer_days
+    where day > (environment_now() at time zone 'UTC')::date - 90
+    group by rail, payer_key`,
+};
+
+const storeText: Statement = {
+  name: 'store_payer_standing',
+  text: `
+    insert into payer_standings (id, body, created_at) values ($1, $2, environment_now())
+    on conflict do nothing`,
+};
+
+export type PayerCounts = {
+  paid: number;
+  /** For reasons that lie with the recipient. */
+  refused: number;
+  refused_by_payer: number;
+  unknown: number;
+  unreached: number;
+  returned: number;
+  /** Of those paid, how many after the announced time. */
+  late: number;
+};
+
+export type PayerCountsRow = PayerCounts & { rail: string; payer_key: string };
+
+export async function addPayerCounts(
+  session: Session,
+  rows: readonly PayerCountsRow[],
+): Promise<void> {
+  await session.rows(countText, [
+    textArray(rows.map(({ rail }) => rail)),
+    textArray(rows.map(({ payer_key: payerKey }) => payerKey)),
+    plainArray(rows.map(({ paid }) => paid)),
+    plainArray(rows.map(({ refused }) => refused)),
+    plainArray(rows.map((row) => row.refused_by_payer)),
+    plainArray(rows.map(({ unknown }) => unknown)),
+    plainArray(rows.map(({ unreached }) => unreached)),
+    plainArray(rows.map(({ returned }) => returned)),
+    plainArray(rows.map(({ late }) => late)),
+  ]);
+}
+
+export async function sumPayerCounts(session: Session): Promise<PayerCountsRow[]> {
+  return session.rows(sumText);
+}
+
+export async function storeStanding(session: Session, id: string, body: string): Promise<void> {
+  await session.rows(storeText, [id, body]);
+}

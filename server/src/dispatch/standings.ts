@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto';
+import type { Session } from '../db/postgres/pool.ts';
+import type { Payer } from '../destinations/catalogue.ts';
+import { recipientReasons } from '../rails/contract/reasons.ts';
+import type { Measured, Standing } from './routing.ts';
+import {
+  addPayerCounts,
+  type PayerCounts,
+  type PayerCountsRow,
+  storeStanding,
+  sumPayerCounts,
+} from './standings.sql.ts';
+
+/**
+ * What our own payouts tell of payers: ratings and availability of the last ninety days. Counts are
+ * gathered in this process and written every few seconds, so that what a crash takes is seconds of
+ * them; no money rests on them.
+ */
+export type Measurements = {
+  count(payer: { rail: string; payerKey: string }, heard: Heard): void;
+  measure(payer: Pick<Payer, 'railName' | 'key'>): Measured;
+  /** 0 to 5 in tenths, over all payers of a company; undefined while there are too few payouts. */
+  rateCompany(railName: string, payerKeys: readonly string[]): number | undefined;
+  /** Stores what a payout was decided on, once, and answers its name. */
+  keep(payer: Payer, standing: Standing): Promise<string>;
+  /** Writes what was counted, and reads what all processes counted. */
+  exchange(): Promise<void>;
+};
+
+export type Heard = {
+  outcome: string;
+  reason: string | undefined;
+  /** When it was heard, and for when it was announced. */
+  nowMs: number;
+  availableAtMs: number;
+};
+
+/** An hour after the announced time a payment is late. */
+const lateMs = 3_600_000;
+
+/** Fewer say nothing yet. */
+const payoutsMin = 50;
+const ownReasons: ReadonlySet<unknown> = new Set([
+  'daily_limit',
+  'not_configured',
+  'not_readable',
+  'cancelled',
+]);
+const standingsKept = 10_000;
+
+const noCounts: PayerCounts = {
+  paid: 0,
+  refused: 0,
+  refused_by_payer: 0,
+  unknown: 0,
+  unreached: 0,
+  returned: 0,
+  late: 0,
+};
+
+export function createMeasurements(session: Session): Measurements {
+  let known = new Map<string, PayerCounts>();
+  let pending = new Map<string, PayerCountsRow>();
+  const stored = new Set<string>();
+  // A payer stands the same for most payouts: spares writing and hashing it each time.
+  const newest = new WeakMap<Payer, { standing: Standing; id: string }>();
+  const nameOf = (rail: string, payerKey: string): string => `${rail}/${payerKey}`;
+  const find = (rail: string, payerKey: string): PayerCounts =>
+    known.get(nameOf(rail, payerKey)) ?? noCounts;
+  return {
+    count: ({ rail, payerKey }, heard) => {
+      // What we did not let it do says nothing of it.
+      if (ownReasons.has(heard.reason)) return;
+      const name = nameOf(rail, payerKey);
+      const counts = pending.get(name) ?? { rail, payer_key: payerKey, ...noCounts };
+      pending.set(name, counts);
+      addTo(counts, heard);
+    },
+    measure: ({ railName, key }) => {
+      const counts = find(railName, key);
+      return { availabilityPercent: getAvailability(counts), ratingTenths: getRating(counts) };
+    },
+    rateCompany: (railName, payerKeys) =>
+      getRating(sumCounts(payerKeys.map((key) => find(railName, key)))),
+    keep: async (payer, standing) => {
+      const last = newest.get(payer);
+      if (last !== undefined && isSame(last.standing, standing)) return last.id;
+      const body = JSON.stringify(standing);
+      const id = hashToUuid(body);
+      if (!stored.has(id)) {
+        await storeStanding(session, id, body);
+        if (stored.size >= standingsKept) stored.clear();
+        stored.add(id);
+      }
+      newest.set(payer, { standing, id });
+      return id;
+    },
+    exchange: async () => {
+      const rows = [...pending.values()];
+      pending = new Map();
+      if (rows.length > 0) await addPayerCounts(session, rows);
+      const sums = await sumPayerCounts(session);
+      known = new Map(sums.map((row) => [nameOf(row.rail, row.payer_key), row]));
+    },
+  };
+}
+
+/** Whether what changes about a payer is the same. */
+function isSame(left: Standing, right: Standing): boolean {
+  return (
+    left.health === right.health &&
+    left.availability_percent === right.availability_percent &&
+    left.rating === right.rating
+  );
+}
+
+function addTo(counts: PayerCounts, { outcome, reason, nowMs, availableAtMs }: Heard): void {
+  switch (outcome) {
+    case 'paid':
+      counts.paid += 1;
+      if (nowMs > availableAtMs + lateMs) counts.late += 1;
+      break;
+    case 'rejected':
+    case 'exhausted':
+      if (recipientReasons.has(reason as never)) counts.refused += 1;
+      else counts.refused_by_payer += 1;
+      break;
+    case 'unknown':
+    case 'hold':
+      counts.unknown += 1;
+      break;
+    case 'retry':
+    case 'park':
+      counts.unreached += 1;
+      break;
+    case 'returned':
+      counts.returned += 1;
+      break;
+  }
+}
+
+function sumCounts(all: readonly PayerCounts[]): PayerCounts {
+  const sum = { ...noCounts };
+  for (const counts of all) {
+    for (const name of Object.keys(noCounts) as (keyof PayerCounts)[]) sum[name] += counts[name];
+  }
+  return sum;
+}
+
+/** How much of what it was asked it answered definitely, whole percent. */
+function getAvailability(counts: PayerCounts): number | undefined {
+  const clear = counts.paid + counts.refused + counts.refused_by_payer;
+  const all = clear + counts.unknown + counts.unreached;
+  return all < payoutsMin ? undefined : Math.floor((clear * 100) / all);
+}
+
+/**
+ * Five times the share of payouts that went well, of all that the payer could have made go well: what
+ * it refused, left unclear or had sent back counts against it, a late one by half.
+ */
+function getRating(counts: PayerCounts): number | undefined {
+  const all = counts.paid + counts.refused_by_payer + counts.unknown;
+  if (all < payoutsMin) return undefined;
+  const good = Math.max(0, counts.paid - counts.returned - counts.late / 2);
+  return Math.round((good * 50) / all);
+}
+
+function hashToUuid(text: string): string {
+  const hex = createHash('sha256').update(text).digest('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}

@@ -1,0 +1,96 @@
+import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createAccount, createApiKey, createClient, listAccounts } from '../accounts/accounts.ts';
+import { defaultScopes, newestVersion } from '../core/access.ts';
+import { getCurrency } from '../core/currency.ts';
+import { getAmountMinor } from '../core/money.ts';
+import { lockEnvironment } from '../db/environment-record.ts';
+import type { Session } from '../db/postgres/pool.ts';
+import { fundBalance } from '../ledger/ledger.ts';
+import type { Environment } from './environment.ts';
+
+/** The account that a new staging environment begins with, and the file that tells how to use it. */
+
+const demoName = 'Demo';
+
+/** Enough for every example of the documentation many times over. */
+const demoFunds = { USD: '1000000', EUR: '1000000', GBP: '1000000', BTC: '25', USDC: '1000000' };
+
+export type StagingFile = {
+  base_url: string;
+  version: string;
+  account: string;
+  client_id: string;
+  client_secret: string;
+  api_key: string;
+};
+
+/** Writes `staging.json` (mode 0600) and answers its path; on the first start it makes the account. */
+export async function prepareStagingFile(
+  env: Environment,
+  options: { dataDirectory: string; baseUrl: string },
+): Promise<string> {
+  const path = join(options.dataDirectory, 'staging.json');
+  const credentials = await findOrMakeCredentials(env, path);
+  const file: StagingFile = {
+    base_url: options.baseUrl,
+    version: newestVersion,
+    ...credentials,
+  };
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
+  chmodSync(draft, 0o600);
+  renameSync(draft, path);
+  return path;
+}
+
+type Credentials = Omit<StagingFile, 'base_url' | 'version'>;
+
+async function findOrMakeCredentials(env: Environment, path: string): Promise<Credentials> {
+  const kept = readStagingFile(path);
+  if (kept !== undefined && (await env.authenticator.authenticate(kept.api_key, '127.0.0.1'))) {
+    const { account, client_id, client_secret, api_key } = kept;
+    return { account, client_id, client_secret, api_key };
+  }
+  return env.db.systemTransaction(async (session) => {
+    await lockEnvironment(session);
+    const accounts = await listAccounts(session);
+    const demo = accounts.find((account) => account.name === demoName);
+    return demo === undefined ? makeDemo(session) : renewCredentials(session, demo.id);
+  });
+}
+
+async function makeDemo(session: Session): Promise<Credentials> {
+  const made = await createAccount(session, { name: demoName, environmentName: 'staging' });
+  for (const [currency, amount] of Object.entries(demoFunds)) {
+    const amountMinor = getAmountMinor(amount, getCurrency(currency));
+    await fundBalance(session, { accountId: made.account, currency, amountMinor });
+  }
+  return made;
+}
+
+/** The file was lost, or belongs to another database: secrets are not stored, so there are new ones. */
+async function renewCredentials(session: Session, accountId: string): Promise<Credentials> {
+  const credential = { accountId, scopes: defaultScopes, allowedAddresses: [] };
+  const client = await createClient(session, credential);
+  const { api_key } = await createApiKey(session, { ...credential, environmentName: 'staging' });
+  return { account: accountId, ...client, api_key };
+}
+
+function readStagingFile(path: string): StagingFile | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    const file = JSON.parse(text) as Partial<StagingFile>;
+    return typeof file.api_key === 'string' ? (file as StagingFile) : undefined;
+  } catch (error) {
+    // Torn by a crash while it was written: as good as lost.
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

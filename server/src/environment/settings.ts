@@ -1,0 +1,118 @@
+import { type BatchServices, batchBytesMax } from '../batches/batches.routes.ts';
+import { type Config, ConfigError } from '../config.ts';
+import type { DecisionServices } from '../exceptions/decisions.ts';
+import { readVelocityLimits, type VelocityLimit } from '../rules/velocity.ts';
+import type { SandboxServices } from '../sandbox/sandbox.routes.ts';
+import type { ListSource } from '../screening/screening.ts';
+
+/** What an environment's parts are told, from the settings. */
+
+export type LimitsFile = {
+  current(): readonly VelocityLimit[];
+  /** Reads the file again. A file with faults is logged, and the limits of before stay in force. */
+  refresh(): void;
+};
+
+type LimitsLog = {
+  info(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+};
+
+/** @throws ConfigError where the file has faults at the start, unless faults are tolerated. */
+export function openLimitsFile(
+  { config, toleratesFaults }: { config: Config; toleratesFaults: boolean },
+  log: LimitsLog,
+): LimitsFile {
+  const path = config.OUTLAY_VELOCITY_LIMITS;
+  if (path === undefined) return { current: () => [], refresh: () => undefined };
+  const read = (): { text: string; limits: readonly VelocityLimit[] } => {
+    const limits = readVelocityLimits(path);
+    return { text: describeLimits(limits), limits };
+  };
+  // Nothing passes limits that cannot be read.
+  if (toleratesFaults) return { current: () => read().limits, refresh: () => undefined };
+  let inForce = readOrRefuse(read);
+  let lastFault = '';
+  return {
+    current: () => inForce.limits,
+    refresh: () => {
+      try {
+        const next = read();
+        lastFault = '';
+        if (next.text === inForce.text) return;
+        inForce = next;
+        log.info({ limits: next.limits.length }, 'velocity limits changed');
+      } catch (error) {
+        const fault = error instanceof Error ? error.message : String(error);
+        // Once, not every few seconds.
+        if (fault !== lastFault)
+          log.error({ fault }, 'velocity limits not read, the old ones hold');
+        lastFault = fault;
+      }
+    },
+  };
+}
+
+function readOrRefuse<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new ConfigError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+function describeLimits(limits: readonly VelocityLimit[]): string {
+  return JSON.stringify(limits, (_key, value: unknown) =>
+    typeof value === 'bigint' ? value.toString() : value,
+  );
+}
+
+export function listSources(config: Config): ListSource[] {
+  const { OUTLAY_SCREENING_OFAC_SDN: sdn, OUTLAY_SCREENING_OFAC_ALT: alt } = config;
+  const { OUTLAY_SCREENING_OFAC_COMMENTS: comments, OUTLAY_SCREENING_UN: location } = config;
+  return [
+    ...(sdn === undefined || alt === undefined
+      ? []
+      : [{ list: 'ofac_sdn', sdn, alt, comments } as const]),
+    ...(location === undefined ? [] : [{ list: 'un_consolidated', location } as const]),
+  ];
+}
+
+export function readScreening(config: Config) {
+  const lists = listSources(config).map(({ list }) => list);
+  if (lists.length === 0) return undefined;
+  return {
+    lists,
+    thresholdPermille: config.OUTLAY_SCREENING_THRESHOLD,
+    ageMsMax: config.OUTLAY_SCREENING_DAYS_MAX * 86_400_000,
+  };
+}
+
+export function readLimits(
+  config: Config,
+): Pick<BatchServices & SandboxServices, 'lockSeconds' | 'batchLimits' | 'clockDaysMax'> &
+  Pick<DecisionServices, 'twoPersonsAboveUsd'> {
+  const rowsMax = config.OUTLAY_BATCH_ROWS_MAX;
+  return {
+    clockDaysMax: config.OUTLAY_SANDBOX_CLOCK_DAYS,
+    twoPersonsAboveUsd: config.OUTLAY_TWO_PERSONS_ABOVE_USD,
+    lockSeconds: {
+      national: config.OUTLAY_QUOTE_SECONDS,
+      crypto: config.OUTLAY_CRYPTO_QUOTE_SECONDS,
+    },
+    batchLimits: { bytesMax: batchBytesMax, rowsMax, rowBytesMax: 64 * 1024 },
+  };
+}
+
+export function readRateSources(config: Config) {
+  const { OUTLAY_RATES_ECB: ecb, OUTLAY_RATES_CRYPTO: crypto, OUTLAY_RATES_TABLE: table } = config;
+  return {
+    ...(ecb === undefined ? {} : { ecb }),
+    ...(crypto === undefined ? {} : { crypto }),
+    ...(table === undefined ? {} : { table }),
+  };
+}
+
+export function hasRateSources(config: Config): boolean {
+  return Object.keys(readRateSources(config)).length > 0;
+}

@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { explainPayout } from '../dispatch/explain.ts';
+import type { RouterServices } from '../dispatch/routing.ts';
+import { defineRoute, type Route, type RouteContext } from '../http/route.ts';
+import { type PayoutServices, readPayoutToken } from '../payouts/payouts.routes.ts';
+import { readUserToken } from '../users/users.routes.ts';
+
+/** Why a payout goes the way it goes: who could have paid it, what was tried, and what came of it. */
+
+export type DecisionRouteServices = PayoutServices & { readonly router: RouterServices };
+
+const candidateAnswer = z.object({
+  destination_token: z.string(),
+  payer_name: z.string(),
+  company_name: z.string(),
+  fee: z.string().describe('Decimal, in the source currency; "" where it gives no price'),
+  exchange_rate: z.string().describe('Decimal, all-in'),
+  cost: z.string().describe('Source amount and fee for the promised destination amount'),
+  min_limit_usd: z.string(),
+  max_limit_usd: z.string().describe('"0" is no bound'),
+  health: z.enum(['up', 'degraded', 'down']),
+  availability_percent: z.number().nullable().describe('Measured; null with too few payouts'),
+  rating: z.number().nullable().describe('Measured, 0 to 5; null with too few payouts'),
+  score: z.number().nullable(),
+  is_chosen: z.boolean(),
+  excluded_by: z.string().describe('The rule that excluded it; "" for the one that was chosen'),
+  detail: z.string(),
+});
+
+const decisionAnswer = z
+  .object({
+    payout_token: z.string(),
+    status: z.string(),
+    decisions: z.array(
+      z.object({
+        decided_at: z.string().describe('UTC, without offset; "" where nothing was sent yet'),
+        refused_because: z.string().describe('What made another decision necessary; "" at first'),
+        candidates: z.array(candidateAnswer),
+      }),
+    ),
+    attempts: z.array(
+      z.object({
+        number: z.number(),
+        rail: z.string(),
+        payer_key: z.string(),
+        state: z.string(),
+        reason: z.string(),
+        provider_reference: z.string(),
+        started_at: z.string(),
+        answered_at: z.string(),
+      }),
+    ),
+    exceptions: z.array(
+      z.object({
+        kind: z.string(),
+        opened_at: z.string(),
+        closed_at: z.string(),
+        resolution: z.string(),
+      }),
+    ),
+  })
+  .meta({ id: 'PayoutDecision' });
+
+type Context = RouteContext<DecisionRouteServices>;
+
+export function decisionRoutes(): Route<DecisionRouteServices>[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/payout/{user_token}/{payout_token}/decision',
+      isVersioned: true,
+      operationId: 'explainPayout',
+      tag: 'Payouts',
+      summary: 'Explain the way of a payout',
+      description:
+        'Which payers were candidates, at what price and in what state, and which rule excluded ' +
+        'each; every attempt at a rail; and what a person was asked.',
+      access: 'payouts:read',
+      params: z.object({ user_token: z.string(), payout_token: z.string() }),
+      response: decisionAnswer,
+      refusals: [404],
+      handle: async ({ env, accountId }: Context, { params }) =>
+        hideReview(
+          await explainPayout(
+            { session: env.db.tenant(accountId), router: env.router },
+            {
+              accountId,
+              userId: readUserToken(params.user_token),
+              payoutId: readPayoutToken(params.payout_token),
+            },
+          ),
+        ),
+    }),
+  ];
+}
+
+type Explained = Awaited<ReturnType<typeof explainPayout>>;
+
+/**
+ * A client is not told what a payout was held for where that could warn somebody, nor who of the
+ * operator's people decided.
+ */
+function hideReview(explained: Explained): Explained {
+  return {
+    ...explained,
+    exceptions: explained.exceptions.map((exception) => ({
+      ...exception,
+      kind: ['screening', 'velocity', 'parked'].includes(exception.kind)
+        ? 'review'
+        : exception.kind,
+      resolution: exception.closed_at === '' ? '' : 'closed',
+    })),
+  };
+}

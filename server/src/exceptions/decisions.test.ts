@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import { createCompany, createPayer, createRates } from '../../testing/setups/destinations.ts';
+import {
+  type CommittedPayout,
+  createFakeRail,
+  createMoneyTest,
+  goToNextLook,
+  type MoneyTest,
+  type Owner,
+} from '../../testing/setups/money.ts';
+import { getRate } from '../core/rate.ts';
+import { getDestinationToken } from '../destinations/catalogue.ts';
+import type { Rules } from '../dispatch/dispatch.ts';
+import type { RailAnswer } from '../rails/contract/contract.ts';
+import { type DecisionAction, decidePayout, listExceptions } from './decisions.ts';
+
+let money: MoneyTest;
+let owner: Owner;
+before(async () => {
+  money = await createMoneyTest();
+  owner = await money.createOwner({ USD: 1_000_000_000n });
+});
+afterEach(() => money.assertSound());
+after(() => money[Symbol.asyncDispose]());
+
+const rates = createRates({ 'USD/MXN': getRate('20') });
+
+function open(answer: () => RailAnswer, rules?: Rules) {
+  const rail = createFakeRail(answer);
+  const dispatcher = money.createDispatcherOf([rail], { rates, ...(rules && { rules }) });
+  const decide = (payout: CommittedPayout, action: DecisionAction, decidedBy = 'Ada') =>
+    decidePayout(
+      {
+        db: money.db,
+        keys: money.keys,
+        router: dispatcher.router,
+        rates: () => rates,
+        twoPersonsAboveUsd: 10_000,
+      },
+      { ...payout, action, decidedBy, reason: 'a test' },
+    );
+  return { rail, dispatcher, decide };
+}
+
+const statusOf = async ({ payoutId }: CommittedPayout) => (await money.payout(payoutId)).status;
+const openKinds = async (payout: CommittedPayout) =>
+  (await listExceptions(money.db, { accountId: undefined, includesClosed: false, count: 1000 }))
+    .filter(({ payout_id: id }) => id === payout.payoutId)
+    .map(({ kind }) => kind);
+
+const hit: Rules = {
+  check: async (rows) => rows.map(() => ({ exception: 'screening', detail: 'list X, entry 1' })),
+};
+
+describe('a payout that the rules hold', () => {
+  it('is never sent, and goes on when a person releases it', async () => {
+    const kit = open(() => ({ outcome: 'paid' }), hit);
+    const payout = await money.quoteAndCommit(owner);
+    await kit.dispatcher.runDue();
+    await kit.dispatcher.runDue();
+    assert.deepEqual([await statusOf(payout), kit.rail.sends()], ['HOLD', 0]);
+    assert.deepEqual(await openKinds(payout), ['screening']);
+    assert.equal(await kit.decide(payout, 'release'), 'done');
+    await kit.dispatcher.runDue();
+    assert.deepEqual([await statusOf(payout), kit.rail.sends()], ['COMPLETED', 1]);
+    assert.deepEqual(await openKinds(payout), []);
+  });
+
+  it('is refunded whole when a person refuses it', async () => {
+    const kit = open(() => ({ outcome: 'paid' }), hit);
+    const before = await money.balance(owner.accountId, 'USD');
+    const payout = await money.quoteAndCommit(owner);
+    await kit.dispatcher.runDue();
+    assert.equal(await kit.decide(payout, 'refund'), 'done');
+    assert.equal(await statusOf(payout), 'CANCELLED');
+    assert.equal(await money.balance(owner.accountId, 'USD'), before);
+    await assert.rejects(kit.decide(payout, 'release'), /cannot follow/);
+  });
+
+  it('passes where the rules have nothing against it, in two steps', async () => {
+    const kit = open(() => ({ outcome: 'paid' }), {
+      check: async (rows) => rows.map(() => undefined),
+    });
+    const payout = await money.quoteAndCommit(owner);
+    await kit.dispatcher.runDue();
+    assert.equal(kit.rail.sends(), 0);
+    await kit.dispatcher.runDue();
+    assert.equal(await statusOf(payout), 'COMPLETED');
+  });
+
+  it('is not sent while the rules cannot be asked', async () => {
+    const kit = open(() => ({ outcome: 'paid' }), {
+      check: () => Promise.reject(new Error('no lists')),
+    });
+    const payout = await money.quoteAndCommit(owner);
+    await kit.dispatcher.runDue();
+    for (let look = 0; look < 8; look += 1) {
+      await goToNextLook(money, payout);
+      await kit.dispatcher.runDue();
+      if ((await statusOf(payout)) === 'HOLD') break;
+    }
+    assert.deepEqual([await statusOf(payout), kit.rail.sends()], ['HOLD', 0]);
+    assert.deepEqual(await openKinds(payout), ['parked']);
+  });
+});
+
+describe('a payout of high value', () => {
+  it('needs two different persons who say the same', async () => {
+    const kit = open(() => ({ outcome: 'paid' }), hit);
+    const payout = await money.quoteAndCommit(owner, { sourceMinor: 1_000_001n });
+    await kit.dispatcher.runDue();
+    assert.equal(await kit.decide(payout, 'release', 'Ada'), 'waiting');
+    assert.equal(await kit.decide(payout, 'release', 'Ada'), 'waiting');
+    assert.equal(await kit.decide(payout, 'refund', 'Bob'), 'waiting');
+    assert.equal(await statusOf(payout), 'HOLD');
+    assert.equal(await kit.decide(payout, 'release', 'Bob'), 'done');
+    assert.equal(await statusOf(payout), 'PROCESSING');
+  });
+
+  it('needs them again for what comes later', async () => {
+    let isPaid = false;
+    const kit = open(() =>
+      isPaid ? { outcome: 'paid' } : { outcome: 'unknown', reason: 'no_answer' },
+    );
+    const payout = await money.quoteAndCommit(owner, { sourceMinor: 1_000_001n });
+    await kit.dispatcher.runDue();
+    assert.equal(await kit.decide(payout, 'not_paid', 'Ada'), 'waiting');
+    isPaid = true;
+    await goToNextLook(money, payout);
+    await kit.dispatcher.runDue();
+    assert.equal(await statusOf(payout), 'COMPLETED');
+    await assert.rejects(kit.decide(payout, 'not_paid', 'Bob'), /cannot follow/);
+  });
+});
+
+describe('a payout whose outcome stays unknown', () => {
+  async function hold(kit: ReturnType<typeof open>): Promise<CommittedPayout> {
+    const payout = await money.quoteAndCommit(owner);
+    await kit.dispatcher.runDue();
+    while ((await statusOf(payout)) !== 'HOLD') {
+      await goToNextLook(money, payout);
+      await kit.dispatcher.runDue();
+    }
+    assert.deepEqual(await openKinds(payout), ['unknown_outcome']);
+    return payout;
+  }
+  const vague = (): RailAnswer => ({ outcome: 'unknown', reason: 'no_answer' });
+
+  it('is not refunded while it may be alive, but when a person says that it was not paid', async () => {
+    const kit = open(vague);
+    const before = await money.balance(owner.accountId, 'USD');
+    const payout = await hold(kit);
+    await assert.rejects(kit.decide(payout, 'refund'), /still alive/);
+    assert.equal(await kit.decide(payout, 'not_paid'), 'done');
+    assert.equal(await statusOf(payout), 'CANCELLED');
+    assert.equal(await money.balance(owner.accountId, 'USD'), before);
+    assert.equal(kit.rail.sends(), 1);
+  });
+
+  it('is completed when a person says that it was paid', async () => {
+    const kit = open(vague);
+    const payout = await hold(kit);
+    assert.equal(await kit.decide(payout, 'paid'), 'done');
+    assert.equal(await statusOf(payout), 'COMPLETED');
+  });
+
+  it('is asked about, and not sent again, when a person releases it', async () => {
+    const kit = open(vague);
+    const payout = await hold(kit);
+    assert.equal(await kit.decide(payout, 'release'), 'done');
+    await kit.dispatcher.runDue();
+    assert.equal(kit.rail.sends(), 1);
+  });
+});
+
+describe('a payout without a payer left', () => {
+  it('goes to a new payer when a person retries it', async () => {
+    const refuse = (): RailAnswer => ({ outcome: 'rejected', reason: 'payer_unavailable' });
+    const payer = (key: string, isDynamicToken: boolean) =>
+      createPayer(key, { payerName: 'Bank', isDynamicToken });
+    const first = {
+      ...createFakeRail(refuse),
+      name: 'first',
+      companies: [createCompany('first')],
+      payers: [payer('dynamic', true)],
+    };
+    const second = {
+      ...createFakeRail(() => ({ outcome: 'paid' }) as const),
+      name: 'second',
+      companies: [createCompany('first')],
+      payers: [payer('other', false)],
+    };
+    const payout = await money.quoteAndCommit(owner, {
+      rail: 'first',
+      payerKey: 'dynamic',
+      destinationToken: getDestinationToken('first', 'dynamic'),
+    });
+    const alone = money.createDispatcherOf([first], { rates });
+    await alone.runDue();
+    assert.equal(await statusOf(payout), 'ERROR');
+    const services = {
+      db: money.db,
+      keys: money.keys,
+      rates: () => rates,
+      twoPersonsAboveUsd: 10_000,
+    };
+    const decision = { ...payout, decidedBy: 'Ada', reason: 'a test' } as const;
+    await assert.rejects(
+      decidePayout({ ...services, router: alone.router }, { ...decision, action: 'retry' }),
+      /no payer is left/,
+    );
+    const both = money.createDispatcherOf([first, second], { rates });
+    const retried = await decidePayout(
+      { ...services, router: both.router },
+      { ...decision, action: 'retry' },
+    );
+    assert.equal(retried, 'done');
+    await both.runDue();
+    assert.equal(await statusOf(payout), 'COMPLETED');
+    assert.deepEqual([first.sends(), second.sends()], [1, 1]);
+  });
+});

@@ -1,0 +1,155 @@
+import type { Session, Statement } from '../db/postgres/pool.ts';
+
+/** The SQL of listing exceptions page by page, and of closing many at once. */
+
+const states = {
+  open: 'e.closed_at is null',
+  closed: 'e.closed_at is not null',
+  all: 'true',
+} as const;
+
+export type ExceptionState = keyof typeof states;
+
+const filterText = `
+  ($1::uuid is null or e.account_id = $1) and ($2::text is null or e.kind = $2)
+    and ($3::text is null or e.rail = $3) and ($4::uuid is null or e.payout_id = $4)
+    and ($5::timestamptz is null or e.opened_at >= $5)
+    and ($6::timestamptz is null or e.opened_at < $6)`;
+
+const instant = (parameter: string): string =>
+  `timestamptz 'epoch' + ${parameter}::bigint * interval '1 microsecond'`;
+
+/** The newest first. A condition that is written out lets the index of open ones be used. */
+const listText = (state: ExceptionState): Statement => ({
+  name: `list_exceptions_${state}`,
+  text: `
+    select e.account_id, e.id, e.payout_id, e.rail, e.kind, e.detail, e.currency, e.amount,
+      e.opened_at, e.closed_at, e.resolution,
+      (extract(epoch from e.opened_at) * 1000000)::bigint as opened_us
+    from exceptions e
+    where ${states[state]} and ${filterText}
+      and ($7::bigint is null or (e.opened_at, e.id) < (${instant('$7')}, $8::uuid))
+    order by e.opened_at desc, e.id desc limit $9`,
+});
+
+const countText = (state: ExceptionState): Statement => ({
+  name: `count_exceptions_${state}`,
+  text: `select count(*)::integer as count from exceptions e where ${states[state]} and ${filterText}`,
+});
+
+/** What persons decided about a payout from the opening of an exception to its end. */
+const decisionsText: Statement = {
+  name: 'list_decisions_of_exceptions',
+  text: `
+    select e.id as exception_id, d.action, d.decided_by, d.reason, d.is_effective, d.decided_at
+    from unnest($1::uuid[], $2::uuid[]) g (account_id, id)
+    join exceptions e on e.account_id = g.account_id and e.id = g.id
+    join payout_decisions d on d.account_id = e.account_id and d.payout_id = e.payout_id
+      and d.decided_at >= e.opened_at and (e.closed_at is null or d.decided_at <= e.closed_at)
+    order by d.decided_at, d.id`,
+};
+
+const ofPayoutText: Statement = {
+  name: 'list_decisions_of_payout',
+  text: `
+    select action, decided_by, reason, is_effective, decided_at
+    from payout_decisions where account_id = $1 and payout_id = $2
+    order by decided_at, id`,
+};
+
+const closeManyText: Statement = {
+  name: 'close_inbound_exceptions',
+  text: `
+    with closed as (
+      update exceptions e set closed_at = environment_now(), resolution = $7
+      where ${states.open} and e.account_id = '00000000-0000-0000-0000-000000000000'
+        and e.payout_id is null and ${filterText}
+      returning 1
+    )
+    select count(*)::integer as count from closed`,
+};
+
+export type ExceptionFilter = {
+  readonly accountId?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly rail?: string | undefined;
+  readonly payoutId?: string | undefined;
+  /** When it was opened: from (inclusive) to (exclusive). */
+  readonly from?: Date | undefined;
+  readonly to?: Date | undefined;
+};
+
+/** The last exception of the page before. */
+export type ExceptionCursor = { readonly openedUs: bigint; readonly id: string };
+
+export type ExceptionRow = {
+  account_id: string;
+  id: string;
+  payout_id: string | null;
+  rail: string;
+  kind: string;
+  detail: string;
+  currency: string | null;
+  amount: bigint | null;
+  opened_at: Date;
+  closed_at: Date | null;
+  resolution: string;
+};
+
+export type ListedExceptionRow = ExceptionRow & { opened_us: bigint };
+
+export type DecisionRow = {
+  action: string;
+  decided_by: string;
+  reason: string;
+  is_effective: boolean;
+  decided_at: Date;
+};
+
+function filterValues({ accountId, kind, rail, payoutId, from, to }: ExceptionFilter): unknown[] {
+  return [accountId, kind, rail, payoutId, from, to].map((value) => value ?? null);
+}
+
+export async function listExceptionRows(
+  session: Session,
+  filter: ExceptionFilter,
+  page: { state: ExceptionState; after: ExceptionCursor | undefined; count: number },
+): Promise<ListedExceptionRow[]> {
+  const { state, after, count } = page;
+  const values = [...filterValues(filter), after?.openedUs ?? null, after?.id ?? null, count];
+  return session.rows(listText(state), values);
+}
+
+export async function countExceptionRows(
+  session: Session,
+  filter: ExceptionFilter,
+  state: ExceptionState,
+): Promise<number> {
+  const [row] = await session.rows<{ count: number }>(countText(state), filterValues(filter));
+  return row?.count ?? 0;
+}
+
+export async function listDecisionsOfExceptions(
+  session: Session,
+  rows: readonly ExceptionRow[],
+): Promise<(DecisionRow & { exception_id: string })[]> {
+  return session.rows(decisionsText, [rows.map((row) => row.account_id), rows.map(({ id }) => id)]);
+}
+
+export async function listDecisionsOfPayout(
+  session: Session,
+  { accountId, payoutId }: { accountId: string; payoutId: string },
+): Promise<DecisionRow[]> {
+  return session.rows(ofPayoutText, [accountId, payoutId]);
+}
+
+/** Answers how many were closed. */
+export async function closeInboundRows(
+  session: Session,
+  filter: ExceptionFilter,
+  resolution: string,
+): Promise<number> {
+  const values = [...filterValues(filter), resolution];
+  const [row] = await session.rows<{ count: number }>(closeManyText, values);
+  return row?.count ?? 0;
+}

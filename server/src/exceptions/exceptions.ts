@@ -1,0 +1,119 @@
+import { AppError } from '../core/errors.ts';
+import { isUuid } from '../core/ids.ts';
+import type { Database } from '../db/postgres/pool.ts';
+import {
+  closeInboundRows,
+  countExceptionRows,
+  type DecisionRow,
+  type ExceptionCursor,
+  type ExceptionFilter,
+  type ExceptionState,
+  type ListedExceptionRow,
+  listDecisionsOfExceptions,
+  listDecisionsOfPayout,
+  listExceptionRows,
+} from './exceptions.sql.ts';
+
+export type { DecisionRow, ExceptionFilter, ExceptionState } from './exceptions.sql.ts';
+
+/** Exceptions as operators list them, and closing many inbound ones at once. */
+
+/** As the table permits them; a test holds the two together. */
+export const exceptionKinds = [
+  'unmatched',
+  'unreadable',
+  'not_understood',
+  'paid_after_refusal',
+  'accepted_after_refusal',
+  'paid_after_return',
+  'refused_after_payment',
+  'return_of_unpaid',
+  'excess_return',
+  'amount_differs',
+  'unknown_outcome',
+  'not_sent',
+  'parked',
+  'routes_exhausted',
+  'screening',
+  'velocity',
+  'rail_missing',
+  'overdue',
+  'unscheduled',
+  'report_changed',
+  'recovered',
+] as const;
+
+/** Kinds that belong to no payout: closing them moves no money, but lets their rail settle again. */
+export const inboundKinds = [
+  'unmatched',
+  'unreadable',
+  'not_understood',
+  'report_changed',
+] as const;
+
+export type ListedException = ListedExceptionRow & {
+  /** What persons decided about its payout while it was open. */
+  readonly decisions: readonly DecisionRow[];
+};
+
+export type ExceptionPage = {
+  readonly rows: readonly ListedException[];
+  /** On all pages. */
+  readonly matching: number;
+  /** Where the next page begins; undefined: this is the last one. */
+  readonly next: string | undefined;
+};
+
+/** The newest first; of all accounts where none is named. @throws AppError invalid_request. */
+export async function listExceptionPage(
+  db: Database,
+  filter: ExceptionFilter,
+  page: { state: ExceptionState; cursor: string | undefined; count: number },
+): Promise<ExceptionPage> {
+  const { state, count } = page;
+  const after = page.cursor === undefined ? undefined : readCursor(page.cursor);
+  const matching = await countExceptionRows(db.system, filter, state);
+  const found = await listExceptionRows(db.system, filter, { state, after, count: count + 1 });
+  const shown = found.slice(0, count);
+  const decisions = await listDecisionsOfExceptions(db.system, shown);
+  const last = shown.at(-1);
+  return {
+    matching,
+    rows: shown.map((row) => ({
+      ...row,
+      decisions: decisions.filter((decision) => decision.exception_id === row.id),
+    })),
+    next: found.length > count && last !== undefined ? `${last.opened_us}.${last.id}` : undefined,
+  };
+}
+
+function readCursor(cursor: string): ExceptionCursor {
+  const [, openedUs = '', id = ''] = /^(\d{1,17})\.([0-9a-f-]+)$/.exec(cursor) ?? [];
+  if (isUuid(id)) return { openedUs: BigInt(openedUs), id };
+  throw new AppError('invalid_request', 'the cursor must come from the page before');
+}
+
+/** What persons decided about a payout, in order. */
+export function listDecisions(
+  db: Database,
+  payout: { accountId: string; payoutId: string },
+): Promise<DecisionRow[]> {
+  return listDecisionsOfPayout(db.system, payout);
+}
+
+/**
+ * Closes open inbound exceptions of one kind and rail, and answers how many. It moves no money; the
+ * rail goes on to settle by the calendar when none of them is left.
+ */
+export function closeInboundExceptions(
+  db: Database,
+  filter: {
+    kind: (typeof inboundKinds)[number];
+    rail: string;
+    from: Date | undefined;
+    to: Date | undefined;
+  },
+  by: { decidedBy: string; reason: string },
+): Promise<number> {
+  return closeInboundRows(db.system, filter, `dismissed by ${by.decidedBy}: ${by.reason}`);
+}

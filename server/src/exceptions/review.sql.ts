@@ -1,0 +1,84 @@
+import type { Session, Statement } from '../db/postgres/pool.ts';
+
+/**
+ * Payouts whose present attempt has had no clear outcome for too long, or that could not be sent
+ * through their present payer for so long. Those that a worker holds at the moment are left to it.
+ */
+const pastLimitText: Statement = {
+  name: 'list_payouts_past_limit',
+  text: `
+    select s.account_id, s.payout_id, l.rail, l.reference, l.state, l.reason, d.due_at
+    from payout_dispatches d
+    join payout_states s on s.account_id = d.account_id and s.payout_id = d.payout_id
+    join payout_quotes q on q.account_id = d.account_id and q.id = d.payout_id
+    join lateral (
+      select rail, payer_key, reference, state, reason, unknown_since from attempts a
+      where a.account_id = d.account_id and a.payout_id = d.payout_id
+      order by number desc limit 1
+    ) l on l.rail = coalesce(s.rail, q.rail) and l.payer_key = coalesce(s.payer_key, q.payer_key)
+    where d.due_at < 'infinity' and (d.lease_until is null or d.lease_until < clock_timestamp())
+      and s.committed_at < environment_now() - $1 * interval '1 millisecond'
+      and (
+        (l.unknown_since < environment_now() - $1 * interval '1 millisecond'
+          and (s.status = 'PROCESSING' or (s.status = 'READY_FOR_PICKUP' and not exists (
+            select from exceptions e
+            where e.account_id = s.account_id and e.payout_id = s.payout_id
+              and e.kind = 'unknown_outcome' and e.closed_at is null))))
+        or (s.status = 'PROCESSING' and l.state = 'retry' and (
+          select min(a.started_at) from attempts a
+          where a.account_id = d.account_id and a.payout_id = d.payout_id
+            and a.rail = l.rail and a.payer_key = l.payer_key
+        ) < environment_now() - $1 * interval '1 millisecond')
+      )
+    limit 500`,
+};
+
+/**
+ * One exception for each payout that has not ended although three times its announced duration has
+ * passed, and at least a day more than announced. One that a person dismissed comes again in a week.
+ */
+const openOverdueText: Statement = {
+  name: 'open_overdue',
+  text: `
+    with late as (
+      select s.account_id, s.payout_id, coalesce(s.rail, q.rail) as rail, s.status,
+        q.estimated_availability, q.destination_currency, q.destination_amount
+      from payout_dispatches d
+      join payout_states s on s.account_id = d.account_id and s.payout_id = d.payout_id
+      join payout_quotes q on q.account_id = d.account_id and q.id = d.payout_id
+      where s.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD')
+        and environment_now() > greatest(
+          s.committed_at + 3 * (q.estimated_availability - s.committed_at),
+          q.estimated_availability + interval '1 day')
+        and not exists (
+          select from exceptions e
+          where e.account_id = s.account_id and e.payout_id = s.payout_id and (e.closed_at is null
+            or (e.kind = 'overdue' and e.closed_at > environment_now() - interval '7 days')))
+      limit 500
+    )
+    select open_exception(account_id, payout_id, rail, 'overdue',
+      status || ', announced for ' || to_char(estimated_availability at time zone 'UTC',
+        'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
+      destination_currency, destination_amount, environment_now())
+    from late`,
+};
+
+export type PastLimitRow = {
+  account_id: string;
+  payout_id: string;
+  rail: string;
+  reference: string;
+  /** Of the attempt: `retry` where nothing was sent. */
+  state: string;
+  reason: string;
+  due_at: Date;
+};
+
+export async function listPastLimit(session: Session, limitMs: number): Promise<PastLimitRow[]> {
+  return session.rows<PastLimitRow>(pastLimitText, [limitMs]);
+}
+
+/** Answers how many were opened, 500 at most. */
+export async function openOverdue(session: Session): Promise<number> {
+  return (await session.rows(openOverdueText)).length;
+}

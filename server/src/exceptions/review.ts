@@ -1,0 +1,53 @@
+import { newId } from '../core/ids.ts';
+import type { Database } from '../db/postgres/pool.ts';
+import { applyObservation } from '../dispatch/dispatch.ts';
+import { tellReason } from '../dispatch/next-step.ts';
+import type { Reason } from '../rails/contract/reasons.ts';
+import { listPastLimit, openOverdue, type PastLimitRow } from './review.sql.ts';
+
+/**
+ * Looks after payouts whose time is over, whatever their rail does: a rail that is down is not
+ * called, and a payout must not wait for it to be judged.
+ */
+
+/** After so long an unknown outcome, or a payout that could not be sent, is put before a person. */
+export const undecidedMsMax = 24 * 3_600_000;
+
+export type ReviewServices = { db: Database; onError: (error: unknown) => void };
+
+/** Answers true when there may be more at once. */
+export async function reviewPayouts({ db, onError }: ReviewServices): Promise<boolean> {
+  const rows = await listPastLimit(db.system, undecidedMsMax);
+  let held = 0;
+  for (const row of rows) {
+    try {
+      await hold(db, row);
+      held += 1;
+    } catch (error) {
+      onError(error);
+    }
+  }
+  const overdue = await openOverdue(db.system);
+  return held === rows.length && held + overdue > 0;
+}
+
+async function hold(db: Database, row: PastLimitRow): Promise<void> {
+  const isUnknown = row.state !== 'retry';
+  const reason: Reason = isUnknown ? 'no_answer' : 'unreachable';
+  await applyObservation(db.system, {
+    accountId: row.account_id,
+    payoutId: row.payout_id,
+    rail: row.rail,
+    observationId: newId(),
+    source: 'query',
+    outcome: isUnknown ? 'hold' : 'park',
+    reason: row.reason === '' ? tellReason(reason) : row.reason,
+    fence: undefined,
+    dueAt: isUnknown ? row.due_at : undefined,
+    journalIds: [newId(), newId(), newId()],
+    extra: {
+      reference: row.reference,
+      exception: isUnknown ? 'unknown_outcome' : 'not_sent',
+    },
+  });
+}

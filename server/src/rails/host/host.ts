@@ -1,0 +1,164 @@
+import { assert } from '../../core/errors.ts';
+import { type KeyRing, rowContext } from '../../core/sealing.ts';
+import type { Database } from '../../db/postgres/pool.ts';
+import type {
+  HeardMessage,
+  InboundProblem,
+  LogFields,
+  RailHost,
+  RailObservation,
+  RailStore,
+  RecordChange,
+  StoredRecord,
+} from '../contract/contract.ts';
+import type { PayerDeclaration } from '../contract/declarations.ts';
+import { reasonTexts } from '../contract/reasons.ts';
+import {
+  countUnresolvedInbound,
+  getRecord,
+  insertMessage,
+  listRecords,
+  type RecordRow,
+  writeRecords,
+} from './rail-memory.sql.ts';
+
+/** What a rail has of the service: its memory in the database, and the way for what it hears. */
+
+export type HostOptions = {
+  name: string;
+  payers: readonly PayerDeclaration[];
+  listAttributes?: RailHost['listAttributes'];
+  db: Database;
+  keys: KeyRing;
+  nowMs: () => number;
+  realNowMs: () => number;
+  fetch: typeof fetch;
+  callbackUrl: string;
+  wake: () => void;
+  /** Told that there is something to apply. */
+  onHeard: () => void;
+  log: (level: 'info' | 'warn' | 'error', message: string, fields: LogFields) => void;
+};
+
+export function createHost(options: HostOptions): RailHost {
+  const { name, payers, db, keys, onHeard } = options;
+  return {
+    name,
+    payers,
+    ...(options.listAttributes && { listAttributes: options.listAttributes }),
+    nowMs: options.nowMs,
+    realNowMs: options.realNowMs,
+    fetch: options.fetch,
+    callbackUrl: options.callbackUrl,
+    store: createStore(name, db, keys),
+    wake: options.wake,
+    log: (level, message, fields = {}) => options.log(level, message, { ...fields, rail: name }),
+    hear: async (message) => {
+      const isNew = await insertMessage(
+        db.system,
+        {
+          rail: name,
+          id: message.id,
+          channel: message.channel,
+          sealed: keys.seal(Buffer.from(message.raw), nameMessage(name, message)),
+          problems: JSON.stringify((message.problems ?? []).map(describeProblem)),
+        },
+        message.observations.map(describeObservation),
+      );
+      if (isNew) onHeard();
+      return isNew ? 'new' : 'known';
+    },
+    countUnresolvedInbound: () => countUnresolvedInbound(db.system, name),
+  };
+}
+
+function nameMessage(rail: string, { id }: Pick<HeardMessage, 'id'>): string {
+  return rowContext('rail_messages', rail, id);
+}
+
+const outcomes: ReadonlySet<unknown> = new Set<RailObservation['outcome']>([
+  'accepted',
+  'ready_for_pickup',
+  'paid',
+  'rejected',
+  'returned',
+]);
+
+/** A rail is not trusted with the form of what it says: what cannot be kept is refused at once. */
+function describeObservation(observation: RailObservation) {
+  const { id, reference, outcome, amountMinor, charges = [], atMs } = observation;
+  assert(outcomes.has(outcome), 'an observation has a known outcome');
+  assert(amountMinor === undefined || amountMinor > 0n, 'an observed amount is positive');
+  for (const charge of charges) assert(charge.amountMinor > 0n, 'a charge is positive');
+  const reason = observation.reason ?? '';
+  assert(reason === '' || Object.hasOwn(reasonTexts, reason), 'an observation has a known reason');
+  return {
+    id,
+    reference,
+    outcome,
+    reason,
+    code: observation.code ?? '',
+    providerReference: observation.providerReference ?? '',
+    amountMinor: amountMinor ?? null,
+    charges: JSON.stringify(
+      charges.map((charge) => ({
+        id: charge.id,
+        kind: charge.kind,
+        currency: charge.currency,
+        amount: charge.amountMinor.toString(),
+      })),
+    ),
+    at: new Date(atMs),
+  };
+}
+
+const problemKinds: ReadonlySet<unknown> = new Set<InboundProblem['kind']>([
+  'unreadable',
+  'not_understood',
+  'unmatched',
+]);
+const problemDetailMax = 500;
+
+function describeProblem({ id, kind, detail, currency, amountMinor }: InboundProblem) {
+  assert(problemKinds.has(kind), 'an inbound problem has a known kind');
+  assert(amountMinor === undefined || amountMinor > 0n, 'the amount of a problem is positive');
+  return {
+    id,
+    kind,
+    detail: detail.slice(0, problemDetailMax),
+    currency: currency ?? null,
+    amount: amountMinor?.toString() ?? null,
+  };
+}
+
+function createStore(rail: string, db: Database, keys: KeyRing): RailStore {
+  const nameRecord = (collection: string, key: string): string =>
+    rowContext('rail_records', rail, collection, key);
+  const open = (collection: string, row: RecordRow): StoredRecord => ({
+    key: row.key,
+    state: row.state,
+    revision: Number(row.revision),
+    value: JSON.parse(keys.open(row.sealed, nameRecord(collection, row.key)).toString('utf8')),
+  });
+  const describeChange = ({ collection, key, revision, next }: RecordChange) => ({
+    collection,
+    key,
+    revision,
+    state: next?.state ?? null,
+    sealed:
+      next === undefined
+        ? null
+        : keys.seal(Buffer.from(JSON.stringify(next.value)), nameRecord(collection, key)),
+  });
+  return {
+    get: async (collection, key) => {
+      const row = await getRecord(db.system, { rail, collection, key });
+      return row === undefined ? undefined : open(collection, row);
+    },
+    list: async (collection, { state, after = '', count }) => {
+      const rows = await listRecords(db.system, { rail, collection, state, after, count });
+      return rows.map((row) => open(collection, row));
+    },
+    write: (changes) => writeRecords(db.system, rail, changes.map(describeChange)),
+  };
+}

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createChecks } from './checks.ts';
+import { listCases, testConformance } from './conformance.ts';
+import { type CallbackDesk, openCallbackDesk } from './mailbox.ts';
+import { describeMiniRail, type Mistake, mistakes } from './mini-rail.ts';
+import { railName } from './scene.ts';
+
+testConformance(describeMiniRail('none'));
+
+let desk: CallbackDesk;
+before(async () => {
+  desk = await openCallbackDesk(railName);
+});
+after(() => desk.close());
+
+const form = 'every word of it had the documented form';
+const leaks = 'nothing of a person was in keys, states, logs, errors and codes';
+
+/** Where each mistake has to be found. */
+const found: Record<Exclude<Mistake, 'none'>, string> = {
+  new_key_each_time: 'what a query says was never sent does not arrive afterwards',
+  forgets_what_was_sent: 'sent twice, one after the other, it is one payment',
+  ignores_revisions: 'sent twice at the same moment it is one payment',
+  silence_is_refusal: 'a reset before the first byte of the answer',
+  silence_is_retry: 'an error 500 for what was booked',
+  believes_404: 'an error 404 by somebody in between',
+  throws: form,
+  believes_anybody: 'forged callbacks are refused',
+  callback_needs_record: 'callbacks about payments of somebody else do no harm',
+  resends_refused: 'once paid, it is not paid again, however often it is sent',
+  logs_names: leaks,
+  keys_by_account: leaks,
+  says_zero: form,
+  says_own_words: form,
+  books_first: 'killed after each step, the successor brings it to its end',
+  never_asks: 'callbacks that get lost are made up for by asking',
+};
+
+for (const mistake of mistakes) {
+  test(`a rail with the mistake ${mistake} does not pass`, async () => {
+    assert.ok(await findsFault(mistake), 'the case that is to find it passed');
+  });
+}
+
+/** Runs what can make a rail say something wrong, and then the case that has to notice it. */
+async function findsFault(mistake: Exclude<Mistake, 'none'>): Promise<boolean> {
+  const subject = describeMiniRail(mistake);
+  const options = { subject, checks: createChecks(), desk };
+  const wanted = found[mistake];
+  const looksBack = wanted === form || wanted === leaks;
+  const provoking = [
+    'a payment is made once and ends as paid',
+    'once rejected, it is not paid again, however often it is sent',
+    'a reset before the first byte of the answer',
+  ];
+  for (const { name, run } of listCases(subject)) {
+    if (name !== wanted && !(looksBack && provoking.includes(name))) continue;
+    try {
+      await run(options);
+    } catch {
+      if (name === wanted) return true;
+    }
+  }
+  return false;
+}

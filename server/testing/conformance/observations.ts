@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CallbackMessage } from '../../src/rails/contract/contract.ts';
+import type { Payment } from './driver.ts';
+import type { MailPolicy } from './mailbox.ts';
+import { type Case, finish, judge, pass, type Stage, start } from './plain.ts';
+import type { Actor, Scene } from './scene.ts';
+import type { Fate } from './subject.ts';
+
+/** What the counterpart tells is told twice, late, early, out of order, not at all, or by another. */
+
+const told = ['callbacks', 'files'] as const;
+
+export const observationCases: readonly Case[] = [
+  {
+    name: 'observations told twice count once',
+    needs: [],
+    needsOne: told,
+    run: (stage) => runUnderPolicy(stage, 'twice'),
+  },
+  {
+    name: 'observations in the wrong order come to the same end',
+    needs: [],
+    needsOne: told,
+    run: (stage) => runUnderPolicy(stage, 'hold'),
+  },
+  {
+    name: 'callbacks that get lost are made up for by asking',
+    needs: ['callbacks'],
+    // What comes back after it was paid nobody asks about: that callback has to arrive.
+    run: (stage) => runUnderPolicy(stage, 'lose_every_other', ['paid', 'rejected']),
+  },
+  {
+    name: 'callbacks come before the answer to the request that caused them',
+    needs: ['callbacks', 'connection'],
+    run: (stage) => stage.within((scene) => hearEarly(stage, scene)),
+  },
+  {
+    name: 'stale observations, told again when all is over, change nothing',
+    needs: [],
+    needsOne: told,
+    run: (stage) => stage.within((scene) => hearStale(stage, scene)),
+  },
+  {
+    name: 'callbacks about payments of somebody else do no harm',
+    needs: ['callbacks'],
+    run: hearForeign,
+  },
+  {
+    name: 'forged callbacks are refused',
+    needs: ['callbacks'],
+    run: (stage) => stage.within(refuseForged),
+  },
+  {
+    name: 'senseless files do not stop those that make sense',
+    needs: ['files'],
+    run: (stage) => stage.within((scene) => readSenselessFiles(stage, scene)),
+  },
+];
+
+/** As many ends as the counterpart can bring about. */
+async function instructAll(
+  stage: Stage,
+  scene: Scene,
+  fates: readonly Fate[] = ['paid', 'rejected', 'returned'],
+): Promise<Payment[]> {
+  const payments = [await scene.instruct()];
+  for (const fate of fates) {
+    const isPossible = fate === 'paid' || stage.can(fate === 'rejected' ? 'rejection' : 'return');
+    if (isPossible) payments.push(await scene.instruct(fate));
+  }
+  return payments;
+}
+
+async function runUnderPolicy(
+  stage: Stage,
+  policy: MailPolicy,
+  fates?: readonly Fate[],
+): Promise<number> {
+  return stage.within(async (scene) => {
+    const actor = await start(scene);
+    scene.desk.setPolicy(policy);
+    scene.postman?.setPolicy(policy);
+    const payments = await instructAll(stage, scene, fates);
+    await finish(scene, actor, payments);
+    assertTold(scene);
+    return payments.length;
+  });
+}
+
+function assertTold({ desk, postman }: Scene): void {
+  const count = desk.seen.length + (postman?.delivered.length ?? 0);
+  assert.ok(count > 0, 'the counterpart told nothing');
+}
+
+const earlyTriesMax = 10;
+
+/** Answers are held back until a callback came, while the counterpart goes on living. */
+async function hearEarly(stage: Stage, scene: Scene): Promise<number> {
+  const actor = await start(scene);
+  const { desk, counterpart } = scene;
+  let early = 0;
+  const holdMsMax = stage.callMsMax / 2;
+  actor.proxy?.decide(() => {
+    const before = desk.delivered;
+    const hold = async (): Promise<'go'> => {
+      const endMs = performance.now() + holdMsMax;
+      while (desk.delivered === before && performance.now() < endMs) await sleep(5);
+      if (desk.delivered > before) early += 1;
+      return 'go';
+    };
+    return { kind: 'hold', until: hold };
+  });
+  const payments: Payment[] = [];
+  // On a slow machine not every callback makes it before the answer has to go.
+  while (early === 0 && payments.length < earlyTriesMax) {
+    const payment = await scene.instruct();
+    payments.push(payment);
+    let isAsked = false;
+    const turn = async (): Promise<void> => {
+      while (!isAsked) {
+        await counterpart.turn?.(scene.nowMs());
+        await sleep(10);
+      }
+    };
+    const ask = async (): Promise<void> => {
+      await scene.driver.ask(payment, actor);
+      await pass(actor);
+      isAsked = true;
+    };
+    await Promise.all([ask(), turn()]);
+  }
+  assert.ok(early > 0, 'no callback came before an answer');
+  actor.proxy?.decide(() => ({ kind: 'none' }));
+  await finish(scene, actor, payments);
+  return early;
+}
+
+async function hearStale(stage: Stage, scene: Scene): Promise<number> {
+  const actor = await start(scene);
+  const payments = await instructAll(stage, scene);
+  await finish(scene, actor, payments);
+  assertTold(scene);
+  await scene.postman?.repeat();
+  await tellAll(scene, actor, scene.desk.seen.slice());
+  await scene.linger(actor);
+  await judge(scene, payments);
+  for (const payment of payments) {
+    const answer = await scene.driver.call('query', payment, actor);
+    if (typeof answer === 'object') await scene.driver.apply(payment, answer);
+  }
+  await judge(scene, payments);
+  return payments.length;
+}
+
+/** As the service would take them; whether they are refused by now is the rail's matter. */
+async function tellAll(
+  scene: Scene,
+  { rail }: Actor,
+  messages: readonly CallbackMessage[],
+): Promise<void> {
+  for (const message of messages) {
+    const reading = await rail.readCallback?.(message);
+    if (reading?.kind !== 'heard') continue;
+    const isNew = (await scene.host.hear(reading.message)) === 'new';
+    if (isNew) scene.driver.observe(reading.message.observations);
+  }
+}
+
+/** Genuine ones, told to a rail whose store never knew of them. */
+async function hearForeign(stage: Stage): Promise<number> {
+  const seen = await stage.within(async (scene) => {
+    const actor = await start(scene);
+    await finish(scene, actor, await instructAll(stage, scene));
+    return scene.desk.seen.slice();
+  });
+  assert.ok(seen.length > 0, 'the counterpart told nothing');
+  return stage.within(async (scene) => {
+    const actor = await start(scene);
+    await tellAll(scene, actor, seen);
+    await finish(scene, actor, [await scene.instruct()]);
+    return seen.length;
+  });
+}
+
+async function refuseForged(scene: Scene): Promise<number> {
+  const actor = await start(scene);
+  const payments = [await scene.instruct(), await scene.instruct()];
+  await finish(scene, actor, payments);
+  const references = payments.map(({ instruction }) => instruction.reference);
+  let count = 0;
+  for (const genuine of scene.desk.seen.slice()) {
+    for (const [what, message] of forge(genuine, references)) {
+      count += 1;
+      const reading = await actor.rail.readCallback?.(message);
+      assert.ok(
+        reading?.kind === 'refused' || reading?.kind === 'malformed',
+        `a callback with ${what} is ${reading?.kind}`,
+      );
+    }
+  }
+  assert.ok(count > 0, 'the counterpart called nothing back');
+  await scene.linger(actor);
+  await judge(scene, payments);
+  return count;
+}
+
+const unsignedHeaders = ['host', 'connection', 'content-type', 'content-length', 'date', 'accept'];
+
+/** What somebody could make of a genuine callback who has no key. */
+function* forge(
+  genuine: CallbackMessage,
+  references: readonly string[],
+): Generator<[string, CallbackMessage]> {
+  const text = Buffer.from(genuine.body).toString('latin1');
+  yield ['a changed amount or number', { ...genuine, body: changeDigit(text) }];
+  yield ['a longer body', { ...genuine, body: Buffer.from(`${text} {}`, 'latin1') }];
+  yield ['an empty body', { ...genuine, body: Buffer.alloc(0) }];
+  yield ['noise', { ...genuine, body: Buffer.from([0, 255, 7, 35, 128]) }];
+  const headers = Object.fromEntries(
+    Object.entries(genuine.headers).filter(([name]) => unsignedHeaders.includes(name)),
+  );
+  yield ['no signature', { ...genuine, headers }];
+  const mine = references.find((reference) => `${genuine.path} ${text}`.includes(reference));
+  const other = references.find((reference) => reference !== mine);
+  if (mine !== undefined && other !== undefined) {
+    const change = (from: string): string => from.replaceAll(mine, other);
+    const body = Buffer.from(change(text), 'latin1');
+    yield ["another payment's reference", { ...genuine, path: change(genuine.path), body }];
+    if (genuine.path.includes(mine)) {
+      yield ["another payment's path", { ...genuine, path: change(genuine.path) }];
+    }
+  }
+  for (const [name, value] of Object.entries(genuine.headers)) {
+    if (!/signature|digest|authorization/.test(name)) continue;
+    yield [
+      `a changed ${name}`,
+      { ...genuine, headers: { ...genuine.headers, [name]: twist(value) } },
+    ];
+  }
+}
+
+/** The last digit of the body becomes another one; a letter where there is no digit. */
+function changeDigit(text: string): Buffer {
+  const index = Math.max(text.search(/\d(?=\D*$)/), 0);
+  const changed = text[index] === '7' ? '8' : '7';
+  return Buffer.from(text.slice(0, index) + changed + text.slice(index + 1), 'latin1');
+}
+
+/** Some letters in its middle are replaced. */
+function twist(value: string): string {
+  const middle = Math.floor(value.length / 2);
+  const part = value.slice(middle, middle + 4);
+  const twisted = part.replace(/[A-Za-z0-9]/g, (letter) => (letter === 'A' ? 'B' : 'A'));
+  return value.slice(0, middle) + twisted + value.slice(middle + 4);
+}
+
+async function readSenselessFiles(stage: Stage, scene: Scene): Promise<number> {
+  const { postman } = scene;
+  assert.ok(postman !== undefined);
+  const actor = await start(scene);
+  // Nothing settles by the calendar while an exception about such a file is open.
+  scene.operator.isPresent = true;
+  const drop = async (bytes: Uint8Array, mark: string): Promise<void> => {
+    const ends = [...new Set(postman.delivered.map((name) => /\.[^.]*$/.exec(name)?.[0] ?? ''))];
+    for (const end of ends.length === 0 ? ['.xml', '.txt', ''] : ends) {
+      await postman.drop(`${mark}${end}`, bytes);
+    }
+  };
+  await drop(new Uint8Array(0), '000-empty');
+  await drop(Buffer.from([0, 1, 2, 255, 254, 10, 13, 60, 63]), '000-noise');
+  const payments = await instructAll(stage, scene);
+  await finish(scene, actor, payments);
+  assertTold(scene);
+  await drop(Buffer.from('<?xml version="1.0"?><Document><a>'), '001-broken');
+  await drop(Buffer.from('9'.repeat(40_000)), '001-long');
+  for (const [index, bytes] of (await postman.read()).entries()) {
+    await drop(bytes.subarray(0, Math.floor(bytes.length / 2)), `002-half-${index}`);
+  }
+  await finish(scene, actor, [...payments, ...(await instructAll(stage, scene))]);
+  return postman.delivered.length;
+}

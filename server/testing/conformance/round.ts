@@ -1,0 +1,181 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CallbackMessage, RailHost } from '../../src/rails/contract/contract.ts';
+import type { Checks } from './checks.ts';
+import { type Caller, type Driver, isEnded, isHostError, type Payment } from './driver.ts';
+import type { CallbackAnswer, CallbackDesk, Postman } from './mailbox.ts';
+import type { ConformanceSubject, Counterpart } from './subject.ts';
+
+/** What the service and the counterpart do, over and over, until payments have ended. */
+
+/** What goes on around an instance of a rail. */
+export type Surroundings<Config> = {
+  readonly subject: ConformanceSubject<Config>;
+  readonly driver: Driver;
+  readonly counterpart: Counterpart;
+  readonly desk: CallbackDesk;
+  readonly postman: Postman | undefined;
+  readonly time: Time;
+  nowMs(): number;
+};
+
+export type Time = {
+  /** How far the clock is ahead of the real one. */
+  aheadMs: number;
+  /** When the next pass is due: 0 at once. */
+  workDueMs: number;
+  /** How many callbacks were held back when last looked at. */
+  heldCount: number;
+};
+
+export const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+const pollMs = 20;
+const roundsMax = 5_000;
+const lingerRounds = 3;
+
+/** Whether a payment is where its fate or a definite refusal leads it. */
+export function hasMetFate(payment: Payment): boolean {
+  return isEnded(payment) || (payment.fate === 'paid' && payment.standing === 'paid');
+}
+
+/** Rounds until the payments ended as is their fate, or otherwise for good. */
+export async function drive<Config>(
+  around: Surroundings<Config>,
+  caller: Caller,
+  payments: readonly Payment[],
+): Promise<'ended' | 'gone'> {
+  const untilMs = performance.now() + (around.subject.patienceMs ?? minuteMs);
+  for (let round = 0; round < roundsMax && performance.now() < untilMs; round += 1) {
+    if (payments.every(hasMetFate)) return 'ended';
+    if (!(await runRound(around, caller, payments))) return 'gone';
+  }
+  const stuck = payments.find((payment) => !hasMetFate(payment));
+  const story = stuck?.history.slice(-12).join(', ');
+  throw new Error(`to be ${stuck?.fate}, it is ${stuck?.standing} and does not end: ${story}`);
+}
+
+/** A few rounds more, in which whoever would pay once more does. */
+export async function linger<Config>(around: Surroundings<Config>, caller: Caller): Promise<void> {
+  for (let round = 0; round < lingerRounds; round += 1) {
+    around.time.workDueMs = 0;
+    const sent = around.driver.payments.filter(({ attempt }) => attempt !== 'none');
+    await runRound(around, caller, sent);
+  }
+}
+
+/** One round of everything, and the time until the next one; false when the instance is gone. */
+export async function runRound<Config>(
+  around: Surroundings<Config>,
+  caller: Caller,
+  payments: readonly Payment[],
+): Promise<boolean> {
+  const { subject, driver, counterpart, desk, postman, time, nowMs } = around;
+  const isReal = subject.clock === 'real';
+  await counterpart.turn?.(nowMs());
+  // What is held is released when nothing more comes.
+  const isQuiet = desk.held > 0 && desk.held === time.heldCount;
+  time.heldCount = desk.held;
+  if (isQuiet) await desk.release();
+  await postman?.carry(true);
+  if (caller.rail.work === undefined) time.workDueMs = Infinity;
+  else if (isReal || nowMs() >= time.workDueMs) {
+    if ((await runWork(around, caller)) === 'gone') return false;
+  }
+  for (const payment of payments) {
+    const { dueAtMs } = payment;
+    if (caller.life.isGone) return false;
+    if (isEnded(payment) || dueAtMs === undefined) continue;
+    if (isReal || dueAtMs <= nowMs()) await driver.ask(payment, caller);
+  }
+  if (caller.life.isGone) return false;
+  await passTime(around, payments);
+  return true;
+}
+
+/** One pass, and when the next one is due. What it throws is for the log: the service comes again. */
+async function runWork<Config>(
+  { subject, time, nowMs }: Surroundings<Config>,
+  { rail, life, pending }: Caller,
+): Promise<'done' | 'gone'> {
+  const controller = new AbortController();
+  const patience = new AbortController();
+  const timer = setTimeout(() => controller.abort(), 4 * (subject.callMsMax ?? 1500));
+  // What wakes it up meanwhile sets it to 0, and counts.
+  time.workDueMs = -1;
+  try {
+    const work = async (): Promise<number | undefined> =>
+      rail.work?.({ signal: controller.signal });
+    const pass = work()
+      .catch(() => undefined)
+      .finally(() => pending.delete(pass));
+    pending.add(pass);
+    const tooLong = sleep(subject.patienceMs ?? minuteMs, 'late' as const, patience);
+    const dueMs = await Promise.race([pass, life.gone, tooLong.catch(() => undefined)]);
+    if (dueMs === 'gone') return 'gone';
+    if (dueMs === 'late') throw new Error('a pass of work does not end when it is aborted');
+    const nextMs = dueMs ?? nowMs() + (rail.workIdleMs ?? minuteMs);
+    if (time.workDueMs !== 0) time.workDueMs = Math.max(nextMs, nowMs() + 1);
+    return 'done';
+  } finally {
+    clearTimeout(timer);
+    patience.abort();
+  }
+}
+
+/** To whatever is due next; with a real clock a little while. */
+async function passTime<Config>(
+  { subject, time, nowMs }: Surroundings<Config>,
+  payments: readonly Payment[],
+): Promise<void> {
+  if (subject.clock === 'real') {
+    await sleep(pollMs);
+    return;
+  }
+  const dues = payments
+    .filter((payment) => !isEnded(payment))
+    .map(({ dueAtMs }) => dueAtMs ?? Infinity);
+  const nextMs = Math.min(time.workDueMs, ...dues);
+  const waitMs = Number.isFinite(nextMs) ? nextMs - nowMs() : hourMs;
+  time.aheadMs += Math.min(Math.max(waitMs, 0), dayMs);
+}
+
+/** What the service's route for callbacks does; status 0 where the process died meanwhile. */
+export async function takeCallback(
+  caller: Caller | undefined,
+  message: CallbackMessage,
+  { base, checks }: { base: RailHost; checks: Checks },
+): Promise<CallbackAnswer> {
+  const answer = (status: number): CallbackAnswer => ({ status, headers: {}, body: '' });
+  if (caller === undefined || caller.life.isGone) return answer(0);
+  const { rail, life } = caller;
+  if (rail.readCallback === undefined) return answer(404);
+  const read = rail.readCallback(message).catch((error: unknown) => {
+    if (!isHostError(error)) checks.addThrown('readCallback', error);
+    return 'failed' as const;
+  });
+  const reading = await Promise.race([read, life.gone]);
+  if (reading === 'gone') return answer(0);
+  if (reading === 'failed') return answer(500);
+  if (reading.kind !== 'heard') {
+    checks.readText('what is said of a refused callback', reading.detail);
+    return answer(reading.kind === 'refused' ? 401 : 400);
+  }
+  checks.readMessage(reading.message, 'callback');
+  const heard = life.step(() => base.hear(reading.message)).catch(() => 'failed' as const);
+  const kept = await Promise.race([heard, life.gone]);
+  if (kept === 'gone') return answer(0);
+  if (kept === 'failed') return answer(500);
+  return reading.answer ?? answer(200);
+}
+
+export async function settle(
+  pending: ReadonlySet<Promise<unknown>>,
+  timeMs: number,
+): Promise<boolean> {
+  const patience = new AbortController();
+  const late = sleep(timeMs, false, patience).catch(() => false);
+  const isSettled = await Promise.race([Promise.allSettled(pending).then(() => true), late]);
+  patience.abort();
+  return isSettled;
+}

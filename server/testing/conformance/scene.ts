@@ -1,0 +1,237 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newDigits, newId } from '../../src/core/ids.ts';
+import type { RailHost, ReferenceRule } from '../../src/rails/contract/contract.ts';
+import { type HarmProxy, openHarmProxy } from '../fault-proxy/fault-proxy.ts';
+import { openTestHost, type TestHost } from '../setups/rail.ts';
+import { type Checks, watchHost } from './checks.ts';
+import { type Caller, createDriver, type Driver, type Payment } from './driver.ts';
+import { createLife, type Interruption, liveOn } from './life.ts';
+import { type CallbackDesk, createPostman, type Postman } from './mailbox.ts';
+import {
+  drive,
+  linger,
+  minuteMs,
+  runRound,
+  type Surroundings,
+  settle,
+  type Time,
+  takeCallback,
+} from './round.ts';
+import type { ConformanceSubject, Counterpart, Draft, Fate } from './subject.ts';
+
+/** One case's world: an empty store, a counterpart, a clock, and instances of the rail in it. */
+
+export const railName = 'conformance';
+/** For calls that were aborted to end: generous, since only those that hang wait for it. */
+const settleMs = 15_000;
+
+/** An instance of the rail, as the process that it runs in. */
+export type Actor = Caller & {
+  /** Between this instance and the counterpart; undefined where they do not talk over TCP. */
+  readonly proxy: HarmProxy | undefined;
+  /** False where calls that should have ended have not. */
+  settle(timeMs: number): Promise<boolean>;
+  close(): Promise<void>;
+};
+
+export type Scene = {
+  readonly counterpart: Counterpart;
+  readonly driver: Driver;
+  readonly desk: CallbackDesk;
+  readonly postman: Postman | undefined;
+  readonly host: TestHost;
+  /** Closes exceptions about inbound messages as they are opened, where the case wants it. */
+  readonly operator: { isPresent: boolean };
+  nowMs(): number;
+  /** A payment that was not sent yet. */
+  instruct(fate?: Fate): Promise<Payment>;
+  /** A new instance on the store as it is; undefined when it died while it was made. */
+  open(ending?: Interruption): Promise<Actor | undefined>;
+  /** An instance that lives. */
+  openActor(): Promise<Actor>;
+  /** Who is called back from now on. */
+  listen(actor: Actor | undefined): void;
+  /** One round of everything; false when the instance is gone. */
+  goRound(actor: Actor, payments: readonly Payment[]): Promise<boolean>;
+  /** Rounds until they ended as is their fate, or otherwise for good. */
+  drive(actor: Actor, payments: readonly Payment[]): Promise<'ended' | 'gone'>;
+  /** A few rounds more, in which whoever would pay once more does. */
+  linger(actor: Actor): Promise<void>;
+  close(): Promise<void>;
+};
+
+export type SceneOptions<Config> = {
+  readonly subject: ConformanceSubject<Config>;
+  readonly checks: Checks;
+  readonly desk: CallbackDesk;
+};
+
+export async function openScene<Config>(options: SceneOptions<Config>): Promise<Scene> {
+  const { subject, desk } = options;
+  const world = await openWorld(options);
+  const { driver, counterpart, host, operator, postman, nowMs } = world.around;
+  const actors = new Set<Actor>();
+  let listener: Actor | undefined;
+  desk.open((message) =>
+    takeCallback(listener, message, { base: world.base, checks: options.checks }),
+  );
+  const open: Scene['open'] = (ending) => openInstance(options, world, { ending, actors });
+  return {
+    counterpart,
+    driver,
+    desk,
+    postman,
+    host,
+    operator,
+    nowMs,
+    open,
+    openActor: async () => {
+      const actor = await open();
+      if (actor === undefined) throw new Error('an instance without an ending died');
+      return actor;
+    },
+    listen: (actor) => {
+      listener = actor;
+    },
+    instruct: async (fate = 'paid') => {
+      const draft = draftInstruction(subject.module.reference, nowMs());
+      return driver.add(await counterpart.instruct(draft, fate), fate);
+    },
+    goRound: (actor, payments) => runRound(world.around, actor, payments),
+    drive: (actor, payments) => drive(world.around, actor, payments),
+    linger: (actor) => linger(world.around, actor),
+    close: async () => {
+      listener = undefined;
+      for (const actor of actors) await actor.close();
+      await counterpart.close();
+      await host.close();
+      await rm(world.folder, { recursive: true, force: true });
+    },
+  };
+}
+
+type World<Config> = {
+  readonly around: Surroundings<Config> & Pick<Scene, 'host' | 'operator'>;
+  /** What instances have of the service, if nothing happens to them. */
+  readonly base: RailHost;
+  readonly folder: string;
+};
+
+async function openWorld<Config>(options: SceneOptions<Config>): Promise<World<Config>> {
+  const { subject, checks, desk } = options;
+  const { callbackUrl } = desk;
+  const time: Time = { aheadMs: 0, workDueMs: 0, heldCount: 0 };
+  const nowMs = (): number => Math.floor(performance.timeOrigin + performance.now()) + time.aheadMs;
+  const counterpart = await subject.openCounterpart({ callbackUrl, nowMs });
+  const { payers = [], files } = counterpart;
+  const host = await openTestHost({ name: railName, payers, nowMs, callbackUrl });
+  const driver = createDriver({
+    checks,
+    callMsMax: subject.callMsMax ?? 1500,
+    nowMs,
+    payments: (instruction) => counterpart.payments(instruction),
+  });
+  const operator = { isPresent: false };
+  const watched = watchHost(host, checks);
+  const base: RailHost = {
+    ...watched,
+    hear: async (message) => {
+      const answer = await watched.hear(message);
+      if (answer === 'new') driver.observe(message.observations);
+      if (operator.isPresent) await host.closeExceptions();
+      return answer;
+    },
+    wake: () => {
+      time.workDueMs = 0;
+    },
+  };
+  const folder = await mkdtemp(join(tmpdir(), 'outlay-conformance-'));
+  const postman = files === undefined ? undefined : createPostman({ ...files, kept: folder });
+  const around = { subject, driver, counterpart, desk, postman, time, nowMs, host, operator };
+  return { around, base, folder };
+}
+
+async function openInstance<Config>(
+  { subject, checks }: SceneOptions<Config>,
+  { around, base }: World<Config>,
+  { ending, actors }: { ending: Interruption | undefined; actors: Set<Actor> },
+): Promise<Actor | undefined> {
+  const life = createLife(ending, subject.booking);
+  const { address } = around.counterpart;
+  const proxy = address === undefined ? undefined : await openHarmProxy(address);
+  proxy?.decide(life.decide);
+  const config = subject.module.configSchema.parse(around.counterpart.config(proxy?.address));
+  const made = subject.module.create(config, liveOn(base, life, proxy !== undefined));
+  // A process that dies while it starts has said nothing to anybody.
+  made.catch(() => undefined);
+  const rail = await Promise.race([made, life.gone]);
+  if (rail === 'gone') {
+    life.kill();
+    await proxy?.close();
+    return undefined;
+  }
+  const pending = new Set<Promise<unknown>>();
+  const actor: Actor = {
+    rail,
+    life,
+    proxy,
+    pending,
+    settle: (timeMs) => settle(pending, timeMs),
+    close: async () => {
+      const isSettled = life.isGone || (await settle(pending, settleMs));
+      if (!isSettled) checks.addForm('a call ends soon when nobody waits for it any more');
+      actors.delete(actor);
+      await closeActor(actor);
+    },
+  };
+  actors.add(actor);
+  return actor;
+}
+
+async function closeActor({ rail, life, proxy }: Actor): Promise<void> {
+  const isGone = life.isGone;
+  const closed = rail.close?.().catch(() => undefined);
+  // What is dead or hangs on something dead does not keep the others waiting.
+  await Promise.race([closed, sleep(isGone ? 5 : 5_000, undefined, { ref: false })]);
+  life.kill();
+  await proxy?.close();
+}
+
+/** Texts that nothing else holds, so that finding them anywhere means something. */
+function draftInstruction(rule: ReferenceRule, nowMs: number): Draft {
+  return {
+    reference: makeReference(rule),
+    beneficiary: {
+      firstName: 'Zephyrine',
+      middleName: '',
+      lastName: 'Quillfeather',
+      businessName: '',
+      address1: '17 Marrowbone Crescent',
+      address2: '',
+      city: 'Thistledown',
+      stateProvince: '',
+      // Letters that no hexadecimal text has: it would be found in one by chance.
+      postalCode: 'QW9-0417-ZX',
+      countryCode: 'USA',
+      email: 'zephyrine.quillfeather@example.org',
+      mobileNumber: '4915550417263',
+      dateOfBirth: '1979-03-14',
+    },
+    originator: { accountId: newId(), name: 'Hollowbrook Trading' },
+    pickupCode: newDigits(8),
+    committedAtMs: nowMs,
+    availableAtMs: nowMs + 10 * minuteMs,
+  };
+}
+
+/** A payout's id in the first encoding that the rail can carry. */
+function makeReference({ lengthMax, charset }: ReferenceRule): string {
+  const id = newId();
+  for (const reference of [id.replaceAll('-', ''), id]) {
+    if (reference.length <= lengthMax && charset.test(reference)) return reference;
+  }
+  throw new Error('no encoding of a payout id satisfies the rule for references');
+}

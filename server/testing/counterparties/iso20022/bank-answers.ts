@@ -1,0 +1,190 @@
+import { element, optionalText, textElement } from '../../../src/rails/iso20022/xml.ts';
+import type { BankFile, BankOrder } from './bank-books.ts';
+
+/** What the simulated bank writes: pain.002.001.11, camt.054.001.08, camt.053.001.08. */
+
+export type AnswerHead = { readonly id: string; readonly atMs: number };
+
+function writeDocument(name: string, body: string): string {
+  const xmlns = `urn:iso:std:iso:20022:tech:xsd:${name}`;
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${element('Document', [body], { xmlns })}\n`;
+}
+
+function formatTime(atMs: number): string {
+  return `${new Date(atMs).toISOString().slice(0, 19)}Z`;
+}
+
+function writeHeader({ id, atMs }: AnswerHead): string {
+  return element('GrpHdr', [textElement('MsgId', id), textElement('CreDtTm', formatTime(atMs))]);
+}
+
+function writeReason(code: string): string {
+  return element('StsRsnInf', [element('Rsn', [textElement('Cd', code)])]);
+}
+
+/** Refuses a file as a whole. */
+export function writeFileRefusal(
+  head: AnswerHead,
+  file: { messageId: string; messageName: string; code: string },
+): string {
+  return writeDocument(
+    'pain.002.001.11',
+    element('CstmrPmtStsRpt', [
+      writeHeader(head),
+      element('OrgnlGrpInfAndSts', [
+        textElement('OrgnlMsgId', file.messageId),
+        textElement('OrgnlMsgNmId', file.messageName),
+        textElement('GrpSts', 'RJCT'),
+        writeReason(file.code),
+      ]),
+    ]),
+  );
+}
+
+/** One word for the file where all is well, else a status for each payment. */
+export function writeStatusReport(head: AnswerHead, file: BankFile): string {
+  const told = file.orders.filter(({ fate }) => fate !== 'silent');
+  const isAllWell = file.orders.every(({ fate }) => fate !== 'silent' && fate !== 'reject');
+  const groups = Map.groupBy(told, ({ paymentInformationId }) => paymentInformationId);
+  const details = [...groups].map(([id, orders]) =>
+    element('OrgnlPmtInfAndSts', [
+      textElement('OrgnlPmtInfId', id),
+      ...orders.map(writeTransactionStatus),
+    ]),
+  );
+  return writeDocument(
+    'pain.002.001.11',
+    element('CstmrPmtStsRpt', [
+      writeHeader(head),
+      element('OrgnlGrpInfAndSts', [
+        textElement('OrgnlMsgId', file.messageId),
+        textElement('OrgnlMsgNmId', file.messageName),
+        textElement('GrpSts', isAllWell ? 'ACCP' : 'PART'),
+      ]),
+      ...(isAllWell ? [] : details),
+    ]),
+  );
+}
+
+function writeTransactionStatus(order: BankOrder): string {
+  const isRefused = order.fate === 'reject';
+  return element('TxInfAndSts', [
+    textElement('OrgnlEndToEndId', order.endToEndId),
+    textElement('TxSts', isRefused ? 'RJCT' : 'ACSP'),
+    isRefused ? writeReason(order.reason) : undefined,
+    element('OrgnlTxRef', [
+      element('Amt', [textElement('InstdAmt', order.amount, { Ccy: order.currency })]),
+    ]),
+  ]);
+}
+
+export type Booking = {
+  readonly order: BankOrder;
+  readonly direction: 'debit' | 'credit';
+  readonly amount: string;
+  /** Why it came back; "" for a debit. */
+  readonly reason: string;
+  /** The bank's number for it. */
+  readonly number: string;
+  /** What the bank took for it beside, in the account's currency; "" for nothing. */
+  readonly charge: string;
+};
+
+export function writeNotification(head: AnswerHead, bookings: readonly Booking[]): string {
+  const reports = writeByAccount(bookings, (account, some, index) =>
+    element('Ntfctn', [
+      textElement('Id', `${head.id}-${index + 1}`),
+      textElement('CreDtTm', formatTime(head.atMs)),
+      writeAccount(account),
+      ...some.map((booking) => writeEntry(booking, head.atMs)),
+    ]),
+  );
+  return writeDocument(
+    'camt.054.001.08',
+    element('BkToCstmrDbtCdtNtfctn', [writeHeader(head), ...reports]),
+  );
+}
+
+export function writeStatement(head: AnswerHead, bookings: readonly Booking[]): string {
+  const reports = writeByAccount(bookings, (account, some, index) =>
+    element('Stmt', [
+      textElement('Id', `${head.id}-${index + 1}`),
+      textElement('CreDtTm', formatTime(head.atMs)),
+      writeAccount(account),
+      element('Bal', [
+        element('Tp', [element('CdOrPrtry', [textElement('Cd', 'CLBD')])]),
+        textElement('Amt', '1000000.00', { Ccy: some[0]?.order.currency ?? 'EUR' }),
+        textElement('CdtDbtInd', 'CRDT'),
+        element('Dt', [textElement('Dt', formatTime(head.atMs).slice(0, 10))]),
+      ]),
+      ...some.map((booking) => writeEntry(booking, head.atMs)),
+    ]),
+  );
+  return writeDocument(
+    'camt.053.001.08',
+    element('BkToCstmrStmt', [writeHeader(head), ...reports]),
+  );
+}
+
+function writeByAccount(
+  bookings: readonly Booking[],
+  write: (account: string, some: readonly Booking[], index: number) => string,
+): string[] {
+  const groups = Map.groupBy(bookings, ({ order }) => order.debtorAccount);
+  return [...groups].map(([account, some], index) => write(account, some, index));
+}
+
+function writeAccount(account: string): string {
+  const isIban = /^[A-Z]{2}\d{2}/.test(account);
+  return element('Acct', [
+    element('Id', [
+      isIban ? textElement('IBAN', account) : element('Othr', [textElement('Id', account)]),
+    ]),
+  ]);
+}
+
+function writeEntry(booking: Booking, atMs: number): string {
+  const { order, direction, amount, reason, number, charge } = booking;
+  const day = formatTime(atMs).slice(0, 10);
+  return element('Ntry', [
+    textElement('Amt', amount, { Ccy: order.currency }),
+    textElement('CdtDbtInd', direction === 'debit' ? 'DBIT' : 'CRDT'),
+    element('Sts', [textElement('Cd', 'BOOK')]),
+    element('BookgDt', [textElement('Dt', day)]),
+    element('ValDt', [textElement('Dt', day)]),
+    textElement('AcctSvcrRef', number),
+    element('BkTxCd', [
+      element('Domn', [
+        textElement('Cd', 'PMNT'),
+        element('Fmly', [
+          textElement('Cd', 'ICDT'),
+          textElement('SubFmlyCd', direction === 'debit' ? 'ESCT' : 'RRTN'),
+        ]),
+      ]),
+    ]),
+    element('NtryDtls', [
+      element('TxDtls', [
+        element('Refs', [
+          optionalText('AcctSvcrRef', number),
+          textElement('EndToEndId', order.endToEndId),
+        ]),
+        textElement('Amt', amount, { Ccy: order.currency }),
+        textElement('CdtDbtInd', direction === 'debit' ? 'DBIT' : 'CRDT'),
+        charge === '' ? undefined : writeCharge(charge, order.currency),
+        reason === ''
+          ? undefined
+          : element('RtrInf', [element('Rsn', [textElement('Cd', reason)])]),
+      ]),
+    ]),
+  ]);
+}
+
+function writeCharge(charge: string, currency: string): string {
+  return element('Chrgs', [
+    element('Rcrd', [
+      textElement('Amt', charge, { Ccy: currency }),
+      textElement('CdtDbtInd', 'DBIT'),
+      textElement('ChrgInclInd', 'false'),
+    ]),
+  ]);
+}

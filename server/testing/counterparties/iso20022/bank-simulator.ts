@@ -1,0 +1,349 @@
+import { createHash } from 'node:crypto';
+import { mkdir, open, readdir, readFile, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { z } from 'zod';
+import { parseDocument } from '../../../src/rails/iso20022/xml.ts';
+import {
+  type AnswerHead,
+  type Booking,
+  writeFileRefusal,
+  writeNotification,
+  writeStatement,
+  writeStatusReport,
+} from './bank-answers.ts';
+import {
+  type BankBooks,
+  type BankFile,
+  type BankOrder,
+  getShare,
+  openBankBooks,
+} from './bank-books.ts';
+
+/**
+ * A bank for tests. It takes payment files out of `outbox`, keeps books of its own in `bank`, and
+ * leaves its answers in `inbox`. Like a bank it refuses a second file of the same message id, and
+ * like most it pays whatever stands in another file, the same end-to-end id included: the books show
+ * it. It may be killed at any moment and goes on where it was.
+ *
+ *     node bank-simulator.ts --folder X [--pause 200]
+ *
+ * How it behaves is `X/bank/options.json`, read again before every turn.
+ */
+
+const ruleSchema = z.strictObject({
+  /** All that is said must hold; `share`: the part of all ids, from 0 to 1. */
+  match: z
+    .strictObject({
+      endToEndId: z.string().optional(),
+      account: z.string().optional(),
+      amount: z.string().optional(),
+      share: z.number().min(0).max(1).optional(),
+    })
+    .default({}),
+  fate: z.enum(['pay', 'reject', 'return', 'partial_return', 'silent']),
+  reason: z.string().default('AC04'),
+  /** Of a partial return. */
+  returnedAmount: z.string().default('0.01'),
+});
+
+const optionsSchema = z.strictObject({
+  /** The first that matches; none: it is paid. */
+  rules: z.array(ruleSchema).default([]),
+  settleAfterMs: z.number().default(0),
+  /** Counted from the arrival of the file, as that is. */
+  returnAfterMs: z.number().default(0),
+  /** Taken for every payment and every return, decimal text; "": nothing. */
+  charge: z.string().default(''),
+  /** Everything is said twice, under two names. */
+  answersTwice: z.boolean().default(false),
+  /** A statement (camt.053) repeats what the notifications said. */
+  writesStatements: z.boolean().default(false),
+});
+export type BankOptions = z.input<typeof optionsSchema>;
+
+export type BankSimulator = {
+  readonly books: Pick<BankBooks, 'files' | 'secondCopies'>;
+  /** Takes what lies in the outbox, and says what is due by then. */
+  turn(nowMs: number): Promise<void>;
+};
+
+export type BankPlaces = {
+  readonly folder: string;
+  /** In place of those of the folder; absolute. */
+  readonly outbox?: string;
+  readonly inbox?: string;
+};
+
+type Bank = {
+  readonly outbox: string;
+  readonly inbox: string;
+  readonly own: string;
+  readonly books: BankBooks;
+};
+
+export async function openBankSimulator(places: BankPlaces): Promise<BankSimulator> {
+  const { folder, outbox = join(folder, 'outbox'), inbox = join(folder, 'inbox') } = places;
+  const own = join(folder, 'bank');
+  for (const path of [outbox, inbox, own, join(own, 'received')]) {
+    await mkdir(path, { recursive: true });
+  }
+  const bank: Bank = { outbox, inbox, own, books: await openBankBooks(own) };
+  return {
+    books: bank.books,
+    turn: async (nowMs) => {
+      const options = optionsSchema.parse(await readOptions(own));
+      await takeFiles(bank, { options, nowMs });
+      for (const { messageId } of bank.books.files.values()) {
+        await answerFile(bank, messageId, { options, nowMs });
+      }
+    },
+  };
+}
+
+type Turn = { readonly options: z.output<typeof optionsSchema>; readonly nowMs: number };
+
+/** Replaces how the bank behaves from its next turn on. */
+export async function setBankOptions(folder: string, options: BankOptions): Promise<void> {
+  const own = join(folder, 'bank');
+  await mkdir(own, { recursive: true });
+  await writeWhole(own, { name: 'options.json', text: JSON.stringify(options) });
+}
+
+async function readOptions(own: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(join(own, 'options.json'), 'utf8'));
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
+    throw error;
+  }
+}
+
+async function writeWhole(
+  folder: string,
+  { name, text }: { name: string; text: string },
+): Promise<void> {
+  const unfinished = join(folder, `.${name}.part`);
+  const handle = await open(unfinished, 'w');
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(unfinished, join(folder, name));
+}
+
+async function takeFiles(bank: Bank, turn: Turn): Promise<void> {
+  const names = (await readdir(bank.outbox)).filter((name) => /^[^.].*\.xml$/.test(name));
+  for (const name of names.toSorted()) await takeFile(bank, name, turn);
+  // Killed between the move and the line that says so.
+  for (const { messageId, isTaken } of bank.books.files.values()) {
+    if (!isTaken) await bank.books.add({ kind: 'taken', messageId });
+  }
+}
+
+async function takeFile(bank: Bank, name: string, turn: Turn): Promise<void> {
+  const { books, outbox, own } = bank;
+  const bytes = await readFile(join(outbox, name));
+  const hash = createHash('sha256').update(bytes).digest('hex');
+  const order = readOrderFile(bytes, turn);
+  const { messageId } = order;
+  const known = books.files.get(messageId);
+  const isSecondCopy = known !== undefined && (known.isTaken || known.hash !== hash);
+  const move = (): Promise<void> =>
+    rename(join(outbox, name), join(own, 'received', `${hash.slice(0, 12)}-${name}`));
+  if (order.fault !== '' || isSecondCopy) {
+    const code = isSecondCopy ? 'DU01' : order.fault;
+    const id = `${code}-${hash.slice(0, 10)}`;
+    const head = { id, atMs: turn.nowMs };
+    await tell(bank, { id, text: writeFileRefusal(head, { ...order, code }) }, turn);
+    if (isSecondCopy) {
+      await books.add({ kind: 'second_copy', messageId, isSame: known.hash === hash });
+    }
+    await move();
+    return;
+  }
+  if (known === undefined) {
+    const { messageName, orders } = order;
+    await books.add({ kind: 'file', messageId, messageName, hash, atMs: turn.nowMs, orders });
+  }
+  await move();
+  await books.add({ kind: 'taken', messageId });
+}
+
+const accountSchema = z.object({
+  Id: z.union([z.object({ IBAN: z.string() }), z.object({ Othr: z.object({ Id: z.string() }) })]),
+});
+
+const orderFileSchema = z.object({
+  CstmrCdtTrfInitn: z.object({
+    GrpHdr: z.object({ MsgId: z.string(), NbOfTxs: z.string() }),
+    PmtInf: z.array(
+      z.object({
+        PmtInfId: z.string(),
+        DbtrAcct: accountSchema,
+        CdtTrfTxInf: z.array(
+          z.object({
+            PmtId: z.object({ EndToEndId: z.string() }),
+            Amt: z.object({ InstdAmt: z.object({ '#text': z.string(), '@Ccy': z.string() }) }),
+            CdtrAcct: accountSchema,
+          }),
+        ),
+      }),
+    ),
+  }),
+});
+
+type OrderFile = {
+  readonly messageId: string;
+  readonly messageName: string;
+  readonly orders: BankOrder[];
+  /** A reason code; "" for a good one. */
+  readonly fault: string;
+};
+
+function readOrderFile(bytes: Uint8Array, { options }: Turn): OrderFile {
+  const nothing = { messageId: 'NOTPROVIDED', messageName: 'NOTPROVIDED', orders: [] };
+  const document = parseDocument(bytes);
+  if (!document.ok) return { ...nothing, fault: 'FF01' };
+  const parsed = orderFileSchema.safeParse(document.content);
+  if (!parsed.success) return { ...nothing, fault: 'FF01' };
+  const { GrpHdr, PmtInf } = parsed.data.CstmrCdtTrfInitn;
+  const orders = PmtInf.flatMap((group) =>
+    group.CdtTrfTxInf.map(({ PmtId, Amt, CdtrAcct }): BankOrder => {
+      const order = {
+        endToEndId: PmtId.EndToEndId,
+        paymentInformationId: group.PmtInfId,
+        amount: Amt.InstdAmt['#text'],
+        currency: Amt.InstdAmt['@Ccy'],
+        account: readAccount(CdtrAcct),
+        debtorAccount: readAccount(group.DbtrAcct),
+      };
+      const rule = options.rules.find(({ match }) => isMatch(match, order));
+      const { fate = 'pay', reason = '', returnedAmount = '' } = rule ?? {};
+      return { ...order, fate, reason, returnedAmount };
+    }),
+  );
+  const messageName = document.messageName;
+  const fault = GrpHdr.NbOfTxs === String(orders.length) ? '' : 'AM19';
+  return { messageId: GrpHdr.MsgId, messageName, orders, fault };
+}
+
+function readAccount({ Id }: z.infer<typeof accountSchema>): string {
+  return 'IBAN' in Id ? Id.IBAN : Id.Othr.Id;
+}
+
+function isMatch(
+  match: z.output<typeof ruleSchema>['match'],
+  order: Pick<BankOrder, 'endToEndId' | 'account' | 'amount'>,
+): boolean {
+  const { endToEndId, account, amount, share } = match;
+  if (endToEndId !== undefined && endToEndId !== order.endToEndId) return false;
+  if (account !== undefined && account !== order.account) return false;
+  if (amount !== undefined && amount !== order.amount) return false;
+  return share === undefined || getShare(order.endToEndId) < share;
+}
+
+/** Says what is due and was not said, in order: the status, the debits, the returns, the statement. */
+async function answerFile(bank: Bank, messageId: string, turn: Turn): Promise<void> {
+  const { books } = bank;
+  const { options, nowMs } = turn;
+  const file = books.files.get(messageId);
+  if (file === undefined || !file.isTaken) return;
+  const told = file.orders.filter(({ fate }) => fate !== 'silent' && fate !== 'reject');
+  const debits = told.map((order): Booking => describeDebit(order, options.charge));
+  const returns = told
+    .filter(({ fate }) => fate === 'return' || fate === 'partial_return')
+    .map((order) => describeReturn(order, options.charge));
+  const steps: readonly {
+    answer: string;
+    afterMs: number;
+    isSaid: boolean;
+    write: (head: AnswerHead) => string;
+  }[] = [
+    {
+      answer: 'status',
+      afterMs: 0,
+      isSaid: file.orders.some(({ fate }) => fate !== 'silent'),
+      write: (head) => writeStatusReport(head, file),
+    },
+    {
+      answer: 'debits',
+      afterMs: options.settleAfterMs,
+      isSaid: debits.length > 0,
+      write: (head) => writeNotification(head, debits),
+    },
+    {
+      answer: 'returns',
+      afterMs: options.returnAfterMs,
+      isSaid: returns.length > 0,
+      write: (head) => writeNotification(head, returns),
+    },
+    {
+      answer: 'statement',
+      afterMs: Math.max(options.settleAfterMs, options.returnAfterMs),
+      isSaid: options.writesStatements && debits.length > 0,
+      write: (head) => writeStatement(head, [...debits, ...returns]),
+    },
+  ];
+  for (const { answer, afterMs, isSaid, write } of steps) {
+    if (!isSaid || file.answers.has(answer) || nowMs < file.atMs + afterMs) continue;
+    const id = nameAnswer(file, answer);
+    await tell(bank, { id, text: write({ id, atMs: nowMs }) }, turn);
+    await books.add({ kind: 'answered', messageId, answer });
+  }
+}
+
+/** At most 33 characters, so that a number can follow. */
+function nameAnswer({ hash }: BankFile, answer: string): string {
+  return `${answer}-${hash.slice(0, 20)}`;
+}
+
+function describeDebit(order: BankOrder, charge: string): Booking {
+  const number = `D${hashOrder(order)}`;
+  return { order, direction: 'debit', amount: order.amount, reason: '', number, charge };
+}
+
+function describeReturn(order: BankOrder, charge: string): Booking {
+  const isPartial = order.fate === 'partial_return';
+  const amount = isPartial ? order.returnedAmount : order.amount;
+  const number = `R${hashOrder(order)}`;
+  return { order, direction: 'credit', amount, reason: order.reason, number, charge };
+}
+
+function hashOrder({ endToEndId, paymentInformationId }: BankOrder): string {
+  const hash = createHash('sha256').update(`${paymentInformationId} ${endToEndId}`);
+  return hash.digest('hex').slice(0, 16);
+}
+
+async function tell(
+  { inbox }: Bank,
+  { id, text }: { id: string; text: string },
+  { options }: Turn,
+): Promise<void> {
+  await writeWhole(inbox, { name: `${id}.xml`, text });
+  if (options.answersTwice) await writeWhole(inbox, { name: `${id}-2.xml`, text });
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      folder: { type: 'string' },
+      pause: { type: 'string', default: '200' },
+    },
+  });
+  if (values.folder === undefined) throw new Error('--folder is missing');
+  const pauseMs = Number(values.pause);
+  const bank = await openBankSimulator({ folder: values.folder });
+  const end = new AbortController();
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => end.abort());
+  process.stdout.write('The bank is open\n');
+  while (!end.signal.aborted) {
+    await bank.turn(Math.floor(performance.timeOrigin + performance.now()));
+    await sleep(pauseMs);
+  }
+}
+
+if (import.meta.main) await main();

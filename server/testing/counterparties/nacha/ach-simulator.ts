@@ -1,0 +1,228 @@
+import { mkdir, readdir, readFile, rename } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import { z } from 'zod';
+import type { AchFile, Batch } from '../../../src/rails/nacha/ach-file.ts';
+import { parseAchFile } from '../../../src/rails/nacha/ach-parser.ts';
+import { listNames, publish, writeTemporary } from '../../../src/rails/nacha/folder-exchange.ts';
+import { listEntries, type ReadEntry } from '../../../src/rails/nacha/last-check.ts';
+import {
+  type BookLine,
+  describeEntry,
+  type Notice,
+  openBooks,
+  readBooks,
+  type SimulatorBooks,
+} from './simulator-books.ts';
+import { buildNoticeFile, returningBank } from './simulator-notices.ts';
+
+/**
+ * The bank that originates (ODFI), simulated for tests and trials. It takes files out of
+ * `<folder>/outbox`, books every entry in `<folder>/books.jsonl`, refuses a file it has had before,
+ * and puts returns and notifications of change into `<folder>/inbox`. What it does with which entry
+ * stands in `<folder>/knobs.json`, which is read anew at every turn:
+ *
+ *     { "away": false, "silent": false,
+ *       "rules": [ { "accountEndsWith": "0003", "code": "R03", "afterMs": 0, "copies": 1 } ] }
+ *
+ * `away`: takes no files; `silent`: tells nothing; `everyNth` in the place of `accountEndsWith`
+ * takes each n-th entry that the bank has ever booked. It runs as a process of its own, too:
+ * `node ach-simulator.ts --folder <folder> [--everyMs 250]`.
+ */
+
+const ruleSchema = z.strictObject({
+  accountEndsWith: z.string().max(35).optional(),
+  everyNth: z.int().min(1).optional(),
+  code: z.string().regex(/^[RC][0-9]{2}$/),
+  afterMs: z.int().min(0).default(0),
+  copies: z.int().min(1).max(36).default(1),
+});
+
+const knobsSchema = z.strictObject({
+  away: z.boolean().default(false),
+  silent: z.boolean().default(false),
+  rules: z.array(ruleSchema).max(1_000).default([]),
+});
+
+export type SimulatorKnobs = z.input<typeof knobsSchema>;
+type Knobs = z.infer<typeof knobsSchema>;
+
+export type AchSimulator = {
+  /** One look at the outbox and at what is due; the time is that of the notices' `afterMs`. */
+  turn(nowMs: number): Promise<void>;
+};
+
+export type SimulatedPayment = Extract<BookLine, { kind: 'entry' }>;
+
+export async function openAchSimulator(folder: string): Promise<AchSimulator> {
+  for (const name of ['outbox', 'inbox', 'archive', 'taken']) {
+    await mkdir(path.join(folder, name), { recursive: true });
+  }
+  const books = await openBooks(path.join(folder, 'books.jsonl'));
+  return {
+    turn: async (nowMs) => {
+      const knobs = await readKnobs(folder);
+      if (!knobs.away) await takeFiles(folder);
+      await bookFiles({ folder, books, knobs }, nowMs);
+      if (!knobs.silent) await tellDue(folder, books, nowMs);
+    },
+  };
+}
+
+/** Everything the bank has booked, of each reference as often as it came. */
+export async function listBooked(folder: string): Promise<SimulatedPayment[]> {
+  const lines = await readBooks(path.join(folder, 'books.jsonl'));
+  return lines.filter((line) => line.kind === 'entry');
+}
+
+/** What the bank found wrong: files it had before, and files that are none. */
+export async function listComplaints(folder: string): Promise<BookLine[]> {
+  const lines = await readBooks(path.join(folder, 'books.jsonl'));
+  return lines.filter(({ kind }) => kind === 'double_file' || kind === 'refused');
+}
+
+async function readKnobs(folder: string): Promise<Knobs> {
+  try {
+    return knobsSchema.parse(JSON.parse(await readFile(path.join(folder, 'knobs.json'), 'utf8')));
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
+      return knobsSchema.parse({});
+    }
+    throw error;
+  }
+}
+
+/** One rename takes a file away; one of a name that was taken before gets a number. */
+async function takeFiles(folder: string): Promise<void> {
+  const taken = path.join(folder, 'taken');
+  for (const name of await listNames(path.join(folder, 'outbox'))) {
+    const known = new Set(await readdir(taken));
+    let target = name;
+    for (let count = 2; known.has(target); count += 1) target = `${name}.${count}`;
+    await rename(path.join(folder, 'outbox', name), path.join(taken, target));
+  }
+}
+
+type Bank = { readonly folder: string; readonly books: SimulatorBooks; readonly knobs: Knobs };
+
+async function bookFiles({ folder, books, knobs }: Bank, nowMs: number): Promise<void> {
+  const done = new Set(books.lines.flatMap((line) => ('taken' in line ? [line.taken] : [])));
+  for (const taken of await listNames(path.join(folder, 'taken'))) {
+    if (done.has(taken)) continue;
+    const bytes = await readFile(path.join(folder, 'taken', taken));
+    await books.add(bookFile({ books, knobs, taken, bytes }, nowMs));
+  }
+}
+
+type Taken = {
+  readonly books: SimulatorBooks;
+  readonly knobs: Knobs;
+  readonly taken: string;
+  readonly bytes: Uint8Array;
+};
+
+function bookFile({ books, knobs, taken, bytes }: Taken, nowMs: number): BookLine[] {
+  const file = tryParse(bytes);
+  if (typeof file === 'string') return [{ kind: 'refused', taken, fault: file }];
+  const { header } = file;
+  const identity = [
+    header.immediateOrigin,
+    header.creationDate,
+    header.creationTime,
+    header.fileIdModifier,
+  ].join('/');
+  if (books.lines.some((line) => line.kind === 'file' && line.identity === identity)) {
+    return [{ kind: 'double_file', taken, identity }];
+  }
+  const lines: BookLine[] = [{ kind: 'file', taken, identity }];
+  let count = books.lines.filter(({ kind }) => kind === 'entry').length;
+  for (const entry of listEntries(file)) {
+    count += 1;
+    lines.push(describeEntry(taken, entry));
+    for (const rule of knobs.rules) {
+      if (!isMeant(rule, entry, count)) continue;
+      const trace = `${returningBank.slice(0, 8)}${String(count).padStart(7, '0')}`;
+      const notice: Notice = {
+        id: `${entry.trace}-${rule.code}-${trace}`,
+        dueMs: nowMs + rule.afterMs,
+        code: rule.code,
+        trace,
+        batch: findBatch(file, entry.trace),
+        copies: rule.copies,
+      };
+      lines.push({ kind: 'notice', notice });
+    }
+  }
+  return lines;
+}
+
+function tryParse(bytes: Uint8Array): AchFile | string {
+  try {
+    return parseAchFile(bytes);
+  } catch (error) {
+    return error instanceof Error ? error.message : 'not a file';
+  }
+}
+
+/** The operator's own debits are never sent back: rules are about credits. */
+function isMeant(rule: Knobs['rules'][number], entry: ReadEntry, count: number): boolean {
+  if (entry.reference === '') return false;
+  if (rule.accountEndsWith !== undefined && !entry.account.endsWith(rule.accountEndsWith)) {
+    return false;
+  }
+  return rule.everyNth === undefined || count % rule.everyNth === 0;
+}
+
+/** The batch of an entry, with this entry alone. */
+function findBatch(file: AchFile, trace: string): Batch {
+  for (const batch of file.batches) {
+    if (batch.kind === 'domestic') {
+      const entries = batch.entries.filter(({ detail }) => detail.trace === trace);
+      if (entries.length > 0) return { ...batch, entries };
+    }
+    if (batch.kind === 'international') {
+      const entries = batch.entries.filter(({ detail }) => detail.trace === trace);
+      if (entries.length > 0) return { ...batch, entries };
+    }
+  }
+  throw new Error(`no batch has an entry of trace ${trace}`);
+}
+
+async function tellDue(folder: string, books: SimulatorBooks, nowMs: number): Promise<void> {
+  const told = new Set(
+    books.lines.flatMap((line) => (line.kind === 'told' ? [line.noticeId] : [])),
+  );
+  const due = books.lines
+    .flatMap((line) => (line.kind === 'notice' ? [line.notice] : []))
+    .filter(({ id, dueMs }) => dueMs <= nowMs && !told.has(id));
+  if (due.length === 0) return;
+  const copiesMax = Math.max(...due.map(({ copies }) => copies));
+  const inbox = path.join(folder, 'inbox');
+  for (let copy = 0; copy < copiesMax; copy += 1) {
+    const again = due.filter(({ copies }) => copies > copy);
+    const { name, text } = buildNoticeFile(again, copy);
+    const temporaryName = await writeTemporary(inbox, name, Buffer.from(text, 'ascii'));
+    await publish(inbox, temporaryName, name);
+  }
+  await books.add(due.map(({ id }) => ({ kind: 'told', noticeId: id })));
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: { folder: { type: 'string' }, everyMs: { type: 'string', default: '250' } },
+  });
+  if (values.folder === undefined) throw new Error('--folder says where outbox and inbox are');
+  const simulator = await openAchSimulator(values.folder);
+  const stop = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
+  process.stdout.write('the simulated bank is open\n');
+  while (!stop.signal.aborted) {
+    // A process of its own is its own clock.
+    await simulator.turn(Math.round(performance.timeOrigin + performance.now()));
+    await sleep(Number(values.everyMs), undefined, { signal: stop.signal }).catch(() => undefined);
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await main();

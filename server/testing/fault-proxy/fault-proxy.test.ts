@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:http';
+import { connect } from 'node:net';
+import { after, before, test } from 'node:test';
+import {
+  type Decide,
+  formatHttpAnswer,
+  type Harm,
+  type HarmProxy,
+  harmMatching,
+  harmNth,
+  openHarmProxy,
+} from './fault-proxy.ts';
+
+const body = JSON.stringify({ text: 'x'.repeat(500) });
+const waitMs = 300;
+let server: Server;
+let port = 0;
+let requests = 0;
+
+before(async () => {
+  server = createServer((request, response) => {
+    request.resume();
+    request.on('end', () => {
+      requests += 1;
+      response.setHeader('content-type', 'application/json');
+      response.end(body);
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  port = typeof address === 'object' && address !== null ? address.port : 0;
+});
+
+after(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+test('without harm, requests and answers pass as they are, on kept connections too', async () => {
+  await withProxy(undefined, async (proxy) => {
+    for (let count = 0; count < 3; count += 1) {
+      assert.deepEqual(await call(proxy), { status: 200, text: body, requests: 1 });
+    }
+    assert.equal(proxy.exchanges, 3);
+  });
+});
+
+test('a reset and a swallowed request never reach the server', async () => {
+  await withProxy(harmNth(1, { kind: 'reset' }), async (proxy) => {
+    assert.deepEqual(await call(proxy), { status: 'failed', text: '', requests: 0 });
+    assert.deepEqual(await call(proxy), { status: 200, text: body, requests: 1 });
+  });
+  await withProxy(harmNth(1, { kind: 'swallow' }), async (proxy) => {
+    assert.deepEqual(await call(proxy), { status: 'silent', text: '', requests: 0 });
+  });
+});
+
+test('an answer that is thrown away was given all the same', async () => {
+  await withProxy(harmNth(1, { kind: 'mute' }), async (proxy) => {
+    assert.deepEqual(await call(proxy), { status: 'silent', text: '', requests: 1 });
+  });
+});
+
+test('an answer is cut, replaced or made up', async () => {
+  const answer = formatHttpAnswer(500, '<p>no</p>');
+  await expectHarm({ kind: 'cut', afterBytes: 10 }, { status: 'failed', text: '', requests: 1 });
+  await expectHarm({ kind: 'cut', afterBytes: 300 }, { status: 'failed', text: '', requests: 1 });
+  await expectHarm({ kind: 'replace', answer }, { status: 500, text: '<p>no</p>', requests: 1 });
+  await expectHarm({ kind: 'impostor', answer }, { status: 500, text: '<p>no</p>', requests: 0 });
+});
+
+test('bytes are corrupted, trickle or are held back', async () => {
+  await withProxy(harmNth(1, { kind: 'corrupt', fromByte: 250, everyBytes: 7 }), async (proxy) => {
+    const answer = await call(proxy);
+    assert.equal(answer.requests, 1);
+    assert.notEqual(answer.text, body);
+  });
+  await expectHarm({ kind: 'trickle', everyMs: 10 }, { status: 'silent', text: '', requests: 1 });
+  let release: (how: 'go' | 'reset') => void = () => undefined;
+  const until = new Promise<'go' | 'reset'>((resolve) => {
+    release = resolve;
+  });
+  await withProxy(harmNth(1, { kind: 'hold', until: () => until }), async (proxy) => {
+    assert.equal((await call(proxy)).status, 'silent');
+    release('go');
+    assert.equal((await call(proxy)).status, 200);
+  });
+});
+
+test('a delayed request arrives although its sender has given up', async () => {
+  let release: () => void = () => undefined;
+  const until = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let arrive: () => void = () => undefined;
+  const arrived = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  const harm: Harm = { kind: 'delay', until: () => until, arrived: () => arrive() };
+  await withProxy(harmNth(1, harm), async (proxy) => {
+    const before = requests;
+    assert.deepEqual(await call(proxy), { status: 'silent', text: '', requests: 0 });
+    release();
+    await arrived;
+    assert.equal(requests, before + 1);
+  });
+});
+
+test('harm can wait for a pattern in the request', async () => {
+  await withProxy(harmMatching(/^POST \/pay/, { kind: 'reset' }), async (proxy) => {
+    assert.equal((await call(proxy, 'GET', '/')).status, 200);
+    assert.equal((await call(proxy, 'POST', '/pay')).status, 'failed');
+    assert.equal((await call(proxy, 'POST', '/pay')).status, 200);
+  });
+});
+
+test('a decision may wait, and everything open may be reset', async () => {
+  let decided: (harm: Harm) => void = () => undefined;
+  const wait = new Promise<Harm>((resolve) => {
+    decided = resolve;
+  });
+  await withProxy(
+    () => wait,
+    async (proxy) => {
+      const answer = call(proxy);
+      decided({ kind: 'none' });
+      assert.equal((await answer).status, 200);
+      const client = connect(proxy.address.port, proxy.address.host);
+      await new Promise((resolve) => {
+        client.once('connect', resolve);
+      });
+      const ended = new Promise((resolve) => {
+        client.once('error', resolve);
+        client.once('close', resolve);
+      });
+      // The connection is known to the proxy when the next one has been served.
+      assert.equal((await call(proxy)).status, 200);
+      proxy.reset();
+      await ended;
+    },
+  );
+});
+
+async function expectHarm(harm: Harm, expected: Awaited<ReturnType<typeof call>>): Promise<void> {
+  await withProxy(harmNth(1, harm), async (proxy) => {
+    assert.deepEqual(await call(proxy), expected, harm.kind);
+    // Only that one exchange was harmed.
+    assert.equal((await call(proxy)).status, 200, harm.kind);
+  });
+}
+
+async function withProxy(
+  decide: Decide | undefined,
+  run: (proxy: HarmProxy) => Promise<void>,
+): Promise<void> {
+  const proxy = await openHarmProxy({ host: '127.0.0.1', port });
+  try {
+    if (decide !== undefined) proxy.decide(decide);
+    await run(proxy);
+  } finally {
+    await proxy.close();
+  }
+}
+
+/** What came of a request, and how often the server had it. */
+async function call(
+  proxy: HarmProxy,
+  method = 'GET',
+  path = '/',
+): Promise<{ status: number | 'failed' | 'silent'; text: string; requests: number }> {
+  const startRequests = requests;
+  const silence = AbortSignal.timeout(waitMs);
+  try {
+    const answer = await fetch(`http://127.0.0.1:${proxy.address.port}${path}`, {
+      method,
+      signal: silence,
+    });
+    const text = await answer.text();
+    return { status: answer.status, text, requests: requests - startRequests };
+  } catch {
+    const status = silence.aborted ? 'silent' : 'failed';
+    return { status, text: '', requests: requests - startRequests };
+  }
+}

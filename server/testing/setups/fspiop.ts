@@ -1,0 +1,224 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newId } from '../../src/core/ids.ts';
+import type { Instruction, RailCalls, RailHost } from '../../src/rails/contract/contract.ts';
+import type { PayerDeclaration } from '../../src/rails/contract/declarations.ts';
+import { railModule } from '../../src/rails/fspiop/rail.ts';
+import { payeeFsp, type SimulatorOptions } from '../counterparties/fspiop/hub-callbacks.ts';
+import { type HubSimulator, openHubSimulator } from '../counterparties/fspiop/hub-simulator.ts';
+import { type HarmProxy, openHarmProxy } from '../fault-proxy/fault-proxy.ts';
+import { openTestHost, type TestHost } from './rail.ts';
+
+/** A rail with everything round it: a host on a database, a door for callbacks, its passes. */
+
+export type Door = { readonly url: string; close(): Promise<void> };
+
+/** Takes callbacks in the place of the service's own HTTP server. */
+export async function openDoor(find: () => { rail: RailCalls; host: RailHost }): Promise<Door> {
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const answer = async (): Promise<number> => {
+        const { rail, host } = find();
+        const reading = await rail.readCallback?.({
+          method: request.method ?? '',
+          path: (request.url ?? '').replace('/rails/momo', ''),
+          query: {},
+          headers: Object.fromEntries(
+            Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+          ),
+          body: Buffer.concat(chunks),
+        });
+        if (reading?.kind !== 'heard') return reading?.kind === 'refused' ? 401 : 400;
+        await host.hear(reading.message);
+        return 200;
+      };
+      answer().then(
+        (status) => response.writeHead(status).end(),
+        () => response.writeHead(500).end(),
+      );
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/rails/momo`,
+    close: async () => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+export const payer: PayerDeclaration = {
+  key: 'kenya',
+  companyKey: 'wallets',
+  payerName: 'Wallets of Kenya',
+  logo: '',
+  countryCode: 'KEN',
+  deliveryType: 'MOBILE_WALLET',
+  currencies: ['KES'],
+  tariffs: [],
+  availability: {
+    timeZone: 'UTC',
+    calendar: null,
+    weekend: [],
+    cutOff: null,
+    delay: { minutes: 1 },
+  },
+  numberOfLocations: 0,
+  additionalDescription: '',
+  isDynamicToken: false,
+  verification: { kind: 'never' },
+  rateLockSeconds: null,
+  options: {},
+};
+
+export function describeConfig(simulator: HubSimulator, hubUrl: string) {
+  const { keys } = simulator;
+  return {
+    hubUrl,
+    fspId: 'outlay',
+    hubFspId: 'hub',
+    privateKey: keys.payer.privatePem,
+    publicKeys: { hub: keys.hub.publicPem, [payeeFsp]: keys.payee.publicPem },
+    payer: { idType: 'BUSINESS', id: 'outlay' },
+    callMs: 2_000,
+    againMs: 200,
+  };
+}
+
+let wallets = 0;
+
+/** A wallet of its own for each payment; a habit of the simulated hub says what becomes of it. */
+export function nameWallet(habit: string): string {
+  wallets += 1;
+  return `+2547${String(wallets).padStart(4, '0')}99${habit}`;
+}
+
+export function instruct(changes: Partial<Instruction> & { habit?: string } = {}): Instruction {
+  const { habit = '0000', ...rest } = changes;
+  return {
+    reference: newId(),
+    payerKey: payer.key,
+    countryCode: 'KEN',
+    deliveryType: 'MOBILE_WALLET',
+    currency: 'KES',
+    amountMinor: 150_050n,
+    attributes: { PhoneNumber: nameWallet(habit) },
+    beneficiary: {
+      firstName: 'Ada',
+      middleName: '',
+      lastName: 'Otieno',
+      businessName: '',
+      address1: '',
+      address2: '',
+      city: '',
+      stateProvince: '',
+      postalCode: '',
+      countryCode: 'KEN',
+      email: '',
+      mobileNumber: '',
+      dateOfBirth: '',
+    },
+    originator: { accountId: 'account', name: 'Some Client' },
+    pickupCode: '',
+    committedAtMs: Date.now(),
+    availableAtMs: Date.now() + 60_000,
+    ...rest,
+  };
+}
+
+export type Scene = {
+  readonly host: TestHost;
+  readonly simulator: HubSimulator;
+  /** Between the rail and the hub. */
+  readonly proxy: HarmProxy;
+  rail: RailCalls;
+  /** Another instance of the rail on the same memory, as after a crash. */
+  restart(): Promise<void>;
+  /** Runs passes until the condition holds. */
+  until(isDone: () => boolean | Promise<boolean>): Promise<void>;
+  close(): Promise<void>;
+};
+
+export const context = { signal: new AbortController().signal };
+
+export async function openScene(
+  changes: {
+    config?: Record<string, unknown>;
+    simulator?: Partial<SimulatorOptions>;
+    payers?: readonly PayerDeclaration[];
+    nowMs?: () => number;
+    /** As nowMs when absent. */
+    realNowMs?: () => number;
+  } = {},
+): Promise<Scene> {
+  const folder = await mkdtemp(join(tmpdir(), 'fspiop-'));
+  const found: { rail?: RailCalls; host?: RailHost } = {};
+  const door = await openDoor(() => {
+    if (found.rail === undefined || found.host === undefined) throw new Error('not open yet');
+    return { rail: found.rail, host: found.host };
+  });
+  const nowMs = changes.nowMs ?? Date.now;
+  const realNowMs = changes.realNowMs ?? nowMs;
+  const simulator = await openHubSimulator({
+    folder,
+    port: 0,
+    callbackUrl: door.url,
+    nowMs: realNowMs,
+    ...changes.simulator,
+  });
+  const payers = changes.payers ?? [payer];
+  const host = await openTestHost({
+    name: 'momo',
+    payers,
+    nowMs,
+    realNowMs,
+    callbackUrl: door.url,
+  });
+  const proxy = await openHarmProxy(simulator.address);
+  const open = (): Promise<RailCalls> =>
+    railModule.create(
+      railModule.configSchema.parse({
+        ...describeConfig(simulator, `http://127.0.0.1:${proxy.address.port}`),
+        ...changes.config,
+      }),
+      host,
+    );
+  const scene: Scene = {
+    host,
+    simulator,
+    proxy,
+    rail: await open(),
+    restart: async () => {
+      scene.rail = await open();
+      found.rail = scene.rail;
+    },
+    until: async (isDone) => {
+      for (;;) {
+        await scene.rail.work?.(context);
+        if (await isDone()) return;
+        await sleep(20);
+      }
+    },
+    close: async () => {
+      await proxy.close();
+      await simulator.close();
+      await door.close();
+      await host.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+  found.rail = scene.rail;
+  found.host = host;
+  return scene;
+}

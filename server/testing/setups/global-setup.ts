@@ -1,0 +1,28 @@
+import {
+  createTemplate,
+  dropTemplate,
+  SERVER_URL_VARIABLE,
+  startTestServer,
+  TEMPLATE_VARIABLE,
+} from './database.ts';
+
+/**
+ * Runs once before and once after all test files (`node --test-global-setup`), so that they share
+ * a server and a migrated template. The test files inherit the variables that are set here.
+ */
+
+let stop = async (): Promise<void> => undefined;
+
+export async function globalSetup(): Promise<void> {
+  const external = process.env['TEST_DATABASE_URL'];
+  const isExternal = external !== undefined && external !== '';
+  const server = isExternal ? undefined : await startTestServer();
+  const template = await createTemplate(server?.connectionUrl('postgres') ?? external ?? '');
+  process.env[SERVER_URL_VARIABLE] = template.serverUrl;
+  process.env[TEMPLATE_VARIABLE] = template.name;
+  stop = () => server?.close() ?? dropTemplate(template);
+}
+
+export async function globalTeardown(): Promise<void> {
+  await stop();
+}

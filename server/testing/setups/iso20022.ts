@@ -1,0 +1,159 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { composeIBAN } from 'ibantools';
+import { newDigits, newId } from '../../src/core/ids.ts';
+import type { Beneficiary, Instruction, RailCalls } from '../../src/rails/contract/contract.ts';
+import type { PayerDeclaration } from '../../src/rails/contract/declarations.ts';
+import { type Config, configSchema } from '../../src/rails/iso20022/config.ts';
+import { railModule } from '../../src/rails/iso20022/rail.ts';
+import {
+  type BankSimulator,
+  openBankSimulator,
+} from '../counterparties/iso20022/bank-simulator.ts';
+import { openTestHost, type TestHost } from './rail.ts';
+
+/** A rail of bank files, its folder, and the simulated bank at its other end. */
+
+export const debtorIban = 'DE89370400440532013000';
+
+export const testPayers: readonly PayerDeclaration[] = [
+  declarePayer('eu', { currencies: ['EUR'] }),
+  declarePayer('world', { currencies: ['USD', 'EUR', 'JPY'] }),
+];
+
+function declarePayer(
+  key: string,
+  some: Pick<PayerDeclaration, 'currencies'> & Partial<PayerDeclaration>,
+): PayerDeclaration {
+  return {
+    key,
+    companyKey: 'bank',
+    payerName: 'A bank',
+    logo: '',
+    countryCode: 'DEU',
+    deliveryType: 'BANK_DEPOSIT',
+    tariffs: [],
+    availability: {
+      timeZone: 'UTC',
+      calendar: null,
+      weekend: [],
+      cutOff: null,
+      delay: { minutes: 60 },
+    },
+    numberOfLocations: 0,
+    additionalDescription: '',
+    isDynamicToken: false,
+    verification: { kind: 'never' },
+    rateLockSeconds: null,
+    options: {},
+    ...some,
+  };
+}
+
+export function makeConfig(folder: string, some: Record<string, unknown> = {}): Config {
+  return configSchema.parse({
+    version: 'pain.001.001.10',
+    messagePrefix: 'T1',
+    initiatingParty: { name: 'Outlay Tests GmbH', id: '' },
+    debtors: [
+      {
+        key: 'main',
+        name: 'Outlay Tests GmbH',
+        country: 'DE',
+        town: 'Köln',
+        iban: debtorIban,
+        bic: 'COBADEFFXXX',
+        accountCurrency: 'EUR',
+        currencies: ['EUR', 'USD', 'JPY'],
+      },
+    ],
+    schedule: { everySeconds: 0 },
+    pollSeconds: 1,
+    exchange: { mode: 'directory', folder },
+    ...some,
+  });
+}
+
+/** A German account that nobody has had before. */
+export function makeIban(): string {
+  const iban = composeIBAN({ countryCode: 'DE', bban: `37040044${newDigits(10)}` });
+  if (iban === null) throw new Error('no IBAN could be composed');
+  return iban;
+}
+
+export const beneficiary: Beneficiary = {
+  firstName: 'Zoë',
+  middleName: '',
+  lastName: 'Müller-Łukasz',
+  businessName: '',
+  address1: 'Rua do Açúcar 17',
+  address2: '',
+  city: 'São Paulo',
+  stateProvince: 'SP',
+  postalCode: '01310-100',
+  countryCode: 'BRA',
+  email: 'zoe@example.org',
+  mobileNumber: '5511999990000',
+  dateOfBirth: '1990-01-02',
+};
+
+export function makeInstruction(some: Partial<Instruction> = {}): Instruction {
+  return {
+    reference: newId().replaceAll('-', ''),
+    payerKey: 'eu',
+    countryCode: 'DEU',
+    deliveryType: 'BANK_DEPOSIT',
+    currency: 'EUR',
+    amountMinor: 12_345n,
+    attributes: { BankAccountNumber: makeIban() },
+    beneficiary,
+    originator: { accountId: newId(), name: 'Client & Söhne' },
+    pickupCode: '12345678',
+    committedAtMs: 0,
+    availableAtMs: 0,
+    ...some,
+  };
+}
+
+export type TestRail = {
+  readonly folder: string;
+  readonly host: TestHost;
+  readonly config: Config;
+  readonly rail: RailCalls;
+  readonly bank: BankSimulator;
+  /** The clock of the rail and of the bank. */
+  readonly clock: { nowMs: number };
+  /** A pass of the rail, and when it wants the next one. */
+  work(): Promise<number | undefined>;
+  close(): Promise<void>;
+};
+
+export const noSignal = new AbortController().signal;
+
+export async function openTestRail(some: Record<string, unknown> = {}): Promise<TestRail> {
+  const folder = await mkdtemp(join(tmpdir(), 'outlay-iso20022-'));
+  const clock = { nowMs: Date.parse('2026-03-04T09:00:00Z') };
+  const host = await openTestHost({
+    name: 'bank_test',
+    payers: testPayers,
+    nowMs: () => clock.nowMs,
+  });
+  const config = makeConfig(folder, some);
+  const rail = await railModule.create(config, host);
+  const bank = await openBankSimulator({ folder });
+  return {
+    folder,
+    host,
+    config,
+    rail,
+    bank,
+    clock,
+    work: async () => rail.work?.({ signal: noSignal }),
+    close: async () => {
+      await rail.close?.();
+      await host.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto';
+import { pino } from 'pino';
+import sharp from 'sharp';
+import { newId } from '../../src/core/ids.ts';
+import { createKeyRing, newDataKey } from '../../src/core/sealing.ts';
+import { connectDatabase, type Statement } from '../../src/db/postgres/pool.ts';
+import { createRateLimiters } from '../../src/http/limits.ts';
+import { addRoutes } from '../../src/http/routing.ts';
+import { createServer, setNotFound } from '../../src/http/server.ts';
+import { identityDecisionRoutes } from '../../src/kyc/decisions.routes.ts';
+import { imageTypes } from '../../src/kyc/intake.ts';
+import { createKycRoutes } from '../../src/kyc/kyc.routes.ts';
+import { createTestDatabase } from './database.ts';
+
+/** What the tests of this folder start from: an empty environment, its keys, and users. */
+
+const insertEnvironment: Statement = {
+  name: 'test_insert_environment',
+  text: `insert into environment (name, master_key_id) values ('staging', 'test')
+    on conflict do nothing`,
+};
+const insertAccount: Statement = {
+  name: 'test_insert_account',
+  text: `insert into accounts (id, name, created_at) values ($1, 'Test', environment_now())`,
+};
+const insertUser: Statement = {
+  name: 'test_insert_user',
+  text: `insert into users (account_id, id, internal_user_id, email_index, country, data_key,
+      sealed, created_at, updated_at)
+    values ($1, $2, $3, $4, 'MEX', $5, '', environment_now(), environment_now())`,
+};
+const moveClock: Statement = {
+  name: 'test_move_clock',
+  text: 'update environment set clock_offset_us = clock_offset_us + $1, clock_target_us = clock_target_us + $1',
+};
+
+export async function createKycTest() {
+  const database = await createTestDatabase();
+  const db = connectDatabase({ url: database.url, connectionsMax: 8 });
+  const keys = createKeyRing(randomBytes(32));
+  await db.system.rows(insertEnvironment);
+  let offsetMs = 0;
+  const test = {
+    db,
+    keys,
+    clock: { nowMs: () => performance.timeOrigin + performance.now() + offsetMs },
+    createAccount: async (): Promise<string> => {
+      const accountId = newId();
+      await db.system.rows(insertAccount, [accountId]);
+      return accountId;
+    },
+    createUser: async (accountId: string): Promise<string> => {
+      const userId = newId();
+      const dataKey = keys.wrap(newDataKey(), { accountId, userId });
+      await db.system.rows(insertUser, [accountId, userId, userId, randomBytes(32), dataKey]);
+      return userId;
+    },
+    advanceDays: async (days: number): Promise<void> => {
+      const milliseconds = days * 24 * 60 * 60 * 1000;
+      offsetMs += milliseconds;
+      await db.system.rows(moveClock, [BigInt(milliseconds) * 1000n]);
+    },
+    rows: <Row>(text: string, values: unknown[] = []): Promise<Row[]> =>
+      db.system.rows<Row>({ name: '', text }, values),
+    [Symbol.asyncDispose]: async (): Promise<void> => {
+      await db.close();
+      await database.drop();
+    },
+  };
+  return test;
+}
+
+/**
+ * The routes of this folder on a server of their own; the bearer `account.{id}` is that account, and
+ * `reviewer.{id}` one who decides for it.
+ */
+export async function createKycServer(kyc: Awaited<ReturnType<typeof createKycTest>>) {
+  const env = { name: 'staging' as const, db: kyc.db, keys: kyc.keys, clock: kyc.clock };
+  const environments = { staging: env };
+  const { app } = createServer({
+    environments,
+    defaultEnvironment: 'staging',
+    log: pino({ level: 'silent' }),
+    logEvery: 1,
+    trustedProxies: [],
+  });
+  const often = 100_000;
+  const limiters = createRateLimiters(
+    app,
+    { credentialPerSecond: often, addressPerSecond: often, expensivePerSecond: often },
+    () => performance.now(),
+  );
+  const routes = [...createKycRoutes(), ...identityDecisionRoutes()];
+  addRoutes(app, {
+    environments,
+    routes,
+    limiters,
+    address: { publicUrl: undefined, defaultEnvironment: 'staging' },
+    authenticate: async (_env, token) => {
+      const [, role, accountId] = /^(account|reviewer)\.(.+)$/.exec(token) ?? [];
+      if (accountId === undefined) return undefined;
+      const scopes = role === 'reviewer' ? ['kyc:decide'] : ['kyc:write', 'users:read'];
+      return { accountId, credentialId: accountId, scopes: new Set(scopes) };
+    },
+  });
+  setNotFound(app, routes);
+  await app.ready();
+  return app;
+}
+
+/** A small real upload; each call draws other pixels. */
+export async function drawUpload(): Promise<{ type: string; content: string }[]> {
+  const items = [];
+  for (const [index, type] of imageTypes.entries()) {
+    const pixels = randomBytes(48 * 32 * 3);
+    const image = sharp(pixels, { raw: { width: 48, height: 32, channels: 3 } });
+    const bytes = await (index === 0 ? image.png() : image.jpeg()).toBuffer();
+    items.push({ type, content: bytes.toString('base64') });
+  }
+  return items;
+}

@@ -1,0 +1,211 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type {
+  Instruction,
+  RailAnswer,
+  RailCalls,
+  RailObservation,
+} from '../../src/rails/contract/contract.ts';
+import { fromEastern } from '../../src/rails/nacha/banking-days.ts';
+import { type NachaConfig, nachaConfigSchema } from '../../src/rails/nacha/config.ts';
+import { railModule } from '../../src/rails/nacha/rail.ts';
+import {
+  type AchSimulator,
+  openAchSimulator,
+  type SimulatorKnobs,
+} from '../counterparties/nacha/ach-simulator.ts';
+import { openTestHost, type TestHost } from './rail.ts';
+
+/** A rail, its folders, its bank and a clock that a test moves. */
+
+export type NachaBench = {
+  readonly folder: string;
+  readonly config: NachaConfig;
+  readonly host: TestHost;
+  readonly rail: RailCalls;
+  readonly bank: AchSimulator;
+  readonly clock: { nowMs: number };
+  /** A second process of the rail on the same memory. */
+  again(): Promise<RailCalls>;
+  close(): Promise<void>;
+};
+
+export const context = { signal: new AbortController().signal };
+
+/** Friday, November 20, 2026, 09:00 in New York. */
+export const fridayMorningMs = Date.parse('2026-11-20T14:00:00Z');
+
+const iat = {
+  gatewayRoutingNumber: '091000019',
+  originator: {
+    name: 'Outlay Payments Inc',
+    street: '15 West Place Street',
+    city: 'Jacobstown',
+    stateProvince: 'PA',
+    postalCode: '19305',
+    country: 'US',
+  },
+};
+
+export function describeConfig(
+  folder: string,
+  changes: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> {
+  return {
+    odfi: { routingNumber: '121042882', name: 'Test Bank' },
+    origin: { id: '1987654321', name: 'Outlay Payments Inc' },
+    company: { id: '1987654321', name: 'Outlay' },
+    folders: {
+      outbox: path.join(folder, 'outbox'),
+      inbox: path.join(folder, 'inbox'),
+      archive: path.join(folder, 'archive'),
+    },
+    windows: [
+      { closesAt: '10:00', deadline: '10:30', sameDay: true },
+      { closesAt: '20:00', deadline: '21:00', sameDay: false },
+    ],
+    ...changes,
+  };
+}
+
+export function readTestConfig(changes: Readonly<Record<string, unknown>> = {}): NachaConfig {
+  return nachaConfigSchema.parse(describeConfig('/nowhere', changes));
+}
+
+export function withIat(changes: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  return { iat: { ...iat, ...changes } };
+}
+
+export async function openBench(
+  changes: Readonly<Record<string, unknown>> = {},
+): Promise<NachaBench> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'outlay-nacha-'));
+  const clock = { nowMs: fridayMorningMs };
+  const host = await openTestHost({ name: 'bank_us', nowMs: () => clock.nowMs });
+  const config = nachaConfigSchema.parse(describeConfig(folder, changes));
+  const bank = await openAchSimulator(folder);
+  return {
+    folder,
+    config,
+    host,
+    rail: await railModule.create(config, host),
+    bank,
+    clock,
+    again: () => railModule.create(config, host),
+    close: async () => {
+      await host.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const nobody = {
+  firstName: '',
+  middleName: '',
+  lastName: '',
+  businessName: '',
+  address1: '',
+  address2: '',
+  city: '',
+  stateProvince: '',
+  postalCode: '',
+  countryCode: '',
+  email: '',
+  mobileNumber: '',
+  dateOfBirth: '',
+};
+
+/** A payment of 12.34 to a checking account of a person. */
+export function makeInstruction(
+  reference: string,
+  changes: Partial<Instruction> = {},
+): Instruction {
+  return {
+    reference,
+    payerKey: 'ach',
+    countryCode: 'USA',
+    deliveryType: 'BANK_DEPOSIT',
+    currency: 'USD',
+    amountMinor: 1234n,
+    attributes: {
+      BankRoutingNumber: '021000021',
+      BankAccountNumber: '1234567890',
+      BankAccountType: 'CHECKING',
+    },
+    beneficiary: { ...nobody, firstName: 'Zoë', lastName: 'Fournier' },
+    originator: { accountId: 'account-1', name: 'A Client' },
+    pickupCode: '',
+    committedAtMs: fridayMorningMs,
+    availableAtMs: fridayMorningMs,
+    ...changes,
+  };
+}
+
+export function makeForeign(reference: string, changes: Partial<Instruction> = {}): Instruction {
+  return makeInstruction(reference, {
+    countryCode: 'CAN',
+    attributes: {
+      BankAccountNumber: '000123456789',
+      BankName: 'Citadel Bank',
+      SWIFT: 'CITDCATTXXX',
+    },
+    beneficiary: {
+      ...nobody,
+      firstName: 'Bek',
+      lastName: 'Solutions',
+      address1: '2121 Front Street',
+      city: 'Lettertown',
+      stateProvince: 'AB',
+      postalCode: '80014',
+      countryCode: 'CAN',
+    },
+    ...changes,
+  });
+}
+
+export async function withBench(
+  changes: Readonly<Record<string, unknown>>,
+  run: (bench: NachaBench) => Promise<void>,
+): Promise<void> {
+  const bench = await openBench(changes);
+  try {
+    await run(bench);
+  } finally {
+    await bench.close();
+  }
+}
+
+export async function turnKnobs(bench: NachaBench, knobs: SimulatorKnobs): Promise<void> {
+  await writeFile(path.join(bench.folder, 'knobs.json'), JSON.stringify(knobs));
+}
+
+/** Time goes to the local hour of New York; the rail works, the bank works, the rail works. */
+export async function goTo(bench: NachaBench, day: string, time: string): Promise<void> {
+  bench.clock.nowMs = fromEastern({ day, time });
+  await bench.rail.work?.(context);
+  await bench.bank.turn(bench.clock.nowMs);
+  await bench.rail.work?.(context);
+}
+
+/** Keeps the rail's memory as it is now; the function restores it. */
+export async function backUp({ host }: NachaBench): Promise<() => Promise<void>> {
+  const run = (text: string) => host.db.system.rows({ name: '', text });
+  await run('create table records_before as table rail_records');
+  return async () => {
+    await run('delete from rail_records');
+    await run('insert into rail_records select * from records_before');
+  };
+}
+
+/** Each observation once, since a report that comes again has the id that it had. */
+export function summarize(observations: readonly RailObservation[]): string[] {
+  const byId = new Map(observations.map((observation) => [observation.id, observation]));
+  return [...byId.values()].map(({ reference, outcome, code = '' }) =>
+    `${reference} ${outcome} ${code}`.trim(),
+  );
+}
+
+export function outcomes(answers: readonly RailAnswer[]): string[] {
+  return answers.map(({ outcome }) => outcome);
+}

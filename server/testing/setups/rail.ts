@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto';
+import { createKeyRing, type KeyRing } from '../../src/core/sealing.ts';
+import { connectDatabase, type Database } from '../../src/db/postgres/pool.ts';
+import type {
+  HeardMessage,
+  InboundProblem,
+  LogFields,
+  RailHost,
+  RailObservation,
+} from '../../src/rails/contract/contract.ts';
+import type { PayerDeclaration } from '../../src/rails/contract/declarations.ts';
+import { createHost } from '../../src/rails/host/host.ts';
+import { createTestDatabase } from './database.ts';
+
+/** A host for tests of rails: the service's own, on a real database, with what passes it collected. */
+
+export type TestHost = RailHost & {
+  /** What was heard for the first time, in order; `observations` of all of them after each other. */
+  readonly heard: HeardMessage[];
+  readonly observations: RailObservation[];
+  /** Problems of those messages. */
+  readonly problems: InboundProblem[];
+  readonly lines: { level: string; message: string; fields: LogFields }[];
+  readonly wakes: { count: number };
+  readonly db: Database;
+  /** What an operator does about inbound problems: closes all exceptions. */
+  closeExceptions(): Promise<void>;
+  /** A second host of the same rail on the same memory, as another process would have. */
+  again(): TestHost;
+  close(): Promise<void>;
+};
+
+const applyText = {
+  name: '',
+  text: `update rail_observations set state = 'applied' where rail = $1 and state = 'waiting'`,
+};
+
+const closeText = {
+  name: '',
+  text: `
+    update exceptions set closed_at = now(), resolution = 'dismissed by ada'
+    where rail = $1 and closed_at is null`,
+};
+
+export type TestHostOptions = {
+  name: string;
+  payers?: readonly PayerDeclaration[];
+  listAttributes?: RailHost['listAttributes'];
+  /** The real time when absent. */
+  nowMs?: () => number;
+  /** The real time when absent. */
+  realNowMs?: () => number;
+  fetch?: typeof fetch;
+  callbackUrl?: string;
+};
+
+export async function openTestHost(options: TestHostOptions): Promise<TestHost> {
+  const database = await createTestDatabase();
+  const db = connectDatabase({ url: database.url, connectionsMax: 4 });
+  const insert = `insert into environment (name, master_key_id) values ('staging', 'test')`;
+  await db.system.rows({ name: '', text: insert });
+  const keys = createKeyRing(randomBytes(32));
+  return assemble(options, {
+    db,
+    keys,
+    close: async () => {
+      await db.close();
+      await database.drop();
+    },
+  });
+}
+
+function assemble(
+  options: TestHostOptions,
+  base: { db: Database; keys: KeyRing; close: () => Promise<void> },
+): TestHost {
+  const { name, payers = [] } = options;
+  const heard: HeardMessage[] = [];
+  const observations: RailObservation[] = [];
+  const problems: InboundProblem[] = [];
+  const lines: TestHost['lines'] = [];
+  const wakes = { count: 0 };
+  const host = createHost({
+    name,
+    payers,
+    listAttributes: options.listAttributes,
+    db: base.db,
+    keys: base.keys,
+    nowMs: options.nowMs ?? Date.now,
+    realNowMs: options.realNowMs ?? Date.now,
+    fetch: options.fetch ?? fetch,
+    callbackUrl: options.callbackUrl ?? `http://127.0.0.1/rails/${name}`,
+    wake: () => {
+      wakes.count += 1;
+    },
+    onHeard: () => undefined,
+    log: (level, message, fields) => lines.push({ level, message, fields }),
+  });
+  return {
+    ...host,
+    hear: async (message) => {
+      const answer = await host.hear(message);
+      if (answer === 'new') {
+        heard.push(message);
+        observations.push(...message.observations);
+        problems.push(...(message.problems ?? []));
+        // No dispatcher runs here that would apply them.
+        await base.db.system.rows(applyText, [name]);
+      }
+      return answer;
+    },
+    heard,
+    observations,
+    problems,
+    lines,
+    wakes,
+    db: base.db,
+    closeExceptions: async () => {
+      await base.db.system.rows(closeText, [name]);
+    },
+    again: () => assemble(options, base),
+    close: base.close,
+  };
+}

@@ -3,7 +3,8 @@ import { after, before, test } from 'node:test';
 import { type BatchTest, createBatchTest } from '../../testing/setups/batches.ts';
 import type { Owner } from '../../testing/setups/money.ts';
 import { newId } from '../core/ids.ts';
-import type { Database, Session } from '../db/postgres/pool.ts';
+import { createSession } from '../db/postgres/connection.ts';
+import type { Database } from '../db/postgres/pool.ts';
 import { createGroupCommit } from '../payouts/group-commit.ts';
 import { commitBatch } from './batches.ts';
 import { runCommits } from './committer.ts';
@@ -32,16 +33,14 @@ const commit = ({ accountId }: Owner, batchId: string) =>
 /** A process that dies after every second portion: nobody hears that it was committed. */
 function createDying(db: Database): Database {
   let portions = 0;
-  const system: Session = {
-    rows: async (statement, values) => {
-      const rows = await db.system.rows<never>(statement, values);
-      if (statement.name === 'commit_batch_rows') {
-        portions += 1;
-        if (portions % 2 === 0) throw new Error('the process died');
-      }
-      return rows;
-    },
-  };
+  const system = createSession(async (statement, values) => {
+    const rows = await db.system.query(statement, values);
+    if (statement.name === 'commit_batch_rows') {
+      portions += 1;
+      if (portions % 2 === 0) throw new Error('the process died');
+    }
+    return rows;
+  });
   return { ...db, system };
 }
 

@@ -6,6 +6,7 @@ import { newId } from '../core/ids.ts';
 import { findRecord, storeRecords } from '../http/idempotency.sql.ts';
 import { createGroupCommit } from '../payouts/group-commit.ts';
 import { keepPartitions, openMonths } from './partitions.ts';
+import { createSession } from './postgres/connection.ts';
 import type { Session } from './postgres/pool.ts';
 
 let money: MoneyTest;
@@ -24,10 +25,8 @@ async function connect(settings: string): Promise<pg.Client> {
   return client;
 }
 
-const sessionOf = (client: pg.Client): Session => ({
-  rows: async <Row>({ text }: { text: string }, values: readonly unknown[] = []) =>
-    (await client.query(text, [...values])).rows as Row[],
-});
+const sessionOf = (client: pg.Client): Session =>
+  createSession(({ text }, values = []) => client.query(text, [...values]));
 
 const monthsOf = async (table: string): Promise<string[]> =>
   (

@@ -16,6 +16,7 @@ import { commitPayoutRow, insertPayouts, type NewPayout } from '../payouts/payou
 import { prepareUser } from '../users/users.ts';
 import { createEnvironmentClock } from './environment-clock.ts';
 import { migrate, readMigrations } from './migrate.ts';
+import { createSession } from './postgres/connection.ts';
 import { connectDatabase, type Database, type Session } from './postgres/pool.ts';
 
 /** A database of the sixth migration, with payouts in every state, becomes one of today. */
@@ -108,16 +109,15 @@ function describeOldQuote(changes: Partial<NewPayout>): NewPayout {
 }
 
 /** The function of the time answered whole payouts, without what opens their attributes. */
-const oldSession: Session = {
-  rows: ({ text }, values) =>
-    old.system.rows(
-      {
-        name: '',
-        text: text.replace('sealed, data_key', 'null::bytea as sealed, null::bytea as data_key'),
-      },
-      values,
-    ),
-};
+const oldSession = createSession(({ text }, values) =>
+  old.system.query(
+    {
+      name: '',
+      text: text.replace('sealed, data_key', 'null::bytea as sealed, null::bytea as data_key'),
+    },
+    values,
+  ),
+);
 
 async function quote(changes: Partial<NewPayout> = {}): Promise<string> {
   const payout = describeOldQuote(changes);

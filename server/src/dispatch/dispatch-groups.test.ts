@@ -10,12 +10,13 @@ import {
   type Owner,
 } from '../../testing/setups/money.ts';
 import { newId } from '../core/ids.ts';
+import { createSession } from '../db/postgres/connection.ts';
 import type { Database } from '../db/postgres/pool.ts';
 import {
   applyObservation,
   applyObservations,
+  claimDispatches,
   type Observation,
-  takeDispatches,
 } from './dispatch.sql.ts';
 import { createDispatcher, dispatchTimes } from './dispatch.ts';
 
@@ -48,7 +49,7 @@ const outcomes = [
 ];
 const dueAt = new Date('2040-01-01T00:00:00Z');
 const take = (payout: CommittedPayout) =>
-  takeDispatches(money.db.system, {
+  claimDispatches(money.db.system, {
     counts: new Map(),
     leaseMs: 60_000,
     hasRules: false,
@@ -172,13 +173,11 @@ test('a claim whose answer came after its lease is not sent: somebody else has s
   };
   const slow: Database = {
     ...money.db,
-    system: {
-      rows: async (statement, values) => {
-        const rows = await money.db.system.rows<never>(statement, values);
-        if (statement.name === 'take_dispatches') await takeOver();
-        return rows;
-      },
-    },
+    system: createSession(async (statement, values) => {
+      const rows = await money.db.system.query(statement, values);
+      if (statement.name === 'take_dispatches') await takeOver();
+      return rows;
+    }),
   };
   const errors: unknown[] = [];
   const late = createDispatcher({

@@ -18,11 +18,11 @@ import {
   passChecks,
   postponeDispatch,
 } from './dispatch.sql.ts';
-import { getBackOffMs, type NextStep, park, planNext, tellReason } from './next-step.ts';
+import { describeTerms, failOver } from './failover.ts';
+import { formatReason, getBackOffMs, type NextStep, park, planNext } from './next-step.ts';
 import { callRail, readInstruction } from './rail-call.ts';
-import type { Line } from './rail-runtime.ts';
+import type { RailRuntime } from './rail-runtimes.ts';
 import { findRecoveredTwin } from './recovery.ts';
-import { describeTerms, routeOn } from './reroute.ts';
 import { describeNamed, describeStanding, findRoutePayer, type RouterServices } from './routing.ts';
 import type { SendMarker } from './send-marker.ts';
 import type { Measurements } from './standings.ts';
@@ -71,7 +71,7 @@ export const dispatchTimes: Readonly<Record<EnvironmentName, DispatchTimes>> = {
 const faultsMax = 8;
 
 export type Parts = DispatchServices & {
-  lines: ReadonlyMap<string, Line>;
+  lines: ReadonlyMap<string, RailRuntime>;
   fullRouter: RouterServices;
   /** Answers whether it had an effect. */
   record: (observation: Observation) => Promise<boolean>;
@@ -153,7 +153,7 @@ async function dispatchOne(parts: Parts, row: DispatchRow): Promise<void> {
     firstTriedAtMs: row.first_tried_at?.getTime(),
     availableAtMs,
     nowMs,
-    isTelling: line?.isTelling === true,
+    sendsNotifications: line?.sendsNotifications === true,
   });
   const isApplied = await recordStep(parts, row, {
     ...(await goOn(parts, row, step)),
@@ -174,7 +174,7 @@ async function dispatchOne(parts: Parts, row: DispatchRow): Promise<void> {
 /** Why a payout must not be sent: a rail had listed a payment after a restore that may be this one. */
 async function findRecovered(
   { db, keys }: Parts,
-  line: Line | undefined,
+  line: RailRuntime | undefined,
   row: DispatchRow,
 ): Promise<string | undefined> {
   if (row.mode === 'elsewhere') return 'another rail listed a payment with this reference';
@@ -188,7 +188,7 @@ async function findRecovered(
 
 async function callThrough(
   parts: Parts,
-  line: Line | undefined,
+  line: RailRuntime | undefined,
   row: DispatchRow,
 ): Promise<RailAnswer> {
   const { db, keys, clock, onError } = parts;
@@ -211,7 +211,7 @@ async function callThrough(
 /** After a definite refusal of a payer of a dynamic destination: to the next one, if there is one. */
 async function goOn(parts: Parts, row: DispatchRow, step: NextStep): Promise<NextStep> {
   if (step.outcome !== 'rejected' || parts.isCancelling) return step;
-  const routed = await routeOn(parts.fullRouter, {
+  const routed = await failOver(parts.fullRouter, {
     row,
     reason: step.reason,
     listTried: () =>
@@ -256,7 +256,7 @@ async function recordStep(
     observationId: newId(),
     source: row.mode === 'query' ? 'query' : 'send',
     outcome: step.outcome,
-    reason: tellReason(step.reason),
+    reason: formatReason(step.reason),
     fence: row.fence,
     dueAt: step.dueAtMs === undefined ? undefined : new Date(step.dueAtMs),
     journalIds: [newId(), newId(), newId()],

@@ -117,7 +117,7 @@ export type TermsRow = Pick<
 >;
 
 /** Takes what is due of each rail, or the one payout that is named whether due or not. */
-export async function takeDispatches(
+export async function claimDispatches(
   session: Session,
   claim: {
     /** How many at most, by rail. */

@@ -10,7 +10,7 @@ import {
 import { reportMissingRails } from '../exceptions/decisions.ts';
 import type { RailAnswer } from '../rails/contract/contract.ts';
 import { derivePaymentId, encodeReference } from '../rails/contract/references.ts';
-import { takeDispatches } from './dispatch.sql.ts';
+import { claimDispatches } from './dispatch.sql.ts';
 
 const minuteMs = 60_000;
 const funds = 1_000_000n;
@@ -104,7 +104,7 @@ test('many dispatchers over many payouts send each of them once', async () => {
 
 test('a crash between the record of the attempt and the call: it is asked, not sent', async () => {
   const payout = await createCommitted();
-  const [taken] = await takeDispatches(money.db.system, {
+  const [taken] = await claimDispatches(money.db.system, {
     counts: new Map([['fake', 1]]),
     leaseMs: minuteMs,
     hasRules: false,
@@ -247,7 +247,7 @@ test('asking about one payout at once does not disturb who is at it', async () =
 test('what is heard of a payout waits for who takes it, and then knows of the attempt', async () => {
   const payout = await createCommitted();
   const heard = await money.db.systemTransaction(async (session) => {
-    const [taken] = await takeDispatches(session, {
+    const [taken] = await claimDispatches(session, {
       counts: new Map([['fake', 1]]),
       leaseMs: minuteMs,
       hasRules: false,
@@ -273,7 +273,7 @@ test('a payout that somebody records something of is not taken', async () => {
       [payout.payoutId],
     );
     assert.deepEqual(
-      await takeDispatches(money.db.system, {
+      await claimDispatches(money.db.system, {
         counts: new Map([['fake', 1]]),
         leaseMs: minuteMs,
         hasRules: false,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../db/postgres/pool.ts';
 import type { PayoutName } from '../payouts/payout-name.ts';
-import { countDue, takeDispatches } from './dispatch.sql.ts';
+import { claimDispatches, countDue } from './dispatch.sql.ts';
 import {
   checkAll,
   createRecorder,
@@ -11,7 +11,7 @@ import {
   work,
 } from './dispatch-work.ts';
 import type { Health } from './gate.ts';
-import { findRoom, type Line, openLines } from './rail-runtime.ts';
+import { findRoom, openRailRuntimes, type RailRuntime } from './rail-runtimes.ts';
 import type { RouterServices } from './routing.ts';
 
 export {
@@ -66,7 +66,7 @@ const takenMax = 500;
 export function createDispatcher(services: DispatchServices): Dispatcher {
   const { db, clock, rules } = services;
   const { leaseMs } = services.times;
-  const lines = openLines(services.rails, clock.steadyMs);
+  const lines = openRailRuntimes(services.rails, clock.steadyMs);
   const fullRouter = completeRouter(services.router, lines);
   const parts: Omit<Parts, 'endMs'> = {
     ...services,
@@ -108,7 +108,7 @@ export function createDispatcher(services: DispatchServices): Dispatcher {
     cancelOne: async (accountId, payoutId, holdFor) => {
       const endMs = clock.steadyMs() + leaseMs;
       const claim = { counts: new Map(), leaseMs, hasRules: false, only: { accountId, payoutId } };
-      const [row] = await takeDispatches(db.system, claim);
+      const [row] = await claimDispatches(db.system, claim);
       if (row === undefined) return false;
       await follow(work({ ...parts, endMs, isCancelling: true, holdFor }, row));
       return true;
@@ -135,7 +135,7 @@ async function startClaims(
   // The lease begins later than this, by the database's clock.
   const endMs = clock.steadyMs() + times.leaseMs;
   const shaken = [...lines].filter(([, { gate }]) => gate.isShaken()).map(([name]) => name);
-  const rows = await takeDispatches(db.system, {
+  const rows = await claimDispatches(db.system, {
     counts,
     shaken: new Set(shaken),
     leaseMs: times.leaseMs,
@@ -154,7 +154,7 @@ async function startClaims(
 /** Waits for what is under way here, and says whether rails that are not down have more that is due. */
 async function isLeft(
   db: Database,
-  lines: ReadonlyMap<string, Line>,
+  lines: ReadonlyMap<string, RailRuntime>,
   underWay: ReadonlySet<Promise<void>>,
 ): Promise<boolean> {
   await Promise.all(underWay);
@@ -168,11 +168,11 @@ async function isLeft(
 
 function completeRouter(
   router: DispatchServices['router'],
-  lines: ReadonlyMap<string, Line>,
+  lines: ReadonlyMap<string, RailRuntime>,
 ): RouterServices {
   return {
     ...router,
     healthOf: (name) => lines.get(name)?.gate.health() ?? 'down',
-    arePayersApart: (name) => lines.get(name)?.rail.arePayersApart === true,
+    arePayersApart: (name) => lines.get(name)?.rail.hasIndependentPayers === true,
   };
 }

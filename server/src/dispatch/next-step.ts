@@ -12,14 +12,14 @@ export type NextStep = {
   extra: ObservationExtra | undefined;
 };
 
-export type Situation = {
+export type StepContext = {
   tries: number;
   unknownSinceMs: number | undefined;
   firstTriedAtMs: number | undefined;
   availableAtMs: number;
   nowMs: number;
   /** Whether the rail tells by itself what happens; then a lost word must not be waited for. */
-  isTelling: boolean;
+  sendsNotifications: boolean;
 };
 
 const backOffFirstMs = 60_000;
@@ -33,9 +33,9 @@ const acceptedCheckMs = 15 * 60_000;
 /** However late a rail wants to be asked, a payout is looked at once a year. */
 const lookMsMax = 366 * 24 * 3_600_000;
 /** Past its estimated time a payout is asked about every day at least. */
-const sweepMs = 24 * 3_600_000;
+const overdueQueryMs = 24 * 3_600_000;
 
-export function planNext(answer: RailAnswer, situation: Situation): NextStep {
+export function planNext(answer: RailAnswer, situation: StepContext): NextStep {
   const { tries, nowMs } = situation;
   const backOffMs = Math.max(getBackOffMs(tries), boundRetryAfter(answer.retryAfterMs));
   const base = { outcome: answer.outcome, extra: describeExtra(answer) };
@@ -82,20 +82,20 @@ export function park(
 }
 
 /** When to ask about a payout of which something was heard unasked. */
-export function findNextLook(
+export function findNextQueryTime(
   outcome: RailObservation['outcome'],
-  situation: Pick<Situation, 'availableAtMs' | 'nowMs' | 'isTelling'>,
+  situation: Pick<StepContext, 'availableAtMs' | 'nowMs' | 'sendsNotifications'>,
 ): number | undefined {
   if (outcome !== 'accepted' && outcome !== 'ready_for_pickup') return undefined;
   return findLook(undefined, situation);
 }
 
 /** Whether a refusal leaves the way to another payer open. */
-export function mayGoOn(reason: Reason): boolean {
+export function allowsFailover(reason: Reason): boolean {
   return !recipientReasons.has(reason);
 }
 
-export function tellReason(reason: Reason | ''): string {
+export function formatReason(reason: Reason | ''): string {
   return reason === '' ? '' : reasonTexts[reason];
 }
 
@@ -136,15 +136,21 @@ function boundRetryAfter(retryAfterMs = 0): number {
 /** When the rail wants to be asked again, within reason; and soon enough if a word of it was lost. */
 function findLook(
   checkAtMs: number | undefined,
-  { nowMs, availableAtMs, isTelling }: Pick<Situation, 'nowMs' | 'availableAtMs' | 'isTelling'>,
+  {
+    nowMs,
+    availableAtMs,
+    sendsNotifications,
+  }: Pick<StepContext, 'nowMs' | 'availableAtMs' | 'sendsNotifications'>,
 ): number {
   if (checkAtMs === undefined || !(checkAtMs > nowMs)) {
-    return isTelling && nowMs < availableAtMs
-      ? Math.min(availableAtMs, nowMs + sweepMs)
+    return sendsNotifications && nowMs < availableAtMs
+      ? Math.min(availableAtMs, nowMs + overdueQueryMs)
       : nowMs + acceptedCheckMs;
   }
   const bounded = boundLook(checkAtMs, nowMs);
-  return isTelling ? Math.min(bounded, Math.max(availableAtMs, nowMs + sweepMs)) : bounded;
+  return sendsNotifications
+    ? Math.min(bounded, Math.max(availableAtMs, nowMs + overdueQueryMs))
+    : bounded;
 }
 
 function boundLook(checkAtMs: number, nowMs: number): number {

@@ -64,7 +64,7 @@ const unmatchedText: Statement = {
       $3, environment_now())`,
 };
 
-export type HeardRow = {
+export type NotificationRow = {
   rail: string;
   id: string;
   channel: 'callback' | 'file' | 'poll';
@@ -79,30 +79,33 @@ export type HeardRow = {
   tries: number;
 };
 
-export async function takeHeard(session: Session, count: number): Promise<HeardRow[]> {
+export async function claimNotifications(
+  session: Session,
+  count: number,
+): Promise<NotificationRow[]> {
   return session.rows(takeText, [count]);
 }
 
-export async function endHeard(
+export async function finishNotification(
   session: Session,
-  heard: Pick<HeardRow, 'rail' | 'id'>,
+  heard: Pick<NotificationRow, 'rail' | 'id'>,
   state: 'applied' | 'no_effect' | 'exception',
 ): Promise<void> {
   await session.rows(endText, [heard.rail, heard.id, state]);
 }
 
-export type HeardPayoutRow = TermsRow &
+export type NotifiedPayoutRow = TermsRow &
   Pick<
     DispatchRow,
     'account_id' | 'payout_id' | 'rail' | 'payer_key' | 'estimated_availability' | 'reference'
   > & { reported_by: string };
 
 /** Payouts with an attempt under one of these references at the rail that reports it. */
-export async function findHeardPayouts(
+export async function findNotifiedPayouts(
   session: Session,
   payments: readonly { rail: string; reference: string }[],
-): Promise<HeardPayoutRow[]> {
-  return session.rows<HeardPayoutRow>(contextText, [
+): Promise<NotifiedPayoutRow[]> {
+  return session.rows<NotifiedPayoutRow>(contextText, [
     textArray(payments.map(({ rail }) => rail)),
     textArray(payments.map(({ reference }) => reference)),
   ]);

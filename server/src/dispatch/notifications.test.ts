@@ -12,7 +12,7 @@ import {
 import { decidePayout } from '../exceptions/decisions.ts';
 import type { RailAnswer, RailObservation } from '../rails/contract/contract.ts';
 import { createHost } from '../rails/host/host.ts';
-import { applyHeard } from './notifications.ts';
+import { applyNotifications } from './notifications.ts';
 
 let money: MoneyTest;
 let owner: Owner;
@@ -53,8 +53,8 @@ function open(answer: () => RailAnswer | Promise<RailAnswer> = () => ({ outcome:
   const say = async (payout: CommittedPayout | string, ...all: readonly Said[]) => {
     const reference = typeof payout === 'string' ? payout : payout.reference;
     const observations = all.map((said) => ({ id: randomUUID(), reference, atMs: 0, ...said }));
-    await host.hear({ id: randomUUID(), channel: 'callback', raw: Buffer.of(1), observations });
-    await applyHeard(services);
+    await host.receive({ id: randomUUID(), channel: 'callback', raw: Buffer.of(1), observations });
+    await applyNotifications(services);
     assert.deepEqual(errors, []);
   };
   const decide = (

@@ -4,16 +4,16 @@ import type { Reason } from '../rails/contract/reasons.ts';
 import { decodeReference, encodeReference } from '../rails/contract/references.ts';
 import { applyObservation, listTriedPayers, type ObservationExtra } from './dispatch.sql.ts';
 import { isRowHeld } from './dispatch-work.ts';
-import { findNextLook, tellReason } from './next-step.ts';
+import { failOver } from './failover.ts';
+import { findNextQueryTime, formatReason } from './next-step.ts';
 import {
-  endHeard,
-  findHeardPayouts,
-  type HeardPayoutRow,
-  type HeardRow,
+  claimNotifications,
+  findNotifiedPayouts,
+  finishNotification,
+  type NotificationRow,
+  type NotifiedPayoutRow,
   openUnmatched,
-  takeHeard,
 } from './notifications.sql.ts';
-import { routeOn } from './reroute.ts';
 import type { RouterServices } from './routing.ts';
 import type { Measurements } from './standings.ts';
 
@@ -23,7 +23,7 @@ import type { Measurements } from './standings.ts';
  * twice, in another order, or long after a payout has ended.
  */
 
-export type HeardServices = {
+export type NotificationServices = {
   db: Database;
   router: RouterServices;
   measurements: Measurements;
@@ -43,8 +43,8 @@ const triesMax = 8;
 const accountsAtOnce = 6;
 
 /** Answers whether there may be more at once. */
-export async function applyHeard(services: HeardServices): Promise<boolean> {
-  const rows = await takeHeard(services.db.system, takenMax);
+export async function applyNotifications(services: NotificationServices): Promise<boolean> {
+  const rows = await claimNotifications(services.db.system, takenMax);
   // Of one payment the earlier word first: what came later may already be known to outdate it.
   rows.sort(
     (a, b) =>
@@ -63,14 +63,14 @@ export async function applyHeard(services: HeardServices): Promise<boolean> {
   return rows.length === takenMax;
 }
 
-async function findPayouts({ db }: HeardServices, rows: readonly HeardRow[]) {
+async function findPayouts({ db }: NotificationServices, rows: readonly NotificationRow[]) {
   const payments = rows.map(({ rail, reference }) => ({
     rail,
     reference: encodeReference('digits', decodeReference(reference) ?? reference),
   }));
   const nameOf = (payment: { rail: string; reference: string }): string =>
     `${payment.rail}/${payment.reference}`;
-  const found = await findHeardPayouts(db.system, payments);
+  const found = await findNotifiedPayouts(db.system, payments);
   const payouts = new Map(
     found.map((row) => [nameOf({ rail: row.reported_by, reference: row.reference }), row]),
   );
@@ -82,9 +82,9 @@ async function findPayouts({ db }: HeardServices, rows: readonly HeardRow[]) {
 
 /** What fails is due again in a minute, and the others go on; what fails for ever asks a person. */
 async function tryOne(
-  services: HeardServices,
-  heard: HeardRow,
-  payout: HeardPayoutRow | undefined,
+  services: NotificationServices,
+  heard: NotificationRow,
+  payout: NotifiedPayoutRow | undefined,
 ): Promise<void> {
   try {
     services.onHeard(heard.rail, heard.outcome);
@@ -98,23 +98,27 @@ async function tryOne(
   }
 }
 
-async function giveUp({ db }: HeardServices, heard: HeardRow, why: string): Promise<void> {
+async function giveUp(
+  { db }: NotificationServices,
+  heard: NotificationRow,
+  why: string,
+): Promise<void> {
   await db.systemTransaction(async (session) => {
     const reference = heard.reference.slice(0, 64);
     const detail = `${heard.outcome} of ${reference}, message ${heard.id}: ${why}`;
     await openUnmatched(session, { rail: heard.rail, detail, amountMinor: heard.amount });
-    await endHeard(session, heard, 'exception');
+    await finishNotification(session, heard, 'exception');
   });
 }
 
 async function applyOne(
-  services: HeardServices,
-  heard: HeardRow,
-  payout: HeardPayoutRow,
+  services: NotificationServices,
+  heard: NotificationRow,
+  payout: NotifiedPayoutRow,
 ): Promise<void> {
   const nowMs = services.nowMs();
   const availableAtMs = payout.estimated_availability.getTime();
-  const dueAtMs = findDueAt(heard, { availableAtMs, nowMs, isTelling: true });
+  const dueAtMs = findDueAt(heard, { availableAtMs, nowMs, sendsNotifications: true });
   const route = await findRoute(services, heard, payout);
   const result = await services.db.systemTransaction(async (session: Session) => {
     const applied = await applyObservation(session, {
@@ -124,14 +128,14 @@ async function applyOne(
       observationId: nameId(`${heard.rail}/${heard.id}`, namespace),
       source: heard.channel,
       outcome: isDoubtful(heard) ? 'unknown' : heard.outcome,
-      reason: tellReason(heard.reason as Reason | ''),
+      reason: formatReason(heard.reason as Reason | ''),
       fence: undefined,
       dueAt: dueAtMs === undefined ? undefined : new Date(dueAtMs),
       journalIds: [newId(), newId(), newId()],
       extra: { ...describeHeard(heard), reference: payout.reference, ...route?.extra },
     });
     const state = applied === 'applied' || applied === 'exception' ? applied : 'no_effect';
-    await endHeard(session, heard, state);
+    await finishNotification(session, heard, state);
     return applied;
   });
   if (result !== 'applied') return;
@@ -142,18 +146,22 @@ async function applyOne(
 }
 
 /** What a rail takes for a duplicate may have been paid the first time: it is asked. */
-function isDoubtful({ outcome, reason }: HeardRow): boolean {
+function isDoubtful({ outcome, reason }: NotificationRow): boolean {
   return outcome === 'rejected' && reason === 'duplicate';
 }
 
-function findDueAt(heard: HeardRow, situation: Parameters<typeof findNextLook>[1]) {
-  return isDoubtful(heard) ? situation.nowMs : findNextLook(heard.outcome, situation);
+function findDueAt(heard: NotificationRow, situation: Parameters<typeof findNextQueryTime>[1]) {
+  return isDoubtful(heard) ? situation.nowMs : findNextQueryTime(heard.outcome, situation);
 }
 
-async function findRoute(services: HeardServices, heard: HeardRow, payout: HeardPayoutRow) {
+async function findRoute(
+  services: NotificationServices,
+  heard: NotificationRow,
+  payout: NotifiedPayoutRow,
+) {
   if (heard.outcome !== 'rejected' || isDoubtful(heard)) return undefined;
   if (heard.rail !== payout.rail) return undefined;
-  return routeOn(services.router, {
+  return failOver(services.router, {
     row: payout,
     reason: heard.reason as Reason | '',
     listTried: () =>
@@ -164,7 +172,7 @@ async function findRoute(services: HeardServices, heard: HeardRow, payout: Heard
   });
 }
 
-function describeHeard(heard: HeardRow): ObservationExtra {
+function describeHeard(heard: NotificationRow): ObservationExtra {
   const charges = JSON.parse(heard.charges) as NonNullable<ObservationExtra['charges']>;
   return {
     detail: `${heard.outcome} ${heard.code}, message ${heard.id}`,

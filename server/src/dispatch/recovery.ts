@@ -105,7 +105,7 @@ const dayMs = 86_400_000;
 /** What a rail cannot say by itself is told by what it lists: payments that no attempt here has. */
 async function findRailLead({ db }: RecoveryServices, rail: Rail): Promise<string | undefined> {
   const context = { signal: AbortSignal.timeout(leadMsMax) };
-  if (rail.findLead !== undefined) return rail.findLead(context);
+  if (rail.findUnknownPayments !== undefined) return rail.findUnknownPayments(context);
   if (rail.recover === undefined) return undefined;
   const last = await findLastActivity(db.system);
   const sinceMs = last === undefined ? 0 : last.getTime() - dayMs;

@@ -4,7 +4,7 @@ import type { EnvironmentName } from '../core/access.ts';
 import { keepPartitions } from '../db/partitions.ts';
 import type { Database } from '../db/postgres/pool.ts';
 import type { Dispatcher } from '../dispatch/dispatch.ts';
-import { applyHeard } from '../dispatch/notifications.ts';
+import { applyNotifications } from '../dispatch/notifications.ts';
 import { type RecoveryServices, type RecoveryState, runRecovery } from '../dispatch/recovery.ts';
 import type { Measurements } from '../dispatch/standings.ts';
 import { reportMissingRails } from '../exceptions/decisions.ts';
@@ -202,7 +202,7 @@ async function applyAllHeard(
 ): Promise<boolean> {
   const { db, dispatcher, measurements, nowMs, onHeard, onError } = options;
   const services = { db, router: dispatcher.router, measurements, nowMs, onHeard, onError };
-  const hasMore = await applyHeard(services);
+  const hasMore = await applyNotifications(services);
   // What was refused may go on to another payer at once.
   wakeDispatch();
   return hasMore;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
 import { AppError } from '../core/errors.ts';
-import type { Session } from '../db/postgres/pool.ts';
+import { createSession } from '../db/postgres/connection.ts';
 import { readEvents } from './events.ts';
 
 let money: MoneyTest;
@@ -18,14 +18,12 @@ test('an event that comes while the feed is read is told, not taken for one that
   const known = await readEvents(real, { accountId, after: undefined, count: 100 });
   const newest = known.at(-1)?.sequence ?? 0n;
   let statements = 0;
-  const interrupted: Session = {
-    rows: async (statement, values) => {
-      const rows = await real.rows<never>(statement, values);
-      statements += 1;
-      if (statements === 1) await money.quote(owner);
-      return rows;
-    },
-  };
+  const interrupted = createSession(async (statement, values) => {
+    const rows = await real.query(statement, values);
+    statements += 1;
+    if (statements === 1) await money.quote(owner);
+    return rows;
+  });
   const rows = await readEvents(interrupted, { accountId, after: newest, count: 100 });
   assert.deepEqual(
     rows.map(({ sequence, type }) => ({ sequence, type })),

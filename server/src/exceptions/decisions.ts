@@ -6,7 +6,7 @@ import type { KeyRing } from '../core/sealing.ts';
 import type { Database } from '../db/postgres/pool.ts';
 import { usd } from '../destinations/pricing.ts';
 import { listTriedPayers } from '../dispatch/dispatch.ts';
-import { describeTerms } from '../dispatch/reroute.ts';
+import { describeTerms } from '../dispatch/failover.ts';
 import { findNextPayer, type RouterServices } from '../dispatch/routing.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import { clearPayout } from '../screening/payout-screenings.ts';

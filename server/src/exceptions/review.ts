@@ -1,7 +1,7 @@
 import { newId } from '../core/ids.ts';
 import type { Database } from '../db/postgres/pool.ts';
 import { applyObservation } from '../dispatch/dispatch.ts';
-import { tellReason } from '../dispatch/next-step.ts';
+import { formatReason } from '../dispatch/next-step.ts';
 import type { Reason } from '../rails/contract/reasons.ts';
 import { listPastLimit, openOverdue, type PastLimitRow } from './review.sql.ts';
 
@@ -11,13 +11,13 @@ import { listPastLimit, openOverdue, type PastLimitRow } from './review.sql.ts';
  */
 
 /** After so long an unknown outcome, or a payout that could not be sent, is put before a person. */
-export const undecidedMsMax = 24 * 3_600_000;
+export const unknownMsMax = 24 * 3_600_000;
 
 export type ReviewServices = { db: Database; onError: (error: unknown) => void };
 
 /** Answers true when there may be more at once. */
 export async function reviewPayouts({ db, onError }: ReviewServices): Promise<boolean> {
-  const rows = await listPastLimit(db.system, undecidedMsMax);
+  const rows = await listPastLimit(db.system, unknownMsMax);
   let held = 0;
   for (const row of rows) {
     try {
@@ -41,7 +41,7 @@ async function hold(db: Database, row: PastLimitRow): Promise<void> {
     observationId: newId(),
     source: 'query',
     outcome: isUnknown ? 'hold' : 'park',
-    reason: row.reason === '' ? tellReason(reason) : row.reason,
+    reason: row.reason === '' ? formatReason(reason) : row.reason,
     fence: undefined,
     dueAt: isUnknown ? row.due_at : undefined,
     journalIds: [newId(), newId(), newId()],

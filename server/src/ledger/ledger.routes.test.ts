@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
+import { createSession } from '../db/postgres/connection.ts';
 import { createBalances } from './ledger.routes.ts';
 import { fundBalance, verifyLedger } from './ledger.ts';
 
@@ -52,7 +53,7 @@ test('a read that fails is told to those who shared it, and the next one is a ne
   const balances = createBalances({
     ...money.db,
     tenant: (id) => {
-      if (isAway) return { rows: () => Promise.reject(new Error('away')) };
+      if (isAway) return createSession(() => Promise.reject(new Error('away')));
       return money.db.tenant(id);
     },
   });

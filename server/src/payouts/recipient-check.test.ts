@@ -11,9 +11,9 @@ import { collectAttributes } from '../attributes/collected-attributes.ts';
 import { getProfile } from '../attributes/requirements.ts';
 import { AppError } from '../core/errors.ts';
 import { compileCatalogue } from '../destinations/catalogue.ts';
-import { createPayout, openQuoteStore, type PayoutRequest } from '../payouts/payouts.ts';
 import type { Rail, RecipientDraft } from '../rails/contract/contract.ts';
 import { updateUser } from '../users/users.ts';
+import { createPayout, openQuoteStore, type PayoutRequest } from './payouts.ts';
 import { findRecipientRefusal } from './recipient-check.ts';
 
 /** A rail that needs the town of its recipients, and refuses one account. */

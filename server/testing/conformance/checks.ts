@@ -1,7 +1,7 @@
 import { findCurrency } from '../../src/core/currency.ts';
 import type {
   Charge,
-  HeardMessage,
+  InboundMessage,
   Instruction,
   RailAnswer,
   RailHost,
@@ -22,7 +22,7 @@ export type Checks = {
   watch(instruction: Instruction): void;
   /** `answer` is what came back, whatever it is. */
   readAnswer(instruction: Instruction, answer: unknown, nowMs: number): void;
-  readMessage(message: HeardMessage, channel: HeardMessage['channel'] | undefined): void;
+  readMessage(message: InboundMessage, channel: InboundMessage['channel'] | undefined): void;
   readText(where: string, text: string): void;
   /** The rail ended a call with an error where it may not. */
   addThrown(where: string, error: unknown): void;
@@ -154,9 +154,9 @@ export function watchHost(host: RailHost, checks: Checks): RailHost {
         return host.store.write(changes);
       },
     },
-    hear: (message) => {
+    receive: (message) => {
       checks.readMessage(message, undefined);
-      return host.hear(message);
+      return host.receive(message);
     },
     log: (level, message, fields = {}) => {
       checks.readText('a line of the log', message);
@@ -197,8 +197,8 @@ function findAnswerFaults(said: Said | null | undefined, nowMs: number): readonl
 }
 
 function findMessageFaults(
-  message: HeardMessage,
-  channel: HeardMessage['channel'] | undefined,
+  message: InboundMessage,
+  channel: InboundMessage['channel'] | undefined,
 ): readonly string[] {
   const faults: string[] = [];
   if (message.id === '') faults.push('a message has an id');

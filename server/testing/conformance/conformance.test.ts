@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createChecks } from './checks.ts';
 import { listCases, testConformance } from './conformance.ts';
-import { type CallbackDesk, openCallbackDesk } from './mailbox.ts';
+import { type CallbackServer, openCallbackServer } from './delivery.ts';
 import { describeMiniRail, type Mistake, mistakes } from './mini-rail.ts';
-import { railName } from './scene.ts';
+import { railName } from './test-run.ts';
 
 testConformance(describeMiniRail('none'));
 
-let desk: CallbackDesk;
+let desk: CallbackServer;
 before(async () => {
-  desk = await openCallbackDesk(railName);
+  desk = await openCallbackServer(railName);
 });
 after(() => desk.close());
 

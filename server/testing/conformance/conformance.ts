@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createChecks } from './checks.ts';
 import { connectionCases } from './connection.ts';
-import { deathCases } from './deaths.ts';
-import { type CallbackDesk, openCallbackDesk } from './mailbox.ts';
-import { observationCases } from './observations.ts';
+import { deathCases } from './crashes.ts';
+import { type CallbackServer, openCallbackServer } from './delivery.ts';
+import { observationCases } from './notifications.ts';
 import { type Case, plainCases, type Stage } from './plain.ts';
-import { openScene, railName, type SceneOptions } from './scene.ts';
-import type { Ability, ConformanceSubject } from './subject.ts';
+import type { Capability, ConformanceSubject } from './subject.ts';
+import { openTestRun, railName, type SceneOptions } from './test-run.ts';
 
 /**
  * The suite that every rail must pass: `testConformance(subject)` in a file `conformance.test.ts` in
@@ -51,9 +51,9 @@ export function testConformance<Config>(subject: ConformanceSubject<Config>): vo
   const checks = createChecks();
   const score: Row[] = [];
   describe(`the rail ${subject.module.kind} conforms`, { concurrency: 1 }, () => {
-    let desk: CallbackDesk;
+    let desk: CallbackServer;
     before(async () => {
-      desk = await openCallbackDesk(railName);
+      desk = await openCallbackServer(railName);
     });
     after(async () => {
       await desk.close();
@@ -135,7 +135,7 @@ async function keep(score: Row[], name: string, run: () => Promise<number>): Pro
 /** Why a case does not apply. */
 function findLack(
   { needs, needsOne = [] }: Case,
-  cannot: Partial<Readonly<Record<Ability, string>>>,
+  cannot: Partial<Readonly<Record<Capability, string>>>,
 ): string | undefined {
   const missing = needs.find((ability) => cannot[ability] !== undefined);
   if (missing !== undefined) return cannot[missing];
@@ -155,7 +155,7 @@ function setStage<Config>(options: SceneOptions<Config>): Stage {
     booking: subject.booking,
     can: (ability) => subject.cannot?.[ability] === undefined,
     within: async (run) => {
-      const scene = await openScene(options);
+      const scene = await openTestRun(options);
       try {
         return await run(scene);
       } finally {
@@ -170,14 +170,14 @@ async function checkAbilities<Config>(options: SceneOptions<Config>): Promise<nu
   const { cannot = {} } = options.subject;
   return setStage(options).within(async (scene) => {
     const { rail, close } = await scene.openActor();
-    const present: Partial<Record<Ability, boolean>> = {
+    const present: Partial<Record<Capability, boolean>> = {
       connection: scene.counterpart.address !== undefined,
       callbacks: rail.readCallback !== undefined,
       files: scene.counterpart.files !== undefined,
       cancellation: rail.cancel !== undefined,
     };
     for (const [ability, isThere] of Object.entries(present)) {
-      const isDeclaredMissing = cannot[ability as Ability] !== undefined;
+      const isDeclaredMissing = cannot[ability as Capability] !== undefined;
       assert.equal(isDeclaredMissing, !isThere, `${ability} is declared as it is`);
     }
     await close();

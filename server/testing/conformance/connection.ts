@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { formatHttpAnswer, type Harm } from '../fault-proxy/fault-proxy.ts';
+import { type Fault, formatHttpAnswer } from '../fault-proxy/fault-proxy.ts';
 import { type Case, judge, type Stage, start } from './plain.ts';
 import { hasMetFate } from './round.ts';
-import type { Actor, Scene } from './scene.ts';
-import type { Ability } from './subject.ts';
+import type { Capability } from './subject.ts';
+import type { Actor, TestRun } from './test-run.ts';
 
 /**
  * One exchange of a payment's is harmed, and in another run the one after an answer that got lost;
  * then the connection is as good as ever.
  */
 
-type Kind = { readonly name: string; readonly needs?: readonly Ability[]; readonly harm: Harm };
+type Kind = { readonly name: string; readonly needs?: readonly Capability[]; readonly harm: Fault };
 
 const page = '<!doctype html><title>Sorry</title><p>Something went wrong.';
 
@@ -73,7 +73,7 @@ export const connectionCases: readonly Case[] = [
 
 async function goThroughExchanges(
   stage: Stage,
-  scene: Scene,
+  scene: TestRun,
   { kind, index }: { kind: Kind; index: number },
 ): Promise<number> {
   let runs = 0;
@@ -96,8 +96,8 @@ async function goThroughExchanges(
 
 /** False when the payment ended without such an exchange. */
 async function harmOne(
-  scene: Scene,
-  harms: readonly Harm[],
+  scene: TestRun,
+  harms: readonly Fault[],
   target: number | RegExp,
 ): Promise<boolean> {
   const actor = await start(scene);
@@ -116,7 +116,7 @@ async function harmOne(
 }
 
 /** Harms the target and the exchanges that follow it; answers how many were. */
-function harmOnce(actor: Actor, target: number | RegExp, harms: readonly Harm[]): () => number {
+function harmOnce(actor: Actor, target: number | RegExp, harms: readonly Fault[]): () => number {
   const { proxy } = actor;
   if (proxy === undefined) throw new Error('the counterpart has no address');
   let harmed = 0;
@@ -134,7 +134,7 @@ function harmOnce(actor: Actor, target: number | RegExp, harms: readonly Harm[])
 const queriesMax = 200;
 
 /** A request stays on its way until the rail has said that nothing was sent, and arrives then. */
-async function arriveLate(stage: Stage, scene: Scene): Promise<number> {
+async function arriveLate(stage: Stage, scene: TestRun): Promise<number> {
   const targets =
     stage.booking === undefined
       ? Array.from({ length: stage.exchangesMax }, (_, index) => index + 1)

@@ -7,8 +7,8 @@ import type {
   RailObservation,
 } from '../../src/rails/contract/contract.ts';
 import type { Checks } from './checks.ts';
-import type { Life } from './life.ts';
-import type { Fate } from './subject.ts';
+import type { ProcessRun } from './process-run.ts';
+import type { ExpectedOutcome } from './subject.ts';
 
 /**
  * What the service's dispatcher does with one rail (payouts/dispatch.ts), without its database: the
@@ -19,7 +19,7 @@ import type { Fate } from './subject.ts';
 
 export type Payment = {
   readonly instruction: Instruction;
-  readonly fate: Fate;
+  readonly fate: ExpectedOutcome;
   /** Of the last attempt, as it would be recorded. */
   attempt: 'none' | 'sending' | RailAnswer['outcome'];
   /** Where the payout stands by all that was heard. */
@@ -39,7 +39,7 @@ export type Payment = {
 /** `pending`: calls of the instance that have not ended, whether somebody waits for them or not. */
 export type Caller = {
   readonly rail: RailCalls;
-  readonly life: Life;
+  readonly life: ProcessRun;
   readonly pending: Set<Promise<unknown>>;
 };
 
@@ -53,7 +53,7 @@ export type DriverOptions = {
 
 export type Driver = {
   readonly payments: readonly Payment[];
-  add(instruction: Instruction, fate: Fate): Payment;
+  add(instruction: Instruction, fate: ExpectedOutcome): Payment;
   /** Sends it or asks about it, as is its turn, and applies the answer. */
   ask(payment: Payment, caller: Caller): Promise<void>;
   /** One call, with nothing that follows from it. */
@@ -151,7 +151,7 @@ export function createDriver(options: DriverOptions): Driver {
   };
 }
 
-function newPayment(instruction: Instruction, fate: Fate, nowMs: number): Payment {
+function newPayment(instruction: Instruction, fate: ExpectedOutcome, nowMs: number): Payment {
   return {
     instruction: Object.freeze(instruction),
     fate,

@@ -8,7 +8,7 @@ import type {
   RailCalls,
   RailHost,
 } from '../../src/rails/contract/contract.ts';
-import type { ConformanceSubject, Counterpart, Fate, Place } from './subject.ts';
+import type { ConformanceSubject, Counterparty, ExpectedOutcome, Place } from './subject.ts';
 
 /**
  * The smallest bank and the smallest rail that the suite can be tried on, and the ways in which the
@@ -214,9 +214,9 @@ async function callBank(
 type Booking = { readonly reference: string; readonly amountMinor: bigint; state: BankState };
 
 /** Books once per key, settles a step with each turn, and calls back until it is heard. */
-async function openMiniBank({ callbackUrl }: Place): Promise<Counterpart> {
+async function openMiniBank({ callbackUrl }: Place): Promise<Counterparty> {
   const bookings = new Map<string, Booking>();
-  const fates = new Map<string, Fate>();
+  const fates = new Map<string, ExpectedOutcome>();
   const events: string[] = [];
   const find = (reference: string): Booking | undefined =>
     [...bookings.values()].find((booking) => booking.reference === reference);
@@ -284,7 +284,7 @@ async function openMiniBank({ callbackUrl }: Place): Promise<Counterpart> {
   };
 }
 
-function moveOn(state: BankState, fate: Fate | undefined): BankState {
+function moveOn(state: BankState, fate: ExpectedOutcome | undefined): BankState {
   if (state === 'accepted') return 'paid';
   return state === 'paid' && fate === 'returned' ? 'returned' : state;
 }

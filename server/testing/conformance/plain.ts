@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import type { Payment } from './driver.ts';
 import { hasMetFate } from './round.ts';
-import type { Scene } from './scene.ts';
-import type { Ability, Fate } from './subject.ts';
+import type { Capability, ExpectedOutcome } from './subject.ts';
+import type { TestRun } from './test-run.ts';
 
 /** A row of the scorecard. */
 export type Case = {
   readonly name: string;
   /** All of these it takes; what is missing makes it not applicable. */
-  readonly needs: readonly Ability[];
+  readonly needs: readonly Capability[];
   /** One of these it takes, if any are named. */
-  readonly needsOne?: readonly Ability[];
+  readonly needsOne?: readonly Capability[];
   /** Answers how many runs it took. */
   run(stage: Stage): Promise<number>;
 };
@@ -20,14 +20,14 @@ export type Stage = {
   readonly exchangesMax: number;
   readonly callMsMax: number;
   readonly booking: RegExp | undefined;
-  can(ability: Ability): boolean;
+  can(ability: Capability): boolean;
   /** A world of its own, closed at the end. */
-  within<T>(run: (scene: Scene) => Promise<T>): Promise<T>;
+  within<T>(run: (scene: TestRun) => Promise<T>): Promise<T>;
 };
 
 /** The counterpart's word against what was heard: nothing twice, nothing otherwise than it says. */
 export async function judge(
-  scene: Scene,
+  scene: TestRun,
   payments: readonly Payment[],
   options: { readonly mayBeRefused?: boolean } = {},
 ): Promise<void> {
@@ -46,8 +46,8 @@ export async function judge(
 
 /** Drives what is there to its end, waits for what might follow, and judges. */
 export async function finish(
-  scene: Scene,
-  actor: Parameters<Scene['drive']>[0],
+  scene: TestRun,
+  actor: Parameters<TestRun['drive']>[0],
   payments: readonly Payment[],
 ): Promise<void> {
   assert.equal(await scene.drive(actor, payments), 'ended');
@@ -137,7 +137,7 @@ export const plainCases: readonly Case[] = [
   },
 ];
 
-export async function start(scene: Scene): ReturnType<Scene['openActor']> {
+export async function start(scene: TestRun): ReturnType<TestRun['openActor']> {
   const actor = await scene.openActor();
   scene.listen(actor);
   return actor;
@@ -171,13 +171,13 @@ async function sendTwice(
 }
 
 /** A pass outside of the rounds, as of a process that woke up beside another one. */
-export async function pass({ rail }: Parameters<Scene['drive']>[0]): Promise<void> {
+export async function pass({ rail }: Parameters<TestRun['drive']>[0]): Promise<void> {
   // What it throws is for the log.
   await rail.work?.({ signal: AbortSignal.timeout(5_000) }).catch(() => undefined);
 }
 
-function makeForEverCase(fate: Fate): Case {
-  const needs: Record<Fate, readonly Ability[]> = {
+function makeForEverCase(fate: ExpectedOutcome): Case {
+  const needs: Record<ExpectedOutcome, readonly Capability[]> = {
     paid: [],
     rejected: ['rejection'],
     returned: ['return'],
@@ -202,7 +202,7 @@ function makeForEverCase(fate: Fate): Case {
   };
 }
 
-async function cancelOutOfTime(scene: Scene): Promise<number> {
+async function cancelOutOfTime(scene: TestRun): Promise<number> {
   const actor = await start(scene);
   const paid = await scene.instruct();
   await finish(scene, actor, [paid]);

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallbackMessage, RailHost } from '../../src/rails/contract/contract.ts';
 import type { Checks } from './checks.ts';
+import type { CallbackAnswer, CallbackServer, FileCourier } from './delivery.ts';
 import { type Caller, type Driver, isEnded, isHostError, type Payment } from './driver.ts';
-import type { CallbackAnswer, CallbackDesk, Postman } from './mailbox.ts';
-import type { ConformanceSubject, Counterpart } from './subject.ts';
+import type { ConformanceSubject, Counterparty } from './subject.ts';
 
 /** What the service and the counterpart do, over and over, until payments have ended. */
 
@@ -11,9 +11,9 @@ import type { ConformanceSubject, Counterpart } from './subject.ts';
 export type Surroundings<Config> = {
   readonly subject: ConformanceSubject<Config>;
   readonly driver: Driver;
-  readonly counterpart: Counterpart;
-  readonly desk: CallbackDesk;
-  readonly postman: Postman | undefined;
+  readonly counterpart: Counterparty;
+  readonly desk: CallbackServer;
+  readonly postman: FileCourier | undefined;
   readonly time: Time;
   nowMs(): number;
 };
@@ -162,7 +162,7 @@ export async function takeCallback(
     return answer(reading.kind === 'refused' ? 401 : 400);
   }
   checks.readMessage(reading.message, 'callback');
-  const heard = life.step(() => base.hear(reading.message)).catch(() => 'failed' as const);
+  const heard = life.step(() => base.receive(reading.message)).catch(() => 'failed' as const);
   const kept = await Promise.race([heard, life.gone]);
   if (kept === 'gone') return answer(0);
   if (kept === 'failed') return answer(500);

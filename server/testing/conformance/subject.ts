@@ -13,7 +13,7 @@ export type ConformanceSubject<Config> = {
    * (folder, key, account), or as good as fresh. What is heavy (a node, a toolkit) is started once
    * by the test file and shared: references never repeat.
    */
-  openCounterpart(place: Place): Promise<Counterpart>;
+  openCounterpart(place: Place): Promise<Counterparty>;
   /**
    * `steered`: the suite's clock jumps to whatever is due next, hours and days ahead; the
    * counterpart is told the time by `turn`. `real`: it goes with the real time, for counterparts
@@ -25,7 +25,7 @@ export type ConformanceSubject<Config> = {
    * scorecard shows it. What is missing without a reason fails, and so does what is there and
    * declared missing.
    */
-  readonly cannot?: Partial<Readonly<Record<Ability, string>>>;
+  readonly cannot?: Partial<Readonly<Record<Capability, string>>>;
   /** How long an answer is waited for; the rail's `context.signal` is aborted then. 1500 if absent. */
   readonly callMsMax?: number;
   /** How long, in real time, a payment may take to end. Generous: 60,000 if absent. */
@@ -45,7 +45,7 @@ export type ConformanceSubject<Config> = {
   readonly booking?: RegExp;
 };
 
-export type Ability =
+export type Capability =
   /** `Counterpart.address` is there: harm can be done between the rail and the counterpart. */
   | 'connection'
   /** What is spoken on the connection is HTTP: errors of servers can be put in an answer's place. */
@@ -65,7 +65,7 @@ export type Ability =
   | 'steps';
 
 /** How the counterpart is to end a payment. */
-export type Fate = 'paid' | 'rejected' | 'returned';
+export type ExpectedOutcome = 'paid' | 'rejected' | 'returned';
 
 export type Place = {
   /** Where callbacks go, as in `RailHost.callbackUrl`; the same for all cases of one run. */
@@ -80,7 +80,7 @@ export type Draft = Omit<
   'payerKey' | 'countryCode' | 'deliveryType' | 'currency' | 'amountMinor' | 'attributes'
 >;
 
-export type Counterpart = {
+export type Counterparty = {
   /** Of the operator's configuration; none where the rail does not look at them. */
   readonly payers?: readonly PayerDeclaration[];
   /** Where it listens; undefined where rail and counterpart meet in files. */
@@ -95,7 +95,7 @@ export type Counterpart = {
    * A valid instruction, with a destination of its own where the judge counts by destination. The
    * beneficiary is the draft's, for its texts are what the suite looks for where they must not be.
    */
-  instruct(draft: Draft, fate: Fate): Instruction | Promise<Instruction>;
+  instruct(draft: Draft, fate: ExpectedOutcome): Instruction | Promise<Instruction>;
   /**
    * The judge: the amounts, in minor units, of all payments that the counterpart has made or may yet
    * make under this instruction by its own records, also of those that came back later. What it

@@ -4,12 +4,12 @@ import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
 import {
   type Decide,
+  type Fault,
+  type FaultProxy,
+  faultMatching,
+  faultNth,
   formatHttpAnswer,
-  type Harm,
-  type HarmProxy,
-  harmMatching,
-  harmNth,
-  openHarmProxy,
+  openFaultProxy,
 } from './fault-proxy.ts';
 
 const body = JSON.stringify({ text: 'x'.repeat(500) });
@@ -49,17 +49,17 @@ test('without harm, requests and answers pass as they are, on kept connections t
 });
 
 test('a reset and a swallowed request never reach the server', async () => {
-  await withProxy(harmNth(1, { kind: 'reset' }), async (proxy) => {
+  await withProxy(faultNth(1, { kind: 'reset' }), async (proxy) => {
     assert.deepEqual(await call(proxy), { status: 'failed', text: '', requests: 0 });
     assert.deepEqual(await call(proxy), { status: 200, text: body, requests: 1 });
   });
-  await withProxy(harmNth(1, { kind: 'swallow' }), async (proxy) => {
+  await withProxy(faultNth(1, { kind: 'swallow' }), async (proxy) => {
     assert.deepEqual(await call(proxy), { status: 'silent', text: '', requests: 0 });
   });
 });
 
 test('an answer that is thrown away was given all the same', async () => {
-  await withProxy(harmNth(1, { kind: 'mute' }), async (proxy) => {
+  await withProxy(faultNth(1, { kind: 'mute' }), async (proxy) => {
     assert.deepEqual(await call(proxy), { status: 'silent', text: '', requests: 1 });
   });
 });
@@ -73,7 +73,7 @@ test('an answer is cut, replaced or made up', async () => {
 });
 
 test('bytes are corrupted, trickle or are held back', async () => {
-  await withProxy(harmNth(1, { kind: 'corrupt', fromByte: 250, everyBytes: 7 }), async (proxy) => {
+  await withProxy(faultNth(1, { kind: 'corrupt', fromByte: 250, everyBytes: 7 }), async (proxy) => {
     const answer = await call(proxy);
     assert.equal(answer.requests, 1);
     assert.notEqual(answer.text, body);
@@ -83,7 +83,7 @@ test('bytes are corrupted, trickle or are held back', async () => {
   const until = new Promise<'go' | 'reset'>((resolve) => {
     release = resolve;
   });
-  await withProxy(harmNth(1, { kind: 'hold', until: () => until }), async (proxy) => {
+  await withProxy(faultNth(1, { kind: 'hold', until: () => until }), async (proxy) => {
     assert.equal((await call(proxy)).status, 'silent');
     release('go');
     assert.equal((await call(proxy)).status, 200);
@@ -99,8 +99,8 @@ test('a delayed request arrives although its sender has given up', async () => {
   const arrived = new Promise<void>((resolve) => {
     arrive = resolve;
   });
-  const harm: Harm = { kind: 'delay', until: () => until, arrived: () => arrive() };
-  await withProxy(harmNth(1, harm), async (proxy) => {
+  const harm: Fault = { kind: 'delay', until: () => until, arrived: () => arrive() };
+  await withProxy(faultNth(1, harm), async (proxy) => {
     const before = requests;
     assert.deepEqual(await call(proxy), { status: 'silent', text: '', requests: 0 });
     release();
@@ -110,7 +110,7 @@ test('a delayed request arrives although its sender has given up', async () => {
 });
 
 test('harm can wait for a pattern in the request', async () => {
-  await withProxy(harmMatching(/^POST \/pay/, { kind: 'reset' }), async (proxy) => {
+  await withProxy(faultMatching(/^POST \/pay/, { kind: 'reset' }), async (proxy) => {
     assert.equal((await call(proxy, 'GET', '/')).status, 200);
     assert.equal((await call(proxy, 'POST', '/pay')).status, 'failed');
     assert.equal((await call(proxy, 'POST', '/pay')).status, 200);
@@ -118,8 +118,8 @@ test('harm can wait for a pattern in the request', async () => {
 });
 
 test('a decision may wait, and everything open may be reset', async () => {
-  let decided: (harm: Harm) => void = () => undefined;
-  const wait = new Promise<Harm>((resolve) => {
+  let decided: (harm: Fault) => void = () => undefined;
+  const wait = new Promise<Fault>((resolve) => {
     decided = resolve;
   });
   await withProxy(
@@ -144,8 +144,8 @@ test('a decision may wait, and everything open may be reset', async () => {
   );
 });
 
-async function expectHarm(harm: Harm, expected: Awaited<ReturnType<typeof call>>): Promise<void> {
-  await withProxy(harmNth(1, harm), async (proxy) => {
+async function expectHarm(harm: Fault, expected: Awaited<ReturnType<typeof call>>): Promise<void> {
+  await withProxy(faultNth(1, harm), async (proxy) => {
     assert.deepEqual(await call(proxy), expected, harm.kind);
     // Only that one exchange was harmed.
     assert.equal((await call(proxy)).status, 200, harm.kind);
@@ -154,9 +154,9 @@ async function expectHarm(harm: Harm, expected: Awaited<ReturnType<typeof call>>
 
 async function withProxy(
   decide: Decide | undefined,
-  run: (proxy: HarmProxy) => Promise<void>,
+  run: (proxy: FaultProxy) => Promise<void>,
 ): Promise<void> {
-  const proxy = await openHarmProxy({ host: '127.0.0.1', port });
+  const proxy = await openFaultProxy({ host: '127.0.0.1', port });
   try {
     if (decide !== undefined) proxy.decide(decide);
     await run(proxy);
@@ -167,7 +167,7 @@ async function withProxy(
 
 /** What came of a request, and how often the server had it. */
 async function call(
-  proxy: HarmProxy,
+  proxy: FaultProxy,
   method = 'GET',
   path = '/',
 ): Promise<{ status: number | 'failed' | 'silent'; text: string; requests: number }> {

@@ -18,7 +18,7 @@ export type Exchange = {
   readonly request: string;
 };
 
-export type Harm =
+export type Fault =
   | { readonly kind: 'none' }
   /** The request is not handed on and the connection is reset. */
   | { readonly kind: 'reset' }
@@ -47,9 +47,9 @@ export type Harm =
    */
   | { readonly kind: 'hold'; until(): Promise<'go' | 'reset'> };
 
-export type Decide = (exchange: Exchange) => Harm | Promise<Harm>;
+export type Decide = (exchange: Exchange) => Fault | Promise<Fault>;
 
-export type HarmProxy = {
+export type FaultProxy = {
   readonly address: Address;
   /** How many exchanges have begun. */
   readonly exchanges: number;
@@ -61,7 +61,7 @@ export type HarmProxy = {
 };
 
 /** On a free port of 127.0.0.1; without a decision nothing is harmed. */
-export async function openHarmProxy(target: Address): Promise<HarmProxy> {
+export async function openFaultProxy(target: Address): Promise<FaultProxy> {
   const pairs = new Set<Pair>();
   const counted = { connections: 0, exchanges: 0 };
   let decide: Decide = () => ({ kind: 'none' });
@@ -115,12 +115,12 @@ export function formatHttpAnswer(status: number, body: string, contentType = 'te
 }
 
 /** Harm for the n-th exchange (from 1) only. */
-export function harmNth(number: number, harm: Harm): Decide {
+export function faultNth(number: number, harm: Fault): Decide {
   return (exchange) => (exchange.number === number ? harm : { kind: 'none' });
 }
 
 /** Harm for the first `count` exchanges whose request has this pattern. */
-export function harmMatching(pattern: RegExp, harm: Harm, count = 1): Decide {
+export function faultMatching(pattern: RegExp, harm: Fault, count = 1): Decide {
   let left = count;
   return ({ request }) => {
     if (left === 0 || !pattern.test(request)) return { kind: 'none' };
@@ -135,7 +135,7 @@ type Pair = { reset(): void; readonly closed: Promise<void> };
 function joinSockets(
   client: Socket,
   target: Address,
-  begin: (request: string) => Harm | Promise<Harm>,
+  begin: (request: string) => Fault | Promise<Fault>,
 ): Pair {
   const upstream = connect({ ...target, allowHalfOpen: true });
   client.setNoDelay(true);
@@ -146,7 +146,7 @@ function joinSockets(
     client.destroy();
     upstream.destroy();
   };
-  let harm: Harm = { kind: 'none' };
+  let harm: Fault = { kind: 'none' };
   let isClientSpeaking = false;
   let released: Promise<void> | undefined;
   const answering = createAnswering(client, reset);
@@ -220,8 +220,8 @@ async function waitForClose(sockets: readonly Socket[]): Promise<void> {
 function createAnswering(
   client: Socket,
   reset: () => void,
-): { begin(harm: Harm): void; take(chunk: Buffer): Promise<void> } {
-  let harm: Harm = { kind: 'none' };
+): { begin(harm: Fault): void; take(chunk: Buffer): Promise<void> } {
+  let harm: Fault = { kind: 'none' };
   let seenBytes = 0;
   let held: Promise<'go' | 'reset'> | undefined;
   const take = async (chunk: Buffer): Promise<void> => {

@@ -10,7 +10,7 @@ import type { PayerDeclaration } from '../../src/rails/contract/declarations.ts'
 import { railModule } from '../../src/rails/fspiop/rail.ts';
 import { payeeFsp, type SimulatorOptions } from '../counterparties/fspiop/hub-callbacks.ts';
 import { type HubSimulator, openHubSimulator } from '../counterparties/fspiop/hub-simulator.ts';
-import { type HarmProxy, openHarmProxy } from '../fault-proxy/fault-proxy.ts';
+import { type FaultProxy, openFaultProxy } from '../fault-proxy/fault-proxy.ts';
 import { openTestHost, type TestHost } from './rail.ts';
 
 /** A rail with everything round it: a host on a database, a door for callbacks, its passes. */
@@ -35,7 +35,7 @@ export async function openDoor(find: () => { rail: RailCalls; host: RailHost }):
           body: Buffer.concat(chunks),
         });
         if (reading?.kind !== 'heard') return reading?.kind === 'refused' ? 401 : 400;
-        await host.hear(reading.message);
+        await host.receive(reading.message);
         return 200;
       };
       answer().then(
@@ -141,7 +141,7 @@ export type Scene = {
   readonly host: TestHost;
   readonly simulator: HubSimulator;
   /** Between the rail and the hub. */
-  readonly proxy: HarmProxy;
+  readonly proxy: FaultProxy;
   rail: RailCalls;
   /** Another instance of the rail on the same memory, as after a crash. */
   restart(): Promise<void>;
@@ -185,7 +185,7 @@ export async function openScene(
     realNowMs,
     callbackUrl: door.url,
   });
-  const proxy = await openHarmProxy(simulator.address);
+  const proxy = await openFaultProxy(simulator.address);
   const open = (): Promise<RailCalls> =>
     railModule.create(
       railModule.configSchema.parse({

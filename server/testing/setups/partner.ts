@@ -137,7 +137,7 @@ export async function openPartnerRail(options: PartnerRailOptions): Promise<Part
       if (reading === undefined) return 500;
       readings.push(reading);
       if (reading.kind !== 'heard') return reading.kind === 'refused' ? 401 : 400;
-      await host.hear(reading.message);
+      await host.receive(reading.message);
       return 200;
     };
     answer().then(

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createKeyRing, type KeyRing } from '../../src/core/sealing.ts';
 import { connectDatabase, type Database } from '../../src/db/postgres/pool.ts';
 import type {
-  HeardMessage,
+  InboundMessage,
   InboundProblem,
   LogFields,
   RailHost,
@@ -16,7 +16,7 @@ import { createTestDatabase } from './database.ts';
 
 export type TestHost = RailHost & {
   /** What was heard for the first time, in order; `observations` of all of them after each other. */
-  readonly heard: HeardMessage[];
+  readonly heard: InboundMessage[];
   readonly observations: RailObservation[];
   /** Problems of those messages. */
   readonly problems: InboundProblem[];
@@ -75,7 +75,7 @@ function assemble(
   base: { db: Database; keys: KeyRing; close: () => Promise<void> },
 ): TestHost {
   const { name, payers = [] } = options;
-  const heard: HeardMessage[] = [];
+  const heard: InboundMessage[] = [];
   const observations: RailObservation[] = [];
   const problems: InboundProblem[] = [];
   const lines: TestHost['lines'] = [];
@@ -98,8 +98,8 @@ function assemble(
   });
   return {
     ...host,
-    hear: async (message) => {
-      const answer = await host.hear(message);
+    receive: async (message) => {
+      const answer = await host.receive(message);
       if (answer === 'new') {
         heard.push(message);
         observations.push(...message.observations);

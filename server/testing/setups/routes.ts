@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { getRate } from '../../src/core/rate.ts';
 import { getDestinationToken } from '../../src/destinations/catalogue.ts';
 import type { Rules } from '../../src/dispatch/dispatch.ts';
-import { applyHeard } from '../../src/dispatch/notifications.ts';
+import { applyNotifications } from '../../src/dispatch/notifications.ts';
 import { type DecisionAction, decidePayout } from '../../src/exceptions/decisions.ts';
 import type { Rail, RailAnswer, RailObservation } from '../../src/rails/contract/contract.ts';
 import { createHost } from '../../src/rails/host/host.ts';
@@ -69,13 +69,13 @@ export async function createRoutesTest() {
         });
         const { reference } = payout;
         const observation = { id: randomUUID(), reference, atMs: 0, ...said };
-        await host.hear({
+        await host.receive({
           id: randomUUID(),
           channel: 'callback',
           raw: Buffer.of(1),
           observations: [observation],
         });
-        await applyHeard(services);
+        await applyNotifications(services);
       };
       const decide = (payout: CommittedPayout, action: DecisionAction) =>
         decidePayout(

@@ -105,7 +105,7 @@ function createObserver({
       callbackUrl: `http://localhost/rails/${name}`,
       wake: () => undefined,
       log: () => undefined,
-      hear: async () => 'known' as const,
+      receive: async () => 'known' as const,
     };
     if (db === undefined || keys === undefined) {
       return { ...parts, store: layOver(undefined), countUnresolvedInbound: async () => 0 };

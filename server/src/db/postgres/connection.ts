@@ -11,10 +11,27 @@ export type Statement = {
   readonly answerMsMax?: number;
 };
 
-export type Session = {
+export type QueryAnswer = {
   /** Integers of 64 bits decode as bigint, timestamptz as Date, bytea as Buffer. */
+  readonly rows: Record<string, unknown>[];
+  readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[];
+  /** Rows returned or changed. */
+  readonly rowCount: number | null;
+};
+
+/** Where statements run. `db/rows.ts` reads their rows. */
+export type Session = {
+  query(statement: Statement, values?: readonly unknown[]): Promise<QueryAnswer>;
   rows<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
 };
+
+export function createSession(query: Session['query']): Session {
+  return {
+    query,
+    rows: async <Row>(statement: Statement, values?: readonly unknown[]) =>
+      (await query(statement, values)).rows as Row[],
+  };
+}
 
 /**
  * Every statement finds its rows through an index whatever its parameters are, so that one plan
@@ -260,19 +277,18 @@ export function breaksConnection(error: unknown): error is Error {
   return error.severity === 'FATAL' || error.code === '25006';
 }
 
-export async function run<Row>(
+export async function run(
   connection: Connection,
   statement: Statement,
   values: readonly unknown[] = [],
-): Promise<Row[]> {
+): Promise<QueryAnswer> {
   const { name, text, answerMsMax: query_timeout } = statement;
-  const result = await send(connection, {
+  return send(connection, {
     name,
     text,
     values: values as unknown[],
     ...(query_timeout === undefined ? {} : { query_timeout }),
   });
-  return result.rows as Row[];
 }
 
 /**

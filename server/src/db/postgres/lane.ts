@@ -6,6 +6,7 @@ import {
   backgroundMsMax,
   breaksConnection,
   type Connection,
+  createSession,
   destroy,
   discardPlans,
   type Opener,
@@ -37,7 +38,7 @@ export type LaneOptions = {
 export function createLane(options: LaneOptions): Lane {
   const holder = holdConnection(options);
   return {
-    rows: (statement, values) =>
+    ...createSession((statement, values) =>
       retry(async () => {
         const connection = await holder.acquire();
         try {
@@ -52,6 +53,7 @@ export function createLane(options: LaneOptions): Lane {
           throw error;
         }
       }),
+    ),
     list: holder.list,
     distrust: () => {
       for (const connection of holder.list()) {

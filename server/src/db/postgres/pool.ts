@@ -4,6 +4,7 @@ import {
   backgroundMsMax,
   type Connection,
   createOpener,
+  createSession,
   isUnanswered,
   requestMsMax,
   retry,
@@ -101,11 +102,10 @@ export function connectDatabase(options: DatabaseOptions): Database {
         }),
       ),
     );
-  const system: Session = {
-    // A statement by itself is a transaction too.
-    rows: (statement, values) =>
-      retry(() => parts.system.use((connection) => run(connection, statement, values))),
-  };
+  // A statement by itself is a transaction too.
+  const system = createSession((statement, values) =>
+    retry(() => parts.system.use((connection) => run(connection, statement, values))),
+  );
   const systemTransaction: Database['systemTransaction'] = (work, { accountId } = {}) => {
     const transaction = () =>
       retry(() => parts.system.use((connection) => transact(connection, work)));
@@ -116,13 +116,13 @@ export function connectDatabase(options: DatabaseOptions): Database {
     system,
     lanes,
     waiting: {
-      rows: (statement, values) => inTurn(() => system.rows(statement, values)),
+      ...createSession((statement, values) => inTurn(() => system.query(statement, values))),
       systemTransaction: (work, about) => inTurn(() => systemTransaction(work, about)),
     },
-    tenant: (accountId) => ({
-      rows: (statement, values) =>
+    tenant: (accountId) =>
+      createSession((statement, values) =>
         withTenant(accountId, (connection) => run(connection, statement, values)),
-    }),
+      ),
     systemTransaction,
     tenantTransaction: (accountId, work) =>
       withTenant(accountId, (connection) => transact(connection, work)),
@@ -178,7 +178,7 @@ async function checkReady({ system, tenant, lanes, search }: Parts): Promise<voi
   await Promise.all([
     system.use((connection) => run(connection, probe)),
     tenant.use((connection) => run(connection, tenantProbe)),
-    ...lanes.map((lane) => lane.rows(probe)),
+    ...lanes.map((lane) => lane.query(probe)),
   ]);
 }
 
@@ -200,7 +200,7 @@ function createSemaphore(most: number): <T>(work: () => Promise<T>) => Promise<T
 }
 
 function sessionOf(connection: Connection): Session {
-  return { rows: (statement, values) => run(connection, statement, values) };
+  return createSession((statement, values) => run(connection, statement, values));
 }
 
 async function transact<T>(

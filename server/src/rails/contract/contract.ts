@@ -124,7 +124,7 @@ export type RailObservation = AnswerExtras & {
 };
 
 /** Something heard as a whole: kept as it came, once, before anything follows from it. */
-export type HeardMessage = {
+export type InboundMessage = {
   /** Unique within the rail; a second message of the same one is only counted. */
   readonly id: string;
   readonly channel: 'callback' | 'file' | 'poll';
@@ -172,11 +172,11 @@ export type CallbackReading =
       readonly kind: 'malformed';
       readonly detail: string;
       /** What is kept of it nevertheless, with the problem that asks an operator. */
-      readonly message?: HeardMessage;
+      readonly message?: InboundMessage;
     }
   | {
       readonly kind: 'heard';
-      readonly message: HeardMessage;
+      readonly message: InboundMessage;
       /** What the partner is answered; 200 without a body when absent. */
       readonly answer?: {
         readonly status: number;
@@ -261,7 +261,7 @@ export type RailCalls = {
    * so that the database must have been restored to an earlier moment; undefined: it shows none. Asked
    * at every start.
    */
-  findLead?(context: CallContext): Promise<string | undefined>;
+  findUnknownPayments?(context: CallContext): Promise<string | undefined>;
   /**
    * Two persons have released the recovery: what the counterpart shows up to now counts as known, and
    * sending begins again. @throws Error with a sentence for the operator where it is too early; it is
@@ -301,7 +301,7 @@ export type Rail = RailCalls & {
   readonly companies: readonly CompanyDeclaration[];
   readonly payers: readonly PayerDeclaration[];
   /** Whether one payer's refusal leaves the same reference open to another payer of this rail. */
-  readonly arePayersApart?: boolean;
+  readonly hasIndependentPayers?: boolean;
 };
 
 /** A kind of rail. */
@@ -348,7 +348,7 @@ export type RailHost = {
   /** Where the counterpart sends callbacks: this rail's base address, without a final slash. */
   readonly callbackUrl: string;
   /** Returns when the message is kept for ever; `known` when it was before. */
-  hear(message: HeardMessage): Promise<'new' | 'known'>;
+  receive(message: InboundMessage): Promise<'new' | 'known'>;
   /**
    * How many observations of this rail wait to be applied, plus its open exceptions about inbound
    * messages. A rail settles nothing by the calendar unless this is 0.

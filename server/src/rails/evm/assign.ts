@@ -197,5 +197,5 @@ async function tellRefused(
   const raw = Buffer.from(JSON.stringify({ reference, outcome: 'rejected', reason }));
   const outcome = 'rejected' as const;
   const observations = [{ id, reference, outcome, reason, atMs: host.nowMs() }];
-  await host.hear({ id, channel: 'poll', raw, observations });
+  await host.receive({ id, channel: 'poll', raw, observations });
 }

@@ -220,7 +220,7 @@ function dieAt(
     isDead: () => count >= step,
     host: {
       ...host,
-      hear: (message) => doom(() => host.hear(message)),
+      receive: (message) => doom(() => host.receive(message)),
       fetch: (...request) => doom(() => host.fetch(...request)),
       store: { ...host.store, write: (changes) => doom(() => host.store.write(changes)) },
     },

@@ -56,7 +56,7 @@ async function markBehind(host: RailHost, memory: NonceMemory, counted: number):
   const id = `memory_behind:${counted}`;
   const problems = [{ id, kind: 'unmatched' as const, detail }];
   const raw = Buffer.from(JSON.stringify(fields));
-  await host.hear({ id, channel: 'poll', raw, observations: [], problems });
+  await host.receive({ id, channel: 'poll', raw, observations: [], problems });
   const { recovery } = memory;
   const next = { state: 'behind', upTo: counted, scannedFrom: null, atMs: host.nowMs() } as const;
   if (await host.store.write([changeRecovery(recovery, next)])) {

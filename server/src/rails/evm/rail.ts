@@ -47,7 +47,7 @@ async function create(config: EvmConfig, host: RailHost): Promise<RailCalls> {
     workIdleMs: config.pollSeconds * 1000,
     check: (context) => findFaults(parts, context),
     recover: (sinceMs, context) => recover(parts, sinceMs, context),
-    findLead: async (context) =>
+    findUnknownPayments: async (context) =>
       (await askMemoryState(parts, context)) === 'behind'
         ? 'the chain has transactions of the account that are not remembered here'
         : undefined,

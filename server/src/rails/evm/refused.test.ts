@@ -17,7 +17,7 @@ import {
   tokenSupply,
   work,
 } from '../../../testing/setups/evm.ts';
-import { mayGoOn } from '../../dispatch/next-step.ts';
+import { allowsFailover } from '../../dispatch/next-step.ts';
 import type { Instruction } from '../contract/contract.ts';
 
 describe('a rail of Ethereum that cannot pay', () => {
@@ -183,7 +183,7 @@ describe('a rail of Ethereum that cannot pay', () => {
         const answer = await query(scene, one);
         assert(answer.outcome === 'rejected');
         assert.equal(answer.reason, mode === 0 ? 'account_blocked' : 'recipient_refused');
-        assert.equal(mayGoOn(answer.reason), false);
+        assert.equal(allowsFailover(answer.reason), false);
       }
     }
     await scene.anvil.setTokenMode(scene.token, 0);

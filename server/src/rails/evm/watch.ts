@@ -177,7 +177,7 @@ async function reportForeign({ host }: Pass, hash: string, nonce: number): Promi
   const detail = `Transaction ${hash} used nonce ${nonce} of the account and is not in the rail's memory.`;
   const raw = Buffer.from(JSON.stringify({ event: 'foreign', hash, nonce }));
   const problems = [{ id, kind: 'unmatched' as const, detail }];
-  await host.hear({ id, channel: 'poll', raw, observations: [], problems });
+  await host.receive({ id, channel: 'poll', raw, observations: [], problems });
 }
 
 async function followDisplaced(pass: Pass, kept: KeptPayment, nonce: number): Promise<void> {
@@ -214,5 +214,5 @@ async function hear(
     atMs: host.nowMs(),
     ...(what.outcome === 'returned' ? {} : { charges: listCharges(payment) }),
   };
-  await host.hear({ id, channel: 'poll', raw, observations: [observation] });
+  await host.receive({ id, channel: 'poll', raw, observations: [observation] });
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { habits } from '../../../testing/counterparties/fspiop/hub-callbacks.ts';
-import { harmMatching } from '../../../testing/fault-proxy/fault-proxy.ts';
+import { faultMatching } from '../../../testing/fault-proxy/fault-proxy.ts';
 import { context, instruct, openScene, type Scene } from '../../../testing/setups/fspiop.ts';
 import { nameTransfer } from './payment.ts';
 
@@ -67,7 +67,7 @@ test('a transfer about which nothing is heard is not dead when it has expired', 
 test('a transfer that never arrived is dead when the hub refuses it, and not before', async () => {
   const instruction = instruct();
   const transferId = nameTransfer(instruction.reference);
-  scene.proxy.decide(harmMatching(/^POST \/transfers/, { kind: 'reset' }, 1));
+  scene.proxy.decide(faultMatching(/^POST \/transfers/, { kind: 'reset' }, 1));
   await scene.rail.send(instruction, context);
   await scene.until(async () => {
     const record = await scene.host.store.get('payments', transferId);
@@ -85,7 +85,7 @@ test('a transfer that never arrived is dead when the hub refuses it, and not bef
 
 test('a hub that cannot be reached leaves a payment to be sent again', async () => {
   const instruction = instruct();
-  scene.proxy.decide(harmMatching(/^GET \/parties/, { kind: 'reset' }, 1));
+  scene.proxy.decide(faultMatching(/^GET \/parties/, { kind: 'reset' }, 1));
   const first = await scene.rail.send(instruction, context);
   assert.equal(first.outcome, 'retry');
   assert.equal((await scene.rail.query(instruction, context)).outcome, 'retry');

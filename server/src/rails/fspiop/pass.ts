@@ -33,7 +33,7 @@ export function createPass(parts: Parts, step: Step) {
       if (observation === undefined) continue;
       const { id, reference, code = '' } = observation;
       const raw = Buffer.from(JSON.stringify({ reference, code }));
-      await host.hear({ id, channel: 'poll', raw, observations: [observation] });
+      await host.receive({ id, channel: 'poll', raw, observations: [observation] });
       await records.write(held, { state: 'refused', payment });
     }
   };

@@ -38,10 +38,10 @@ export function addRailCallbacks(app: FastifyInstance, options: CallbackOptions)
       throw new AppError('unauthorized', 'this is not proven to come from the partner');
     }
     if (reading.kind === 'malformed') {
-      if (reading.message !== undefined) await door.host.hear(reading.message);
+      if (reading.message !== undefined) await door.host.receive(reading.message);
       throw new AppError('invalid_request', reading.detail);
     }
-    await door.host.hear(reading.message);
+    await door.host.receive(reading.message);
     const answer = reading.answer ?? { status: 200, headers: {}, body: '' };
     return reply.code(answer.status).headers(answer.headers).send(answer.body);
   };

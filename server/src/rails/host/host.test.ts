@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { openTestHost, type TestHost } from '../../../testing/setups/rail.ts';
-import type { HeardMessage } from '../contract/contract.ts';
+import type { InboundMessage } from '../contract/contract.ts';
 
 describe('what a rail remembers', () => {
   let host: TestHost;
@@ -109,7 +109,7 @@ describe('what a rail hears', () => {
   });
   after(() => host.close());
 
-  const message = (id: string, observationIds: readonly string[]): HeardMessage => ({
+  const message = (id: string, observationIds: readonly string[]): InboundMessage => ({
     id,
     channel: 'callback',
     raw: Buffer.from('{"name":"Ana"}'),
@@ -128,13 +128,13 @@ describe('what a rail hears', () => {
   };
 
   it('keeps a message once', async () => {
-    assert.equal(await host.hear(message('m1', ['o1', 'o2'])), 'new');
-    assert.equal(await host.hear(message('m1', ['o1', 'o2'])), 'known');
+    assert.equal(await host.receive(message('m1', ['o1', 'o2'])), 'new');
+    assert.equal(await host.receive(message('m1', ['o1', 'o2'])), 'known');
     assert.equal(await count(), 2);
   });
 
   it('keeps what two messages say once', async () => {
-    assert.equal(await host.hear(message('m2', ['o2', 'o3'])), 'new');
+    assert.equal(await host.receive(message('m2', ['o2', 'o3'])), 'new');
     assert.equal(await count(), 3);
   });
 
@@ -143,7 +143,7 @@ describe('what a rail hears', () => {
     const [observation] = wrong.observations;
     assert.ok(observation !== undefined);
     await assert.rejects(
-      host.hear({ ...wrong, observations: [{ ...observation, amountMinor: -1n }] }),
+      host.receive({ ...wrong, observations: [{ ...observation, amountMinor: -1n }] }),
       /positive/,
     );
     assert.equal(await count(), 3);
@@ -159,8 +159,8 @@ describe('what a rail hears', () => {
       amountMinor: 12_345n,
     } as const;
     const other = { id: 'file-7', kind: 'unreadable', detail: 'file-7: not UTF-8' } as const;
-    assert.equal(await host.hear({ ...message('m4', []), problems: [problem, other] }), 'new');
-    assert.equal(await host.hear({ ...message('m5', []), problems: [problem] }), 'new');
+    assert.equal(await host.receive({ ...message('m4', []), problems: [problem, other] }), 'new');
+    assert.equal(await host.receive({ ...message('m5', []), problems: [problem] }), 'new');
     assert.equal(await host.countUnresolvedInbound(), 2);
     const rows = await host.db.system.rows({
       name: '',
@@ -181,7 +181,7 @@ describe('what a rail hears', () => {
       text: `update exceptions set closed_at = now(), resolution = 'dismissed by ada'`,
     });
     assert.equal(await host.countUnresolvedInbound(), 0);
-    assert.equal(await host.hear({ ...message('m6', []), problems: [problem] }), 'new');
+    assert.equal(await host.receive({ ...message('m6', []), problems: [problem] }), 'new');
     assert.equal(await host.countUnresolvedInbound(), 0, 'a resolved problem stays resolved');
   });
 
@@ -189,12 +189,12 @@ describe('what a rail hears', () => {
     const said = message('m7', ['o7']);
     const [observation] = said.observations;
     assert.ok(observation !== undefined);
-    await host.hear(said);
+    await host.receive(said);
     assert.equal(await host.countUnresolvedInbound(), 0);
     const changed = { ...said, observations: [{ ...observation, amountMinor: 6n }] };
-    assert.equal(await host.hear(changed), 'new');
-    assert.equal(await host.hear(changed), 'known');
-    assert.equal(await host.hear(said), 'known');
+    assert.equal(await host.receive(changed), 'new');
+    assert.equal(await host.receive(changed), 'known');
+    assert.equal(await host.receive(said), 'known');
     const [row] = await host.db.system.rows<{ detail: string }>({
       name: '',
       text: `select detail from exceptions where kind = 'report_changed'`,

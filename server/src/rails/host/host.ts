@@ -2,7 +2,7 @@ import { assert } from '../../core/errors.ts';
 import { type KeyRing, rowContext } from '../../core/sealing.ts';
 import type { Database } from '../../db/postgres/pool.ts';
 import type {
-  HeardMessage,
+  InboundMessage,
   InboundProblem,
   LogFields,
   RailHost,
@@ -53,7 +53,7 @@ export function createHost(options: HostOptions): RailHost {
     store: createStore(name, db, keys),
     wake: options.wake,
     log: (level, message, fields = {}) => options.log(level, message, { ...fields, rail: name }),
-    hear: async (message) => {
+    receive: async (message) => {
       const isNew = await insertMessage(
         db.system,
         {
@@ -72,7 +72,7 @@ export function createHost(options: HostOptions): RailHost {
   };
 }
 
-function nameMessage(rail: string, { id }: Pick<HeardMessage, 'id'>): string {
+function nameMessage(rail: string, { id }: Pick<InboundMessage, 'id'>): string {
   return rowContext('rail_messages', rail, id);
 }
 

@@ -153,7 +153,9 @@ function bindCalls(calls: RailCalls): RailCalls {
     ...(calls.checkRecipient && { checkRecipient: calls.checkRecipient.bind(calls) }),
     ...(calls.check && { check: calls.check.bind(calls) }),
     ...(calls.recover && { recover: calls.recover.bind(calls) }),
-    ...(calls.findLead && { findLead: calls.findLead.bind(calls) }),
+    ...(calls.findUnknownPayments && {
+      findUnknownPayments: calls.findUnknownPayments.bind(calls),
+    }),
     ...(calls.confirmRecovery && { confirmRecovery: calls.confirmRecovery.bind(calls) }),
     ...(calls.close && { close: calls.close.bind(calls) }),
   };

@@ -151,11 +151,11 @@ describe('what may be one return or two is an exception, and counts once until i
 
 test('a message that is read again after a crash gives the same observations', async () => {
   const text = writeReport([{ number: 'BANK-1' }, {}].map(writeReturn).join(''));
-  const hear = it.host.hear;
-  it.host.hear = () => Promise.reject(new Error('killed'));
+  const hear = it.host.receive;
+  it.host.receive = () => Promise.reject(new Error('killed'));
   await receive(it, text);
   assert.equal(it.host.observations.length, 0);
-  it.host.hear = hear;
+  it.host.receive = hear;
   await it.work();
   assert.equal(await sum(), '12000, 0 problems');
 });

@@ -186,7 +186,7 @@ async function refuseWaiting(
   if (!(await book.withdraw(payment, reason))) return false;
   const atMs = host.nowMs();
   const id = `${reference}:not-sent`;
-  await host.hear({
+  await host.receive({
     id,
     channel: 'poll',
     raw: Buffer.from(JSON.stringify({ reference, reason })),

@@ -110,7 +110,7 @@ async function recordMessage(
   for (const observation of observations) {
     await book.apply(observation.reference, describeStanding(observation));
   }
-  return host.hear({ id: hash, channel: 'file', raw: bytes, observations, problems });
+  return host.receive({ id: hash, channel: 'file', raw: bytes, observations, problems });
 }
 
 function describeFile(hash: string, fault: string): string {
@@ -130,7 +130,7 @@ async function setAside(
   },
 ): Promise<void> {
   const { exchange, host, raw, hash, label, problem } = aside;
-  await host.hear({ id: hash, channel: 'file', raw, observations: [], problems: [problem] });
+  await host.receive({ id: hash, channel: 'file', raw, observations: [], problems: [problem] });
   await exchange.quarantine(file.name, label);
   const { detail, kind } = problem;
   host.log('error', 'a file of the bank was put into quarantine', { file: label, kind, detail });

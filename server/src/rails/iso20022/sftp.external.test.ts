@@ -7,7 +7,7 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { listPaidTwice } from '../../../testing/counterparties/iso20022/bank-books.ts';
 import { openBankSimulator } from '../../../testing/counterparties/iso20022/bank-simulator.ts';
 import { type SshServer, startSshServer } from '../../../testing/counterparties/iso20022/sshd.ts';
-import { type Harm, openHarmProxy } from '../../../testing/fault-proxy/fault-proxy.ts';
+import { type Fault, openFaultProxy } from '../../../testing/fault-proxy/fault-proxy.ts';
 import {
   makeConfig,
   makeInstruction,
@@ -181,7 +181,7 @@ test('a payment goes through SFTP and its answers come back', async () => {
 });
 
 describe('a line that breaks at any moment of a pass', () => {
-  const harms: readonly Harm[] = [
+  const harms: readonly Fault[] = [
     { kind: 'reset' },
     { kind: 'cut', afterBytes: 0 },
     { kind: 'cut', afterBytes: 20 },
@@ -190,7 +190,7 @@ describe('a line that breaks at any moment of a pass', () => {
   for (const harm of harms) {
     const size = 'afterBytes' in harm ? ` after ${harm.afterBytes} bytes` : '';
     test(`pays once and comes to its end: ${harm.kind}${size}`, async () => {
-      const proxy = await openHarmProxy({ host: '127.0.0.1', port: server.port });
+      const proxy = await openFaultProxy({ host: '127.0.0.1', port: server.port });
       const { port } = proxy.address;
       const rail = await openTestRail({
         exchange: describeExchange(folder, { port, timeoutSeconds: harm.kind === 'mute' ? 2 : 30 }),

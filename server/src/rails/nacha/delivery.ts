@@ -85,7 +85,7 @@ async function wasHandedOver(context: Context, { key }: KnownFile): Promise<bool
     currency: 'USD',
     amountMinor: sumEntries(manifest.entries),
   };
-  await host.hear({
+  await host.receive({
     id: problem.id,
     channel: 'file',
     raw: Buffer.from(JSON.stringify({ handedOver: key })),

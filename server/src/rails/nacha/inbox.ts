@@ -66,7 +66,7 @@ async function refuseLarge(context: Context, name: string, isSettled: boolean): 
     kind: 'unreadable',
     detail: `file ${name.replaceAll(/[^ -~]/g, '?').slice(0, 100)} is longer than ${bytesMax} bytes`,
   };
-  await context.host.hear({
+  await context.host.receive({
     id: `large-${digest}`,
     channel: 'file',
     raw: new Uint8Array(0),

@@ -1,4 +1,4 @@
-import type { HeardMessage, InboundProblem, RailObservation } from '../contract/contract.ts';
+import type { InboundMessage, InboundProblem, RailObservation } from '../contract/contract.ts';
 import { readAddendaField } from './addenda-layout.ts';
 import { type Context, changePayment, findPayment, type KnownPayment } from './books.ts';
 import { changeTexts } from './change-codes.ts';
@@ -53,7 +53,7 @@ export async function applyFile(context: Context, file: InboundFile): Promise<vo
   const { entries, faults } = readInboundFile(file.bytes);
   const findings: Finding[] = faults.map((fault) => ({ problem: describeFault(file, fault) }));
   for (const entry of entries) findings.push(await judgeEntry(context, file, entry));
-  await context.host.hear(describeMessage(file, findings));
+  await context.host.receive(describeMessage(file, findings));
   for (const { observation, end, problem } of findings) {
     if (observation !== undefined && end !== undefined) await endPayment(context, observation, end);
     if (problem !== undefined) {
@@ -62,7 +62,7 @@ export async function applyFile(context: Context, file: InboundFile): Promise<vo
   }
 }
 
-function describeMessage(file: InboundFile, findings: readonly Finding[]): HeardMessage {
+function describeMessage(file: InboundFile, findings: readonly Finding[]): InboundMessage {
   const observations = new Map<string, RailObservation>();
   const problems = new Map<string, InboundProblem>();
   for (const { observation, problem } of findings) {

@@ -28,7 +28,7 @@ export async function reportOldNotices({ host }: Context): Promise<void> {
     const page = await host.store.list(collection, { state, count: pageSize });
     for (const { key, revision, value } of page) {
       const problem = describeNotice({ key, state, kind }, value as Notice);
-      await host.hear({
+      await host.receive({
         id: `notice-${key}`,
         channel: 'file',
         raw: Buffer.from(JSON.stringify({ key, state })),

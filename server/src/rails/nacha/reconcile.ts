@@ -84,7 +84,7 @@ async function adoptAll(context: Context, manifests: readonly Manifest[]): Promi
   const problem = await describeProblem(context, manifests);
   const fileIds = manifests.map(({ fileId }) => fileId);
   // Reported first: after a crash the files that are left are reported once more.
-  await host.hear({
+  await host.receive({
     id: problem.id,
     channel: 'file',
     raw: Buffer.from(JSON.stringify({ unknownFiles: fileIds })),

@@ -1,4 +1,4 @@
-import type { HeardMessage, RailObservation } from '../contract/contract.ts';
+import type { InboundMessage, RailObservation } from '../contract/contract.ts';
 import {
   type Context,
   changePayment,
@@ -53,7 +53,7 @@ async function settle(context: Context, file: KnownFile, paidDueMs: number): Pro
     if (filed.length === 0) continue;
     const observations = filed.map((payment) => observePaid(payment, paidDueMs));
     // Heard before it is written down: after a crash in between it is heard again, and known.
-    await context.host.hear(describeMessage(file, start, observations));
+    await context.host.receive(describeMessage(file, start, observations));
     const changes = filed.map((payment) =>
       changePayment(payment, { state: 'paid', value: payment.value }),
     );
@@ -81,7 +81,7 @@ function describeMessage(
   file: KnownFile,
   start: number,
   observations: readonly RailObservation[],
-): HeardMessage {
+): InboundMessage {
   const references = observations.map(({ reference }) => reference);
   const text = JSON.stringify({ file: file.key, settlesOn: file.value.settlesOn, references });
   const first = references[0] ?? '';

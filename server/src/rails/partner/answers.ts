@@ -4,7 +4,7 @@ import type { ExactJson } from '../../core/exact-json.ts';
 import { parseAmount } from '../../core/money.ts';
 import type {
   Charge,
-  HeardMessage,
+  InboundMessage,
   Instruction,
   RailAnswer,
   RailObservation,
@@ -181,7 +181,7 @@ export function describePayment(
 }
 
 /** Each return as an observation, found by asking, in the form in which a callback reports it. */
-export function describeReturns(payment: Payment, raw: Uint8Array): HeardMessage[] {
+export function describeReturns(payment: Payment, raw: Uint8Array): InboundMessage[] {
   return payment.returns.map((entry) => {
     const observation = describeReturn(payment, entry);
     return { id: `poll:${observation.id}`, channel: 'poll', raw, observations: [observation] };

@@ -3,7 +3,7 @@ import { canonicalizeJson, type ExactJson, parseExactBytes } from '../../core/ex
 import type {
   CallbackMessage,
   CallbackReading,
-  HeardMessage,
+  InboundMessage,
   RailHost,
   RailObservation,
 } from '../contract/contract.ts';
@@ -46,8 +46,8 @@ export async function readCallback(
 /** A proven message that cannot be applied: it is kept, and an operator is asked. */
 function describeMisfit(
   detail: string,
-  { channel, raw }: Pick<HeardMessage, 'channel' | 'raw'>,
-): HeardMessage {
+  { channel, raw }: Pick<InboundMessage, 'channel' | 'raw'>,
+): InboundMessage {
   const id = `misfit:${createHash('sha256').update(raw).digest('hex').slice(0, 32)}`;
   const problem = { id, kind: 'not_understood', detail: `an event: ${detail}` } as const;
   return { id, channel, raw, observations: [], problems: [problem] };
@@ -56,8 +56,8 @@ function describeMisfit(
 /** The same event has the same message, whether it was told or asked for. */
 function describeMessage(
   event: PaymentEvent,
-  { channel, raw }: Pick<HeardMessage, 'channel' | 'raw'>,
-): HeardMessage {
+  { channel, raw }: Pick<InboundMessage, 'channel' | 'raw'>,
+): InboundMessage {
   return { id: `event:${event.id}`, channel, raw, observations: [describeEvent(event)] };
 }
 
@@ -113,10 +113,10 @@ async function hearEntry(host: RailHost, entry: ExactJson): Promise<'new' | 'kno
   const fault = typeof event === 'string' ? event : await findEchoFault(event, host);
   const source = { channel: 'poll', raw: Buffer.from(canonicalizeJson(entry)) } as const;
   if (typeof event !== 'string' && fault === undefined) {
-    return await host.hear(describeMessage(event, source));
+    return await host.receive(describeMessage(event, source));
   }
   host.log('error', 'an event of the partner cannot be applied', { detail: fault ?? '' });
-  return await host.hear(describeMisfit(fault ?? '', source));
+  return await host.receive(describeMisfit(fault ?? '', source));
 }
 
 export type EventPage = { readonly events: readonly ExactJson[]; readonly next: string };

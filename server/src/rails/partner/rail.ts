@@ -129,7 +129,8 @@ function createPartnerRail(config: PartnerConfig, host: RailHost): RailCalls {
     check: (context) => check(setup, context),
     recover: (_sinceMs, context) =>
       recoverPayments(host, (after) => fetchEvents(setup, after, context)),
-    findLead: (context) => findUnknownPayments(host, (after) => fetchEvents(setup, after, context)),
+    findUnknownPayments: (context) =>
+      findUnknownPayments(host, (after) => fetchEvents(setup, after, context)),
   };
 }
 
@@ -256,7 +257,7 @@ async function settle(
   instruction: Instruction,
   reading: Reading & { kind: 'payment' },
 ): Promise<RailAnswer> {
-  for (const message of describeReturns(reading.payment, reading.raw)) await host.hear(message);
+  for (const message of describeReturns(reading.payment, reading.raw)) await host.receive(message);
   await markKnown(host.store, instruction);
   return describePayment(reading, host.nowMs());
 }

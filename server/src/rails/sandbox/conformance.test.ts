@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { testConformance } from '../../../testing/conformance/conformance.ts';
-import type { Fate } from '../../../testing/conformance/subject.ts';
+import type { ExpectedOutcome } from '../../../testing/conformance/subject.ts';
 import { findMagicOutcome, listMagicValues, type MagicOutcome } from './magic.ts';
 import { createSandboxRail } from './rail.ts';
 
 const none = 'the simulated network is a part of the service';
-const outcomes: Record<Fate, MagicOutcome> = {
+const outcomes: Record<ExpectedOutcome, MagicOutcome> = {
   paid: 'ready_then_collected',
   rejected: 'rejected_later',
   returned: 'returned_late',

@@ -55,7 +55,7 @@ export function createSandboxRail(options: SandboxOptions): Rail {
     pace: { concurrencyMax: 1000, perSecondMax: null, failuresMax: Number.POSITIVE_INFINITY },
     dailyLimits: {},
     // It keeps no books that a second payer could find the reference in.
-    arePayersApart: true,
+    hasIndependentPayers: true,
     reference: { lengthMax: 64, charset: /^[0-9a-z]+$/ },
     companies: sandboxCompanies,
     payers: sandboxPayers,

@@ -184,7 +184,7 @@ async function refuseOverdue(
     // Whoever is told before this is written is told something that is not so yet.
     if (!(await host.store.write([change]))) continue;
     const atMs = host.nowMs();
-    await host.hear({
+    await host.receive({
       id: `refused:${reference}`,
       channel: 'poll',
       raw: Buffer.from(JSON.stringify({ reference, reason })),

@@ -19,7 +19,7 @@ type Saying = {
 
 async function say(host: RailHost, { id, told, observations }: Saying): Promise<void> {
   const raw = Buffer.from(JSON.stringify({ ...told, references: observations.map(getReference) }));
-  await host.hear({ id, channel: 'poll', raw, observations });
+  await host.receive({ id, channel: 'poll', raw, observations });
 }
 
 function getReference({ reference }: RailObservation): string {

@@ -94,7 +94,7 @@ async function reportUnknown(
   const detail = `The wallet sent transaction ${txid}, which the rail's memory does not know.`;
   const id = `unknown:${txid}`;
   const money = totalMinor > 0n ? { currency: network.currency, amountMinor: totalMinor } : {};
-  await host.hear({
+  await host.receive({
     id,
     channel: 'poll',
     raw: Buffer.from(JSON.stringify({ event: 'unknown', txid })),
@@ -111,7 +111,7 @@ async function reportBehind({ host }: PassContext, unknownCount: number): Promis
     'Nothing is paid until the recovery is released.';
   const raw = Buffer.from(JSON.stringify({ event: 'memory_behind', unknownCount }));
   const problems = [{ id, kind: 'unmatched' as const, detail }];
-  await host.hear({ id, channel: 'poll', raw, observations: [], problems });
+  await host.receive({ id, channel: 'poll', raw, observations: [], problems });
   host.log('error', 'the wallet has sent what the empty memory does not know', { unknownCount });
 }
 

@@ -1,7 +1,7 @@
 import type { Payment } from './driver.ts';
-import type { Ending } from './life.ts';
 import { type Case, finish, judge, type Stage, start } from './plain.ts';
-import type { Actor, Scene } from './scene.ts';
+import type { Ending } from './process-run.ts';
+import type { Actor, TestRun } from './test-run.ts';
 
 /**
  * The process dies at each step of a payment, or is stopped there while another one takes over, or
@@ -25,7 +25,7 @@ export const deathCases: readonly Case[] = walks.map((walk) => ({
   run: (stage) => stage.within((scene) => goThroughSteps(stage, scene, walk)),
 }));
 
-async function goThroughSteps(stage: Stage, scene: Scene, walk: Walk): Promise<number> {
+async function goThroughSteps(stage: Stage, scene: TestRun, walk: Walk): Promise<number> {
   const lastStep = Math.max(stage.stepsMax, (await probe(scene)) + stepsAfterBooking);
   for (let atStep = 1; atStep <= lastStep; atStep += 1) {
     // Said of a case that goes wrong: at which step it did.
@@ -45,7 +45,7 @@ async function goThroughSteps(stage: Stage, scene: Scene, walk: Walk): Promise<n
 const stepsAfterBooking = 8;
 
 /** At which step a flow without interruption books for the last time; 0 where that is not known. */
-async function probe(scene: Scene): Promise<number> {
+async function probe(scene: TestRun): Promise<number> {
   const actor = await start(scene);
   await finish(scene, actor, await instructSome(scene, actor));
   const { bookingStep } = actor.life;
@@ -54,7 +54,7 @@ async function probe(scene: Scene): Promise<number> {
 }
 
 /** Passes work on several at once, and may die between two of them. */
-async function instructSome(scene: Scene, actor: Actor | undefined): Promise<Payment[]> {
+async function instructSome(scene: TestRun, actor: Actor | undefined): Promise<Payment[]> {
   const payments = [await scene.instruct()];
   if (actor?.rail.work !== undefined) payments.push(await scene.instruct());
   return payments;
@@ -63,7 +63,7 @@ async function instructSome(scene: Scene, actor: Actor | undefined): Promise<Pay
 /** False when the payment ended before the step came. */
 async function interruptAt(
   stage: Stage,
-  scene: Scene,
+  scene: TestRun,
   { how, wakes, atStep }: Walk & { atStep: number },
 ): Promise<boolean> {
   const actor = await scene.open({ how, atStep });

@@ -12,7 +12,7 @@ import {
 import { decidePayout } from '../exceptions/decisions.ts';
 import { createHost } from '../rails/host/host.ts';
 import { createDispatcher } from './dispatch.ts';
-import { applyHeard } from './notifications.ts';
+import { applyNotifications } from './notifications.ts';
 
 /** What takes long, or is held, is nobody else's trouble; and two persons are two. */
 
@@ -83,7 +83,7 @@ describe('one account that is held', () => {
     for (const [index, payout] of [held, free].entries()) {
       const reference = payout.reference;
       const observation = { id: randomUUID(), reference, outcome: 'paid', atMs: index } as const;
-      await host.hear({
+      await host.receive({
         id: randomUUID(),
         channel: 'callback',
         raw: Buffer.of(1),
@@ -100,7 +100,7 @@ describe('one account that is held', () => {
       await lock.promise;
     });
     await locked.promise;
-    const applying = applyHeard({
+    const applying = applyNotifications({
       db: money.db,
       router: dispatcher.router,
       measurements: dispatcher.measurements,

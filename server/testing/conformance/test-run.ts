@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newDigits, newId } from '../../src/core/ids.ts';
 import type { RailHost, ReferenceRule } from '../../src/rails/contract/contract.ts';
-import { type HarmProxy, openHarmProxy } from '../fault-proxy/fault-proxy.ts';
+import { type FaultProxy, openFaultProxy } from '../fault-proxy/fault-proxy.ts';
 import { openTestHost, type TestHost } from '../setups/rail.ts';
 import { type Checks, watchHost } from './checks.ts';
+import { type CallbackServer, createFileCourier, type FileCourier } from './delivery.ts';
 import { type Caller, createDriver, type Driver, type Payment } from './driver.ts';
-import { createLife, type Interruption, liveOn } from './life.ts';
-import { type CallbackDesk, createPostman, type Postman } from './mailbox.ts';
+import { createLife, type Interruption, liveOn } from './process-run.ts';
 import {
   drive,
   linger,
@@ -20,7 +20,7 @@ import {
   type Time,
   takeCallback,
 } from './round.ts';
-import type { ConformanceSubject, Counterpart, Draft, Fate } from './subject.ts';
+import type { ConformanceSubject, Counterparty, Draft, ExpectedOutcome } from './subject.ts';
 
 /** One case's world: an empty store, a counterpart, a clock, and instances of the rail in it. */
 
@@ -31,23 +31,23 @@ const settleMs = 15_000;
 /** An instance of the rail, as the process that it runs in. */
 export type Actor = Caller & {
   /** Between this instance and the counterpart; undefined where they do not talk over TCP. */
-  readonly proxy: HarmProxy | undefined;
+  readonly proxy: FaultProxy | undefined;
   /** False where calls that should have ended have not. */
   settle(timeMs: number): Promise<boolean>;
   close(): Promise<void>;
 };
 
-export type Scene = {
-  readonly counterpart: Counterpart;
+export type TestRun = {
+  readonly counterpart: Counterparty;
   readonly driver: Driver;
-  readonly desk: CallbackDesk;
-  readonly postman: Postman | undefined;
+  readonly desk: CallbackServer;
+  readonly postman: FileCourier | undefined;
   readonly host: TestHost;
   /** Closes exceptions about inbound messages as they are opened, where the case wants it. */
   readonly operator: { isPresent: boolean };
   nowMs(): number;
   /** A payment that was not sent yet. */
-  instruct(fate?: Fate): Promise<Payment>;
+  instruct(fate?: ExpectedOutcome): Promise<Payment>;
   /** A new instance on the store as it is; undefined when it died while it was made. */
   open(ending?: Interruption): Promise<Actor | undefined>;
   /** An instance that lives. */
@@ -66,10 +66,10 @@ export type Scene = {
 export type SceneOptions<Config> = {
   readonly subject: ConformanceSubject<Config>;
   readonly checks: Checks;
-  readonly desk: CallbackDesk;
+  readonly desk: CallbackServer;
 };
 
-export async function openScene<Config>(options: SceneOptions<Config>): Promise<Scene> {
+export async function openTestRun<Config>(options: SceneOptions<Config>): Promise<TestRun> {
   const { subject, desk } = options;
   const world = await openWorld(options);
   const { driver, counterpart, host, operator, postman, nowMs } = world.around;
@@ -78,7 +78,7 @@ export async function openScene<Config>(options: SceneOptions<Config>): Promise<
   desk.open((message) =>
     takeCallback(listener, message, { base: world.base, checks: options.checks }),
   );
-  const open: Scene['open'] = (ending) => openInstance(options, world, { ending, actors });
+  const open: TestRun['open'] = (ending) => openInstance(options, world, { ending, actors });
   return {
     counterpart,
     driver,
@@ -114,7 +114,7 @@ export async function openScene<Config>(options: SceneOptions<Config>): Promise<
 }
 
 type World<Config> = {
-  readonly around: Surroundings<Config> & Pick<Scene, 'host' | 'operator'>;
+  readonly around: Surroundings<Config> & Pick<TestRun, 'host' | 'operator'>;
   /** What instances have of the service, if nothing happens to them. */
   readonly base: RailHost;
   readonly folder: string;
@@ -138,8 +138,8 @@ async function openWorld<Config>(options: SceneOptions<Config>): Promise<World<C
   const watched = watchHost(host, checks);
   const base: RailHost = {
     ...watched,
-    hear: async (message) => {
-      const answer = await watched.hear(message);
+    receive: async (message) => {
+      const answer = await watched.receive(message);
       if (answer === 'new') driver.observe(message.observations);
       if (operator.isPresent) await host.closeExceptions();
       return answer;
@@ -149,7 +149,7 @@ async function openWorld<Config>(options: SceneOptions<Config>): Promise<World<C
     },
   };
   const folder = await mkdtemp(join(tmpdir(), 'outlay-conformance-'));
-  const postman = files === undefined ? undefined : createPostman({ ...files, kept: folder });
+  const postman = files === undefined ? undefined : createFileCourier({ ...files, kept: folder });
   const around = { subject, driver, counterpart, desk, postman, time, nowMs, host, operator };
   return { around, base, folder };
 }
@@ -161,7 +161,7 @@ async function openInstance<Config>(
 ): Promise<Actor | undefined> {
   const life = createLife(ending, subject.booking);
   const { address } = around.counterpart;
-  const proxy = address === undefined ? undefined : await openHarmProxy(address);
+  const proxy = address === undefined ? undefined : await openFaultProxy(address);
   proxy?.decide(life.decide);
   const config = subject.module.configSchema.parse(around.counterpart.config(proxy?.address));
   const made = subject.module.create(config, liveOn(base, life, proxy !== undefined));

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallbackMessage } from '../../src/rails/contract/contract.ts';
+import type { DeliveryPolicy } from './delivery.ts';
 import type { Payment } from './driver.ts';
-import type { MailPolicy } from './mailbox.ts';
 import { type Case, finish, judge, pass, type Stage, start } from './plain.ts';
-import type { Actor, Scene } from './scene.ts';
-import type { Fate } from './subject.ts';
+import type { ExpectedOutcome } from './subject.ts';
+import type { Actor, TestRun } from './test-run.ts';
 
 /** What the counterpart tells is told twice, late, early, out of order, not at all, or by another. */
 
@@ -61,8 +61,8 @@ export const observationCases: readonly Case[] = [
 /** As many ends as the counterpart can bring about. */
 async function instructAll(
   stage: Stage,
-  scene: Scene,
-  fates: readonly Fate[] = ['paid', 'rejected', 'returned'],
+  scene: TestRun,
+  fates: readonly ExpectedOutcome[] = ['paid', 'rejected', 'returned'],
 ): Promise<Payment[]> {
   const payments = [await scene.instruct()];
   for (const fate of fates) {
@@ -74,8 +74,8 @@ async function instructAll(
 
 async function runUnderPolicy(
   stage: Stage,
-  policy: MailPolicy,
-  fates?: readonly Fate[],
+  policy: DeliveryPolicy,
+  fates?: readonly ExpectedOutcome[],
 ): Promise<number> {
   return stage.within(async (scene) => {
     const actor = await start(scene);
@@ -88,7 +88,7 @@ async function runUnderPolicy(
   });
 }
 
-function assertTold({ desk, postman }: Scene): void {
+function assertTold({ desk, postman }: TestRun): void {
   const count = desk.seen.length + (postman?.delivered.length ?? 0);
   assert.ok(count > 0, 'the counterpart told nothing');
 }
@@ -96,7 +96,7 @@ function assertTold({ desk, postman }: Scene): void {
 const earlyTriesMax = 10;
 
 /** Answers are held back until a callback came, while the counterpart goes on living. */
-async function hearEarly(stage: Stage, scene: Scene): Promise<number> {
+async function hearEarly(stage: Stage, scene: TestRun): Promise<number> {
   const actor = await start(scene);
   const { desk, counterpart } = scene;
   let early = 0;
@@ -136,7 +136,7 @@ async function hearEarly(stage: Stage, scene: Scene): Promise<number> {
   return early;
 }
 
-async function hearStale(stage: Stage, scene: Scene): Promise<number> {
+async function hearStale(stage: Stage, scene: TestRun): Promise<number> {
   const actor = await start(scene);
   const payments = await instructAll(stage, scene);
   await finish(scene, actor, payments);
@@ -155,14 +155,14 @@ async function hearStale(stage: Stage, scene: Scene): Promise<number> {
 
 /** As the service would take them; whether they are refused by now is the rail's matter. */
 async function tellAll(
-  scene: Scene,
+  scene: TestRun,
   { rail }: Actor,
   messages: readonly CallbackMessage[],
 ): Promise<void> {
   for (const message of messages) {
     const reading = await rail.readCallback?.(message);
     if (reading?.kind !== 'heard') continue;
-    const isNew = (await scene.host.hear(reading.message)) === 'new';
+    const isNew = (await scene.host.receive(reading.message)) === 'new';
     if (isNew) scene.driver.observe(reading.message.observations);
   }
 }
@@ -183,7 +183,7 @@ async function hearForeign(stage: Stage): Promise<number> {
   });
 }
 
-async function refuseForged(scene: Scene): Promise<number> {
+async function refuseForged(scene: TestRun): Promise<number> {
   const actor = await start(scene);
   const payments = [await scene.instruct(), await scene.instruct()];
   await finish(scene, actor, payments);
@@ -255,7 +255,7 @@ function twist(value: string): string {
   return value.slice(0, middle) + twisted + value.slice(middle + 4);
 }
 
-async function readSenselessFiles(stage: Stage, scene: Scene): Promise<number> {
+async function readSenselessFiles(stage: Stage, scene: TestRun): Promise<number> {
   const { postman } = scene;
   assert.ok(postman !== undefined);
   const actor = await start(scene);

@@ -9,7 +9,7 @@ import type { CallbackMessage } from '../../src/rails/contract/contract.ts';
  * not at all.
  */
 
-export type MailPolicy =
+export type DeliveryPolicy =
   | 'each'
   | 'twice'
   /** Kept back until somebody asks for what is held, the newest first. */
@@ -25,7 +25,7 @@ export type CallbackAnswer = {
 
 export type CallbackTaker = (message: CallbackMessage) => Promise<CallbackAnswer>;
 
-export type CallbackDesk = {
+export type CallbackServer = {
   readonly callbackUrl: string;
   /** Genuine ones, as they came, since the last `open`. */
   readonly seen: readonly CallbackMessage[];
@@ -33,7 +33,7 @@ export type CallbackDesk = {
   readonly delivered: number;
   readonly held: number;
   open(take: CallbackTaker): void;
-  setPolicy(policy: MailPolicy): void;
+  setPolicy(policy: DeliveryPolicy): void;
   /** Hands on what was held when this was called, the newest first. */
   release(): Promise<void>;
   close(): Promise<void>;
@@ -42,9 +42,9 @@ export type CallbackDesk = {
 const bodyBytesMax = 1_000_000;
 const nobody: CallbackAnswer = { status: 503, headers: {}, body: '' };
 
-export async function openCallbackDesk(railName: string): Promise<CallbackDesk> {
+export async function openCallbackServer(railName: string): Promise<CallbackServer> {
   const basePath = `/rails/${railName}`;
-  const state = { policy: 'each' as MailPolicy, delivered: 0, count: 0 };
+  const state = { policy: 'each' as DeliveryPolicy, delivered: 0, count: 0 };
   let seen: CallbackMessage[] = [];
   let held: CallbackMessage[] = [];
   let take: CallbackTaker = async () => nobody;
@@ -164,10 +164,10 @@ async function readCallback(
   };
 }
 
-export type Postman = {
+export type FileCourier = {
   /** Names of the files that were delivered, as they were called at their origin. */
   readonly delivered: readonly string[];
-  setPolicy(policy: MailPolicy): void;
+  setPolicy(policy: DeliveryPolicy): void;
   /** Carries what is complete; under `hold` one file, the newest, and only when asked for it. */
   carry(mayRelease: boolean): Promise<void>;
   /** Delivers every file that ever was once more, under other names. */
@@ -179,12 +179,12 @@ export type Postman = {
 };
 
 /** Carries files from where the counterpart leaves them to where the rail looks for them. */
-export function createPostman(files: {
+export function createFileCourier(files: {
   readonly from: string;
   readonly to: string;
   readonly kept: string;
-}): Postman {
-  let policy: MailPolicy = 'each';
+}): FileCourier {
+  let policy: DeliveryPolicy = 'each';
   const delivered: string[] = [];
   let copies = 0;
   const place = async (source: string, name: string): Promise<void> => {

@@ -8,7 +8,7 @@ import {
   type Owner,
 } from '../../testing/setups/money.ts';
 import { newId } from '../core/ids.ts';
-import { applyObservation, type Observation, takeDispatches } from './dispatch.sql.ts';
+import { applyObservation, claimDispatches, type Observation } from './dispatch.sql.ts';
 
 /** Every cell of the table in docs/guides/exceptions.md, through every channel. */
 
@@ -124,7 +124,7 @@ async function readTable(): Promise<Cell[]> {
 
 async function prepare(row: string): Promise<CommittedPayout> {
   const payout = await money.quoteAndCommit(owner);
-  await takeDispatches(money.db.system, {
+  await claimDispatches(money.db.system, {
     counts: new Map(),
     leaseMs: 60_000,
     hasRules: false,

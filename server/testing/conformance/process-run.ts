@@ -1,5 +1,5 @@
 import type { RailHost } from '../../src/rails/contract/contract.ts';
-import type { Decide, Harm } from '../fault-proxy/fault-proxy.ts';
+import type { Decide, Fault } from '../fault-proxy/fault-proxy.ts';
 
 /**
  * The life of one instance of a rail, as of the process that it would be in. Everything that can be
@@ -21,7 +21,7 @@ export const endings = [
 ] as const;
 export type Ending = (typeof endings)[number];
 
-export type Life = {
+export type ProcessRun = {
   /** How many steps were begun. */
   readonly steps: number;
   /** The last step that was a request with the pattern `booking`; 0: none was. */
@@ -45,7 +45,7 @@ export type Life = {
 export type Interruption = { readonly how: Ending; readonly atStep: number };
 
 /** A life without an ending lasts until it is killed. */
-export function createLife(ending?: Interruption, booking?: RegExp): Life {
+export function createLife(ending?: Interruption, booking?: RegExp): ProcessRun {
   const course = createCourse(ending);
   let bookingStep = 0;
   return {
@@ -147,7 +147,7 @@ async function takeStep<T>(course: Course, act: () => Promise<T>): Promise<T> {
   }
 }
 
-async function decideExchange(course: Course): Promise<Harm> {
+async function decideExchange(course: Course): Promise<Fault> {
   if (!(await course.runs())) return { kind: 'reset' };
   switch (course.begin()) {
     case 'dies_before':
@@ -178,7 +178,7 @@ function never<T>(): Promise<T> {
 }
 
 /** The same host, as an instance with this life has it. */
-export function liveOn(host: RailHost, life: Life, isProxied: boolean): RailHost {
+export function liveOn(host: RailHost, life: ProcessRun, isProxied: boolean): RailHost {
   return {
     ...host,
     store: {
@@ -191,7 +191,7 @@ export function liveOn(host: RailHost, life: Life, isProxied: boolean): RailHost
       isProxied
         ? life.look(() => host.fetch(input, init))
         : life.step(() => host.fetch(input, init)),
-    hear: (message) => life.step(() => host.hear(message)),
+    receive: (message) => life.step(() => host.receive(message)),
     log: (level, message, fields) => {
       if (!life.isGone) host.log(level, message, fields);
     },

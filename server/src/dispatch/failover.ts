@@ -1,6 +1,6 @@
 import { type Reason } from '../rails/contract/reasons.ts';
 import type { TermsRow } from './dispatch.sql.ts';
-import { mayGoOn, type NextStep } from './next-step.ts';
+import { allowsFailover, type NextStep } from './next-step.ts';
 import { findNextPayer, type RouterServices, type RouteTerms } from './routing.ts';
 
 type Refusal = {
@@ -23,11 +23,11 @@ export function describeTerms(row: TermsRow): RouteTerms {
 }
 
 /** Where a refused payout goes on; undefined where the refusal is the end of it. */
-export async function routeOn(
+export async function failOver(
   router: RouterServices,
   { row, reason, listTried }: Refusal,
 ): Promise<Pick<NextStep, 'outcome' | 'extra'> | undefined> {
-  if (reason === '' || !mayGoOn(reason)) return undefined;
+  if (reason === '' || !allowsFailover(reason)) return undefined;
   const named = router.catalogue().findPayer(row.destination_token);
   if (named?.isDynamicToken !== true) return undefined;
   const route = findNextPayer(router, describeTerms(row), await listTried());

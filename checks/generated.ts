@@ -2,7 +2,6 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { generateSandboxValues } from '../server/src/attributes/sandbox-values.generate.ts';
 import { describeConfig } from '../server/src/config.ts';
-import { generateSchemaListing } from '../server/src/db/schema-listing.generate.ts';
 import { generateDescription } from '../server/src/http/openapi/generate.ts';
 import { generateRailsDocument } from '../server/src/rails/rails-document.generate.ts';
 
@@ -14,7 +13,6 @@ const generators: readonly (() => Map<string, string> | Promise<Map<string, stri
   () => new Map([['.env.example', describeConfig()]]),
   generateSandboxValues,
   generateDescription,
-  generateSchemaListing,
   generateRailsDocument,
 ];
 

@@ -93,7 +93,6 @@ declare
   v_now timestamptz := environment_now();
   v_taken payout_dispatches[] := array[]::payout_dispatches[];
   v_some payout_dispatches[];
-  v_place integer;
 begin
   -- What rails did may not be known here.
   if is_recovering() then return; end if;

@@ -172,7 +172,7 @@ declare
   v_is_past boolean;
   v_is_disputed boolean;
   v_is_rerouted boolean;
-  v_amount bigint := p_extra ->> 'amount';
+  v_amount bigint := (p_extra ->> 'amount')::bigint;
   v_moves text[];
   v_move text;
   v_step integer := 0;

@@ -1,0 +1,321 @@
+-- What is due: one row per payout with work left, claimed with a lease by the database's own time
+-- and a fencing number that outdates every earlier claim.
+create table payout_dispatches (
+  account_id uuid not null,
+  payout_id uuid not null,
+  due_at timestamptz not null,
+  tries integer not null default 0,
+  fence bigint not null default 0,
+  lease_until timestamptz,
+  rail text not null,
+  -- Whether the rules that come before the first sending let it pass.
+  is_checked boolean not null default false,
+  -- How often working on it failed in a row for reasons of ours.
+  faults integer not null default 0,
+  primary key (account_id, payout_id)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
+create index payout_dispatches_due on payout_dispatches (rail, due_at);
+
+-- Each try to pay, written before the rail is called.
+create table attempts (
+  account_id uuid not null,
+  payout_id uuid not null,
+  number integer not null check (number > 0),
+  rail text not null,
+  payer_key text not null,
+  reference text not null,
+  state text not null
+    check (state in ('sending', 'unknown', 'accepted', 'rejected', 'paid', 'returned', 'retry')),
+  reason text not null default '',
+  fence bigint not null,
+  started_at timestamptz not null,
+  -- When the rail first said that it had it: from then on it is never sent again.
+  taken_at timestamptz,
+  unknown_since timestamptz,
+  answered_at timestamptz,
+  -- How the rail calls the payment.
+  provider_reference text not null default '',
+  -- On what its payer was judged then.
+  standing_id uuid,
+  -- When what is known of the attempt happened, by the rail's account: an older report that arrives
+  -- later contradicts nothing.
+  reported_at timestamptz,
+  primary key (account_id, payout_id, number)
+);
+-- No second instruction while an earlier one is not definitely dead.
+create unique index attempts_one_alive on attempts (account_id, payout_id)
+  where state in ('sending', 'unknown', 'accepted', 'paid');
+create index attempts_reference on attempts (reference);
+alter table attempts enable row level security;
+create policy own_account on attempts using (account_id = current_account());
+grant select on attempts to outlay_tenant;
+
+create trigger never_removed before delete or truncate on attempts
+  for each statement execute function refuse_change('what was sent stays known');
+
+-- Reports of rails: references that a restored database derives again, a classification of every
+-- report against what is known, and a next step for every payout that has not ended.
+
+-- The reference under which a rail and its counterpart know a payment. It is a function of the account,
+-- the client's own identifier and the try, so that a client who repeats a payout after the database was
+-- restored to an earlier moment meets the counterpart's duplicate check. A new try follows a definite
+-- refusal by the same rail. 128 bits of SHA-256 in the layout of a UUID of version 5, which every rail
+-- can carry.
+create function payment_reference(p_account uuid, p_client_transfer_id text, p_try integer) returns text
+  language sql immutable parallel safe
+  return (
+    select substr(h, 1, 12) || '5' || substr(h, 14, 3)
+      || substr('89ab', 1 + (get_byte(decode('0' || substr(h, 17, 1), 'hex'), 0) & 3), 1)
+      || substr(h, 18, 15)
+    from (select encode(sha256(convert_to(
+      p_account::text || '/' || p_try || '/' || p_client_transfer_id, 'UTF8')), 'hex') as h) d
+  );
+
+create function take_dispatches(
+  p_rails text[], p_counts integer[], p_are_shaken boolean[], p_lease_ms integer,
+  p_has_rules boolean,
+  p_account uuid default null, p_payout uuid default null
+) returns table (
+  account_id uuid, payout_id uuid, fence bigint, tries integer, mode text,
+  attempt_count integer, was_taken boolean, unknown_since timestamptz, first_tried_at timestamptz, now timestamptz, rail text,
+  payer_key text, destination_token uuid, country text, delivery_type text,
+  source_currency text, source_amount bigint, fee bigint, destination_currency text, destination_amount bigint, pickup_code text,
+  committed_at timestamptz, estimated_availability timestamptz, user_id uuid, attr_set_id uuid,
+  attributes bytea, data_key bytea, person bytea, user_country text, is_verified boolean,
+  account_name text, reference text
+)
+  language plpgsql
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+  as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := environment_now();
+  v_taken payout_dispatches[] := array[]::payout_dispatches[];
+  v_some payout_dispatches[];
+begin
+  -- What rails did may not be known here.
+  if is_recovering() then return; end if;
+  for v_place in 1 .. coalesce(cardinality(p_rails), 0) loop
+    if p_are_shaken[v_place] then
+      -- Any of the 500 oldest: references that hang must not keep the others waiting in their order.
+      with due as (
+        select d.account_id, d.payout_id from (
+          select account_id, payout_id from payout_dispatches
+          where rail = p_rails[v_place] and due_at <= v_now
+            and (lease_until is null or lease_until < clock_timestamp())
+          order by due_at
+          limit 500
+        ) oldest
+        join payout_dispatches d
+          on d.account_id = oldest.account_id and d.payout_id = oldest.payout_id
+        where d.rail = p_rails[v_place] and d.due_at <= v_now
+          and (d.lease_until is null or d.lease_until < clock_timestamp())
+        order by random()
+        limit p_counts[v_place]
+        for update of d skip locked
+      ), taken as (
+        update payout_dispatches d
+        set lease_until = clock_timestamp() + p_lease_ms * interval '1 millisecond',
+          fence = d.fence + 1, tries = d.tries + 1
+        from due t
+        where d.account_id = t.account_id and d.payout_id = t.payout_id
+        returning d.*
+      )
+      select array_agg(row(t.*)::payout_dispatches) into v_some from taken t;
+    else
+      with due as (
+        select account_id, payout_id from payout_dispatches
+        where rail = p_rails[v_place] and due_at <= v_now
+          and (lease_until is null or lease_until < clock_timestamp())
+        order by due_at
+        limit p_counts[v_place]
+        for update skip locked
+      ), taken as (
+        update payout_dispatches d
+        set lease_until = clock_timestamp() + p_lease_ms * interval '1 millisecond',
+          fence = d.fence + 1, tries = d.tries + 1
+        from due t
+        where d.account_id = t.account_id and d.payout_id = t.payout_id
+        returning d.*
+      )
+      select array_agg(row(t.*)::payout_dispatches) into v_some from taken t;
+    end if;
+    v_taken := v_taken || coalesce(v_some, array[]::payout_dispatches[]);
+  end loop;
+  if p_payout is not null then
+    with named as (
+      select account_id, payout_id from payout_dispatches
+      where account_id = p_account and payout_id = p_payout
+        and (lease_until is null or lease_until < clock_timestamp())
+      for update skip locked
+    ), taken as (
+      update payout_dispatches d
+      set lease_until = clock_timestamp() + p_lease_ms * interval '1 millisecond',
+        fence = d.fence + 1, tries = d.tries + 1
+      from named t
+      where d.account_id = t.account_id and d.payout_id = t.payout_id
+      returning d.*
+    )
+    select array_agg(row(t.*)::payout_dispatches) into v_some from taken t;
+    v_taken := v_taken || coalesce(v_some, array[]::payout_dispatches[]);
+  end if;
+  if cardinality(v_taken) = 0 then return; end if;
+  if exists (select from exceptions where closed_at is null and kind = 'rail_missing') then
+    update exceptions e set closed_at = v_now, resolution = 'the rail is there again'
+    from unnest(v_taken) t
+    where e.account_id = t.account_id and e.payout_id = t.payout_id and e.kind = 'rail_missing'
+      and e.closed_at is null;
+  end if;
+
+  return query
+  with taken as materialized (
+    select * from unnest(v_taken)
+  ), planned as materialized (
+    select t.account_id, t.payout_id, t.fence, t.tries, coalesce(l.number, 0) as number,
+      coalesce(l.is_present and l.taken_at is not null, false) as was_taken,
+      case when l.is_present then l.unknown_since end as unknown_since,
+      first.started_at as first_tried_at, p.rail, p.payer_key, p.destination_token,
+      p.country, p.delivery_type, p.source_currency, p.source_amount, p.fee, p.destination_currency,
+      p.destination_amount, p.pickup_code, p.committed_at, p.estimated_availability, p.user_id,
+      p.attr_set_id, p.attr_version,
+      -- That of the attempt that is asked about; else of the next one.
+      case when l.state not in ('retry', 'rejected') then l.reference
+        else payment_reference(p.account_id, p.client_transfer_id, 1 + (
+          select count(distinct a.reference)::integer from attempts a
+          where a.account_id = t.account_id and a.payout_id = t.payout_id
+            and a.rail = p.rail and a.state = 'rejected'))
+      end as reference,
+      case
+        when p.status not in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD', 'COMPLETED') then 'ended'
+        when l.state not in ('retry', 'rejected') then 'query'
+        when p.status = 'COMPLETED' then 'ended'
+        when p.status <> 'PROCESSING' then 'held'
+        when p_has_rules and not t.is_checked then 'check'
+        else 'send'
+      end as planned_mode
+    from taken t
+    join payouts p on p.account_id = t.account_id and p.id = t.payout_id
+    left join lateral (
+      -- What was tried through an earlier payer says nothing of the present one.
+      select number, state, reference, taken_at, unknown_since,
+        a.rail = p.rail and a.payer_key = p.payer_key as is_present
+      from attempts a
+      where a.account_id = t.account_id and a.payout_id = t.payout_id
+      order by number desc limit 1
+    ) l on true
+    left join lateral (
+      select started_at from attempts a
+      where l.is_present and a.account_id = t.account_id and a.payout_id = t.payout_id
+        and a.rail = p.rail and a.payer_key = p.payer_key
+      order by number limit 1
+    ) first on true
+  ), judged as materialized (
+    -- A payment that its rail had listed after a restore is asked about and never sent again; through
+    -- another rail, a person has to say what becomes of it.
+    select p.*, case when p.planned_mode not in ('check', 'send') or r.rails is null
+        then p.planned_mode
+      when p.rail = any (r.rails) then 'recovered' else 'elsewhere' end as mode
+    from planned p
+    left join lateral (
+      select array_agg(rail) as rails from recovered_payments x
+      where x.reference = p.reference and x.result <> 'dismissed'
+    ) r on true
+  ), begun as (
+    insert into attempts (account_id, payout_id, number, rail, payer_key, reference, state, fence,
+      started_at, unknown_since)
+    select account_id, payout_id, number + 1, rail, payer_key, reference,
+      case mode when 'send' then 'sending' else 'unknown' end, fence, v_now,
+      case mode when 'recovered' then v_now end
+    from judged where mode in ('send', 'recovered')
+  ), ended as (
+    delete from payout_dispatches d using judged j
+    where j.mode = 'ended' and d.account_id = j.account_id and d.payout_id = j.payout_id
+  ), held as (
+    -- Held with nothing sent: whoever releases it makes it due again.
+    update payout_dispatches d set due_at = 'infinity', lease_until = null from judged j
+    where j.mode = 'held' and d.account_id = j.account_id and d.payout_id = j.payout_id
+  ), linked as (
+    update recovered_payments x set result = 'linked', account_id = j.account_id,
+      payout_id = j.payout_id
+    from judged j
+    where j.mode = 'recovered' and x.reference = j.reference and x.rail = j.rail
+    returning x.exception_id, x.payout_id
+  ), answered as (
+    update exceptions e set closed_at = v_now, resolution = 'linked to payout ' || l.payout_id
+    from linked l where e.id = l.exception_id and e.closed_at is null
+  ), asked as (
+    select open_exception(account_id, payout_id, rail, 'unscheduled',
+      'held, and no other question was open', null, null, v_now)
+    from judged j
+    where mode = 'held' and not exists (
+      select from exceptions e
+      where e.account_id = j.account_id and e.payout_id = j.payout_id and e.closed_at is null)
+  )
+  select j.account_id, j.payout_id, j.fence, j.tries,
+    case j.mode when 'recovered' then 'query' else j.mode end, j.number, j.was_taken, j.unknown_since,
+    j.first_tried_at, v_now, j.rail, j.payer_key, j.destination_token, j.country, j.delivery_type, j.source_currency,
+    j.source_amount, j.fee, j.destination_currency, j.destination_amount, j.pickup_code,
+    j.committed_at, j.estimated_availability, j.user_id, j.attr_set_id, v.sealed, u.data_key,
+    u.sealed, u.country, u.kyc_status = 'approved', a.name, j.reference
+  from judged j
+  join users u on u.account_id = j.account_id and u.id = j.user_id
+  join accounts a on a.id = j.account_id
+  left join attribute_set_versions v
+    on v.account_id = j.account_id and v.set_id = j.attr_set_id and v.version = j.attr_version
+  where j.mode in ('check', 'send', 'query', 'recovered', 'elsewhere')
+    and (select count(*) from asked) >= 0;
+end
+$$;
+
+-- Puts off a payout that could not be worked on, so that it neither stops nor starves the others, and
+-- answers how often in a row that was so; null where the claim is outdated.
+create function postpone_dispatch(
+  p_account uuid, p_payout uuid, p_fence bigint, p_wait_ms bigint
+) returns integer
+  language sql as $$
+  update payout_dispatches
+  set due_at = environment_now() + p_wait_ms * interval '1 millisecond', lease_until = null,
+    faults = faults + 1
+  where account_id = p_account and payout_id = p_payout and fence = p_fence
+  returning faults;
+$$;
+
+-- The rules let these pass: they are due at once. A check may take longer than its claim: that it
+-- passed holds all the same.
+create function pass_checks(p_accounts uuid[], p_payouts uuid[], p_fences bigint[]) returns void
+  language sql as $$
+  update payout_dispatches d set is_checked = true, faults = 0, tries = 0,
+    lease_until = case when d.fence = r.fence then null else d.lease_until end
+  from unnest(p_accounts, p_payouts, p_fences) r (account_id, payout_id, fence)
+  where d.account_id = r.account_id and d.payout_id = r.payout_id;
+$$;
+
+-- Simulated outcomes that a client of the sandbox asked for; no row ever in live.
+create table sandbox_scripts (
+  account_id uuid not null,
+  payout_id uuid not null,
+  outcome text not null
+    check (outcome in ('ready_for_pickup', 'completed', 'rejected', 'returned', 'unknown')),
+  created_at timestamptz not null,
+  primary key (account_id, payout_id)
+);
+-- The simulated network knows a payout by its reference alone.
+create index sandbox_scripts_payout on sandbox_scripts (payout_id);
+
+-- What a client of the sandbox wants the simulated network to do with a payout.
+create function script_sandbox_payout(p_account uuid, p_payout uuid, p_outcome text) returns void
+  language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  perform require_own_account(p_account);
+  if (select name from environment) <> 'staging' then
+    raise exception 'outcomes are scripted in the sandbox only'
+      using errcode = 'insufficient_privilege';
+  end if;
+  insert into sandbox_scripts (account_id, payout_id, outcome, created_at)
+  values (p_account, p_payout, p_outcome, environment_now())
+  on conflict (account_id, payout_id) do update
+    set outcome = excluded.outcome, created_at = excluded.created_at;
+end
+$$;
+grant execute on function script_sandbox_payout to outlay_tenant;

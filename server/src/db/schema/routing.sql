@@ -1,0 +1,119 @@
+-- How payers stood when they were chosen: terms, limits, health, availability, rating. Content by its
+-- hash; many payouts share one.
+create table payer_standings (
+  id uuid primary key,
+  body text not null,
+  created_at timestamptz not null
+);
+alter table payer_standings enable row level security;
+create policy everybody on payer_standings using (true);
+grant select on payer_standings to outlay_tenant;
+
+-- Where several payers were candidates: what each would have cost and why it was chosen or not.
+create table payout_routings (
+  account_id uuid not null,
+  payout_id uuid not null,
+  number integer not null check (number > 0),
+  body text not null,
+  created_at timestamptz not null,
+  primary key (account_id, payout_id, number)
+);
+alter table payout_routings enable row level security;
+create policy own_account on payout_routings using (account_id = current_account());
+grant select on payout_routings to outlay_tenant;
+
+create function record_routings(p payouts, p_first text, p_next text, p_at timestamptz) returns void
+  language sql as $$
+  insert into payout_routings (account_id, payout_id, number, body, created_at)
+  select p.account_id, p.id, n.before + row_number() over (order by r.place), r.body, p_at
+  from (values (1, p_first), (2, p_next)) r (place, body)
+  cross join (
+    select count(*) as before from payout_routings
+    where account_id = p.account_id and payout_id = p.id
+  ) n
+  where r.body is not null;
+$$;
+
+-- Sends a payout through another payer from now on. The caller holds the account's row, and nothing
+-- of the payout is alive anywhere.
+create function reroute_payout(
+  p payouts, p_rail text, p_payer_key text, p_at timestamptz
+) returns void
+  language plpgsql as $$
+begin
+  update payout_states set rail = p_rail, payer_key = p_payer_key, updated_at = p_at
+  where account_id = p.account_id and payout_id = p.id;
+  if p_rail <> p.rail then
+    perform post_aside(p, 'unroute', p.rail, p.destination_currency, p.destination_amount, p_at);
+    perform post_aside(p, 'route', p_rail, p.destination_currency, p.destination_amount, p_at);
+  end if;
+  perform write_event(p.account_id, 'payout.processing', p.id, null, p_at,
+    'goes through another payer');
+end
+$$;
+
+-- What rails took for a payout: margin is the fee and what the exchange kept, less this.
+create table payout_charges (
+  account_id uuid not null,
+  payout_id uuid not null,
+  rail text not null,
+  id text not null,
+  kind text not null check (kind in ('network', 'bank', 'partner')),
+  currency text not null,
+  amount bigint not null check (amount > 0),
+  created_at timestamptz not null,
+  primary key (account_id, payout_id, rail, id)
+);
+alter table payout_charges enable row level security;
+
+-- Keeps the charges of a rail for a payout, each once, and posts them.
+create function post_charges(
+  p payouts, p_rail text, p_charges json, p_at timestamptz
+) returns void
+  language plpgsql as $$
+declare
+  c record;
+begin
+  for c in
+    select * from json_to_recordset(p_charges)
+      as x (id text, kind text, currency text, amount bigint)
+  loop
+    insert into payout_charges (account_id, payout_id, rail, id, kind, currency, amount, created_at)
+    values (p.account_id, p.id, p_rail, c.id, c.kind, c.currency, c.amount, p_at)
+    on conflict do nothing;
+    if found then perform post_aside(p, 'charge', p_rail, c.currency, c.amount, p_at); end if;
+  end loop;
+end
+$$;
+
+-- What a payout earned (nothing where its fee went back) and what its rails took for it.
+create view payout_margins with (security_invoker = true) as
+select p.account_id, p.id as payout_id, p.source_currency,
+  case
+    when p.committed_at is null or (p.status = 'CANCELLED' and p.completed_at is null) then 0
+    else p.fee
+  end as fee_earned,
+  coalesce(c.charges, '[]'::json) as charges
+from payouts p
+left join lateral (
+  select json_agg(json_build_object('rail', rail, 'kind', kind, 'currency', currency,
+      'amount', amount::text) order by created_at, id) as charges
+  from payout_charges c where c.account_id = p.account_id and c.payout_id = p.id
+) c on true;
+
+-- What a payer did over a day (UTC), by our own attempts; ratings come from it.
+create table payer_days (
+  rail text not null,
+  payer_key text not null,
+  day date not null,
+  paid bigint not null default 0,
+  refused bigint not null default 0,
+  -- Refusals that lie with the recipient say nothing about the payer.
+  refused_by_payer bigint not null default 0,
+  unknown bigint not null default 0,
+  unreached bigint not null default 0,
+  returned bigint not null default 0,
+  late bigint not null default 0,
+  primary key (rail, payer_key, day)
+);
+alter table payer_days enable row level security;

@@ -70,11 +70,11 @@ const known: Readonly<Record<string, readonly Report[]>> = {
   paid: [{ outcome: 'paid' }],
   'returned in part': [{ outcome: 'paid' }, { outcome: 'returned', amount: partMinor }],
   returned: [{ outcome: 'paid' }, { outcome: 'returned' }],
-  refused: [{ outcome: 'rejected' }],
-  'refused, no payer left': [
+  rejected: [{ outcome: 'rejected' }],
+  'rejected, no payer left': [
     { outcome: 'rejected', extra: { is_exhausted: true, exception: 'routes_exhausted' } },
   ],
-  'refused, another payer has it': [
+  'rejected, another payer has it': [
     { outcome: 'rejected', extra: { next_rail: 'second', next_payer: 'second' } },
   ],
 };
@@ -192,7 +192,7 @@ for (const channel of [
       const through = await describeChannel(channel, payout);
       if (through === undefined) continue;
       // A rail that does not have the payout any more is not asked.
-      if (channel === 'present answer' && cell.row === 'refused, another payer has it') continue;
+      if (channel === 'present answer' && cell.row === 'rejected, another payer has it') continue;
       const before = await look(payout);
       const told = arriving[cell.column];
       assert.ok(told !== undefined);

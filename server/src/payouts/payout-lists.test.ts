@@ -132,7 +132,10 @@ test('every list reads along its index, and no more than its page where nothing 
     });
   };
   const all = await explain('all', {});
-  assert.match(all, /Scan Backward using payout_quotes_pkey on payout_quotes \w+ \(actual rows=101/);
+  assert.match(
+    all,
+    /Scan Backward using payout_quotes_pkey on payout_quotes \w+ \(actual rows=101/,
+  );
   const second = `'${quotes[1]?.clientTransferId}'`;
   const ofTransfer = await explain('ofTransfer', { 7: second });
   assert.match(ofTransfer, /using payout_quotes_transfer on payout_quotes \w+ \(actual rows=1/);

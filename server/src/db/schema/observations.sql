@@ -3,7 +3,7 @@ create table observations (
   account_id uuid not null,
   payout_id uuid not null,
   id uuid not null,
-  source text not null 
+  source text not null
     check (source in ('send', 'query', 'sandbox', 'callback', 'file', 'poll', 'person')),
   outcome text not null,
   reason text not null default '',

@@ -29,26 +29,32 @@ async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T
   }
 }
 
-const readFiles = (): Promise<string[]> =>
-  readCatalogueOf((url) => withClient(url, async (client) => client.query(await readSchema())));
+/** The catalogue of the schema files, with `change` made to them. */
+const readFiles = (change = ''): Promise<string[]> =>
+  readCatalogueOf((url) =>
+    withClient(url, async (client) =>
+      client.query(`${await readSchema()}
+${change}`),
+    ),
+  );
 
 test('migrating an empty database and reading the schema files give the same catalogue', async () => {
   const migrated = await readCatalogueOf((url) => migrate({ url }));
   assert.deepEqual(compareCatalogues(migrated, await readFiles()), []);
 });
 
-test('a later migration that leaves the schema files as they were is named', async () => {
+test('a later migration must change the schema files, too', async () => {
   assert.equal(await freezeSchema(folder), join(folder, '0001_initial.sql'));
-  await writeFile(
-    join(folder, '0002_forgotten.sql'),
-    'alter table accounts add column legal_name text; grant insert on accounts to outlay_tenant;',
-  );
+  const change =
+    'alter table accounts add column legal_name text; grant insert on accounts to outlay_tenant;';
+  await writeFile(join(folder, '0002_legal_name.sql'), change);
   const migrations = await readMigrations(folder);
   const migrated = await readCatalogueOf((url) => migrate({ url, migrations }));
   assert.deepEqual(compareCatalogues(migrated, await readFiles()), [
     'only in the migrations: column accounts.legal_name 7 text storage x "default"',
     'only in the migrations: grant INSERT on accounts to outlay_tenant',
   ]);
+  assert.deepEqual(compareCatalogues(migrated, await readFiles(change)), []);
 });
 
 test('every kind of change shows in the catalogue', async () => {

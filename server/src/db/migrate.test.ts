@@ -72,14 +72,20 @@ test('a migration that was edited after it had run is refused', async () => {
   const { url } = database;
   await migrate({ url, migrations: await readWith(addName) });
   const edited = await readWith(`${addName} -- edited`);
-  await assert.rejects(migrate({ url, migrations: edited }), /migration 2 .* was edited after/);
+  await assert.rejects(
+    migrate({ url, migrations: edited }),
+    /^Error: migration 2 \(legal_name\) was edited after it had run here$/,
+  );
 });
 
 test('a database of an unreleased schema is refused, with what to do', async () => {
   await using database = await createTestDatabase();
   const { url } = database;
   await query(url, `update migrations set hash = 'other'`);
-  await assert.rejects(migrate({ url }), /never released.*use a new database .*data folder/);
+  await assert.rejects(
+    migrate({ url }),
+    /^Error: the database was made .* never released.*use a new database .*data folder/,
+  );
 });
 
 test('a database that a newer release has migrated is refused', async () => {

@@ -65,7 +65,15 @@ export async function migrate(options: { url: string; migrations?: Migration[] }
   const { client } = await createOpener(options.url).open({});
   try {
     await createMigrationsTable(client);
-    for (const migration of migrations) await runOnce(client, migration);
+    for (const migration of migrations) {
+      const { version, name, hash } = migration;
+      if ((await runOnce(client, migration)) === hash) continue;
+      throw new Error(
+        version === 1
+          ? unreleasedSchema
+          : `migration ${version} (${name}) was edited after it had run here`,
+      );
+    }
     const { rows } = await client.query<{ version: number }>(
       'select max(version) as version from migrations',
     );
@@ -94,33 +102,29 @@ async function createMigrationsTable(client: pg.Client): Promise<void> {
   }
 }
 
-async function runOnce(client: pg.Client, migration: Migration): Promise<void> {
+/** Runs a migration that has not run here, and returns the hash with which it ran. */
+async function runOnce(client: pg.Client, migration: Migration): Promise<string> {
+  const { version, name, text, hash } = migration;
   await client.query('begin');
   try {
     await client.query('lock table migrations in exclusive mode');
     const { rows } = await client.query<{ hash: string }>(
       'select hash from migrations where version = $1',
-      [migration.version],
+      [version],
     );
     const [ran] = rows;
-    if (ran !== undefined && ran.hash !== migration.hash) {
-      throw new Error(
-        migration.version === 1 ? unreleasedSchema : 'it was edited after it had run here',
-      );
-    }
     if (ran === undefined) {
-      await client.query(migration.text);
+      await client.query(text);
       await client.query('insert into migrations (version, name, hash) values ($1, $2, $3)', [
-        migration.version,
-        migration.name,
-        migration.hash,
+        version,
+        name,
+        hash,
       ]);
     }
     await client.query('commit');
+    return ran?.hash ?? hash;
   } catch (error) {
     await client.query('rollback').catch(() => undefined);
-    throw new Error(`migration ${migration.version} (${migration.name}) failed: ${String(error)}`, {
-      cause: error,
-    });
+    throw new Error(`migration ${version} (${name}) failed: ${String(error)}`, { cause: error });
   }
 }

@@ -42,8 +42,8 @@ alter table access_tokens enable row level security;
 create policy own_account on access_tokens using (account_id = current_account());
 grant select, insert on access_tokens to outlay_tenant;
 
--- Locks accounts in the order of their ids, so that two batches cannot wait in a circle; or, where
--- it may not wait, those that nobody holds. Answers which are locked.
+-- Locks the rows of accounts in the order of their ids, so that transactions cannot deadlock.
+-- Without permission to wait it skips accounts that are locked. Returns those that it locked.
 create function lock_accounts(p_accounts uuid[], p_may_wait boolean) returns uuid[]
   language plpgsql as $$
 declare

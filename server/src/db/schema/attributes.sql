@@ -1,5 +1,5 @@
--- Attribute sets, payouts, and what is kept of their way.
-
+-- What destinations require of a recipient: a set for each destination and currency, its values in
+-- versions that never change.
 create table attribute_sets (
   account_id uuid not null,
   id uuid not null,
@@ -35,11 +35,11 @@ create policy own_account on attribute_set_versions using (account_id = current_
 grant select, insert on attribute_set_versions to outlay_tenant;
 
 create trigger append_only before update or delete or truncate on attribute_set_versions
-  for each statement execute function refuse_change('a version never changes');
+  for each statement execute function refuse_change('versions are immutable');
 
--- Stores values of a user for a destination: a set of equal values is touched and given back, others
--- become a new set, under the id that their sealing is bound to. A caller sends one per user and
--- destination at a time.
+-- Stores values of users for destinations. A set with equal values is touched and reused; other
+-- values become a new set under the given id, to which their sealing is bound. A call may hold one
+-- set for each user and destination.
 create function store_attribute_sets(
   p_accounts uuid[], p_users uuid[], p_destinations uuid[], p_currencies text[], p_ids uuid[],
   p_profile_versions text[], p_fingerprints bytea[], p_sealed bytea[], p_are_complete boolean[],
@@ -86,19 +86,19 @@ begin
       sealed, is_complete, created_at)
     select account_id, id, 1, profile_version, fingerprint, sealed, is_complete, v_now
     from request where equal_id is null
-  ), counted as (
+  ), numbered as (
     update accounts a set event_sequence = a.event_sequence + n.count
     from (select account_id, count(*) as count from request where equal_id is null
       group by account_id) n
     where a.id = n.account_id
     returning a.id, a.event_sequence - n.count as before
-  ), told as (
+  ), new_events as (
     insert into events (account_id, sequence, month, type, subject_id, payload, created_at)
     select r.account_id, n.before + row_number() over (partition by r.account_id order by r.ord),
       month_of(v_now), 'attributes.stored', r.id,
       json_build_object('attr_set_token', 'attr_set_' || r.id, 'user_token', 'usr_' || r.user_id,
         'version', 1)::text, v_now
-    from request r join counted n on n.id = r.account_id
+    from request r join numbered n on n.id = r.account_id
     where r.equal_id is null
   )
   select ord::integer, coalesce(equal_id, id), false from request

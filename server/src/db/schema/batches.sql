@@ -1,18 +1,17 @@
--- Batches: many payouts from one file. A batch is received row by row, priced under one set of
--- rates, quoted as a whole, committed as a whole, and then worked off in portions.
-
+-- Many payouts from one file. A batch is received row by row, priced under one set of rates, quoted
+-- and committed as a whole, and processed in portions.
 create table batches (
   account_id uuid not null references accounts (id),
   id uuid not null,
   status text not null default 'RECEIVING' check (status in ('RECEIVING', 'DRAFT', 'QUOTED',
     'COMMITTING', 'COMMITTED', 'CANCELLED')),
   format text not null check (format in ('csv', 'ndjson', 'json')),
-  -- The Idempotency-Key of its upload, by which an upload that broke off is found again.
+  -- The Idempotency-Key of the upload, by which a client resumes it.
   request_key text check (length(request_key) between 1 and 255),
-  -- Of the first `row_count` rows as they were understood (the header included): what was
-  -- received so far. Once the batch is a draft it is that of the whole file.
+  -- Hash of the first row_count rows as parsed, header included; of the whole file once it is a
+  -- draft.
   content_hash bytea not null check (length(content_hash) = 32),
-  -- JSON array of the columns that nobody knows.
+  -- JSON array of unknown columns.
   ignored_columns text not null default '[]',
   row_count integer not null default 0 check (row_count >= 0),
   valid_count integer not null default 0 check (valid_count >= 0),
@@ -20,28 +19,27 @@ create table batches (
   repeated_count integer not null default 0 check (repeated_count >= 0),
   committed_count integer not null default 0 check (committed_count >= 0),
   refused_count integer not null default 0 check (refused_count >= 0),
-  -- JSON object from pair to mid rate: what the rows are priced with. '' while that is not the same
-  -- for all of them.
+  -- JSON object from pair to mid rate. Empty text while rows have different rates.
   rates text not null default '{}',
   priced_at timestamptz not null,
-  -- The shortest rate lock of its rows; null while it has no valid one.
+  -- The shortest rate lock of the valid rows.
   lock_seconds integer check (lock_seconds > 0),
-  -- JSON array: sums of the valid rows by pair and rate, made with the quote.
+  -- JSON array: sums of the valid rows by pair and rate.
   totals text not null default '[]',
   quoted_at timestamptz,
   expires_at timestamptz,
   mode text check (mode in ('all', 'valid')),
   committed_at timestamptz,
   completed_at timestamptz,
-  -- Every valid row before this number has become a payout, unless it says REFUSED.
+  -- Valid rows before this number have become payouts.
   next_row integer not null default 1 check (next_row > 0),
-  -- Whoever receives, prices or commits holds the lease; an outdated fence changes nothing. Leases
-  -- are about processes, so they run by real time, not by the environment's.
+  -- The process that receives, prices or commits holds the lease, by real time. An outdated fencing
+  -- token changes nothing.
   lease_until timestamptz,
   fence bigint not null default 0,
   created_at timestamptz not null,
   updated_at timestamptz not null,
-  -- Valid rows that take the recipient's stored details.
+  -- Valid rows that use the stored details of the recipient.
   stored_details_count integer not null default 0 check (stored_details_count >= 0),
   primary key (account_id, id),
   constraint counts_add_up check (valid_count + invalid_count + repeated_count = row_count
@@ -54,7 +52,7 @@ create table batches (
 );
 create unique index batches_request_key on batches (account_id, request_key)
   where request_key is not null;
--- What the background work looks for: batches to commit, and uploads that nobody finished.
+-- For the background work: batches to commit and unfinished uploads.
 create index batches_under_way on batches (status, updated_at)
   where status in ('RECEIVING', 'COMMITTING');
 alter table batches enable row level security;
@@ -66,7 +64,7 @@ create function is_legal_batch_move(p_from text, p_to text) returns boolean
   return case p_from
     when 'RECEIVING' then p_to in ('DRAFT', 'CANCELLED')
     when 'DRAFT' then p_to in ('QUOTED', 'CANCELLED')
-    -- Pricing anew makes it a draft until all rows have the new price.
+    -- New prices make it a draft until all rows have them.
     when 'QUOTED' then p_to in ('DRAFT', 'COMMITTING', 'CANCELLED')
     when 'COMMITTING' then p_to in ('COMMITTED')
     else false
@@ -75,49 +73,49 @@ grant execute on function is_legal_batch_move to outlay_tenant;
 
 create trigger begins_receiving before insert on batches
   for each row when (new.status <> 'RECEIVING')
-  execute function refuse_change('a batch begins as RECEIVING');
+  execute function refuse_change('a new batch must be RECEIVING');
 create trigger legal_move before update on batches
   for each row when (new.status <> old.status and not is_legal_batch_move(old.status, new.status))
-  execute function refuse_change('that cannot follow from the present status');
--- Money moves with these, so only the functions that move it, which run with the owner's rights.
+  execute function refuse_change('illegal move from the present status');
+-- These states move money, so only security definer functions set them.
 create trigger committed_by_function before update on batches
   for each row when (current_user = 'outlay_tenant'
     and (old.status in ('COMMITTING', 'COMMITTED') or new.status in ('COMMITTING', 'COMMITTED')))
-  execute function refuse_change('only its functions commit a batch');
+  execute function refuse_change('only its functions may commit a batch');
 create trigger fixed_content before update on batches
   for each row when (old.status <> 'RECEIVING'
     and (new.content_hash, new.row_count, new.format, new.request_key, new.ignored_columns)
       is distinct from (old.content_hash, old.row_count, old.format, old.request_key,
         old.ignored_columns))
-  execute function refuse_change('what was received stays');
+  execute function refuse_change('received content is immutable');
 create trigger fixed_quote before update on batches
   for each row when (old.status in ('COMMITTING', 'COMMITTED')
     and (new.valid_count, new.invalid_count, new.repeated_count, new.rates, new.priced_at,
         new.totals, new.quoted_at, new.expires_at, new.mode, new.committed_at)
       is distinct from (old.valid_count, old.invalid_count, old.repeated_count, old.rates,
         old.priced_at, old.totals, old.quoted_at, old.expires_at, old.mode, old.committed_at))
-  execute function refuse_change('what was committed never changes');
+  execute function refuse_change('a committed batch is immutable');
 create trigger forward_only before update on batches
   for each row when (new.next_row < old.next_row or new.fence < old.fence)
-  execute function refuse_change('its progress does not go backwards');
+  execute function refuse_change('next_row and fence must not decrease');
 create trigger never_removed before delete on batches
   for each row when (old.status <> 'RECEIVING')
-  execute function refuse_change('a batch that was received is never removed');
+  execute function refuse_change('only an unfinished upload may be deleted');
 create trigger never_emptied before truncate on batches
-  for each statement execute function refuse_change('a batch is never removed');
+  for each statement execute function refuse_change('must not be truncated');
 
--- One row of the file. No foreign key leads to the batch: rows are stored by a statement that has
--- just changed it. A row need not be written again when it becomes a payout: VALID with a number
--- below the batch's next_row reads as COMMITTED.
+-- One row of the file. No foreign key to the batch: rows are stored by a statement that has just
+-- updated it. A row is not rewritten when it becomes a payout: VALID with a number below next_row
+-- reads as COMMITTED.
 create table batch_rows (
   account_id uuid not null,
   batch_id uuid not null,
-  -- 1 is the first row of data; line counts the lines of the file, its header included.
+  -- number 1 is the first row of data; line counts all lines, header included.
   number integer not null check (number > 0),
   line integer not null check (line > 0),
   status text not null
     check (status in ('VALID', 'INVALID', 'REPEATED', 'COMMITTED', 'REFUSED')),
-  -- The payout that the row becomes; of a repeated one the payout that it has become before.
+  -- The payout of the row; of a repeated row, the earlier payout.
   payout_id uuid,
   client_transfer_id text check (length(client_transfer_id) between 1 and 50),
   user_id uuid,
@@ -141,13 +139,13 @@ create table batch_rows (
   needs_attributes boolean,
   needs_verification boolean,
   notify_user boolean,
-  -- JSON text, and the hashes by which it is found; null where there is none.
+  -- JSON text, and the hashes by which it is found.
   metadata text,
   metadata_hashes bytea[],
   estimated_availability timestamptz,
-  -- JSON array of { column, code, detail }; of a refused row the reason. Null: none.
+  -- JSON array of { column, code, detail }; of a refused row the reason.
   faults text,
-  -- Whether a row names the details of its recipient itself or takes those that were stored earlier.
+  -- Whether the row has its own details of the recipient or uses stored ones.
   details text check (details in ('row', 'stored')),
   primary key (account_id, batch_id, number),
   constraint priced_or_not check (status in ('INVALID', 'REPEATED') or (faults is null
@@ -167,17 +165,16 @@ grant select, insert, update, delete on batch_rows to outlay_tenant;
 
 create trigger begins_uncommitted before insert on batch_rows
   for each row when (new.status in ('COMMITTED', 'REFUSED'))
-  execute function refuse_change('a row begins as VALID, INVALID or REPEATED');
+  execute function refuse_change('a new row must be VALID, INVALID or REPEATED');
 create trigger legal_move before update on batch_rows
   for each row when (new.status <> old.status and (old.status <> 'VALID'
     or (current_user = 'outlay_tenant' and new.status in ('COMMITTED', 'REFUSED'))))
-  execute function refuse_change('that cannot follow from the present status');
+  execute function refuse_change('illegal move from the present status');
 create trigger fixed_row before update on batch_rows
   for each row when (old.status <> 'VALID' and new is distinct from old)
-  execute function refuse_change('the row is settled');
+  execute function refuse_change('only VALID rows may change');
 
--- What an upload left unfinished may go, and a client's own connection changes rows only of a batch
--- that it could still cancel.
+-- Only an unfinished upload may be deleted, and a tenant changes rows of a draft or quote only.
 create function refuse_unless_open() returns trigger
   language plpgsql as $$
 begin
@@ -186,7 +183,7 @@ begin
     where b.account_id = old.account_id and b.id = old.batch_id
       and b.status <> 'RECEIVING' and (tg_op = 'DELETE' or b.status not in ('DRAFT', 'QUOTED')))
   then
-    raise exception '%: the batch is past that', tg_table_name
+    raise exception '%: the status of the batch does not allow it', tg_table_name
       using errcode = 'restrict_violation';
   end if;
   return case tg_op when 'DELETE' then old else new end;
@@ -198,11 +195,9 @@ create trigger open_to_clients before update on batch_rows
 create trigger removed_unfinished before delete on batch_rows
   for each row execute function refuse_unless_open();
 create trigger never_emptied before truncate on batch_rows
-  for each statement execute function refuse_change('what was committed stays known');
+  for each statement execute function refuse_change('must not be truncated');
 
--- How a batch is paid: as a whole, from the wallet into a reserve, and then row by row from there.
-
--- Eight digits, each uniformly random (the remainder of 48 random bits is off by a millionth).
+-- Eight uniformly random digits (the remainder of 48 random bits is biased by a millionth).
 create function new_pickup_code() returns text
   language sql volatile
   return lpad((('x' || substr(replace(gen_random_uuid()::text, '-', ''), 1, 12))::bit(48)::bigint
@@ -214,8 +209,7 @@ create function batch_event(p_account uuid, p_batch uuid, p_status text, p_at ti
   return write_event(p_account, 'batch.' || lower(p_status), p_batch,
     json_build_object('batch_token', 'batch_' || p_batch, 'status', p_status)::text, p_at);
 
--- Decides whether a quoted batch is paid, and sets aside what its valid rows cost: all of it, or
--- nothing and the reason. From then on nothing else can spend that money.
+-- Reserves the cost of all valid rows of a quoted batch, or returns the reason why not.
 create function begin_batch_commit(
   p_account uuid, p_batch uuid, p_mode text, out result text, out detail text
 )
@@ -278,10 +272,9 @@ end
 $$;
 grant execute on function begin_batch_commit to outlay_tenant;
 
--- Makes payouts of the next rows of a batch and answers how many rows it went through; none when
--- the batch is through, or the claim is out of date. What a row needs is asked again: a row whose
--- user was locked since, or whose client_transfer_id was committed elsewhere, is refused, and its
--- money goes back to the wallet.
+-- Commits the next rows of a batch as payouts and returns how many rows it processed: none when the
+-- batch is done or the claim is outdated. Conditions are checked again: a row whose user was
+-- locked, or whose client_transfer_id was committed elsewhere, is refused and its amount released.
 create function commit_batch_rows(
   p_account uuid, p_batch uuid, p_fence bigint, p_count integer
 ) returns integer
@@ -304,11 +297,11 @@ begin
   v_now := environment_now();
   v_time := journal_time();
   v_last := least(b.next_row + p_count - 1, b.row_count);
-  -- About when the last row is a payout: sending the first ones meanwhile would only make both wait
-  -- for the account's row.
+  -- About when the last row is committed: sending earlier would make both wait for the lock of the
+  -- account.
   v_due := v_now + (b.row_count - v_last) * interval '50 microseconds';
 
-  -- The look-up aside and the row's place spare the planner a guess about the whole batch.
+  -- The lateral look-up and ctid spare the planner an estimate over the whole batch.
   with judged as materialized (
     select r.*, r.ctid as place_of_row, case
         when u.status <> 'ACTIVE' then 'user_not_active'
@@ -346,7 +339,7 @@ begin
       delivery_type, country, needs_attributes, needs_verification, notify_user,
       coalesce(metadata, '{}'), b.committed_at, b.expires_at, estimated_availability
     from chosen
-  ), found as (
+  ), new_metadata as (
     insert into payout_metadata (account_id, entry_hash, payout_id)
     select distinct account_id, hash, payout_id
     from chosen cross join lateral unnest(metadata_hashes) h (hash)
@@ -358,24 +351,24 @@ begin
       pickup_code, v_now, v_now
     from chosen
   ), posted as (
-    -- No balance's statement shows these, so that they need no id of a later time.
+    -- These appear in no balance statement, so the id need not follow the time.
     insert into ledger_journals (account_id, id, kind, payout_id, batch_id, source_currency,
       source_amount, fee, destination_currency, destination_amount, rail, created_at)
     select account_id, payout_id, 'batch_commit', payout_id, p_batch, source_currency,
       source_amount, fee, destination_currency, destination_amount, rail, v_now
     from chosen
-  ), due as (
+  ), new_dispatches as (
     insert into payout_dispatches (account_id, payout_id, rail, due_at)
     select account_id, payout_id, rail, v_due from chosen
-  ), told as (
+  ), new_events as (
     insert into events (account_id, sequence, month, type, subject_id, created_at)
     select p_account, (select event_sequence from accounts where id = p_account) + place,
       month_of(v_now), 'payout.processing', payout_id, v_now
     from chosen
-  ), counted as (
+  ), numbered as (
     update accounts set event_sequence = event_sequence + (select count(*) from chosen)
     where id = p_account
-  ), noted as (
+  ), new_notifications as (
     insert into notifications (account_id, id, payout_id, user_id, kind, created_at)
     select account_id, gen_random_uuid(), payout_id, user_id, 'PROCESSING', v_now
     from chosen where notify_user
@@ -386,7 +379,8 @@ begin
           when 'addtl_attr_req' then 'destination_token' else 'user_token' end,
         'code', j.refusal,
         'detail', case j.refusal
-          when 'duplicate_transfer' then 'this client_transfer_id was committed as payout_' || j.because
+          when 'duplicate_transfer' then 'this client_transfer_id was committed as payout_'
+            || j.because
           when 'addtl_attr_req' then 'the destination asks for more of the user'
           else 'the user is ' || j.because end))::text
     from judged j

@@ -1,5 +1,5 @@
--- The newest complete version of the set that the payout names; where it names none, or that one
--- is still incomplete, a set stored for the same destination after the payout was created.
+-- The newest complete version of the set that the payout names. Where it names none, or that one is
+-- incomplete, a set for the same destination that was stored after the payout was created.
 create function find_complete_attributes(p payouts, out set_id uuid, out version integer)
   language sql stable as $$
   select v.set_id, v.version
@@ -13,7 +13,7 @@ create function find_complete_attributes(p payouts, out set_id uuid, out version
   limit 1;
 $$;
 
--- Posts a step of a payout, all of its amounts. The caller holds the account's row.
+-- Posts a journal over all amounts of a payout. The caller holds the lock of the account's row.
 create function post_journal(p payouts, p_kind text, p_journal uuid, p_at timestamptz) returns void
   language sql as $$
   insert into ledger_journals (account_id, id, kind, payout_id, source_currency, source_amount, fee,
@@ -31,8 +31,8 @@ create function post_journal(p payouts, p_kind text, p_journal uuid, p_at timest
   where w.account_id = p.account_id and w.currency = p.source_currency and w.name = 'wallet';
 $$;
 
--- Commits a payout, or says why not; nothing moves unless the result is 'success'. The account's
--- row is locked first, so the commits of one account queue there and never wait in a circle.
+-- Commits a payout, or returns the reason why not; nothing changes unless the result is 'success'.
+-- The account's row is locked first, so commits of one account queue there and cannot deadlock.
 create function commit_payout(
   p_account uuid, p_user uuid, p_payout uuid, p_journal uuid, p_pickup_code text,
   out result text, out detail text, out pickup_code text
@@ -103,6 +103,10 @@ end
 $$;
 grant execute on function commit_payout to outlay_tenant;
 
+-- Commits many payouts in one transaction, exactly as commit_payout does. It leaves whatever is not
+-- in order (a refusal, a repeat, a known key, insufficient funds for all) to commit_payout, so that
+-- a group costs one update for each balance and failures are isolated. Payouts of locked accounts
+-- are returned as held.
 create function commit_payouts(
   p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_journals uuid[], p_pickup_codes text[],
   p_keys text[], p_fingerprints bytea[], p_answers text[], p_may_wait boolean
@@ -119,8 +123,7 @@ declare
   v_month date;
   v_time text;
 begin
-  -- Whoever changes payouts or balances of an account holds its row, so that nothing read below
-  -- changes meanwhile.
+  -- Every change of payouts or balances holds the account's row, so nothing read below can change.
   v_locked := lock_accounts(p_accounts, p_may_wait);
   v_now := environment_now();
   v_month := month_of(v_now);
@@ -149,7 +152,7 @@ begin
         select from attribute_set_versions v
         where v.account_id = q.account_id and v.set_id = q.attr_set_id
           and v.version = q.attr_version and v.is_complete))
-      -- The payout itself has no state either then.
+      -- This also excludes a payout that is committed already.
       and not exists (
         select from payout_states s
         where s.account_id = q.account_id and s.client_transfer_id = q.client_transfer_id)
@@ -177,28 +180,28 @@ begin
   ), posted as (
     insert into ledger_journals (account_id, id, kind, payout_id, source_currency, source_amount,
       fee, destination_currency, destination_amount, rail, wallet_balance, created_at)
-    select account_id, journal_id(v_time, place, journal_id), 'commit', id, source_currency, source_amount, fee,
-      destination_currency, destination_amount, rail, wallet_balance, v_now
+    select account_id, journal_id(v_time, place, journal_id), 'commit', id, source_currency,
+      source_amount, fee, destination_currency, destination_amount, rail, wallet_balance, v_now
     from chosen
-  ), due as (
+  ), new_dispatches as (
     insert into payout_dispatches (account_id, payout_id, rail, due_at)
     select account_id, id, rail, v_now from chosen
-  ), counted as (
+  ), numbered as (
     update accounts a set event_sequence = a.event_sequence + n.count
     from (select account_id, count(*) as count from chosen group by account_id) n
     where a.id = n.account_id
     returning a.id, a.event_sequence - n.count as before
-  ), told as (
+  ), new_events as (
     insert into events (account_id, sequence, month, type, subject_id, created_at)
     select c.account_id, n.before + row_number() over (partition by c.account_id order by c.place),
       v_month, 'payout.processing', c.id, v_now
-    from chosen c join counted n on n.id = c.account_id
-  ), noted as (
+    from chosen c join numbered n on n.id = c.account_id
+  ), new_notifications as (
     insert into notifications (account_id, id, payout_id, user_id, kind, created_at)
     select account_id, gen_random_uuid(), id, user_id, 'PROCESSING', v_now
     from chosen where notify_user
   ), keyed as (
-    -- In the text of the answer, which the caller writes, % stands for the pickup code.
+    -- The caller writes the response; % in it stands for the pickup code.
     insert into idempotency_records (account_id, key, month, fingerprint, status, body, created_at)
     select account_id, key, v_month, fingerprint, 200,
       convert_to(replace(answer, '%', pickup_code), 'UTF8'), v_now

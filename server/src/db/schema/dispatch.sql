@@ -1,5 +1,5 @@
--- What is due: one row per payout with work left, claimed with a lease by the database's own time
--- and a fencing number that outdates every earlier claim.
+-- One row for each payout that has work left. A claim takes it with a lease by the real time and a
+-- fencing token that invalidates earlier claims.
 create table payout_dispatches (
   account_id uuid not null,
   payout_id uuid not null,
@@ -8,15 +8,16 @@ create table payout_dispatches (
   fence bigint not null default 0,
   lease_until timestamptz,
   rail text not null,
-  -- Whether the rules that come before the first sending let it pass.
+  -- Whether the checks before the first instruction (screening, velocity) have passed.
   is_checked boolean not null default false,
-  -- How often working on it failed in a row for reasons of ours.
+  -- Consecutive internal errors.
   faults integer not null default 0,
   primary key (account_id, payout_id)
+-- A queue: its rows are updated twice and deleted, so pages leave room for that.
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
 create index payout_dispatches_due on payout_dispatches (rail, due_at);
 
--- Each try to pay, written before the rail is called.
+-- Each attempt to pay, written before the rail is called.
 create table attempts (
   account_id uuid not null,
   payout_id uuid not null,
@@ -29,20 +30,20 @@ create table attempts (
   reason text not null default '',
   fence bigint not null,
   started_at timestamptz not null,
-  -- When the rail first said that it had it: from then on it is never sent again.
+  -- When the rail first confirmed that it has the payment. It is never sent again after that.
   taken_at timestamptz,
   unknown_since timestamptz,
   answered_at timestamptz,
-  -- How the rail calls the payment.
+  -- The reference of the rail for the payment.
   provider_reference text not null default '',
-  -- On what its payer was judged then.
+  -- The standing on which its payer was chosen.
   standing_id uuid,
-  -- When what is known of the attempt happened, by the rail's account: an older report that arrives
-  -- later contradicts nothing.
+  -- When the latest report happened according to the rail. An older report that arrives later
+  -- contradicts nothing.
   reported_at timestamptz,
   primary key (account_id, payout_id, number)
 );
--- No second instruction while an earlier one is not definitely dead.
+-- No second instruction while an earlier one may be in flight.
 create unique index attempts_one_alive on attempts (account_id, payout_id)
   where state in ('sending', 'unknown', 'accepted', 'paid');
 create index attempts_reference on attempts (reference);
@@ -51,17 +52,14 @@ create policy own_account on attempts using (account_id = current_account());
 grant select on attempts to outlay_tenant;
 
 create trigger never_removed before delete or truncate on attempts
-  for each statement execute function refuse_change('what was sent stays known');
+  for each statement execute function refuse_change('attempts must not be deleted');
 
--- Reports of rails: references that a restored database derives again, a classification of every
--- report against what is known, and a next step for every payout that has not ended.
-
--- The reference under which a rail and its counterpart know a payment. It is a function of the account,
--- the client's own identifier and the try, so that a client who repeats a payout after the database was
--- restored to an earlier moment meets the counterpart's duplicate check. A new try follows a definite
--- refusal by the same rail. 128 bits of SHA-256 in the layout of a UUID of version 5, which every rail
--- can carry.
-create function payment_reference(p_account uuid, p_client_transfer_id text, p_try integer) returns text
+-- The reference of a payment at a rail. It depends only on the account, the client_transfer_id and
+-- the try, so a client who repeats a payout after a restore of the database meets the duplicate
+-- check of the counterparty. A definite rejection by a rail begins a new try. 128 bits of SHA-256
+-- in the layout of a UUID of version 5, which every rail can carry.
+create function payment_reference(p_account uuid, p_client_transfer_id text, p_try integer)
+  returns text
   language sql immutable parallel safe
   return (
     select substr(h, 1, 12) || '5' || substr(h, 14, 3)
@@ -71,15 +69,20 @@ create function payment_reference(p_account uuid, p_client_transfer_id text, p_t
       p_account::text || '/' || p_try || '/' || p_client_transfer_id, 'UTF8')), 'hex') as h) d
   );
 
+-- Claims due payouts, as many of each rail as it has room for, or one named payout whether due or
+-- not. Each claim has a lease by the real time, a fencing token (only the newest may record
+-- anything), and a mode: check (the checks have not passed), send (its attempt is written) or query
+-- (an attempt may be in flight). Whoever records a report locks the dispatch before it reads the
+-- payout, so that the mode remains right.
 create function take_dispatches(
   p_rails text[], p_counts integer[], p_are_shaken boolean[], p_lease_ms integer,
-  p_has_rules boolean,
-  p_account uuid default null, p_payout uuid default null
+  p_has_rules boolean, p_account uuid default null, p_payout uuid default null
 ) returns table (
   account_id uuid, payout_id uuid, fence bigint, tries integer, mode text,
-  attempt_count integer, was_taken boolean, unknown_since timestamptz, first_tried_at timestamptz, now timestamptz, rail text,
-  payer_key text, destination_token uuid, country text, delivery_type text,
-  source_currency text, source_amount bigint, fee bigint, destination_currency text, destination_amount bigint, pickup_code text,
+  attempt_count integer, was_taken boolean, unknown_since timestamptz, first_tried_at timestamptz,
+  now timestamptz, rail text, payer_key text, destination_token uuid, country text,
+  delivery_type text, source_currency text, source_amount bigint, fee bigint,
+  destination_currency text, destination_amount bigint, pickup_code text,
   committed_at timestamptz, estimated_availability timestamptz, user_id uuid, attr_set_id uuid,
   attributes bytea, data_key bytea, person bytea, user_country text, is_verified boolean,
   account_name text, reference text
@@ -94,11 +97,11 @@ declare
   v_taken payout_dispatches[] := array[]::payout_dispatches[];
   v_some payout_dispatches[];
 begin
-  -- What rails did may not be known here.
+  -- Rails may have made payments that a restored database does not know.
   if is_recovering() then return; end if;
   for v_place in 1 .. coalesce(cardinality(p_rails), 0) loop
     if p_are_shaken[v_place] then
-      -- Any of the 500 oldest: references that hang must not keep the others waiting in their order.
+      -- A random choice of the 500 oldest: references that time out must not delay all others.
       with due as (
         select d.account_id, d.payout_id from (
           select account_id, payout_id from payout_dispatches
@@ -179,7 +182,7 @@ begin
       p.country, p.delivery_type, p.source_currency, p.source_amount, p.fee, p.destination_currency,
       p.destination_amount, p.pickup_code, p.committed_at, p.estimated_availability, p.user_id,
       p.attr_set_id, p.attr_version,
-      -- That of the attempt that is asked about; else of the next one.
+      -- The reference of the attempt to query, or else of the next one.
       case when l.state not in ('retry', 'rejected') then l.reference
         else payment_reference(p.account_id, p.client_transfer_id, 1 + (
           select count(distinct a.reference)::integer from attempts a
@@ -197,7 +200,7 @@ begin
     from taken t
     join payouts p on p.account_id = t.account_id and p.id = t.payout_id
     left join lateral (
-      -- What was tried through an earlier payer says nothing of the present one.
+      -- Attempts through an earlier payer say nothing about the present one.
       select number, state, reference, taken_at, unknown_since,
         a.rail = p.rail and a.payer_key = p.payer_key as is_present
       from attempts a
@@ -211,8 +214,8 @@ begin
       order by number limit 1
     ) first on true
   ), judged as materialized (
-    -- A payment that its rail had listed after a restore is asked about and never sent again; through
-    -- another rail, a person has to say what becomes of it.
+    -- A payment that its rail listed in a recovery is queried and never sent again. Through another
+    -- rail it needs a decision.
     select p.*, case when p.planned_mode not in ('check', 'send') or r.rails is null
         then p.planned_mode
       when p.rail = any (r.rails) then 'recovered' else 'elsewhere' end as mode
@@ -232,7 +235,7 @@ begin
     delete from payout_dispatches d using judged j
     where j.mode = 'ended' and d.account_id = j.account_id and d.payout_id = j.payout_id
   ), held as (
-    -- Held with nothing sent: whoever releases it makes it due again.
+    -- On hold without an instruction: the release schedules it.
     update payout_dispatches d set due_at = 'infinity', lease_until = null from judged j
     where j.mode = 'held' and d.account_id = j.account_id and d.payout_id = j.payout_id
   ), linked as (
@@ -253,11 +256,12 @@ begin
       where e.account_id = j.account_id and e.payout_id = j.payout_id and e.closed_at is null)
   )
   select j.account_id, j.payout_id, j.fence, j.tries,
-    case j.mode when 'recovered' then 'query' else j.mode end, j.number, j.was_taken, j.unknown_since,
-    j.first_tried_at, v_now, j.rail, j.payer_key, j.destination_token, j.country, j.delivery_type, j.source_currency,
-    j.source_amount, j.fee, j.destination_currency, j.destination_amount, j.pickup_code,
-    j.committed_at, j.estimated_availability, j.user_id, j.attr_set_id, v.sealed, u.data_key,
-    u.sealed, u.country, u.kyc_status = 'approved', a.name, j.reference
+    case j.mode when 'recovered' then 'query' else j.mode end, j.number, j.was_taken,
+    j.unknown_since, j.first_tried_at, v_now, j.rail, j.payer_key, j.destination_token, j.country,
+    j.delivery_type, j.source_currency, j.source_amount, j.fee, j.destination_currency,
+    j.destination_amount, j.pickup_code, j.committed_at, j.estimated_availability, j.user_id,
+    j.attr_set_id, v.sealed, u.data_key, u.sealed, u.country, u.kyc_status = 'approved', a.name,
+    j.reference
   from judged j
   join users u on u.account_id = j.account_id and u.id = j.user_id
   join accounts a on a.id = j.account_id
@@ -268,8 +272,8 @@ begin
 end
 $$;
 
--- Puts off a payout that could not be worked on, so that it neither stops nor starves the others, and
--- answers how often in a row that was so; null where the claim is outdated.
+-- Postpones a payout after an internal error, so that it neither blocks nor starves others. Returns
+-- the number of consecutive errors, or null where the claim is outdated.
 create function postpone_dispatch(
   p_account uuid, p_payout uuid, p_fence bigint, p_wait_ms bigint
 ) returns integer
@@ -281,8 +285,8 @@ create function postpone_dispatch(
   returning faults;
 $$;
 
--- The rules let these pass: they are due at once. A check may take longer than its claim: that it
--- passed holds all the same.
+-- Marks payouts as checked and makes them due at once. The result of a check holds even if its
+-- claim has expired.
 create function pass_checks(p_accounts uuid[], p_payouts uuid[], p_fences bigint[]) returns void
   language sql as $$
   update payout_dispatches d set is_checked = true, faults = 0, tries = 0,
@@ -291,7 +295,7 @@ create function pass_checks(p_accounts uuid[], p_payouts uuid[], p_fences bigint
   where d.account_id = r.account_id and d.payout_id = r.payout_id;
 $$;
 
--- Simulated outcomes that a client of the sandbox asked for; no row ever in live.
+-- Outcomes that a client of the sandbox scripted. Empty in live.
 create table sandbox_scripts (
   account_id uuid not null,
   payout_id uuid not null,
@@ -300,16 +304,16 @@ create table sandbox_scripts (
   created_at timestamptz not null,
   primary key (account_id, payout_id)
 );
--- The simulated network knows a payout by its reference alone.
+-- The simulated network looks payouts up by id alone.
 create index sandbox_scripts_payout on sandbox_scripts (payout_id);
 
--- What a client of the sandbox wants the simulated network to do with a payout.
+-- Scripts the outcome of a payout at the simulated network.
 create function script_sandbox_payout(p_account uuid, p_payout uuid, p_outcome text) returns void
   language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   perform require_own_account(p_account);
   if (select name from environment) <> 'staging' then
-    raise exception 'outcomes are scripted in the sandbox only'
+    raise exception 'outcomes may be scripted in the sandbox only'
       using errcode = 'insufficient_privilege';
   end if;
   insert into sandbox_scripts (account_id, payout_id, outcome, created_at)

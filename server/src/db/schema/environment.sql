@@ -1,14 +1,14 @@
--- One row: which environment this database is, and how far its clock is moved.
+-- One row: the environment of this database, and by how much its clock is ahead.
 create table environment (
   only_row boolean primary key default true check (only_row),
   name text not null check (name in ('staging', 'live')),
   clock_offset_us bigint not null default 0 check (clock_offset_us >= 0),
-  -- Where the sandbox wants the clock to be; whoever moves it stops at what is due on the way.
+  -- The offset that the sandbox requested. The clock stops on the way there wherever work is due.
   clock_target_us bigint not null default 0,
   master_key_id text not null,
   created_at timestamptz not null default now(),
-  -- Advanced before the first sending of a second and written to a file outside of the database: a
-  -- file that is ahead of it shows that the database was restored.
+  -- Advanced before the first instruction of each second and also written to a file outside of the
+  -- database: a file that is ahead shows that the database was restored.
   send_marker bigint not null default 0,
   constraint live_clock_is_real
     check (name = 'staging' or (clock_offset_us = 0 and clock_target_us = 0)),
@@ -16,8 +16,8 @@ create table environment (
 );
 grant select on environment to outlay_tenant;
 
--- The environment's time. It is read anew at each call: a transaction that waited for a lock
--- must not decide by the time at which it began.
+-- The environment's time, read again at each call: a transaction that waited for a lock must not
+-- decide by the time at which it began.
 create function environment_now() returns timestamptz
   language sql volatile
   return clock_timestamp()
@@ -26,17 +26,17 @@ grant execute on function environment_now to outlay_tenant;
 
 create trigger fixed_name before update on environment
   for each row when (new.name <> old.name)
-  execute function refuse_change('an environment stays what it is');
+  execute function refuse_change('the name of an environment is immutable');
 create trigger forward_clock before update on environment
   for each row when (new.clock_offset_us >= 0 and new.clock_offset_us < old.clock_offset_us)
-  execute function refuse_change('the clock does not go backwards');
+  execute function refuse_change('the clock must not go back');
 
--- Outside the sandbox nobody approves a recipient over a client's own connection.
+-- Only the sandbox lets a client approve its own recipients.
 create function refuse_live_tenant() returns trigger
   language plpgsql as $$
 begin
   if is_tenant() and (select name from environment) <> 'staging' then
-    raise exception 'a client does not approve its own users'
+    raise exception 'a client may approve its users in the sandbox only'
       using errcode = 'insufficient_privilege';
   end if;
   return new;

@@ -1,10 +1,13 @@
+-- Sequences of events have no gaps: the transaction of a change takes the number from the account's
+-- row. That row is the first lock of every transaction that moves money or writes an event, so two
+-- of them cannot deadlock.
 create table events (
   account_id uuid not null,
   sequence bigint not null,
   month date not null,
   type text not null,
   subject_id uuid not null,
-  -- Null for a payout's event: the terms of the payout, its type and its detail tell everything.
+  -- Null for an event of a payout, which is described by the payout, the type and the detail.
   payload text,
   detail text not null default '',
   created_at timestamptz not null,
@@ -15,12 +18,9 @@ create policy own_account on events using (account_id = current_account());
 grant select, insert on events to outlay_tenant;
 
 create trigger append_only before update on events
-  for each row execute function refuse_change('what happened stays');
+  for each row execute function refuse_change('events are immutable');
 create trigger never_emptied before truncate on events
-  for each statement execute function refuse_change('what happened stays');
-
--- The functions through which money moves, one payout at a time: commit, dispatch, outcomes. Those
--- for many at once are in 0010.
+  for each statement execute function refuse_change('events are immutable');
 
 create function write_event(
   p_account uuid, p_type text, p_subject uuid, p_payload text, p_at timestamptz,

@@ -1,4 +1,4 @@
--- What a person must decide. Those that belong to no account have the nil account.
+-- What an operator must decide. Exceptions that belong to no account have the nil account.
 create table exceptions (
   account_id uuid not null,
   id uuid not null,
@@ -9,7 +9,7 @@ create table exceptions (
     'return_of_unpaid', 'excess_return', 'amount_differs', 'unknown_outcome', 'not_sent', 'parked',
     'routes_exhausted', 'screening', 'velocity', 'rail_missing', 'overdue', 'unscheduled',
     'report_changed', 'recovered')),
-  -- Words of ours, references and codes; nothing of a person.
+  -- References, codes and our own words; no personal data.
   detail text not null default '',
   currency text,
   amount bigint,
@@ -26,31 +26,34 @@ create index exceptions_missing on exceptions (rail)
 create unique index exceptions_problem on exceptions (rail, problem_id)
   where problem_id is not null;
 create index exceptions_inbound on exceptions (rail)
-  where closed_at is null and kind in ('unmatched', 'unreadable', 'not_understood', 'report_changed');
--- Open exceptions, oldest first: what operators list page by page, and what the gauges count.
+  where closed_at is null
+    and kind in ('unmatched', 'unreadable', 'not_understood', 'report_changed');
+-- For the operators' list and the gauges.
 create index exceptions_open on exceptions (opened_at, id) where closed_at is null;
 alter table exceptions enable row level security;
 create policy own_account on exceptions using (account_id = current_account());
 grant select on exceptions to outlay_tenant;
 
 create trigger never_removed before delete or truncate on exceptions
-  for each statement execute function refuse_change('what had to be decided stays known');
+  for each statement execute function refuse_change('exceptions must not be deleted');
 
 create function open_exception(
   p_account uuid, p_payout uuid, p_rail text, p_kind text, p_detail text, p_currency text,
   p_amount bigint, p_at timestamptz
 ) returns void
   language sql as $$
-  insert into exceptions (account_id, id, payout_id, rail, kind, detail, currency, amount, opened_at)
-  select p_account, gen_random_uuid(), p_payout, p_rail, p_kind, p_detail, p_currency, p_amount, p_at
-  -- The same question is put once.
+  insert into exceptions (account_id, id, payout_id, rail, kind, detail, currency, amount,
+    opened_at)
+  select p_account, gen_random_uuid(), p_payout, p_rail, p_kind, p_detail, p_currency, p_amount,
+    p_at
+  -- An open exception is not repeated.
   where p_payout is null or not exists (
     select from exceptions
     where account_id = p_account and payout_id = p_payout and kind = p_kind and rail = p_rail
       and closed_at is null);
 $$;
 
--- What persons decided, and those who had to agree.
+-- Decisions of operators, and the approvals that they needed.
 create table payout_decisions (
   account_id uuid not null,
   payout_id uuid not null,
@@ -67,23 +70,23 @@ create policy own_account on payout_decisions using (account_id = current_accoun
 grant select on payout_decisions to outlay_tenant;
 
 create trigger append_only before update or delete or truncate on payout_decisions
-  for each statement execute function refuse_change('what was decided stays');
+  for each statement execute function refuse_change('decisions are immutable');
 
--- Names of persons as they are compared: letters and digits only, so that invisible characters, case
--- and spaces do not make a second person.
+-- The form in which names of persons are compared: letters and digits only, so that invisible
+-- characters, case and spaces do not make a second person.
 create function person_key(p_name text) returns text
   language sql immutable as $$
   select lower(regexp_replace(normalize(p_name, NFKC), '[^[:alnum:]]', '', 'g'));
 $$;
 
--- What a person decides about a payout that the machinery must not decide. `release` goes on with it,
--- `refund` ends it where nothing of it is alive, `paid`, `not_paid` and `returned` say what the rail
--- would not, `retry` sends an exhausted one through the payer that is named, `write_off` books what
--- was paid without belonging to a payout any more (and refunds what is still held), `dismiss` only
--- closes questions that leave nothing open. It takes effect when as many different persons as are
--- needed have said the same.
---
--- Answers done, waiting (for another person), illegal or not_found.
+-- Records the decision of an operator and applies it once enough different persons have made it:
+-- - release: continue a payout on hold
+-- - refund: cancel it where no attempt is in flight
+-- - paid, not_paid, returned: supply the outcome that the rail does not report
+-- - retry: send a payout in ERROR through the named payer
+-- - write_off: post what was paid for a payout that has ended, and refund what is still reserved
+-- - dismiss: close exceptions that leave nothing open
+-- Returns done, waiting (for another person), illegal or not_found.
 create function decide_payout(
   p_account uuid, p_payout uuid, p_id uuid, p_action text, p_by text, p_reason text,
   p_needed integer, p_next_rail text, p_next_payer text, p_journals uuid[]
@@ -138,8 +141,8 @@ begin
         and p.returned_amount < p.destination_amount)
     when 'write_off' then v_asked.id is not null
       and (p.status in ('CANCELLED', 'COMPLETED') or v_alive is null)
-    when 'dismiss' then v_asked.id is not null and (p.status in ('PENDING', 'COMPLETED', 'CANCELLED')
-      or exists (
+    when 'dismiss' then v_asked.id is not null and (
+      p.status in ('PENDING', 'COMPLETED', 'CANCELLED') or exists (
         select from payout_dispatches
         where account_id = p_account and payout_id = p_payout and due_at < 'infinity')
       or exists (
@@ -147,7 +150,7 @@ begin
         where account_id = p_account and payout_id = p_payout and closed_at is null
           and kind <> all (v_kinds)))
     else false end)
-    -- While an earlier payer says that it paid, nothing goes out.
+    -- Nothing is sent while an earlier payer claims to have paid.
     or (p_action in ('release', 'retry') and exists (
       select from exceptions
       where account_id = p_account and payout_id = p_payout and closed_at is null
@@ -167,7 +170,7 @@ begin
   if v_persons < p_needed then return 'waiting'; end if;
 
   if p_action = 'paid' and v_alive is null then
-    -- Through the rail that says so, whichever it was to go through now.
+    -- Switch to the payer that reports the payment.
     if p.status in ('HOLD', 'ERROR') then
       p := move_payout(p, 'PROCESSING', '', null, v_now);
     end if;
@@ -179,14 +182,16 @@ begin
     end if;
   end if;
   if p_action in ('paid', 'not_paid', 'returned') then
-    -- The questions that this answers, so that they do not stand in its way.
+    -- Close the exceptions that the decision answers, so that they do not block it.
     update exceptions set closed_at = v_now, resolution = v_resolution
     where account_id = p_account and payout_id = p_payout and closed_at is null
       and kind = any (v_kinds);
     v_result := apply_observation(p_account, p_payout, p_id, 'person',
       case p_action when 'not_paid' then 'rejected' else p_action end, 'decided by a person', null,
       null, p_journals, null);
-    if v_result <> 'applied' then raise exception 'a decision came out as %', v_result; end if;
+    if v_result <> 'applied' then
+      raise exception 'unexpected result of a decision: %', v_result;
+    end if;
   elsif p_action in ('refund', 'write_off') then
     if p.status not in ('CANCELLED', 'COMPLETED') then
       perform move_payout(p, 'CANCELLED', 'decided by a person', p_journals[1], v_now);
@@ -198,16 +203,17 @@ begin
       where account_id = p_account and id = v_asked.id;
     end if;
   elsif p_action in ('release', 'retry') then
-    -- Whoever releases a payout says that what a rail had listed is another payment.
+    -- The release states that payments which a rail listed belong to another payout.
     update recovered_payments set result = 'dismissed'
     where result in ('found', 'linked', 'unmatched') and reference in (
       select payment_reference(p_account, p.client_transfer_id, t.try)
       from generate_series(1, 4) t (try))
       and not exists (
         select from attempts
-        where account_id = p_account and payout_id = p_payout and reference = recovered_payments.reference);
+        where account_id = p_account and payout_id = p_payout
+          and reference = recovered_payments.reference);
     insert into payout_dispatches (account_id, payout_id, rail, due_at, is_checked)
-    -- What the rules themselves had stopped, they do not stop again; all else they look at.
+    -- The checks that stopped it do not stop it again; the others still apply.
     values (p_account, p_payout, coalesce(p_next_rail, p.rail), v_now, exists (
       select from exceptions
       where account_id = p_account and payout_id = p_payout and closed_at is null
@@ -226,7 +232,7 @@ begin
 end
 $$;
 
--- Whether something will happen to a payout by itself, or a person is asked.
+-- Whether a payout is due at some time or has an open exception.
 create function has_next_step(p_account uuid, p_payout uuid) returns boolean
   language sql stable as $$
   select exists (
@@ -238,8 +244,8 @@ create function has_next_step(p_account uuid, p_payout uuid) returns boolean
   );
 $$;
 
--- When a rail is asked again. A payout that has not ended keeps a row here, and a time unless a person
--- is asked; one that has ended is only asked about where a time is given.
+-- Schedules the next call for a payout. One that has not ended keeps its row, with a time unless an
+-- exception is open. One that has ended is only queried where a time is given.
 create function reschedule_dispatch(
   p payouts, p_due_at timestamptz, p_keeps_tries boolean, p_at timestamptz
 ) returns void
@@ -274,8 +280,8 @@ begin
 end
 $$;
 
--- Every payout that has not ended has a time at which something happens by itself, or an open exception.
--- Checked at the end of each transaction that could end either.
+-- Every payout that has not ended is due at some time or has an open exception: checked at the end
+-- of each transaction that could violate it.
 create function require_next_step() returns trigger
   language plpgsql as $$
 begin
@@ -284,8 +290,8 @@ begin
     where account_id = old.account_id and payout_id = old.payout_id
       and status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD', 'ERROR')
   ) and not has_next_step(old.account_id, old.payout_id) then
-    raise exception 'payout % has not ended, nothing is due and no exception is open', old.payout_id
-      using errcode = 'check_violation';
+    raise exception 'payout % has not ended and needs a due time or an open exception',
+      old.payout_id using errcode = 'check_violation';
   end if;
   return null;
 end

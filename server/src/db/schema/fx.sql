@@ -1,5 +1,5 @@
--- Exchange rates as the sources gave them: 1 base = digits x 10^-scale quote. Market data belongs
--- to no account, so this is the one table of the service whose key does not begin with one.
+-- Exchange rates as their sources published them: 1 base = digits x 10^-scale quote. Market data
+-- belongs to no account.
 create table rates (
   base text not null check (base ~ '^[A-Z0-9]{3,5}$'),
   quote text not null check (quote ~ '^[A-Z0-9]{3,5}$'),
@@ -12,8 +12,8 @@ create table rates (
   check (base <> quote)
 );
 
--- Counts the imports that changed something, so that a process learns from one row whether the
--- rates it holds are still the newest. The transaction of an import holds the row until it commits.
+-- Counts imports that changed a rate, so that a process learns from one row whether its rates are
+-- current. An import holds the row until it commits.
 create table rates_revision (
   is_only_row boolean primary key default true check (is_only_row),
   revision bigint not null check (revision >= 0)
@@ -21,10 +21,8 @@ create table rates_revision (
 
 insert into rates_revision (revision) values (0);
 
--- Limits against abuse: how far an exchange rate may move over several imports.
-
--- The first rate of each pair, source and day that an import stored. A new rate is compared with
--- those of the last days, so that several imports together move a rate no further than one may.
+-- The first rate of each pair, source and day. A new rate is compared with those of the last days,
+-- so that several imports together cannot exceed the limit of one.
 create table rate_checkpoints (
   base text not null,
   quote text not null,

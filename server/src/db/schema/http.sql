@@ -1,4 +1,5 @@
--- Who stores a key holds the account's row and has looked for the key in the month before, too.
+-- The stored response to an idempotency key. No unique key spans the months, so a key is stored
+-- under the lock of the account's row, after the month before was searched.
 create table idempotency_records (
   account_id uuid not null,
   key text not null check (length(key) between 1 and 255),
@@ -7,8 +8,8 @@ create table idempotency_records (
   status smallint not null,
   body bytea,
   created_at timestamptz not null,
-  -- The user whose key seals the answer; null where it is about no single user, and sealed under the
-  -- environment's key (or plain, as of a commit, which tells nothing of a person).
+  -- The user whose key seals the response. Null where it concerns no single user: then it is sealed
+  -- under the environment's key, or plain (a commit, which names nobody).
   user_id uuid,
   primary key (account_id, key, month)
 ) partition by range (month);
@@ -16,8 +17,7 @@ alter table idempotency_records enable row level security;
 create policy own_account on idempotency_records using (account_id = current_account());
 grant select, insert, update on idempotency_records to outlay_tenant;
 
--- The answer to a key, if it was given within the last thirty days, with what opens it. Replaces
--- find_idempotency_record, which stays for a process of the version before.
+-- The response to a key that was stored within thirty days, with the key that opens it.
 create function find_idempotency_answer(p_account uuid, p_key text)
   returns table (fingerprint bytea, status smallint, body bytea, user_id uuid, data_key bytea)
   language plpgsql stable as $$
@@ -35,8 +35,7 @@ end
 $$;
 grant execute on function find_idempotency_answer to outlay_tenant;
 
--- As store_idempotency_records, which stays for a process of the version before, with the user of
--- each answer.
+-- Stores responses, all of them or none: false where a key exists already.
 create function store_idempotency_answers(
   p_accounts uuid[], p_keys text[], p_fingerprints bytea[], p_bodies bytea[], p_users uuid[]
 ) returns boolean
@@ -63,7 +62,7 @@ begin
   select account_id, key, month_of(v_now), fingerprint, 200, body, user_id, v_now
   from unnest(p_accounts, p_keys, p_fingerprints, p_bodies, p_users)
     r (account_id, key, fingerprint, body, user_id)
-  -- Only one of the first day of a month that has thirty-one is in the way.
+  -- The only possible conflict is a key of the first day of a month with 31 days.
   on conflict (account_id, key, month) do update
     set fingerprint = excluded.fingerprint, body = excluded.body, user_id = excluded.user_id,
       created_at = excluded.created_at;
@@ -72,8 +71,8 @@ end
 $$;
 grant execute on function store_idempotency_answers to outlay_tenant;
 
--- What each process has let through in the last seconds, so that a rate limit holds over all of
--- them. Rows live for seconds and need not survive a crash. Keys are hashed with the master key.
+-- What each process admitted in the last seconds, so that a rate limit holds across processes. Rows
+-- live for seconds and need not survive a crash. Keys are hashed with the master key.
 create unlogged table rate_limit_use (
   id uuid primary key,
   process_id uuid not null,

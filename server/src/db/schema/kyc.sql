@@ -1,5 +1,5 @@
--- Identity verification: sessions and what was handed in. A session is one person's way from the
--- first link to a decision; it keeps every submission, sealed under the user's own key.
+-- Identity verification. A session leads one person from the link to a decision and keeps every
+-- submission, sealed under the user's own key.
 
 create table verification_sessions (
   account_id uuid not null,
@@ -8,9 +8,9 @@ create table verification_sessions (
   provider text not null default 'outlay' check (provider = 'outlay'),
   status text not null check (status in ('Started', 'Submitted', 'Abandoned', 'Expired',
     'Resubmitted', 'Declined', 'Approved', 'Resubmission requested', 'Review')),
-  -- How many times images were handed in.
+  -- The number of submissions.
   submission integer not null default 0 check (submission >= 0),
-  -- Until when the session's link takes images.
+  -- The link accepts images until then.
   expires_at timestamptz not null,
   created_at timestamptz not null,
   updated_at timestamptz not null,
@@ -21,10 +21,10 @@ create table verification_sessions (
   constraint expires_after_start check (expires_at > created_at)
 );
 create index verification_sessions_user on verification_sessions (account_id, user_id, id desc);
--- A user has one session that somebody or something waits for.
+-- A user has at most one open session.
 create unique index verification_sessions_open on verification_sessions (account_id, user_id)
   where status in ('Started', 'Submitted', 'Resubmitted', 'Resubmission requested', 'Review');
--- What waits for a person.
+-- Sessions that wait for a reviewer.
 create index verification_sessions_pending on verification_sessions (account_id, id)
   where status in ('Submitted', 'Resubmitted', 'Review');
 alter table verification_sessions enable row level security;
@@ -37,7 +37,7 @@ begin
   if (new.account_id, new.id, new.user_id, new.created_at)
     is distinct from (old.account_id, old.id, old.user_id, old.created_at)
     or new.submission not in (old.submission, old.submission + 1) then
-    raise exception 'a verification session keeps its user and its history'
+    raise exception 'the user and history of a verification session are immutable'
       using errcode = 'restrict_violation';
   end if;
   if (old.status, new.status) not in (
@@ -54,7 +54,7 @@ begin
     ('Resubmitted', 'Resubmitted'), ('Resubmitted', 'Review'), ('Resubmitted', 'Declined'),
     ('Resubmitted', 'Approved'), ('Resubmitted', 'Resubmission requested')
   ) then
-    raise exception 'a verification cannot go from % to %', old.status, new.status
+    raise exception 'illegal move of a verification from % to %', old.status, new.status
       using errcode = 'restrict_violation';
   end if;
   return new;
@@ -74,7 +74,7 @@ create table verification_images (
   primary key (account_id, session_id, submission, type),
   foreign key (account_id, session_id) references verification_sessions (account_id, id)
 );
--- Photographs do not compress: trying costs time and saves nothing.
+-- Photographs do not compress.
 alter table verification_images alter column sealed set storage external;
 alter table verification_images enable row level security;
 create policy own_account on verification_images using (account_id = current_account());
@@ -88,17 +88,17 @@ create table verification_decisions (
   id uuid not null,
   session_id uuid not null,
   user_id uuid not null,
-  -- The images that were decided about; new ones start anew.
+  -- The submission that was decided; a new one needs a new decision.
   submission integer not null check (submission > 0),
   decision text not null check (decision in ('approved', 'declined', 'resubmission_requested')),
   decided_by text not null check (length(decided_by) between 1 and 200),
-  -- The same name in any way of writing it: two persons differ in it.
+  -- The normalized name, by which two persons are told apart.
   person text not null check (length(person) between 1 and 400),
-  -- Sealed under the user's key: reasons tell about people.
+  -- Sealed under the user's key: reasons hold personal data.
   reason bytea not null,
-  -- The credential that a decision came with; null for a command.
+  -- Null for a command.
   credential_id uuid,
-  -- False for a first decision that waits for a second person.
+  -- False for a first decision that needs a second person.
   is_effective boolean not null,
   decided_at timestamptz not null,
   primary key (account_id, id),
@@ -110,4 +110,4 @@ create policy own_account on verification_decisions using (account_id = current_
 grant select, insert on verification_decisions to outlay_tenant;
 
 create trigger append_only before update or delete or truncate on verification_decisions
-  for each statement execute function refuse_change('what was decided stays');
+  for each statement execute function refuse_change('decisions are immutable');

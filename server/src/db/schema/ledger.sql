@@ -1,5 +1,5 @@
--- The ledger. An account of it is named by currency and purpose; only money from outside and the
--- exchange position, which owes one currency while it holds the other, may be below zero.
+-- An account of the ledger is named by currency and purpose. Only money from outside, the exchange
+-- position (which owes one currency while it holds another), costs and suspense may be negative.
 create table ledger_accounts (
   account_id uuid not null references accounts (id),
   currency text not null check (currency ~ '^[A-Z0-9]{3,5}$'),
@@ -17,11 +17,10 @@ create policy own_account on ledger_accounts using (account_id = current_account
 grant select on ledger_accounts to outlay_tenant;
 
 create trigger never_emptied before delete or truncate on ledger_accounts
-  for each statement execute function refuse_change('a balance is never removed');
+  for each statement execute function refuse_change('balances must not be deleted');
 
--- The ledger: a journal is one row with its amounts, and its kind names the transfers that it
--- consists of. Each transfer has both its sides and one currency, so that no journal can be out of
--- balance; the rules are the function below and nothing else.
+-- A journal is one row. Its kind determines its transfers (see journal_lines); each transfer has
+-- two sides and one currency, so a journal cannot be out of balance.
 create table ledger_journals (
   account_id uuid not null,
   id uuid not null,
@@ -29,7 +28,7 @@ create table ledger_journals (
     'reserve', 'batch_commit', 'release', 'unroute', 'route', 'charge', 'excess', 'write_off',
     'write_back')),
   payout_id uuid,
-  -- What it is reserved for.
+  -- The batch that the amount is reserved for.
   batch_id uuid,
   source_currency text not null,
   source_amount bigint not null,
@@ -37,10 +36,10 @@ create table ledger_journals (
   destination_currency text,
   destination_amount bigint check (destination_amount > 0),
   rail text,
-  -- What the wallet of the source currency held after it; null where it touches no wallet.
+  -- The balance of the source wallet afterwards. Null where the journal does not touch it.
   wallet_balance bigint,
   created_at timestamptz not null,
-  -- The order in which a balance's statement is read.
+  -- The order of a balance statement.
   primary key (account_id, source_currency, id),
   constraint whole_payout check (
     (kind in ('fund', 'reserve', 'release')) = (payout_id is null)
@@ -50,7 +49,7 @@ create table ledger_journals (
   constraint wallet_or_not check (
     (kind in ('complete', 'batch_commit', 'unroute', 'route', 'charge', 'excess', 'write_off',
       'write_back')) = (wallet_balance is null)),
-  -- A part so small that it is worth nothing in the source currency may come back.
+  -- A returned part may be worth less than one minor unit of the source currency.
   constraint ledger_journals_source_amount_check
     check (source_amount > 0 or (kind = 'return' and source_amount = 0))
 );
@@ -59,8 +58,10 @@ create policy own_account on ledger_journals using (account_id = current_account
 grant select on ledger_journals to outlay_tenant;
 
 create trigger append_only before update or delete or truncate on ledger_journals
-  for each statement execute function refuse_change('what was posted stays');
+  for each statement execute function refuse_change('posted journals are immutable');
 
+-- The posting rules: the transfers of each kind of journal; transfers of zero are left out.
+-- wallet_after is what later lines of the journal still add to the wallet.
 create function journal_lines(
   p_kind text, p_source_currency text, p_source_amount bigint, p_fee bigint,
   p_destination_currency text, p_destination_amount bigint, p_rail text
@@ -79,12 +80,12 @@ create function journal_lines(
     ('refund', 1, p_destination_currency, 'in_transit:' || p_rail, 'fx', p_destination_amount, 0),
     ('refund', 2, p_source_currency, 'fx', 'wallet', p_source_amount, p_fee),
     ('refund', 3, p_source_currency, 'fees', 'wallet', p_fee, 0),
-    -- In part: the amounts are those of the part.
+    -- Full or partial: the amounts are those of the returned part.
     ('return', 1, p_destination_currency, 'settlement:' || p_rail, 'in_transit:' || p_rail,
       p_destination_amount, 0),
     ('return', 2, p_destination_currency, 'in_transit:' || p_rail, 'fx', p_destination_amount, 0),
     ('return', 3, p_source_currency, 'fx', 'wallet', p_source_amount, 0),
-    -- A batch is paid for as a whole, and its payouts then from what was set aside.
+    -- A batch is reserved as a whole, and its payouts are committed from the reserve.
     ('reserve', 1, p_source_currency, 'wallet', 'reserved', p_source_amount, 0),
     ('batch_commit', 1, p_source_currency, 'reserved', 'fx', p_source_amount, 0),
     ('batch_commit', 2, p_source_currency, 'reserved', 'fees', p_fee, 0),
@@ -94,9 +95,9 @@ create function journal_lines(
     -- From one rail to another.
     ('unroute', 1, p_destination_currency, 'in_transit:' || p_rail, 'fx', p_destination_amount, 0),
     ('route', 1, p_destination_currency, 'fx', 'in_transit:' || p_rail, p_destination_amount, 0),
-    -- What a rail took of its own accord, in the currency of the charge.
+    -- A charge that a rail deducted, in its own currency.
     ('charge', 1, p_source_currency, 'costs', 'settlement:' || p_rail, p_source_amount, 0),
-    -- Came back without having been paid; and was paid without belonging to a payout any more.
+    -- Returned more than was paid; and paid for a payout that has ended.
     ('excess', 1, p_source_currency, 'external', 'suspense', p_source_amount, 0),
     ('write_off', 1, p_source_currency, 'suspense', 'settlement:' || p_rail, p_source_amount, 0),
     ('write_back', 1, p_source_currency, 'settlement:' || p_rail, 'suspense', p_source_amount, 0)
@@ -105,7 +106,7 @@ create function journal_lines(
 $$;
 grant execute on function journal_lines to outlay_tenant;
 
--- Every balance follows from the journals in the statement that writes them, whoever writes them.
+-- Updates every balance in the statement that inserts the journals.
 create function keep_balances() returns trigger
   language plpgsql
   set plan_cache_mode = force_generic_plan
@@ -127,8 +128,7 @@ begin
     select account_id, currency, name, sum(amount)::bigint as amount, max(at) as at
     from moved group by account_id, currency, name
   ), opened as (
-    -- A balance that is touched for the first time. Only these two may begin below zero, the others
-    -- are refused by their check.
+    -- A balance that does not exist yet. A check refuses a negative one where it may not be.
     insert into ledger_accounts (account_id, currency, name, token, balance, created_at)
     select account_id, currency, name, gen_random_uuid(), amount, at
     from summed s
@@ -147,7 +147,7 @@ create trigger keep_balances after insert on ledger_journals
   referencing new table as written
   for each statement execute function keep_balances();
 
--- The journals taken apart: one row for each transfer, with what the wallet held after it.
+-- The transfers of each journal, one row each, with the balance of the wallet after it.
 create view ledger_transfers with (security_invoker = true) as
 select j.account_id, l.currency, j.id as journal_id, l.line, j.kind, l.from_name, l.to_name,
   l.amount,
@@ -159,9 +159,9 @@ cross join lateral journal_lines(j.kind, j.source_currency, j.source_amount, j.f
   j.destination_currency, j.destination_amount, j.rail) l;
 grant select on ledger_transfers to outlay_tenant;
 
--- Journals are read in the order of their ids, so an id is made when the account's row is held: the
--- time in microseconds, the place in the transaction, and random digits (a UUID of version 7). The
--- first part is the same for all journals of a statement.
+-- Statements are read in the order of journal ids. An id is therefore made while the account's row
+-- is locked: the time in microseconds, the place in the transaction, and random digits (UUID
+-- version 7). journal_time is the part that all journals of a statement share.
 create function journal_time() returns text
   language sql volatile
   return (
@@ -177,7 +177,7 @@ create function journal_id(p_time text, p_place bigint, p_random uuid) returns u
   language sql immutable parallel safe
   return (p_time || lpad(to_hex(p_place), 3, '0') || right(p_random::text, 13))::uuid;
 
--- Makes sure that a ledger account exists. The token is used only if it has to be made.
+-- Creates a ledger account unless it exists; the token is used only then.
 create function open_ledger_account(
   p_account uuid, p_currency text, p_name text, p_token uuid, p_at timestamptz
 ) returns void
@@ -187,8 +187,8 @@ create function open_ledger_account(
   on conflict (account_id, currency, name) do nothing;
 $$;
 
--- Brings money in from outside and opens the balance where there is none yet; an amount of zero
--- only opens it. Answers the balance's row. A tenant may do this in the sandbox only.
+-- Funds a balance from outside, and opens it if it does not exist. An amount of zero only opens it.
+-- A tenant may do this in the sandbox only.
 create function fund_balance(
   p_account uuid, p_currency text, p_amount bigint, p_token uuid, p_journal uuid
 ) returns ledger_accounts
@@ -199,7 +199,7 @@ declare
 begin
   perform require_own_account(p_account);
   if is_tenant() and (select name from environment) <> 'staging' then
-    raise exception 'a client funds a balance in the sandbox only'
+    raise exception 'a client may fund a balance in the sandbox only'
       using errcode = 'insufficient_privilege';
   end if;
   perform 1 from accounts where id = p_account for update;
@@ -207,7 +207,8 @@ begin
   if p_amount > 0 then
     insert into ledger_journals (account_id, id, kind, source_currency, source_amount,
       wallet_balance, created_at)
-    select p_account, journal_id(journal_time(), 0, p_journal), 'fund', p_currency, p_amount, balance + p_amount, v_now
+    select p_account, journal_id(journal_time(), 0, p_journal), 'fund', p_currency, p_amount,
+      balance + p_amount, v_now
     from ledger_accounts
     where account_id = p_account and currency = p_currency and name = 'wallet';
   end if;

@@ -1,11 +1,11 @@
--- Events and idempotency records, a partition for each month (UTC).
+-- Last: partitions by month (UTC), settings of the planner and privileges.
 create function month_of(p_at timestamptz) returns date
   language sql immutable parallel safe
   return date_trunc('month', p_at at time zone 'UTC')::date;
 grant execute on function month_of to outlay_tenant;
 
--- Makes sure that a month and the two after it have their partitions. It attaches them, so that
--- nobody who reads or writes waits.
+-- Creates the partitions of a month and of the two after it. Attaching them does not block readers
+-- or writers.
 create function open_months(p_at timestamptz) returns void
   language plpgsql as $$
 declare
@@ -13,7 +13,7 @@ declare
   v_month date;
   v_name text;
 begin
-  -- Two processes begin a month at the same time: the second one waits, and finds it made.
+  -- Where two processes open a month at once, the second waits and finds it.
   perform 1 from environment for update;
   foreach v_table in array array['events', 'idempotency_records'] loop
     for v_month in
@@ -32,8 +32,7 @@ begin
 end
 $$;
 
--- The sandbox's clock may jump by years: the partitions of its new month are there before anybody
--- sees the new time.
+-- The sandbox's clock may jump by years: the partitions of a new month exist before anyone sees it.
 create function follow_clock() returns trigger
   language plpgsql as $$
 begin
@@ -45,9 +44,8 @@ $$;
 create trigger follow_clock after insert or update of clock_offset_us on environment
   for each row execute function follow_clock();
 
--- Of a table that was never analyzed the planner does not know even that, until autovacuum comes by:
--- in the first minute of a database, and of each new month. Every process looks for such tables
--- whenever it makes its plans anew.
+-- The planner knows nothing about a table until autovacuum analyzes it: in the first minute of a
+-- database and of each month. Every process runs this when it discards its plans.
 create function analyze_new_tables() returns void
   language plpgsql as $$
 declare
@@ -63,9 +61,9 @@ begin
 end
 $$;
 
--- A plan serves every account, so it must be made for the largest: with the average of a thousand
--- accounts in mind, the planner reads all payouts of the one that has most of them, and filters.
--- As if there were one account only, it takes the index that finds the row.
+-- A plan serves every account, so it must suit the largest. With the average of a thousand accounts
+-- in mind, the planner reads all payouts of the largest one and filters. With n_distinct = 1 it
+-- uses the index that finds the row.
 do $$
 declare
   v_table text;
@@ -83,5 +81,5 @@ $$;
 
 select open_months(environment_now());
 
--- A tenant executes only the functions that are granted to it.
+-- A tenant executes only functions that are granted to it.
 revoke execute on all functions in schema public from public;

@@ -1,4 +1,5 @@
--- A report that is doubtful leaves a payout that is ready for pickup where it is; it is asked about.
+-- The states that an outcome leads to, in order. Null: the outcome cannot apply. Empty: the state
+-- remains. A doubtful report leaves READY_FOR_PICKUP as it is, and the rail is queried.
 create function plan_moves(p_status text, p_outcome text) returns text[]
   language sql immutable parallel safe
   return case p_outcome
@@ -31,7 +32,7 @@ create function plan_moves(p_status text, p_outcome text) returns text[]
       when p_status in ('PROCESSING', 'HOLD') then array[]::text[] end
   end;
 
--- Posts something that has one amount in one currency, and moves no wallet. The caller holds the
+-- Posts one amount in one currency that does not touch the wallet. The caller holds the lock of the
 -- account's row.
 create function post_aside(
   p payouts, p_kind text, p_rail text, p_currency text, p_amount bigint, p_at timestamptz
@@ -43,8 +44,8 @@ create function post_aside(
     p_amount, p_currency, p_amount, p_rail, p_at);
 $$;
 
--- Gives back what the rail sent back, in part or in whole, and answers what was more than it had.
--- What the parts are worth in the source currency adds up to the whole.
+-- Posts a full or partial return and returns the amount in excess of what was paid. The parts in
+-- the source currency add up to the whole.
 create function post_return(
   p payouts, p_amount bigint, p_journal uuid, p_at timestamptz
 ) returns bigint
@@ -68,8 +69,8 @@ begin
 end
 $$;
 
--- Moves a committed payout one step, with the postings and the event of that step. The caller holds
--- the account's row. What comes back after completion is posted by `post_return`.
+-- Moves a committed payout to a state, with its journal and event. The caller holds the lock of the
+-- account's row. post_return posts what comes back after completion.
 create function move_payout(
   p payouts, p_to text, p_reason text, p_journal uuid, p_at timestamptz
 ) returns payouts
@@ -82,9 +83,9 @@ begin
   update payout_states set status = p_to, status_reason = p_reason, updated_at = p_at,
     completed_at = case when p_to = 'COMPLETED' then p_at else completed_at end
   where account_id = p.account_id and payout_id = p.id and status = p.status;
-  if not found then raise exception 'the payout is not %', p.status; end if;
+  if not found then raise exception 'the payout must be %', p.status; end if;
   if v_kind is not null then perform post_journal(p, v_kind, p_journal, p_at); end if;
-  -- Questions that this answers.
+  -- Closes exceptions that the new state answers.
   if p.status in ('HOLD', 'ERROR') or p_to in ('COMPLETED', 'CANCELLED') then
     update exceptions set closed_at = p_at, resolution = 'the payout went on to ' || p_to
     where account_id = p.account_id and payout_id = p.id and closed_at is null

@@ -1,9 +1,9 @@
--- What was heard of a payout, whether or not it had an effect.
+-- Every report about a payout, whether or not it had an effect.
 create table observations (
   account_id uuid not null,
   payout_id uuid not null,
   id uuid not null,
-  source text not null 
+  source text not null
     check (source in ('send', 'query', 'sandbox', 'callback', 'file', 'poll', 'person')),
   outcome text not null,
   reason text not null default '',
@@ -16,11 +16,17 @@ alter table observations enable row level security;
 create policy own_account on observations using (account_id = current_account());
 grant select on observations to outlay_tenant;
 
+-- The state of an attempt after an outcome.
 create function attempt_state(p_outcome text) returns text
   language sql immutable parallel safe
   return case p_outcome when 'ready_for_pickup' then 'accepted' when 'hold' then 'unknown'
     when 'park' then 'retry' when 'exhausted' then 'rejected' else p_outcome end;
 
+-- What follows from a report of a rail: apply, no_effect, stale (the answer to an outdated claim,
+-- which proves nothing), or the kind of exception that a contradiction opens, which moves nothing.
+-- docs/guides/exceptions.md has the table, and a test checks each of its cells. p_is_past: a later
+-- attempt has begun. p_is_newer: the report is of a later moment than the latest one. p_back: the
+-- amount returned since. p_amount: the amount paid, if reported.
 create function classify_report(
   p payouts, a attempts, p_outcome text, p_is_past boolean, p_is_newer boolean, p_is_stale boolean,
   p_amount bigint, p_back bigint
@@ -28,7 +34,7 @@ create function classify_report(
   language sql immutable as $$
   select case
     when p_is_stale and p_outcome in ('unknown', 'retry', 'hold', 'park') then 'stale'
-    -- Money that left after a refusal, through whichever attempt.
+    -- Paid after a rejection, through whichever attempt.
     when p_outcome = 'paid' and (p_is_past or p.status = 'ERROR'
       or (p.status = 'CANCELLED' and p.completed_at is null)) then 'paid_after_refusal'
     when p_outcome = 'returned' and (p_is_past or p.status = 'ERROR'
@@ -45,7 +51,7 @@ create function classify_report(
       or a.state = 'paid'
       or (p.status = 'CANCELLED' and p.completed_at is not null
         and p.returned_amount < p.destination_amount)) then 'refused_after_payment'
-    -- Who refused may have answered before the payment was taken by a later call: it is asked again.
+    -- The rejection may have preceded the acceptance of a later call: query again.
     when p_is_stale and p_outcome in ('rejected', 'exhausted') then 'stale'
     when p_outcome = 'hold' and p.status = 'READY_FOR_PICKUP' then 'unknown_outcome'
     when p_outcome = 'returned' and p.status = 'CANCELLED'
@@ -55,8 +61,7 @@ create function classify_report(
   end;
 $$;
 
--- Money that came back from a rail of which we had written off that it was paid: back to suspense.
--- Answers how much of it that is.
+-- Posts a return of a payment that was written off to suspense. Returns the amount.
 create function post_write_back(
   p payouts, p_rail text, p_amount bigint, p_at timestamptz
 ) returns bigint
@@ -81,8 +86,8 @@ begin
 end
 $$;
 
--- Puts a contradiction before a person, with what has to stop meanwhile. Answers the result of the
--- report.
+-- Opens an exception for a contradiction and stops what must not go on meanwhile. Returns the
+-- result of the report.
 create function open_contradiction(
   p payouts, a attempts, p_kind text, p_rail text, p_amount bigint, p_detail text,
   p_provider_reference text, p_at timestamptz
@@ -98,7 +103,7 @@ begin
   perform open_exception(p.account_id, p.id, p_rail, p_kind, p_detail, p.destination_currency,
     v_amount, p_at);
   if p_kind = 'amount_differs' and p.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD') then
-    -- It left, so it is never sent again; whether it is done is for a person to say.
+    -- It was sent, so it is never sent again. An operator decides whether it is complete.
     update attempts set state = 'paid', taken_at = coalesce(taken_at, p_at), answered_at = p_at,
       provider_reference = coalesce(p_provider_reference, provider_reference)
     where account_id = p.account_id and payout_id = p.id and number = a.number;
@@ -109,7 +114,7 @@ begin
       where account_id = p.account_id and payout_id = p.id
         and state in ('sending', 'unknown', 'accepted', 'paid'))
   then
-    -- No later attempt has begun: it waits for the person.
+    -- No later attempt has begun: hold it for the operator.
     p := move_payout(p, 'HOLD', 'an earlier payer reports that it has the payment', null, p_at);
     perform reschedule_dispatch(p, 'infinity', false, p_at);
   end if;
@@ -117,7 +122,7 @@ begin
 end
 $$;
 
--- Stores what follows from an applied report for its attempt.
+-- Updates the attempt of an applied report.
 create function record_attempt(
   p payouts, p_number integer, p_outcome text, p_reason text, p_reported_at timestamptz,
   p_extra json, p_at timestamptz
@@ -139,20 +144,19 @@ create function record_attempt(
     and payer_key = p.payer_key;
 $$;
 
--- Records a report about a payout and does what follows from it, in one transaction: state, postings,
--- events, attempt, and when to ask again (null: when nothing else is said). A fence is given by the
--- dispatch loop; without one (callbacks, files, the sandbox's calls, persons) a claim that may be
--- running becomes outdated. The answer to an outdated claim still counts where money is concerned.
+-- Records a report about a payout and applies it in one transaction: state, journals, events,
+-- attempt and the next call (null: as the state requires). The dispatcher passes a fencing token; a
+-- report without one (callback, file, sandbox, operator) invalidates a claim that may be running.
+-- The answer to an outdated claim still counts where money is concerned.
 --
--- `p_extra`, an object: `rail` that reports (the payout's present one when absent), `reference` of the
--- payment (the rail's latest attempt when absent), `at` (milliseconds: when it happened by the rail's
--- account), `code`, `provider_reference`, `amount` (text; of a return or of what was paid), `charges`,
--- `standing`, `first_routing`, `routing`, `next_rail` and `next_payer` (where a refused payout goes on),
--- `is_exhausted` (no payer is left), `exception` (the kind, where a hold or a parking asks a person),
--- `detail`.
+-- p_extra is an object: rail (the present one if absent), reference of the payment (the latest
+-- attempt of the rail if absent), at (milliseconds: when it happened according to the rail), code,
+-- provider_reference, amount (text: returned or paid), charges, standing, first_routing, routing,
+-- next_rail and next_payer (where a rejected payout continues), is_exhausted (no payer is left),
+-- exception (the kind to open with HOLD or ERROR), detail.
 --
--- Answers applied, no_effect, exception, stale (an outdated fence), illegal (the sandbox or a person
--- wants what cannot follow) or not_found.
+-- Returns applied, no_effect, exception, stale (outdated token), illegal (the sandbox or an
+-- operator requests an impossible move) or not_found.
 create function apply_observation(
   p_account uuid, p_payout uuid, p_observation uuid, p_source text, p_outcome text, p_reason text,
   p_fence bigint, p_due_at timestamptz, p_journals uuid[], p_extra json
@@ -167,7 +171,7 @@ declare
   v_rail text;
   v_outcome text := p_outcome;
   v_is_rail boolean := p_source not in ('sandbox', 'person');
-  v_is_unasked boolean := p_source in ('callback', 'file', 'poll');
+  v_is_notification boolean := p_source in ('callback', 'file', 'poll');
   v_is_stale boolean;
   v_is_past boolean;
   v_is_disputed boolean;
@@ -176,8 +180,8 @@ declare
   v_moves text[];
   v_move text;
   v_step integer := 0;
-  v_told bigint;
-  v_heard bigint;
+  v_answered bigint;
+  v_notified bigint;
   v_back bigint;
   v_excess bigint := 0;
   v_class text;
@@ -185,11 +189,11 @@ declare
   v_due_at timestamptz := p_due_at;
 begin
   perform require_own_account(p_account);
-  -- A tenant may let the simulated network say something; it never speaks for a rail.
+  -- A tenant may script the simulated network, and never speaks for another rail.
   if is_tenant() and (p_source <> 'sandbox' or p_fence is not null or p_extra is not null
     or (select name from environment) <> 'staging')
   then
-    raise exception 'a client decides outcomes in the sandbox only'
+    raise exception 'a client may decide outcomes in the sandbox only'
       using errcode = 'insufficient_privilege';
   end if;
   perform 1 from accounts where id = p_account for update;
@@ -213,15 +217,15 @@ begin
     select from exceptions
     where account_id = p_account and payout_id = p_payout and closed_at is null
       and kind in ('paid_after_refusal', 'accepted_after_refusal', 'amount_differs'));
-  -- An answer says what came back in all, an unasked report what came back this time.
-  v_told := p.returned_told;
-  v_heard := p.returned_heard;
+  -- An answer to a query has the total that was returned, a notification one part of it.
+  v_answered := p.returned_told;
+  v_notified := p.returned_heard;
   if v_outcome = 'returned' then
-    if v_is_unasked then v_heard := v_heard + coalesce(v_amount, p.destination_amount);
-    else v_told := greatest(v_told, coalesce(v_amount, p.destination_amount));
+    if v_is_notification then v_notified := v_notified + coalesce(v_amount, p.destination_amount);
+    else v_answered := greatest(v_answered, coalesce(v_amount, p.destination_amount));
     end if;
   end if;
-  v_back := greatest(v_told, v_heard) - greatest(p.returned_told, p.returned_heard);
+  v_back := greatest(v_answered, v_notified) - greatest(p.returned_told, p.returned_heard);
   if v_outcome = 'rejected' and (p_extra ->> 'is_exhausted')::boolean and not v_is_past
     and plan_moves(p.status, 'exhausted') is not null
   then
@@ -234,10 +238,11 @@ begin
       or (v_outcome = 'returned' and p.status = 'CANCELLED' and p.completed_at is not null
         and v_back > 0)) then 'apply'
     when not v_is_rail then 'illegal'
-    -- A rail reports what it was never given.
+    -- The rail never received an instruction for this payout.
     when a.number is null and p_source not in ('send', 'query') then 'unmatched'
     else classify_report(p, a, v_outcome, v_is_past,
-      case when v_is_stale then false when v_is_unasked then v_at > a.reported_at else true end,
+      case when v_is_stale then false when v_is_notification then v_at > a.reported_at
+        else true end,
       v_is_stale, v_amount, v_back)
     end;
   if v_class = 'illegal' then return v_class; end if;
@@ -251,11 +256,11 @@ begin
     perform post_charges(p, v_rail, p_extra -> 'charges', v_now);
   end if;
   if v_outcome = 'returned' and v_class in ('apply', 'no_effect') and not v_is_past then
-    update payout_states set returned_told = v_told, returned_heard = v_heard
+    update payout_states set returned_told = v_answered, returned_heard = v_notified
     where account_id = p_account and payout_id = p_payout;
   end if;
   if v_class = 'stale' then
-    -- A refusal that may be outdated: the rail is asked now.
+    -- The rejection may be outdated: query the rail now.
     if v_outcome in ('rejected', 'exhausted') then
       update payout_dispatches set due_at = least(due_at, v_now)
       where account_id = p_account and payout_id = p_payout and due_at < 'infinity';
@@ -271,7 +276,7 @@ begin
         p_extra ->> 'provider_reference', v_now);
       select * into p from payouts where account_id = p_account and id = p_payout;
     end if;
-    -- Of a running claim this was the answer: it ends here.
+    -- It answers the running claim, which ends here.
     if p_fence is not null and not v_is_stale and exists (
       select from payout_dispatches
       where account_id = p_account and payout_id = p_payout and fence = p_fence)
@@ -281,8 +286,7 @@ begin
     return v_class;
   end if;
 
-  -- Post.
-  -- Another attempt may have paid: nothing is refunded or sent before a person has decided.
+  -- Post. Where another attempt may have paid, nothing is refunded or sent before a decision.
   if v_is_disputed and v_is_rail and v_outcome in ('rejected', 'exhausted', 'retry') then
     v_moves := coalesce(plan_moves(p.status, 'park'), array[]::text[]);
     v_due_at := 'infinity';
@@ -334,12 +338,14 @@ end
 $$;
 grant execute on function apply_observation to outlay_tenant;
 
--- What rails answered, many at once. It takes what leaves the wallet alone: no move at all, or one to
--- COMPLETED or READY_FOR_PICKUP; under the fence of the present claim.
+-- Applies answers of rails that do not touch the wallet, many at once: those that leave the state,
+-- or complete a payout, or make it READY_FOR_PICKUP, under the present fencing token. The caller
+-- passes all others to apply_observation.
 create function apply_observations(
   p_accounts uuid[], p_payouts uuid[], p_observations uuid[], p_sources text[], p_outcomes text[],
   p_reasons text[], p_codes text[], p_provider_references text[], p_standings uuid[],
-  p_routings text[], p_fences bigint[], p_due_ats timestamptz[], p_journals uuid[], p_may_wait boolean
+  p_routings text[], p_fences bigint[], p_due_ats timestamptz[], p_journals uuid[],
+  p_may_wait boolean
 ) returns table (ordinal integer, is_held boolean)
   language plpgsql
   set plan_cache_mode = force_generic_plan
@@ -361,13 +367,13 @@ begin
   v_now := environment_now();
   v_month := month_of(v_now);
   return query
-  with heard as materialized (
+  with reports as materialized (
     select r.*, q.user_id, q.notify_user, q.source_currency, q.source_amount, q.fee,
       q.destination_currency, q.destination_amount, coalesce(s.rail, q.rail) as rail,
       (plan_moves(s.status, r.outcome))[1] as move
     from unnest(p_accounts, p_payouts, p_observations, p_sources, p_outcomes, p_reasons, p_codes,
-      p_provider_references, p_standings, p_routings, p_fences, p_due_ats, p_journals) with ordinality
-      as r (account_id, payout_id, observation_id, source, outcome, reason, code,
+      p_provider_references, p_standings, p_routings, p_fences, p_due_ats, p_journals)
+      with ordinality as r (account_id, payout_id, observation_id, source, outcome, reason, code,
         provider_reference, standing_id, routing, fence, due_at, journal_id, ord)
     join payout_dispatches d on d.account_id = r.account_id and d.payout_id = r.payout_id
       and d.fence = r.fence
@@ -376,77 +382,77 @@ begin
     where r.account_id = any (v_locked)
       and plan_moves(s.status, r.outcome) <@ array['COMPLETED', 'READY_FOR_PICKUP']
       and cardinality(plan_moves(s.status, r.outcome)) <= 1
-      -- Only one that has ended may have no next step.
+      -- Only a payout that has ended may have no next call.
       and (r.due_at is not null or plan_moves(s.status, r.outcome) = array['COMPLETED'])
-      -- What would be sent again waits where an earlier payer says that it paid.
+      -- Nothing is sent again while an exception is open.
       and (r.outcome <> 'retry' or not exists (
         select from exceptions e
         where e.account_id = r.account_id and e.payout_id = r.payout_id and e.closed_at is null))
-  ), noticed as (
+  ), new_observations as (
     insert into observations (account_id, payout_id, id, source, outcome, reason, code, is_applied,
       observed_at)
     select account_id, payout_id, observation_id, source, outcome, reason, code, true, v_now
-    from heard
+    from reports
   ), moved as (
-    update payout_states s set status = h.move, updated_at = v_now, status_reason = '',
-      completed_at = case when h.move = 'COMPLETED' then v_now else s.completed_at end
-    from heard h
-    where h.move is not null and s.account_id = h.account_id and s.payout_id = h.payout_id
+    update payout_states s set status = r.move, updated_at = v_now, status_reason = '',
+      completed_at = case when r.move = 'COMPLETED' then v_now else s.completed_at end
+    from reports r
+    where r.move is not null and s.account_id = r.account_id and s.payout_id = r.payout_id
   ), posted as (
     insert into ledger_journals (account_id, id, kind, payout_id, source_currency, source_amount,
       fee, destination_currency, destination_amount, rail, created_at)
     select account_id, journal_id, 'complete', payout_id, source_currency, source_amount, fee,
       destination_currency, destination_amount, rail, v_now
-    from heard where move = 'COMPLETED'
+    from reports where move = 'COMPLETED'
   ), attempted as (
     update attempts a set
-      state = attempt_state(h.outcome),
-      reason = h.reason,
+      state = attempt_state(r.outcome),
+      reason = r.reason,
       taken_at = case
-        when h.outcome in ('accepted', 'ready_for_pickup', 'paid') then coalesce(a.taken_at, v_now)
+        when r.outcome in ('accepted', 'ready_for_pickup', 'paid') then coalesce(a.taken_at, v_now)
         else a.taken_at end,
       unknown_since = case
-        when h.outcome in ('unknown', 'hold') then coalesce(a.unknown_since, v_now) end,
+        when r.outcome in ('unknown', 'hold') then coalesce(a.unknown_since, v_now) end,
       answered_at = v_now,
       reported_at = v_now,
-      provider_reference = coalesce(nullif(h.provider_reference, ''), a.provider_reference),
-      standing_id = coalesce(a.standing_id, h.standing_id)
-    from heard h
-    where a.account_id = h.account_id and a.payout_id = h.payout_id
+      provider_reference = coalesce(nullif(r.provider_reference, ''), a.provider_reference),
+      standing_id = coalesce(a.standing_id, r.standing_id)
+    from reports r
+    where a.account_id = r.account_id and a.payout_id = r.payout_id
       and a.number = (select max(number) from attempts l
-        where l.account_id = h.account_id and l.payout_id = h.payout_id)
+        where l.account_id = r.account_id and l.payout_id = r.payout_id)
   ), routed as (
     insert into payout_routings (account_id, payout_id, number, body, created_at)
-    select account_id, payout_id, 1 + (select count(*) from payout_routings r
-        where r.account_id = h.account_id and r.payout_id = h.payout_id), routing, v_now
-    from heard h where routing is not null
+    select account_id, payout_id, 1 + (select count(*) from payout_routings o
+        where o.account_id = r.account_id and o.payout_id = r.payout_id), routing, v_now
+    from reports r where routing is not null
   ), done as (
-    delete from payout_dispatches d using heard h
-    where h.due_at is null and d.account_id = h.account_id and d.payout_id = h.payout_id
+    delete from payout_dispatches d using reports r
+    where r.due_at is null and d.account_id = r.account_id and d.payout_id = r.payout_id
   ), waiting as (
-    update payout_dispatches d set due_at = h.due_at, lease_until = null, fence = d.fence + 1,
+    update payout_dispatches d set due_at = r.due_at, lease_until = null, fence = d.fence + 1,
       faults = 0,
-      tries = case when h.outcome in ('retry', 'unknown', 'hold') then d.tries else 0 end
-    from heard h
-    where h.due_at is not null and d.account_id = h.account_id and d.payout_id = h.payout_id
-  ), counted as (
+      tries = case when r.outcome in ('retry', 'unknown', 'hold') then d.tries else 0 end
+    from reports r
+    where r.due_at is not null and d.account_id = r.account_id and d.payout_id = r.payout_id
+  ), numbered as (
     update accounts a set event_sequence = a.event_sequence + n.count
-    from (select account_id, count(*) as count from heard where move is not null
+    from (select account_id, count(*) as count from reports where move is not null
       group by account_id) n
     where a.id = n.account_id
     returning a.id, a.event_sequence - n.count as before
-  ), told as (
+  ), new_events as (
     insert into events (account_id, sequence, month, type, subject_id, detail, created_at)
-    select h.account_id, n.before + row_number() over (partition by h.account_id order by h.ord),
-      v_month, 'payout.' || lower(h.move), h.payout_id, '', v_now
-    from heard h join counted n on n.id = h.account_id
-    where h.move is not null
-  ), noted as (
+    select r.account_id, n.before + row_number() over (partition by r.account_id order by r.ord),
+      v_month, 'payout.' || lower(r.move), r.payout_id, '', v_now
+    from reports r join numbered n on n.id = r.account_id
+    where r.move is not null
+  ), new_notifications as (
     insert into notifications (account_id, id, payout_id, user_id, kind, created_at)
     select account_id, gen_random_uuid(), payout_id, user_id, move, v_now
-    from heard where notify_user and move in ('COMPLETED', 'READY_FOR_PICKUP')
+    from reports where notify_user and move in ('COMPLETED', 'READY_FOR_PICKUP')
   )
-  select ord::integer, false from heard
+  select ord::integer, false from reports
   union all
   select ord::integer, true
   from unnest(p_accounts) with ordinality a (account_id, ord)

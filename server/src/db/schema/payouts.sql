@@ -1,3 +1,6 @@
+-- A payout is a quote, which never changes, and a state from its commit on, so that a commit writes
+-- a narrow row. No foreign keys to user and attributes: only functions that have just read them
+-- insert.
 create table payout_quotes (
   account_id uuid not null,
   id uuid not null,
@@ -11,7 +14,7 @@ create table payout_quotes (
   destination_currency text not null,
   destination_amount bigint not null check (destination_amount > 0),
   exchange_rate text not null,
-  -- Billionths of the destination's minor unit that the exchange position gained by rounding.
+  -- Billionths of the minor unit of the destination that rounding added to the exchange position.
   rounding_nano bigint not null check (rounding_nano >= 0),
   rail text not null,
   payer_key text not null,
@@ -30,13 +33,10 @@ create table payout_quotes (
   primary key (account_id, id)
 );
 create index payouts_user on payout_quotes (account_id, user_id, id desc);
--- Which quotes ask for a verification.
+-- Finds quotes that require identity verification.
 create index payout_quotes_verification on payout_quotes (account_id, user_id)
   where needs_verification;
--- What clients look up and read back: payouts by their own identifier and by time, the newest
--- complete details of a recipient, and the first answer of a batch upload.
-
--- Every payout of an identifier, quotes that were never committed included. The unique key of
+-- Finds all payouts of a client_transfer_id, uncommitted quotes included. The unique key of
 -- payout_states finds the committed one only.
 create index payout_quotes_transfer on payout_quotes (account_id, client_transfer_id);
 create index payout_quotes_created on payout_quotes (account_id, created_at, id);
@@ -45,7 +45,7 @@ create policy own_account on payout_quotes using (account_id = current_account()
 grant select on payout_quotes to outlay_tenant;
 
 create trigger append_only before update or delete or truncate on payout_quotes
-  for each statement execute function refuse_change('the terms of a payout never change');
+  for each statement execute function refuse_change('quotes are immutable');
 
 create function is_legal_move(p_from text, p_to text) returns boolean
   language sql immutable parallel safe
@@ -68,24 +68,24 @@ create table payout_states (
     'READY_FOR_PICKUP', 'HOLD', 'ERROR')),
   status_reason text not null default '',
   client_transfer_id text not null,
-  -- The attribute values that it was committed with.
+  -- The attribute version of the commit.
   attr_set_id uuid,
   attr_version integer,
   pickup_code text not null default '',
   committed_at timestamptz not null,
   completed_at timestamptz,
   updated_at timestamptz not null,
-  -- Where it goes now; as quoted while null.
+  -- The present payer; the quoted one while null.
   rail text,
   payer_key text,
-  -- Of the destination's minor units; more than was paid never counts.
+  -- Minor units of the destination; never more than was paid.
   returned_amount bigint not null default 0 check (returned_amount >= 0),
-  -- What came back in all by a rail's answers, and by what it told part by part: the same money, told
-  -- in two ways, so that the larger one counts.
+  -- The sum of returns according to the rail's answers to queries, and according to its
+  -- notifications. Both report the same money, so the larger one counts.
   returned_told bigint not null default 0 check (returned_told >= 0),
   returned_heard bigint not null default 0 check (returned_heard >= 0),
   primary key (account_id, payout_id),
-  -- A client_transfer_id is committed once, for ever; quotes may repeat it.
+  -- A client_transfer_id is committed once. Quotes may repeat it.
   constraint committed_transfer unique (account_id, client_transfer_id),
   constraint completed_once check (case status
     when 'COMPLETED' then completed_at is not null
@@ -97,24 +97,25 @@ alter table payout_states enable row level security;
 create policy own_account on payout_states using (account_id = current_account());
 grant select on payout_states to outlay_tenant;
 
--- No foreign key leads to the quote: whoever commits has just read it under the account's lock, and
--- a look-up for each payout is a good part of the cost of a commit in a batch.
+-- No foreign key to the quote: the commit has just read it under the account's lock, and a look-up
+-- for each payout is a large part of the cost of a batch.
 create trigger begins_committed before insert on payout_states
   for each row when (new.status not in ('PROCESSING', 'SCHEDULED'))
-  execute function refuse_change('a commit begins as PROCESSING or SCHEDULED');
+  execute function refuse_change('a new state must be PROCESSING or SCHEDULED');
 create trigger legal_move before update on payout_states
   for each row when (new.status <> old.status and not is_legal_move(old.status, new.status))
-  execute function refuse_change('that cannot follow from the present status');
+  execute function refuse_change('illegal move from the present status');
 create trigger fixed_commit before update of account_id, payout_id, client_transfer_id, attr_set_id,
   attr_version, pickup_code, committed_at on payout_states
-  for each statement execute function refuse_change('what was committed never changes');
+  for each statement execute function refuse_change('the terms of a commit are immutable');
 create trigger fixed_completion before update of completed_at on payout_states
   for each row when (new.completed_at is distinct from old.completed_at
     and (old.completed_at is not null or new.status <> 'COMPLETED'))
-  execute function refuse_change('a completion comes with COMPLETED, once');
+  execute function refuse_change('completed_at must be set once, with COMPLETED');
 create trigger never_removed before delete or truncate on payout_states
-  for each statement execute function refuse_change('a payout is never removed');
+  for each statement execute function refuse_change('payouts must not be deleted');
 
+-- Payouts as all readers see them.
 create view payouts with (security_invoker = true) as
 select q.account_id, q.id, q.user_id, coalesce(s.status, 'PENDING') as status,
   coalesce(s.status_reason, '') as status_reason, q.client_transfer_id, q.source_token,
@@ -133,7 +134,7 @@ from payout_quotes q
 left join payout_states s on s.account_id = q.account_id and s.payout_id = q.id;
 grant select on payouts to outlay_tenant;
 
--- Where a payout's metadata can be found: one row per key and value, both only as a hash.
+-- Finds payouts by metadata: one row for each key and value, hashed together.
 create table payout_metadata (
   account_id uuid not null,
   entry_hash bytea not null check (length(entry_hash) = 16),
@@ -145,7 +146,7 @@ alter table payout_metadata enable row level security;
 create policy own_account on payout_metadata using (account_id = current_account());
 grant select, insert on payout_metadata to outlay_tenant;
 
--- Messages to recipients that notify_user asks for, recorded in the transaction of their cause.
+-- Messages to recipients that notify_user requests, recorded in the transaction that causes them.
 create table notifications (
   account_id uuid not null,
   id uuid not null,
@@ -174,11 +175,9 @@ end
 $$;
 grant execute on function payout_event to outlay_tenant;
 
--- Each quote is stored with the attribute set that it names, or with the newest complete one of its
--- destination and currency, or with the newest one where none is complete: a set that was stored in
--- part must not hide the details that are ready to be used. The rest is as in 0010: metadata is made
--- findable, the event is written, and what the database decided is returned. The arrays run side by
--- side, but for the three of metadata entries.
+-- Stores quotes. Each gets the attribute set that it names, or else the newest complete one of its
+-- destination and currency, or else the newest one: a set that was stored in part must not hide
+-- complete details. The arrays run in parallel, except the three of metadata entries.
 create function create_payouts(
   p_accounts uuid[], p_ids uuid[], p_users uuid[], p_transfer_ids text[], p_source_tokens uuid[],
   p_source_currencies text[], p_source_amounts bigint[], p_fees bigint[],
@@ -241,21 +240,21 @@ begin
       delivery_type, country, needs_attributes, needs_verification, notify_user, metadata, v_now,
       date_trunc('second', v_now + lock_seconds * interval '1 second'), available_at
     from request
-  ), found as (
+  ), new_metadata as (
     insert into payout_metadata (account_id, entry_hash, payout_id)
     select distinct account_id, hash, payout_id
     from unnest(p_entry_accounts, p_entry_ids, p_entry_hashes) e (account_id, payout_id, hash)
     where account_id = any (v_locked)
-  ), counted as (
+  ), numbered as (
     update accounts a set event_sequence = a.event_sequence + n.count
     from (select account_id, count(*) as count from request group by account_id) n
     where a.id = n.account_id
     returning a.id, a.event_sequence - n.count as before
-  ), told as (
+  ), new_events as (
     insert into events (account_id, sequence, month, type, subject_id, created_at)
     select r.account_id, n.before + row_number() over (partition by r.account_id order by r.id),
       v_month, 'payout.pending', r.id, v_now
-    from request r join counted n on n.id = r.account_id
+    from request r join numbered n on n.id = r.account_id
   )
   select r.id, r.attr_set_id, r.attr_version, v_now,
     date_trunc('second', v_now + r.lock_seconds * interval '1 second'), v.sealed, r.data_key

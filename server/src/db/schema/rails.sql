@@ -1,7 +1,7 @@
--- What rails remember and hear. None of it belongs to a client account: a rail knows references
--- only, and what it hears finds its account when it is applied.
+-- State and inbound messages of rails. None of it belongs to an account: a rail knows references
+-- only, and a report finds its account when it is applied.
 
--- Sealed values; keys and states are references, numbers and codes. Compared byte by byte.
+-- Sealed values. Keys and states are references, numbers and codes, compared byte by byte.
 create table rail_records (
   rail text collate "C" not null check (rail ~ '^[a-z0-9_]{1,40}$'),
   collection text collate "C" not null,
@@ -14,9 +14,8 @@ create table rail_records (
 create index rail_records_state on rail_records (rail, collection, state, key);
 alter table rail_records enable row level security;
 
--- All changes or none: false where a record is not at the revision that the caller saw (0: there is
--- none yet). A null state removes the record. Records are locked in the order of their names, so
--- that writers queue and never wait in a circle.
+-- Applies all changes or none: false where a record is not at the expected revision (0: absent). A
+-- null state removes it. Records are locked in order, so that writers cannot deadlock.
 create function write_rail_records(
   p_rail text, p_collections text[], p_keys text[], p_revisions bigint[], p_states text[],
   p_sealed bytea[]
@@ -32,7 +31,7 @@ begin
   if v_found <> (select count(distinct (collection, key))
     from unnest(p_collections, p_keys) c (collection, key))
   then
-    raise exception 'a record is named twice in one write';
+    raise exception 'a write must name each record once';
   end if;
   select count(*) into v_found from (
     select r.key from rail_records r
@@ -52,7 +51,7 @@ begin
   on conflict do nothing;
   get diagnostics v_found = row_count;
   if v_found <> cardinality(p_keys) - v_expected then
-    raise exception using errcode = 'OL001', message = 'a record is there already';
+    raise exception using errcode = 'OL001', message = 'the record already exists';
   end if;
   update rail_records r set state = c.state, sealed = c.sealed, revision = r.revision + 1
   from unnest(p_collections, p_keys, p_revisions, p_states, p_sealed)
@@ -69,7 +68,7 @@ exception when sqlstate 'OL001' then
 end
 $$;
 
--- What came from outside, as it came (sealed: it names people), once.
+-- An inbound message, sealed because it names people, stored verbatim exactly once.
 create table rail_messages (
   rail text collate "C" not null,
   id text collate "C" not null,
@@ -82,10 +81,10 @@ create table rail_messages (
 alter table rail_messages enable row level security;
 
 create trigger never_removed before delete or truncate on rail_messages
-  for each statement execute function refuse_change('what was heard stays known');
+  for each statement execute function refuse_change('inbound messages must not be deleted');
 
--- What it says of single payments. `waiting` until it was applied to its payout; then whether it had
--- an effect, or has to be looked at by a person.
+-- Its reports about single payments: waiting until applied to a payout, then whether they had an
+-- effect or opened an exception.
 create table rail_observations (
   rail text collate "C" not null,
   id text collate "C" not null,
@@ -97,7 +96,7 @@ create table rail_observations (
   code text not null default '',
   provider_reference text not null default '',
   amount bigint check (amount > 0),
-  -- As JSON: id, kind, currency, amount.
+  -- JSON array of { id, kind, currency, amount }.
   charges text not null default '[]',
   happened_at timestamptz not null,
   heard_at timestamptz not null,
@@ -113,12 +112,11 @@ create index rail_observations_unapplied on rail_observations (rail, reference)
 alter table rail_observations enable row level security;
 
 create trigger never_removed before delete or truncate on rail_observations
-  for each statement execute function refuse_change('what was heard stays known');
+  for each statement execute function refuse_change('inbound messages must not be deleted');
 
--- Stores a message with all its observations and problems; true when it is new. An observation or a
--- problem that an earlier message reported is not repeated. An observation that comes again under a
--- known identifier with other content is not applied: the message is kept beside the first one, and an
--- exception is opened.
+-- Stores a message with its reports and problems; true when it is new. Reports and problems of
+-- earlier messages are not repeated. A known report with other content is not applied: the message
+-- is stored beside the first one and an exception is opened.
 create function hear_rail_message(
   p_rail text, p_id text, p_channel text, p_sealed bytea, p_ids text[], p_references text[],
   p_outcomes text[], p_reasons text[], p_codes text[], p_provider_references text[],
@@ -159,7 +157,8 @@ begin
     p_charges, p_ats) o (id, reference, outcome, reason, code, provider_reference, amount, charges,
     at)
   on conflict (rail, id) do nothing;
-  insert into exceptions (account_id, id, rail, kind, detail, currency, amount, opened_at, problem_id)
+  insert into exceptions (account_id, id, rail, kind, detail, currency, amount, opened_at,
+    problem_id)
   select '00000000-0000-0000-0000-000000000000', gen_random_uuid(), p_rail,
     coalesce(kind, 'report_changed'), left(detail, 500), currency, amount, v_now, id
   from (
@@ -174,8 +173,7 @@ begin
 end
 $$;
 
--- How much of what a rail received is not settled: observations that wait to be applied, and
--- exceptions about inbound messages that are still open.
+-- Counts reports that wait to be applied and open exceptions about inbound messages.
 create function count_unresolved_inbound(p_rail text) returns bigint
   language sql stable as $$
   select (select count(*) from rail_observations where rail = p_rail and state = 'waiting')
@@ -184,7 +182,8 @@ create function count_unresolved_inbound(p_rail text) returns bigint
         and kind in ('unmatched', 'unreadable', 'not_understood', 'report_changed'));
 $$;
 
--- Who is in a rail's pass at present. By the database's own time: the sandbox's clock may jump.
+-- The process that runs a rail's pass. Leases run by real time, because the sandbox's clock may
+-- jump.
 create table rail_passes (
   rail text collate "C" primary key,
   holder uuid,
@@ -192,7 +191,7 @@ create table rail_passes (
 );
 alter table rail_passes enable row level security;
 
--- What leaves through a rail on a day (UTC), for its daily limits. A reference counts once.
+-- Amounts sent through a rail on a day (UTC), for its daily limit. A reference counts once.
 create table rail_day_amounts (
   rail text collate "C" not null,
   day date not null,
@@ -212,8 +211,8 @@ create table rail_days (
 );
 alter table rail_days enable row level security;
 
--- True when the amount fits into what the rail may pay out today, and is counted then. The row of the
--- day is held while it is decided, so that two processes cannot both take the rest.
+-- Counts an amount towards a rail's daily limit; false where it does not fit. The row of the day
+-- stays locked, so that two processes cannot both take the rest.
 create function take_rail_day_amount(
   p_rail text, p_currency text, p_reference text, p_amount bigint, p_limit bigint
 ) returns boolean

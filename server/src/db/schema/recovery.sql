@@ -1,18 +1,18 @@
--- Recovery after the database was restored to an earlier moment: rails may have paid what this database
--- does not know. While a recovery is open nothing is sent and nothing is committed. Every rail lists what
--- it did since; the list is matched with the payouts; two named persons release it.
+-- After a restore, rails may have made payments that the database does not know. While a recovery
+-- is open, nothing is sent or committed. Every rail lists its payments since, they are matched with
+-- payouts, and two named persons release it.
 
 create table recoveries (
   id uuid primary key,
-  -- Why it was begun: an operator asked for it, or what showed that the database is behind.
+  -- Requested by an operator, or the evidence that the database was restored.
   reason text not null,
-  -- From when on rails are asked to list what they did.
+  -- From when on rails list their payments.
   since timestamptz not null,
   started_at timestamptz not null,
-  -- All rails have answered, or an operator has accepted that some cannot.
+  -- All rails have listed, or an operator accepted that some cannot.
   listed_at timestamptz,
   released_at timestamptz,
-  -- The rails have taken over what was found; sending goes on.
+  -- The rails have imported the result, and sending resumes.
   closed_at timestamptz,
   check (released_at is null or listed_at is not null),
   check (closed_at is null or released_at is not null)
@@ -20,7 +20,6 @@ create table recoveries (
 create unique index recoveries_one_open on recoveries ((true)) where closed_at is null;
 alter table recoveries enable row level security;
 
--- What each rail could say.
 create table recovery_rails (
   recovery_id uuid not null references recoveries,
   rail text collate "C" not null,
@@ -43,30 +42,31 @@ create table recovery_releases (
 alter table recovery_releases enable row level security;
 
 create trigger append_only before update or delete or truncate on recovery_releases
-  for each statement execute function refuse_change('a decision stays as it was made');
+  for each statement execute function refuse_change('decisions are immutable');
 
--- Payments that rails listed in a recovery. They stay: a client may repeat a payout long afterwards, and
--- the payment that left for it is asked about instead of being sent again.
+-- Payments that rails listed. They are kept: where a client repeats a payout later, its payment is
+-- queried instead of sent again.
 create table recovered_payments (
   rail text collate "C" not null,
-  -- The reference, else the counterpart's own number.
+  -- The reference, or else the counterparty's own number.
   id text collate "C" not null,
-  -- 32 hexadecimal digits; "" where the counterpart carries none.
+  -- 32 hexadecimal digits; empty where the counterparty carries none.
   reference text not null,
   payer_key text not null,
   country text not null,
   currency text not null,
-  -- 0: a transaction of the account that pays nobody.
+  -- 0 for a transaction that pays nobody.
   amount bigint not null check (amount >= 0),
   outcome text not null,
   provider_reference text not null,
-  -- SHA-256 of the address on a chain, where there is no reference.
+  -- SHA-256 of the address on a chain, which carries no reference.
   destination_hash bytea,
   detail text not null,
   happened_at timestamptz not null,
   recovery_id uuid not null references recoveries,
-  -- known: an attempt had it. linked: an attempt was made for it. found: its payout is not committed
-  -- here. unmatched: no payout is known. dismissed: a person decided that it is not the payout's.
+  -- known: it has an attempt. linked: an attempt was added for it. found: its payout is not
+  -- committed. unmatched: it has no payout. dismissed: an operator decided that it belongs to
+  -- another one.
   result text not null check (result in ('known', 'linked', 'found', 'unmatched', 'dismissed')),
   account_id uuid,
   payout_id uuid,
@@ -83,7 +83,7 @@ create function is_recovering() returns boolean
   select exists (select from recoveries where closed_at is null);
 $$;
 
--- Opens a recovery unless one is open; answers the open one and whether it is new.
+-- Opens a recovery unless one is open.
 create function begin_recovery(p_id uuid, p_reason text, p_rails text[])
   returns table (id uuid, is_new boolean)
   language plpgsql as $$
@@ -99,7 +99,7 @@ begin
     return query select v_open, false;
     return;
   end if;
-  -- The last moment that this database knows of, and a day before it.
+  -- A day before the latest activity in this database.
   select least(v_now, coalesce(greatest(
     (select max(started_at) from attempts), (select max(committed_at) from payout_states)),
     v_now)) - interval '1 day' into v_since;
@@ -110,9 +110,10 @@ begin
 end
 $$;
 
--- Stores what a rail listed, and matches it with payouts. A payment that an attempt knows as not sent
--- is unknown from now on, so that it is asked about; a committed payout without an attempt gets one; one
--- that is only quoted, or not known, is put before a person and recognised when it is committed.
+-- Stores the payments that a rail listed and matches them with payouts. An attempt that was
+-- recorded as not sent becomes unknown, so that it is queried. A committed payout without an
+-- attempt gets one. A quote or unknown payout opens an exception and is recognized when it is
+-- committed.
 create function store_recovered(
   p_recovery uuid, p_rail text, p_ids text[], p_references text[], p_payer_keys text[],
   p_countries text[], p_currencies text[], p_amounts bigint[], p_outcomes text[],
@@ -127,8 +128,8 @@ declare
   q payouts;
   v_exception uuid;
 begin
-  insert into recovered_payments (rail, id, reference, payer_key, country, currency, amount, outcome,
-    provider_reference, destination_hash, detail, happened_at, recovery_id, result)
+  insert into recovered_payments (rail, id, reference, payer_key, country, currency, amount,
+    outcome, provider_reference, destination_hash, detail, happened_at, recovery_id, result)
   select p_rail, id, reference, payer_key, country, currency, amount, outcome, provider_reference,
     destination_hash, detail, at, p_recovery, 'unmatched'
   from unnest(p_ids, p_references, p_payer_keys, p_countries, p_currencies, p_amounts, p_outcomes,
@@ -137,8 +138,9 @@ begin
       destination_hash, detail, at)
   on conflict (rail, id) do nothing;
 
-  -- Of a chain, which carries no reference, the transaction tells.
-  update recovered_payments x set result = 'known', account_id = a.account_id, payout_id = a.payout_id
+  -- A payment on a chain is matched by its transaction.
+  update recovered_payments x
+  set result = 'known', account_id = a.account_id, payout_id = a.payout_id
   from attempts a
   where x.recovery_id = p_recovery and x.rail = p_rail and x.reference = ''
     and x.provider_reference <> '' and a.rail = x.rail
@@ -159,7 +161,7 @@ begin
       update recovered_payments set result = 'known', account_id = a.account_id,
         payout_id = a.payout_id
       where rail = r.rail and id = r.id;
-      -- Known as not sent, and it was: it is asked about and never sent again.
+      -- Recorded as not sent, although it was: query it and never send it again.
       update attempts set state = 'unknown', unknown_since = coalesce(unknown_since, v_now)
       where account_id = a.account_id and payout_id = a.payout_id and number = a.number
         and state = 'retry' and not exists (
@@ -184,18 +186,20 @@ begin
     then
       insert into attempts (account_id, payout_id, number, rail, payer_key, reference, state, fence,
         started_at, unknown_since, provider_reference)
-      select q.account_id, q.id, 1 + count(*), r.rail, q.payer_key, r.reference, 'unknown', 0, v_now,
-        v_now, r.provider_reference
+      select q.account_id, q.id, 1 + count(*), r.rail, q.payer_key, r.reference, 'unknown', 0,
+        v_now, v_now, r.provider_reference
       from attempts where account_id = q.account_id and payout_id = q.id;
       update recovered_payments set result = 'linked', account_id = q.account_id, payout_id = q.id
       where rail = r.rail and id = r.id;
       continue;
     end if;
     v_exception := gen_random_uuid();
-    insert into exceptions (account_id, id, payout_id, rail, kind, detail, currency, amount, opened_at)
-    values (coalesce(q.account_id, '00000000-0000-0000-0000-000000000000'), v_exception, q.id, r.rail,
-      'recovered', left(concat_ws(', ', r.outcome, nullif('reference ' || r.reference, 'reference '),
-        nullif(r.provider_reference, ''), r.detail), 500), r.currency, r.amount, v_now);
+    insert into exceptions (account_id, id, payout_id, rail, kind, detail, currency, amount,
+      opened_at)
+    values (coalesce(q.account_id, '00000000-0000-0000-0000-000000000000'), v_exception, q.id,
+      r.rail, 'recovered', left(concat_ws(', ', r.outcome,
+        nullif('reference ' || r.reference, 'reference '), nullif(r.provider_reference, ''),
+        r.detail), 500), r.currency, r.amount, v_now);
     update recovered_payments set exception_id = v_exception, account_id = q.account_id,
       payout_id = q.id, result = case when q.id is null then 'unmatched' else 'found' end
     where rail = r.rail and id = r.id;
@@ -207,8 +211,8 @@ begin
 end
 $$;
 
--- Records that a person releases the recovery; the second different one lets sending begin again. Answers
--- waiting, released, not_listed (a rail has not answered) or none (no recovery is open).
+-- Records that a person releases the recovery; the second person resumes sending. Returns waiting,
+-- released, not_listed (a rail has not answered) or none (no recovery is open).
 create function release_recovery(p_by text, p_reason text, p_accepts_unlisted boolean) returns text
   language plpgsql as $$
 declare
@@ -226,7 +230,9 @@ begin
   insert into recovery_releases (recovery_id, person, decided_by, reason, decided_at)
   values (v_id, person_key(p_by), p_by, p_reason, v_now)
   on conflict do nothing;
-  if (select count(*) from recovery_releases where recovery_id = v_id) < 2 then return 'waiting'; end if;
+  if (select count(*) from recovery_releases where recovery_id = v_id) < 2 then
+    return 'waiting';
+  end if;
   update recoveries set listed_at = v_now, released_at = v_now where id = v_id;
   return 'released';
 end

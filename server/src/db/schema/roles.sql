@@ -1,9 +1,9 @@
--- The ground: the environment and its clock, accounts and credentials, users, the ledger,
--- events and idempotency records. Every key begins with the account, so that tenants stay
--- apart and the tables can be distributed by account.
+-- Who may do what. The service works for clients as the role outlay_tenant, which sees the rows of
+-- one account. Every key begins with the account, so that tenants stay apart and tables can be
+-- distributed by account.
 
--- Roles belong to the whole server: an administrator, or another database of it, may have made
--- this one already; then being a member of it is enough.
+-- Roles belong to the server: an administrator or another database may have created this one
+-- already. Membership of it is all that is needed.
 do $$
 begin
   if not exists (select from pg_roles where rolname = 'outlay_tenant') then
@@ -13,9 +13,10 @@ begin
       when duplicate_object or unique_violation then null;
     end;
   end if;
-  -- From 16 on, who makes a role is a member of it without the right to act as it.
+  -- Since PostgreSQL 16 the creator of a role is a member of it without the right to act as it.
   if not pg_has_role(current_user, 'outlay_tenant',
-      case when current_setting('server_version_num')::integer >= 160000 then 'set' else 'member' end)
+      case when current_setting('server_version_num')::integer >= 160000 then 'set'
+        else 'member' end)
     or (select rolsuper from pg_roles where rolname = current_user)
   then
     execute format('grant outlay_tenant to %I', current_user);
@@ -25,20 +26,20 @@ $$;
 
 grant usage on schema public to outlay_tenant;
 
--- The account of a tenant connection; null where none is set, which no row equals.
+-- The account of a tenant connection. Null where none is set, which equals no row.
 create function current_account() returns uuid
   language sql stable parallel safe
   return nullif(current_setting('outlay.account', true), '')::uuid;
 grant execute on function current_account to outlay_tenant;
 
--- Whether the statement comes from a tenant connection, also inside a function that runs with the
--- owner's rights: the role that a connection has set stays what it is.
+-- Whether a tenant connection sent the statement, also inside a security definer function: the role
+-- that a connection has set stays the same there.
 create function is_tenant() returns boolean
   language sql stable parallel safe
   return current_setting('role', true) = 'outlay_tenant';
 grant execute on function is_tenant to outlay_tenant;
 
--- For functions that run with the owner's rights: a tenant connection acts for its account only.
+-- For security definer functions: a tenant connection may act for its own account only.
 create function require_own_account(p_account uuid) returns void
   language plpgsql stable as $$
 begin
@@ -50,7 +51,7 @@ end
 $$;
 grant execute on function require_own_account to outlay_tenant;
 
--- What a trigger refuses; its argument says why.
+-- Refuses a change. The argument of the trigger says which rule it breaks.
 create function refuse_change() returns trigger
   language plpgsql as $$
 begin

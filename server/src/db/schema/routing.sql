@@ -1,5 +1,5 @@
--- How payers stood when they were chosen: terms, limits, health, availability, rating. Content by its
--- hash; many payouts share one.
+-- Terms, limits, health, availability and rating of payers at the time of a choice. Content by its
+-- hash; payouts share it.
 create table payer_standings (
   id uuid primary key,
   body text not null,
@@ -9,7 +9,7 @@ alter table payer_standings enable row level security;
 create policy everybody on payer_standings using (true);
 grant select on payer_standings to outlay_tenant;
 
--- Where several payers were candidates: what each would have cost and why it was chosen or not.
+-- The candidates of a choice of payer: what each would have cost, and why it was chosen or not.
 create table payout_routings (
   account_id uuid not null,
   payout_id uuid not null,
@@ -22,7 +22,8 @@ alter table payout_routings enable row level security;
 create policy own_account on payout_routings using (account_id = current_account());
 grant select on payout_routings to outlay_tenant;
 
-create function record_routings(p payouts, p_first text, p_next text, p_at timestamptz) returns void
+create function record_routings(p payouts, p_first text, p_next text, p_at timestamptz)
+  returns void
   language sql as $$
   insert into payout_routings (account_id, payout_id, number, body, created_at)
   select p.account_id, p.id, n.before + row_number() over (order by r.place), r.body, p_at
@@ -34,8 +35,8 @@ create function record_routings(p payouts, p_first text, p_next text, p_at times
   where r.body is not null;
 $$;
 
--- Sends a payout through another payer from now on. The caller holds the account's row, and nothing
--- of the payout is alive anywhere.
+-- Assigns another payer. The caller holds the lock of the account's row, and no attempt is in
+-- flight.
 create function reroute_payout(
   p payouts, p_rail text, p_payer_key text, p_at timestamptz
 ) returns void
@@ -52,7 +53,7 @@ begin
 end
 $$;
 
--- What rails took for a payout: margin is the fee and what the exchange kept, less this.
+-- Charges of rails. The margin of a payout is its fee and exchange gain, less these.
 create table payout_charges (
   account_id uuid not null,
   payout_id uuid not null,
@@ -66,7 +67,7 @@ create table payout_charges (
 );
 alter table payout_charges enable row level security;
 
--- Keeps the charges of a rail for a payout, each once, and posts them.
+-- Records and posts the charges of a rail for a payout, each once.
 create function post_charges(
   p payouts, p_rail text, p_charges json, p_at timestamptz
 ) returns void
@@ -86,7 +87,7 @@ begin
 end
 $$;
 
--- What a payout earned (nothing where its fee went back) and what its rails took for it.
+-- What a payout earned (nothing where its fee was refunded) and the charges of its rails.
 create view payout_margins with (security_invoker = true) as
 select p.account_id, p.id as payout_id, p.source_currency,
   case
@@ -101,14 +102,14 @@ left join lateral (
   from payout_charges c where c.account_id = p.account_id and c.payout_id = p.id
 ) c on true;
 
--- What a payer did over a day (UTC), by our own attempts; ratings come from it.
+-- Results of a payer on a day (UTC), from our own attempts. Ratings are computed from them.
 create table payer_days (
   rail text not null,
   payer_key text not null,
   day date not null,
   paid bigint not null default 0,
   refused bigint not null default 0,
-  -- Refusals that lie with the recipient say nothing about the payer.
+  -- Without rejections that are due to the recipient.
   refused_by_payer bigint not null default 0,
   unknown bigint not null default 0,
   unreached bigint not null default 0,

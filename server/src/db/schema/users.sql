@@ -1,5 +1,5 @@
--- A recipient. What is personal is sealed under the user's own key; equality of e-mail addresses
--- is decided on a keyed hash.
+-- A recipient. Personal data is sealed under the user's own key; e-mail addresses are compared by a
+-- keyed hash.
 create table users (
   account_id uuid not null references accounts (id),
   id uuid not null,
@@ -22,12 +22,13 @@ alter table users enable row level security;
 create policy own_account on users using (account_id = current_account());
 grant select, insert, update on users to outlay_tenant;
 
--- Whom somebody has verified stays verified: money may have been paid because of it.
+-- An approved identity stays approved: money may have been paid because of it.
 create function check_kyc_status_move() returns trigger
   language plpgsql as $$
 begin
   if old.kyc_status = 'approved' and new.kyc_status <> 'approved' then
-    raise exception 'an approved verification stays approved' using errcode = 'restrict_violation';
+    raise exception 'an approved verification must remain approved'
+      using errcode = 'restrict_violation';
   end if;
   return new;
 end
@@ -39,12 +40,10 @@ create trigger approval_is_ours before update on users
   for each row when (new.kyc_status = 'approved' and old.kyc_status <> 'approved')
   execute function refuse_live_tenant();
 create trigger never_removed before delete or truncate on users
-  for each statement execute function refuse_change('a user is never removed');
+  for each statement execute function refuse_change('users must not be deleted');
 
--- New users and attribute values, many at once: the same rules as for the functions of 0010.
-
--- A user whose internal id or e-mail address is taken, also by an earlier one of the batch, is left
--- untouched.
+-- Creates users. Those whose internal id or e-mail address is taken, also by an earlier one of the
+-- call, are left out. Users of locked accounts are returned as held.
 create function create_users(
   p_accounts uuid[], p_ids uuid[], p_internal_ids text[], p_email_indexes bytea[],
   p_countries text[], p_data_keys bytea[], p_sealed bytea[], p_metadata text[], p_may_wait boolean
@@ -83,17 +82,17 @@ begin
     select account_id, id, internal_id, email_index, country, data_key, sealed, metadata, v_now,
       v_now
     from chosen
-  ), counted as (
+  ), numbered as (
     update accounts a set event_sequence = a.event_sequence + n.count
     from (select account_id, count(*) as count from chosen group by account_id) n
     where a.id = n.account_id
     returning a.id, a.event_sequence - n.count as before
-  ), told as (
+  ), new_events as (
     insert into events (account_id, sequence, month, type, subject_id, payload, created_at)
     select c.account_id, n.before + row_number() over (partition by c.account_id order by c.ord),
       month_of(v_now), 'user.created', c.id,
       json_build_object('user_token', 'usr_' || c.id, 'status', 'ACTIVE')::text, v_now
-    from chosen c join counted n on n.id = c.account_id
+    from chosen c join numbered n on n.id = c.account_id
   )
   select ord::integer, v_now, false from chosen
   union all

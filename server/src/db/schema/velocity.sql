@@ -1,15 +1,15 @@
--- What recipients, accounts and corridors were paid lately, for the operator's velocity limits. Only
--- payouts that were checked against limits are in it.
+-- Recent payouts of recipients, accounts and corridors, for velocity limits. It holds only payouts
+-- that were checked.
 create table velocity_entries (
   account_id uuid not null,
   payout_id uuid not null,
   user_id uuid not null,
   -- Country, delivery type and currency.
   corridor text not null,
-  -- Whole cents of USD, at the rate of the check.
+  -- Cents of USD, at the rate of the check.
   usd_amount bigint not null check (usd_amount >= 0),
   counted_at timestamptz not null,
-  -- Cancelled since: it was not paid.
+  -- The payout was cancelled.
   is_void boolean not null default false,
   primary key (account_id, payout_id)
 );
@@ -21,10 +21,10 @@ create index velocity_entries_corridor on velocity_entries (account_id, corridor
   include (usd_amount) where not is_void;
 alter table velocity_entries enable row level security;
 
--- Counts a payout and answers the names of the limits that it breaks. `p_limits` is an array of
--- objects: name, per (recipient, account or corridor), seconds, count and usd (cents; null: no bound),
--- corridor (of which only; null: any). The account's row is held, so that two payouts cannot both
--- take the last place.
+-- Counts a payout and returns the names of the limits that it exceeds. p_limits is an array of {
+-- name, per: recipient, account or corridor; seconds; count and usd in cents (null: no limit);
+-- corridor (null: any) }. The account's row is locked, so that two payouts cannot both take the
+-- rest of a limit.
 create function count_velocity(
   p_account uuid, p_payout uuid, p_user uuid, p_corridor text, p_usd bigint, p_limits json
 ) returns text[]
@@ -48,7 +48,7 @@ begin
     where l.corridor is null or l.corridor = p_corridor
   loop
     v_since := v_now - v_limit.seconds * interval '1 second';
-    -- One statement for each, so that each has its index.
+    -- One statement for each, so that each uses its own index.
     if v_limit.per = 'recipient' then
       select count(*), coalesce(sum(usd_amount), 0) into v_count, v_usd from velocity_entries
       where account_id = p_account and user_id = p_user and counted_at > v_since and not is_void;

@@ -8,20 +8,16 @@ const define = (name: string, lines = 5): string =>
 begin${'\n'.repeat(lines - 4)}  return 1;
 end $$;\n`;
 const call = `select one();`;
-const find = (text: string, sources: string[], exceptions: string[] = []): string[] =>
-  findSqlProblems([{ name: 'sample', text }], sources, exceptions);
+const find = (text: string, sources: string[]): string[] =>
+  findSqlProblems([{ name: 'sample', text }], sources);
 
 test('a function that is written once, short and called passes', () => {
   assert.deepEqual(find(define('one', 70), [call]), []);
   assert.deepEqual(find(`${define('one')} create view all_ones as ${call}`, []), []);
 });
 
-test('long functions are named unless they are exceptions, and exceptions must be long', () => {
+test('a long function is named', () => {
   assert.deepEqual(find(define('one', 71), [call]), ['sample: one has 71 lines, more than 70']);
-  assert.deepEqual(find(define('one', 71), [call], ['one']), []);
-  assert.deepEqual(find(define('one'), [call], ['one']), [
-    'one is short enough: remove it from the exceptions',
-  ]);
 });
 
 test('a function that is only mentioned, granted or recursive is not called', () => {

@@ -22,18 +22,13 @@ const forbidden: readonly [RegExp, string][] = [
 
 /**
  * @param sources the production code that may call functions.
- * @param longFunctions names that may exceed the line limit at present.
  */
-export function findSqlProblems(
-  files: readonly SqlFile[],
-  sources: readonly string[],
-  longFunctions: readonly string[],
-): string[] {
+export function findSqlProblems(files: readonly SqlFile[], sources: readonly string[]): string[] {
   const functions = files.flatMap(findFunctions);
   return [
     ...files.flatMap(findForbidden),
     ...findRepeated(functions),
-    ...findLong(functions, longFunctions),
+    ...findLong(functions),
     ...findUncalled(functions, [...files.map(({ text }) => text), ...sources]),
   ];
 }
@@ -58,17 +53,10 @@ function findRepeated(functions: readonly SqlFunction[]): string[] {
     .map(({ name, file }) => `${file}: ${name} is defined twice`);
 }
 
-function findLong(functions: readonly SqlFunction[], exceptions: readonly string[]): string[] {
-  const long = functions.filter(({ lines }) => lines > linesMax);
-  const names = new Set(long.map(({ name }) => name));
-  return [
-    ...long
-      .filter(({ name }) => !exceptions.includes(name))
-      .map(({ name, file, lines }) => `${file}: ${name} has ${lines} lines, more than ${linesMax}`),
-    ...exceptions
-      .filter((name) => !names.has(name))
-      .map((name) => `${name} is short enough: remove it from the exceptions`),
-  ];
+function findLong(functions: readonly SqlFunction[]): string[] {
+  return functions
+    .filter(({ lines }) => lines > linesMax)
+    .map(({ name, file, lines }) => `${file}: ${name} has ${lines} lines, more than ${linesMax}`);
 }
 
 /** Comments, grants and the function's own body do not call it. */

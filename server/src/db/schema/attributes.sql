@@ -108,3 +108,21 @@ begin
   where account_id <> all (v_locked);
 end
 $$;
+
+-- The attribute set that a quote is stored with: the one that it names, else the newest complete one of
+-- its destination and currency, else the newest one. A set that was stored in part must not hide
+-- complete details.
+create function find_attribute_set(
+  p_account uuid, p_user uuid, p_destination uuid, p_currency text, p_named uuid
+) returns table (set_id uuid, version integer)
+  language sql stable rows 1 as $$
+  select s.id, s.latest_version
+  from attribute_sets s
+  left join attribute_set_versions l
+    on l.account_id = s.account_id and l.set_id = s.id and l.version = s.latest_version
+  where s.account_id = p_account and s.user_id = p_user and s.destination_token = p_destination
+    and s.currency = p_currency and (p_named is null or s.id = p_named)
+  order by coalesce(l.is_complete, false) desc, s.touched_at desc, s.id desc
+  limit 1;
+$$;
+grant execute on function find_attribute_set to outlay_tenant;

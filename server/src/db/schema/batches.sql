@@ -197,12 +197,6 @@ create trigger removed_unfinished before delete on batch_rows
 create trigger never_emptied before truncate on batch_rows
   for each statement execute function refuse_change('must not be truncated');
 
--- Eight uniformly random digits (the remainder of 48 random bits is biased by a millionth).
-create function new_pickup_code() returns text
-  language sql volatile
-  return lpad((('x' || substr(replace(gen_random_uuid()::text, '-', ''), 1, 12))::bit(48)::bigint
-    % 100000000)::text, 8, '0');
-
 create function batch_event(p_account uuid, p_batch uuid, p_status text, p_at timestamptz)
   returns void
   language sql
@@ -272,38 +266,22 @@ end
 $$;
 grant execute on function begin_batch_commit to outlay_tenant;
 
--- Commits the next rows of a batch as payouts and returns how many rows it processed: none when the
--- batch is done or the claim is outdated. Conditions are checked again: a row whose user was
--- locked, or whose client_transfer_id was committed elsewhere, is refused and its amount released.
-create function commit_batch_rows(
-  p_account uuid, p_batch uuid, p_fence bigint, p_count integer
+-- Refuses rows of a batch that can not be committed any more: the user was locked since, asks for more
+-- than is stored, or the client_transfer_id was committed elsewhere. Their money goes back to the
+-- wallet. Answers how many.
+create function refuse_batch_rows(
+  p_account uuid, p_batch uuid, p_first integer, p_last integer, p_at timestamptz
 ) returns integer
-  language plpgsql security definer set search_path = public, pg_temp
+  language plpgsql
   set plan_cache_mode = force_generic_plan
   set jit = off
   as $$
 declare
-  b batches;
-  v_now timestamptz;
-  v_due timestamptz;
-  v_time text;
-  v_last integer;
-  v_committed integer;
   v_refused integer;
 begin
-  perform 1 from accounts where id = p_account for update;
-  select * into b from batches where account_id = p_account and id = p_batch for update;
-  if not found or b.status <> 'COMMITTING' or b.fence <> p_fence then return 0; end if;
-  v_now := environment_now();
-  v_time := journal_time();
-  v_last := least(b.next_row + p_count - 1, b.row_count);
-  -- About when the last row is committed: sending earlier would make both wait for the lock of the
-  -- account.
-  v_due := v_now + (b.row_count - v_last) * interval '50 microseconds';
-
-  -- The lateral look-up and ctid spare the planner an estimate over the whole batch.
+  -- The look-up aside and the row's place spare the planner a guess about the whole batch.
   with judged as materialized (
-    select r.*, r.ctid as place_of_row, case
+    select r.ctid as place_of_row, case
         when u.status <> 'ACTIVE' then 'user_not_active'
         when r.needs_verification and u.kyc_status <> 'approved' then 'addtl_attr_req'
         when (r.needs_attributes or r.attr_set_id is not null) and not exists (
@@ -322,11 +300,58 @@ begin
       offset 0
     ) s on true
     where r.account_id = p_account and r.batch_id = p_batch
-      and r.number between b.next_row and v_last and r.status = 'VALID'
-  ), chosen as materialized (
-    select *, row_number() over (order by number) as place,
-      case when delivery_type = 'CASH_PICKUP' then new_pickup_code() else '' end as pickup_code
-    from judged where refusal is null
+      and r.number between p_first and p_last and r.status = 'VALID'
+  )
+  update batch_rows r set status = 'REFUSED',
+    faults = json_build_array(json_build_object(
+      'column', case j.refusal when 'duplicate_transfer' then 'client_transfer_id'
+        when 'addtl_attr_req' then 'destination_token' else 'user_token' end,
+      'code', j.refusal,
+      'detail', case j.refusal
+        when 'duplicate_transfer' then 'this client_transfer_id was committed as payout_'
+          || j.because
+        when 'addtl_attr_req' then 'the destination asks for more of the user'
+        else 'the user is ' || j.because end))::text
+  from judged j
+  where j.refusal is not null and r.ctid = j.place_of_row;
+  get diagnostics v_refused = row_count;
+  if v_refused > 0 then
+    insert into ledger_journals (account_id, id, kind, batch_id, source_currency, source_amount,
+      wallet_balance, created_at)
+    select p_account, journal_id(journal_time(), row_number() over (order by n.currency),
+      gen_random_uuid()), 'release', p_batch, n.currency, n.amount, w.balance + n.amount, p_at
+    from (
+      select source_currency as currency, sum(source_amount + fee)::bigint as amount
+      from batch_rows
+      where account_id = p_account and batch_id = p_batch
+        and number between p_first and p_last and status = 'REFUSED'
+      group by source_currency
+    ) n
+    join ledger_accounts w
+      on w.account_id = p_account and w.currency = n.currency and w.name = 'wallet';
+  end if;
+  return v_refused;
+end
+$$;
+
+-- Makes committed payouts of the valid rows of a part of a batch, paid from what was reserved for it.
+-- They are due at `p_due_at`. Answers how many.
+create function pay_batch_rows(
+  b batches, p_first integer, p_last integer, p_due_at timestamptz, p_at timestamptz
+) returns integer
+  language plpgsql
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+  as $$
+declare
+  v_paid record;
+begin
+  with chosen as materialized (
+    select *, case when delivery_type = 'CASH_PICKUP' then new_pickup_code() else '' end as code
+    from batch_rows
+    where account_id = b.account_id and batch_id = b.id and number between p_first and p_last
+      and status = 'VALID'
+    order by number
   ), quoted as (
     insert into payout_quotes (account_id, id, user_id, client_transfer_id, source_token,
       source_currency, source_amount, fee, destination_token, destination_currency,
@@ -339,7 +364,7 @@ begin
       delivery_type, country, needs_attributes, needs_verification, notify_user,
       coalesce(metadata, '{}'), b.committed_at, b.expires_at, estimated_availability
     from chosen
-  ), new_metadata as (
+  ), indexed as (
     insert into payout_metadata (account_id, entry_hash, payout_id)
     select distinct account_id, hash, payout_id
     from chosen cross join lateral unnest(metadata_hashes) h (hash)
@@ -348,64 +373,56 @@ begin
     insert into payout_states (account_id, payout_id, status, client_transfer_id, attr_set_id,
       attr_version, pickup_code, committed_at, updated_at)
     select account_id, payout_id, 'PROCESSING', client_transfer_id, attr_set_id, attr_version,
-      pickup_code, v_now, v_now
+      code, p_at, p_at
     from chosen
   ), posted as (
-    -- These appear in no balance statement, so the id need not follow the time.
+    -- No balance's statement shows these, so that they need no id of a later time.
     insert into ledger_journals (account_id, id, kind, payout_id, batch_id, source_currency,
       source_amount, fee, destination_currency, destination_amount, rail, created_at)
-    select account_id, payout_id, 'batch_commit', payout_id, p_batch, source_currency,
-      source_amount, fee, destination_currency, destination_amount, rail, v_now
+    select account_id, payout_id, 'batch_commit', payout_id, b.id, source_currency,
+      source_amount, fee, destination_currency, destination_amount, rail, p_at
     from chosen
-  ), new_dispatches as (
+  ), due as (
     insert into payout_dispatches (account_id, payout_id, rail, due_at)
-    select account_id, payout_id, rail, v_due from chosen
-  ), new_events as (
-    insert into events (account_id, sequence, month, type, subject_id, created_at)
-    select p_account, (select event_sequence from accounts where id = p_account) + place,
-      month_of(v_now), 'payout.processing', payout_id, v_now
-    from chosen
-  ), numbered as (
-    update accounts set event_sequence = event_sequence + (select count(*) from chosen)
-    where id = p_account
-  ), new_notifications as (
-    insert into notifications (account_id, id, payout_id, user_id, kind, created_at)
-    select account_id, gen_random_uuid(), payout_id, user_id, 'PROCESSING', v_now
-    from chosen where notify_user
-  ), refused as (
-    update batch_rows r set status = 'REFUSED',
-      faults = json_build_array(json_build_object(
-        'column', case j.refusal when 'duplicate_transfer' then 'client_transfer_id'
-          when 'addtl_attr_req' then 'destination_token' else 'user_token' end,
-        'code', j.refusal,
-        'detail', case j.refusal
-          when 'duplicate_transfer' then 'this client_transfer_id was committed as payout_'
-            || j.because
-          when 'addtl_attr_req' then 'the destination asks for more of the user'
-          else 'the user is ' || j.because end))::text
-    from judged j
-    where j.refusal is not null and r.ctid = j.place_of_row
+    select account_id, payout_id, rail, p_due_at from chosen
   )
-  select count(*) filter (where refusal is null), count(*) filter (where refusal is not null)
-  into v_committed, v_refused
-  from judged;
+  select array_agg(account_id) as accounts, array_agg(payout_id) as payouts,
+    array_agg(text 'PROCESSING') as statuses, array_agg(text '') as reasons,
+    array_agg(case when notify_user then user_id end) as recipients, count(*)::integer as count
+  into v_paid
+  from chosen;
+  perform write_payout_events(v_paid.accounts, v_paid.payouts, v_paid.statuses, v_paid.reasons,
+    v_paid.recipients, p_at);
+  return v_paid.count;
+end
+$$;
 
-  if v_refused > 0 then
-    insert into ledger_journals (account_id, id, kind, batch_id, source_currency, source_amount,
-      wallet_balance, created_at)
-    select p_account,
-      journal_id(v_time, row_number() over (order by n.currency), gen_random_uuid()), 'release',
-      p_batch, n.currency, n.amount, w.balance + n.amount, v_now
-    from (
-      select source_currency as currency, sum(source_amount + fee)::bigint as amount
-      from batch_rows
-      where account_id = p_account and batch_id = p_batch
-        and number between b.next_row and v_last and status = 'REFUSED'
-      group by source_currency
-    ) n
-    join ledger_accounts w
-      on w.account_id = p_account and w.currency = n.currency and w.name = 'wallet';
-  end if;
+-- Commits the next rows of a batch and answers how many rows it went through; none when the batch is
+-- through, or the claim is outdated.
+create function commit_batch_rows(
+  p_account uuid, p_batch uuid, p_fence bigint, p_count integer
+) returns integer
+  language plpgsql security definer set search_path = public, pg_temp
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+  as $$
+declare
+  b batches;
+  v_now timestamptz;
+  v_last integer;
+  v_refused integer;
+  v_committed integer;
+begin
+  perform 1 from accounts where id = p_account for update;
+  select * into b from batches where account_id = p_account and id = p_batch for update;
+  if not found or b.status <> 'COMMITTING' or b.fence <> p_fence then return 0; end if;
+  v_now := environment_now();
+  v_last := least(b.next_row + p_count - 1, b.row_count);
+  v_refused := refuse_batch_rows(p_account, p_batch, b.next_row, v_last, v_now);
+  -- Due about when the last row is a payout: sending the first ones meanwhile would only make both
+  -- wait for the account's row.
+  v_committed := pay_batch_rows(b, b.next_row, v_last,
+    v_now + (b.row_count - v_last) * interval '50 microseconds', v_now);
   update batches set next_row = v_last + 1, committed_count = committed_count + v_committed,
     refused_count = refused_count + v_refused, updated_at = v_now,
     status = case when v_last = b.row_count then 'COMMITTED' else 'COMMITTING' end,

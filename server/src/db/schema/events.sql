@@ -1,3 +1,9 @@
+-- The first day of the month (UTC), by which events and idempotency records are partitioned.
+create function month_of(p_at timestamptz) returns date
+  language sql immutable parallel safe
+  return date_trunc('month', p_at at time zone 'UTC')::date;
+grant execute on function month_of to outlay_tenant;
+
 -- Sequences of events have no gaps: the transaction of a change takes the number from the account's
 -- row. That row is the first lock of every transaction that moves money or writes an event, so two
 -- of them cannot deadlock.

@@ -1,9 +1,4 @@
 -- Last: partitions by month (UTC), settings of the planner and privileges.
-create function month_of(p_at timestamptz) returns date
-  language sql immutable parallel safe
-  return date_trunc('month', p_at at time zone 'UTC')::date;
-grant execute on function month_of to outlay_tenant;
-
 -- Creates the partitions of a month and of the two after it. Attaching them does not block readers
 -- or writers.
 create function open_months(p_at timestamptz) returns void

@@ -33,11 +33,9 @@ create table payout_quotes (
   primary key (account_id, id)
 );
 create index payouts_user on payout_quotes (account_id, user_id, id desc);
--- Finds quotes that require identity verification.
 create index payout_quotes_verification on payout_quotes (account_id, user_id)
   where needs_verification;
--- Finds all payouts of a client_transfer_id, uncommitted quotes included. The unique key of
--- payout_states finds the committed one only.
+-- Includes quotes that were never committed; the unique key of payout_states finds the committed one.
 create index payout_quotes_transfer on payout_quotes (account_id, client_transfer_id);
 create index payout_quotes_created on payout_quotes (account_id, created_at, id);
 alter table payout_quotes enable row level security;
@@ -47,25 +45,97 @@ grant select on payout_quotes to outlay_tenant;
 create trigger append_only before update or delete or truncate on payout_quotes
   for each statement execute function refuse_change('quotes are immutable');
 
-create function is_legal_move(p_from text, p_to text) returns boolean
-  language sql immutable parallel safe
-  return case p_from
-    when 'PENDING' then p_to in ('PROCESSING', 'SCHEDULED')
-    when 'SCHEDULED' then p_to in ('PROCESSING')
-    when 'PROCESSING' then
-      p_to in ('HOLD', 'READY_FOR_PICKUP', 'COMPLETED', 'CANCELLED', 'ERROR')
-    when 'READY_FOR_PICKUP' then p_to in ('COMPLETED', 'CANCELLED')
-    when 'HOLD' then p_to in ('PROCESSING', 'CANCELLED')
-    when 'ERROR' then p_to in ('PROCESSING', 'CANCELLED')
-    when 'COMPLETED' then p_to in ('CANCELLED')
-    else false
-  end;
+-- The states of a payout, the moves between them, and the moves that follow from an outcome: the one
+-- source of what TypeScript, docs/architecture.md and the state diagram show (`npm run generate`).
+create table payout_statuses (
+  status text primary key,
+  -- Nothing more happens by itself.
+  has_ended boolean not null,
+  -- A recipient who is to be notified gets a message.
+  notifies_recipient boolean not null
+);
+insert into payout_statuses (status, has_ended, notifies_recipient) values
+  ('PENDING', false, false),
+  ('SCHEDULED', false, false),
+  ('PROCESSING', false, true),
+  ('HOLD', false, false),
+  ('ERROR', false, false),
+  ('READY_FOR_PICKUP', false, true),
+  ('COMPLETED', true, true),
+  ('CANCELLED', true, true);
+
+create table payout_transitions (
+  from_status text not null references payout_statuses (status),
+  to_status text not null references payout_statuses (status),
+  -- The journal that the move posts; null: none. What comes back after completion is posted by
+  -- `post_return`, in the amount that came back.
+  journal_kind text,
+  primary key (from_status, to_status)
+);
+insert into payout_transitions (from_status, to_status, journal_kind) values
+  ('PENDING', 'PROCESSING', 'commit'),
+  ('PENDING', 'SCHEDULED', 'commit'),
+  ('SCHEDULED', 'PROCESSING', null),
+  ('PROCESSING', 'HOLD', null),
+  ('PROCESSING', 'ERROR', null),
+  ('PROCESSING', 'READY_FOR_PICKUP', null),
+  ('PROCESSING', 'COMPLETED', 'complete'),
+  ('PROCESSING', 'CANCELLED', 'refund'),
+  ('READY_FOR_PICKUP', 'COMPLETED', 'complete'),
+  ('READY_FOR_PICKUP', 'CANCELLED', 'refund'),
+  ('HOLD', 'PROCESSING', null),
+  ('HOLD', 'CANCELLED', 'refund'),
+  ('ERROR', 'PROCESSING', null),
+  ('ERROR', 'CANCELLED', 'refund'),
+  ('COMPLETED', 'CANCELLED', null);
+
+-- No row: the outcome does not fit the state, and is classified as a contradiction or has no effect.
+create table payout_outcomes (
+  outcome text not null,
+  from_status text not null references payout_statuses (status),
+  -- One after the other; empty: the payout stays where it is.
+  moves text[] not null,
+  primary key (outcome, from_status)
+);
+insert into payout_outcomes (outcome, from_status, moves) values
+  ('accepted', 'PROCESSING', '{}'),
+  ('accepted', 'READY_FOR_PICKUP', '{}'),
+  ('accepted', 'HOLD', '{PROCESSING}'),
+  ('ready_for_pickup', 'PROCESSING', '{READY_FOR_PICKUP}'),
+  ('ready_for_pickup', 'HOLD', '{PROCESSING,READY_FOR_PICKUP}'),
+  ('paid', 'PROCESSING', '{COMPLETED}'),
+  ('paid', 'READY_FOR_PICKUP', '{COMPLETED}'),
+  ('paid', 'HOLD', '{PROCESSING,COMPLETED}'),
+  ('rejected', 'PROCESSING', '{CANCELLED}'),
+  ('rejected', 'READY_FOR_PICKUP', '{CANCELLED}'),
+  ('rejected', 'HOLD', '{CANCELLED}'),
+  -- Rejected, and no other payer is left.
+  ('exhausted', 'PROCESSING', '{ERROR}'),
+  ('exhausted', 'HOLD', '{PROCESSING,ERROR}'),
+  -- Rejected, and another payer takes over.
+  ('rerouted', 'PROCESSING', '{}'),
+  ('rerouted', 'HOLD', '{PROCESSING}'),
+  ('returned', 'COMPLETED', '{CANCELLED}'),
+  ('returned', 'PROCESSING', '{COMPLETED,CANCELLED}'),
+  ('returned', 'READY_FOR_PICKUP', '{COMPLETED,CANCELLED}'),
+  ('returned', 'HOLD', '{PROCESSING,COMPLETED,CANCELLED}'),
+  ('hold', 'PROCESSING', '{HOLD}'),
+  ('park', 'PROCESSING', '{HOLD}'),
+  ('unknown', 'PROCESSING', '{}'),
+  ('unknown', 'READY_FOR_PICKUP', '{}'),
+  ('unknown', 'HOLD', '{}'),
+  ('retry', 'PROCESSING', '{}'),
+  ('retry', 'HOLD', '{}');
+
+alter table payout_statuses enable row level security;
+alter table payout_transitions enable row level security;
+alter table payout_outcomes enable row level security;
 
 create table payout_states (
   account_id uuid not null,
   payout_id uuid not null,
-  status text not null check (status in ('PROCESSING', 'COMPLETED', 'CANCELLED', 'SCHEDULED',
-    'READY_FOR_PICKUP', 'HOLD', 'ERROR')),
+  -- Reached by a row of payout_transitions; a foreign key would cost each commit a look-up.
+  status text not null,
   status_reason text not null default '',
   client_transfer_id text not null,
   -- The attribute version of the commit.
@@ -75,43 +145,72 @@ create table payout_states (
   committed_at timestamptz not null,
   completed_at timestamptz,
   updated_at timestamptz not null,
-  -- The present payer; the quoted one while null.
+  -- The present route; null: as quoted.
   rail text,
   payer_key text,
-  -- Minor units of the destination; never more than was paid.
+  -- In the destination's minor units; never more than was paid.
   returned_amount bigint not null default 0 check (returned_amount >= 0),
-  -- The sum of returns according to the rail's answers to queries, and according to its
-  -- notifications. Both report the same money, so the larger one counts.
-  returned_told bigint not null default 0 check (returned_told >= 0),
-  returned_heard bigint not null default 0 check (returned_heard >= 0),
+  -- A rail's answers give the total that came back, its notifications the parts. Both report the same
+  -- money, so the larger total counts.
+  returned_by_query bigint not null default 0 check (returned_by_query >= 0),
+  returned_by_notification bigint not null default 0 check (returned_by_notification >= 0),
   primary key (account_id, payout_id),
-  -- A client_transfer_id is committed once. Quotes may repeat it.
+  -- A client_transfer_id is committed once; quotes may repeat it.
   constraint committed_transfer unique (account_id, client_transfer_id),
   constraint completed_once check (case status
     when 'COMPLETED' then completed_at is not null
     when 'CANCELLED' then true
     else completed_at is null end),
-  constraint whole_route check ((rail is null) = (payer_key is null))
+  constraint route_all_or_none check ((rail is null) = (payer_key is null))
 ) with (fillfactor = 85);
 alter table payout_states enable row level security;
 create policy own_account on payout_states using (account_id = current_account());
 grant select on payout_states to outlay_tenant;
 
--- No foreign key to the quote: the commit has just read it under the account's lock, and a look-up
--- for each payout is a large part of the cost of a batch.
-create trigger begins_committed before insert on payout_states
-  for each row when (new.status not in ('PROCESSING', 'SCHEDULED'))
-  execute function refuse_change('a new state must be PROCESSING or SCHEDULED');
-create trigger legal_move before update on payout_states
-  for each row when (new.status <> old.status and not is_legal_move(old.status, new.status))
-  execute function refuse_change('illegal move from the present status');
+-- No foreign key leads to the quote: the commit has just read it under the account's lock, and a
+-- look-up for each payout is a good part of the cost of a commit in a batch.
+
+-- A payout begins and moves along payout_transitions only. Checked once per statement.
+create function require_transition() returns trigger
+  language plpgsql as $$
+declare
+  v_illegal text;
+begin
+  if tg_op = 'INSERT' then
+    select format('PENDING to %s', n.status) into v_illegal
+    from new_states n
+    where not exists (
+      select from payout_transitions t
+      where t.from_status = 'PENDING' and t.to_status = n.status)
+    limit 1;
+  else
+    select format('%s to %s', o.status, n.status) into v_illegal
+    from new_states n
+    join old_states o on o.account_id = n.account_id and o.payout_id = n.payout_id
+    where n.status <> o.status and not exists (
+        select from payout_transitions t
+        where t.from_status = o.status and t.to_status = n.status)
+      or n.completed_at is distinct from o.completed_at
+        and (o.completed_at is not null or n.status <> 'COMPLETED')
+    limit 1;
+  end if;
+  if v_illegal is not null then
+    raise exception 'payout_states: illegal transition from %', v_illegal
+      using errcode = 'restrict_violation';
+  end if;
+  return null;
+end
+$$;
+
+create trigger legal_start after insert on payout_states
+  referencing new table as new_states
+  for each statement execute function require_transition();
+create trigger legal_move after update on payout_states
+  referencing old table as old_states new table as new_states
+  for each statement execute function require_transition();
 create trigger fixed_commit before update of account_id, payout_id, client_transfer_id, attr_set_id,
   attr_version, pickup_code, committed_at on payout_states
   for each statement execute function refuse_change('the terms of a commit are immutable');
-create trigger fixed_completion before update of completed_at on payout_states
-  for each row when (new.completed_at is distinct from old.completed_at
-    and (old.completed_at is not null or new.status <> 'COMPLETED'))
-  execute function refuse_change('completed_at must be set once, with COMPLETED');
 create trigger never_removed before delete or truncate on payout_states
   for each statement execute function refuse_change('payouts must not be deleted');
 
@@ -128,13 +227,14 @@ select q.account_id, q.id, q.user_id, coalesce(s.status, 'PENDING') as status,
   coalesce(s.pickup_code, '') as pickup_code, q.created_at, q.expires_at,
   q.estimated_availability, s.committed_at, s.completed_at,
   coalesce(s.updated_at, q.created_at) as updated_at,
-  coalesce(s.returned_amount, 0) as returned_amount, coalesce(s.returned_told, 0) as returned_told,
-  coalesce(s.returned_heard, 0) as returned_heard
+  coalesce(s.returned_amount, 0) as returned_amount,
+  coalesce(s.returned_by_query, 0) as returned_by_query,
+  coalesce(s.returned_by_notification, 0) as returned_by_notification
 from payout_quotes q
 left join payout_states s on s.account_id = q.account_id and s.payout_id = q.id;
 grant select on payouts to outlay_tenant;
 
--- Finds payouts by metadata: one row for each key and value, hashed together.
+-- The index of payouts by metadata: one row per key and value, both only as a hash.
 create table payout_metadata (
   account_id uuid not null,
   entry_hash bytea not null check (length(entry_hash) = 16),
@@ -162,22 +262,42 @@ alter table notifications enable row level security;
 create policy own_account on notifications using (account_id = current_account());
 grant select on notifications to outlay_tenant;
 
-create function payout_event(p payouts, p_at timestamptz) returns void
-  language plpgsql as $$
+-- Writes the events of payouts that have reached a state, and the messages to their recipients, in the
+-- order of the arrays. `p_recipients`: the user to notify, or null. The caller holds the accounts'
+-- rows.
+create function write_payout_events(
+  p_accounts uuid[], p_payouts uuid[], p_statuses text[], p_details text[], p_recipients uuid[],
+  p_at timestamptz
+) returns void
+  language plpgsql
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+  as $$
 begin
-  perform write_event(p.account_id, 'payout.' || lower(p.status), p.id, null, p_at,
-    p.status_reason);
-  if p.notify_user and p.status in ('PROCESSING', 'READY_FOR_PICKUP', 'COMPLETED', 'CANCELLED') then
+  with change as materialized (
+    select * from unnest(p_accounts, p_payouts, p_statuses, p_details, p_recipients)
+      with ordinality as c (account_id, payout_id, status, detail, user_id, ord)
+  ), counted as (
+    update accounts a set event_sequence = a.event_sequence + n.count
+    from (select account_id, count(*) as count from change group by account_id) n
+    where a.id = n.account_id
+    returning a.id, a.event_sequence - n.count as before
+  ), notified as (
     insert into notifications (account_id, id, payout_id, user_id, kind, created_at)
-    values (p.account_id, gen_random_uuid(), p.id, p.user_id, p.status, p_at);
-  end if;
+    select c.account_id, gen_random_uuid(), c.payout_id, c.user_id, c.status, p_at
+    from change c
+    join payout_statuses s on s.status = c.status and s.notifies_recipient
+    where c.user_id is not null
+  )
+  insert into events (account_id, sequence, month, type, subject_id, detail, created_at)
+  select c.account_id, n.before + row_number() over (partition by c.account_id order by c.ord),
+    month_of(p_at), 'payout.' || lower(c.status), c.payout_id, c.detail, p_at
+  from change c join counted n on n.id = c.account_id;
 end
 $$;
-grant execute on function payout_event to outlay_tenant;
 
--- Stores quotes. Each gets the attribute set that it names, or else the newest complete one of its
--- destination and currency, or else the newest one: a set that was stored in part must not hide
--- complete details. The arrays run in parallel, except the three of metadata entries.
+-- Stores quotes, indexes their metadata and writes their events. The arrays are parallel, but for the
+-- three of metadata entries.
 create function create_payouts(
   p_accounts uuid[], p_ids uuid[], p_users uuid[], p_transfer_ids text[], p_source_tokens uuid[],
   p_source_currencies text[], p_source_amounts bigint[], p_fees bigint[],
@@ -199,15 +319,17 @@ create function create_payouts(
 declare
   v_now timestamptz;
   v_locked uuid[];
-  v_month date;
 begin
   perform require_own_account(account_id) from unnest(p_accounts) a (account_id);
   v_locked := lock_accounts(p_accounts, p_may_wait);
   v_now := environment_now();
-  v_month := month_of(v_now);
+  perform write_payout_events(array_agg(account_id), array_agg(r.id), array_agg(text 'PENDING'),
+    array_agg(text ''), array_agg(null::uuid), v_now)
+  from unnest(p_accounts, p_ids) r (account_id, id)
+  where account_id = any (v_locked);
   return query
   with request as materialized (
-    select r.*, u.data_key, pinned.id as attr_set_id, pinned.latest_version as attr_version
+    select r.*, u.data_key, pinned.set_id as attr_set_id, pinned.version as attr_version
     from unnest(p_accounts, p_ids, p_users, p_transfer_ids, p_source_tokens,
       p_source_currencies, p_source_amounts, p_fees, p_destination_tokens,
       p_destination_currencies, p_destination_amounts, p_rates, p_rounding_nanos, p_rails,
@@ -218,17 +340,10 @@ begin
         exchange_rate, rounding_nano, rail, payer_key, payer_name, set_id, delivery_type, country,
         needs_attributes, needs_verification, notify_user, metadata, lock_seconds, available_at)
     join users u on u.account_id = r.account_id and u.id = r.user_id
-    left join lateral (
-      select s.id, s.latest_version from attribute_sets s
-      left join attribute_set_versions l
-        on l.account_id = s.account_id and l.set_id = s.id and l.version = s.latest_version
-      where s.account_id = r.account_id and s.user_id = r.user_id
-        and s.destination_token = r.destination_token and s.currency = r.destination_currency
-        and (r.set_id is null or s.id = r.set_id)
-      order by coalesce(l.is_complete, false) desc, s.touched_at desc, s.id desc limit 1
-    ) pinned on true
+    left join lateral find_attribute_set(r.account_id, r.user_id, r.destination_token,
+      r.destination_currency, r.set_id) pinned on true
     where r.account_id = any (v_locked)
-  ), made as (
+  ), stored as (
     insert into payout_quotes (account_id, id, user_id, client_transfer_id, source_token,
       source_currency, source_amount, fee, destination_token, destination_currency,
       destination_amount, exchange_rate, rounding_nano, rail, payer_key, payer_name,
@@ -245,16 +360,6 @@ begin
     select distinct account_id, hash, payout_id
     from unnest(p_entry_accounts, p_entry_ids, p_entry_hashes) e (account_id, payout_id, hash)
     where account_id = any (v_locked)
-  ), numbered as (
-    update accounts a set event_sequence = a.event_sequence + n.count
-    from (select account_id, count(*) as count from request group by account_id) n
-    where a.id = n.account_id
-    returning a.id, a.event_sequence - n.count as before
-  ), new_events as (
-    insert into events (account_id, sequence, month, type, subject_id, created_at)
-    select r.account_id, n.before + row_number() over (partition by r.account_id order by r.id),
-      v_month, 'payout.pending', r.id, v_now
-    from request r join numbered n on n.id = r.account_id
   )
   select r.id, r.attr_set_id, r.attr_version, v_now,
     date_trunc('second', v_now + r.lock_seconds * interval '1 second'), v.sealed, r.data_key

@@ -110,10 +110,65 @@ begin
 end
 $$;
 
--- Stores the payments that a rail listed and matches them with payouts. An attempt that was
--- recorded as not sent becomes unknown, so that it is queried. A committed payout without an
--- attempt gets one. A quote or unknown payout opens an exception and is recognized when it is
--- committed.
+-- Matches a payment that a rail listed with a payout. An attempt that was recorded as not sent becomes
+-- unknown, so that it is queried. A committed payout without an attempt gets one. A quote or an unknown
+-- payout opens an exception, and is recognized when it is committed.
+create function match_recovered_payment(r recovered_payments, p_at timestamptz) returns void
+  language plpgsql as $$
+declare
+  a attempts;
+  q payouts;
+  v_exception uuid := gen_random_uuid();
+begin
+  if r.reference <> '' then
+    select * into a from attempts where reference = r.reference and rail = r.rail
+    order by number desc limit 1;
+    if found then
+      update recovered_payments
+      set result = 'known', account_id = a.account_id, payout_id = a.payout_id
+      where rail = r.rail and id = r.id;
+      -- Recorded as not sent, although it was: query it and never send it again.
+      update attempts set state = 'unknown', unknown_since = coalesce(unknown_since, p_at)
+      where account_id = a.account_id and payout_id = a.payout_id and number = a.number
+        and state = 'retry' and not exists (
+          select from attempts l
+          where l.account_id = a.account_id and l.payout_id = a.payout_id
+            and (l.number > a.number or l.state in ('sending', 'unknown', 'accepted', 'paid')));
+      return;
+    end if;
+    select p.* into q
+    from payouts p
+    cross join generate_series(1, 4) t (try)
+    where p.created_at > r.happened_at - interval '400 days'
+      and payment_reference(p.account_id, p.client_transfer_id, t.try) = r.reference
+    order by p.committed_at is null, p.created_at desc
+    limit 1;
+  end if;
+  if q.committed_at is not null and q.rail = r.rail and not exists (
+    select from attempts
+    where account_id = q.account_id and payout_id = q.id
+      and state in ('sending', 'unknown', 'accepted', 'paid'))
+  then
+    insert into attempts (account_id, payout_id, number, rail, payer_key, reference, state, fence,
+      started_at, unknown_since, provider_reference)
+    select q.account_id, q.id, 1 + count(*), r.rail, q.payer_key, r.reference, 'unknown', 0, p_at,
+      p_at, r.provider_reference
+    from attempts where account_id = q.account_id and payout_id = q.id;
+    update recovered_payments set result = 'linked', account_id = q.account_id, payout_id = q.id
+    where rail = r.rail and id = r.id;
+    return;
+  end if;
+  insert into exceptions (account_id, id, payout_id, rail, kind, detail, currency, amount, opened_at)
+  values (coalesce(q.account_id, '00000000-0000-0000-0000-000000000000'), v_exception, q.id, r.rail,
+    'recovered', left(concat_ws(', ', r.outcome, nullif('reference ' || r.reference, 'reference '),
+      nullif(r.provider_reference, ''), r.detail), 500), r.currency, r.amount, p_at);
+  update recovered_payments set exception_id = v_exception, account_id = q.account_id,
+    payout_id = q.id, result = case when q.id is null then 'unmatched' else 'found' end
+  where rail = r.rail and id = r.id;
+end
+$$;
+
+-- Stores the payments that a rail listed, and matches them with payouts.
 create function store_recovered(
   p_recovery uuid, p_rail text, p_ids text[], p_references text[], p_payer_keys text[],
   p_countries text[], p_currencies text[], p_amounts bigint[], p_outcomes text[],
@@ -124,9 +179,6 @@ create function store_recovered(
 declare
   v_now timestamptz := environment_now();
   r recovered_payments;
-  a attempts;
-  q payouts;
-  v_exception uuid;
 begin
   insert into recovered_payments (rail, id, reference, payer_key, country, currency, amount,
     outcome, provider_reference, destination_hash, detail, happened_at, recovery_id, result)
@@ -137,7 +189,6 @@ begin
     x (id, reference, payer_key, country, currency, amount, outcome, provider_reference,
       destination_hash, detail, at)
   on conflict (rail, id) do nothing;
-
   -- A payment on a chain is matched by its transaction.
   update recovered_payments x
   set result = 'known', account_id = a.account_id, payout_id = a.payout_id
@@ -151,60 +202,8 @@ begin
       and exception_id is null
     order by id
   loop
-    a := null;
-    q := null;
-    if r.reference <> '' then
-      select * into a from attempts where reference = r.reference and rail = r.rail
-      order by number desc limit 1;
-    end if;
-    if a.number is not null then
-      update recovered_payments set result = 'known', account_id = a.account_id,
-        payout_id = a.payout_id
-      where rail = r.rail and id = r.id;
-      -- Recorded as not sent, although it was: query it and never send it again.
-      update attempts set state = 'unknown', unknown_since = coalesce(unknown_since, v_now)
-      where account_id = a.account_id and payout_id = a.payout_id and number = a.number
-        and state = 'retry' and not exists (
-          select from attempts l
-          where l.account_id = a.account_id and l.payout_id = a.payout_id
-            and (l.number > a.number or l.state in ('sending', 'unknown', 'accepted', 'paid')));
-      continue;
-    end if;
-    if r.reference <> '' then
-      select p.* into q
-      from payouts p
-      cross join generate_series(1, 4) t (try)
-      where p.created_at > r.happened_at - interval '400 days'
-        and payment_reference(p.account_id, p.client_transfer_id, t.try) = r.reference
-      order by p.committed_at is null, p.created_at desc
-      limit 1;
-    end if;
-    if q.id is not null and q.committed_at is not null and q.rail = r.rail and not exists (
-      select from attempts
-      where account_id = q.account_id and payout_id = q.id
-        and state in ('sending', 'unknown', 'accepted', 'paid'))
-    then
-      insert into attempts (account_id, payout_id, number, rail, payer_key, reference, state, fence,
-        started_at, unknown_since, provider_reference)
-      select q.account_id, q.id, 1 + count(*), r.rail, q.payer_key, r.reference, 'unknown', 0,
-        v_now, v_now, r.provider_reference
-      from attempts where account_id = q.account_id and payout_id = q.id;
-      update recovered_payments set result = 'linked', account_id = q.account_id, payout_id = q.id
-      where rail = r.rail and id = r.id;
-      continue;
-    end if;
-    v_exception := gen_random_uuid();
-    insert into exceptions (account_id, id, payout_id, rail, kind, detail, currency, amount,
-      opened_at)
-    values (coalesce(q.account_id, '00000000-0000-0000-0000-000000000000'), v_exception, q.id,
-      r.rail, 'recovered', left(concat_ws(', ', r.outcome,
-        nullif('reference ' || r.reference, 'reference '), nullif(r.provider_reference, ''),
-        r.detail), 500), r.currency, r.amount, v_now);
-    update recovered_payments set exception_id = v_exception, account_id = q.account_id,
-      payout_id = q.id, result = case when q.id is null then 'unmatched' else 'found' end
-    where rail = r.rail and id = r.id;
+    perform match_recovered_payment(r, v_now);
   end loop;
-
   update recovery_rails set state = 'listed', detail = '', payments = cardinality(p_ids),
     updated_at = v_now
   where recovery_id = p_recovery and rail = p_rail;

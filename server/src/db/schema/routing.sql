@@ -22,15 +22,16 @@ alter table payout_routings enable row level security;
 create policy own_account on payout_routings using (account_id = current_account());
 grant select on payout_routings to outlay_tenant;
 
-create function record_routings(p payouts, p_first text, p_next text, p_at timestamptz)
-  returns void
+create function record_routings(
+  p_account uuid, p_payout uuid, p_first text, p_next text, p_at timestamptz
+) returns void
   language sql as $$
   insert into payout_routings (account_id, payout_id, number, body, created_at)
-  select p.account_id, p.id, n.before + row_number() over (order by r.place), r.body, p_at
+  select p_account, p_payout, n.before + row_number() over (order by r.place), r.body, p_at
   from (values (1, p_first), (2, p_next)) r (place, body)
   cross join (
     select count(*) as before from payout_routings
-    where account_id = p.account_id and payout_id = p.id
+    where account_id = p_account and payout_id = p_payout
   ) n
   where r.body is not null;
 $$;
@@ -38,17 +39,19 @@ $$;
 -- Assigns another payer. The caller holds the lock of the account's row, and no attempt is in
 -- flight.
 create function reroute_payout(
-  p payouts, p_rail text, p_payer_key text, p_at timestamptz
+  payout payouts, p_rail text, p_payer_key text, p_at timestamptz
 ) returns void
   language plpgsql as $$
 begin
   update payout_states set rail = p_rail, payer_key = p_payer_key, updated_at = p_at
-  where account_id = p.account_id and payout_id = p.id;
-  if p_rail <> p.rail then
-    perform post_aside(p, 'unroute', p.rail, p.destination_currency, p.destination_amount, p_at);
-    perform post_aside(p, 'route', p_rail, p.destination_currency, p.destination_amount, p_at);
+  where account_id = payout.account_id and payout_id = payout.id;
+  if p_rail <> payout.rail then
+    perform post_amount(payout, 'unroute', payout.rail, payout.destination_currency,
+      payout.destination_amount, p_at);
+    perform post_amount(payout, 'route', p_rail, payout.destination_currency,
+      payout.destination_amount, p_at);
   end if;
-  perform write_event(p.account_id, 'payout.processing', p.id, null, p_at,
+  perform write_event(payout.account_id, 'payout.processing', payout.id, null, p_at,
     'goes through another payer');
 end
 $$;
@@ -69,20 +72,24 @@ alter table payout_charges enable row level security;
 
 -- Records and posts the charges of a rail for a payout, each once.
 create function post_charges(
-  p payouts, p_rail text, p_charges json, p_at timestamptz
+  p_account uuid, p_payout uuid, p_rail text, p_charges jsonb, p_at timestamptz
 ) returns void
   language plpgsql as $$
 declare
+  v_payout payouts;
   c record;
 begin
+  select * into v_payout from payouts where account_id = p_account and id = p_payout;
   for c in
-    select * from json_to_recordset(p_charges)
+    select * from jsonb_to_recordset(p_charges)
       as x (id text, kind text, currency text, amount bigint)
   loop
     insert into payout_charges (account_id, payout_id, rail, id, kind, currency, amount, created_at)
-    values (p.account_id, p.id, p_rail, c.id, c.kind, c.currency, c.amount, p_at)
+    values (p_account, p_payout, p_rail, c.id, c.kind, c.currency, c.amount, p_at)
     on conflict do nothing;
-    if found then perform post_aside(p, 'charge', p_rail, c.currency, c.amount, p_at); end if;
+    if found then
+      perform post_amount(v_payout, 'charge', p_rail, c.currency, c.amount, p_at);
+    end if;
   end loop;
 end
 $$;

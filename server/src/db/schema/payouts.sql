@@ -70,24 +70,25 @@ create table payout_transitions (
   -- The journal that the move posts; null: none. What comes back after completion is posted by
   -- `post_return`, in the amount that came back.
   journal_kind text,
+  cause text not null,
   primary key (from_status, to_status)
 );
-insert into payout_transitions (from_status, to_status, journal_kind) values
-  ('PENDING', 'PROCESSING', 'commit'),
-  ('PENDING', 'SCHEDULED', 'commit'),
-  ('SCHEDULED', 'PROCESSING', null),
-  ('PROCESSING', 'HOLD', null),
-  ('PROCESSING', 'ERROR', null),
-  ('PROCESSING', 'READY_FOR_PICKUP', null),
-  ('PROCESSING', 'COMPLETED', 'complete'),
-  ('PROCESSING', 'CANCELLED', 'refund'),
-  ('READY_FOR_PICKUP', 'COMPLETED', 'complete'),
-  ('READY_FOR_PICKUP', 'CANCELLED', 'refund'),
-  ('HOLD', 'PROCESSING', null),
-  ('HOLD', 'CANCELLED', 'refund'),
-  ('ERROR', 'PROCESSING', null),
-  ('ERROR', 'CANCELLED', 'refund'),
-  ('COMPLETED', 'CANCELLED', null);
+insert into payout_transitions (from_status, to_status, journal_kind, cause) values
+  ('PENDING', 'PROCESSING', 'commit', 'commit'),
+  ('PENDING', 'SCHEDULED', 'commit', 'commit for a later day; not offered yet'),
+  ('SCHEDULED', 'PROCESSING', null, 'the day has come; not offered yet'),
+  ('PROCESSING', 'HOLD', null, 'unknown or not sent for 24 hours, stopped by a check, or contradicted'),
+  ('PROCESSING', 'ERROR', null, 'rejected, and no other payer is left within the quoted cost'),
+  ('PROCESSING', 'READY_FOR_PICKUP', null, 'the rail'),
+  ('PROCESSING', 'COMPLETED', 'complete', 'the rail, or a decision'),
+  ('PROCESSING', 'CANCELLED', 'refund', 'the rail, or a decision'),
+  ('READY_FOR_PICKUP', 'COMPLETED', 'complete', 'the rail, or a decision'),
+  ('READY_FOR_PICKUP', 'CANCELLED', 'refund', 'the rail, or a decision'),
+  ('HOLD', 'PROCESSING', null, 'a definite outcome, or a decision'),
+  ('HOLD', 'CANCELLED', 'refund', 'the rail, or a decision'),
+  ('ERROR', 'PROCESSING', null, 'a decision'),
+  ('ERROR', 'CANCELLED', 'refund', 'a decision'),
+  ('COMPLETED', 'CANCELLED', null, 'a return, even weeks later');
 
 -- No row: the outcome does not fit the state, and is classified as a contradiction or has no effect.
 create table payout_outcomes (

@@ -17,6 +17,8 @@ export type Case = {
 
 export type Stage = {
   readonly stepsMax: number;
+  /** The walks share the steps among them instead of going through all of them each. */
+  readonly isShort: boolean;
   readonly exchangesMax: number;
   readonly callMsMax: number;
   readonly booking: RegExp | undefined;

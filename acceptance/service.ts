@@ -50,7 +50,7 @@ export type StartOptions = {
 export function testSettings(dataDirectory: string): Record<string, string> {
   const inherited = Object.entries(process.env).filter(
     (entry): entry is [string, string] =>
-      entry[1] !== undefined && !/^(OUTLAY_|DATABASE_URL$|PORT$|HOST$|NODE_)/.test(entry[0]),
+      entry[1] !== undefined && !/^(OUTLAY_|DATABASE_URL$|PORT$|HOST$|NODE_(?!COMPILE_CACHE$))/.test(entry[0]),
   );
   return {
     ...Object.fromEntries(inherited),

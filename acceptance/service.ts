@@ -105,15 +105,17 @@ export async function startService(options: StartOptions = {}): Promise<Service>
   };
 }
 
+export type TestDatabase = { settings: Record<string, string>; drop(): Promise<void> };
+
 /**
- * On the server that `npm test` starts for all files, which spares each service to make one. Undefined
- * without that server: the service then starts its own.
+ * On the server that `npm test` starts for all files, which spares each service to make one. Without
+ * that server there are no settings, and a service starts its own.
  */
-async function createDatabase(): Promise<
-  { settings: Record<string, string>; drop(): Promise<void> } | undefined
-> {
+export async function createDatabase(): Promise<TestDatabase> {
   const { OUTLAY_TEST_SERVER_URL: serverUrl, OUTLAY_TEST_TEMPLATE: template } = process.env;
-  if (serverUrl === undefined || template === undefined) return undefined;
+  if (serverUrl === undefined || template === undefined) {
+    return { settings: {}, drop: () => Promise.resolve() };
+  }
   const name = `${template}_${randomUUID().replaceAll('-', '')}`;
   const run = async (statement: string): Promise<void> => {
     const client = new pg.Client({ connectionString: serverUrl });

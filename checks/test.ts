@@ -1,4 +1,4 @@
-import { globSync } from 'node:fs';
+import { globSync, statfsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 
@@ -22,6 +22,11 @@ if (files.length === 0) {
   process.exit(1);
 }
 process.chdir(root);
+// Databases and bank files are written durably; in memory, where there is room, that takes no time.
+const memory = '/dev/shm';
+if (process.env['TMPDIR'] === undefined && countFreeBytes(memory) > 4 * 1024 ** 3) {
+  process.env['TMPDIR'] = memory;
+}
 // Test files spend a part of their time on waiting for the database.
 const filesAtOnce = availableParallelism() + 1;
 // In this process's place, so that a signal reaches the tests.
@@ -33,3 +38,12 @@ process.execve?.(process.execPath, [
   '--test-global-setup=server/src/db/test-global-setup.ts',
   ...files,
 ]);
+
+function countFreeBytes(folder: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return 0;
+  }
+}

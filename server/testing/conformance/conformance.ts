@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { createChecks } from './checks.ts';
 import { connectionCases } from './connection.ts';
 import { deathCases } from './crashes.ts';
-import { type CallbackServer, openCallbackServer } from './delivery.ts';
+import { openCallbackServer } from './delivery.ts';
 import { observationCases } from './notifications.ts';
-import { type Case, plainCases, type Stage } from './plain.ts';
+import { type Case, plainCases } from './plain.ts';
 import type { Capability, ConformanceSubject } from './subject.ts';
 import { openTestRun, railName, type SceneOptions } from './test-run.ts';
 
@@ -16,6 +16,9 @@ import { openTestRun, railName, type SceneOptions } from './test-run.ts';
  * (kills, stopped processes that wake up again, lost and mangled answers, observations twice, early,
  * stale and forged), and prints a scorecard. After everything, at most one payment exists for each
  * instruction, and it ended as the counterpart says.
+ *
+ * With OUTLAY_TEST_LONG=1 each way to die is tried at each step; else the ways share the steps
+ * among them, but for those around the booking.
  *
  * A subject (subject.ts says what each part has to be) looks like this:
  *
@@ -49,51 +52,65 @@ import { openTestRun, railName, type SceneOptions } from './test-run.ts';
  */
 export function testConformance<Config>(subject: ConformanceSubject<Config>): void {
   const checks = createChecks();
-  const score: Row[] = [];
-  describe(`the rail ${subject.module.kind} conforms`, { concurrency: 1 }, () => {
-    let desk: CallbackServer;
-    before(async () => {
-      desk = await openCallbackServer(railName);
-    });
-    after(async () => {
-      await desk.close();
-      process.stdout.write(formatScorecard(subject.module.kind, score));
-    });
-    const enter = (): SceneOptions<Config> => ({ subject, checks, desk });
-    for (const { name, lack, run } of listCases(subject)) {
+  const score = new Map<string, Row>();
+  const cases = listCases(subject);
+  const register = (looksBack: boolean): void => {
+    for (const { name, lack, run } of cases.filter((item) => item.looksBack === looksBack)) {
       test(name, { timeout: caseMsMax }, () => {
-        if (lack === undefined) return keep(score, name, () => run(enter()));
-        score.push({ name, result: 'not applicable', runs: 0, note: lack });
+        if (lack === undefined) return keep(score, name, () => run({ subject, checks }));
+        score.set(name, { name, result: 'not applicable', runs: 0, note: lack });
         return undefined;
       });
     }
+  };
+  describe(`the rail ${subject.module.kind} conforms`, { concurrency: 1 }, () => {
+    after(() => {
+      const rows = cases.flatMap(({ name }) => score.get(name) ?? []);
+      process.stdout.write(formatScorecard(subject.module.kind, rows));
+    });
+    describe('in each case', { concurrency: casesAtOnce }, () => register(false));
+    describe('over all cases', { concurrency: 1 }, () => register(true));
   });
 }
+
+/** Each case has a world of its own, and waits most of its time for answers that do not come. */
+const casesAtOnce = 4;
+
+type Prepared<Config> = Omit<SceneOptions<Config>, 'desk'>;
 
 /** One row of the scorecard, for this subject. */
 export type ListedCase<Config> = {
   readonly name: string;
   /** Why it does not apply; undefined where it does. */
   readonly lack: string | undefined;
+  /** Whether it judges what the other cases saw. */
+  readonly looksBack: boolean;
   /** Answers how many runs it took. */
-  run(options: SceneOptions<Config>): Promise<number>;
+  run(options: Prepared<Config>): Promise<number>;
 };
 
 /** All cases in their order; the last ones look back at what the others saw. */
 export function listCases<Config>(
   subject: ConformanceSubject<Config>,
 ): readonly ListedCase<Config>[] {
-  const cases = [...plainCases, ...observationCases, ...connectionCases, ...deathCases];
+  const cases = [
+    abilityCase,
+    ...plainCases,
+    ...observationCases,
+    ...connectionCases,
+    ...deathCases,
+  ];
   return [
-    { name: 'what it has and has not is declared', lack: undefined, run: checkAbilities },
     ...cases.map((item) => ({
       name: item.name,
       lack: findLack(item, subject.cannot ?? {}),
-      run: (options: SceneOptions<Config>) => item.run(setStage(options)),
+      looksBack: false,
+      run: (options: Prepared<Config>) => runOnStage(item, options),
     })),
     {
       name: 'every word of it had the documented form',
       lack: undefined,
+      looksBack: true,
       run: async ({ checks }) => {
         assert.deepEqual([...checks.form], []);
         return checks.count;
@@ -102,6 +119,7 @@ export function listCases<Config>(
     {
       name: 'nothing of a person was in keys, states, logs, errors and codes',
       lack: undefined,
+      looksBack: true,
       run: async ({ checks }) => {
         assert.deepEqual([...checks.leaks], []);
         return checks.count;
@@ -122,12 +140,16 @@ const caseMsMax = 900_000;
 const scorecardNameMax = 80;
 const noteMax = 100;
 
-async function keep(score: Row[], name: string, run: () => Promise<number>): Promise<void> {
+async function keep(
+  score: Map<string, Row>,
+  name: string,
+  run: () => Promise<number>,
+): Promise<void> {
   try {
-    score.push({ name, result: 'passed', runs: await run(), note: '' });
+    score.set(name, { name, result: 'passed', runs: await run(), note: '' });
   } catch (error) {
     const [note = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
-    score.push({ name, result: 'failed', runs: 0, note });
+    score.set(name, { name, result: 'failed', runs: 0, note });
     throw error;
   }
 }
@@ -146,44 +168,52 @@ function findLack(
     : undefined;
 }
 
-function setStage<Config>(options: SceneOptions<Config>): Stage {
-  const { subject } = options;
-  return {
-    stepsMax: subject.stepsMax ?? 40,
-    exchangesMax: subject.exchangesMax ?? 8,
-    callMsMax: subject.callMsMax ?? 1500,
-    booking: subject.booking,
-    can: (ability) => subject.cannot?.[ability] === undefined,
-    within: async (run) => {
-      const scene = await openTestRun(options);
-      try {
-        return await run(scene);
-      } finally {
-        await scene.close();
-      }
-    },
-  };
+async function runOnStage<Config>(item: Case, prepared: Prepared<Config>): Promise<number> {
+  const { subject } = prepared;
+  // One for all scenes of the case, so that what was called back in one can be told in another.
+  const desk = await openCallbackServer(railName);
+  try {
+    return await item.run({
+      stepsMax: subject.stepsMax ?? 40,
+      isShort: process.env['OUTLAY_TEST_LONG'] !== '1',
+      exchangesMax: subject.exchangesMax ?? 8,
+      callMsMax: subject.callMsMax ?? 1500,
+      booking: subject.booking,
+      can: (ability) => subject.cannot?.[ability] === undefined,
+      within: async (run) => {
+        const scene = await openTestRun({ ...prepared, desk });
+        try {
+          return await run(scene);
+        } finally {
+          await scene.close();
+        }
+      },
+    });
+  } finally {
+    await desk.close();
+  }
 }
 
 /** What is declared missing is, and what is not declared missing is there. */
-async function checkAbilities<Config>(options: SceneOptions<Config>): Promise<number> {
-  const { cannot = {} } = options.subject;
-  return setStage(options).within(async (scene) => {
-    const { rail, close } = await scene.openActor();
-    const present: Partial<Record<Capability, boolean>> = {
-      connection: scene.counterpart.address !== undefined,
-      callbacks: rail.readCallback !== undefined,
-      files: scene.counterpart.files !== undefined,
-      cancellation: rail.cancel !== undefined,
-    };
-    for (const [ability, isThere] of Object.entries(present)) {
-      const isDeclaredMissing = cannot[ability as Capability] !== undefined;
-      assert.equal(isDeclaredMissing, !isThere, `${ability} is declared as it is`);
-    }
-    await close();
-    return Object.keys(present).length;
-  });
-}
+const abilityCase: Case = {
+  name: 'what it has and has not is declared',
+  needs: [],
+  run: (stage) =>
+    stage.within(async (scene) => {
+      const { rail, close } = await scene.openActor();
+      const present: Partial<Record<Capability, boolean>> = {
+        connection: scene.counterpart.address !== undefined,
+        callbacks: rail.readCallback !== undefined,
+        files: scene.counterpart.files !== undefined,
+        cancellation: rail.cancel !== undefined,
+      };
+      for (const [ability, isThere] of Object.entries(present)) {
+        assert.equal(stage.can(ability as Capability), isThere, `${ability} is declared as it is`);
+      }
+      await close();
+      return Object.keys(present).length;
+    }),
+};
 
 function formatScorecard(kind: string, score: readonly Row[]): string {
   const counted = (result: Row['result']): number =>

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { AppError, type Fault, throwFaults } from '../core/errors.ts';
 import { findTokenId, formatToken, nameId, newId } from '../core/ids.ts';
 import { type KeyOwner, type KeyRing, openBytes, rowContext, sealBytes } from '../core/sealing.ts';
@@ -27,6 +28,7 @@ import {
   touchSet,
 } from './attributes.sql.ts';
 import { checkValues } from './checks.ts';
+import { attributeTypes } from './field.ts';
 import {
   type AttributeType,
   type Corridor,
@@ -38,7 +40,8 @@ import {
 
 /** What a destination asks of a recipient, and the sets of values that clients stored for it. */
 
-export type AttributeValues = Partial<Record<AttributeType, string>>;
+const attributeValues = z.partialRecord(z.enum(attributeTypes), z.string());
+export type AttributeValues = z.infer<typeof attributeValues>;
 
 /** Never changed: every attribute token follows from it. */
 const tokenNamespace = '5b0c1f4e-6f0a-4d53-9a2b-2f1f3f0f6f11';
@@ -109,12 +112,9 @@ export async function readAttributes(
   return attributes;
 }
 
-function isVerificationMissing(
-  { payer }: Destination,
-  user: Pick<RecipientRow, 'kyc_status' | 'is_verification_asked'>,
-): boolean {
-  const isAsked = payer.verifiedAboveUsdMinor === 0n || user.is_verification_asked;
-  return isAsked && user.kyc_status !== 'approved';
+function isVerificationMissing({ payer }: Destination, user: RecipientRow): boolean {
+  const isNeeded = payer.verifiedAboveUsdMinor === 0n || user.is_verification_needed;
+  return isNeeded && user.kyc_status !== 'approved';
 }
 
 export type StoreRequest = {
@@ -177,7 +177,7 @@ export async function storeAttributes(
 function listMissing(
   destination: Destination,
   checked: Checked,
-  user: Pick<RecipientRow, 'kyc_status' | 'is_verification_asked'>,
+  user: RecipientRow,
 ): MissingAttribute[] {
   const profile = getProfile(corridorOf(destination));
   const missing = profile.requirements.filter(({ type }) => checked.missing.includes(type));
@@ -269,7 +269,7 @@ function sealSet(
 
 /** The values of a stored version, opened with the user's key. */
 export function openValues(userKey: Buffer, sealed: Buffer, set: SetKey): AttributeValues {
-  return JSON.parse(openBytes(userKey, sealed, sealContext(set)).toString()) as AttributeValues;
+  return attributeValues.parse(JSON.parse(openBytes(userKey, sealed, sealContext(set)).toString()));
 }
 
 /** Whether a payout to the destination needs stored attributes at all. */

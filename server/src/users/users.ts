@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { getCountry } from '../core/country.ts';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
@@ -29,23 +30,24 @@ import {
 
 /** Recipients. Everything personal is sealed under a key of the user's own. */
 
-/** The personal part of a user: what only the user's key opens. Absent texts are "". */
-export type Person = {
-  first_name: string;
-  middle_name: string;
-  last_name: string;
-  email: string;
-  mobile_number: string;
-  date_of_birth: string;
-  business_name: string;
-  address1: string;
-  address2: string;
-  city: string;
-  state_province: string;
-  postal_code: string;
-  language: string;
-  timezone: string;
-};
+/** The personal part of a user, sealed with the user's key. Absent texts are "". */
+const personSchema = z.object({
+  first_name: z.string(),
+  middle_name: z.string(),
+  last_name: z.string(),
+  email: z.string(),
+  mobile_number: z.string(),
+  date_of_birth: z.string(),
+  business_name: z.string(),
+  address1: z.string(),
+  address2: z.string(),
+  city: z.string(),
+  state_province: z.string(),
+  postal_code: z.string(),
+  language: z.string(),
+  timezone: z.string(),
+});
+export type Person = z.infer<typeof personSchema>;
 
 export { findAccountOfUser } from './users.sql.ts';
 
@@ -116,7 +118,7 @@ export function prepareUser(
 
 /** @throws AppError user_exists, naming which of the two unique fields is taken. */
 export async function createUser(session: Session, user: PreparedUser): Promise<User> {
-  const row = await refuseTwins(insertUser(session, user.stored));
+  const row = await refuseDuplicates(insertUser(session, user.stored));
   return user.describe(row.created_at);
 }
 
@@ -143,7 +145,7 @@ export async function updateUser(
   };
   const person = completePerson(data);
   const dataKey = keys.unwrap(before.data_key, { accountId, userId });
-  const row = await refuseTwins(
+  const row = await refuseDuplicates(
     updateUserRow(session, store({ accountId, id: userId, data, keys }, { person, dataKey })),
   );
   return { ...describe(row), person };
@@ -211,7 +213,9 @@ export async function listUsers(
 
 /** The personal part of a stored user, opened with the user's key. */
 export function openPerson(userKey: Buffer, owner: KeyOwner & { sealed: Buffer }): Person {
-  return JSON.parse(openBytes(userKey, owner.sealed, sealContext(owner)).toString()) as Person;
+  return personSchema.parse(
+    JSON.parse(openBytes(userKey, owner.sealed, sealContext(owner)).toString()),
+  );
 }
 
 function openUser(row: UserRow, { keys, accountId }: UserContext): User {
@@ -283,7 +287,7 @@ function dropUndefined<T extends object>(value: T): Partial<T> {
   ) as Partial<T>;
 }
 
-async function refuseTwins(stored: Promise<UserRow>): Promise<UserRow> {
+async function refuseDuplicates<Row>(stored: Promise<Row>): Promise<Row> {
   try {
     return await stored;
   } catch (error) {

@@ -48,7 +48,9 @@ export type Sample = {
   readonly today: string;
 };
 
-/** The pattern with digits wherever they may stand, and of usual length: there the seed has room. */
+/**
+ * The pattern with digits wherever they may stand, and of usual length: there the seed has room.
+ */
 function narrow(pattern: string): string {
   return pattern
     .replaceAll(/\[[^\]]*0-9[^\]]*\]/g, '[0-9]')
@@ -58,8 +60,8 @@ function narrow(pattern: string): string {
 }
 
 /**
- * Candidates for a field, one for each attempt. In the first half of the attempts the seed stands in each, at
- * every place in turn.
+ * Candidates for a field, one for each attempt. In the first half of the attempts the seed stands
+ * in each, at every place in turn.
  */
 function createCandidates(field: Field, sample: Sample): (attempt: number) => string {
   const { requirement, sampleStart } = field;
@@ -78,8 +80,8 @@ function createCandidates(field: Field, sample: Sample): (attempt: number) => st
 const exampleByRegion: Readonly<Record<string, string | undefined>> = examples;
 
 /**
- * A mobile number with the prefix of the numbering plan's example, so that it is in use, and as much
- * of the end of the seed as is valid.
+ * A mobile number with the prefix of the numbering plan's example, so that it is in use, and as
+ * much of the end of the seed as is valid.
  */
 function findMobileNumber(field: Field, sample: Sample): string | undefined {
   const example = exampleByRegion[getCountry(sample.countryCode).alpha2];

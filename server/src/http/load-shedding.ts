@@ -16,7 +16,9 @@ import { describeProblem } from './problem.ts';
 
 export type LoadSheddingOptions = {
   environmentNames: readonly EnvironmentName[];
-  /** The longest wait of a commit (see `GateOptions`); other writes and reads have a share of it. */
+  /**
+   * The longest wait of a commit (see `GateOptions`); other writes and reads have a share of it.
+   */
   waitMs: number;
   inFlightMax: number;
   steadyMs: () => number;

@@ -69,7 +69,8 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
   const app = fastify({
     bodyLimit: bodyBytesMax,
     serverFactory: (handle) => createHttpServer(handle, options, () => isDraining),
-    // Fastify's own lines are for its developers; `logRequests` decides what is logged of a request.
+    // Fastify's own lines are for its developers; `logRequests` decides what is logged of a
+    // request.
     loggerInstance: options.log.child({}, { level: 'warn' }) as never,
     logController: new LogController({ disableRequestLogging: true }),
     // A child logger for every request costs more than the line that it might write.
@@ -315,7 +316,9 @@ function isHost(text: string): boolean {
   return match !== null && Number(match[1] ?? 0) <= 65_535;
 }
 
-/** The client's IP address without zone or mapping; undefined when a proxy passes something else. */
+/**
+ * The client's IP address without zone or mapping; undefined when a proxy passes something else.
+ */
 export function findAddress(request: FastifyRequest): string | undefined {
   const { ip } = request;
   const unmapped = ip.startsWith('::ffff:') ? ip.slice(7) : ip;

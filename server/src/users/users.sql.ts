@@ -106,7 +106,9 @@ export type StoredUser = {
 
 export type NewUser = StoredUser & { dataKey: Buffer };
 
-/** The users created, and those whose account is locked; the identifiers of the others are taken. */
+/**
+ * The users created, and those whose account is locked; the identifiers of the others are taken.
+ */
 export async function insertUsers(
   session: Session,
   users: readonly NewUser[],

@@ -2,13 +2,13 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 
-/** The page that shows the description with the viewer Scalar, whose script comes from npm. */
+/** The page that shows the API description with the viewer Scalar. */
 
 let packed: Promise<Buffer> | undefined;
 
 /**
- * The viewer's script, compressed: about a megabyte. The package gives it out as a Fastify plugin
- * only, and is loaded at the first request for it, so that it takes no memory before.
+ * The viewer's script, about a megabyte compressed. Its package provides it through a Fastify
+ * plugin only, and is imported at the first request, so that an idle service does not hold it.
  */
 async function packViewer(): Promise<Buffer> {
   const { default: viewer } = await import('@scalar/fastify-api-reference');
@@ -58,7 +58,7 @@ const start = `Scalar.createApiReference('#reference', {
 
 const style = `body { margin: 0 }
 #reference:empty::before {
-  content: 'Loading the reference';
+  content: 'Loading …';
   display: block;
   padding: 40px 24px;
   font: 16px/1.5 system-ui, sans-serif;
@@ -77,7 +77,7 @@ const page = `<!doctype html>
 </head>
 <body>
 <div id="reference"></div>
-<noscript><p>This page needs JavaScript. The description itself is at
+<noscript><p>This page needs JavaScript. The description is at
 <a href="/openapi.json">/openapi.json</a>.</p></noscript>
 <script src="/docs/viewer.js"></script>
 <script src="/docs/page.js"></script>

@@ -102,6 +102,7 @@ export const faultTexts: Readonly<Record<string, string>> = {
   read_only: 'Clients cannot store this attribute. Open the link in its value instead.',
   recipient_invalid: 'The payer does not accept this recipient data; the detail names it.',
   recipient_missing: 'The payer needs recipient data that is not stored; the detail names it.',
+  repeated_attribute: 'The attribute occurs twice and must occur once.',
   required: 'The value is required.',
   too_late: 'The clock of the sandbox can be ahead of real time by a limited number of days.',
   too_large: 'The image has more than 10 MiB of Base64, or too many pixels.',

@@ -5,20 +5,20 @@ import { type BearerRow, findAccessToken, findApiKey } from './accounts.sql.ts';
 import { type BearerToken, readBearerToken } from './tokens.ts';
 
 /**
- * Who a bearer token is. An answer is kept for a moment (`cacheMs` of the environment's clock), so
- * that ordinary traffic costs a look-up per token and moment, and a revocation or the end of a
- * token is noticed within that moment in every process.
+ * Authenticates bearer tokens. Results are cached for a moment (`cacheMs` of the environment's
+ * clock): each token costs one look-up per moment, and every process notices a revocation or the
+ * end of a token within that time.
  */
 
 type Known = { principal: Principal | undefined; endsAtMs: number; checkedAtMs: number };
 
 export type Authenticator = {
-  /** At once where the answer is known, which for ordinary traffic is nearly always. */
+  /** Synchronous if the result is cached. */
   authenticate(
     token: string,
     remoteAddress: string,
   ): Principal | undefined | Promise<Principal | undefined>;
-  /** Forgets everything: what was true before a moved clock may not be true after it. */
+  /** Empties the cache, as is necessary after the clock was moved. */
   clear(): void;
 };
 
@@ -28,7 +28,7 @@ export function createAuthenticator(env: { db: Database; clock: EnvironmentClock
   const known = new Map<string, Known>();
   const running = new Map<string, Promise<Principal | undefined>>();
 
-  const look = async (token: BearerToken, address: string): Promise<Known> => {
+  const lookUp = async (token: BearerToken, address: string): Promise<Known> => {
     const session = env.db.tenant(token.accountId);
     const row: BearerRow | undefined =
       token.kind === 'api_key'
@@ -57,9 +57,9 @@ export function createAuthenticator(env: { db: Database; clock: EnvironmentClock
       }
       const token = readBearerToken(text);
       if (token === undefined) return undefined;
-      const asked = running.get(name);
-      if (asked !== undefined) return asked;
-      const promise = look(token, remoteAddress)
+      const pending = running.get(name);
+      if (pending !== undefined) return pending;
+      const promise = lookUp(token, remoteAddress)
         .then((found) => {
           known.delete(name);
           if (found.principal === undefined) return undefined;

@@ -2,7 +2,7 @@ import { assert } from '../core/errors.ts';
 import type { AvailabilityRule } from '../rails/contract/declarations.ts';
 import { getHolidays } from './holidays.ts';
 
-/** When money arrives, and until when (exclusive) that answer holds for later commits, too. */
+/** When money arrives, and until when (exclusive) the estimate holds for later commits. */
 export type Availability = {
   readonly sinceMs: number;
   readonly untilMs: number;
@@ -11,27 +11,27 @@ export type Availability = {
 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
-/** A place with a cut-off has people, and people begin at nine. */
+/** Places with a cut-off are assumed to open at 09:00. */
 const openingMinute = 9 * 60;
-/** Far more than any run of holidays: past it the rule would be closed for ever. */
+/** Far longer than any run of holidays. */
 const searchDaysMax = 60;
 
 const estimates = new WeakMap<AvailabilityRule, Availability>();
 
 /**
- * When money that is committed at `nowMs` arrives (milliseconds, UTC), never before `nowMs`.
+ * When money committed at `nowMs` arrives (milliseconds, UTC), never before `nowMs`.
  *
- * - A commit on a business day up to and including the cut-off counts as of that day, any other as
- *   of the next business day.
- * - Business days: that many after the day it counts as of, at the hour of arrival, local time.
- * - Minutes: from the end of the minute of the commit, so that the answer is the same for a minute;
- *   from opening (09:00) where the rule has a calendar, a weekend or a cut-off and is closed.
+ * - A commit on a business day up to and including the cut-off counts for that day, any other for
+ *   the next business day.
+ * - Business days: that many after the counted day, at the hour of arrival, local time.
+ * - Minutes: from the end of the minute of the commit, so that the estimate is stable for a minute;
+ *   from 09:00 if the rule has a calendar, a weekend or a cut-off and is closed.
  */
 export function estimateAvailability(rule: AvailabilityRule, nowMs: number): number {
   return findAvailability(rule, nowMs).availableAtMs;
 }
 
-/** The estimate with the span for which it holds; kept per rule, so that a look-up takes no time. */
+/** The estimate with the period for which it holds; cached per rule. */
 export function findAvailability(rule: AvailabilityRule, nowMs: number): Availability {
   const known = estimates.get(rule);
   if (known !== undefined && nowMs >= known.sinceMs && nowMs < known.untilMs) return known;
@@ -56,14 +56,14 @@ function computeAvailability(rule: AvailabilityRule, nowMs: number): Availabilit
   }
   const day = addBusinessDays(rule, counted.day, delay.businessDays);
   const availableAtMs = toInstant(rule.timeZone, day, readMinute(delay.arrival));
-  assert(availableAtMs >= nowMs, 'money arrives after it was sent');
+  assert(availableAtMs >= nowMs, 'money does not arrive before it is sent');
   return { sinceMs: nowMs, untilMs: counted.untilMs, availableAtMs };
 }
 
-/** A local calendar day, as the milliseconds of its midnight in UTC: days can be added to it. */
+/** A local calendar day, as the milliseconds of its midnight in UTC. */
 type Day = number;
 
-/** The business day that a commit counts as of, and the instant from which it would be a later one. */
+/** The business day for which a commit counts, and the instant at which the next one begins. */
 function findCountedDay(rule: AvailabilityRule, nowMs: number): { day: Day; untilMs: number } {
   const localMs = nowMs + getOffsetMs(rule.timeZone, nowMs);
   const today = Math.floor(localMs / dayMs) * dayMs;
@@ -83,7 +83,7 @@ function findBusinessDay(rule: AvailabilityRule, from: Day): Day {
     const day = from + count * dayMs;
     if (isBusinessDay(rule, day)) return day;
   }
-  throw new Error(`impossible: no business day within ${searchDaysMax} days in ${rule.timeZone}`);
+  throw new Error(`no business day within ${searchDaysMax} days in ${rule.timeZone}`);
 }
 
 function addBusinessDays(rule: AvailabilityRule, from: Day, count: number): Day {
@@ -105,8 +105,8 @@ function readMinute(time: string): number {
 }
 
 /**
- * The instant of a local time. A time that a change of the clocks skips is that much later, and of
- * one that happens twice the first is taken.
+ * The instant of a local time. A time skipped by daylight saving is shifted forward; of a repeated
+ * time the first instant is taken.
  */
 function toInstant(timeZone: string, day: Day, minute: number): number {
   const localMs = day + minute * minuteMs;
@@ -129,10 +129,10 @@ function getFormatter(timeZone: string): Intl.DateTimeFormat {
 
 const offsetPattern = /GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/;
 
-/** What the zone's clocks show ahead of UTC at the instant. */
+/** The offset of the zone from UTC at the instant. */
 function getOffsetMs(timeZone: string, atMs: number): number {
   const match = offsetPattern.exec(getFormatter(timeZone).format(atMs));
-  assert(match !== null, `the offset of ${timeZone} can be read`);
+  assert(match !== null, `the offset of ${timeZone} has the expected form`);
   const [, sign, hours = '0', minutes = '0', seconds = '0'] = match;
   const offsetMs = ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1_000;
   return sign === '-' ? -offsetMs : offsetMs;

@@ -2,15 +2,13 @@ import { createRequire } from 'node:module';
 import type HolidayCalendar from 'date-holidays';
 
 /**
- * The national holidays of a country, by the `date-holidays` library. Its rules for all countries
- * take some 30 MB once loaded, so that it is loaded when the first calendar is asked for and not
- * before: an idle service does not carry it.
+ * National holidays, by the library `date-holidays`. Its rules take some 30 MB, so that it is
+ * loaded with the first use of a calendar.
  */
 
 /**
- * Countries the library has no calendar of, in its own grammar. The days that follow the moon of
- * another calendar are those the library computes; days that an authority fixes each year from
- * observation may differ by one.
+ * Countries without a calendar in the library, in its own grammar. Days of a lunar calendar are
+ * computed; those that an authority fixes by observation may differ by one.
  */
 const islamic = ['1 Shawwal P3D', '10 Dhu al-Hijjah P4D', '1 Muharram', '12 Rabi al-awwal'];
 const addedCalendars: Readonly<Record<string, readonly string[]>> = {
@@ -64,9 +62,8 @@ const daysByYear = new Map<string, ReadonlySet<string>>();
 const daysByYearMax = 600;
 
 /**
- * The days (`YYYY-MM-DD`) of the year on which business rests in the country, ISO 3166-1 alpha-2.
- * Only public holidays of the whole country that cover noon. A country without a calendar in the
- * library and in the list above has no holidays, only weekends.
+ * The public holidays (`YYYY-MM-DD`) of a country (ISO 3166-1 alpha-2) in a year: those of the
+ * whole country that include noon. A country without a calendar has none.
  */
 export function getHolidays(calendar: string, year: number): ReadonlySet<string> {
   const name = `${calendar} ${year}`;
@@ -80,7 +77,7 @@ export function getHolidays(calendar: string, year: number): ReadonlySet<string>
 
 function computeHolidays(calendar: string, year: number): ReadonlySet<string> {
   const days = new Set<string>();
-  // A holiday of several days may begin in the year before.
+  // A holiday of several days may begin in the previous year.
   for (const { date, start, end, type } of [
     ...listHolidays(calendar, year - 1),
     ...listHolidays(calendar, year),

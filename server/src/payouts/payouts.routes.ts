@@ -148,10 +148,10 @@ function createRoute(): Route<PayoutServices> {
       const view = (row: PayoutRow) => writePayout(row, { keys: env.keys, payerLogo: '' });
       return write(async (session) => view(await create(openQuoteStore(session))), {
         aboutUser: userId,
-        tryTogether: async (answering) => {
+        tryGrouped: async (answering) => {
           const answer = answering.prepare(view, (row) => ({ userId, dataKey: row.data_key }));
           try {
-            return answer.tell(await create(openGroupStore(env.groupQuote, answer.keyed)));
+            return answer.toContent(await create(openGroupStore(env.groupQuote, answer.keyed)));
           } catch (error) {
             if (error instanceof KeyKnown) return undefined;
             throw error;
@@ -212,7 +212,7 @@ function commitRoute(): Route<PayoutServices> {
         },
         {
           isOneEffect: true,
-          tryTogether: async ({ requestKey }) => {
+          tryGrouped: async ({ requestKey }) => {
             const session = env.db.tenant(accountId);
             // Then the answer is written by itself.
             if ((await findRecipientRefusal(env, session, payout)) !== undefined) return undefined;

@@ -115,7 +115,7 @@ function createMiniRail(mini: Mini): RailCalls {
       const reason = isBad ? ({ reason: 'account_closed' } as const) : {};
       const observation = { id, reference, outcome: state, atMs: host.nowMs(), ...reason };
       const message = { id, channel: 'callback', raw: body, observations: [observation] } as const;
-      return { kind: 'heard', message };
+      return { kind: 'accepted', message };
     },
   };
 }

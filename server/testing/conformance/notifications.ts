@@ -161,7 +161,7 @@ async function tellAll(
 ): Promise<void> {
   for (const message of messages) {
     const reading = await rail.readCallback?.(message);
-    if (reading?.kind !== 'heard') continue;
+    if (reading?.kind !== 'accepted') continue;
     const isNew = (await scene.host.receive(reading.message)) === 'new';
     if (isNew) scene.driver.observe(reading.message.observations);
   }

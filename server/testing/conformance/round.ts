@@ -157,7 +157,7 @@ export async function takeCallback(
   const reading = await Promise.race([read, life.gone]);
   if (reading === 'gone') return answer(0);
   if (reading === 'failed') return answer(500);
-  if (reading.kind !== 'heard') {
+  if (reading.kind !== 'accepted') {
     checks.readText('what is said of a refused callback', reading.detail);
     return answer(reading.kind === 'refused' ? 401 : 400);
   }

@@ -12,15 +12,15 @@ import type { CorridorDeclaration, PayerDeclaration } from '../contract/declarat
 import { chooseEncoding } from '../contract/references.ts';
 import { listFaults, type RailConfig, RailConfigError, type RailFault } from './rail-config.ts';
 
-/** The simulated network: no module, because it is not the operator's to configure. */
-const simulated = 'sandbox';
+/** Folders with a `rail.ts` that operators cannot configure: the simulated network and the template. */
+const notConfigurable: ReadonlySet<string> = new Set(['sandbox', 'template']);
 
 const railsFolder = join(import.meta.dirname, '..');
 
 /** The kinds of rails that there are: each folder under `rails/` with a `rail.ts` is one. */
 export function listRailKinds(): string[] {
   return readdirSync(railsFolder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && entry.name !== simulated)
+    .filter((entry) => entry.isDirectory() && !notConfigurable.has(entry.name))
     .map(({ name }) => name)
     .filter((folder) => existsSync(join(railsFolder, folder, 'rail.ts')))
     .toSorted();

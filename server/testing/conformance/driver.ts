@@ -19,7 +19,7 @@ import type { ExpectedOutcome } from './subject.ts';
 
 export type Payment = {
   readonly instruction: Instruction;
-  readonly fate: ExpectedOutcome;
+  readonly expectedOutcome: ExpectedOutcome;
   /** Of the last attempt, as it would be recorded. */
   attempt: 'none' | 'sending' | RailAnswer['outcome'];
   /** Where the payout stands by all that was heard. */
@@ -39,7 +39,7 @@ export type Payment = {
 /** `pending`: calls of the instance that have not ended, whether somebody waits for them or not. */
 export type Caller = {
   readonly rail: RailCalls;
-  readonly life: ProcessRun;
+  readonly processRun: ProcessRun;
   readonly pending: Set<Promise<unknown>>;
 };
 
@@ -47,13 +47,13 @@ export type DriverOptions = {
   readonly checks: Checks;
   readonly callMsMax: number;
   nowMs(): number;
-  /** The counterpart's records, at this moment. */
+  /** The counterparty's records, at this moment. */
   payments(instruction: Instruction): Promise<readonly bigint[]>;
 };
 
 export type Driver = {
   readonly payments: readonly Payment[];
-  add(instruction: Instruction, fate: ExpectedOutcome): Payment;
+  add(instruction: Instruction, expectedOutcome: ExpectedOutcome): Payment;
   /** Sends it or asks about it, as is its turn, and applies the answer. */
   ask(payment: Payment, caller: Caller): Promise<void>;
   /** One call, with nothing that follows from it. */
@@ -82,7 +82,7 @@ export function isEnded({ standing }: Payment): boolean {
 export function createDriver(options: DriverOptions): Driver {
   const { checks, nowMs } = options;
   const payments = new Map<string, Payment>();
-  const call: Driver['call'] = async (kind, payment, { rail, life, pending }) => {
+  const call: Driver['call'] = async (kind, payment, { rail, processRun, pending }) => {
     const controller = new AbortController();
     const run = async (): Promise<RailAnswer | 'thrown'> => {
       try {
@@ -97,7 +97,7 @@ export function createDriver(options: DriverOptions): Driver {
     pending.add(ended);
     const timer = new AbortController();
     const late = sleep(options.callMsMax, 'late' as const, timer).catch(() => 'late' as const);
-    const answer = await Promise.race([ended, life.gone, late]);
+    const answer = await Promise.race([ended, processRun.gone, late]);
     timer.abort();
     controller.abort();
     payment.history.push(`${kind}: ${describe(answer)}`);
@@ -110,7 +110,7 @@ export function createDriver(options: DriverOptions): Driver {
     const held = answer.outcome === 'retry' || answer.outcome === 'rejected';
     if (held && (await options.payments(instruction)).length > 0) {
       // A payment that was paid, and was refused to be paid again, may be called so.
-      payment.contradictions.push(`${answer.outcome} was said while the counterpart has it`);
+      payment.contradictions.push(`${answer.outcome} was said while the counterparty has it`);
     }
     applyAnswer(payment, answer, nowMs());
   };
@@ -120,8 +120,8 @@ export function createDriver(options: DriverOptions): Driver {
     },
     call,
     apply,
-    add: (instruction, fate) => {
-      const payment = newPayment(instruction, fate, nowMs());
+    add: (instruction, expectedOutcome) => {
+      const payment = newPayment(instruction, expectedOutcome, nowMs());
       payments.set(instruction.reference, payment);
       checks.watch(instruction);
       return payment;
@@ -151,10 +151,14 @@ export function createDriver(options: DriverOptions): Driver {
   };
 }
 
-function newPayment(instruction: Instruction, fate: ExpectedOutcome, nowMs: number): Payment {
+function newPayment(
+  instruction: Instruction,
+  expectedOutcome: ExpectedOutcome,
+  nowMs: number,
+): Payment {
   return {
     instruction: Object.freeze(instruction),
-    fate,
+    expectedOutcome,
     attempt: 'none',
     standing: 'under_way',
     wasTaken: false,
@@ -177,7 +181,7 @@ function callRail(
   return rail.cancel(...call);
 }
 
-/** Thrown by the suite's host where the database is to be away (life.ts). */
+/** Thrown by the suite's host where the database is to be away (processRun.ts). */
 export function isHostError(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (/^the database (is|went) away$/.test(cause.message)) return true;

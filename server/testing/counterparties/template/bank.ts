@@ -1,13 +1,14 @@
 import { createHmac } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import { z } from 'zod';
+import type { Counterparty, Place } from '../../conformance/subject.ts';
 import type { Address } from '../../fault-proxy/fault-proxy.ts';
 
 /**
  * The bank of the template rail: books each key once, settles a step with each `advance`, signs what
  * it says, and posts events until they are taken.
  */
-export type Bank = {
+type Bank = {
   readonly address: Address;
   /** How the payment of a reference is to end; `paid` when this was not called. */
   expect(reference: string, outcome: 'paid' | 'rejected' | 'returned'): void;
@@ -29,7 +30,7 @@ type Booking = z.output<typeof orderSchema> & {
   state: 'accepted' | 'paid' | 'rejected' | 'returned';
 };
 
-export async function openBank({ callbackUrl }: { callbackUrl: string }): Promise<Bank> {
+async function openBank({ callbackUrl }: { callbackUrl: string }): Promise<Bank> {
   const bookings = new Map<string, Booking>();
   const outcomes = new Map<string, string>();
   const events: string[] = [];
@@ -80,6 +81,33 @@ export async function openBank({ callbackUrl }: { callbackUrl: string }): Promis
       server.closeAllConnections();
       server.close();
     },
+  };
+}
+
+/** The bank as a counterparty of the conformance suite. */
+export async function openBankCounterparty(
+  place: Place,
+  describeConfig: (url: string) => object,
+): Promise<Counterparty> {
+  const bank = await openBank(place);
+  return {
+    address: bank.address,
+    config: (address) => describeConfig(`http://127.0.0.1:${address?.port}`),
+    instruct: (draft, outcome) => {
+      bank.expect(draft.reference, outcome);
+      return {
+        ...draft,
+        payerKey: 'bank',
+        countryCode: 'ESP',
+        deliveryType: 'BANK_DEPOSIT',
+        currency: 'EUR',
+        amountMinor: 12_345n,
+        attributes: { BankAccountNumber: 'ES9121000418450200051332' },
+      };
+    },
+    payments: async ({ reference }) => bank.listAmounts(reference),
+    advance: () => bank.advance(),
+    close: () => bank.close(),
   };
 }
 

@@ -75,7 +75,7 @@ export const happyPathCases: readonly Case[] = [
         const actor = await start(testRun);
         const payments = [];
         for (let count = 0; count < 20; count += 1) payments.push(await testRun.instruct());
-        await Promise.all(payments.map((payment) => testRun.driver.ask(payment, actor)));
+        await Promise.all(payments.map((payment) => testRun.driver.callNext(payment, actor)));
         await finish(testRun, actor, payments);
         return payments.length;
       }),
@@ -119,7 +119,7 @@ export const happyPathCases: readonly Case[] = [
       stage.runInTestRun(async (testRun) => {
         const actor = await start(testRun);
         const payments = [await testRun.instruct(), await testRun.instruct()];
-        for (const payment of payments) await testRun.driver.ask(payment, actor);
+        for (const payment of payments) await testRun.driver.callNext(payment, actor);
         const [first] = payments;
         assert.ok(first !== undefined);
         const answer = await testRun.driver.call('cancel', first, actor);

@@ -126,7 +126,7 @@ async function hearEarly(stage: TestStage, testRun: TestRun): Promise<number> {
       }
     };
     const ask = async (): Promise<void> => {
-      await testRun.driver.ask(payment, actor);
+      await testRun.driver.callNext(payment, actor);
       await pass(actor);
       isAsked = true;
     };

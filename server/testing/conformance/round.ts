@@ -91,7 +91,7 @@ export async function runRound<Config>(
     const { dueAtMs } = payment;
     if (caller.processRun.isGone) return false;
     if (isEnded(payment) || dueAtMs === undefined) continue;
-    if (isReal || dueAtMs <= nowMs()) await driver.ask(payment, caller);
+    if (isReal || dueAtMs <= nowMs()) await driver.callNext(payment, caller);
   }
   if (caller.processRun.isGone) return false;
   await passTime(runContext, payments);

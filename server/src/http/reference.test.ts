@@ -80,7 +80,9 @@ test('every fault code in the sources is explained', () => {
     if (!/^(attributes|destinations|http|kyc|ledger|payouts|users)\/.*\.ts$/.test(file)) continue;
     if (/test|openapi|reference/.test(file)) continue;
     const text = readFileSync(join(sources, file), 'utf8');
-    for (const [, code = ''] of text.matchAll(/(?:\bcode: |\b(?:refuse|fault)\(|\bcode = .*: )'([a-z_]+)'/g)) {
+    for (const [, code = ''] of text.matchAll(
+      /(?:\bcode: |\b(?:refuse|fault)\(|\bcode = .*: )'([a-z_]+)'/g,
+    )) {
       codes.add(code);
     }
   }

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createChecks } from './checks.ts';
 import { listCases, testConformance } from './conformance.ts';
-import { describeMiniRail, type Mistake, mistakes } from './mini-rail.ts';
+import { describeMiniRail, type PlantedDefect, plantedDefects } from './mini-rail.ts';
 
 testConformance(describeMiniRail('none'));
 
 const form = 'every word of it had the documented form';
 const leaks = 'nothing of a person was in keys, states, logs, errors and codes';
 
-/** Where each mistake has to be found. */
-const found: Record<Exclude<Mistake, 'none'>, string> = {
+/** The case that has to find each defect. */
+const found: Record<Exclude<PlantedDefect, 'none'>, string> = {
   new_key_each_time: 'what a query says was never sent does not arrive afterwards',
   forgets_what_was_sent: 'sent twice, one after the other, it is one payment',
   ignores_revisions: 'sent twice at the same moment it is one payment',
@@ -19,7 +19,7 @@ const found: Record<Exclude<Mistake, 'none'>, string> = {
   believes_404: 'an error 404 by somebody in between',
   throws: form,
   believes_anybody: 'forged callbacks are refused',
-  callback_needs_record: 'callbacks about payments of somebody else do no harm',
+  callback_needs_record: 'callbacks about payments of somebody else do no fault',
   resends_refused: 'once paid, it is not paid again, however often it is sent',
   logs_names: leaks,
   keys_by_account: leaks,
@@ -29,19 +29,19 @@ const found: Record<Exclude<Mistake, 'none'>, string> = {
   never_asks: 'callbacks that get lost are made up for by asking',
 };
 
-describe('a rail with a mistake does not pass', { concurrency: 4 }, () => {
-  for (const mistake of mistakes) {
-    test(mistake, async () => {
-      assert.ok(await findsFault(mistake), 'the case that is to find it passed');
+describe('a rail with a defect does not pass', { concurrency: 4 }, () => {
+  for (const defect of plantedDefects) {
+    test(defect, async () => {
+      assert.ok(await findsFault(defect), 'the case that is to find it passed');
     });
   }
 });
 
 /** Runs what can make a rail say something wrong, and then the case that has to notice it. */
-async function findsFault(mistake: Exclude<Mistake, 'none'>): Promise<boolean> {
-  const subject = describeMiniRail(mistake);
+async function findsFault(defect: Exclude<PlantedDefect, 'none'>): Promise<boolean> {
+  const subject = describeMiniRail(defect);
   const options = { subject, checks: createChecks() };
-  const wanted = found[mistake];
+  const wanted = found[defect];
   const looksBack = wanted === form || wanted === leaks;
   const provoking = [
     'a payment is made once and ends as paid',

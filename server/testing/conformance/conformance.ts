@@ -2,20 +2,20 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { createChecks } from './checks.ts';
 import { connectionCases } from './connection.ts';
-import { deathCases } from './crashes.ts';
+import { crashCases } from './crashes.ts';
 import { openCallbackServer } from './delivery.ts';
-import { observationCases } from './notifications.ts';
-import { type Case, plainCases } from './plain.ts';
+import { type Case, happyPathCases } from './happy-path.ts';
+import { notificationCases } from './notifications.ts';
 import type { Capability, ConformanceSubject } from './subject.ts';
-import { openTestRun, railName, type SceneOptions } from './test-run.ts';
+import { openTestRun, railName, type TestRunOptions } from './test-run.ts';
 
 /**
  * The suite that every rail must pass: `testConformance(subject)` in a file `conformance.test.ts` in
  * the rail's folder. It runs the rail, on the service's own memory for rails in a real database,
- * against a counterpart whose records are the judge, does everything to it that happens to payments
+ * against a counterparty whose records are the judge, does everything to it that happens to payments
  * (kills, stopped processes that wake up again, lost and mangled answers, observations twice, early,
  * stale and forged), and prints a scorecard. After everything, at most one payment exists for each
- * instruction, and it ended as the counterpart says.
+ * instruction, and it ended as the counterparty says.
  *
  * With OUTLAY_TEST_LONG=1 each way to die is tried at each step; else the ways share the steps
  * among them, but for those around the booking.
@@ -28,14 +28,14 @@ import { openTestRun, railName, type SceneOptions } from './test-run.ts';
  *     testConformance({
  *       module: railModule,
  *       clock: 'real',
- *       cannot: { files: 'it is told by callbacks' },
+ *       unsupported: { files: 'it is told by callbacks' },
  *       booking: /^PUT \/payments\//,
  *       openCounterpart: async ({ callbackUrl }) => {
  *         const partner = await startPartner({ callbackUrl });
  *         return {
  *           address: partner.address,
  *           config: (address) => ({ url: `http://${address?.host}:${address?.port}`, secret }),
- *           instruct: (draft, fate) => ({ ...draft, payerKey: 'cash', countryCode: 'MEX', ... }),
+ *           instruct: (draft, expectedOutcome) => ({ ...draft, payerKey: 'cash', countryCode: 'MEX', ... }),
  *           payments: (instruction) => partner.listAmounts(instruction.reference),
  *           turn: () => partner.settleOne(),
  *           close: () => partner.stop(),
@@ -43,11 +43,11 @@ import { openTestRun, railName, type SceneOptions } from './test-run.ts';
  *       },
  *     });
  *
- * - Everything in `cannot` needs a sentence, which the scorecard shows; what is neither there nor
- *   in `cannot` fails.
+ * - Everything in `unsupported` needs a sentence, which the scorecard shows; what is neither there nor
+ *   in `unsupported` fails.
  * - Each instance of the rail has a proxy of its own before `address`, so that `config` is asked
- *   anew for each. Its own time-outs towards the counterpart should be below `callMsMax`.
- * - `turn` is the counterpart's life: with a steered clock it also hears the time. Fates are brought
+ *   anew for each. Its own time-outs towards the counterparty should be below `callMsMax`.
+ * - `turn` is the counterparty's processRun: with a steered clock it also hears the time. Fates are brought
  *   about by it, however it likes; a payment has ended within some tens of rounds.
  */
 export function testConformance<Config>(subject: ConformanceSubject<Config>): void {
@@ -76,7 +76,7 @@ export function testConformance<Config>(subject: ConformanceSubject<Config>): vo
 /** Each case has a world of its own, and waits most of its time for answers that do not come. */
 const casesAtOnce = 4;
 
-type Prepared<Config> = Omit<SceneOptions<Config>, 'desk'>;
+type Prepared<Config> = Omit<TestRunOptions<Config>, 'callbackServer'>;
 
 /** One row of the scorecard, for this subject. */
 export type ListedCase<Config> = {
@@ -94,16 +94,16 @@ export function listCases<Config>(
   subject: ConformanceSubject<Config>,
 ): readonly ListedCase<Config>[] {
   const cases = [
-    abilityCase,
-    ...plainCases,
-    ...observationCases,
+    capabilityCase,
+    ...happyPathCases,
+    ...notificationCases,
     ...connectionCases,
-    ...deathCases,
+    ...crashCases,
   ];
   return [
     ...cases.map((item) => ({
       name: item.name,
-      lack: findLack(item, subject.cannot ?? {}),
+      lack: findLack(item, subject.unsupported ?? {}),
       looksBack: false,
       run: (options: Prepared<Config>) => runOnStage(item, options),
     })),
@@ -157,21 +157,21 @@ async function keep(
 /** Why a case does not apply. */
 function findLack(
   { needs, needsOne = [] }: Case,
-  cannot: Partial<Readonly<Record<Capability, string>>>,
+  unsupported: Partial<Readonly<Record<Capability, string>>>,
 ): string | undefined {
-  const missing = needs.find((ability) => cannot[ability] !== undefined);
-  if (missing !== undefined) return cannot[missing];
+  const missing = needs.find((capability) => unsupported[capability] !== undefined);
+  if (missing !== undefined) return unsupported[missing];
   const isAllMissing =
-    needsOne.length > 0 && needsOne.every((ability) => cannot[ability] !== undefined);
+    needsOne.length > 0 && needsOne.every((capability) => unsupported[capability] !== undefined);
   return isAllMissing
-    ? [...new Set(needsOne.map((ability) => cannot[ability]))].join('; ')
+    ? [...new Set(needsOne.map((capability) => unsupported[capability]))].join('; ')
     : undefined;
 }
 
 async function runOnStage<Config>(item: Case, prepared: Prepared<Config>): Promise<number> {
   const { subject } = prepared;
   // One for all scenes of the case, so that what was called back in one can be told in another.
-  const desk = await openCallbackServer(railName);
+  const callbackServer = await openCallbackServer(railName);
   try {
     return await item.run({
       stepsMax: subject.stepsMax ?? 40,
@@ -179,36 +179,40 @@ async function runOnStage<Config>(item: Case, prepared: Prepared<Config>): Promi
       exchangesMax: subject.exchangesMax ?? 8,
       callMsMax: subject.callMsMax ?? 1500,
       booking: subject.booking,
-      can: (ability) => subject.cannot?.[ability] === undefined,
-      within: async (run) => {
-        const scene = await openTestRun({ ...prepared, desk });
+      supports: (capability) => subject.unsupported?.[capability] === undefined,
+      runInTestRun: async (run) => {
+        const testRun = await openTestRun({ ...prepared, callbackServer });
         try {
-          return await run(scene);
+          return await run(testRun);
         } finally {
-          await scene.close();
+          await testRun.close();
         }
       },
     });
   } finally {
-    await desk.close();
+    await callbackServer.close();
   }
 }
 
 /** What is declared missing is, and what is not declared missing is there. */
-const abilityCase: Case = {
+const capabilityCase: Case = {
   name: 'what it has and has not is declared',
   needs: [],
   run: (stage) =>
-    stage.within(async (scene) => {
-      const { rail, close } = await scene.openActor();
+    stage.runInTestRun(async (testRun) => {
+      const { rail, close } = await testRun.openActor();
       const present: Partial<Record<Capability, boolean>> = {
-        connection: scene.counterpart.address !== undefined,
+        connection: testRun.counterparty.address !== undefined,
         callbacks: rail.readCallback !== undefined,
-        files: scene.counterpart.files !== undefined,
+        files: testRun.counterparty.files !== undefined,
         cancellation: rail.cancel !== undefined,
       };
-      for (const [ability, isThere] of Object.entries(present)) {
-        assert.equal(stage.can(ability as Capability), isThere, `${ability} is declared as it is`);
+      for (const [capability, isThere] of Object.entries(present)) {
+        assert.equal(
+          stage.supports(capability as Capability),
+          isThere,
+          `${capability} is declared as it is`,
+        );
       }
       await close();
       return Object.keys(present).length;

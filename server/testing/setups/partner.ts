@@ -140,7 +140,7 @@ export async function openPartnerRail(options: PartnerRailOptions): Promise<Part
       });
       if (reading === undefined) return 500;
       readings.push(reading);
-      if (reading.kind !== 'heard') return reading.kind === 'refused' ? 401 : 400;
+      if (reading.kind !== 'accepted') return reading.kind === 'refused' ? 401 : 400;
       await host.receive(reading.message);
       return 200;
     };

@@ -175,7 +175,7 @@ export type CallbackReading =
       readonly message?: InboundMessage;
     }
   | {
-      readonly kind: 'heard';
+      readonly kind: 'accepted';
       readonly message: InboundMessage;
       /** What the partner is answered; 200 without a body when absent. */
       readonly answer?: {

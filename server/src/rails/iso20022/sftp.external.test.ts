@@ -183,17 +183,20 @@ test('a payment goes through SFTP and its answers come back', async () => {
 describe('a line that breaks at any moment of a pass', () => {
   const harms: readonly Fault[] = [
     { kind: 'reset' },
-    { kind: 'cut', afterBytes: 0 },
-    { kind: 'cut', afterBytes: 20 },
-    { kind: 'mute' },
+    { kind: 'truncate_answer', afterBytes: 0 },
+    { kind: 'truncate_answer', afterBytes: 20 },
+    { kind: 'drop_answer' },
   ];
-  for (const harm of harms) {
-    const size = 'afterBytes' in harm ? ` after ${harm.afterBytes} bytes` : '';
-    test(`pays once and comes to its end: ${harm.kind}${size}`, async () => {
+  for (const fault of harms) {
+    const size = 'afterBytes' in fault ? ` after ${fault.afterBytes} bytes` : '';
+    test(`pays once and comes to its end: ${fault.kind}${size}`, async () => {
       const proxy = await openFaultProxy({ host: '127.0.0.1', port: server.port });
       const { port } = proxy.address;
       const rail = await openTestRail({
-        exchange: describeExchange(folder, { port, timeoutSeconds: harm.kind === 'mute' ? 2 : 30 }),
+        exchange: describeExchange(folder, {
+          port,
+          timeoutSeconds: fault.kind === 'drop_answer' ? 2 : 30,
+        }),
       });
       const bank = await openBankSimulator({ folder });
       try {
@@ -205,7 +208,7 @@ describe('a line that breaks at any moment of a pass', () => {
           proxy.decide((exchange) => {
             if (exchange.number !== seen + number) return { kind: 'none' };
             harmed += 1;
-            return harm;
+            return fault;
           });
           await rail.work();
           proxy.decide(() => ({ kind: 'none' }));

@@ -7,9 +7,9 @@ import { railModule } from './rail.ts';
 testConformance({
   module: railModule,
   clock: 'real',
-  cannot: { files: 'it is told by callbacks and by asking' },
+  unsupported: { files: 'it is told by callbacks and by asking' },
   booking: /^PUT \/payments\//,
-  openCounterpart: async () => {
+  openCounterparty: async () => {
     const partner = await startPartner({
       settleMs: 30,
       collectMs: 30,

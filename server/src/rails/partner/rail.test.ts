@@ -277,7 +277,7 @@ test('callbacks that are repeated or forged count once or not at all', async () 
   await waitUntil(() => subject.readings.length >= length + 3, 'three callbacks');
   await partner.setKnobs({ duplicateShare: 0, forgedShare: 0 });
   const kinds = subject.readings.slice(length).map(({ kind }) => kind);
-  assert.deepEqual(kinds, ['heard', 'heard', 'refused']);
+  assert.deepEqual(kinds, ['accepted', 'accepted', 'refused']);
   assert.equal((await heardOf(instruction.reference, 1)).length, 1);
 });
 
@@ -327,7 +327,12 @@ test('nothing of a person is kept once the partner has answered', async () => {
   const instruction = newInstruction();
   await subject.rail.send(instruction, context);
   const record = await subject.host.store.get('payments', instruction.reference);
-  assert.deepEqual(record?.value, { amount: '10010', currency: 'EUR' });
+  assert.deepEqual(record?.value, {
+    amount: '10010',
+    currency: 'EUR',
+    body: '',
+    inFlightUntilS: 0,
+  });
 });
 
 test('another amount under the same reference is unknown', async () => {
@@ -377,7 +382,7 @@ test('the check finds a wrong key and a partner that is not there', async () => 
   });
   try {
     assert.deepEqual(await stranger.rail.check?.(context), [
-      'the partner answers 401 to the question for its health',
+      'the partner answers 401 to GET /health',
     ]);
     // It was not booked for certain, so that it may be sent when the key is mended.
     assert.deepEqual(await stranger.rail.send(newInstruction(), context), {

@@ -1,4 +1,5 @@
-import { globSync, statfsSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 
@@ -21,29 +22,48 @@ if (files.length === 0) {
   process.stderr.write(`No test file has ${words.join(' or ')} in its path.\n`);
   process.exit(1);
 }
-process.chdir(root);
-// Databases and bank files are written durably; in memory, where there is room, that takes no time.
-const memory = '/dev/shm';
-if (process.env['TMPDIR'] === undefined && countFreeBytes(memory) > 4 * 1024 ** 3) {
-  process.env['TMPDIR'] = memory;
-}
 // Test files spend a part of their time on waiting for the database.
 const filesAtOnce = availableParallelism() + 1;
-// In this process's place, so that a signal reaches the tests.
-process.execve?.(process.execPath, [
+const memory = process.env['TMPDIR'] === undefined ? openMemory() : undefined;
+const child = spawn(
   process.execPath,
-  '--disable-warning=ExperimentalWarning',
-  '--test',
-  `--test-concurrency=${filesAtOnce}`,
-  '--test-global-setup=server/testing/setups/global-setup.ts',
-  ...files,
-]);
+  [
+    '--disable-warning=ExperimentalWarning',
+    '--test',
+    `--test-concurrency=${filesAtOnce}`,
+    '--test-global-setup=server/testing/setups/global-setup.ts',
+    ...files,
+  ],
+  {
+    cwd: root,
+    env: memory === undefined ? process.env : { ...process.env, TMPDIR: memory },
+    stdio: 'inherit',
+  },
+);
+// Ctrl-C reaches the tests by itself; here it must only not come before the end of them.
+process.on('SIGINT', () => undefined);
+for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
+child.once('exit', (code) => {
+  if (memory !== undefined) rmSync(memory, { recursive: true, force: true, maxRetries: 5 });
+  process.exitCode = code ?? 1;
+});
 
-function countFreeBytes(folder: string): number {
+/**
+ * Databases and bank files are written durably, which takes no time in memory. Undefined where there
+ * is little room, or where no program can be run from there.
+ */
+function openMemory(): string | undefined {
+  const mount = '/dev/shm';
   try {
-    const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize;
+    const mounts = readFileSync('/proc/mounts', 'utf8').split('\n');
+    const { bavail, bsize } = statfsSync(mount);
+    const isBarred = mounts.some((line) => line.includes(` ${mount} `) && line.includes('noexec'));
+    if (isBarred || bavail * bsize < 4 * 1024 ** 3) return undefined;
   } catch {
-    return 0;
+    return undefined;
   }
+  const folder = mkdtempSync(join(mount, 'outlay-tests-'));
+  // Root's database runs as another user, who must be able to pass through.
+  chmodSync(folder, 0o711);
+  return folder;
 }

@@ -68,7 +68,9 @@ export function testConformance<Config>(subject: ConformanceSubject<Config>): vo
       const rows = cases.flatMap(({ name }) => score.get(name) ?? []);
       process.stdout.write(formatScorecard(subject.module.kind, rows));
     });
-    describe('in each case', { concurrency: casesAtOnce }, () => register(false));
+    describe('in each case', { concurrency: subject.casesAtOnce ?? casesAtOnce }, () =>
+      register(false),
+    );
     describe('over all cases', { concurrency: 1 }, () => register(true));
   });
 }

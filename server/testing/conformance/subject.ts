@@ -30,6 +30,8 @@ export type ConformanceSubject<Config> = {
   readonly callMsMax?: number;
   /** How long, in real time, a payment may take to end. Generous: 60,000 if absent. */
   readonly timeoutMs?: number;
+  /** How many cases run at the same time, 4 if absent: 1 where they share a slow counterparty. */
+  readonly casesAtOnce?: number;
   /**
    * How many steps of a flow die, are interrupted or fail, from its first one; with `booking` known,
    * those up to it in any case. 40 if absent.

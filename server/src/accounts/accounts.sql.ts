@@ -102,7 +102,8 @@ const findApiKeyText = defineQuery({
 const findAccessTokenText = defineQuery({
   name: 'find_access_token',
   text: `
-    select t.credential_id, t.scopes, t.expires_at, environment_now() as now
+    select t.credential_id, t.scopes, least(t.expires_at, c.expires_at) as expires_at,
+      environment_now() as now
     from access_tokens t
     join credentials c on c.account_id = t.account_id and c.id = t.credential_id
     where t.account_id = $1 and t.token_hash = $2 and t.expires_at > environment_now()
@@ -110,6 +111,12 @@ const findAccessTokenText = defineQuery({
       and (c.expires_at is null or c.expires_at > environment_now())
       and (c.allowed_addresses = '{}' or $3::inet <<= any (c.allowed_addresses))`,
   columns: bearerColumns,
+});
+
+const selectRevision = defineQuery({
+  name: 'select_credential_revision',
+  text: `select revision, environment_now() as now from credential_revision`,
+  columns: { revision: column.bigint, now: column.instant },
 });
 
 const findClientText = defineQuery({
@@ -216,6 +223,13 @@ export async function updateAcceptBothTokens(
 ): Promise<boolean> {
   const values = [setting.accountId, setting.isAccepted];
   return (await exec(session, setAcceptBothTokensText, values)) === 1;
+}
+
+/** How often credentials have changed, and the environment's time. */
+export async function findCredentialRevision(
+  session: Session,
+): Promise<RowOf<typeof selectRevision.columns>> {
+  return one(session, selectRevision);
 }
 
 export async function findApiKey(

@@ -7,24 +7,23 @@ import {
   beginPricing,
   endPricing,
   type Fenced,
-  findBatchRow,
   releaseBatch,
   stampQuote,
 } from './batches.sql.ts';
+import { getBatch } from './batches.ts';
 import { describeRefusal, unverified } from './row-check.ts';
 import { listWallets } from './row-context.sql.ts';
 import {
   compareRates,
   createTermsBook,
-  type RatesUsed,
   type TermsBook,
   type TermsServices,
   type Wallet,
 } from './row-terms.ts';
 
 /**
- * The quote of a batch: one instant, one set of rates, one end. Rows are priced while they are
- * received, so a quote is one statement, unless rates have changed since.
+ * The quote of a batch: one instant, one set of rates, one expiry. Rows are priced while they are
+ * received, so a quote is one statement unless rates have changed since.
  */
 
 export type QuoteServices = Omit<TermsServices, 'rates' | 'nowMs'> & {
@@ -33,13 +32,13 @@ export type QuoteServices = Omit<TermsServices, 'rates' | 'nowMs'> & {
   clock: { nowMs(): number };
 };
 
-/** Prices older than this are made anew, because they also say when the money will be there. */
+/** Older prices are renewed, because they include the estimated time of arrival. */
 const pricedMsMax = 15 * 60_000;
 const leaseMs = 10_000;
 const portionRows = 1000;
 
 /**
- * Quotes a batch, also one that has a quote.
+ * Quotes a batch, or quotes it again.
  *
  * @throws AppError not_found, illegal_move, rates_unavailable.
  */
@@ -51,7 +50,7 @@ export async function quoteBatch(
   const batch = await getQuotable(session, id);
   const nowMs = services.clock.nowMs();
   const current = await isCurrent(services, batch, nowMs);
-  const fence = current ? batch.fence : await priceAnew(services, id, nowMs);
+  const fence = current ? batch.fence : await priceAgain(services, id, nowMs);
   const lockSecondsDefault = services.lockSeconds.national;
   const quoted = await stampQuote(session, { ...id, fence, lockSecondsDefault });
   if (quoted !== undefined) return quoted;
@@ -63,24 +62,25 @@ async function getQuotable(
   session: Session,
   id: { accountId: string; batchId: string },
 ): Promise<BatchRow> {
-  const batch = await findBatchRow(session, id);
-  if (batch === undefined) throw new AppError('not_found', 'no such batch');
+  const batch = await getBatch(session, id);
   if (batch.status === 'DRAFT' || batch.status === 'QUOTED') return batch;
-  throw new AppError('illegal_move', `a batch that is ${batch.status} cannot be quoted`);
+  throw new AppError('illegal_move', `the batch must be DRAFT or QUOTED, not ${batch.status}`);
 }
 
 function refuseBusy(): AppError {
-  return new AppError('illegal_move', 'the batch is being priced', { retryAfterSeconds: 1 });
+  return new AppError('illegal_move', 'the batch is already being priced', {
+    retryAfterSeconds: 1,
+  });
 }
 
-/** @throws AppError rates_unavailable where a rate that the batch needs is not fresh. */
+/** @throws AppError rates_unavailable where the batch needs a rate that is not fresh. */
 async function isCurrent(
   services: QuoteServices,
   batch: BatchRow,
   nowMs: number,
 ): Promise<boolean> {
-  if (batch.rates === '') return false;
-  const areSame = compareRates(services.rates(), JSON.parse(batch.rates) as RatesUsed);
+  if (batch.rates === undefined) return false;
+  const areSame = compareRates(services.rates(), batch.rates);
   if (areSame === undefined) {
     const detail = 'a currency of the batch has no fresh exchange rate';
     throw new AppError('rates_unavailable', detail, { retryAfterSeconds: 60 });
@@ -88,8 +88,8 @@ async function isCurrent(
   return areSame && nowMs - batch.priced_at.getTime() <= pricedMsMax;
 }
 
-/** Gives every valid row the price of now, in portions; answers the fence under which it did. */
-async function priceAnew(
+/** Prices every valid row again, in portions. @returns The fence under which it did. */
+async function priceAgain(
   services: QuoteServices,
   id: { accountId: string; batchId: string },
   nowMs: number,
@@ -127,7 +127,7 @@ type Pricing = {
   wallets: ReadonlyMap<string, Wallet>;
 };
 
-/** Answers the shortest rate lock of the rows; undefined where none is valid any more. */
+/** @returns The shortest rate lock of the rows; undefined where none is valid any more. */
 async function priceAll(
   session: Session,
   fenced: Fenced,
@@ -150,7 +150,7 @@ async function priceAll(
   }
 }
 
-/** The given amount stays; the other one, the fee and the rate follow from the rates of now. */
+/** The given amount stays; the other amount, the fee and the rate follow from the current rates. */
 function priceRow(row: PricingRow, { services, book, wallets }: Pricing): PricedRow {
   const refuse = (column: string, fault: { code: string; detail: string }): PricedRow => ({
     number: row.number,
@@ -162,7 +162,7 @@ function priceRow(row: PricingRow, { services, book, wallets }: Pricing): Priced
   const payer = services.catalogue.findPayer(row.destination_token);
   const source = wallets.get(row.source_currency);
   if (payer === undefined || source === undefined) {
-    const detail = 'destination_token is no destination any more';
+    const detail = 'destination_token is no longer available';
     return refuse('destination_token', { code: 'unknown_destination', detail });
   }
   const side = row.given_side;

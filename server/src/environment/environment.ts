@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { createAuthenticator } from '../accounts/authentication.ts';
 import { createAttributeGroup } from '../attributes/attributes.ts';
-import type { BatchServices } from '../batches/batches.routes.ts';
+import type { BatchServices } from '../batches/upload.routes.ts';
 import { type Config, ConfigError } from '../config.ts';
 import type { EnvironmentName } from '../core/access.ts';
 import { createRepeatedLines, type RepeatedLines } from '../core/repeated-lines.ts';

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../core/errors.ts';
 import { JsonNumber } from '../../core/exact-json.ts';
+import { rowForm } from '../upload.routes.ts';
 import type { FileFormat, FileRow } from './file-row.ts';
 import { readFileRows } from './file-rows.ts';
 
@@ -21,7 +22,11 @@ async function read(file: string | Buffer, format: FileFormat, pieceBytes = 7): 
   }
   const rows: FileRow[] = [];
   const ignored = new Set<string>();
-  for await (const portion of readFileRows(pieces(), format, { limits, ignored })) {
+  for await (const portion of readFileRows(pieces(), format, {
+    limits,
+    columns: rowForm.columns,
+    ignored,
+  })) {
     rows.push(...portion);
   }
   return { rows, ignored: [...ignored] };

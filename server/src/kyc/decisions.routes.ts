@@ -14,11 +14,11 @@ import {
 } from './decisions.ts';
 import { sessionStatuses } from './kyc.sql.ts';
 
-/** The interface for those who review identities. */
+/** The API for reviewers of identities. */
 
 const decisionFields = {
   decision: z.enum(identityDecisions),
-  decided_by: z.string().describe('Who decided'),
+  decided_by: z.string().describe('The name of the reviewer'),
 };
 
 const pendingAnswer = z
@@ -27,9 +27,9 @@ const pendingAnswer = z
     session_id: z.string(),
     provider: z.string(),
     status: z.enum(sessionStatuses),
-    submission: z.int().describe('Counts how often images were handed in'),
+    submission: z.int().describe('The number of uploads so far'),
     session_time: z.string().describe('When it started, UTC: YYYY-MM-DDThh:mm:ss'),
-    updated_on: z.string().describe('When it changed last, UTC: YYYY-MM-DDThh:mm:ss'),
+    updated_on: z.string().describe('When it last changed, UTC: YYYY-MM-DDThh:mm:ss'),
     decisions: z
       .array(z.object(decisionFields))
       .describe('Decisions that wait for a second person'),
@@ -38,10 +38,10 @@ const pendingAnswer = z
 
 const decisionRequest = z
   .object({
-    session_id: z.string().max(100).optional().describe('The session that was looked at'),
+    session_id: z.string().max(100).optional().describe('The session that was reviewed'),
     submission: integerField({ min: 1, max: 1_000_000 })
       .optional()
-      .describe('The images that were looked at; 409 where others came since'),
+      .describe('The upload that was reviewed; 409 if there is a newer one'),
     decision: z.enum(identityDecisions),
     decided_by: textField(decidedByLengthMax).min(1).describe('The name of the reviewer'),
     reason: textField(reasonLengthMax).min(1),
@@ -50,9 +50,7 @@ const decisionRequest = z
 
 const decidedAnswer = z
   .object({
-    result: z
-      .enum(['done', 'waiting'])
-      .describe('`waiting`: a second person has to decide the same'),
+    result: z.enum(['done', 'waiting']).describe('`waiting`: another person must decide the same'),
     session_id: z.string(),
     status: z.enum(sessionStatuses),
   })
@@ -107,8 +105,8 @@ function decideRoute<S extends BaseServices>(): Route<S> {
     tag: 'Verification',
     summary: 'Decide about an identity',
     description:
-      'For the reviewers of the operator. Where the account needs two persons, the first decision ' +
-      'answers `waiting` and takes effect when another person decides the same.',
+      'For reviewers of the operator. If the account requires two persons, the first decision returns ' +
+      '`waiting` and takes effect when another person decides the same.',
     access: 'kyc:decide',
     params: userParams,
     body: decisionRequest,
@@ -116,7 +114,7 @@ function decideRoute<S extends BaseServices>(): Route<S> {
     refusals: [404, 409],
     handle: ({ env, accountId, principal, write }, { params, body }) => {
       const userId = findTokenId('user', params.user_token);
-      if (userId === undefined) throw new AppError('not_found', 'there is no such user');
+      if (userId === undefined) throw new AppError('not_found', 'user not found');
       if (body.session_id !== undefined && !isUuid(body.session_id)) {
         const detail = 'session_id must be the id of a verification session';
         throw new AppError('invalid_request', detail, {

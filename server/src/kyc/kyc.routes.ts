@@ -16,10 +16,10 @@ import {
 } from './kyc.ts';
 import { readPageFiles } from './page-files.ts';
 
-/** Three images of 10 MiB of Base64, and room for the JSON around them. */
+/** Three images of 10 MiB of Base64 and the JSON around them. */
 const uploadBytesMax = 32 * 1024 * 1024;
 
-/** The intake reads the items itself: it knows what may be said of each, and holds no copies. */
+/** `readUpload` checks the items, because its faults must not repeat their content. */
 const uploadBody = z
   .custom<unknown>(() => true)
   .meta({
@@ -51,7 +51,9 @@ const fileParams = z.object({ file: z.string().max(100) });
 
 const sessionAnswer = z
   .object({
-    provider: z.string().meta({ description: 'Who verifies.', examples: ['outlay'] }),
+    provider: z
+      .string()
+      .meta({ description: 'The provider of the verification.', examples: ['outlay'] }),
     session_id: z.string(),
     session_time: z.string().meta({ description: 'When it started, UTC: YYYY-MM-DDThh:mm:ss.' }),
     status: z.enum(sessionStatuses),
@@ -67,7 +69,7 @@ const linkStatusAnswer = z
   })
   .meta({ id: 'VerificationLink' });
 
-/** The verification routes. The page's files are read once, here. */
+/** The verification routes. The files of the page are read once, here. */
 export function createKycRoutes<S extends BaseServices>(): Route<S>[] {
   return [uploadRoute<S>(), sessionsRoute<S>(), ...createLinkRoutes<S>()];
 }
@@ -81,7 +83,7 @@ function uploadRoute<S extends BaseServices>(): Route<S> {
     tag: 'Verification',
     summary: 'Upload ID images',
     description:
-      'Takes a selfie and both sides of an identity document, and puts the user under review.',
+      'Accepts a selfie and both sides of an identity document, and starts the review of the user.',
     access: 'kyc:write',
     params: userParams,
     body: uploadBody,
@@ -91,7 +93,7 @@ function uploadRoute<S extends BaseServices>(): Route<S> {
     refusals: [404, 413, 503],
     handle: async ({ env, accountId, write }, { params, body }) => {
       const userId = getUserId(params.user_token);
-      // Whose images they are is known before anything is decoded; the transaction looks again.
+      // Rejects an unknown user before images are decoded; the transaction checks it again.
       await getSessions(env, { accountId, userId, before: undefined, rowsMax: 1 });
       const images = await prepareImages(readUpload(body), env.name);
       return write((sql) => submitImages({ sql, keys: env.keys }, { accountId, userId, images }));
@@ -133,13 +135,13 @@ function sessionsRoute<S extends BaseServices>(): Route<S> {
 
 function getUserId(userToken: string): string {
   const userId = findTokenId('user', userToken);
-  if (userId === undefined) throw new AppError('not_found', 'there is no such user');
+  if (userId === undefined) throw new AppError('not_found', 'user not found');
   return userId;
 }
 
 /**
- * What is behind a verification link. The link is the credential, so there is no bearer; and the
- * answers tell the state of the session, never whose it is.
+ * The routes of a verification link. The link is the credential; the answers contain the state of the
+ * session and no data of the user.
  */
 function createLinkRoutes<S extends BaseServices>(): Route<S>[] {
   const { page, assets } = readPageFiles();
@@ -175,7 +177,7 @@ function createLinkRoutes<S extends BaseServices>(): Route<S>[] {
     produces: ['text/css', 'text/javascript'],
     handle: async (_context, { params }) => {
       const asset = assets.get(params.file);
-      if (asset === undefined) throw new AppError('not_found', 'there is no such file');
+      if (asset === undefined) throw new AppError('not_found', 'file not found');
       return asset;
     },
   });
@@ -216,12 +218,12 @@ function linkStatusRoute<S extends BaseServices>(): Route<S> {
   });
 }
 
-/** @throws AppError not_found, and illegal_move where the session takes no images (any more). */
+/** @throws AppError not_found, and illegal_move where the session accepts no images (any more). */
 async function getOpenSession(env: BaseServices, token: string): Promise<LinkedSession> {
   const { db, keys, clock } = env;
   const linked = await getLinkedSession({ db, keys, nowMs: clock.nowMs() }, token);
   if (!linked.takesImages) {
-    throw new AppError('illegal_move', 'this verification link takes no images any more');
+    throw new AppError('illegal_move', 'this verification link no longer accepts images');
   }
   return linked;
 }

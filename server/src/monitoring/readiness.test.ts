@@ -74,7 +74,7 @@ async function open(url: string): Promise<LiveSetup> {
   return setup;
 }
 
-test('without the tenant role or its grants a running service is not ready, and a start heals it', async () => {
+test('without the tenant role or its grants a service is not ready, and a restart restores them', async () => {
   await run('postgres', 'create database healed');
   const setup = await open(server.connectionUrl('healed'));
   try {
@@ -103,7 +103,7 @@ test('without the tenant role or its grants a running service is not ready, and 
   }
 });
 
-test('a start that may not create the tenant role says which statements to run', async () => {
+test('a start that may not create the tenant role prints the statements to run', async () => {
   await run(
     'postgres',
     'create role plain login',

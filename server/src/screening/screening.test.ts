@@ -20,7 +20,7 @@ async function findIds(asked: ScreenedPerson): Promise<string[]> {
   return hits.map(({ entryId }) => entryId);
 }
 
-test('a listed name is found however it is written', async () => {
+test('a listed name is found in any spelling', async () => {
   const spellings = [
     person('Timofey', 'Zverovsky'),
     person('ZVEROVSKY', 'TIMOFEY'),
@@ -35,7 +35,7 @@ test('a listed name is found however it is written', async () => {
   }
 });
 
-test('a hit says which list, entry and name it is, and nothing of who was asked for', async () => {
+test('a hit names the list, entry and listed name, and has no data of the person', async () => {
   const asked = person('Timofej', 'Zverovskij', { dateOfBirth: '1965-08-12', countryCode: 'RUS' });
   const { hits, isHit, lists, topScorePermille } = await screenPerson(screening.db.system, asked);
   const [hit] = hits;
@@ -66,7 +66,7 @@ test('a hit says which list, entry and name it is, and nothing of who was asked 
   assert.ok(!JSON.stringify(hits).includes('Zverovskij'));
 });
 
-test('a date of birth that fits raises the score, and one far off lowers it', async () => {
+test('a matching date of birth raises the score, a distant one lowers it', async () => {
   const scoreOf = async (dateOfBirth: string): Promise<number> => {
     const asked = person('Timofey', 'Zverovsky', { dateOfBirth });
     return (await screenPerson(screening.db.system, asked)).topScorePermille;
@@ -89,7 +89,7 @@ test('a listed name in full is a hit even with another date of birth and country
   assert.deepEqual(await findIds(asked), ['101']);
 });
 
-test('organisations are found by the business name, with and without what is in brackets', async () => {
+test('organisations are found by business name, with and without the part in brackets', async () => {
   for (const businessName of [
     'Quartzbridge Maritime Trading Co LLC',
     'Quartz Bridge Maritime Trading Company',
@@ -104,12 +104,12 @@ test('organisations are found by the business name, with and without what is in 
   }
 });
 
-test('a name in its original script is found in that and in Latin script', async () => {
+test('a name listed in its original script is found in that and in Latin script', async () => {
   assert.deepEqual(await findIds(person('سلطان', 'اوردوخان')), ['900001']);
   assert.deepEqual(await findIds(person('Sultan', 'Ordukhan')), ['900001']);
 });
 
-test('people who share a word with an entry are left alone', async () => {
+test('a person who shares one word with an entry is no hit', async () => {
   for (const asked of [
     person('Timofey', 'Ivanov'),
     person('Anna', 'Zverovsky'),
@@ -122,12 +122,12 @@ test('people who share a word with an entry are left alone', async () => {
   }
 });
 
-test('a weak alias counts less than a good one', async () => {
+test('a weak alias scores less than a good one', async () => {
   const weak = await screenPerson(screening.db.system, person('The', 'Clockmaker'));
   assert.ok(weak.hits.length === 1 && weak.topScorePermille < 1000, `${weak.topScorePermille}`);
 });
 
-test('many at once are answered like each by itself, in their order', async () => {
+test('screening many at once gives the same results as one by one, in order', async () => {
   const asked = [
     person('Timofey', 'Zverovsky'),
     person('', ''),
@@ -148,7 +148,7 @@ test('many at once are answered like each by itself, in their order', async () =
   );
 });
 
-test('the threshold decides what is a hit', async () => {
+test('the threshold decides which candidates are hits', async () => {
   const asked = person('Timofej', 'Zverowskij', { dateOfBirth: '1999-01-01' });
   const low = await screenPerson(screening.db.system, asked, { thresholdPermille: 700 });
   const high = await screenPerson(screening.db.system, asked, { thresholdPermille: 1000 });
@@ -157,7 +157,7 @@ test('the threshold decides what is a hit', async () => {
   assert.equal(low.topScorePermille, high.topScorePermille);
 });
 
-test('a listed name is found behind look-alikes and digits, and waits for a person anyway', async () => {
+test('a listed name written with look-alikes and digits is found, and needs a review anyway', async () => {
   const spellings: [string, string][] = [
     // Cyrillic i, o and e among Latin letters.
     ['T\u0456mofey', 'Zver\u043Evsky'],
@@ -178,7 +178,7 @@ test('a listed name is found behind look-alikes and digits, and waits for a pers
   assert.deepEqual(await findIds(company), ['103']);
 });
 
-test('further names are compared without what is known of the person', async () => {
+test('further names are compared without date of birth and country', async () => {
   const asked = person('Anna', 'Schmidt', {
     dateOfBirth: '1999-01-01',
     otherNames: [{ field: 'BankAccountName', text: 'ZVEROVSKY TIMOFEI', isCompany: false }],
@@ -190,7 +190,7 @@ test('further names are compared without what is known of the person', async () 
   );
 });
 
-test('the name of a bank is a hit only where it is nearly the listed one', async () => {
+test('the name of a bank is a hit only with a very high score', async () => {
   const named = (field: 'BankName' | 'BankAccountName', text: string): ScreenedPerson =>
     person('', '', { otherNames: [{ field, text, isCompany: true }] });
   const bank = (text: string): ScreenedPerson => named('BankName', text);

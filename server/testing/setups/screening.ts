@@ -108,7 +108,7 @@ const listsAt = 'https://lists.example';
 export function loadLists(
   db: Database,
   texts: ListTexts = {},
-  options: { acceptDoubts?: boolean } = {},
+  options: { acceptWarnings?: boolean } = {},
 ): Promise<ListReport[]> {
   const { sdn = asFile(sdnLines), alt = asFile(altLines), un = unText() } = texts;
   const bodies: Record<string, string> = { '/sdn': sdn, '/alt': alt, '/un': un };
@@ -132,7 +132,7 @@ export async function createScreeningTest() {
   const rows = <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
     db.system.rows<Row>({ name: '', text }, values);
   await rows(`insert into environment (name, master_key_id) values ('staging', 'test')`);
-  const load = (texts?: ListTexts, more?: { acceptDoubts?: boolean }): Promise<ListReport[]> =>
+  const load = (texts?: ListTexts, more?: { acceptWarnings?: boolean }): Promise<ListReport[]> =>
     loadLists(db, texts, more);
   const newUser = async (): Promise<{ accountId: string; userId: string }> => {
     const { account: accountId } = await db.systemTransaction((session) =>

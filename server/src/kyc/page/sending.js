@@ -23,7 +23,7 @@ export async function readStatus() {
 
 /**
  * Sends the pictures, a map of type to blob, and tells how much has gone (0 to 1). Resolves to
- * `{ kind: 'sent' }`, `{ kind: 'changed' }` when the link takes nothing any more, or
+ * `{ kind: 'sent' }`, `{ kind: 'changed' }` when the link no longer accepts images, or
  * `{ kind: 'refused', problems: [{ key, type }] }`, where `type` says which picture is meant.
  */
 export async function sendPictures(pictures, onProgress) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import sharp from 'sharp';
-import { composeReceipt, groupDigits } from './document.ts';
+import { composeReceipt, groupDigits, mapTexts, transliterate } from './document.ts';
 import { selectFonts } from './fonts.ts';
 import { closeReceipts, type ReceiptData, renderReceipt } from './receipt.ts';
 import { layOut, writePdf } from './worker.ts';
@@ -152,6 +152,18 @@ test('the check for missing glyphs detects one', async () => {
   };
   assert.equal(page('Abc'), true);
   assert.equal(page('漢'), false);
+});
+
+test('without the optional fonts a receipt shows names in Latin letters', async () => {
+  assert.equal(transliterate('Łukasz Ελένη Ольга श्री'), 'Łukasz Ελένη Ольга श्री');
+  assert.equal(transliterate('王小明 (Ltd)'), 'Wang Xiao Ming (Ltd)');
+  for (const [script, name] of Object.entries(namesByScript)) {
+    if (script === 'Emoji') continue;
+    const shown = mapTexts({ ...ordinary, recipientName: name }, transliterate);
+    const { families } = await selectFonts(shown.recipientName, 'sc');
+    assert.deepEqual(families, ['Receipt Base'], shown.recipientName);
+    assert.match(shown.recipientName, /\p{L}/u);
+  }
 });
 
 test('Arabic letters join', async () => {

@@ -11,9 +11,9 @@ import {
 import { createUser, prepareUser } from '../../src/users/users.ts';
 import { createTestDatabase } from './database.ts';
 
-/** What the tests of this folder start from: lists of invented people, in the true formats. */
+/** Set-up of screening tests: lists of invented people, in the real formats. */
 
-/** One line of sdn.csv; what is absent is `-0-`. */
+/** One line of sdn.csv; absent fields are `-0-`. */
 export function sdnLine(entry: {
   id: number;
   name: string;
@@ -31,7 +31,7 @@ export function altLine(id: number, number: number, name: string): string {
   return `${id},${number},"aka","${name}",-0- `;
 }
 
-/** Lines as the file has them, with its end mark. */
+/** Lines as in the file, with its end mark. */
 export function asFile(lines: readonly string[]): string {
   return `${lines.join('\r\n')}\r\n\u001A`;
 }
@@ -104,7 +104,7 @@ export type ListTexts = { sdn?: string; alt?: string; un?: string };
 
 const listsAt = 'https://lists.example';
 
-/** Imports the lists of these texts; the invented ones where none is given. */
+/** Imports the lists of these texts; by default the invented ones. */
 export function loadLists(
   db: Database,
   texts: ListTexts = {},
@@ -129,8 +129,8 @@ export async function createScreeningTest() {
   const database = await createTestDatabase();
   const db = connectDatabase({ url: database.url, connectionsMax: 6 });
   const keys = createKeyRing(randomBytes(32));
-  const rows = <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
-    db.system.rows<Row>({ name: '', text }, values);
+  const rows = async <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
+    (await db.system.query({ name: '', text }, values)).rows as Row[];
   await rows(`insert into environment (name, master_key_id) values ('staging', 'test')`);
   const load = (texts?: ListTexts, more?: { acceptWarnings?: boolean }): Promise<ListReport[]> =>
     loadLists(db, texts, more);

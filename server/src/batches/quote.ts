@@ -1,8 +1,9 @@
 import { AppError } from '../core/errors.ts';
-import type { Database, Session } from '../db/postgres/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
 import { quotePayer } from '../destinations/quote.ts';
 import { findRowsToPrice, type PricedRow, type PricingRow, priceRows } from './batch-rows.sql.ts';
 import {
+  type BatchId,
   type BatchRow,
   beginPricing,
   endPricing,
@@ -12,25 +13,12 @@ import {
 } from './batches.sql.ts';
 import { getBatch } from './batches.ts';
 import { describeRefusal, unverified } from './row-check.ts';
-import { listWallets } from './row-context.sql.ts';
-import {
-  compareRates,
-  createTermsBook,
-  type TermsBook,
-  type TermsServices,
-  type Wallet,
-} from './row-terms.ts';
+import { compareRates, openPricing, type PricingServices, type RowPricing } from './row-terms.ts';
 
 /**
  * The quote of a batch: one instant, one set of rates, one expiry. Rows are priced while they are
  * received, so a quote is one statement unless rates have changed since.
  */
-
-export type QuoteServices = Omit<TermsServices, 'rates' | 'nowMs'> & {
-  db: Database;
-  rates(): TermsServices['rates'];
-  clock: { nowMs(): number };
-};
 
 /** Older prices are renewed, because they include the estimated time of arrival. */
 const pricedMsMax = 15 * 60_000;
@@ -42,10 +30,7 @@ const portionRows = 1000;
  *
  * @throws AppError not_found, illegal_move, rates_unavailable.
  */
-export async function quoteBatch(
-  services: QuoteServices,
-  id: { accountId: string; batchId: string },
-): Promise<BatchRow> {
+export async function quoteBatch(services: PricingServices, id: BatchId): Promise<BatchRow> {
   const session = services.db.tenant(id.accountId);
   const batch = await getQuotable(session, id);
   const nowMs = services.clock.nowMs();
@@ -58,10 +43,7 @@ export async function quoteBatch(
   throw refuseBusy();
 }
 
-async function getQuotable(
-  session: Session,
-  id: { accountId: string; batchId: string },
-): Promise<BatchRow> {
+async function getQuotable(session: Session, id: BatchId): Promise<BatchRow> {
   const batch = await getBatch(session, id);
   if (batch.status === 'DRAFT' || batch.status === 'QUOTED') return batch;
   throw new AppError('illegal_move', `the batch must be DRAFT or QUOTED, not ${batch.status}`);
@@ -75,7 +57,7 @@ function refuseBusy(): AppError {
 
 /** @throws AppError rates_unavailable where the batch needs a rate that is not fresh. */
 async function isCurrent(
-  services: QuoteServices,
+  services: PricingServices,
   batch: BatchRow,
   nowMs: number,
 ): Promise<boolean> {
@@ -89,22 +71,13 @@ async function isCurrent(
 }
 
 /** Prices every valid row again, in portions. @returns The fence under which it did. */
-async function priceAgain(
-  services: QuoteServices,
-  id: { accountId: string; batchId: string },
-  nowMs: number,
-): Promise<bigint> {
+async function priceAgain(services: PricingServices, id: BatchId, nowMs: number): Promise<bigint> {
   const session = services.db.tenant(id.accountId);
   const begun = await beginPricing(session, { ...id, leaseMs });
   if (begun === undefined) throw refuseBusy();
   const fenced = { ...id, fence: begun.fence };
   try {
-    const wallets = await listWallets(session, id.accountId);
-    const pricing: Pricing = {
-      services,
-      book: createTermsBook({ ...services, rates: services.rates(), nowMs }),
-      wallets: new Map(wallets.map((wallet) => [wallet.currency, wallet])),
-    };
+    const pricing = await openPricing(services, { ...id, session }, nowMs);
     const lockSeconds = await priceAll(session, fenced, pricing);
     const rates = JSON.stringify(pricing.book.ratesUsed);
     const ended = await endPricing(session, {
@@ -121,17 +94,11 @@ async function priceAgain(
   }
 }
 
-type Pricing = {
-  services: QuoteServices;
-  book: TermsBook;
-  wallets: ReadonlyMap<string, Wallet>;
-};
-
 /** @returns The shortest rate lock of the rows; undefined where none is valid any more. */
 async function priceAll(
   session: Session,
   fenced: Fenced,
-  pricing: Pricing,
+  pricing: RowPricing,
 ): Promise<number | undefined> {
   let afterNumber = 0;
   let lockSeconds: number | undefined;
@@ -151,7 +118,7 @@ async function priceAll(
 }
 
 /** The given amount stays; the other amount, the fee and the rate follow from the current rates. */
-function priceRow(row: PricingRow, { services, book, wallets }: Pricing): PricedRow {
+function priceRow(row: PricingRow, { catalogue, book, wallets }: RowPricing): PricedRow {
   const refuse = (column: string, fault: { code: string; detail: string }): PricedRow => ({
     number: row.number,
     hasStoredDetails: row.has_stored_details,
@@ -159,7 +126,7 @@ function priceRow(row: PricingRow, { services, book, wallets }: Pricing): Priced
     terms: undefined,
     quote: undefined,
   });
-  const payer = services.catalogue.findPayer(row.destination_token);
+  const payer = catalogue.findPayer(row.destination_token);
   const source = wallets.get(row.source_currency);
   if (payer === undefined || source === undefined) {
     const detail = 'destination_token is no longer available';

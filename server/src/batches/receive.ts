@@ -17,8 +17,7 @@ import {
 import type { FileFormat, FileLimits, FileRow } from './file/file-row.ts';
 import { readFileRows } from './file/file-rows.ts';
 import { checkRows, type RowChecker, type RowForm, rememberFirst } from './row-check.ts';
-import { listWallets } from './row-context.sql.ts';
-import { createTermsBook, mergeRates, type TermsServices } from './row-terms.ts';
+import { mergeRates, openPricing, type PricingServices } from './row-terms.ts';
 
 /**
  * Turns a file into a batch. Its rows are checked, priced and stored in portions as they arrive; the
@@ -26,13 +25,7 @@ import { createTermsBook, mergeRates, type TermsServices } from './row-terms.ts'
  * interrupted upload resumes: rows that are stored already are skipped, provided they are the same.
  */
 
-export type ReceiveServices = Omit<TermsServices, 'rates' | 'nowMs'> & {
-  db: Database;
-  rates(): TermsServices['rates'];
-  clock: { nowMs(): number };
-  limits: FileLimits;
-  rowForm: RowForm;
-};
+export type ReceiveServices = PricingServices & { limits: FileLimits; rowForm: RowForm };
 
 export type Upload = {
   accountId: string;
@@ -184,29 +177,14 @@ type Intake = {
 
 type Owner = { session: Session; accountId: string };
 
-/** All rows are priced with the rates of one instant. */
-async function createChecker(
-  services: ReceiveServices,
-  { session, accountId }: Owner,
-): Promise<RowChecker> {
-  const wallets = await listWallets(session, accountId);
-  const { catalogue, lockSeconds } = services;
-  const now = { rates: services.rates(), nowMs: services.clock.nowMs() };
-  return {
-    catalogue,
-    book: createTermsBook({ catalogue, lockSeconds, ...now }),
-    wallets: new Map(wallets.map((wallet) => [wallet.currency, wallet])),
-    firstRows: new Map(),
-  };
-}
-
 async function createIntake(
   services: ReceiveServices,
   owner: Owner,
   batch: BatchRow,
 ): Promise<Intake> {
   const { session, accountId } = owner;
-  const checker = await createChecker(services, owner);
+  const pricing = await openPricing(services, owner, services.clock.nowMs());
+  const checker: RowChecker = { ...pricing, firstRows: new Map() };
   const ignored = new Set<string>();
   const fenced = { accountId, batchId: batch.id, fence: batch.fence };
   const progress = createProgress(batch);

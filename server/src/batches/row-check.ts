@@ -3,7 +3,6 @@ import { findCurrency } from '../core/currency.ts';
 import { formatToken, newId } from '../core/ids.ts';
 import { parseAmount } from '../core/money.ts';
 import type { Session } from '../db/postgres/pool.ts';
-import type { Catalogue } from '../destinations/catalogue.ts';
 import { type Quote, quotePayer, type RefusalReason } from '../destinations/quote.ts';
 import type { FileRow, RowColumns, RowFault } from './file/file-row.ts';
 import {
@@ -14,7 +13,7 @@ import {
   findBatchUsers,
   findCommittedTransfers,
 } from './row-context.sql.ts';
-import type { RowTerms, TermsBook, Wallet } from './row-terms.ts';
+import type { RowPricing, RowTerms } from './row-terms.ts';
 
 /** Checks whether rows can become payouts, and at which price. Their form is checked before. */
 
@@ -56,10 +55,7 @@ export type CheckedRow = {
   readonly set: BatchSetRow | undefined;
 };
 
-export type RowChecker = {
-  catalogue: Catalogue;
-  book: TermsBook;
-  wallets: ReadonlyMap<string, Wallet>;
+export type RowChecker = RowPricing & {
   /** The first row of each client_transfer_id of the file so far. */
   firstRows: Map<string, number>;
 };

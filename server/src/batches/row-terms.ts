@@ -2,9 +2,11 @@ import { z } from 'zod';
 import { needsAttributes } from '../attributes/attributes.ts';
 import { findCurrency } from '../core/currency.ts';
 import { formatRate } from '../core/rate.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
 import { estimateAvailability } from '../destinations/availability.ts';
 import type { Catalogue, Payer } from '../destinations/catalogue.ts';
 import type { MidRates } from '../fx/rate-book.ts';
+import { listWallets } from './row-context.sql.ts';
 
 /** The terms that all rows to one destination from one balance share. */
 
@@ -31,17 +33,40 @@ export type TermsBook = {
 
 export type Wallet = { readonly currency: string; readonly token: string };
 
-export type TermsServices = {
+export type PricingServices = {
+  db: Database;
   catalogue: Catalogue;
-  rates: MidRates;
-  nowMs: number;
+  rates(): MidRates;
+  clock: { nowMs(): number };
   /** How long a quote holds unless the payer states it, in seconds. */
   lockSeconds: { national: number; crypto: number };
 };
 
-/** All rows of a batch are priced with the same rates, as of the same instant. */
-export function createTermsBook(services: TermsServices): TermsBook {
-  const { rates, nowMs, lockSeconds } = services;
+/** What rows are priced with: one set of rates and one instant for all. */
+export type RowPricing = {
+  readonly catalogue: Catalogue;
+  readonly book: TermsBook;
+  readonly wallets: ReadonlyMap<string, Wallet>;
+};
+
+export async function openPricing(
+  services: PricingServices,
+  { session, accountId }: { session: Session; accountId: string },
+  nowMs: number,
+): Promise<RowPricing> {
+  const wallets = await listWallets(session, accountId);
+  return {
+    catalogue: services.catalogue,
+    book: createTermsBook(services.rates(), services.lockSeconds, nowMs),
+    wallets: new Map(wallets.map((wallet) => [wallet.currency, wallet])),
+  };
+}
+
+function createTermsBook(
+  rates: MidRates,
+  lockSeconds: PricingServices['lockSeconds'],
+  nowMs: number,
+): TermsBook {
   const known = new Map<string, RowTerms>();
   const used: RatesUsed = {};
   return {

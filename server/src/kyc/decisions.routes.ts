@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { formatSeconds } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import { findTokenId, formatToken, isUuid } from '../core/ids.ts';
+import { formatToken, isUuid } from '../core/ids.ts';
 import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
 import { type BaseServices, defineRoute, type Route } from '../http/route.ts';
 import { integerField, textField } from '../http/schema.ts';
+import { readUserToken } from '../users/users.routes.ts';
 import {
   decidedByLengthMax,
   decideIdentity,
@@ -59,12 +60,12 @@ const decidedAnswer = z
 const userParams = z.object({ user_token: z.string().max(100) });
 const listQuery = z.object(pageQuery);
 
-export function identityDecisionRoutes<S extends BaseServices>(): Route<S>[] {
-  return [pendingRoute<S>(), decideRoute<S>()];
+export function identityDecisionRoutes(): Route<BaseServices>[] {
+  return [pendingRoute(), decideRoute()];
 }
 
-function pendingRoute<S extends BaseServices>(): Route<S> {
-  return defineRoute<S, unknown, z.infer<typeof listQuery>>({
+function pendingRoute(): Route<BaseServices> {
+  return defineRoute({
     method: 'GET',
     path: '/identity/pending',
     isVersioned: true,
@@ -96,8 +97,8 @@ function pendingRoute<S extends BaseServices>(): Route<S> {
   });
 }
 
-function decideRoute<S extends BaseServices>(): Route<S> {
-  return defineRoute<S, z.infer<typeof userParams>, unknown, z.infer<typeof decisionRequest>>({
+function decideRoute(): Route<BaseServices> {
+  return defineRoute({
     method: 'POST',
     path: '/user/{user_token}/kyc/id/decision',
     isVersioned: true,
@@ -113,8 +114,7 @@ function decideRoute<S extends BaseServices>(): Route<S> {
     response: decidedAnswer,
     refusals: [404, 409],
     handle: ({ env, accountId, principal, write }, { params, body }) => {
-      const userId = findTokenId('user', params.user_token);
-      if (userId === undefined) throw new AppError('not_found', 'user not found');
+      const userId = readUserToken(params.user_token);
       if (body.session_id !== undefined && !isUuid(body.session_id)) {
         const detail = 'session_id must be the id of a verification session';
         throw new AppError('invalid_request', detail, {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { formatSeconds } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import { findTokenId } from '../core/ids.ts';
 import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
 import { type BaseServices, defineRoute, type Route } from '../http/route.ts';
+import { readUserToken } from '../users/users.routes.ts';
 import { imageCharactersMax } from './image-limits.ts';
 import { imageTypes, prepareImages, readUpload } from './intake.ts';
 import { sessionStatuses } from './kyc.sql.ts';
@@ -70,12 +70,12 @@ const linkStatusAnswer = z
   .meta({ id: 'VerificationLink' });
 
 /** The verification routes. The files of the page are read once, here. */
-export function createKycRoutes<S extends BaseServices>(): Route<S>[] {
-  return [uploadRoute<S>(), sessionsRoute<S>(), ...createLinkRoutes<S>()];
+export function createKycRoutes(): Route<BaseServices>[] {
+  return [uploadRoute(), sessionsRoute(), ...createLinkRoutes()];
 }
 
-function uploadRoute<S extends BaseServices>(): Route<S> {
-  return defineRoute<S, z.infer<typeof userParams>>({
+function uploadRoute(): Route<BaseServices> {
+  return defineRoute({
     method: 'POST',
     path: '/user/{user_token}/kyc/id',
     isVersioned: true,
@@ -92,7 +92,7 @@ function uploadRoute<S extends BaseServices>(): Route<S> {
     response: null,
     refusals: [404, 413, 503],
     handle: async ({ env, accountId, write }, { params, body }) => {
-      const userId = getUserId(params.user_token);
+      const userId = readUserToken(params.user_token);
       // Rejects an unknown user before images are decoded; the transaction checks it again.
       await getSessions(env, { accountId, userId, before: undefined, rowsMax: 1 });
       const images = await prepareImages(readUpload(body), env.name);
@@ -101,8 +101,8 @@ function uploadRoute<S extends BaseServices>(): Route<S> {
   });
 }
 
-function sessionsRoute<S extends BaseServices>(): Route<S> {
-  return defineRoute<S, z.infer<typeof userParams>, z.infer<typeof listQuery>>({
+function sessionsRoute(): Route<BaseServices> {
+  return defineRoute({
     method: 'GET',
     path: '/user/{user_token}/kyc/id',
     isVersioned: true,
@@ -115,7 +115,7 @@ function sessionsRoute<S extends BaseServices>(): Route<S> {
     response: z.array(sessionAnswer),
     refusals: [404],
     handle: async ({ env, accountId }, { params, query }) => {
-      const userId = getUserId(params.user_token);
+      const userId = readUserToken(params.user_token);
       const count = query.number_of_records;
       const [before] = readCursor(query.cursor, ['uuid']) ?? [];
       const rows = await getSessions(env, { accountId, userId, before, rowsMax: count + 1 });
@@ -133,19 +133,13 @@ function sessionsRoute<S extends BaseServices>(): Route<S> {
   });
 }
 
-function getUserId(userToken: string): string {
-  const userId = findTokenId('user', userToken);
-  if (userId === undefined) throw new AppError('not_found', 'user not found');
-  return userId;
-}
-
 /**
  * The routes of a verification link. The link is the credential; the answers contain the state of the
  * session and no data of the user.
  */
-function createLinkRoutes<S extends BaseServices>(): Route<S>[] {
+function createLinkRoutes(): Route<BaseServices>[] {
   const { page, assets } = readPageFiles();
-  const showPage = defineRoute<S, z.infer<typeof linkParams>>({
+  const showPage: Route<BaseServices> = defineRoute({
     method: 'GET',
     path: '/verify/{token}',
     isVersioned: false,
@@ -163,7 +157,7 @@ function createLinkRoutes<S extends BaseServices>(): Route<S>[] {
       return isKnown ? page : { ...page, status: 404 };
     },
   });
-  const showFile = defineRoute<S, z.infer<typeof fileParams>>({
+  const showFile: Route<BaseServices> = defineRoute({
     method: 'GET',
     path: '/verify/assets/{file}',
     isVersioned: false,
@@ -181,7 +175,7 @@ function createLinkRoutes<S extends BaseServices>(): Route<S>[] {
       return asset;
     },
   });
-  return [showPage, showFile, linkStatusRoute<S>(), linkUploadRoute<S>()];
+  return [showPage, showFile, linkStatusRoute(), linkUploadRoute()];
 }
 
 async function isKnownLink(
@@ -197,8 +191,8 @@ async function isKnownLink(
   }
 }
 
-function linkStatusRoute<S extends BaseServices>(): Route<S> {
-  return defineRoute<S, z.infer<typeof linkParams>>({
+function linkStatusRoute(): Route<BaseServices> {
+  return defineRoute({
     method: 'GET',
     path: '/verify/{token}/status',
     isVersioned: false,
@@ -228,8 +222,8 @@ async function getOpenSession(env: BaseServices, token: string): Promise<LinkedS
   return linked;
 }
 
-function linkUploadRoute<S extends BaseServices>(): Route<S> {
-  return defineRoute<S, z.infer<typeof linkParams>>({
+function linkUploadRoute(): Route<BaseServices> {
+  return defineRoute({
     method: 'POST',
     path: '/verify/{token}',
     isVersioned: false,

@@ -5,12 +5,13 @@ import {
   asFile,
   createScreeningTest,
   person,
+  screenPerson,
   sdnLine,
   sdnLines,
   unText,
 } from '../../testing/setups/screening.ts';
 import { findListedWallets } from './payout-screenings.sql.ts';
-import { findListFaults, readListsInForce, screenPerson } from './screening.ts';
+import { findListFaults, readListsInForce } from './screening.ts';
 import { normalizeWallet } from './wallets.ts';
 
 test('an import puts a list in force; importing the same content again changes nothing', async () => {

@@ -11,11 +11,11 @@ import {
   sdnLine,
   sdnLines,
 } from '../../testing/setups/screening.ts';
+import { openBytes, rowContext } from '../core/sealing.ts';
 import { findSqlState } from '../db/postgres/pool.ts';
+import { findDataKey, readHistory } from './records.sql.ts';
 import {
-  findDecisionReason,
   findScreening,
-  listScreenings,
   recordDecision,
   screenUsers,
   type UserKey,
@@ -34,11 +34,11 @@ const ordinary = person('Anna', 'Schmidt');
 
 async function screen(
   user: UserKey,
-  asked: ScreenedPerson,
+  subject: ScreenedPerson,
   options?: ScreeningOptions,
 ): Promise<UserScreening> {
   const services = { session: screening.db.system, keys: screening.keys };
-  const [result] = await screenUsers(services, [{ ...user, person: asked }], options);
+  const [result] = await screenUsers(services, [{ ...user, person: subject }], options);
   assert.ok(result !== undefined);
   return result;
 }
@@ -69,7 +69,7 @@ test("a result holds until a list, the threshold or the person's data changes", 
   await load({ sdn });
   const last = await screen(user, person('Anna', 'Meier'), { thresholdPermille: 900 });
   assert.equal(last.sequence, 4);
-  assert.equal((await listScreenings(screening.db.system, user)).length, 4);
+  assert.equal((await readHistory(screening.db.system, user, 100)).length, 4);
   await load();
 });
 
@@ -91,8 +91,12 @@ test('a hit blocks until a person clears it, and the clearance holds for the sam
     [again.state, again.sequence, again.decidedBy],
     ['cleared_by_person', 3, 'officer 7'],
   );
-  const services = { session: screening.db.system, keys: screening.keys };
-  assert.equal(await findDecisionReason(services, user), 'Born in 1990.');
+  const [last] = await readHistory(screening.db.system, user, 1);
+  const dataKey = await findDataKey(screening.db.system, user);
+  assert.ok(last?.decision_reason && dataKey);
+  const context = rowContext('screenings.decision_reason', user.accountId, user.userId);
+  const reason = openBytes(screening.keys.unwrap(dataKey, user), last.decision_reason, context);
+  assert.equal(reason.toString(), 'Born in 1990.');
   // Another entry of the same name appears, which needs a new decision.
   const more = sdnLine({ id: 302, name: 'ZVEROVSKY, Timofey', type: 'individual' });
   await load({ sdn: asFile([...sdnLines, more]) });
@@ -104,12 +108,12 @@ test('a hit blocks until a person clears it, and the clearance holds for the sam
 
 test('a cleared entry that gets a closer name is a hit again', async () => {
   const user = await screening.newUser();
-  const asked = person('Timofej', 'Zverowskij');
-  const hit = await screen(user, asked);
+  const subject = person('Timofej', 'Zverowskij');
+  const hit = await screen(user, subject);
   assert.equal(hit.state, 'hit');
   await decide(user, hit.sequence, 'cleared');
   await load({ alt: asFile([...altLines, altLine(101, 9, 'ZVEROWSKIJ, Timofej')]) });
-  assert.equal((await screen(user, asked)).state, 'hit');
+  assert.equal((await screen(user, subject)).state, 'hit');
   await load();
 });
 
@@ -155,12 +159,12 @@ test('a decision without a reason is rejected', async () => {
 
 test('many users of several accounts are screened together', async () => {
   const users = await Promise.all(Array.from({ length: 6 }, () => screening.newUser()));
-  const asked = users.map((user, index) => ({
+  const subjects = users.map((user, index) => ({
     ...user,
     person: index % 2 === 0 ? listed : ordinary,
   }));
   const services = { session: screening.db.system, keys: screening.keys };
-  const results = await screenUsers(services, [...asked, ...asked.slice(0, 1)]);
+  const results = await screenUsers(services, [...subjects, ...subjects.slice(0, 1)]);
   assert.deepEqual(
     results.map(({ state }) => state),
     ['hit', 'clear', 'hit', 'clear', 'hit', 'clear', 'hit'],
@@ -175,13 +179,13 @@ test('concurrent screenings of one user store one result', async () => {
   const user = await screening.newUser();
   const results = await Promise.all(Array.from({ length: 8 }, () => screen(user, listed)));
   assert.deepEqual([...new Set(results.map(({ sequence }) => sequence))], [1]);
-  assert.equal((await listScreenings(screening.db.system, user)).length, 1);
+  assert.equal((await readHistory(screening.db.system, user, 100)).length, 1);
 });
 
 test('recipient data is not stored in plain text', async () => {
   const user = await screening.newUser();
-  const asked = person('Timofej', 'Zverovskijx', { dateOfBirth: '1965-08-13' });
-  await decide(user, (await screen(user, asked)).sequence, 'cleared');
+  const subject = person('Timofej', 'Zverovskijx', { dateOfBirth: '1965-08-13' });
+  await decide(user, (await screen(user, subject)).sequence, 'cleared');
   const [row] = await screening.rows<{ text: string }>(
     `select string_agg(s::text, ' ') as text from screenings s where user_id = $1`,
     [user.userId],

@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import { type KeyRing, openBytes, rowContext, sealBytes } from '../core/sealing.ts';
+import { type KeyRing, rowContext, sealBytes } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import {
   findDataKey,
@@ -188,16 +188,6 @@ export async function findScreening(
   return row === undefined ? undefined : describe(row);
 }
 
-/** All results and decisions about a user, newest first. */
-export async function listScreenings(
-  session: Session,
-  user: UserKey,
-  countMax = 100,
-): Promise<UserScreening[]> {
-  const rows = await readHistory(session, user, countMax);
-  return rows.map(describe);
-}
-
 export type Decision = UserKey & {
   /** The result that the person has seen; with a newer one the decision is `stale`. */
   readonly sequence: number;
@@ -240,17 +230,6 @@ export async function recordDecision(
 
 const reasonLengthMax = 2_000;
 const decidedByLengthMax = 200;
-
-/** The reason of the decision in force for a user; undefined where there is none. */
-export async function findDecisionReason(
-  services: ScreeningServices,
-  user: UserKey,
-): Promise<string | undefined> {
-  const [row] = await readHistory(services.session, user, 1);
-  if (row === undefined || row.decision_reason === null) return undefined;
-  const userKey = await getUserKey(services, user);
-  return openBytes(userKey, row.decision_reason, reasonContext(user)).toString();
-}
 
 async function getUserKey({ session, keys }: ScreeningServices, user: UserKey): Promise<Buffer> {
   const dataKey = await findDataKey(session, user);

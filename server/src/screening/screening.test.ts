@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createScreeningTest, person, type ScreeningTest } from '../../testing/setups/screening.ts';
 import {
-  createSpellingCache,
-  type ScreenedPerson,
+  createScreeningTest,
+  person,
+  type ScreeningTest,
   screenPerson,
-  screenPersons,
-} from './screening.ts';
+} from '../../testing/setups/screening.ts';
+import { createSpellingCache, type ScreenedPerson, screenPersons } from './screening.ts';
 
 let screening: ScreeningTest;
 before(async () => {
@@ -15,8 +15,8 @@ before(async () => {
 });
 after(async () => screening[Symbol.asyncDispose]());
 
-async function findIds(asked: ScreenedPerson): Promise<string[]> {
-  const { hits } = await screenPerson(screening.db.system, asked);
+async function findIds(subject: ScreenedPerson): Promise<string[]> {
+  const { hits } = await screenPerson(screening.db.system, subject);
   return hits.map(({ entryId }) => entryId);
 }
 
@@ -30,14 +30,17 @@ test('a listed name is found in any spelling', async () => {
     person('T. Arkadyevich', 'Zverovsky'),
     person('Timofey Arkadyevichh', 'Zverowsky'),
   ];
-  for (const asked of spellings) {
-    assert.deepEqual(await findIds(asked), ['101'], `${asked.firstName} ${asked.lastName}`);
+  for (const subject of spellings) {
+    assert.deepEqual(await findIds(subject), ['101'], `${subject.firstName} ${subject.lastName}`);
   }
 });
 
 test('a hit names the list, entry and listed name, and has no data of the person', async () => {
-  const asked = person('Timofej', 'Zverovskij', { dateOfBirth: '1965-08-12', countryCode: 'RUS' });
-  const { hits, isHit, lists, topScorePermille } = await screenPerson(screening.db.system, asked);
+  const subject = person('Timofej', 'Zverovskij', {
+    dateOfBirth: '1965-08-12',
+    countryCode: 'RUS',
+  });
+  const { hits, isHit, lists, topScorePermille } = await screenPerson(screening.db.system, subject);
   const [hit] = hits;
   assert.equal(isHit, true);
   assert.equal(topScorePermille, hit?.scorePermille);
@@ -68,8 +71,8 @@ test('a hit names the list, entry and listed name, and has no data of the person
 
 test('a matching date of birth raises the score, a distant one lowers it', async () => {
   const scoreOf = async (dateOfBirth: string): Promise<number> => {
-    const asked = person('Timofey', 'Zverovsky', { dateOfBirth });
-    return (await screenPerson(screening.db.system, asked)).topScorePermille;
+    const subject = person('Timofey', 'Zverovsky', { dateOfBirth });
+    return (await screenPerson(screening.db.system, subject)).topScorePermille;
   };
   const [same, near, unknown, far] = [
     await scoreOf('1965-08-12'),
@@ -81,12 +84,12 @@ test('a matching date of birth raises the score, a distant one lowers it', async
 });
 
 test('a listed name in full is a hit even with another date of birth and country', async () => {
-  const asked = person('Timofey', 'Zverovsky', {
+  const subject = person('Timofey', 'Zverovsky', {
     middleName: 'Arkadyevich',
     dateOfBirth: '1999-01-01',
     countryCode: 'PRT',
   });
-  assert.deepEqual(await findIds(asked), ['101']);
+  assert.deepEqual(await findIds(subject), ['101']);
 });
 
 test('organisations are found by business name, with and without the part in brackets', async () => {
@@ -110,7 +113,7 @@ test('a name listed in its original script is found in that and in Latin script'
 });
 
 test('a person who shares one word with an entry is no hit', async () => {
-  for (const asked of [
+  for (const subject of [
     person('Timofey', 'Ivanov'),
     person('Anna', 'Zverovsky'),
     person('Idris', 'Elbasan'),
@@ -118,7 +121,7 @@ test('a person who shares one word with an entry is no hit', async () => {
     person('Evaristo', 'Gomez'),
     person('Grey', 'Walker', { businessName: 'Falcon Trading' }),
   ]) {
-    assert.deepEqual(await findIds(asked), [], `${asked.firstName} ${asked.lastName}`);
+    assert.deepEqual(await findIds(subject), [], `${subject.firstName} ${subject.lastName}`);
   }
 });
 
@@ -128,7 +131,7 @@ test('a weak alias scores less than a good one', async () => {
 });
 
 test('screening many at once gives the same results as one by one, in order', async () => {
-  const asked = [
+  const subjects = [
     person('Timofey', 'Zverovsky'),
     person('', ''),
     person('Anna', 'Schmidt'),
@@ -137,9 +140,9 @@ test('screening many at once gives the same results as one by one, in order', as
     person('—', '…'),
   ];
   const cache = createSpellingCache();
-  const together = await screenPersons(screening.db.system, asked, { cache });
-  const cached = await screenPersons(screening.db.system, asked, { cache });
-  const alone = await Promise.all(asked.map((one) => screenPerson(screening.db.system, one)));
+  const together = await screenPersons(screening.db.system, subjects, { cache });
+  const cached = await screenPersons(screening.db.system, subjects, { cache });
+  const alone = await Promise.all(subjects.map((one) => screenPerson(screening.db.system, one)));
   assert.deepEqual(together, alone);
   assert.deepEqual(cached, alone);
   assert.deepEqual(
@@ -149,9 +152,9 @@ test('screening many at once gives the same results as one by one, in order', as
 });
 
 test('the threshold decides which candidates are hits', async () => {
-  const asked = person('Timofej', 'Zverowskij', { dateOfBirth: '1999-01-01' });
-  const low = await screenPerson(screening.db.system, asked, { thresholdPermille: 700 });
-  const high = await screenPerson(screening.db.system, asked, { thresholdPermille: 1000 });
+  const subject = person('Timofej', 'Zverowskij', { dateOfBirth: '1999-01-01' });
+  const low = await screenPerson(screening.db.system, subject, { thresholdPermille: 700 });
+  const high = await screenPerson(screening.db.system, subject, { thresholdPermille: 1000 });
   assert.equal(low.isHit, true);
   assert.equal(high.isHit, false);
   assert.equal(low.topScorePermille, high.topScorePermille);
@@ -179,11 +182,11 @@ test('a listed name written with look-alikes and digits is found, and needs a re
 });
 
 test('further names are compared without date of birth and country', async () => {
-  const asked = person('Anna', 'Schmidt', {
+  const subject = person('Anna', 'Schmidt', {
     dateOfBirth: '1999-01-01',
     otherNames: [{ field: 'BankAccountName', text: 'ZVEROVSKY TIMOFEI', isCompany: false }],
   });
-  const { hits } = await screenPerson(screening.db.system, asked);
+  const { hits } = await screenPerson(screening.db.system, subject);
   assert.deepEqual(
     hits.map(({ entryId, matchedOn }) => [entryId, matchedOn.field, matchedOn.dateOfBirth]),
     [['101', 'BankAccountName', 'unknown']],

@@ -92,16 +92,6 @@ export function findListFaults(
   });
 }
 
-export async function screenPerson(
-  session: Session,
-  person: ScreenedPerson,
-  options: ScreeningOptions = {},
-): Promise<Screening> {
-  const [screening] = await screenPersons(session, [person], options);
-  if (screening === undefined) throw new Error('unreachable: every person has a screening');
-  return screening;
-}
-
 /** Screens many persons in a few statements. @returns The results in their order. */
 export async function screenPersons(
   session: Session,

@@ -2,11 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { newId } from '../../src/core/ids.ts';
 import { createKeyRing } from '../../src/core/sealing.ts';
-import { connectDatabase, type Database } from '../../src/db/postgres/pool.ts';
+import { connectDatabase, type Database, type Session } from '../../src/db/postgres/pool.ts';
 import {
   importLists,
   type ListReport,
   type ScreenedPerson,
+  type Screening,
+  type ScreeningOptions,
+  screenPersons,
 } from '../../src/screening/screening.ts';
 import { createUser, prepareUser } from '../../src/users/users.ts';
 import { createTestDatabase } from './database.ts';
@@ -123,6 +126,17 @@ export function loadLists(
     ],
     { db, fetch: answer, nowMs: () => Date.parse('2026-03-01T00:00:00Z'), ...options },
   );
+}
+
+/** Screens one person. */
+export async function screenPerson(
+  session: Session,
+  subject: ScreenedPerson,
+  options?: ScreeningOptions,
+): Promise<Screening> {
+  const [screening] = await screenPersons(session, [subject], options);
+  if (screening === undefined) throw new Error('unreachable: every person has a screening');
+  return screening;
 }
 
 export async function createScreeningTest() {

@@ -28,6 +28,7 @@ export type BatchServices = PayoutServices & {
 /** The size limit of a file; the router needs it before it knows the environment. */
 export const batchBytesMax = 128 * 1024 * 1024;
 
+/** One row: the fields of a single payout's request, and the recipient. */
 const rowRequest = z
   .object({
     ...payoutFields,
@@ -37,13 +38,13 @@ const rowRequest = z
   .omit({ source_token: true })
   .required({ client_transfer_id: true, destination_token: true });
 
-const rowRequestInPart = rowRequest.partial();
+const validFields = rowRequest.partial();
 
 const columnNames = Object.keys(rowRequest.shape);
 const recipientColumns = ['user_token', 'internal_user_id'] as const;
 const { metadata: _, ...columnFields } = rowRequest.shape;
 
-/** The columns of a single payout's request, and how they become the draft of a payout. */
+/** The columns of a file, and the reader of its rows. */
 export const rowForm: RowForm = {
   columns: {
     names: new Set(Object.keys(columnFields)),
@@ -67,7 +68,7 @@ function readRow({ line, fields, fault }: FileRow, number: number): DraftRow {
   const result = rowRequest.safeParse(cells);
   const columnFaults = listColumnFaults(cells, result.error?.issues ?? []);
   for (const { column } of columnFaults) delete cells[column];
-  const valid = result.success ? result.data : rowRequestInPart.parse(cells);
+  const valid = result.success ? result.data : validFields.parse(cells);
   const { user_token: userToken, attr_set_token: setToken, metadata } = valid;
   const isCurrencyGiven = fault !== undefined || isGiven(fields['source_currency_code']);
   const hasMetadata = metadata !== undefined && Object.keys(metadata).length > 0;
@@ -104,7 +105,8 @@ function readText(column: string, text: string): unknown {
   if (column.endsWith('_amount')) return new JsonNumber(text);
   if (column !== 'notify_user') return text;
   const word = text.toLowerCase();
-  return word === 'true' || (word === 'false' ? false : text);
+  if (word === 'true') return true;
+  return word === 'false' ? false : text;
 }
 
 /** The first fault of each column. */
@@ -134,7 +136,7 @@ function listGroupFaults(fields: RowFields): RowFault[] {
 }
 
 /** The decimal text of the one amount that is given; its currency decides how many digits it has. */
-function readAmount(valid: z.infer<typeof rowRequestInPart>): DraftRow['amount'] {
+function readAmount(valid: z.infer<typeof validFields>): DraftRow['amount'] {
   const { source_amount: source, destination_amount: destination } = valid;
   if ((source === undefined) === (destination === undefined)) return undefined;
   return source === undefined

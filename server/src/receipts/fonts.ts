@@ -1,20 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
 import { Blob, Face } from 'harfbuzzjs';
 import type { HanRegion } from './document.ts';
+import { areScriptFontsInstalled, requireOptional } from './optional-fonts.ts';
 
 const require = createRequire(import.meta.url);
-
-/** The optional packages, with the fonts of other scripts; `npm run fonts` installs them. */
-const optionalFolder = new URL('../../../fonts/', import.meta.url);
-const requireOptional = createRequire(new URL('package.json', optionalFolder));
-
-/** Whether all scripts have fonts, and not only those of the base fonts. */
-export function areScriptFontsInstalled(): boolean {
-  // npm writes this file last.
-  return existsSync(fileURLToPath(new URL('node_modules/.package-lock.json', optionalFolder)));
-}
 
 type SubsetFont = (
   font: Buffer,

@@ -1,5 +1,5 @@
 import { composeReceipt, mapTexts, type ReceiptData, transliterate } from './document.ts';
-import { areScriptFontsInstalled } from './fonts.ts';
+import { areScriptFontsInstalled } from './optional-fonts.ts';
 import { ReceiptRenderer } from './renderer.ts';
 
 export type { ReceiptData } from './document.ts';

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import type { Config } from '../../config.ts';
 import type { EnvironmentName } from '../../core/access.ts';
 import { placeMasterKey } from '../../environment/key.ts';
-import { areScriptFontsInstalled } from '../../receipts/fonts.ts';
+import { areScriptFontsInstalled } from '../../receipts/optional-fonts.ts';
 import { explain, type Finding, fine, wrong } from './finding.ts';
 
 /** What the machine has to offer: Node, a folder, ports. */

@@ -77,8 +77,8 @@ export function listRoutes(): Route<Environment>[] {
   return [
     ...ledgerRoutes(),
     ...userRoutes(),
-    ...createKycRoutes<Environment>(),
-    ...identityDecisionRoutes<Environment>(),
+    ...createKycRoutes(),
+    ...identityDecisionRoutes(),
     ...destinationRoutes(),
     ...attributeRoutes(),
     ...payoutRoutes(),

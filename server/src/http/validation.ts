@@ -87,7 +87,7 @@ type Locate = (path: readonly PropertyKey[]) => Pick<Fault, 'pointer' | 'paramet
 const locateParameter: Locate = (path) => ({ parameter: path.join('.') });
 const locatePointer: Locate = (path) => ({ pointer: formatPointer(path) });
 
-function describeIssue(issue: z.core.$ZodIssue, value: unknown, locate: Locate): Fault {
+export function describeIssue(issue: z.core.$ZodIssue, value: unknown, locate: Locate): Fault {
   const isMissing = findAt(value, issue.path) === undefined;
   return {
     ...locate(issue.path),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createMoneyTest, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
 import { newId } from '../core/ids.ts';
-import { listPayoutRows, listStatements, type PayoutFilter } from './payout-lists.sql.ts';
+import { listPayoutRows, type PayoutFilter, payoutLists } from './payout-lists.sql.ts';
 import { describePayoutReason } from './payout-reason.ts';
 import { insertPayouts } from './payouts.sql.ts';
 
@@ -124,7 +124,7 @@ test('every list reads along its index, and no more than its page where nothing 
     // On one connection; the planner knows no parameter, as in the service.
     return money.db.systemTransaction(async (session) => {
       const run = (text: string) => session.rows<Record<string, string>>({ name: '', text });
-      await run(`prepare explained_${name} as ${listStatements[name].text}`);
+      await run(`prepare explained_${name} as ${payoutLists[name].text}`);
       const rows = await run(
         `explain (analyze, costs off, timing off) execute explained_${name}(${shown.join(', ')})`,
       );

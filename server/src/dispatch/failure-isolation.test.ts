@@ -105,7 +105,7 @@ describe('one account that is held', () => {
       router: dispatcher.router,
       measurements: dispatcher.measurements,
       nowMs: money.clock.nowMs,
-      onHeard: () => undefined,
+      onNotification: () => undefined,
       onError: () => undefined,
     });
     await sleep(3000);

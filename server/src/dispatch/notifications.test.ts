@@ -34,7 +34,7 @@ function open(answer: () => RailAnswer | Promise<RailAnswer> = () => ({ outcome:
     router: dispatcher.router,
     measurements: dispatcher.measurements,
     nowMs: money.clock.nowMs,
-    onHeard: () => undefined,
+    onNotification: () => undefined,
     onError: (error: unknown) => errors.push(error),
   };
   const host = createHost({

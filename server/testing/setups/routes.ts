@@ -50,7 +50,7 @@ export async function createRoutesTest() {
         router: dispatcher.router,
         measurements: dispatcher.measurements,
         nowMs: money.clock.nowMs,
-        onHeard: () => undefined,
+        onNotification: () => undefined,
         onError: (error: unknown) => errors.push(error),
       };
       const say = async (rail: string, payout: CommittedPayout, said: Said) => {

@@ -76,7 +76,7 @@ describe('exception list', () => {
     assert.equal((await list({ rail: 'cash', to: tomorrow })).matching, 3);
     assert.equal((await list({ rail: 'cash', closed: true })).matching, 0);
     await assert.rejects(list({ all: true, closed: true }), /exclude each other/);
-    await assert.rejects(list({ cursor: 'banana' }), /cursor must come from the page before/);
+    await assert.rejects(list({ cursor: 'banana' }), /cursor must be the one that the previous page returned/);
   });
 
   it('shows who decided about a held payout, and why', async () => {

@@ -8,7 +8,7 @@ import { createBatcher, held } from '../batcher.ts';
 import { createAccountShare } from './account-share.ts';
 import { connectDatabase, type Database, findSqlState, type Session } from './pool.ts';
 
-/** One account whose row somebody holds must not slow the others down. */
+/** A locked account must not delay the others. */
 
 const connectionsMax = 8;
 /** A lock is waited for five seconds; the rest is for a machine that is busy. */

@@ -48,7 +48,7 @@ export function writeBalance(row: { token: string; currency: string; balance: bi
 const balancesAnswer = z.array(balanceAnswer);
 const write = compileWriter(balancesAnswer);
 
-/** The text is kept beside the rows as long as somebody has them: all who read together share both. */
+/** Requests that share a read share the text of the answer. */
 const texts = new WeakMap<readonly WalletRow[], string>();
 
 function writeBalances(rows: readonly WalletRow[]): string {

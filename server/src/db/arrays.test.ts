@@ -10,7 +10,7 @@ before(async () => {
 });
 after(() => money[Symbol.asyncDispose]());
 
-test('any texts arrive as they are, also those that look like syntax', async () => {
+test('texts arrive unchanged, also those that look like array syntax', async () => {
   const texts = fc.array(
     fc.oneof(
       fc.constantFrom(null, '', 'NULL', 'null', '{', '}', '"', '\\', ',', '{"a"}', ' x ', '\n'),
@@ -29,7 +29,7 @@ test('any texts arrive as they are, also those that look like syntax', async () 
   );
 });
 
-test('numbers, identifiers and nothing arrive as they are', async () => {
+test('numbers, identifiers and NULL arrive unchanged', async () => {
   const [row] = await money.rows<{ whole: string; truth: string }>(
     'select $1::bigint[]::text as whole, $2::boolean[]::text as truth',
     [plainArray([1n, null, -9_223_372_036_854_775_808n, 7]), plainArray([true, undefined, false])],

@@ -1,17 +1,16 @@
 /**
- * Array parameters in the text form that PostgreSQL reads. The driver writes them too, but looks at
- * each character of each element as if it could be anything, which is most of what a batch would
- * cost this process. Null and undefined are null.
+ * Array parameters in PostgreSQL's text form. The driver's own conversion inspects every character of
+ * every element, which would be most of the cost of a batch. Null and undefined are NULL.
  */
 
 type Plain = string | number | bigint | boolean | null | undefined;
 
-/** Of elements that never need quotes: UUIDs, numbers, truth values, codes. */
+/** Of elements that never need quotes: UUIDs, numbers, booleans. */
 export function plainArray(elements: readonly Plain[]): string {
   return `{${elements.map((element) => element ?? 'NULL').join()}}`;
 }
 
-/** Of any texts. */
+/** Of any text. */
 export function textArray(elements: readonly (string | null | undefined)[]): string {
   return `{${elements.map(quote).join()}}`;
 }

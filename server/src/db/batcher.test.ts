@@ -6,8 +6,6 @@ import { createGroupCommit } from '../payouts/group-commit.ts';
 import { createBatcher, held } from './batcher.ts';
 import { connectDatabase, type Session } from './postgres/pool.ts';
 
-/** What becomes of each command, whatever happens to its batch. */
-
 let money: MoneyTest;
 before(async () => {
   money = await createMoneyTest();
@@ -17,7 +15,7 @@ after(() => money[Symbol.asyncDispose]());
 const ask = <Row>(session: Session, text: string, values: readonly unknown[] = []) =>
   session.rows<Row>({ name: '', text }, values);
 
-test('a command of an account that is not there is answered, not tried for ever', async () => {
+test('a command of an unknown account is rejected, not retried for ever', async () => {
   let runs = 0;
   const batcher = createBatcher<string, string>({
     db: money.db,
@@ -25,17 +23,16 @@ test('a command of an account that is not there is answered, not tried for ever'
     keyOf: () => newId(),
     run: async (_session, commands) => {
       runs += 1;
-      // A batcher that never gives up would keep this test from ending.
       if (runs > 50) return commands.map(() => 'tried for ever');
       return commands.map(() => held);
     },
   });
   await assert.rejects(batcher.submit(newId()));
-  const nobody = { accountId: newId(), userId: newId(), payoutId: newId(), requestKey: undefined };
-  if (runs <= 50) await assert.rejects(createGroupCommit(money.db).submit(nobody));
+  const unknown = { accountId: newId(), userId: newId(), payoutId: newId(), requestKey: undefined };
+  if (runs <= 50) await assert.rejects(createGroupCommit(money.db).submit(unknown));
 });
 
-test('a lost connection answers every command that is under way once, and the next one works', async () => {
+test('a lost connection settles every command in progress once, and the next one works', async () => {
   const db = connectDatabase({ url: money.url, connectionsMax: 2 });
   const account = newId();
   const batcher = createBatcher<string, string>({
@@ -48,13 +45,13 @@ test('a lost connection answers every command that is under way once, and the ne
       return commands.map(() => 'done');
     },
   });
-  const settled = (commands: readonly string[]) =>
+  const settle = (commands: readonly string[]) =>
     Promise.allSettled(commands.map((command) => batcher.submit(command)));
-  const first = settled(['a', 'b']);
-  // The second batch is sent behind the first one, the third gathers.
+  const first = settle(['a', 'b']);
+  // The second batch is sent behind the first one, the third waits.
   await new Promise((resolve) => setImmediate(resolve));
   await new Promise((resolve) => setImmediate(resolve));
-  const second = settled(['c', 'd']);
+  const second = settle(['c', 'd']);
   for (;;) {
     const busy = await money.rows<{ pid: number }>(
       `select pg_terminate_backend(pid) from pg_stat_activity
@@ -70,7 +67,7 @@ test('a lost connection answers every command that is under way once, and the ne
   await db.close();
 });
 
-test('a statement that cannot be prepared fails alone: what comes behind it in the lane is done', async () => {
+test('a statement that cannot be prepared fails alone, and the next one in the lane succeeds', async () => {
   const db = connectDatabase({ url: money.url, connectionsMax: 2 });
   const [lane] = db.lanes;
   assert.ok(lane !== undefined);
@@ -84,7 +81,7 @@ test('a statement that cannot be prepared fails alone: what comes behind it in t
   });
   for (const result of results) {
     if (result.status === 'fulfilled') continue;
-    // The second says that the one before it, which was to prepare it for both, had failed.
+    // The second fails first, because the failed one was to prepare the statement for both.
     const { code } = result.reason as { code: string };
     assert.ok(['55P03', '26000'].includes(code), String(result.reason));
   }

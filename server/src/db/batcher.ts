@@ -4,27 +4,26 @@ import { findSqlState, type Session } from './postgres/connection.ts';
 import type { Database } from './postgres/pool.ts';
 
 /**
- * Group commit: commands that wait are taken together into one durable transaction. One alone is
- * run at once, with what has already arrived; while a batch is being flushed the next one gathers.
- * There is no timer, so a command never waits for company.
+ * Group commit: waiting commands share one durable transaction. A batch starts as soon as a lane is
+ * free, with the commands that have arrived; the next batch gathers meanwhile. There is no timer.
  */
 
 export type Batcher<Command, Result> = {
-  /** @throws AppError unavailable when too many wait, and whatever `run` throws for this command. */
+  /** @throws AppError unavailable when too many wait, or the error of `run` for this command. */
   submit(command: Command): Promise<Result>;
 };
 
-/** What `run` answers for a command whose account somebody else holds at the moment. */
+/** Result of a command whose account another transaction has locked. */
 export const held = Symbol('held');
 
-/** What `run` throws where a command, nobody knows which, keeps the whole batch from being done. */
-export class Poisoned extends Error {}
+/** Thrown by `run` when one of the commands, not known which, makes the whole batch fail. */
+export class RejectedItem extends Error {}
 
 export type BatcherOptions<Command, Result> = {
   db: Database;
   /**
-   * Runs a batch in one transaction and answers one result per command, in their order. Unless it
-   * `mayWait` for the locks of others, it answers `held` for what would have to.
+   * Runs a batch in one transaction and returns one result per command, in their order. Unless it
+   * `mayWait` for locks, it returns `held` for commands of locked accounts.
    */
   run: (
     session: Session,
@@ -38,16 +37,16 @@ export type BatcherOptions<Command, Result> = {
 
 const sizeMax = 500;
 /**
- * Batches that may be under way in a lane at once: one that runs, and the one after it if it has
- * company enough already. A small one gains more by growing until the lane is free.
+ * Batches in progress in a lane at once: one that runs, and the next one if it is large enough. A small
+ * one gains more by growing until the lane is free.
  */
 const slots = 2;
-const companyMin = 100;
-/** So often a contended account's row is queued for at once; only then not waiting is tried again. */
+const secondBatchMin = 100;
+/** After so many runs that wait for a contended account's lock, a run without waiting is tried again. */
 const queuedRuns = 16;
 const contendedMax = 10_000;
 const waitingMax = 10_000;
-/** One account's crowd must not fill everybody's waiting room. */
+/** One account must not fill the whole queue. */
 const waitingOfAccountMax = 4_000;
 
 type Waiting<Command, Result> = {
@@ -71,7 +70,9 @@ export function createBatcher<Command, Result>(
       const item: Item = { command, account, key: options.keyOf(command), resolve, reject };
       const lane = lanes[findLane(account, lanes.length)];
       if (lane === undefined || count >= waitingMax || !lane.add(item)) {
-        throw new AppError('unavailable', 'too much is waiting', { retryAfterSeconds: 1 });
+        throw new AppError('unavailable', 'Too many requests wait for the database. Retry later.', {
+          retryAfterSeconds: 1,
+        });
       }
       count += 1;
       try {
@@ -83,23 +84,23 @@ export function createBatcher<Command, Result>(
   };
 }
 
-/** The lane of an account: always the same one, so that its batches follow each other. */
+/** Always the same lane for an account, so that its batches run in order. */
 function findLane(account: string, laneCount: number): number {
   return Number.parseInt(account.slice(-4), 16) % laneCount;
 }
 
-/** What waits for one lane, and what is under way in it. */
+/** The queue of one lane, and its batches in progress. */
 function createLaneQueue<Command, Result>(
   options: BatcherOptions<Command, Result>,
   session: Session,
 ) {
   type Item = Waiting<Command, Result>;
-  const room = createWaitingRoom<Item>();
+  const waiting = createWaitingQueue<Item>();
   let running = 0;
-  /** Accounts that others work on, too: how often to queue for them before not waiting is tried. */
+  /** Accounts that other processes lock too, with the runs left that wait for their locks. */
   const contended = new Map<string, number>();
 
-  /** Answers what could be run; the accounts that are held go on by themselves, each in its turn. */
+  /** Settles the commands that were run; those of locked accounts run separately. */
   const settle = async (batch: readonly Item[], mayWait: boolean): Promise<void> => {
     const runBatch = (commands: readonly Command[]) =>
       options.run(mayWait ? options.db.waiting : session, commands, mayWait);
@@ -107,33 +108,33 @@ function createLaneQueue<Command, Result>(
     const heldItems: Item[] = [];
     for (const [index, one] of batch.entries()) {
       const outcome = outcomes[index];
-      // Who waited and could not have it never will: the account does not exist.
-      if (outcome?.kind === 'held' && mayWait) one.reject(new Error('no such account to lock'));
+      // A run that waits locks every account that exists.
+      if (outcome?.kind === 'held' && mayWait) one.reject(new Error('account not found'));
       else if (outcome?.kind === 'held') heldItems.push(one);
       else if (outcome?.kind === 'done') one.resolve(outcome.value);
       else one.reject(outcome?.error);
     }
-    if (mayWait) refuseWaiting(room, batch, outcomes);
+    if (mayWait) refuseWaiting(waiting, batch, outcomes);
     queueFor(heldItems);
   };
 
-  /** Aside, so that nobody waits for them who has nothing to do with them. */
+  /** Runs contended accounts separately, so that they do not delay others. */
   const queueFor = (items: readonly Item[]): void => {
     for (const [account, own] of Map.groupBy(items, (item) => item.account)) {
       const left = (contended.get(account) ?? queuedRuns) - 1;
       if (left > 0 && contended.size < contendedMax) contended.set(account, left);
       else contended.delete(account);
-      room.hold(account);
+      waiting.hold(account);
       void settle(own, true).finally(() => {
-        room.release(account);
+        waiting.release(account);
         pump();
       });
     }
   };
 
   const pump = (): void => {
-    while (running === 0 || (running < slots && room.size() >= companyMin)) {
-      const taken = room.take();
+    while (running === 0 || (running < slots && waiting.size() >= secondBatchMin)) {
+      const taken = waiting.take();
       if (taken.length === 0) return;
       const batch = taken.filter(({ account }) => !contended.has(account));
       queueFor(taken.filter(({ account }) => contended.has(account)));
@@ -147,7 +148,7 @@ function createLaneQueue<Command, Result>(
   };
 
   let isCalled = false;
-  /** What comes in the same turn of the event loop goes along. */
+  /** Commands of the same turn of the event loop share a batch. */
   const call = (): void => {
     if (isCalled || running >= slots) return;
     isCalled = true;
@@ -159,7 +160,7 @@ function createLaneQueue<Command, Result>(
   return {
     /** False when too many of its account are waiting. */
     add: (item: Item): boolean => {
-      if (!room.add(item)) return false;
+      if (!waiting.add(item)) return false;
       call();
       return true;
     },
@@ -167,18 +168,18 @@ function createLaneQueue<Command, Result>(
 }
 
 /**
- * Requests behind a batch that could not have its account's lock have waited as long already; to
- * begin the wait again for each of their batches would add up to several lock timeouts.
+ * Rejects the commands queued behind a batch whose lock timed out: they have waited as long already,
+ * and another wait for each of their batches would add up to several timeouts.
  */
 function refuseWaiting<Command, Result>(
-  room: ReturnType<typeof createWaitingRoom<Waiting<Command, Result>>>,
+  waiting: ReturnType<typeof createWaitingQueue<Waiting<Command, Result>>>,
   batch: readonly Waiting<Command, Result>[],
   outcomes: readonly Outcome<Result>[],
 ): void {
   const [first] = batch;
   for (const outcome of outcomes) {
     if (outcome.kind !== 'failed' || findSqlState(outcome.error) !== lockNotAvailable) continue;
-    for (const item of room.takeAll(first?.account ?? '')) item.reject(outcome.error);
+    for (const item of waiting.takeAll(first?.account ?? '')) item.reject(outcome.error);
   }
 }
 
@@ -186,17 +187,16 @@ function refuseWaiting<Command, Result>(
 const lockNotAvailable = '55P03';
 
 /**
- * Who waits, each account in the order of its arrival. An account whose turn it was goes to the end,
- * so that a crowd of one delays nobody for long; one that is held has no turn.
+ * A queue that is fair between accounts: each keeps the order of its commands, and goes to the end when
+ * some were taken. Accounts on hold are skipped.
  */
-function createWaitingRoom<Item extends { account: string; key: string }>() {
+function createWaitingQueue<Item extends { account: string; key: string }>() {
   const queues = new Map<string, Item[]>();
-  /** Accounts with somebody waiting that are not held; the next one first. */
+  /** Accounts with waiting commands that are not on hold; the next one first. */
   const ready = new Set<string>();
   const holds = new Map<string, number>();
   let count = 0;
   return {
-    /** How many wait, those of held accounts too. */
     size: (): number => count,
     /** False when too many of its account are waiting. */
     add: (item: Item): boolean => {
@@ -224,7 +224,7 @@ function createWaitingRoom<Item extends { account: string; key: string }>() {
       count -= batch.length;
       return batch;
     },
-    /** Everything that waits for one account. */
+    /** Removes all commands of one account. */
     takeAll: (account: string): Item[] => {
       const queue = queues.get(account) ?? [];
       queues.delete(account);
@@ -247,7 +247,7 @@ function createWaitingRoom<Item extends { account: string; key: string }>() {
   };
 }
 
-/** How many from the front can go together: at most so many, and none with the key of another. */
+/** How many commands from the front can share a batch: at most `most`, with distinct keys. */
 function countDistinct(queue: readonly { key: string }[], most: number): number {
   const keys = new Set<string>();
   for (const { key } of queue) {
@@ -262,7 +262,7 @@ type Outcome<Result> =
   | { kind: 'held' }
   | { kind: 'failed'; error: unknown };
 
-/** One outcome per item, whatever happens. */
+/** One outcome per item; never throws. */
 async function runItems<Command, Result>(
   run: (commands: readonly Command[]) => Promise<readonly (Result | typeof held)[]>,
   items: readonly { command: Command }[],
@@ -274,8 +274,9 @@ async function runItems<Command, Result>(
       return value === held ? { kind: 'held' } : { kind: 'done', value };
     });
   } catch (error) {
-    if (items.length === 1 || !isOfData(error)) return items.map(() => ({ kind: 'failed', error }));
-    // What poisoned the batch is told to its own client only, when it has failed alone.
+    if (items.length === 1 || !isCausedByItem(error))
+      return items.map(() => ({ kind: 'failed', error }));
+    // Run one by one, so that only the rejected item fails.
     const outcomes: Outcome<Result>[] = [];
     for (const one of items) outcomes.push(...(await runItems(run, [one])));
     return outcomes;
@@ -283,11 +284,11 @@ async function runItems<Command, Result>(
 }
 
 /**
- * Whether an error lies in what was sent (SQLSTATE classes 21 to 23, and P0): then the others may
- * succeed without it. A lost connection or a timeout would only be met again, once per command.
+ * Whether an item caused the error (SQLSTATE classes 21 to 23, and P0): the others may succeed without
+ * it. A lost connection or a timeout would only be repeated for each item.
  */
-function isOfData(error: unknown): boolean {
-  return error instanceof Poisoned || /^(?:2[123]|P0)/.test(findSqlState(error) ?? '');
+function isCausedByItem(error: unknown): boolean {
+  return error instanceof RejectedItem || /^(?:2[123]|P0)/.test(findSqlState(error) ?? '');
 }
 
 export type TenantBatcher<Command, Result> = {
@@ -295,8 +296,8 @@ export type TenantBatcher<Command, Result> = {
 };
 
 /**
- * Reads of one account that wait for the same moment share a statement on that account's own
- * session. Each begins after it was asked for, so that everybody reads what they have written.
+ * Concurrent reads of one account share a statement on that account's session. It begins after each of
+ * them was submitted, so that clients read their own writes.
  */
 export function createTenantBatcher<Command, Result>(
   run: (accountId: string, commands: readonly Command[]) => Promise<readonly Result[]>,

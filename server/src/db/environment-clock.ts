@@ -1,29 +1,31 @@
 import type { EnvironmentName } from '../core/access.ts';
 import type { Clock } from '../core/clock.ts';
-import type { Session, Statement } from './postgres/pool.ts';
+import type { Session } from './postgres/pool.ts';
+import { column, defineQuery, one } from './rows.ts';
 
 /**
- * The environment's clock as a process sees it: the database's time (in staging plus the offset
- * that the sandbox moves), carried forward by this machine's steady clock. Every answer of the
- * database that tells its time corrects it. What decides about money asks the database itself.
+ * The environment's clock in a process: the database's time (in staging plus the offset of the
+ * sandbox), carried forward by this machine's steady clock and corrected by every row that contains the
+ * database's time. Decisions about money use the database's time directly.
  */
 export type EnvironmentClock = Clock & {
   /** Milliseconds of a clock that never jumps. */
   steadyMs(): number;
-  /** How long anything read from the database under this clock may be believed. */
+  /** How long values read from the database may be cached. */
   readonly cacheMs: number;
   observe(databaseNow: Date): void;
   refresh(session: Session): Promise<void>;
 };
 
-const selectNow: Statement = {
+const selectNow = defineQuery({
   name: 'select_environment_now',
   text: `select environment_now() as now`,
-};
+  columns: { now: column.instant },
+});
 
 /**
- * In staging any process may move the clock, and everything due must have happened before the
- * answer: whoever moves it waits for `cacheMs`, after which no process believes the old time.
+ * In staging any process may move the clock and must complete everything due before it answers: it
+ * waits for `cacheMs`, after which no process uses the old time.
  */
 export const cacheMsOf = { staging: 100, live: 1000 } as const;
 
@@ -40,13 +42,12 @@ export async function createEnvironmentClock(
     nowMs: () => Math.floor(options.steadyMs() + offsetMs),
     observe: (databaseNow) => {
       const observedMs = databaseNow.getTime() - options.steadyMs();
-      // The environment's clock never goes backwards: an answer that says so was on its way while
-      // the clock was moved. Drift and delays are small.
+      // The environment's clock never goes backwards: an earlier time was read before the clock was
+      // moved. Drift and delays are small.
       if (observedMs > offsetMs - jitterMsMax) offsetMs = observedMs;
     },
     refresh: async (from) => {
-      const [row] = await from.rows<{ now: Date }>(selectNow);
-      if (row !== undefined) clock.observe(row.now);
+      clock.observe((await one(from, selectNow)).now);
     },
   };
   await clock.refresh(session);

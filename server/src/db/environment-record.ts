@@ -1,35 +1,35 @@
-import type { EnvironmentName } from '../core/access.ts';
 import type { Session, Statement } from './postgres/pool.ts';
+import { column, defineQuery, exec, maybeOne, type RowOf } from './rows.ts';
 
-const selectText: Statement = {
+const selectEnvironment = defineQuery({
   name: 'select_environment',
   text: `select name, master_key_id from environment`,
-};
+  columns: { name: column.oneOf('staging', 'live'), master_key_id: column.text },
+});
 
-const insertText: Statement = {
+const insert: Statement = {
   name: 'insert_environment',
   text: `
     insert into environment (name, master_key_id) values ($1, $2)
     on conflict (only_row) do nothing`,
 };
 
-const lockText: Statement = {
+const lock: Statement = {
   name: 'lock_environment',
   text: `select name from environment for update`,
 };
 
-export type EnvironmentRow = { name: EnvironmentName; master_key_id: string };
+export type EnvironmentRow = RowOf<typeof selectEnvironment.columns>;
 
 export async function findEnvironment(session: Session): Promise<EnvironmentRow | undefined> {
-  const [row] = await session.rows<EnvironmentRow>(selectText);
-  return row;
+  return maybeOne(session, selectEnvironment);
 }
 
 export async function insertEnvironment(session: Session, row: EnvironmentRow): Promise<void> {
-  await session.rows(insertText, [row.name, row.master_key_id]);
+  await exec(session, insert, [row.name, row.master_key_id]);
 }
 
-/** Makes one process at a time do what is done once per environment. */
+/** Serializes the steps that are done once per environment. */
 export async function lockEnvironment(session: Session): Promise<void> {
-  await session.rows(lockText);
+  await exec(session, lock);
 }

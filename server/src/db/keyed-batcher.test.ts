@@ -10,8 +10,6 @@ import type { PayoutRow } from '../payouts/payouts.sql.ts';
 import { createUserGroup, prepareUser } from '../users/users.ts';
 import type { Database } from './postgres/pool.ts';
 
-/** The groups that store answers with their effects: quotes, users, attribute values. */
-
 let money: MoneyTest;
 before(async () => {
   money = await createMoneyTest();
@@ -39,7 +37,7 @@ async function countQuotes(owner: Owner): Promise<number> {
     .length;
 }
 
-test('quotes with and without keys share a transaction, and each key has its own answer', async () => {
+test('quotes with and without idempotency keys share a transaction, and each key has its answer', async () => {
   const owner = await money.createOwner();
   const group = createGroupQuote(money.db, storeRecords);
   const keys = Array.from({ length: 20 }, () => randomUUID());
@@ -59,7 +57,7 @@ test('quotes with and without keys share a transaction, and each key has its own
   assert.equal(await countQuotes(owner), 22);
 });
 
-test('a key that is known keeps its neighbours from nothing, and stores nothing itself', async () => {
+test('a known key stores nothing and does not affect the others of its batch', async () => {
   const owner = await money.createOwner();
   const key = randomUUID();
   const first = await quote(owner, key);
@@ -83,7 +81,7 @@ test('a key that is known keeps its neighbours from nothing, and stores nothing 
   assert.equal(record?.body.toString(), `quoted ${first.id}`);
 });
 
-test('one key through two processes at once has one effect, also as the month ends', async () => {
+test('a key in two processes at once has one effect, also at the end of a month', async () => {
   const owner = await money.createOwner();
   const other = money.connect();
   for (let round = 0; round < 10; round += 1) {
@@ -91,13 +89,13 @@ test('one key through two processes at once has one effect, also as the month en
     const rows = await Promise.all([quote(owner, key), quote(owner, key, other)]);
     assert.equal(rows.filter((row) => row !== undefined).length, 1);
     assert.equal(await countQuotes(owner), round + 1);
-    // Records lie in one partition a month; a key counts in all of them.
+    // Keys are unique across the monthly partitions.
     if (round === 4) await money.advance(20 * 86_400_000);
     assert.equal(await quote(owner, key), undefined);
   }
 });
 
-test('users are made together; one whose id or address is taken is left alone', async () => {
+test('users are created together; one whose id or address is taken is left out', async () => {
   const { accountId } = await money.createOwner();
   const group = createUserGroup(money.db, storeRecords);
   const describe = (id: string, email: string) =>
@@ -128,15 +126,14 @@ test('users are made together; one whose id or address is taken is left alone', 
     made.map((at) => at !== undefined),
     [true, true, true, false, false, false, true],
   );
-  const told = await money.rows(
+  const stored = await money.rows(
     `select 1 from events where account_id = $1 and type = 'user.created'`,
     [accountId],
   );
-  // The owner's own user is one of them.
-  assert.equal(told.length, 5);
+  assert.equal(stored.length, 5);
 });
 
-test('values are stored together: equal ones are one set, whoever stores them first', async () => {
+test('attribute values are stored together, and equal ones are one set', async () => {
   const owner = await money.createOwner();
   const group = createAttributeGroup(money.db, storeRecords);
   const destinationToken = newId();

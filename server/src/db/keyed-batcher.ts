@@ -1,19 +1,19 @@
-import { type Batcher, createBatcher, held, Poisoned } from './batcher.ts';
+import { type Batcher, createBatcher, held, RejectedItem } from './batcher.ts';
 import type { Database, Session } from './postgres/pool.ts';
 
-/** A batcher whose commands may carry an idempotency key: its answer is stored with the effect. */
+/** A batcher whose commands may have an idempotency key; the answer is stored with the effect. */
 
-/** The key of a request and how its answer is stored: as it will be told again. */
+/** The key of a request, and the form in which its answer is stored for replays. */
 export type KeyedAnswer<Result> = {
   readonly key: string;
   readonly fingerprint: Buffer;
   readonly seal: (result: Result) => SealedAnswer;
 };
 
-/** With the user under whose key it is sealed, where it tells something of one. */
+/** `userId`: under whose key it is sealed, if it contains personal data. */
 export type SealedAnswer = { readonly body: Buffer; readonly userId?: string | undefined };
 
-/** Stores answers, all of them or none: false where a key is known already. */
+/** Stores all answers, or none and returns false if a key is known. */
 export type StoreAnswers = (
   session: Session,
   records: readonly (SealedAnswer & { accountId: string; key: string; fingerprint: Buffer })[],
@@ -24,7 +24,7 @@ export type KeyedCommand<Command, Result> = {
   readonly keyed: KeyedAnswer<Result> | undefined;
 };
 
-/** Undefined: left alone, somebody has to look at it by itself. */
+/** Undefined: not done here; the request must be handled alone. */
 export type KeyedBatcher<Command, Result> = Batcher<
   KeyedCommand<Command, Result>,
   Result | undefined
@@ -58,14 +58,14 @@ export function createKeyedBatcher<Command extends { accountId: string }, Result
             const { key, fingerprint, seal } = keyed;
             return [{ accountId: command.accountId, key, fingerprint, ...seal(result) }];
           });
-          // Undone with everything else of this transaction.
+          // Rolls the transaction back.
           if (records.length > 0 && !(await storeAnswers(transaction, records)))
-            throw new Poisoned();
+            throw new RejectedItem();
           return results;
         });
       } catch (error) {
-        // Its first request was answered elsewhere: who looks at it alone finds that answer.
-        if (items.length === 1 && error instanceof Poisoned) return [undefined];
+        // The key was stored meanwhile: handled alone, the request finds that answer.
+        if (items.length === 1 && error instanceof RejectedItem) return [undefined];
         throw error;
       }
     },

@@ -13,7 +13,7 @@ const addName = `
   alter table accounts add column legal_name text;
   update accounts set legal_name = upper(name);`;
 
-/** The migrations after `text` was added as the second one. */
+/** The migrations with `text` as the second one. */
 async function readWith(text: string): Promise<Migration[]> {
   await writeFile(join(folder, '0002_legal_name.sql'), text);
   return readMigrations(folder);
@@ -33,12 +33,12 @@ async function query<Row extends pg.QueryResultRow>(url: string, text: string): 
 const insertAccount = `
   insert into accounts (id, name, created_at) values (gen_random_uuid(), 'Acme', now())`;
 
-test('a second migration requires that the first one is frozen', async () => {
+test('a second migration requires a frozen first one', async () => {
   await assert.rejects(readWith(addName), /0001_initial.sql must exist .*: run npm run freeze/);
   await rm(join(folder, '0002_legal_name.sql'));
 });
 
-test('a database made from the live schema goes on after the freeze, its rows kept', async () => {
+test('a database created from the live schema is migrated after the freeze, with its rows', async () => {
   await using database = await createTestDatabase({ isEmpty: true });
   const { url } = database;
   await migrate({ url });
@@ -56,7 +56,7 @@ test('a database made from the live schema goes on after the freeze, its rows ke
   ]);
 });
 
-test('a migration that fails leaves nothing behind, and runs when it is mended', async () => {
+test('a failed migration leaves nothing behind, and runs once it is corrected', async () => {
   await using database = await createTestDatabase({ isEmpty: true });
   const { url } = database;
   const broken = await readWith(`${addName} select 1 / 0;`);
@@ -67,7 +67,7 @@ test('a migration that fails leaves nothing behind, and runs when it is mended',
   assert.equal((await query(url, 'select from migrations')).length, 2);
 });
 
-test('a migration that was edited after it had run is refused', async () => {
+test('a migration that was edited after it ran is refused', async () => {
   await using database = await createTestDatabase({ isEmpty: true });
   const { url } = database;
   await migrate({ url, migrations: await readWith(addName) });
@@ -78,7 +78,7 @@ test('a migration that was edited after it had run is refused', async () => {
   );
 });
 
-test('a database of an unreleased schema is refused, with what to do', async () => {
+test('a database of an unreleased schema is refused with instructions', async () => {
   await using database = await createTestDatabase();
   const { url } = database;
   await query(url, `update migrations set hash = 'other'`);
@@ -88,7 +88,7 @@ test('a database of an unreleased schema is refused, with what to do', async () 
   );
 });
 
-test('a database that a newer release has migrated is refused', async () => {
+test('a database migrated by a newer release is refused', async () => {
   await using database = await createTestDatabase();
   const { url } = database;
   await query(url, `insert into migrations (version, name, hash) values (2, 'newer', '')`);

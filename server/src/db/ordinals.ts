@@ -1,8 +1,7 @@
 /**
- * Many commands go to the database side by side, and rows come back for some of them, in any order:
- * each says by its ordinal, from 1, which command it answers.
+ * Puts rows into the order of the commands that they answer; `ordinal` counts the commands from 1.
  *
- * @returns One value per command, in their order; undefined where no row came.
+ * @returns One value per command; undefined for a command without a row.
  */
 export function placeByOrdinal<Row extends { ordinal: number }, Value>(
   commands: readonly unknown[],

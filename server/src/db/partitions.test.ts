@@ -37,7 +37,7 @@ const monthsOf = async (table: string): Promise<string[]> =>
     )
   ).map(({ name }) => name);
 
-test('a removal that was interrupted is gone on with, and meanwhile everything else works', async () => {
+test('an interrupted removal is completed later, and other work continues meanwhile', async () => {
   const owner = await money.createOwner({ USD: 1_000_000n });
   await money.advance(70 * dayMs);
   await openMonths(money.db.system);
@@ -48,7 +48,7 @@ test('a removal that was interrupted is gone on with, and meanwhile everything e
   await assert.rejects(keepPartitions(sessionOf(impatient), { eventMonths: 1 }), { code: '57014' });
   const pending = await money.rows('select 1 from pg_inherits where inhdetachpending');
   assert.equal(pending.length, 1);
-  // Nothing waits for the reader but the removal.
+  // Only the removal waits for the reader.
   const payout = await money.quote(owner);
   const payoutId = payout.id;
   const group = createGroupCommit(money.db);
@@ -60,7 +60,7 @@ test('a removal that was interrupted is gone on with, and meanwhile everything e
   await Promise.all([reader.end(), impatient.end()]);
 });
 
-test('the clock may jump by years at any moment of a crowd of commits: each is whole', async () => {
+test('concurrent commits are atomic while the clock jumps by years', async () => {
   const owner = await money.createOwner({ USD: 100_000_000n });
   const ids: string[] = [];
   for (let count = 0; count < 40; count += 1) {
@@ -88,7 +88,7 @@ test('the clock may jump by years at any moment of a crowd of commits: each is w
   await money.assertSound();
 });
 
-test('a key of the last day of a month is known in the next one, and new after thirty days', async () => {
+test('an idempotency key is known across the end of a month, and new after thirty days', async () => {
   const { accountId } = await money.createOwner();
   const record = { accountId, key: newId(), fingerprint: Buffer.alloc(32), body: null };
   const [now] = await money.rows<{ wait: bigint }>(

@@ -1,25 +1,23 @@
 import { findSqlState, type Session } from './postgres/pool.ts';
+import { column, defineQuery, exec, many, type RowOf } from './rows.ts';
 
 /**
- * Tables with a partition per month (UTC): the months ahead are made in time, and a month past its
- * retention goes as a whole, without a row being deleted and without anybody waiting for it.
+ * Tables with a partition per month (UTC). Partitions are created ahead of time; one past its retention
+ * is dropped as a whole, without blocking readers or writers.
  */
 
 export type Retention = {
-  /** How many whole months of events are kept besides the present one. */
+  /** Whole months of events that are kept besides the present one. */
   eventMonths: number;
 };
 
-/** The first answer to an idempotency key is replayed for so long. */
+/** How long an answer is replayed for its idempotency key. */
 const recordDays = 30;
 
-type Partition = { name: string; state: 'attached' | 'detaching' | 'detached' };
-
-/**
- * What may go: a partition whose month is over for long enough, and what an earlier run had begun to
- * remove. A detached table of that name is nothing but that.
- */
-const expiredText = `
+/** Partitions past their retention, and those whose removal was interrupted. */
+const expiredPartitions = defineQuery({
+  name: 'list_expired_partitions',
+  text: `
   select c.relname as name,
     case when i.inhparent is null then 'detached'
       when i.inhdetachpending then 'detaching' else 'attached' end as state
@@ -32,23 +30,24 @@ const expiredText = `
   left join pg_inherits i on i.inhrelid = c.oid
   where i.inhparent is null or i.inhdetachpending
     or to_date(right(c.relname, 7), 'YYYY_MM') < kept.since
-  order by 1`;
+  order by 1`,
+  columns: { name: column.text, state: column.oneOf('attached', 'detaching', 'detached') },
+});
 
-/** Makes sure that this month and the two after it can be written to. */
+type Partition = RowOf<typeof expiredPartitions.columns>;
+
+/** Creates the partitions of this month and the two after it. */
 export async function openMonths(session: Session): Promise<void> {
-  await session.rows({ name: 'open_months', text: 'select open_months(environment_now())' });
+  await exec(session, { name: 'open_months', text: 'select open_months(environment_now())' });
 }
 
-/** Opens the months ahead and drops those that are past their retention. */
+/** Creates the partitions of the months ahead and drops expired ones. */
 export async function keepPartitions(session: Session, retention: Retention): Promise<void> {
   await openMonths(session);
-  const expired = await session.rows<Partition>(
-    { name: 'list_expired_months', text: expiredText },
-    [retention.eventMonths],
-  );
+  const expired = await many(session, expiredPartitions, [retention.eventMonths]);
   const failures: unknown[] = [];
   for (const partition of expired) {
-    // One that cannot be removed now does not keep the others.
+    // The others are removed although one fails.
     await remove(session, partition).catch((error: unknown) => failures.push(error));
   }
   if (failures.length > 0) throw failures[0];
@@ -56,7 +55,7 @@ export async function keepPartitions(session: Session, retention: Retention): Pr
 
 async function remove(session: Session, { name, state }: Partition): Promise<void> {
   const parent = name.slice(0, -'_YYYY_MM'.length);
-  const run = (text: string): Promise<unknown> => session.rows({ name: '', text });
+  const run = (text: string): Promise<unknown> => exec(session, { name: '', text });
   try {
     if (state === 'attached') {
       await run(`alter table ${parent} detach partition ${name} concurrently`);
@@ -65,7 +64,7 @@ async function remove(session: Session, { name, state }: Partition): Promise<voi
     }
     await run(`drop table ${name}`);
   } catch (error) {
-    // Another process is at it, or has been.
+    // Another process removes it, or has removed it.
     if (!goneStates.has(findSqlState(error) ?? '')) throw error;
   }
 }

@@ -1,23 +1,25 @@
 import { AppError } from '../core/errors.ts';
 import { readMigrations } from './migrate.ts';
-import type { Session, Statement } from './postgres/pool.ts';
+import type { Session } from './postgres/pool.ts';
+import { column, defineQuery, one } from './rows.ts';
 
 /**
- * Notices that a newer release has migrated the database. Its functions and columns may differ from
- * what this release calls, so that this process takes no more work from then on.
+ * Detects that a newer release has migrated the database. Its functions and columns may differ from
+ * those that this release uses, so this process takes no more work from then on.
  */
 
 export type SchemaVersion = {
   isOutdated(): boolean;
-  /** Looks now; does not throw. Answers whether this release is too old for the database. */
+  /** Reads the version; never throws. Returns whether this release is too old for the database. */
   check(): Promise<boolean>;
   stop(): void;
 };
 
-const selectVersion: Statement = {
+const selectVersion = defineQuery({
   name: 'select_schema_version',
   text: 'select coalesce(max(version), 0) as version from migrations',
-};
+  columns: { version: column.integer },
+});
 
 const checkEveryMs = 1_000;
 
@@ -28,20 +30,20 @@ export async function watchSchemaVersion(
   const known = (await readMigrations()).at(-1)?.version ?? 0;
   let isOutdated = false;
   let checking: Promise<boolean> | undefined;
-  const look = async (): Promise<boolean> => {
+  const readVersion = async (): Promise<boolean> => {
     try {
-      const [row] = await session.rows<{ version: number }>(selectVersion);
-      if (!isOutdated && (row?.version ?? 0) > known) {
+      const { version } = await one(session, selectVersion);
+      if (!isOutdated && version > known) {
         isOutdated = true;
         onOutdated();
       }
     } catch {
-      // A database that does not answer is found out by whoever needs it.
+      // Those who need the database handle its failures.
     }
     return isOutdated;
   };
   const check = (): Promise<boolean> => {
-    checking ??= look().finally(() => {
+    checking ??= readVersion().finally(() => {
       checking = undefined;
     });
     return checking;
@@ -51,7 +53,6 @@ export async function watchSchemaVersion(
   return { isOutdated: () => isOutdated, check, stop: () => clearInterval(timer) };
 }
 
-/** What clients and load balancers are told by a process that is too old for its database. */
 export function createOutdatedError(): AppError {
   return new AppError(
     'unavailable',

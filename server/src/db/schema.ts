@@ -34,7 +34,7 @@ export const schemaSubjects = [
 
 const folder = join(import.meta.dirname, 'schema');
 
-/** The statements that make an empty database whole, in order. */
+/** The statements that create the schema, in order. */
 export async function readSchema(): Promise<string> {
   const texts = await Promise.all(
     schemaSubjects.map((subject) => readFile(join(folder, `${subject}.sql`), 'utf8')),

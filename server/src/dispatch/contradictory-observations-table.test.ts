@@ -30,12 +30,12 @@ type Report = Pick<Observation, 'outcome'> & {
   source?: Observation['source'];
   fence?: bigint;
   details?: Observation['details'];
-  /** Milliseconds; the present moment when absent. */
+  /** Milliseconds; now when absent. */
   at?: number;
 };
 
-async function report(payout: CommittedPayout, told: Report): Promise<string> {
-  const { outcome, amount, rail = 'fake', source = 'callback', fence, at } = told;
+async function report(payout: CommittedPayout, given: Report): Promise<string> {
+  const { outcome, amount, rail = 'fake', source = 'callback', fence, at } = given;
   return money.db.systemTransaction((session) =>
     applyObservation(session, {
       accountId: payout.accountId,
@@ -51,13 +51,13 @@ async function report(payout: CommittedPayout, told: Report): Promise<string> {
         reference: payout.reference,
         ...(amount === undefined ? {} : { amount: amount.toString() }),
         ...(at === undefined ? {} : { at }),
-        ...told.details,
+        ...given.details,
       },
     }),
   );
 }
 
-/** How a payout comes to be what a row says, from its first sending on. */
+/** The reports that bring a payout into the state of a row. */
 const known: Readonly<Record<string, readonly Report[]>> = {
   'sent, no answer yet': [],
   accepted: [{ outcome: 'accepted' }],
@@ -130,11 +130,11 @@ async function prepare(row: string): Promise<CommittedPayout> {
     hasRules: false,
     only: payout,
   });
-  for (const told of known[row] ?? []) assert.equal(await report(payout, told), 'applied', row);
+  for (const given of known[row] ?? []) assert.equal(await report(payout, given), 'applied', row);
   return payout;
 }
 
-async function look({ payoutId }: CommittedPayout) {
+async function readState({ payoutId }: CommittedPayout) {
   const { status } = await money.payout(payoutId);
   const rows = await money.rows<{ kind: string }>(
     'select kind from exceptions where payout_id = $1 and closed_at is null',
@@ -165,7 +165,7 @@ async function describeChannel(
   }
 }
 
-/** What the rules below the table make of a cell. */
+/** A cell, adjusted by the rules below the table. */
 function expect(cell: Cell, channel: Channel, before: string): Pick<Cell, 'status' | 'kinds'> {
   const isOlder = channel === 'earlier report' || channel === 'outdated answer';
   const isOnItsWay = ['PROCESSING', 'READY_FOR_PICKUP', 'HOLD'].includes(before);
@@ -173,7 +173,7 @@ function expect(cell: Cell, channel: Channel, before: string): Pick<Cell, 'statu
     return { status: before, kinds: [] };
   }
   if (isOlder && cell.isNewerOnly) return { status: before, kinds: [] };
-  // An answer says what came back in all: what is known already, or less, adds nothing to it.
+  // An answer states the total returned amount: a known or smaller one adds nothing.
   const isAnswer = channel === 'outdated answer' || channel === 'present answer';
   if (isAnswer && cell.kinds.includes('excess_return')) return { status: before, kinds: [] };
   return cell;
@@ -191,13 +191,13 @@ for (const channel of [
       const payout = await prepare(cell.row);
       const through = await describeChannel(channel, payout);
       if (through === undefined) continue;
-      // A rail that does not have the payout any more is not asked.
+      // A rail that the payout has left is not queried.
       if (channel === 'present answer' && cell.row === 'rejected, another payer has it') continue;
-      const before = await look(payout);
-      const told = arriving[cell.column];
-      assert.ok(told !== undefined);
-      await report(payout, { ...told, ...through });
-      const now = await look(payout);
+      const before = await readState(payout);
+      const given = arriving[cell.column];
+      assert.ok(given !== undefined);
+      await report(payout, { ...given, ...through });
+      const now = await readState(payout);
       const expected = expect(cell, channel, before.status);
       assert.equal(now.status, expected.status, name);
       const opened = now.kinds.filter((kind) => !before.kinds.includes(kind));
@@ -207,7 +207,7 @@ for (const channel of [
   });
 }
 
-test('parts that came back add up the same in every order and through every channel', async () => {
+test('partial returns add up in every order and through every channel', async () => {
   const parts: Report[] = [
     { outcome: 'returned', amount: partMinor, source: 'callback' },
     { outcome: 'returned', source: 'poll' },
@@ -225,7 +225,7 @@ test('parts that came back add up the same in every order and through every chan
     const before = await money.balance(owner.accountId, 'MXN', 'suspense');
     const payout = await prepare('paid');
     for (const place of order) await report(payout, parts[place] as Report);
-    const { status, kinds } = await look(payout);
+    const { status, kinds } = await readState(payout);
     assert.deepEqual([status, kinds], ['CANCELLED', ['excess_return']], order.join());
     const excess = (await money.balance(owner.accountId, 'MXN', 'suspense')) - before;
     assert.equal(excess, partMinor, order.join());
@@ -233,17 +233,17 @@ test('parts that came back add up the same in every order and through every chan
   await money.assertSound();
 });
 
-test('a refusal that answers an outdated question makes the rail be asked at once', async () => {
+test('a rejection under an outdated claim makes the payout due for a query at once', async () => {
   const payout = await prepare('accepted');
   await money.rows(`update payout_dispatches set due_at = now() + interval '1 day'
     where payout_id = '${payout.payoutId}'`);
-  const told = { outcome: 'rejected', source: 'query', fence: outdatedFence } as const;
-  assert.equal(await report(payout, told), 'stale');
+  const rejected = { outcome: 'rejected', source: 'query', fence: outdatedFence } as const;
+  assert.equal(await report(payout, rejected), 'stale');
   const dispatch = await money.dispatch(payout.payoutId);
   assert.ok(dispatch !== undefined && dispatch.due_at.getTime() <= Date.now() + 1000);
 });
 
-test('a payout that was not sent for a day and is accepted after all is asked about again', async () => {
+test('a parked payout that is accepted after all is queried again', async () => {
   const payout = await prepare('not sent for a day');
   await report(payout, { outcome: 'accepted' });
   const dispatch = await money.dispatch(payout.payoutId);
@@ -271,6 +271,6 @@ test('the database refuses a payout without a next step', async () => {
   await money.refuse(
     `update exceptions set closed_at = now(), resolution = 'a test' where payout_id = $1`,
     [held.payoutId],
-    { states, what: 'a held payout with nobody asked' },
+    { states, what: 'a held payout without an open exception' },
   );
 });

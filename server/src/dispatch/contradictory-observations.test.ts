@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import {
+  advanceToNextQuery,
   createRouting,
-  goToNextLook,
   type MoneyTest,
   type Owner,
 } from '../../testing/setups/money.ts';
@@ -13,14 +13,14 @@ import {
   pay,
   rates,
   refuse,
-  second,
-  third,
+  secondPayer,
+  thirdPayer,
 } from '../../testing/setups/routes.ts';
 import type { DecisionAction } from '../exceptions/decisions.ts';
 import type { RailAnswer } from '../rails/contract/contract.ts';
 import { createDispatcher, dispatchTimes } from './dispatch.ts';
 
-/** What rails say that cannot all be true: nobody is paid twice by it, and a person hears of it. */
+/** Reports of rails that contradict each other must not pay twice, and must open an exception. */
 
 type RoutesTest = Awaited<ReturnType<typeof createRoutesTest>>;
 let money: MoneyTest;
@@ -29,20 +29,20 @@ let commit: RoutesTest['commit'];
 let open: RoutesTest['open'];
 let statusOf: RoutesTest['statusOf'];
 let openKinds: RoutesTest['openKinds'];
-let lookOf: RoutesTest['lookOf'];
-let forgetDue: RoutesTest['forgetDue'];
+let nextQueryOf: RoutesTest['nextQueryOf'];
+let clearDue: RoutesTest['clearDue'];
 before(async () => {
-  ({ money, owner, commit, open, statusOf, openKinds, lookOf, forgetDue } =
+  ({ money, owner, commit, open, statusOf, openKinds, nextQueryOf, clearDue } =
     await createRoutesTest());
 });
 afterEach(async () => {
   await money.assertSound();
-  await forgetDue();
+  await clearDue();
 });
 after(() => money[Symbol.asyncDispose]());
 
-describe('paid, and nobody is told', () => {
-  it('an answer of `paid` that comes after the payout was refunded asks a person', async () => {
+describe('paid after it ended', () => {
+  it('the answer `paid` after the refund opens an exception', async () => {
     const answer = Promise.withResolvers<RailAnswer>();
     const called = Promise.withResolvers<void>();
     const kit = open([
@@ -54,14 +54,14 @@ describe('paid, and nobody is told', () => {
     const payout = await commit();
     const running = kit.dispatcher.runDue();
     await called.promise;
-    await kit.say('first', payout, { outcome: 'rejected', reason: 'account_closed' });
+    await kit.notify('first', payout, { outcome: 'rejected', reason: 'account_closed' });
     assert.equal(await statusOf(payout), 'CANCELLED');
     answer.resolve({ outcome: 'paid' });
     await running;
     assert.deepEqual(await openKinds(payout), ['paid_after_refusal']);
   });
 
-  it('the same after a failover: two payments are told', async () => {
+  it('after a failover two payments are reported', async () => {
     const answer = Promise.withResolvers<RailAnswer>();
     const called = Promise.withResolvers<void>();
     const kit = open([
@@ -69,12 +69,12 @@ describe('paid, and nobody is told', () => {
         called.resolve();
         return answer.promise;
       }),
-      second(pay),
+      secondPayer(pay),
     ]);
     const payout = await commit();
     const running = kit.dispatcher.runDue();
     await called.promise;
-    await kit.say('first', payout, { outcome: 'rejected', reason: 'payer_unavailable' });
+    await kit.notify('first', payout, { outcome: 'rejected', reason: 'payer_unavailable' });
     await kit.dispatcher.startDue();
     answer.resolve({ outcome: 'paid' });
     await running;
@@ -83,31 +83,31 @@ describe('paid, and nobody is told', () => {
     assert.deepEqual(await openKinds(payout), ['paid_after_refusal']);
   });
 
-  it('a refusal after completion asks a person where no other payer is left', async () => {
+  it('a rejection after completion opens an exception if no other payer is left', async () => {
     const kit = open([first(pay)]);
     const payout = await commit();
     await kit.dispatcher.runDue();
-    await kit.say('first', payout, { outcome: 'rejected', reason: 'payer_refused' });
+    await kit.notify('first', payout, { outcome: 'rejected', reason: 'payer_refused' });
     assert.equal(await statusOf(payout), 'COMPLETED');
     assert.deepEqual(await openKinds(payout), ['refused_after_payment']);
   });
 
-  it('a second rail that paid after its refusal is a question of its own', async () => {
-    const kit = open([first(refuse), second(refuse)]);
+  it('a second rail that paid after its rejection opens its own exception', async () => {
+    const kit = open([first(refuse), secondPayer(refuse)]);
     const payout = await commit();
     for (let round = 0; round < 3; round += 1) await kit.dispatcher.runDue();
     assert.equal(await statusOf(payout), 'ERROR');
     await kit.decide(payout, 'refund');
-    await kit.say('first', payout, { outcome: 'paid' });
-    await kit.say('second', payout, { outcome: 'paid' });
+    await kit.notify('first', payout, { outcome: 'paid' });
+    await kit.notify('second', payout, { outcome: 'paid' });
     assert.deepEqual(await openKinds(payout), ['paid_after_refusal', 'paid_after_refusal']);
   });
 });
 
-describe('paid twice by the machinery', () => {
-  it('nothing is sent while an earlier payer says that it paid', async () => {
+describe('no second payment', () => {
+  it('is sent while an earlier payer reports that it paid', async () => {
     let isSecondClear = false;
-    const other = second((kind) => {
+    const other = secondPayer((kind) => {
       if (kind === 'send' && isSecondClear) return { outcome: 'paid' };
       return kind === 'send'
         ? { outcome: 'unknown', reason: 'no_answer' }
@@ -118,32 +118,32 @@ describe('paid twice by the machinery', () => {
     await kit.dispatcher.runDue();
     await kit.dispatcher.runDue();
     assert.equal(other.sends(), 1);
-    await kit.say('first', payout, { outcome: 'paid' });
+    await kit.notify('first', payout, { outcome: 'paid' });
     assert.deepEqual(await openKinds(payout), ['paid_after_refusal']);
     isSecondClear = true;
-    for (let look = 0; look < 3; look += 1) {
+    for (let round = 0; round < 3; round += 1) {
       if ((await money.dispatch(payout.payoutId)) === undefined) break;
-      if ((await lookOf(payout)) === 'never') break;
-      await goToNextLook(money, payout);
+      if ((await nextQueryOf(payout)) === 'never') break;
+      await advanceToNextQuery(money, payout);
       await kit.dispatcher.runDue();
     }
     assert.equal(other.sends(), 1, 'it was sent again');
   });
 
-  it('what left with another amount does not go to another payer', async () => {
-    const other = second(pay);
+  it('goes to another payer after a payment with another amount', async () => {
+    const other = secondPayer(pay);
     const kit = open([first(() => ({ outcome: 'accepted' })), other]);
     const payout = await commit();
     await kit.dispatcher.runDue();
-    await kit.say('first', payout, { outcome: 'paid', amountMinor: 189_000n });
+    await kit.notify('first', payout, { outcome: 'paid', amountMinor: 189_000n });
     assert.deepEqual(await openKinds(payout), ['amount_differs']);
-    await kit.say('first', payout, { outcome: 'rejected', reason: 'payer_refused' });
+    await kit.notify('first', payout, { outcome: 'rejected', reason: 'payer_refused' });
     await kit.dispatcher.runDue();
     assert.equal(other.sends(), 0, 'another payer has paid it, too');
   });
 
-  it('what a payer takes for a duplicate does not go to another payer', async () => {
-    const other = second(pay);
+  it('goes to another payer after a rejection as a duplicate', async () => {
+    const other = secondPayer(pay);
     const kit = open([first(() => ({ outcome: 'rejected', reason: 'duplicate' })), other]);
     const payout = await commit();
     await kit.dispatcher.runDue();
@@ -151,21 +151,21 @@ describe('paid twice by the machinery', () => {
     assert.deepEqual([(await statusOf(payout)) === 'COMPLETED', other.sends()], [false, 0]);
   });
 
-  it('a retry is refused while an earlier payer says that it paid', async () => {
-    const other = third(pay);
-    const kit = open([first(refuse), second(refuse)]);
+  it('is retried while an earlier payer reports that it paid', async () => {
+    const other = thirdPayer(pay);
+    const kit = open([first(refuse), secondPayer(refuse)]);
     const payout = await commit();
     for (let round = 0; round < 3; round += 1) await kit.dispatcher.runDue();
     assert.equal(await statusOf(payout), 'ERROR');
-    await kit.say('second', payout, { outcome: 'paid' });
+    await kit.notify('second', payout, { outcome: 'paid' });
     assert.deepEqual(await openKinds(payout), ['paid_after_refusal', 'routes_exhausted']);
-    const later = open([first(refuse), second(refuse), other]);
-    await assert.rejects(later.decide(payout, 'retry'), /cannot follow/);
+    const later = open([first(refuse), secondPayer(refuse), other]);
+    await assert.rejects(later.decide(payout, 'retry'), /is not possible/);
   });
 });
 
 describe('an answer that could not be recorded', () => {
-  it('does not count as never sent', async () => {
+  it('does not count as not sent', async () => {
     const rail = createRail('silent', false, pay);
     const dispatcher = createDispatcher({
       times: dispatchTimes.staging,
@@ -188,74 +188,73 @@ describe('an answer that could not be recorded', () => {
     });
     let looks = 0;
     const payout = await money.quoteAndCommit(owner, { rail: 'silent', payerKey: 'silent' });
-    for (let look = 0; look < 7; look += 1) {
+    for (let round = 0; round < 7; round += 1) {
       await dispatcher.runDue();
-      await goToNextLook(money, payout);
+      await advanceToNextQuery(money, payout);
     }
     await dispatcher.runDue();
     await dispatcher.runDue();
     assert.equal(rail.sends(), 1);
     const kit = open([rail]);
-    // The rail has paid it.
-    await assert.rejects(kit.decide(payout, 'refund'), /cannot follow/);
+    await assert.rejects(kit.decide(payout, 'refund'), /is not possible/);
   });
 });
 
-describe('stuck, and nobody sees it', () => {
-  it('ready for pickup, refused by the payer, nobody left', async () => {
+describe('a payout never ends up stuck', () => {
+  it('ready for pickup, rejected by the payer, no payer left', async () => {
     let isRefused = false;
     const kit = open([first(() => (isRefused ? refuse() : { outcome: 'ready_for_pickup' }))]);
     const payout = await commit();
     await kit.dispatcher.runDue();
     assert.equal(await statusOf(payout), 'READY_FOR_PICKUP');
     isRefused = true;
-    await goToNextLook(money, payout);
+    await advanceToNextQuery(money, payout);
     await kit.dispatcher.runDue();
     assert.notDeepEqual(
-      [await statusOf(payout), await lookOf(payout), await openKinds(payout)],
+      [await statusOf(payout), await nextQueryOf(payout), await openKinds(payout)],
       ['READY_FOR_PICKUP', 'never', []],
     );
   });
 
-  it('another amount, and the question dismissed', async () => {
+  it('paid with another amount, exception dismissed', async () => {
     const kit = open([first(() => ({ outcome: 'accepted' }))]);
     const payout = await commit();
     await kit.dispatcher.runDue();
-    await kit.say('first', payout, { outcome: 'paid', amountMinor: 189_000n });
+    await kit.notify('first', payout, { outcome: 'paid', amountMinor: 189_000n });
     await kit.decide(payout, 'dismiss').catch(() => undefined);
     assert.notDeepEqual(
-      [await statusOf(payout), await lookOf(payout), await openKinds(payout)],
+      [await statusOf(payout), await nextQueryOf(payout), await openKinds(payout)],
       ['PROCESSING', 'never', []],
     );
   });
 
-  it('nobody left, paid all the same, and written off', async () => {
+  it('no payer left, paid all the same, written off', async () => {
     const kit = open([first(refuse)]);
     const payout = await commit();
     await kit.dispatcher.runDue();
-    await kit.say('first', payout, { outcome: 'paid' });
+    await kit.notify('first', payout, { outcome: 'paid' });
     await kit.decide(payout, 'write_off').catch(() => undefined);
     assert.notDeepEqual([await statusOf(payout), await openKinds(payout)], ['ERROR', []]);
   });
 
-  it('a person can say that an exhausted payout was paid after all', async () => {
+  it('a person can decide that an exhausted payout was paid', async () => {
     const kit = open([first(refuse)]);
     const payout = await commit();
     await kit.dispatcher.runDue();
-    await kit.say('first', payout, { outcome: 'paid' });
+    await kit.notify('first', payout, { outcome: 'paid' });
     assert.equal(await kit.decide(payout, 'paid'), 'done');
     assert.equal(await statusOf(payout), 'COMPLETED');
   });
 
-  it('what is heard and cannot be applied is put before a person', async () => {
+  it('a notification that cannot be applied opens an exception', async () => {
     const kit = open([first(() => ({ outcome: 'accepted' }))]);
     const payout = await commit();
     await kit.dispatcher.runDue();
     const charge = { id: 'one', kind: 'fee', currency: 'MXN', amountMinor: 1n } as never;
-    await kit.say('first', payout, { outcome: 'paid', charges: [charge] });
+    await kit.notify('first', payout, { outcome: 'paid', charges: [charge] });
     for (let minute = 0; minute < 20; minute += 1) {
       await money.advance(61_000);
-      await kit.say('first', payout, { outcome: 'accepted' });
+      await kit.notify('first', payout, { outcome: 'accepted' });
     }
     const [row] = await money.rows<{ tries: number; state: string }>(
       `select tries, state from rail_observations where reference = $1 and outcome = 'paid'`,
@@ -266,25 +265,25 @@ describe('stuck, and nobody sees it', () => {
 });
 
 describe('returns', () => {
-  it('the whole told without an amount after a part gives back the rest, or asks', async () => {
+  it('a full return without an amount after a partial one refunds the rest, or opens an exception', async () => {
     const kit = open([first(pay)]);
     const payout = await commit();
     await kit.dispatcher.runDue();
     const before = await money.balance(owner.accountId, 'USD');
-    await kit.say('first', payout, { outcome: 'returned', amountMinor: 19_000n });
-    await kit.say('first', payout, { outcome: 'returned' });
+    await kit.notify('first', payout, { outcome: 'returned', amountMinor: 19_000n });
+    await kit.notify('first', payout, { outcome: 'returned' });
     const back = (await money.balance(owner.accountId, 'USD')) - before;
     assert.notDeepEqual([back, await openKinds(payout)], [1_000n, []]);
   });
 
-  it('what comes back after it was written off is in the books', async () => {
+  it('a return after a write-off is posted', async () => {
     const kit = open([first(() => ({ outcome: 'rejected', reason: 'account_closed' }))]);
     const payout = await commit();
     await kit.dispatcher.runDue();
     const before = await money.balance(owner.accountId, 'MXN', 'suspense');
-    await kit.say('first', payout, { outcome: 'paid' });
+    await kit.notify('first', payout, { outcome: 'paid' });
     await kit.decide(payout, 'write_off');
-    await kit.say('first', payout, { outcome: 'returned' });
+    await kit.notify('first', payout, { outcome: 'returned' });
     const actions: DecisionAction[] = ['returned', 'refund', 'write_off', 'dismiss'];
     for (const action of actions) await kit.decide(payout, action).catch(() => undefined);
     assert.equal((await money.balance(owner.accountId, 'MXN', 'suspense')) - before, 0n);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import {
+  advanceToNextQuery,
   type CommittedPayout,
   createFakeRail,
   createMoneyTest,
-  goToNextLook,
   type MoneyTest,
   type Owner,
 } from '../../testing/setups/money.ts';
@@ -19,8 +19,8 @@ after(() => money[Symbol.asyncDispose]());
 
 const statusOf = async ({ payoutId }: CommittedPayout) => (await money.payout(payoutId)).status;
 
-describe('the limit of a day', () => {
-  it('lets the rest wait for the next day, in whatever process', async () => {
+describe('a daily limit', () => {
+  it('postpones the rest to the next day, in every process', async () => {
     const rail = { ...createFakeRail(() => ({ outcome: 'paid' })), dailyLimits: { MXN: 400_000n } };
     const all = await Promise.all(Array.from({ length: 5 }, () => money.quoteAndCommit(owner)));
     const dispatchers = [
@@ -40,13 +40,13 @@ describe('the limit of a day', () => {
     assert.equal(rail.sends(), 2);
     const waiting = all.find((_, index) => states[index] === 'PROCESSING');
     assert.ok(waiting !== undefined);
-    await goToNextLook(money, waiting);
+    await advanceToNextQuery(money, waiting);
     for (const dispatcher of dispatchers) await dispatcher.runDue();
     assert.equal(rail.sends(), 4);
     await money.assertSound();
   });
 
-  it('is none for a currency that has none', async () => {
+  it('does not apply to a currency without one', async () => {
     const rail = { ...createFakeRail(() => ({ outcome: 'paid' })), dailyLimits: { EUR: 1n } };
     const payout = await money.quoteAndCommit(owner);
     await money.createDispatcher(rail).runOne(payout.accountId, payout.payoutId);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {
+  advanceToNextQuery,
   type CommittedPayout,
   createFakeRail,
   createMoneyTest,
   createRouting,
-  goToNextLook,
   type MoneyTest,
   type Owner,
 } from '../../testing/setups/money.ts';
@@ -16,7 +16,7 @@ import { claimDispatches } from './dispatch.sql.ts';
 import { createDispatcher, dispatchTimes } from './dispatch.ts';
 import { applyObservation, applyObservations, type Observation } from './observations.sql.ts';
 
-/** What rails answered, recorded in a group: exactly as one by one. */
+/** Answers recorded in a group have the same effect as one by one. */
 
 let money: MoneyTest;
 let owner: Owner;
@@ -26,8 +26,8 @@ before(async () => {
 });
 after(() => money[Symbol.asyncDispose]());
 
-/** What takes a payout that was sent into each state that a dispatch can be in. */
-const ways = {
+/** The outcomes that bring a sent payout into each state. */
+const paths = {
   PROCESSING: [],
   HOLD: ['hold'],
   READY_FOR_PICKUP: ['ready_for_pickup'],
@@ -44,7 +44,7 @@ const outcomes = [
   'hold',
 ];
 const dueAt = new Date('2040-01-01T00:00:00Z');
-const take = (payout: CommittedPayout) =>
+const claimOne = (payout: CommittedPayout) =>
   claimDispatches(money.db.system, {
     counts: new Map(),
     leaseMs: 60_000,
@@ -52,13 +52,13 @@ const take = (payout: CommittedPayout) =>
     only: payout,
   });
 
-async function prepare(status: keyof typeof ways): Promise<Observation> {
+async function prepare(status: keyof typeof paths): Promise<Observation> {
   const payout = await money.quoteAndCommit(owner, { notifyUser: true });
-  await take(payout);
-  for (const outcome of ways[status]) {
+  await claimOne(payout);
+  for (const outcome of paths[status]) {
     assert.equal(await money.observe(payout, outcome, { dueAt }), 'applied');
   }
-  const [claim] = ways[status].length === 0 ? [] : await take(payout);
+  const [claim] = paths[status].length === 0 ? [] : await claimOne(payout);
   return {
     ...payout,
     rail: undefined,
@@ -72,7 +72,7 @@ async function prepare(status: keyof typeof ways): Promise<Observation> {
   };
 }
 
-/** Everything that is known of a payout, without what only tells it from another one. */
+/** All stored state of a payout, without its identifiers. */
 async function describe(id: string): Promise<unknown> {
   const rows = (text: string) => money.rows<Record<string, unknown>>(text, [id]);
   return {
@@ -103,8 +103,8 @@ const withoutLease = (picture: unknown): unknown =>
     ),
   );
 
-test('every outcome in every state has in a group the effect that it has alone', async () => {
-  for (const status of Object.keys(ways) as (keyof typeof ways)[]) {
+test('every outcome in every state has the same effect in a group as alone', async () => {
+  for (const status of Object.keys(paths) as (keyof typeof paths)[]) {
     for (const outcome of outcomes) {
       for (const due of [undefined, dueAt]) {
         const change = { outcome, reason: 'as reported', dueAt: due };
@@ -136,7 +136,7 @@ test('every outcome in every state has in a group the effect that it has alone',
   await money.assertSound();
 });
 
-test('a claim whose answer came after its lease is not sent: somebody else has sent it meanwhile', async () => {
+test('a claim whose lease has ended is not sent: another process has sent it meanwhile', async () => {
   const payout = await money.quoteAndCommit(owner);
   let sent = 0;
   const rail = createFakeRail(({ kind }) => {
@@ -152,7 +152,7 @@ test('a claim whose answer came after its lease is not sent: somebody else has s
       [payout.payoutId],
     );
     await quick.runOne(payout.accountId, payout.payoutId);
-    await goToNextLook(money, payout);
+    await advanceToNextQuery(money, payout);
     await quick.runOne(payout.accountId, payout.payoutId);
   };
   const slow: Database = {

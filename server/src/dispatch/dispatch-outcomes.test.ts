@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import {
+  advanceToNextQuery,
   type CommittedPayout,
   createFakeRail,
   createMoneyTest,
-  goToNextLook,
   type MoneyTest,
   type Owner,
 } from '../../testing/setups/money.ts';
@@ -21,7 +21,7 @@ before(async () => {
 });
 afterEach(async () => {
   await money.assertSound();
-  // What one test left under way is not due in the next.
+  // Payouts of one test must not be due in the next.
   await money.rows(`update payout_dispatches set due_at = '9999-01-01'`);
 });
 after(async () => {
@@ -43,7 +43,7 @@ async function observationsOf({ payoutId }: CommittedPayout) {
   );
 }
 
-/** A rail that says these things one after the other, and the last one for ever. */
+/** A rail that returns these answers in order, and the last one from then on. */
 function createScriptedRail(answers: readonly RailAnswer[]) {
   const left = [...answers];
   return createFakeRail(() => (left.length > 1 ? left.shift() : left[0]) as RailAnswer);
@@ -53,7 +53,7 @@ for (const [last, status, wallet] of [
   [{ outcome: 'paid' }, 'COMPLETED', funds - cost],
   [{ outcome: 'rejected', reason: 'account_closed' }, 'CANCELLED', funds],
 ] as const) {
-  test(`an outcome that stays unknown is asked for ever less often, held after a day with the funds kept, and still ${last.outcome} later`, async () => {
+  test(`an outcome that stays unknown is queried with back-off, held after a day, and still ${last.outcome} later`, async () => {
     const payout = await createCommitted();
     const unknown = { outcome: 'unknown', reason: 'no_answer' } as const;
     let isClear = false;
@@ -63,7 +63,7 @@ for (const [last, status, wallet] of [
     const waits: number[] = [];
     let heldAfterMs: number | undefined;
     for (let passedMs = 0; passedMs < 30 * hourMs; ) {
-      const waitMs = await goToNextLook(money, payout);
+      const waitMs = await advanceToNextQuery(money, payout);
       waits.push(waitMs);
       passedMs += waitMs;
       await dispatcher.runDue();
@@ -82,7 +82,7 @@ for (const [last, status, wallet] of [
     assert.ok((waits.at(-1) ?? 0) > (waits[0] ?? 0));
     assert.equal(rail.sends(), 1);
     isClear = true;
-    await goToNextLook(money, payout);
+    await advanceToNextQuery(money, payout);
     await dispatcher.runDue();
     assert.equal((await money.payout(payout.payoutId)).status, status);
     assert.equal(await walletOf(payout), wallet);
@@ -91,7 +91,7 @@ for (const [last, status, wallet] of [
   });
 }
 
-test('a rail that had sent nothing for certain is told again, under the same reference', async () => {
+test('after retry the payout is sent again under the same reference', async () => {
   const payout = await createCommitted();
   const retry = { outcome: 'retry', reason: 'unreachable' } as const;
   const rail = createScriptedRail([retry, retry, retry, { outcome: 'paid' }]);
@@ -99,7 +99,7 @@ test('a rail that had sent nothing for certain is told again, under the same ref
   await dispatcher.runDue();
   const waits = [];
   for (let tries = 0; tries < 3; tries += 1) {
-    waits.push(await goToNextLook(money, payout));
+    waits.push(await advanceToNextQuery(money, payout));
     await dispatcher.runDue();
   }
   assert.ok((waits[0] ?? 0) < (waits[1] ?? 0) && (waits[1] ?? 0) < (waits[2] ?? 0), String(waits));
@@ -113,7 +113,7 @@ test('a rail that had sent nothing for certain is told again, under the same ref
   assert.equal(await walletOf(payout), funds - cost);
 });
 
-test('a rail that throws has said nothing: it is asked, never told again', async () => {
+test('after an exception of the rail the payout is queried, never sent again', async () => {
   const payout = await createCommitted();
   let isBroken = true;
   const rail = createFakeRail(() => {
@@ -129,7 +129,7 @@ test('a rail that throws has said nothing: it is asked, never told again', async
   );
   assert.equal(dispatcher.errors.length, 1);
   isBroken = false;
-  await goToNextLook(money, payout);
+  await advanceToNextQuery(money, payout);
   await dispatcher.runDue();
   assert.equal((await money.payout(payout.payoutId)).status, 'COMPLETED');
   assert.equal(rail.sends(), 1);
@@ -141,21 +141,21 @@ for (const [name, garbage] of [
   ['an outcome that no contract knows', { outcome: 'maybe' }],
   ['a text', 'paid'],
 ] as const) {
-  test(`a rail that answers ${name} has given no definite answer: unknown`, async () => {
+  test(`the answer ${name} counts as unknown`, async () => {
     const payout = await createCommitted();
     const rail = createFakeRail(() => garbage as unknown as RailAnswer);
     const dispatcher = money.createDispatcher(rail);
     await dispatcher.runDue();
     const [attempt] = await money.attempts(payout.payoutId);
     assert.equal(attempt?.state, 'unknown');
-    await goToNextLook(money, payout);
+    await advanceToNextQuery(money, payout);
     await dispatcher.runDue();
     assert.equal(rail.sends(), 1);
     assert.equal(await walletOf(payout), funds - cost);
   });
 }
 
-test('what a rail had accepted is never sent a second time, also when a query says that nothing was sent', async () => {
+test('an accepted payout is never sent again, although a query answers retry', async () => {
   const payout = await createCommitted();
   const rail = createFakeRail(({ kind }) =>
     kind === 'send' ? { outcome: 'accepted' } : { outcome: 'retry', reason: 'unreachable' },
@@ -163,7 +163,7 @@ test('what a rail had accepted is never sent a second time, also when a query sa
   const dispatcher = money.createDispatcher(rail);
   await dispatcher.runDue();
   for (let looks = 0; looks < 4; looks += 1) {
-    await goToNextLook(money, payout);
+    await advanceToNextQuery(money, payout);
     await dispatcher.runDue();
   }
   assert.equal(rail.sends(), 1);
@@ -181,7 +181,7 @@ test('a payout on hold is not sent', async () => {
   assert.equal((await money.payout(payout.payoutId)).status, 'HOLD');
 });
 
-test('a payout that was put on hold while nothing had been sent is not sent by the next look either', async () => {
+test('a payout put on hold before it was sent is not sent when it is due again', async () => {
   const payout = await createCommitted();
   const rail = createFakeRail(() => ({ outcome: 'retry', reason: 'unreachable' }));
   const dispatcher = money.createDispatcher(rail);
@@ -192,7 +192,7 @@ test('a payout that was put on hold while nothing had been sent is not sent by t
   assert.equal(rail.sends(), 1);
 });
 
-test('a refusal after the payment is a contradiction: kept on record, without effect', async () => {
+test('a rejection after the payment is stored and has no effect', async () => {
   const payout = await createCommitted();
   const rail = createScriptedRail([
     { outcome: 'paid', checkAtMs: money.clock.nowMs() + hourMs },
@@ -200,7 +200,7 @@ test('a refusal after the payment is a contradiction: kept on record, without ef
   ]);
   const dispatcher = money.createDispatcher(rail);
   await dispatcher.runDue();
-  await goToNextLook(money, payout);
+  await advanceToNextQuery(money, payout);
   await dispatcher.runDue();
   assert.equal((await money.payout(payout.payoutId)).status, 'COMPLETED');
   assert.equal(await walletOf(payout), funds - cost);
@@ -215,7 +215,7 @@ test('a refusal after the payment is a contradiction: kept on record, without ef
   );
 });
 
-test('a payment after the refusal is a contradiction too: nothing is taken a second time', async () => {
+test('a payment after the rejection does not debit a second time', async () => {
   const payout = await createCommitted();
   const rail = createFakeRail(() => ({ outcome: 'rejected', reason: 'account_not_found' }));
   await money.createDispatcher(rail).runDue();
@@ -228,7 +228,7 @@ test('a payment after the refusal is a contradiction too: nothing is taken a sec
   assert.equal(await walletOf(payout), funds);
 });
 
-test('a return after the payment brings the amount back and keeps the fee', async () => {
+test('a return after the payment refunds the amount and keeps the fee', async () => {
   const payout = await createCommitted();
   const rail = createScriptedRail([
     { outcome: 'paid', checkAtMs: money.clock.nowMs() + 72 * hourMs },
@@ -237,7 +237,7 @@ test('a return after the payment brings the amount back and keeps the fee', asyn
   const dispatcher = money.createDispatcher(rail);
   await dispatcher.runDue();
   assert.equal((await money.payout(payout.payoutId)).status, 'COMPLETED');
-  await goToNextLook(money, payout);
+  await advanceToNextQuery(money, payout);
   await dispatcher.runDue();
   const { status, status_reason: reason } = await money.payout(payout.payoutId);
   assert.deepEqual([status, reason], ['CANCELLED', 'returned: the account is closed']);
@@ -257,7 +257,7 @@ test('a return after the payment brings the amount back and keeps the fee', asyn
   );
 });
 
-test('a return of what had never been told to be paid passes through the payment', async () => {
+test('a return without an earlier payment posts the payment first', async () => {
   const payout = await createCommitted();
   const rail = createFakeRail(() => ({ outcome: 'returned', reason: 'sent_back' }));
   await money.createDispatcher(rail).runDue();
@@ -266,7 +266,7 @@ test('a return of what had never been told to be paid passes through the payment
 });
 
 for (const outcome of ['paid', 'ready_for_pickup'] as const) {
-  test(`a rail that cannot be reached after ${outcome} is asked ever less often`, async () => {
+  test(`an unreachable rail after ${outcome} is queried with back-off`, async () => {
     const payout = await createCommitted();
     const rail = createFakeRail(({ kind }) =>
       kind === 'send'
@@ -277,20 +277,19 @@ for (const outcome of ['paid', 'ready_for_pickup'] as const) {
     await dispatcher.runDue();
     const waits: number[] = [];
     for (let looks = 0; looks < 8; looks += 1) {
-      waits.push(await goToNextLook(money, payout));
+      waits.push(await advanceToNextQuery(money, payout));
       await dispatcher.runDue();
     }
-    // The first wait is the rail's own; from then on the service decides.
+    // The rail sets the first wait, the service the later ones.
     assert.ok((waits.at(-1) ?? 0) > 4 * (waits[1] ?? 0), `waits of ${waits.join(', ')} ms`);
     assert.equal(await walletOf(payout), funds - cost);
   });
 }
 
-test('a rail whose next look lies in the past is not asked without end', async () => {
+test('a checkAtMs in the past does not cause endless queries', async () => {
   const payout = await createCommitted();
   const limit = 50;
   const rail = createFakeRail(() =>
-    // The service must not depend on this mercy.
     rail.calls.length > limit
       ? { outcome: 'paid' }
       : { outcome: 'accepted', checkAtMs: money.clock.nowMs() - hourMs },
@@ -301,7 +300,7 @@ test('a rail whose next look lies in the past is not asked without end', async (
 });
 
 for (const checkAtMs of [Number.NaN, Number.POSITIVE_INFINITY, 9e15]) {
-  test(`a rail that asks for a look at ${checkAtMs} ms is looked at all the same`, async () => {
+  test(`a payout with checkAtMs ${checkAtMs} is queried all the same`, async () => {
     const payout = await createCommitted();
     const rail = createFakeRail(() => ({ outcome: 'accepted', checkAtMs }));
     const dispatcher = money.createDispatcher(rail);

@@ -20,66 +20,64 @@ import {
 import { callRail, readInstruction } from './rail-call.ts';
 import type { RailRuntime } from './rail-runtimes.ts';
 import { findRecoveredTwin } from './recovery.ts';
-import { describeNamed, describeStanding, findRoutePayer, type RouterServices } from './routing.ts';
+import { evaluateRoute, type RouterServices } from './routing.ts';
 import type { SendMarker } from './send-marker.ts';
 import type { Measurements } from './standings.ts';
 
-/** What is done with one claimed payout: the check, the call of its rail, and what follows from it. */
+/** Works on a claimed payout: checks it, calls its rail, and records the answer. */
 
 export type DispatchServices = {
   db: Database;
   keys: KeyRing;
   clock: EnvironmentClock;
   rails: ReadonlyMap<string, Rail>;
-  /** Everything by which another payer may be found, and the present one judged. */
-  router: Omit<RouterServices, 'healthOf' | 'arePayersApart'>;
+  /** What finding another payer and evaluating the present one depend on. */
+  router: Omit<RouterServices, 'healthOf' | 'hasIndependentPayers'>;
   measurements: Measurements;
-  /** What must let a payout pass before it is sent for the first time; undefined: nothing. */
+  /** Checks before a payout is sent first; undefined: none. */
   rules: Rules | undefined;
-  /** Marks outside of the database that something is sent from now on. */
+  /** Advanced before anything is sent. */
   marker?: Pick<SendMarker, 'advance'>;
-  /** Told of every answer of a rail, and of what could not be done. */
   onAnswer: (rail: string, outcome: string) => void;
   onError: (error: unknown) => void;
   times: DispatchTimes;
 };
 
-/** Judges payouts before anything of them is sent. */
 export type Rules = {
-  /** In the order of the rows; the kind of exception that asks a person, or undefined: it passes. */
+  /** In the order of the rows: the exception that holds the payout; undefined lets it pass. */
   check(rows: readonly DispatchRow[]): Promise<readonly (RuleHit | undefined)[]>;
 };
 export type RuleHit = { exception: 'screening' | 'velocity'; detail: string };
 
 export type DispatchTimes = {
-  /** How long a claim is its process's own; what a dead process held is free after it. */
+  /** After it, another process may claim what a dead one held. */
   leaseMs: number;
   /** Shorter than the lease: the answer of a call that took longer would be refused anyway. */
   callMsMax: number;
 };
 
-/** In staging a moved clock waits for the leases of the dead, and no call takes long. */
+/** In staging, moving the clock waits for the leases of dead processes, and calls are short. */
 export const dispatchTimes: Readonly<Record<EnvironmentName, DispatchTimes>> = {
   staging: { leaseMs: 5_000, callMsMax: 4_000 },
   live: { leaseMs: 60_000, callMsMax: 45_000 },
 };
 
-/** A payout that fails so often for reasons of ours is put before a person. */
+/** After so many failures of this service a payout opens an exception. */
 const faultsMax = 8;
 
 export type Parts = DispatchServices & {
-  lines: ReadonlyMap<string, RailRuntime>;
+  runtimes: ReadonlyMap<string, RailRuntime>;
   fullRouter: RouterServices;
-  /** Answers whether it had an effect. */
+  /** Returns whether it was applied. */
   record: (observation: Observation) => Promise<boolean>;
-  /** Instead of sending, or of asking where it stands. */
+  /** Cancel instead of sending or querying. */
   isCancelling: boolean;
   holdFor?: RuleHit | undefined;
-  /** When the claim is over, by the steady clock: only before it an answer may be recorded. */
+  /** When the lease ends, by the steady clock. */
   endMs: number;
 };
 
-/** Applies what rails answered, in groups. */
+/** Applies answers of rails in batches. */
 export function createRecorder(db: Database): (observation: Observation) => Promise<boolean> {
   const group = createBatcher<Observation, ApplyResult | undefined>({
     db,
@@ -107,10 +105,9 @@ export async function checkAll(parts: Parts, rows: readonly DispatchRow[]): Prom
       const hit = hits[index];
       if (hit === undefined) continue;
       const step = park({ detail: hit.detail }, 'review', hit.exception);
-      await recordStep(parts, row, { ...step, isTold: false });
+      await recordStep(parts, row, { ...step, isAnswered: false });
     }
   } catch (error) {
-    // Nothing is sent that was not checked.
     parts.onError(error);
     await Promise.all(rows.map((row) => putOff(parts, row, error)));
   }
@@ -126,23 +123,23 @@ export async function work(parts: Parts, row: DispatchRow): Promise<void> {
 }
 
 async function dispatchOne(parts: Parts, row: DispatchRow): Promise<void> {
-  const { clock, lines, endMs } = parts;
+  const { clock, runtimes, endMs } = parts;
   clock.observe(row.now);
-  // Somebody else may have asked its rail by now, heard that nothing was sent, and be sending it.
-  if (clock.steadyMs() >= endMs) throw new Error('a claim was over before its rail was called');
-  const line = lines.get(row.rail);
-  const recovered = await findRecovered(parts, line, row);
+  // Another process may have queried the rail by now and be sending the payout again.
+  if (clock.steadyMs() >= endMs) throw new Error('the lease ended before the rail was called');
+  const runtime = runtimes.get(row.rail);
+  const recovered = await findRecovered(parts, runtime, row);
   if (recovered !== undefined) {
     const step = park({ detail: recovered }, 'review', 'recovered');
-    await recordStep(parts, row, { ...step, isTold: false });
+    await recordStep(parts, row, { ...step, isAnswered: false });
     return;
   }
-  const answer = await callThrough(parts, line, row);
+  const answer = await callThrough(parts, runtime, row);
   parts.onAnswer(row.rail, answer.outcome);
   if (parts.holdFor !== undefined && answer.outcome === 'rejected') {
     const hold = park({ detail: parts.holdFor.detail }, 'review', parts.holdFor.exception);
-    // Only what is PROCESSING can be held; the rest is recorded as it was answered.
-    if (await recordStep(parts, row, { ...hold, isTold: true })) return;
+    // Only a PROCESSING payout can be held; any other records the rejection.
+    if (await recordStep(parts, row, { ...hold, isAnswered: true })) return;
   }
   const nowMs = clock.nowMs();
   const availableAtMs = row.estimated_availability.getTime();
@@ -152,11 +149,11 @@ async function dispatchOne(parts: Parts, row: DispatchRow): Promise<void> {
     firstTriedAtMs: row.first_tried_at?.getTime(),
     availableAtMs,
     nowMs,
-    sendsNotifications: line?.sendsNotifications === true,
+    sendsNotifications: runtime?.sendsNotifications === true,
   });
   const isApplied = await recordStep(parts, row, {
-    ...(await goOn(parts, row, step)),
-    isTold: true,
+    ...(await failOverRefused(parts, row, step)),
+    isAnswered: true,
   });
   if (!isApplied) return;
   parts.measurements.count(
@@ -170,16 +167,16 @@ async function dispatchOne(parts: Parts, row: DispatchRow): Promise<void> {
   );
 }
 
-/** Why a payout must not be sent: a rail had listed a payment after a restore that may be this one. */
+/** Why a payout must not be sent: after a restore, a rail listed a payment that may be this one. */
 async function findRecovered(
   { db, keys }: Parts,
-  line: RailRuntime | undefined,
+  runtime: RailRuntime | undefined,
   row: DispatchRow,
 ): Promise<string | undefined> {
   if (row.mode === 'elsewhere') return 'another rail listed a payment with this reference';
   const mayBeTwin = row.mode === 'send' && row.delivery_type === 'CRYPTOCURRENCY';
-  if (!mayBeTwin || line?.rail.recover === undefined) return undefined;
-  const instruction = readInstruction(keys, row, line.encoding);
+  if (!mayBeTwin || runtime?.rail.recover === undefined) return undefined;
+  const instruction = readInstruction(keys, row, runtime.encoding);
   const payout = { accountId: row.account_id, payoutId: row.payout_id, rail: row.rail };
   const twin = await findRecoveredTwin(db, payout, instruction);
   return twin === undefined ? undefined : `the rail listed a payment to the same address: ${twin}`;
@@ -187,28 +184,32 @@ async function findRecovered(
 
 async function callThrough(
   parts: Parts,
-  line: RailRuntime | undefined,
+  runtime: RailRuntime | undefined,
   row: DispatchRow,
 ): Promise<RailAnswer> {
   const { db, keys, clock, onError } = parts;
   const { isCancelling } = parts;
-  // Its attempt was written just now, and nothing of it has left.
+  // The claim stored the attempt, and nothing was sent.
   if (isCancelling && row.mode === 'send') return { outcome: 'rejected', reason: 'cancelled' };
-  const target = { rail: line?.rail, encoding: line?.encoding ?? 'digits', isCancelling } as const;
+  const target = {
+    rail: runtime?.rail,
+    encoding: runtime?.encoding ?? 'digits',
+    isCancelling,
+  } as const;
   const { callMsMax } = parts.times;
   let answer: RailAnswer = { outcome: 'unknown', reason: 'payer_error' };
-  // The first look at a reference after its sending is no repetition.
-  const call = line?.gate.begin(row.tries > 1);
+  // The first query after the sending is no repetition.
+  const call = runtime?.gate.begin(row.tries > 1);
   try {
     answer = await callRail({ db, keys, callMsMax, nowMs: clock.nowMs, onError }, target, row);
   } finally {
-    if (call !== undefined) line?.gate.end(call, answer);
+    if (call !== undefined) runtime?.gate.end(call, answer);
   }
   return answer;
 }
 
-/** After a definite refusal of a payer of a dynamic destination: to the next one, if there is one. */
-async function goOn(parts: Parts, row: DispatchRow, step: NextStep): Promise<NextStep> {
+/** A rejection by a payer of a dynamic destination moves the payout to the next payer. */
+async function failOverRefused(parts: Parts, row: DispatchRow, step: NextStep): Promise<NextStep> {
   if (step.outcome !== 'rejected' || parts.isCancelling) return step;
   const routed = await failOver(parts.fullRouter, {
     row,
@@ -221,7 +222,7 @@ async function goOn(parts: Parts, row: DispatchRow, step: NextStep): Promise<Nex
     : { ...step, ...routed, details: { ...step.details, ...routed.details } };
 }
 
-/** The account's row is held by somebody else for longer than a statement waits. */
+/** Another transaction held the account's row for longer than a statement waits. */
 export function isRowHeld(error: unknown): boolean {
   if (error instanceof AppError) return error.code === 'unavailable';
   return findSqlState(error) === lockNotAvailable;
@@ -230,7 +231,7 @@ export function isRowHeld(error: unknown): boolean {
 const lockNotAvailable = '55P03';
 const heldWaitMs = 1000;
 
-/** What a rail answered waits for the account's row as long as the claim lasts. */
+/** Retries while the account's row is locked and the lease lasts. */
 async function recordWhileClaimed(parts: Parts, observation: Observation): Promise<boolean> {
   for (;;) {
     try {
@@ -244,10 +245,9 @@ async function recordWhileClaimed(parts: Parts, observation: Observation): Promi
 async function recordStep(
   parts: Parts,
   row: DispatchRow,
-  step: NextStep & { isTold: boolean },
+  step: NextStep & { isAnswered: boolean },
 ): Promise<boolean> {
-  const judged = step.isTold ? await describeJudgement(parts, row) : undefined;
-  const details = judged === undefined ? step.details : { ...judged, ...step.details };
+  const route = step.isAnswered ? await describeRoute(parts, row) : undefined;
   return recordWhileClaimed(parts, {
     accountId: row.account_id,
     payoutId: row.payout_id,
@@ -258,37 +258,36 @@ async function recordStep(
     reason: formatReason(step.reason),
     fence: row.fence,
     dueAt: step.dueAtMs === undefined ? undefined : new Date(step.dueAtMs),
-    details: { reference: row.reference, ...details },
+    details: { reference: row.reference, ...route, ...step.details },
   });
 }
 
 /**
- * How the payer stood when it was used, a record that many payouts share; and at the first sending
- * through a dynamic destination, how those stood that could take over.
+ * The payer's standing, which many payouts share; with the first attempt of a dynamic destination also
+ * the candidates.
  */
-async function describeJudgement(
-  parts: Parts,
+async function describeRoute(
+  { fullRouter, measurements }: Parts,
   row: DispatchRow,
 ): Promise<Pick<ObservationDetails, 'standing' | 'first_routing'> | undefined> {
-  const { fullRouter, measurements } = parts;
   if (row.mode !== 'send') return undefined;
   const route = { rail: row.rail, payerKey: row.payer_key };
-  const payer = findRoutePayer(fullRouter.catalogue(), route);
-  if (payer === undefined) return undefined;
-  const standing = await measurements.keep(payer, describeStanding(fullRouter, payer));
-  const candidates = row.attempt_count === 0 ? describeNamed(fullRouter, describeTerms(row)) : [];
+  const firstTerms = row.attempt_count === 0 ? describeTerms(row) : undefined;
+  const evaluated = evaluateRoute(fullRouter, route, firstTerms);
+  if (evaluated === undefined) return undefined;
+  const { payer, candidates } = evaluated;
+  const standing = await measurements.storeStanding(payer, evaluated.standing);
   if (candidates.length === 0) return { standing };
   return { standing, first_routing: JSON.stringify({ refused_because: '', candidates }) };
 }
 
-/** One payout's trouble is not its neighbour's, and not the end of its own way. */
+/** Postpones a payout whose work failed, so that it does not affect others. */
 async function putOff(parts: Parts, row: DispatchRow, failure: unknown): Promise<void> {
   try {
     const waitMs = isRowHeld(failure) ? heldWaitMs : getBackOffMs(row.tries);
     const faults = await postponeDispatch(parts.db.system, { ...row, waitMs });
     if (faults === undefined || faults < faultsMax) return;
-    // It would only go on failing: others need the room, and a person has to look. Only what was
-    // not even checked has certainly not been sent.
+    // Only a payout that was still to be checked has certainly not been sent.
     const step: NextStep =
       row.mode === 'check'
         ? park(undefined, 'review', 'parked')
@@ -298,9 +297,9 @@ async function putOff(parts: Parts, row: DispatchRow, failure: unknown): Promise
             dueAtMs: parts.clock.nowMs() + waitMs,
             details: { exception: 'parked' },
           };
-    await recordStep(parts, row, { ...step, isTold: false });
+    await recordStep(parts, row, { ...step, isAnswered: false });
   } catch (error) {
-    // Without the database only the lease's own end is left.
+    // The lease ends by itself.
     parts.onError(error);
   }
 }

@@ -11,8 +11,24 @@ import {
   type RowOf,
 } from '../db/rows.ts';
 import type { PayoutName } from '../payouts/payout-name.ts';
+import { deliveryTypes } from '../rails/contract/declarations.ts';
+
+/** What a payout was promised: the terms for finding another payer. */
+export const termColumns = {
+  /** The one that the client named. */
+  destination_token: column.uuid,
+  source_currency: column.text,
+  source_amount: column.bigint,
+  fee: column.bigint,
+  destination_currency: column.text,
+  destination_amount: column.bigint,
+  is_verified: column.boolean,
+} as const;
+
+export type TermsRow = RowOf<typeof termColumns>;
 
 const claimColumns = {
+  ...termColumns,
   account_id: column.uuid,
   payout_id: column.uuid,
   fence: column.bigint,
@@ -30,15 +46,8 @@ const claimColumns = {
   now: column.instant,
   rail: column.text,
   payer_key: column.text,
-  /** The one that the client named. */
-  destination_token: column.uuid,
   country: column.text,
-  delivery_type: column.text,
-  source_currency: column.text,
-  source_amount: column.bigint,
-  fee: column.bigint,
-  destination_currency: column.text,
-  destination_amount: column.bigint,
+  delivery_type: column.oneOf(...deliveryTypes),
   pickup_code: column.text,
   committed_at: column.instant,
   estimated_availability: column.instant,
@@ -48,7 +57,6 @@ const claimColumns = {
   data_key: column.bytes,
   person: column.bytes,
   user_country: column.text,
-  is_verified: column.boolean,
   account_name: column.text,
   /** Of the payment, 32 hexadecimal digits; the same in every process and after a restore. */
   reference: column.text,
@@ -101,18 +109,6 @@ const selectTriedPayers = defineQuery({
     where account_id = $1 and payout_id = $2 and state <> 'retry'`,
   columns: { rail: column.text, payer_key: column.text },
 });
-
-/** What a payout was promised: the terms for finding another payer. */
-export type TermsRow = Pick<
-  DispatchRow,
-  | 'destination_token'
-  | 'source_currency'
-  | 'source_amount'
-  | 'fee'
-  | 'destination_currency'
-  | 'destination_amount'
-  | 'is_verified'
->;
 
 /** Claims due payouts of each rail, or the one payout that is named whether due or not. */
 export async function claimDispatches(

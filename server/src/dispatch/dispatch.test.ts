@@ -22,7 +22,7 @@ before(async () => {
 });
 afterEach(async () => {
   await money.assertSound();
-  // What one test left under way is not due in the next.
+  // Payouts of one test must not be due in the next.
   await money.rows(`update payout_dispatches set due_at = '9999-01-01'`);
 });
 after(async () => {
@@ -37,7 +37,7 @@ async function createCommitted(): Promise<CommittedPayout> {
 
 const walletOf = ({ accountId }: Owner): Promise<bigint> => money.balance(accountId, 'USD');
 
-/** As if the process that holds the lease had been gone for its whole length. */
+/** Ends the lease, as if its process had died. */
 async function endLease({ payoutId }: CommittedPayout): Promise<void> {
   await money.rows(
     `update payout_dispatches set lease_until = clock_timestamp() - interval '1 second'
@@ -53,7 +53,7 @@ async function observationsOf({ payoutId }: CommittedPayout) {
   );
 }
 
-test('the attempt is on record, outside any transaction, before the rail hears of the payout', async () => {
+test('the attempt is committed before the rail is called', async () => {
   const payout = await createCommitted();
   let recorded: unknown;
   let inTransaction: unknown;
@@ -76,7 +76,7 @@ test('the attempt is on record, outside any transaction, before the rail hears o
   assert.equal(await money.balance(payout.accountId, 'MXN', 'settlement:fake'), 180_000n);
 });
 
-test('many dispatchers over many payouts send each of them once', async () => {
+test('concurrent dispatchers send each payout once', async () => {
   const owner = await money.createOwner({ USD: 60n * cost });
   const payouts = await Promise.all(Array.from({ length: 60 }, () => money.quoteAndCommit(owner)));
   const rail = createFakeRail(async () => ({ outcome: 'paid' }));
@@ -102,7 +102,7 @@ test('many dispatchers over many payouts send each of them once', async () => {
   );
 });
 
-test('a crash between the record of the attempt and the call: it is asked, not sent', async () => {
+test('after a crash between the attempt and the call the payout is queried, not sent', async () => {
   const payout = await createCommitted();
   const [taken] = await claimDispatches(money.db.system, {
     counts: new Map([['fake', 1]]),
@@ -125,7 +125,7 @@ test('a crash between the record of the attempt and the call: it is asked, not s
   assert.equal((await money.attempts(payout.payoutId)).length, 1);
 });
 
-test('a lease that ended is taken over under a higher fence, and the late answer of the first is refused', async () => {
+test('an expired lease is claimed under a higher fence, and the late answer of the first is refused', async () => {
   const payout = await createCommitted();
   const called = Promise.withResolvers<void>();
   const late = Promise.withResolvers<RailAnswer>();
@@ -159,7 +159,7 @@ test('a lease that ended is taken over under a higher fence, and the late answer
   assert.deepEqual([first.errors, second.errors], [[], []]);
 });
 
-test('a late answer is refused also while the one who took over is still asking', async () => {
+test('a late answer is refused while the second claim is still querying', async () => {
   const payout = await createCommitted();
   const calls: PromiseWithResolvers<RailAnswer>[] = [];
   const arrivals = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -183,7 +183,7 @@ test('a late answer is refused also while the one who took over is still asking'
   assert.equal((await money.payout(payout.payoutId)).status, 'COMPLETED');
 });
 
-test('a rail that this process does not have: nothing is sent, and nothing is lost', async () => {
+test('a payout whose rail is not configured is neither sent nor lost', async () => {
   const payout = await createCommitted();
   const elsewhere = { ...createFakeRail(() => ({ outcome: 'paid' })), name: 'another' };
   await money.createDispatcher(elsewhere).runDue();
@@ -196,7 +196,7 @@ test('a rail that this process does not have: nothing is sent, and nothing is lo
   assert.equal((await money.payout(payout.payoutId)).status, 'COMPLETED');
 });
 
-test('a payout that cannot be read does not stop its neighbours', async () => {
+test('a payout that cannot be decrypted does not affect others', async () => {
   const owner = await createOwner();
   const bad = await money.quoteAndCommit(await createOwner());
   await money.rows(`update users set sealed = 'broken' where id = $1`, [bad.userId]);
@@ -212,7 +212,7 @@ test('a payout that cannot be read does not stop its neighbours', async () => {
   assert.equal(rail.sends(), 10);
 });
 
-test('a payout that cannot be read is put off: who waits for all that is due does not wait for ever', async () => {
+test('a payout that cannot be decrypted is postponed, so that drain returns', async () => {
   const bad = await createCommitted();
   await money.rows(`update users set sealed = 'broken' where id = $1`, [bad.userId]);
   await money.createDispatcher(createFakeRail(() => ({ outcome: 'paid' }))).runDue();
@@ -223,7 +223,7 @@ test('a payout that cannot be read is put off: who waits for all that is due doe
   assert.equal((await money.payout(bad.payoutId)).status, 'PROCESSING');
 });
 
-test('asking about one payout at once does not disturb who is at it', async () => {
+test('runOne does not disturb a process that has claimed the payout', async () => {
   const payout = await createCommitted();
   const called = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<RailAnswer>();
@@ -244,28 +244,28 @@ test('asking about one payout at once does not disturb who is at it', async () =
   );
 });
 
-test('what is heard of a payout waits for who takes it, and then knows of the attempt', async () => {
+test('an observation waits for a concurrent claim and then finds its attempt', async () => {
   const payout = await createCommitted();
-  const heard = await money.db.systemTransaction(async (session) => {
+  const observed = await money.db.systemTransaction(async (session) => {
     const [taken] = await claimDispatches(session, {
       counts: new Map([['fake', 1]]),
       leaseMs: minuteMs,
       hasRules: false,
     });
     assert.equal(taken?.mode, 'send');
-    // In an object, so that the transaction does not wait for what waits for the transaction.
+    // In an object, so that the transaction does not await what waits for it.
     const waiting = { result: money.observe(payout, 'rejected') };
     await waitForLock();
     return waiting;
   });
-  assert.equal(await heard.result, 'applied');
+  assert.equal(await observed.result, 'applied');
   assert.deepEqual(
     (await money.attempts(payout.payoutId)).map(({ state }) => state),
     ['rejected'],
   );
 });
 
-test('a payout that somebody records something of is not taken', async () => {
+test('a payout whose row is locked is not claimed', async () => {
   const payout = await createCommitted();
   await money.db.systemTransaction(async (session) => {
     await session.rows(
@@ -283,7 +283,7 @@ test('a payout that somebody records something of is not taken', async () => {
   });
 });
 
-test('a rail that hangs delays nobody else', async () => {
+test('a rail that hangs does not delay others', async () => {
   const [slow, quick] = [await createCommitted(), await createCommitted()];
   const answer = Promise.withResolvers<RailAnswer>();
   const rail = createFakeRail(({ reference }) =>
@@ -302,7 +302,7 @@ test('a rail that hangs delays nobody else', async () => {
   assert.equal((await money.payout(slow.payoutId)).status, 'COMPLETED');
 });
 
-/** Until a session of this database waits for a lock. */
+/** Waits until a session of this database waits for a lock. */
 async function waitForLock(): Promise<void> {
   for (;;) {
     const waiting = await money.rows(
@@ -313,7 +313,7 @@ async function waitForLock(): Promise<void> {
   }
 }
 
-test('the reference follows from account, client_transfer_id and try, in SQL as here', async () => {
+test('SQL and TypeScript derive the same reference from account, client_transfer_id and try', async () => {
   const { accountId } = await money.createOwner();
   for (let attempt = 1; attempt <= 40; attempt += 1) {
     const clientTransferId = attempt % 2 === 0 ? `rent/ø ${attempt}` : 'rent';

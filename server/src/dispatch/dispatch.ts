@@ -20,6 +20,7 @@ export {
   findNextDue,
   listTriedPayers,
   type TermsRow,
+  termColumns,
 } from './dispatch.sql.ts';
 export {
   type DispatchServices,
@@ -31,93 +32,96 @@ export {
 export { applyObservation } from './observations.sql.ts';
 
 /**
- * Committed payouts on their way: what is due is claimed with a lease, the attempt is written before
- * the rail is called, the rail is called outside any transaction, and one transaction records what it
- * said. Whatever is no definite answer is unknown, and unknown is asked again, never sent again.
+ * Sends committed payouts. The dispatcher claims due payouts under a lease and stores the attempt; it
+ * calls the rail outside of any transaction, and records the answer in another one. Any answer that is
+ * not definite is `unknown`: the payout is queried again and never sent again.
  */
 
 export type Dispatcher = {
-  /** Takes what is due now, as far as there is room, and answers how many; they go on by themselves. */
+  /** Claims due payouts while rails have room, starts work on them, and returns how many. */
   startDue(): Promise<number>;
-  /** The same, and waits for what it took. */
+  /** The same, and waits for their work. */
   runDue(): Promise<number>;
-  /** Asks about one payout at once, unless somebody else is at it. */
+  /** Sends or queries one payout now, unless another process has claimed it. */
   runOne(accountId: string, payoutId: string): Promise<void>;
   /**
-   * Stops one payout: what was not sent never is, and a rail that can is asked to. With `holdFor`, it
-   * waits for a person instead of being refunded. False where another claim has it or none is due.
+   * Cancels one payout: not sent, it never is; otherwise its rail cancels it if it can. With `holdFor`
+   * it is held for a decision instead of being refunded. False if it is claimed or not in progress.
    */
   cancelOne(accountId: string, payoutId: string, holdFor?: RuleHit): Promise<boolean>;
-  /** Returns when nothing is due any more, whoever does it; rails that are down are not waited for. */
+  /** Works until no process has a due payout; does not wait for rails that are down. */
   drain(): Promise<void>;
-  /** Returns when nothing that was taken here is under way any more. */
+  /** Waits for all work that this process started. */
   settle(): Promise<void>;
   healthOf(rail: string): Health;
-  /** The rails that this process pays through. */
   readonly railNames: readonly string[];
-  /** For what is decided outside of the loop: who may take over a payout. */
+  /** Finds other payers for decisions of persons. */
   readonly router: RouterServices;
 };
 
-/** Payouts that may be with their rails at once. */
-const underWayMax = 1000;
-const takenMax = 500;
+/** Payouts worked on at once. */
+const inProgressMax = 1000;
+const claimedMax = 500;
 
 export function createDispatcher(services: DispatchServices): Dispatcher {
   const { db, clock, rules } = services;
   const { leaseMs } = services.times;
-  const lines = openRailRuntimes(services.rails, clock.steadyMs);
-  const fullRouter = completeRouter(services.router, lines);
+  const runtimes = openRailRuntimes(services.rails, clock.steadyMs);
+  const fullRouter = completeRouter(services.router, runtimes);
   const parts: Omit<Parts, 'endMs'> = {
     ...services,
-    lines,
+    runtimes,
     fullRouter,
     record: createRecorder(db),
     isCancelling: false,
   };
-  const underWay = new Set<Promise<void>>();
+  const inProgress = new Set<Promise<void>>();
   const follow = (running: Promise<void>): Promise<void> => {
-    const done = running.finally(() => underWay.delete(done));
-    underWay.add(done);
+    const done = running.finally(() => inProgress.delete(done));
+    inProgress.add(done);
     return done;
   };
-  const take = async (
+  const claim = async (
     counts: ReadonlyMap<string, number>,
     only?: PayoutName,
   ): Promise<Promise<void>[]> => (await startClaims(parts, counts, only)).map(follow);
-  const takeDue = async (): Promise<Promise<void>[]> => {
-    if (underWay.size >= underWayMax) await Promise.race(underWay);
-    const counts = findRoom(lines, Math.min(takenMax, underWayMax - underWay.size));
-    return counts.size === 0 ? [] : take(counts);
+  const claimDue = async (): Promise<Promise<void>[]> => {
+    if (inProgress.size >= inProgressMax) await Promise.race(inProgress);
+    const counts = findRoom(runtimes, Math.min(claimedMax, inProgressMax - inProgress.size));
+    return counts.size === 0 ? [] : claim(counts);
   };
   const runDue = async (): Promise<number> => {
-    const taken = await takeDue();
-    await Promise.all(taken);
-    return taken.length;
+    const claimed = await claimDue();
+    await Promise.all(claimed);
+    return claimed.length;
   };
-  const railNames = [...lines.keys()];
+  const railNames = [...runtimes.keys()];
   return {
-    startDue: async () => (await takeDue()).length,
+    startDue: async () => (await claimDue()).length,
     runDue,
     runOne: async (accountId, payoutId) => {
-      // What the rules let pass is due at once.
+      // A payout that passes the rules is due at once.
       for (const _ of rules === undefined ? ['send'] : ['check', 'send']) {
-        await Promise.all(await take(new Map(), { accountId, payoutId }));
+        await Promise.all(await claim(new Map(), { accountId, payoutId }));
       }
     },
     cancelOne: async (accountId, payoutId, holdFor) => {
       const endMs = clock.steadyMs() + leaseMs;
-      const claim = { counts: new Map(), leaseMs, hasRules: false, only: { accountId, payoutId } };
-      const [row] = await claimDispatches(db.system, claim);
+      const [row] = await claimDispatches(db.system, {
+        counts: new Map(),
+        leaseMs,
+        hasRules: false,
+        only: { accountId, payoutId },
+      });
       if (row === undefined) return false;
       await follow(work({ ...parts, endMs, isCancelling: true, holdFor }, row));
       return true;
     },
     drain: async () => {
-      while ((await runDue()) > 0 || (await isLeft(db, lines, underWay))) continue;
+      while ((await runDue()) > 0 || (await isLeft(db, runtimes, inProgress))) continue;
     },
     settle: async () => {
-      await Promise.all(underWay);
+      await Promise.all(inProgress);
     },
     healthOf: fullRouter.healthOf,
     railNames,
@@ -125,16 +129,18 @@ export function createDispatcher(services: DispatchServices): Dispatcher {
   };
 }
 
-/** Claims what is due and begins to work on it; each promise is one piece of work. */
+/** Claims due payouts and starts work on them. */
 async function startClaims(
   parts: Omit<Parts, 'endMs'>,
   counts: ReadonlyMap<string, number>,
   only: PayoutName | undefined,
 ): Promise<Promise<void>[]> {
-  const { db, clock, lines, rules, times, marker } = parts;
-  // The lease begins later than this, by the database's clock.
+  const { db, clock, runtimes, rules, times, marker } = parts;
+  // The database starts the lease after this.
   const endMs = clock.steadyMs() + times.leaseMs;
-  const recovering = [...lines].filter(([, { gate }]) => gate.isRecovering()).map(([name]) => name);
+  const recovering = [...runtimes]
+    .filter(([, { gate }]) => gate.isRecovering())
+    .map(([name]) => name);
   const rows = await claimDispatches(db.system, {
     counts,
     inRandomOrder: new Set(recovering),
@@ -151,28 +157,28 @@ async function startClaims(
   return check.length === 0 ? started : [...started, checkAll(claimed, check)];
 }
 
-/** Waits for what is under way here, and says whether rails that are not down have more that is due. */
+/** Waits for the work of this process; returns whether more is due at rails that are not down. */
 async function isLeft(
   db: Database,
-  lines: ReadonlyMap<string, RailRuntime>,
-  underWay: ReadonlySet<Promise<void>>,
+  runtimes: ReadonlyMap<string, RailRuntime>,
+  inProgress: ReadonlySet<Promise<void>>,
 ): Promise<boolean> {
-  await Promise.all(underWay);
-  const open = [...lines].filter(([, { gate }]) => gate.closedForMs() === 0);
+  await Promise.all(inProgress);
+  const open = [...runtimes].filter(([, { gate }]) => gate.closedForMs() === 0);
   const names = open.map(([name]) => name);
   if ((await countDue(db.system, names)) === 0) return false;
-  // Another process holds the lease of what is left.
+  // Another process has claimed them.
   await sleep(10);
   return true;
 }
 
 function completeRouter(
   router: DispatchServices['router'],
-  lines: ReadonlyMap<string, RailRuntime>,
+  runtimes: ReadonlyMap<string, RailRuntime>,
 ): RouterServices {
   return {
     ...router,
-    healthOf: (name) => lines.get(name)?.gate.health() ?? 'down',
-    arePayersApart: (name) => lines.get(name)?.rail.hasIndependentPayers === true,
+    healthOf: (name) => runtimes.get(name)?.gate.health() ?? 'down',
+    hasIndependentPayers: (name) => runtimes.get(name)?.rail.hasIndependentPayers === true,
   };
 }

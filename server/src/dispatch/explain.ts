@@ -21,10 +21,9 @@ import {
   score,
 } from './routing.ts';
 
-/** Why a payout goes the way it goes: who could have paid it, what was tried, and what came of it. */
-
 /**
- * What the answer of `/payout/{user_token}/{payout_token}/decision` holds.
+ * Explains the routing of a payout: the candidate payers, the attempts with their outcomes, and the
+ * exceptions. It is the answer of `/payout/{user_token}/{payout_token}/decision`.
  *
  * @throws AppError not_found.
  */
@@ -46,7 +45,7 @@ export async function explainPayout(
       routings.length > 0
         ? routings.map(({ body, created_at: decidedAt }) => ({
             decided_at: formatSeconds(decidedAt),
-            ...(JSON.parse(body) as { refused_because: string; candidates: RouteCandidate[] }),
+            ...body,
           }))
         : [describeOnlyChoice(router, row, attempts[0])],
     attempts: attempts.map((attempt) => ({
@@ -68,7 +67,7 @@ export async function explainPayout(
   };
 }
 
-/** A destination that is one payer: how that stood when it was used, or stands now. */
+/** For a destination of a single payer: its standing when it was used, or now. */
 function describeOnlyChoice(
   router: RouterServices,
   row: ChosenTermsRow,
@@ -87,7 +86,7 @@ function findStanding(
   row: ChosenTermsRow,
   attempt: AttemptRow | undefined,
 ): Standing | undefined {
-  if (typeof attempt?.standing === 'string') return JSON.parse(attempt.standing) as Standing;
+  if (attempt !== undefined && attempt.standing !== null) return attempt.standing;
   const payer = router.catalogue().findPayer(row.destination_token);
   return payer === undefined ? undefined : describeStanding(router, payer);
 }

@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { goToNextLook, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
+import { advanceToNextQuery, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
 import {
   createRail,
   createRoutesTest,
   first,
   pay,
   refuse,
-  second,
+  secondPayer,
 } from '../../testing/setups/routes.ts';
 import { reportMissingRails } from '../exceptions/decisions.ts';
 import type { RailAnswer } from '../rails/contract/contract.ts';
-
-/** From one payer to the next, and what comes in between. */
 
 type RoutesTest = Awaited<ReturnType<typeof createRoutesTest>>;
 let money: MoneyTest;
@@ -22,14 +20,14 @@ let open: RoutesTest['open'];
 let statusOf: RoutesTest['statusOf'];
 let openKinds: RoutesTest['openKinds'];
 let settled: RoutesTest['settled'];
-let forgetDue: RoutesTest['forgetDue'];
+let clearDue: RoutesTest['clearDue'];
 before(async () => {
-  ({ money, owner, commit, open, statusOf, openKinds, settled, forgetDue } =
+  ({ money, owner, commit, open, statusOf, openKinds, settled, clearDue } =
     await createRoutesTest());
 });
 afterEach(async () => {
   await money.assertSound();
-  await forgetDue();
+  await clearDue();
 });
 after(() => money[Symbol.asyncDispose]());
 
@@ -37,8 +35,8 @@ const hourMs = 3_600_000;
 
 describe('between a failover and the next sending', () => {
   const reroute = async () => {
-    // The second rail is not served by this process at the moment.
-    const other = second(pay);
+    // This process does not have the second rail.
+    const other = secondPayer(pay);
     const all = [first(refuse), other] as const;
     const kit = open(all);
     const payout = await commit();
@@ -47,41 +45,41 @@ describe('between a failover and the next sending', () => {
     return { kit, other, payout };
   };
 
-  it('the refusal told again changes nothing', async () => {
+  it('the rejection reported again changes nothing', async () => {
     const { kit, other, payout } = await reroute();
-    await kit.say('first', payout, { outcome: 'rejected', reason: 'payer_unavailable' });
+    await kit.notify('first', payout, { outcome: 'rejected', reason: 'payer_unavailable' });
     await kit.dispatcher.runDue();
     assert.deepEqual([await statusOf(payout), other.sends()], ['COMPLETED', 1]);
   });
 
-  it('an `accepted` from before the refusal, told late, changes nothing', async () => {
+  it('a late `accepted` from before the rejection changes nothing', async () => {
     const { kit, other, payout } = await reroute();
-    await kit.say('first', payout, { outcome: 'accepted' });
+    await kit.notify('first', payout, { outcome: 'accepted' });
     await kit.dispatcher.runDue();
     assert.deepEqual([await statusOf(payout), other.sends()], ['COMPLETED', 1]);
   });
 
-  it('what the first one paid is not booked as paid by the second', async () => {
+  it('a payment by the first payer is not posted for the second', async () => {
     const before = await settled('second');
     const { kit, payout } = await reroute();
-    await kit.say('first', payout, { outcome: 'paid' });
+    await kit.notify('first', payout, { outcome: 'paid' });
     await money.assertSound();
     assert.equal((await settled('second')) - before, 0n);
     assert.deepEqual(await openKinds(payout), ['paid_after_refusal']);
   });
 
-  it('after the next sending a late `accepted` of the first one is no contradiction', async () => {
-    const kit = open([first(refuse), second(pay)]);
+  it('a late `accepted` of the first payer after the next sending is no contradiction', async () => {
+    const kit = open([first(refuse), secondPayer(pay)]);
     const payout = await commit();
     await kit.dispatcher.runDue();
     await kit.dispatcher.runDue();
-    await kit.say('first', payout, { outcome: 'accepted', atMs: 1 });
+    await kit.notify('first', payout, { outcome: 'accepted', atMs: 1 });
     assert.deepEqual(await openKinds(payout), []);
   });
 });
 
 describe('checks', () => {
-  it('what could not be checked is checked after its release', async () => {
+  it('a payout that could not be checked is checked after its release', async () => {
     let isBroken = true;
     let checked = 0;
     const kit = open([first(pay)], {
@@ -92,9 +90,9 @@ describe('checks', () => {
       },
     });
     const payout = await commit();
-    for (let look = 0; look < 12 && (await statusOf(payout)) === 'PROCESSING'; look += 1) {
+    for (let round = 0; round < 12 && (await statusOf(payout)) === 'PROCESSING'; round += 1) {
       await kit.dispatcher.runDue();
-      if ((await statusOf(payout)) === 'PROCESSING') await goToNextLook(money, payout);
+      if ((await statusOf(payout)) === 'PROCESSING') await advanceToNextQuery(money, payout);
     }
     assert.deepEqual([await statusOf(payout), await openKinds(payout)], ['HOLD', ['parked']]);
     isBroken = false;
@@ -106,7 +104,7 @@ describe('checks', () => {
 });
 
 describe('cancelling and failing over', () => {
-  it('what was cancelled and never sent is not sent afterwards', async () => {
+  it('a payout cancelled before it was sent is never sent', async () => {
     let isClear = false;
     const rail = first((kind) => {
       if (!isClear) return { outcome: 'unknown', reason: 'no_answer' };
@@ -118,17 +116,17 @@ describe('cancelling and failing over', () => {
     isClear = true;
     await kit.dispatcher.cancelOne(payout.accountId, payout.payoutId);
     if ((await money.dispatch(payout.payoutId)) !== undefined) {
-      await goToNextLook(money, payout);
+      await advanceToNextQuery(money, payout);
       await kit.dispatcher.runDue();
     }
     assert.deepEqual([await statusOf(payout), rail.sends()], ['CANCELLED', 1]);
   });
 
-  it('a payer that takes over has a day of its own', async () => {
+  it('the time limit starts anew with the next payer', async () => {
     let isRefused = false;
     const kit = open([
       first(() => (isRefused ? refuse() : { outcome: 'unknown', reason: 'no_answer' })),
-      second(() => ({ outcome: 'retry', reason: 'unreachable' })),
+      secondPayer(() => ({ outcome: 'retry', reason: 'unreachable' })),
     ]);
     const payout = await commit();
     await kit.dispatcher.runDue();
@@ -142,35 +140,35 @@ describe('cancelling and failing over', () => {
     assert.deepEqual([await statusOf(payout), await openKinds(payout)], ['PROCESSING', []]);
   });
 
-  it('an unsure second payer that was not reached is retried, not in doubt', async () => {
+  it('a second payer that was not reached is retried, not unknown', async () => {
     let isRefused = false;
-    const other = second(() => ({ outcome: 'retry', reason: 'unreachable' }));
+    const other = secondPayer(() => ({ outcome: 'retry', reason: 'unreachable' }));
     const kit = open([first(() => (isRefused ? refuse() : { outcome: 'accepted' })), other]);
     const payout = await commit();
     await kit.dispatcher.runDue();
     isRefused = true;
-    for (let look = 0; look < 4 && other.sends() === 0; look += 1) {
-      await goToNextLook(money, payout);
+    for (let round = 0; round < 4 && other.sends() === 0; round += 1) {
+      await advanceToNextQuery(money, payout);
       await kit.dispatcher.runDue();
     }
     assert.equal((await money.attempts(payout.payoutId)).at(-1)?.state, 'retry');
   });
 
-  it('a refusal ends a hold with the next payer, as it says', async () => {
+  it('a rejection ends a hold and the payout goes to the next payer', async () => {
     let isClear = false;
-    const other = second(pay);
+    const other = secondPayer(pay);
     const kit = open([
       first(() => (isClear ? refuse() : { outcome: 'unknown', reason: 'no_answer' })),
       other,
     ]);
     const payout = await commit();
-    for (let look = 0; look < 20 && (await statusOf(payout)) === 'PROCESSING'; look += 1) {
+    for (let round = 0; round < 20 && (await statusOf(payout)) === 'PROCESSING'; round += 1) {
       await kit.dispatcher.runDue();
-      if ((await statusOf(payout)) === 'PROCESSING') await goToNextLook(money, payout);
+      if ((await statusOf(payout)) === 'PROCESSING') await advanceToNextQuery(money, payout);
     }
     assert.equal(await statusOf(payout), 'HOLD');
     isClear = true;
-    await goToNextLook(money, payout);
+    await advanceToNextQuery(money, payout);
     await kit.dispatcher.runDue();
     await kit.dispatcher.runDue();
     assert.deepEqual([await statusOf(payout), other.sends()], ['COMPLETED', 1]);
@@ -178,7 +176,7 @@ describe('cancelling and failing over', () => {
 });
 
 describe('measuring', () => {
-  it("one payment counts once, and our own limit is not the payer's fault", async () => {
+  it('a payment counts once, and a daily limit does not count against the payer', async () => {
     const answer = Promise.withResolvers<RailAnswer>();
     const called = Promise.withResolvers<void>();
     const rail = createRail('measured', false, () => {
@@ -189,7 +187,7 @@ describe('measuring', () => {
     const payout = await money.quoteAndCommit(owner, { rail: 'measured', payerKey: 'measured' });
     const running = kit.dispatcher.runDue();
     await called.promise;
-    await kit.say('measured', payout, { outcome: 'paid' });
+    await kit.notify('measured', payout, { outcome: 'paid' });
     answer.resolve({ outcome: 'paid' });
     await running;
     const limited = { ...createRail('limited', false, pay), dailyLimits: { MXN: 1n } };
@@ -207,7 +205,7 @@ describe('measuring', () => {
 });
 
 describe('a rail that was missing', () => {
-  it('asks nobody any more when it has come back', async () => {
+  it('has no open exception once it is configured again', async () => {
     const rail = createRail('gone', false, pay);
     const payout = await money.quoteAndCommit(owner, { rail: 'gone', payerKey: 'gone' });
     await money.advance(11 * 60_000);

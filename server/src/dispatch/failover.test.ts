@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { createCompany, createPayer, createRates } from '../../testing/setups/destinations.ts';
 import {
+  advanceToNextQuery,
   type CommittedPayout,
   createFakeRail,
   createMoneyTest,
-  goToNextLook,
   type MoneyTest,
   type Owner,
 } from '../../testing/setups/money.ts';
@@ -62,22 +62,22 @@ const dynamic = (answer: Answering) =>
   createRail('first', [payerOf('dynamic', { isDynamicToken: true })], answer);
 
 describe('a payout through a dynamic destination', () => {
-  it('goes on to the best payer within the quoted cost when the first one refuses', async () => {
+  it('goes to the best payer within the quoted cost when the first one refuses', async () => {
     const payout = await commit();
     const dear = createRail('dear', [payerOf('dear', { marginBasisPoints: 900 })], pay);
     const good = createRail('good', [payerOf('good', { marginBasisPoints: 200 })], pay);
     const fair = createRail('fair', [payerOf('fair', { marginBasisPoints: 300 })], pay);
-    const told = await run([dynamic(refuse), dear, good, fair], payout);
-    assert.equal(told.status, 'COMPLETED');
+    const explained = await run([dynamic(refuse), dear, good, fair], payout);
+    assert.equal(explained.status, 'COMPLETED');
     assert.deepEqual([good.sends(), dear.sends(), fair.sends()], [1, 0, 0]);
     assert.deepEqual(
-      told.attempts.map(({ rail, state }) => [rail, state]),
+      explained.attempts.map(({ rail, state }) => [rail, state]),
       [
         ['first', 'rejected'],
         ['good', 'paid'],
       ],
     );
-    const rules = (told.decisions[1]?.candidates ?? []).map((one) => [
+    const rules = (explained.decisions[1]?.candidates ?? []).map((one) => [
       one.is_chosen,
       one.excluded_by,
     ]);
@@ -87,78 +87,80 @@ describe('a payout through a dynamic destination', () => {
       [false, 'tried_before'],
       [true, ''],
     ]);
-    assert.equal(told.decisions[1]?.refused_because, 'payer_unavailable');
+    assert.equal(explained.decisions[1]?.refused_because, 'payer_unavailable');
     assert.equal(await money.balance(owner.accountId, 'MXN', 'in_transit:first'), 0n);
     assert.equal(await money.balance(owner.accountId, 'MXN', 'settlement:good'), 190_000n);
   });
 
-  it('ends as ERROR with the funds kept when nobody is left, and can be retried or refunded', async () => {
+  it('ends as ERROR with the funds kept when no payer is left, and can be retried or refunded', async () => {
     const before = await money.balance(owner.accountId, 'USD');
     const payout = await commit();
     const second = createRail('second', [payerOf('other')], refuse);
-    const told = await run([dynamic(refuse), second], payout);
-    assert.equal(told.status, 'ERROR');
+    const explained = await run([dynamic(refuse), second], payout);
+    assert.equal(explained.status, 'ERROR');
     assert.deepEqual(
-      told.exceptions.map(({ kind, closed_at }) => [kind, closed_at]),
+      explained.exceptions.map(({ kind, closed_at }) => [kind, closed_at]),
       [['routes_exhausted', '']],
     );
     assert.equal(await money.balance(owner.accountId, 'USD'), before - 10_100n);
-    // Committed it is all the same: a client that asks again must not believe that it failed.
+    // A repeated commit succeeds: the payout is committed.
     assert.equal((await money.commit(payout, payout.payoutId)).result, 'success');
   });
 
-  it('is not taken to another payer when the recipient is the reason', async () => {
+  it('stays with its payer when the reason lies with the recipient', async () => {
     const payout = await commit();
     const other = createRail('second', [payerOf('other')], pay);
     const closed = dynamic(() => ({ outcome: 'rejected', reason: 'account_closed' }));
-    const told = await run([closed, other], payout);
-    assert.equal(told.status, 'CANCELLED');
+    const explained = await run([closed, other], payout);
+    assert.equal(explained.status, 'CANCELLED');
     assert.equal(other.sends(), 0);
   });
 
-  it('is not taken to another payer while the first one is not definitely dead', async () => {
+  it('stays with its payer while the attempt may be in flight', async () => {
     const payout = await commit();
     const other = createRail('second', [payerOf('other')], pay);
     let isClear = false;
     const vague = dynamic(() => (isClear ? refuse() : { outcome: 'unknown', reason: 'no_answer' }));
     await run([vague, other], payout);
-    for (let look = 0; look < 3; look += 1) {
-      await goToNextLook(money, payout);
+    for (let round = 0; round < 3; round += 1) {
+      await advanceToNextQuery(money, payout);
       await run([vague, other], payout);
     }
     assert.equal(other.sends(), 0);
     isClear = true;
-    await goToNextLook(money, payout);
-    const told = await run([vague, other], payout);
-    assert.deepEqual([told.status, other.sends(), vague.sends()], ['COMPLETED', 1, 1]);
+    await advanceToNextQuery(money, payout);
+    const explained = await run([vague, other], payout);
+    assert.deepEqual([explained.status, other.sends(), vague.sends()], ['COMPLETED', 1, 1]);
   });
 
-  it('is never given twice to a rail that has refused its reference', async () => {
+  it('is never sent again to a rail that refused its reference', async () => {
     const payout = await commit();
     const twoPayers = createRail(
       'first',
       [payerOf('dynamic', { isDynamicToken: true }), payerOf('sister')],
       refuse,
     );
-    const told = await run([twoPayers], payout);
-    assert.deepEqual([told.status, twoPayers.sends()], ['ERROR', 1]);
-    const sister = told.decisions.at(-1)?.candidates.find((one) => one.excluded_by === 'same_rail');
+    const explained = await run([twoPayers], payout);
+    assert.deepEqual([explained.status, twoPayers.sends()], ['ERROR', 1]);
+    const sister = explained.decisions
+      .at(-1)
+      ?.candidates.find((one) => one.excluded_by === 'same_rail');
     assert.ok(sister !== undefined);
   });
 });
 
-describe('a payout through a destination that is one payer', () => {
-  it('ends with the refusal, and says on what the payer was judged', async () => {
+describe('a payout through a destination of one payer', () => {
+  it('ends with the rejection, and explains the standing of the payer', async () => {
     const payout = await commit({
       payerKey: 'single',
       destinationToken: getDestinationToken('first', 'single'),
     });
     const single = createRail('first', [payerOf('single')], refuse);
     const other = createRail('second', [payerOf('other')], pay);
-    const told = await run([single, other], payout);
-    assert.equal(told.status, 'CANCELLED');
+    const explained = await run([single, other], payout);
+    assert.equal(explained.status, 'CANCELLED');
     assert.equal(other.sends(), 0);
-    const [decision] = told.decisions;
+    const [decision] = explained.decisions;
     assert.deepEqual(
       decision?.candidates.map((one) => [one.is_chosen, one.fee, one.health, one.min_limit_usd]),
       [[true, '1', 'up', '0']],

@@ -1,4 +1,4 @@
-import { type Reason } from '../rails/contract/reasons.ts';
+import type { Reason } from '../rails/contract/reasons.ts';
 import type { TermsRow } from './dispatch.sql.ts';
 import { allowsFailover, type NextStep } from './next-step.ts';
 import { findNextPayer, type RouterServices, type RouteTerms } from './routing.ts';
@@ -9,7 +9,6 @@ type Refusal = {
   listTried: () => Promise<{ rail: string; payer_key: string }[]>;
 };
 
-/** What a payout has been promised, as routing reads it. */
 export function describeTerms(row: TermsRow): RouteTerms {
   return {
     destinationToken: row.destination_token,
@@ -22,7 +21,7 @@ export function describeTerms(row: TermsRow): RouteTerms {
   };
 }
 
-/** Where a refused payout goes on; undefined where the refusal is the end of it. */
+/** The next payer of a refused payout, or that none is left; undefined if it must not fail over. */
 export async function failOver(
   router: RouterServices,
   { row, reason, listTried }: Refusal,

@@ -14,8 +14,6 @@ import { createHost } from '../rails/host/host.ts';
 import { createDispatcher } from './dispatch.ts';
 import { applyNotifications } from './notifications.ts';
 
-/** What takes long, or is held, is nobody else's trouble; and two persons are two. */
-
 let money: MoneyTest;
 before(async () => {
   money = await createMoneyTest();
@@ -24,8 +22,8 @@ after(() => money[Symbol.asyncDispose]());
 
 const statusOf = async ({ payoutId }: CommittedPayout) => (await money.payout(payoutId)).status;
 
-describe('checks that take long', () => {
-  it('do not keep payouts from being sent for ever', async () => {
+describe('slow checks', () => {
+  it('do not keep checked payouts from being sent', async () => {
     const owner = await money.createOwner({ USD: 1_000_000n });
     const rail = createFakeRail(() => ({ outcome: 'paid' }));
     let checks = 0;
@@ -47,7 +45,7 @@ describe('checks that take long', () => {
       onError: () => undefined,
     });
     await money.quoteAndCommit(owner);
-    for (let look = 0; look < 60 && rail.sends() === 0; look += 1) {
+    for (let round = 0; round < 60 && rail.sends() === 0; round += 1) {
       await dispatcher.startDue();
       await sleep(50);
     }
@@ -56,8 +54,8 @@ describe('checks that take long', () => {
   });
 });
 
-describe('one account that is held', () => {
-  it('does not keep what is heard of other accounts from being applied', async () => {
+describe('a locked account', () => {
+  it('does not delay notifications of other accounts', async () => {
     const [one, other] = [
       await money.createOwner({ USD: 1_000_000n }),
       await money.createOwner({ USD: 1_000_000n }),
@@ -105,7 +103,7 @@ describe('one account that is held', () => {
       router: dispatcher.router,
       measurements: dispatcher.measurements,
       nowMs: money.clock.nowMs,
-      onHeard: () => undefined,
+      onNotification: () => undefined,
       onError: () => undefined,
     });
     let status = await statusOf(free);
@@ -120,8 +118,8 @@ describe('one account that is held', () => {
   });
 });
 
-describe('two persons', () => {
-  it('are not one person who writes the name in another way', async () => {
+describe('a second person', () => {
+  it('is not the first one with the name written in another way', async () => {
     const owner = await money.createOwner({ USD: 1_000_000n });
     const rail = createFakeRail(() => ({ outcome: 'paid' }));
     const dispatcher = money.createDispatcherOf([rail], {

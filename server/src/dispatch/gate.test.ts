@@ -27,7 +27,7 @@ function open(pace: { concurrencyMax?: number; perSecondMax?: number | null } = 
 }
 
 describe('the gate of a rail', () => {
-  it('lets so many calls be under way', () => {
+  it('limits concurrent calls', () => {
     const { gate } = open({ concurrencyMax: 3 });
     const call = gate.begin(false);
     gate.begin(false);
@@ -38,7 +38,7 @@ describe('the gate of a rail', () => {
     assert.equal(gate.room(), 1);
   });
 
-  it('lets so many calls begin in a second', () => {
+  it('limits calls per second', () => {
     const { gate, call, wait } = open({ perSecondMax: 5 });
     assert.equal(gate.room(), 5);
     call(paid, 5);
@@ -49,7 +49,7 @@ describe('the gate of a rail', () => {
     assert.equal(gate.room(), 5);
   });
 
-  it('saves up for less than a call in a second', () => {
+  it('accumulates a rate of less than one call per second', () => {
     const { gate, call, wait } = open({ perSecondMax: 0.5 });
     assert.equal(gate.room(), 1);
     call(paid);
@@ -59,7 +59,7 @@ describe('the gate of a rail', () => {
     assert.equal(gate.room(), 1);
   });
 
-  it('leaves a rail alone that fails, and probes with half of its concurrency', () => {
+  it('opens after failures, and probes with half of the concurrency', () => {
     const { gate, call, wait } = open();
     call(unreachable, 9);
     assert.equal(gate.health(), 'degraded');
@@ -81,7 +81,7 @@ describe('the gate of a rail', () => {
     assert.ok(!gate.isRecovering());
   });
 
-  it('doubles its wait once for each round of probes, however many of them fail', () => {
+  it('doubles the wait once for each round of failed probes', () => {
     const { gate, wait } = open();
     const begin = (count: number) => Array.from({ length: count }, () => gate.begin(false));
     const late = begin(30);
@@ -91,18 +91,18 @@ describe('the gate of a rail', () => {
     assert.equal(gate.room(), 50);
     const probes = begin(50);
     for (const call of late) gate.end(call, unreachable);
-    assert.equal(gate.closedForMs(), 0, 'calls from before it opened tell nothing new');
+    assert.equal(gate.closedForMs(), 0, 'calls from before it opened do not count');
     for (const call of probes) gate.end(call, unreachable);
     assert.equal(gate.closedForMs(), 2_000);
   });
 
-  it('counts a reference that fails again and again once', () => {
+  it('counts repeated failures of a reference once', () => {
     const { gate } = open();
     for (let count = 0; count < 100; count += 1) gate.end(gate.begin(true), unreachable);
     assert.equal(gate.health(), 'up');
   });
 
-  it('leaves a counterpart alone for as long as it asks, within bounds', () => {
+  it('honors retryAfterMs within bounds', () => {
     const { gate, call, wait } = open();
     call({ outcome: 'retry', reason: 'busy', retryAfterMs: 30_000 });
     assert.equal(gate.room(), 0);
@@ -113,7 +113,7 @@ describe('the gate of a rail', () => {
     assert.equal(gate.closedForMs(), 900_000);
   });
 
-  it('does not hold refusals and slow payments against a rail', () => {
+  it('does not count rejections and slow payments as failures', () => {
     const { gate, call } = open();
     call({ outcome: 'rejected', reason: 'account_closed' }, 50);
     call({ outcome: 'accepted' }, 50);

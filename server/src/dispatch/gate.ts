@@ -1,15 +1,15 @@
 import type { Rail, RailAnswer } from '../rails/contract/contract.ts';
 
 /**
- * Bounds what this process asks of one rail: a concurrency limit, a rate limit, and a circuit breaker.
- * A rail that hangs or cannot be reached takes nothing from the others.
+ * Limits the calls of this process to one rail: a concurrency limit, a rate limit, and a circuit
+ * breaker. A rail that hangs or is unreachable does not affect the others.
  *
  * The breaker opens after `failuresMax` calls in a row without a clear answer. A reference that failed
- * before does not count again: it backs off by itself and says nothing new about the counterpart.
- * After a wait, which doubles once for each round of failed probes, up to half of the rail's
- * concurrency may probe; the first clear answer closes the breaker. For a minute after it opened,
- * `isRecovering` asks the dispatcher to choose among what is due at random, so that healthy payouts do not
- * queue behind references that hang.
+ * before does not count again: it backs off and says nothing new about the counterparty. After a wait,
+ * which doubles with each round of failed probes, up to half of the rail's concurrency may probe; the
+ * first clear answer closes the breaker. Until a minute after the wait, `isRecovering` makes the
+ * dispatcher claim due payouts in random order, so that healthy ones do not queue behind references
+ * that hang.
  */
 export type Gate = {
   /** How many more calls may begin now. */
@@ -18,25 +18,25 @@ export type Gate = {
   begin(isRepeat: boolean): GateCall;
   end(call: GateCall, answer: RailAnswer): void;
   health(): Health;
-  /** How long nothing begins here, as far as is known; 0: there is room or will be soon. */
+  /** How long the breaker lets no call begin; 0 if it does. */
   closedForMs(): number;
   isRecovering(): boolean;
 };
 
-/** A call under way: `round` counts how often the breaker has opened or closed before it began. */
+/** A call in progress; `round`: how often the breaker had opened or closed when it began. */
 export type GateCall = { readonly round: number; readonly isRepeat: boolean };
 
-/** `down`: left alone but for probes that find out whether it is back. */
+/** `down`: the breaker is open, and only probes are sent. */
 export type Health = 'up' | 'degraded' | 'down';
 
 const failuresMaxUsual = 10;
 const closedFirstMs = 1_000;
 const closedMaxMs = 60_000;
-/** A counterpart may ask to be left alone for longer than our own back-off, up to this. */
+/** A counterparty may request a longer wait than `closedMaxMs`, up to this. */
 const retryAfterMsMax = 15 * 60_000;
 const recoveringMs = 60_000;
 
-/** What says that the counterpart is not there or not well, rather than something of the payment. */
+/** Reasons that lie with the counterparty and not with the payment. */
 const failureReasons = new Set([
   'unreachable',
   'busy',
@@ -54,7 +54,7 @@ export function createGate(rail: Pick<Rail, 'pace'>, steadyMs: () => number): Ga
   const { concurrencyMax, perSecondMax, failuresMax = failuresMaxUsual } = rail.pace;
   const probesMax = Math.max(1, Math.floor(concurrencyMax / 2));
   const bucket = createBucket(perSecondMax, steadyMs);
-  let underWay = 0;
+  let inProgress = 0;
   let probing = 0;
   let failures = 0;
   let closings = 0;
@@ -75,7 +75,7 @@ export function createGate(rail: Pick<Rail, 'pace'>, steadyMs: () => number): Ga
       failures += call.isRepeat ? 0 : 1;
       if (failures < failuresMax) return;
     } else if (call.round !== round) {
-      // It began before the breaker opened, and tells nothing new.
+      // The call began before the breaker opened.
       return;
     }
     open(Math.min(closedMaxMs, closedFirstMs * 2 ** closings));
@@ -83,18 +83,18 @@ export function createGate(rail: Pick<Rail, 'pace'>, steadyMs: () => number): Ga
   };
   return {
     room: () => {
-      const free = concurrencyMax - underWay;
+      const free = concurrencyMax - inProgress;
       const most = !isOpen ? free : steadyMs() < closedUntilMs ? 0 : probesMax - probing;
       return Math.max(0, Math.min(most, free, bucket.left()));
     },
     begin: (isRepeat) => {
-      underWay += 1;
+      inProgress += 1;
       if (isOpen) probing += 1;
       bucket.take();
       return { round, isRepeat };
     },
     end: (call, answer) => {
-      underWay -= 1;
+      inProgress -= 1;
       if (isOpen && call.round === round) probing -= 1;
       if (isFailure(answer)) {
         fail(call);
@@ -116,7 +116,7 @@ export function createGate(rail: Pick<Rail, 'pace'>, steadyMs: () => number): Ga
   };
 }
 
-/** A second's worth may begin at once; half a call is saved up for the next one. */
+/** A token bucket of one second's calls. */
 function createBucket(perSecondMax: number | null, steadyMs: () => number) {
   if (perSecondMax === null) {
     return { left: () => Number.POSITIVE_INFINITY, take: () => undefined };

@@ -2,7 +2,7 @@ import type { RailAnswer, RailObservation } from '../rails/contract/contract.ts'
 import { type Reason, reasonTexts, recipientReasons } from '../rails/contract/reasons.ts';
 import type { ObservationDetails } from './observations.sql.ts';
 
-/** What follows from what a rail said: what is recorded, and when it is asked again. */
+/** What to record for a rail's answer, and when to query next. */
 
 export type NextStep = {
   outcome: string;
@@ -18,49 +18,49 @@ export type StepContext = {
   firstTriedAtMs: number | undefined;
   availableAtMs: number;
   nowMs: number;
-  /** Whether the rail tells by itself what happens; then a lost word must not be waited for. */
+  /** Whether the rail sends notifications; one may be lost, so the payout is queried as well. */
   sendsNotifications: boolean;
 };
 
 const backOffFirstMs = 60_000;
 const backOffMaxMs = 24 * 3_600_000;
-/** An outcome that stays unknown for longer is put before a person; the funds stay where they are. */
+/** A payout whose outcome stays unknown for longer is held, with its funds in transit. */
 const unknownMsMax = 24 * 3_600_000;
-/** So is what could not be sent for so long. */
+/** A payout that could not be sent for so long is parked. */
 const unsentMsMax = 24 * 3_600_000;
-/** When to look again after a rail accepted and did not say when. */
+/** The time until the next query after an acceptance, unless the rail names one. */
 const acceptedCheckMs = 15 * 60_000;
-/** However late a rail wants to be asked, a payout is looked at once a year. */
-const lookMsMax = 366 * 24 * 3_600_000;
-/** Past its estimated time a payout is asked about every day at least. */
+/** Every payout in progress is queried at least once a year. */
+const queryIntervalMsMax = 366 * 24 * 3_600_000;
+/** After its estimated arrival a payout is queried every day. */
 const overdueQueryMs = 24 * 3_600_000;
 
-export function planNext(answer: RailAnswer, situation: StepContext): NextStep {
-  const { tries, nowMs } = situation;
+export function planNext(answer: RailAnswer, context: StepContext): NextStep {
+  const { tries, nowMs } = context;
   const backOffMs = Math.max(getBackOffMs(tries), boundRetryAfter(answer.retryAfterMs));
   const base = { outcome: answer.outcome, details: describeDetails(answer) };
   switch (answer.outcome) {
     case 'accepted':
     case 'ready_for_pickup':
-      return { ...base, reason: '', dueAtMs: findLook(answer.checkAtMs, situation) };
+      return { ...base, reason: '', dueAtMs: findQueryTime(answer.checkAtMs, context) };
     case 'paid': {
       const { checkAtMs } = answer;
-      const dueAtMs = checkAtMs === undefined ? undefined : boundLook(checkAtMs, nowMs);
+      const dueAtMs = checkAtMs === undefined ? undefined : boundQueryTime(checkAtMs, nowMs);
       return { ...base, reason: '', dueAtMs };
     }
     case 'rejected':
     case 'returned':
       return { ...base, reason: answer.reason, dueAtMs: undefined };
     case 'retry': {
-      const unsentMs = nowMs - (situation.firstTriedAtMs ?? nowMs);
+      const unsentMs = nowMs - (context.firstTriedAtMs ?? nowMs);
       if (unsentMs >= unsentMsMax) return park(base.details, answer.reason, 'not_sent');
-      const dueAtMs = boundLook(answer.checkAtMs ?? nowMs + backOffMs, nowMs);
-      // Judged when the time is over, not at the first try after it.
+      const dueAtMs = boundQueryTime(answer.checkAtMs ?? nowMs + backOffMs, nowMs);
+      // A try at the very limit parks the payout then.
       const limitMs = nowMs - unsentMs + unsentMsMax;
       return { ...base, reason: answer.reason, dueAtMs: Math.min(dueAtMs, limitMs) };
     }
     case 'unknown': {
-      const unknownMs = nowMs - (situation.unknownSinceMs ?? nowMs);
+      const unknownMs = nowMs - (context.unknownSinceMs ?? nowMs);
       const dueAtMs = nowMs + backOffMs;
       if (unknownMs < unknownMsMax) {
         const limitMs = nowMs - unknownMs + unknownMsMax;
@@ -72,7 +72,7 @@ export function planNext(answer: RailAnswer, situation: StepContext): NextStep {
   }
 }
 
-/** Before a person, with nothing sent. */
+/** Opens an exception for a payout of which nothing was sent. */
 export function park(
   details: ObservationDetails | undefined,
   reason: Reason | '',
@@ -81,16 +81,16 @@ export function park(
   return { outcome: 'park', reason, dueAtMs: undefined, details: { ...details, exception } };
 }
 
-/** When to ask about a payout of which something was heard unasked. */
+/** When to query a payout after a notification. */
 export function findNextQueryTime(
   outcome: RailObservation['outcome'],
-  situation: Pick<StepContext, 'availableAtMs' | 'nowMs' | 'sendsNotifications'>,
+  context: Pick<StepContext, 'availableAtMs' | 'nowMs' | 'sendsNotifications'>,
 ): number | undefined {
   if (outcome !== 'accepted' && outcome !== 'ready_for_pickup') return undefined;
-  return findLook(undefined, situation);
+  return findQueryTime(undefined, context);
 }
 
-/** Whether a refusal leaves the way to another payer open. */
+/** Whether a payout refused for this reason may go to another payer. */
 export function allowsFailover(reason: Reason): boolean {
   return !recipientReasons.has(reason);
 }
@@ -100,11 +100,11 @@ export function formatReason(reason: Reason | ''): string {
 }
 
 export function describeDetails(
-  heard: Pick<RailObservation, 'code' | 'providerReference' | 'charges'> & {
+  observation: Pick<RailObservation, 'code' | 'providerReference' | 'charges'> & {
     amountMinor?: bigint | undefined;
   },
 ): ObservationDetails | undefined {
-  const { code, providerReference, charges = [], amountMinor } = heard;
+  const { code, providerReference, charges = [], amountMinor } = observation;
   const details: ObservationDetails = {
     ...(code === undefined || code === '' ? {} : { code }),
     ...(providerReference === undefined || providerReference === ''
@@ -133,8 +133,8 @@ function boundRetryAfter(retryAfterMs = 0): number {
   return Math.min(Math.max(retryAfterMs, 0), backOffMaxMs);
 }
 
-/** When the rail wants to be asked again, within reason; and soon enough if a word of it was lost. */
-function findLook(
+/** The time that the rail names, bounded; early enough in case a notification is lost. */
+function findQueryTime(
   checkAtMs: number | undefined,
   {
     nowMs,
@@ -147,12 +147,12 @@ function findLook(
       ? Math.min(availableAtMs, nowMs + overdueQueryMs)
       : nowMs + acceptedCheckMs;
   }
-  const bounded = boundLook(checkAtMs, nowMs);
+  const bounded = boundQueryTime(checkAtMs, nowMs);
   return sendsNotifications
     ? Math.min(bounded, Math.max(availableAtMs, nowMs + overdueQueryMs))
     : bounded;
 }
 
-function boundLook(checkAtMs: number, nowMs: number): number {
-  return Math.min(Math.max(checkAtMs, nowMs), nowMs + lookMsMax);
+function boundQueryTime(checkAtMs: number, nowMs: number): number {
+  return Math.min(Math.max(checkAtMs, nowMs), nowMs + queryIntervalMsMax);
 }

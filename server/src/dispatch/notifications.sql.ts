@@ -1,14 +1,15 @@
 import { textArray } from '../db/arrays.ts';
 import type { Session, Statement } from '../db/postgres/pool.ts';
-import type { DispatchRow, TermsRow } from './dispatch.sql.ts';
+import { column, defineQuery, exec, many, nullable, type RowOf } from '../db/rows.ts';
+import { type Reason, reasonTexts } from '../rails/contract/reasons.ts';
+import { termColumns } from './dispatch.sql.ts';
 
 /**
- * With a lease: a process that dies over one leaves it to the next after a minute. All that waits
- * about a payment is taken together, unless another process is at work on a part of it, so that the
- * reports of one payment are applied in their own order.
+ * Claims notifications under a lease of a minute. All that wait for a payment are claimed together,
+ * unless another process has claimed one of them, so that they are applied in order.
  */
-const takeText: Statement = {
-  name: 'take_rail_observations',
+const claim = defineQuery({
+  name: 'claim_notifications',
   text: `
     with payments as materialized (
       select distinct rail, reference from (
@@ -36,16 +37,31 @@ const takeText: Statement = {
     where o.rail = due.rail and o.id = due.id and m.rail = o.rail and m.id = o.message_id
     returning o.rail, o.id, m.channel, o.reference, o.outcome, o.reason, o.code,
       o.provider_reference, o.amount, o.charges, o.happened_at, o.tries`,
-};
+  columns: {
+    rail: column.text,
+    id: column.text,
+    channel: column.oneOf('callback', 'file', 'poll'),
+    reference: column.text,
+    outcome: column.oneOf('accepted', 'ready_for_pickup', 'paid', 'rejected', 'returned'),
+    reason: column.oneOf('', ...(Object.keys(reasonTexts) as Reason[])),
+    code: column.text,
+    provider_reference: column.text,
+    amount: nullable(column.bigint),
+    /** JSON; parsed with its notification, so that a defect affects no other one. */
+    charges: column.text,
+    happened_at: column.instant,
+    tries: column.integer,
+  },
+});
 
-const endText: Statement = {
-  name: 'end_rail_observation',
+const finish: Statement = {
+  name: 'finish_notification',
   text: `update rail_observations set state = $3 where rail = $1 and id = $2`,
 };
 
-/** What is needed to find out where a refused payout goes on, and when to look again. */
-const contextText: Statement = {
-  name: 'find_heard_payouts',
+/** What failover and the time of the next query depend on. */
+const notifiedPayouts = defineQuery({
+  name: 'find_notified_payouts',
   text: `
     select distinct on (r.rail, r.reference) r.rail as reported_by, r.reference, p.account_id,
       p.id as payout_id, p.rail, p.payer_key,
@@ -55,66 +71,60 @@ const contextText: Statement = {
     join attempts a on a.reference = r.reference and a.rail = r.rail
     join payouts p on p.account_id = a.account_id and p.id = a.payout_id
     join users u on u.account_id = p.account_id and u.id = p.user_id`,
-};
+  columns: {
+    reported_by: column.text,
+    account_id: column.uuid,
+    payout_id: column.uuid,
+    rail: column.text,
+    payer_key: column.text,
+    reference: column.text,
+    estimated_availability: column.instant,
+    ...termColumns,
+  },
+});
 
-const unmatchedText: Statement = {
+const openUnmatchedException: Statement = {
   name: 'open_unmatched',
   text: `
     select open_exception('00000000-0000-0000-0000-000000000000', null, $1, 'unmatched', $2, null,
       $3, environment_now())`,
 };
 
-export type NotificationRow = {
-  rail: string;
-  id: string;
-  channel: 'callback' | 'file' | 'poll';
-  reference: string;
-  outcome: 'accepted' | 'ready_for_pickup' | 'paid' | 'rejected' | 'returned';
-  reason: string;
-  code: string;
-  provider_reference: string;
-  amount: bigint | null;
-  charges: string;
-  happened_at: Date;
-  tries: number;
-};
+export type NotificationRow = RowOf<typeof claim.columns>;
 
 export async function claimNotifications(
   session: Session,
   count: number,
 ): Promise<NotificationRow[]> {
-  return session.rows(takeText, [count]);
+  return many(session, claim, [count]);
 }
 
 export async function finishNotification(
   session: Session,
-  heard: Pick<NotificationRow, 'rail' | 'id'>,
+  { rail, id }: Pick<NotificationRow, 'rail' | 'id'>,
   state: 'applied' | 'no_effect' | 'exception',
 ): Promise<void> {
-  await session.rows(endText, [heard.rail, heard.id, state]);
+  await exec(session, finish, [rail, id, state]);
 }
 
-export type NotifiedPayoutRow = TermsRow &
-  Pick<
-    DispatchRow,
-    'account_id' | 'payout_id' | 'rail' | 'payer_key' | 'estimated_availability' | 'reference'
-  > & { reported_by: string };
+export type NotifiedPayoutRow = RowOf<typeof notifiedPayouts.columns>;
 
 /** Payouts with an attempt under one of these references at the rail that reports it. */
 export async function findNotifiedPayouts(
   session: Session,
   payments: readonly { rail: string; reference: string }[],
 ): Promise<NotifiedPayoutRow[]> {
-  return session.rows<NotifiedPayoutRow>(contextText, [
+  return many(session, notifiedPayouts, [
     textArray(payments.map(({ rail }) => rail)),
     textArray(payments.map(({ reference }) => reference)),
   ]);
 }
 
-/** Somebody speaks of a payment that is none of ours: for a person, in no account's name. */
+/** Opens an exception of no account for a notification that could not be applied. */
 export async function openUnmatched(
   session: Session,
-  heard: { rail: string; detail: string; amountMinor: bigint | null },
+  unmatched: { rail: string; detail: string; amountMinor: bigint | null },
 ): Promise<void> {
-  await session.rows(unmatchedText, [heard.rail, heard.detail, heard.amountMinor]);
+  const { rail, detail, amountMinor } = unmatched;
+  await exec(session, openUnmatchedException, [rail, detail, amountMinor]);
 }

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, describe, it } from 'node:test';
 import {
+  advanceToNextQuery,
   type CommittedPayout,
   createFakeRail,
   createMoneyTest,
-  goToNextLook,
   type MoneyTest,
   type Owner,
 } from '../../testing/setups/money.ts';
@@ -23,7 +23,7 @@ before(async () => {
 afterEach(() => money.assertSound());
 after(() => money[Symbol.asyncDispose]());
 
-type Said = Partial<RailObservation> & Pick<RailObservation, 'outcome'>;
+type Notified = Partial<RailObservation> & Pick<RailObservation, 'outcome'>;
 
 function open(answer: () => RailAnswer | Promise<RailAnswer> = () => ({ outcome: 'accepted' })) {
   const rail = createFakeRail(answer);
@@ -34,7 +34,7 @@ function open(answer: () => RailAnswer | Promise<RailAnswer> = () => ({ outcome:
     router: dispatcher.router,
     measurements: dispatcher.measurements,
     nowMs: money.clock.nowMs,
-    onHeard: () => undefined,
+    onNotification: () => undefined,
     onError: (error: unknown) => errors.push(error),
   };
   const host = createHost({
@@ -50,9 +50,14 @@ function open(answer: () => RailAnswer | Promise<RailAnswer> = () => ({ outcome:
     onInboundMessage: () => undefined,
     log: () => undefined,
   });
-  const say = async (payout: CommittedPayout | string, ...all: readonly Said[]) => {
+  const notify = async (payout: CommittedPayout | string, ...all: readonly Notified[]) => {
     const reference = typeof payout === 'string' ? payout : payout.reference;
-    const observations = all.map((said) => ({ id: randomUUID(), reference, atMs: 0, ...said }));
+    const observations = all.map((observation) => ({
+      id: randomUUID(),
+      reference,
+      atMs: 0,
+      ...observation,
+    }));
     await host.receive({ id: randomUUID(), channel: 'callback', raw: Buffer.of(1), observations });
     await applyNotifications(services);
     assert.deepEqual(errors, []);
@@ -71,7 +76,7 @@ function open(answer: () => RailAnswer | Promise<RailAnswer> = () => ({ outcome:
       },
       { ...payout, action, decidedBy: 'Ada', reason: 'a test' },
     );
-  return { rail, dispatcher, say, decide };
+  return { rail, dispatcher, notify, decide };
 }
 
 const neverRates = {
@@ -94,27 +99,27 @@ const exceptionsOf = async ({ payoutId }: CommittedPayout) =>
   ).map(({ kind }) => kind);
 const balance = (name?: string, currency = 'USD') => money.balance(owner.accountId, currency, name);
 
-describe('what a rail says unasked', () => {
-  it('completes a payout, once', async () => {
+describe('a notification', () => {
+  it('completes a payout once', async () => {
     const kit = open();
     const payout = await sent(kit);
-    await kit.say(payout, { outcome: 'accepted' });
-    await kit.say(payout, { outcome: 'paid' });
-    await kit.say(payout, { outcome: 'paid' });
+    await kit.notify(payout, { outcome: 'accepted' });
+    await kit.notify(payout, { outcome: 'paid' });
+    await kit.notify(payout, { outcome: 'paid' });
     assert.equal(await statusOf(payout), 'COMPLETED');
     assert.deepEqual(await exceptionsOf(payout), []);
   });
 
-  it('may come in any order', async () => {
+  it('may arrive in any order', async () => {
     const kit = open();
     const payout = await sent(kit);
-    await kit.say(payout, { outcome: 'paid', atMs: 5 }, { outcome: 'accepted', atMs: 1 });
-    await kit.say(payout, { outcome: 'accepted' });
+    await kit.notify(payout, { outcome: 'paid', atMs: 5 }, { outcome: 'accepted', atMs: 1 });
+    await kit.notify(payout, { outcome: 'accepted' });
     assert.equal(await statusOf(payout), 'COMPLETED');
     assert.deepEqual(await exceptionsOf(payout), []);
   });
 
-  it('may come before the answer to the sending', async () => {
+  it('may arrive before the answer to the sending', async () => {
     const answer = Promise.withResolvers<RailAnswer>();
     const called = Promise.withResolvers<void>();
     const kit = open(() => {
@@ -124,7 +129,7 @@ describe('what a rail says unasked', () => {
     const payout = await money.quoteAndCommit(owner);
     const running = kit.dispatcher.runDue();
     await called.promise;
-    await kit.say(payout, { outcome: 'paid' });
+    await kit.notify(payout, { outcome: 'paid' });
     assert.equal(await statusOf(payout), 'COMPLETED');
     answer.resolve({ outcome: 'accepted' });
     await running;
@@ -132,22 +137,22 @@ describe('what a rail says unasked', () => {
     assert.equal(kit.rail.sends(), 1);
   });
 
-  it('of a payment of nobody is put before a person', async () => {
+  it('of an unknown payment opens an exception', async () => {
     const kit = open();
     const count = async () =>
       (await money.rows(`select from exceptions where kind = 'unmatched'`)).length;
     const before = await count();
-    await kit.say('f'.repeat(32), { outcome: 'paid' });
-    await kit.say('no reference at all', { outcome: 'returned' });
+    await kit.notify('f'.repeat(32), { outcome: 'paid' });
+    await kit.notify('no reference at all', { outcome: 'returned' });
     assert.equal((await count()) - before, 2);
   });
 
-  it('tells what the rail took, and the ledger knows it once', async () => {
+  it('posts the charges of the rail once', async () => {
     const kit = open();
     const payout = await sent(kit);
     const charge = { id: 'fee', kind: 'bank', currency: 'MXN', amountMinor: 250n } as const;
-    await kit.say(payout, { outcome: 'paid', charges: [charge] });
-    await kit.say(payout, { outcome: 'paid', charges: [charge] });
+    await kit.notify(payout, { outcome: 'paid', charges: [charge] });
+    await kit.notify(payout, { outcome: 'paid', charges: [charge] });
     const rows = await money.rows<{ charges: object[] }>(
       'select charges from payout_margins where payout_id = $1',
       [payout.payoutId],
@@ -158,45 +163,45 @@ describe('what a rail says unasked', () => {
 });
 
 describe('a return', () => {
-  it('weeks after completion gives the source amount back, and keeps the fee', async () => {
+  it('weeks after completion refunds the source amount and keeps the fee', async () => {
     const kit = open();
     const before = await balance();
     const payout = await sent(kit);
-    await kit.say(payout, { outcome: 'paid' });
+    await kit.notify(payout, { outcome: 'paid' });
     await money.advance(40 * 86_400_000);
-    await kit.say(payout, { outcome: 'returned', reason: 'account_closed' });
+    await kit.notify(payout, { outcome: 'returned', reason: 'account_closed' });
     const { status, status_reason: reason } = await money.payout(payout.payoutId);
     assert.deepEqual([status, reason], ['CANCELLED', 'returned: the account is closed']);
     assert.equal(await balance(), before - 100n);
   });
 
-  it('in parts gives back in proportion, and the parts add up to the whole', async () => {
+  it('in parts refunds in proportion, and the parts add up to the whole', async () => {
     const kit = open();
     const before = await balance();
     const payout = await sent(kit);
-    await kit.say(payout, { outcome: 'paid' });
+    await kit.notify(payout, { outcome: 'paid' });
     for (const amountMinor of [1n, 59_999n, 100_000n]) {
-      await kit.say(payout, { outcome: 'returned', amountMinor });
+      await kit.notify(payout, { outcome: 'returned', amountMinor });
     }
     assert.equal(await balance(), before - 100n - 10_000n + 8_888n);
-    await kit.say(payout, { outcome: 'returned', amountMinor: 20_000n });
+    await kit.notify(payout, { outcome: 'returned', amountMinor: 20_000n });
     assert.equal(await balance(), before - 100n);
     assert.deepEqual(await exceptionsOf(payout), []);
   });
 
-  it('of more than was paid puts the rest aside and asks a person', async () => {
+  it('of more than was paid posts the excess separately and opens an exception', async () => {
     const kit = open();
     const before = await balance();
     const aside = await balance('suspense', 'MXN');
     const payout = await sent(kit);
-    await kit.say(payout, { outcome: 'paid' });
-    await kit.say(payout, { outcome: 'returned', amountMinor: 180_500n });
+    await kit.notify(payout, { outcome: 'paid' });
+    await kit.notify(payout, { outcome: 'returned', amountMinor: 180_500n });
     assert.equal(await balance(), before - 100n);
     assert.equal((await balance('suspense', 'MXN')) - aside, 500n);
     assert.deepEqual(await exceptionsOf(payout), ['excess_return']);
   });
 
-  it('told by an answer and part by part counts once, whichever comes first', async () => {
+  it('reported by an answer and by partial notifications counts once, in either order', async () => {
     for (const isAnswerFirst of [true, false]) {
       let answer: RailAnswer = { outcome: 'paid', checkAtMs: money.clock.nowMs() + 60_000 };
       const kit = open(() => answer);
@@ -204,37 +209,37 @@ describe('a return', () => {
       const before = await balance();
       answer = { outcome: 'returned', reason: 'sent_back', amountMinor: 180_000n };
       const ask = async () => {
-        await goToNextLook(money, payout);
+        await advanceToNextQuery(money, payout);
         await kit.dispatcher.runDue();
       };
       if (isAnswerFirst) await ask();
-      await kit.say(payout, { outcome: 'returned', amountMinor: 80_000n });
-      await kit.say(payout, { outcome: 'returned', amountMinor: 100_000n });
+      await kit.notify(payout, { outcome: 'returned', amountMinor: 80_000n });
+      await kit.notify(payout, { outcome: 'returned', amountMinor: 100_000n });
       if (!isAnswerFirst) await kit.dispatcher.runOne(payout.accountId, payout.payoutId);
       assert.equal(await balance(), before + 10_000n);
       assert.deepEqual(await exceptionsOf(payout), []);
     }
   });
 
-  it('told again gives nothing back again', async () => {
+  it('reported again refunds nothing', async () => {
     const kit = open();
     const payout = await sent(kit);
-    await kit.say(payout, { outcome: 'paid' });
-    const said = { id: 'the same', outcome: 'returned', amountMinor: 90_000n } as const;
-    await kit.say(payout, said);
+    await kit.notify(payout, { outcome: 'paid' });
+    const returned = { id: 'the same', outcome: 'returned', amountMinor: 90_000n } as const;
+    await kit.notify(payout, returned);
     const once = await balance();
-    await kit.say(payout, said);
+    await kit.notify(payout, returned);
     assert.equal(await balance(), once);
   });
 });
 
-describe('a contradiction moves nothing and asks a person', () => {
-  it('refused after it was paid', async () => {
+describe('a contradiction moves no money and opens an exception', () => {
+  it('rejected after it was paid', async () => {
     const kit = open();
     const payout = await sent(kit);
-    await kit.say(payout, { outcome: 'paid' });
+    await kit.notify(payout, { outcome: 'paid' });
     const before = await balance();
-    await kit.say(payout, { outcome: 'rejected', reason: 'account_closed' });
+    await kit.notify(payout, { outcome: 'rejected', reason: 'account_closed' });
     assert.equal(await statusOf(payout), 'COMPLETED');
     assert.deepEqual(await exceptionsOf(payout), ['refused_after_payment']);
     assert.equal(await kit.decide(payout, 'returned'), 'done');
@@ -242,12 +247,12 @@ describe('a contradiction moves nothing and asks a person', () => {
     assert.deepEqual(await exceptionsOf(payout), []);
   });
 
-  it('paid after it was refused and refunded', async () => {
+  it('paid after it was rejected and refunded', async () => {
     const kit = open();
     const payout = await sent(kit);
-    await kit.say(payout, { outcome: 'rejected', reason: 'account_closed' });
+    await kit.notify(payout, { outcome: 'rejected', reason: 'account_closed' });
     const before = await balance();
-    await kit.say(payout, { outcome: 'paid' });
+    await kit.notify(payout, { outcome: 'paid' });
     assert.equal(await statusOf(payout), 'CANCELLED');
     assert.equal(await balance(), before);
     assert.deepEqual(await exceptionsOf(payout), ['paid_after_refusal']);
@@ -256,10 +261,10 @@ describe('a contradiction moves nothing and asks a person', () => {
     assert.equal((await balance('suspense', 'MXN')) - aside, -180_000n);
   });
 
-  it('another amount than the one that was to be paid', async () => {
+  it('paid with another amount', async () => {
     const kit = open();
     const payout = await sent(kit);
-    await kit.say(payout, { outcome: 'paid', amountMinor: 179_000n });
+    await kit.notify(payout, { outcome: 'paid', amountMinor: 179_000n });
     assert.equal(await statusOf(payout), 'PROCESSING');
     assert.deepEqual(await exceptionsOf(payout), ['amount_differs']);
     await kit.dispatcher.runDue();

@@ -1,6 +1,6 @@
+import { z } from 'zod';
 import { nameId } from '../core/ids.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
-import type { Reason } from '../rails/contract/reasons.ts';
 import { decodeReference, encodeReference } from '../rails/contract/references.ts';
 import { listTriedPayers } from './dispatch.sql.ts';
 import { isRowHeld } from './dispatch-work.ts';
@@ -19,9 +19,9 @@ import type { RouterServices } from './routing.ts';
 import type { Measurements } from './standings.ts';
 
 /**
- * What rails told unasked (callbacks, files, chains) is kept first and applied here afterwards, each
- * once: in one transaction with the mark that it was. It may come before the answer to the sending,
- * twice, in another order, or long after a payout has ended.
+ * Applies notifications that inbound messages (callbacks, files, polls) brought. Each is applied once,
+ * in one transaction with its new state. It may arrive before the answer to the sending, twice, out of
+ * order, or long after the payout has ended.
  */
 
 export type NotificationServices = {
@@ -29,39 +29,38 @@ export type NotificationServices = {
   router: RouterServices;
   measurements: Measurements;
   nowMs: () => number;
-  onHeard: (rail: string, outcome: string) => void;
+  onNotification: (rail: string, outcome: string) => void;
   onError: (error: unknown) => void;
 };
 
-const takenMax = 200;
-/** Under it the name of an observation is the identifier of its record. */
+const claimedMax = 200;
+/** Makes the identifier of an observation from the name of its notification. */
 const namespace = '5b0a7c1e-4a0e-4b6f-9a73-0f3d1b1f6a55';
 const ranks = ['accepted', 'ready_for_pickup', 'paid', 'rejected', 'returned'];
 
-/** Words that could not be applied so often are put before a person. */
+/** After so many failures a notification opens an exception. */
 const triesMax = 8;
-/** Accounts whose payouts are heard of at the same time: one that is held stops only its own. */
+/** Accounts whose payouts are notification of at the same time: one that is held stops only its own. */
 const accountsAtOnce = 6;
 
-/** Answers whether there may be more at once. */
+/** Returns whether more may be waiting. */
 export async function applyNotifications(services: NotificationServices): Promise<boolean> {
-  const rows = await claimNotifications(services.db.system, takenMax);
-  // Of one payment the earlier word first: what came later may already be known to outdate it.
+  const rows = await claimNotifications(services.db.system, claimedMax);
   rows.sort(
     (a, b) =>
       a.happened_at.getTime() - b.happened_at.getTime() ||
       ranks.indexOf(a.outcome) - ranks.indexOf(b.outcome),
   );
-  const heardOf = await findPayouts(services, rows);
-  const byAccount = Map.groupBy(heardOf, ({ payout }) => payout?.account_id);
+  const pairs = await findPayouts(services, rows);
+  const byAccount = Map.groupBy(pairs, ({ payout }) => payout?.account_id);
   const queues = [...byAccount.values()];
   const workers = Array.from({ length: accountsAtOnce }, async () => {
     for (let queue = queues.shift(); queue !== undefined; queue = queues.shift()) {
-      for (const { heard, payout } of queue) await tryOne(services, heard, payout);
+      for (const { notification, payout } of queue) await tryOne(services, notification, payout);
     }
   });
   await Promise.all(workers);
-  return rows.length === takenMax;
+  return rows.length === claimedMax;
 }
 
 async function findPayouts({ db }: NotificationServices, rows: readonly NotificationRow[]) {
@@ -75,95 +74,111 @@ async function findPayouts({ db }: NotificationServices, rows: readonly Notifica
   const payouts = new Map(
     found.map((row) => [nameOf({ rail: row.reported_by, reference: row.reference }), row]),
   );
-  return rows.map((heard, index) => {
+  return rows.map((notification, index) => {
     const payment = payments[index];
-    return { heard, payout: payment === undefined ? undefined : payouts.get(nameOf(payment)) };
+    return {
+      notification,
+      payout: payment === undefined ? undefined : payouts.get(nameOf(payment)),
+    };
   });
 }
 
-/** What fails is due again in a minute, and the others go on; what fails for ever asks a person. */
+/** A failed notification is due again in a minute, and opens an exception after `triesMax` failures. */
 async function tryOne(
   services: NotificationServices,
-  heard: NotificationRow,
+  notification: NotificationRow,
   payout: NotifiedPayoutRow | undefined,
 ): Promise<void> {
   try {
-    services.onHeard(heard.rail, heard.outcome);
-    if (payout === undefined) await giveUp(services, heard, 'of nobody');
-    else await applyOne(services, heard, payout);
+    services.onNotification(notification.rail, notification.outcome);
+    if (payout === undefined) await giveUp(services, notification, 'no such payment');
+    else await applyOne(services, notification, payout);
   } catch (error) {
     services.onError(error);
-    // A row that is held says nothing about the report.
-    if (isRowHeld(error) || heard.tries < triesMax) return;
-    await giveUp(services, heard, 'cannot be applied').catch(services.onError);
+    // A locked account is no defect of the notification.
+    if (isRowHeld(error) || notification.tries < triesMax) return;
+    await giveUp(services, notification, 'cannot be applied').catch(services.onError);
   }
 }
 
 async function giveUp(
   { db }: NotificationServices,
-  heard: NotificationRow,
+  notification: NotificationRow,
   why: string,
 ): Promise<void> {
   await db.systemTransaction(async (session) => {
-    const reference = heard.reference.slice(0, 64);
-    const detail = `${heard.outcome} of ${reference}, message ${heard.id}: ${why}`;
-    await openUnmatched(session, { rail: heard.rail, detail, amountMinor: heard.amount });
-    await finishNotification(session, heard, 'exception');
+    const reference = notification.reference.slice(0, 64);
+    const detail = `${notification.outcome} of ${reference}, message ${notification.id}: ${why}`;
+    await openUnmatched(session, {
+      rail: notification.rail,
+      detail,
+      amountMinor: notification.amount,
+    });
+    await finishNotification(session, notification, 'exception');
   });
 }
 
 async function applyOne(
   services: NotificationServices,
-  heard: NotificationRow,
+  notification: NotificationRow,
   payout: NotifiedPayoutRow,
 ): Promise<void> {
   const nowMs = services.nowMs();
   const availableAtMs = payout.estimated_availability.getTime();
-  const dueAtMs = findDueAt(heard, { availableAtMs, nowMs, sendsNotifications: true });
-  const route = await findRoute(services, heard, payout);
+  const dueAtMs = findDueAt(notification, { availableAtMs, nowMs, sendsNotifications: true });
+  const route = await findRoute(services, notification, payout);
   const result = await services.db.systemTransaction(async (session: Session) => {
     const applied = await applyObservation(session, {
       accountId: payout.account_id,
       payoutId: payout.payout_id,
-      rail: heard.rail,
-      observationId: nameId(`${heard.rail}/${heard.id}`, namespace),
-      source: heard.channel,
-      outcome: isDoubtful(heard) ? 'unknown' : heard.outcome,
-      reason: formatReason(heard.reason as Reason | ''),
+      rail: notification.rail,
+      observationId: nameId(`${notification.rail}/${notification.id}`, namespace),
+      source: notification.channel,
+      outcome: isDuplicate(notification) ? 'unknown' : notification.outcome,
+      reason: formatReason(notification.reason),
       fence: undefined,
       dueAt: dueAtMs === undefined ? undefined : new Date(dueAtMs),
-      details: { ...describeHeard(heard), reference: payout.reference, ...route?.details },
+      details: {
+        ...describeNotification(notification),
+        reference: payout.reference,
+        ...route?.details,
+      },
     });
     const state = applied === 'applied' || applied === 'exception' ? applied : 'no_effect';
-    await finishNotification(session, heard, state);
+    await finishNotification(session, notification, state);
     return applied;
   });
   if (result !== 'applied') return;
   services.measurements.count(
-    { rail: heard.rail, payerKey: payout.payer_key },
-    { outcome: heard.outcome, reason: heard.reason, nowMs, availableAtMs },
+    { rail: notification.rail, payerKey: payout.payer_key },
+    { outcome: notification.outcome, reason: notification.reason, nowMs, availableAtMs },
   );
 }
 
-/** What a rail takes for a duplicate may have been paid the first time: it is asked. */
-function isDoubtful({ outcome, reason }: NotificationRow): boolean {
+/** What a rail rejects as a duplicate may have been paid the first time: it is queried. */
+function isDuplicate({ outcome, reason }: NotificationRow): boolean {
   return outcome === 'rejected' && reason === 'duplicate';
 }
 
-function findDueAt(heard: NotificationRow, situation: Parameters<typeof findNextQueryTime>[1]) {
-  return isDoubtful(heard) ? situation.nowMs : findNextQueryTime(heard.outcome, situation);
+function findDueAt(
+  notification: NotificationRow,
+  context: Parameters<typeof findNextQueryTime>[1],
+) {
+  return isDuplicate(notification)
+    ? context.nowMs
+    : findNextQueryTime(notification.outcome, context);
 }
 
 async function findRoute(
   services: NotificationServices,
-  heard: NotificationRow,
+  notification: NotificationRow,
   payout: NotifiedPayoutRow,
 ) {
-  if (heard.outcome !== 'rejected' || isDoubtful(heard)) return undefined;
-  if (heard.rail !== payout.rail) return undefined;
+  if (notification.outcome !== 'rejected' || isDuplicate(notification)) return undefined;
+  if (notification.rail !== payout.rail) return undefined;
   return failOver(services.router, {
     row: payout,
-    reason: heard.reason as Reason | '',
+    reason: notification.reason,
     listTried: () =>
       listTriedPayers(services.db.system, {
         accountId: payout.account_id,
@@ -172,14 +187,19 @@ async function findRoute(
   });
 }
 
-function describeHeard(heard: NotificationRow): ObservationDetails {
-  const charges = JSON.parse(heard.charges) as NonNullable<ObservationDetails['charges']>;
+const chargesSchema = z.array(
+  z.object({ id: z.string(), kind: z.string(), currency: z.string(), amount: z.string() }),
+);
+
+function describeNotification(notification: NotificationRow): ObservationDetails {
+  const { id, outcome, code, provider_reference: providerReference, amount } = notification;
+  const charges = chargesSchema.parse(JSON.parse(notification.charges));
   return {
-    detail: `${heard.outcome} ${heard.code}, message ${heard.id}`,
-    at: heard.happened_at.getTime(),
-    ...(heard.code === '' ? {} : { code: heard.code }),
-    ...(heard.provider_reference === '' ? {} : { provider_reference: heard.provider_reference }),
-    ...(heard.amount === null ? {} : { amount: heard.amount.toString() }),
+    detail: `${outcome} ${code}, message ${id}`,
+    at: notification.happened_at.getTime(),
+    ...(code === '' ? {} : { code }),
+    ...(providerReference === '' ? {} : { provider_reference: providerReference }),
+    ...(amount === null ? {} : { amount: amount.toString() }),
     ...(charges.length === 0 ? {} : { charges }),
   };
 }

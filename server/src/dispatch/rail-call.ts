@@ -15,7 +15,7 @@ import { wasScreened } from '../screening/payout-screenings.ts';
 import { openPerson } from '../users/users.ts';
 import type { DispatchRow } from './dispatch.sql.ts';
 
-/** One call of a rail for a payout that was taken, and what it means when it goes wrong. */
+/** Calls a rail for a claimed payout, and turns every failure into an answer. */
 
 export type RailCallServices = {
   db: Database;
@@ -38,7 +38,7 @@ const outcomes: ReadonlySet<unknown> = new Set<RailAnswer['outcome']>([
 
 const notUnderstood: RailAnswer = { outcome: 'unknown', reason: 'not_understood' };
 
-/** A rail is not trusted with the form of its answer either. */
+/** Checks the form of an answer. */
 function readAnswer(answer: RailAnswer | null | undefined): RailAnswer {
   if (!outcomes.has(answer?.outcome)) return notUnderstood;
   const known = answer as RailAnswer;
@@ -49,10 +49,10 @@ function readAnswer(answer: RailAnswer | null | undefined): RailAnswer {
 }
 
 /**
- * What a rail had taken once is never sent again, whatever it says of it later; and what it takes for
- * a duplicate may have been paid the first time.
+ * A payment that the rail once accepted is never sent again, whatever it answers later; and a payment
+ * that it rejects as a duplicate may have been paid the first time.
  */
-function doubt(answer: RailAnswer, row: DispatchRow): RailAnswer {
+function normalizeOutcome(answer: RailAnswer, row: DispatchRow): RailAnswer {
   if (answer.outcome === 'rejected' && answer.reason === 'duplicate') {
     return { outcome: 'unknown', reason: 'duplicate' };
   }
@@ -66,10 +66,9 @@ export async function callRail(
   row: DispatchRow,
 ): Promise<RailAnswer> {
   const { rail } = target;
-  // Certainly nothing is sent by a call that is not made.
+  // A call that was not made sent nothing.
   const notCalled = (reason: RailAnswer & { outcome: 'unknown' }): RailAnswer =>
     row.mode === 'send' ? { outcome: 'retry', reason: reason.reason } : reason;
-  // Not configured in this process (any more).
   if (rail === undefined) return notCalled({ outcome: 'unknown', reason: 'not_configured' });
   let instruction: Instruction;
   try {
@@ -87,17 +86,17 @@ export async function callRail(
   const abort = new AbortController();
   try {
     const context = { signal: abort.signal };
-    const ask = target.isCancelling && rail.cancel !== undefined ? rail.cancel : rail.query;
-    const call = row.mode === 'send' ? rail.send : ask;
-    const answer = doubt(
+    const query = target.isCancelling && rail.cancel !== undefined ? rail.cancel : rail.query;
+    const call = row.mode === 'send' ? rail.send : query;
+    const answer = normalizeOutcome(
       await within(services.callMsMax, call(instruction, context).then(readAnswer), abort),
       row,
     );
-    // Certainly nothing was sent, and now nothing will be.
-    const isOver = target.isCancelling && answer.outcome === 'retry';
-    return isOver ? { outcome: 'rejected', reason: 'cancelled' } : answer;
+    // Nothing was sent, and nothing will be.
+    const isCancelled = target.isCancelling && answer.outcome === 'retry';
+    return isCancelled ? { outcome: 'rejected', reason: 'cancelled' } : answer;
   } catch (error) {
-    // A rail should not throw; when it does, nobody knows what it had done before.
+    // A rail that throws may have sent the payment before.
     services.onError(error);
     return { outcome: 'unknown', reason: 'payer_error' };
   }
@@ -117,7 +116,7 @@ function findNextDay(nowMs: number): number {
   return (Math.floor(nowMs / dayMs) + 1) * dayMs;
 }
 
-/** The answer, or that it did not come in time; what comes later is heard by nobody. */
+/** The answer, or `no_answer` after `timeMs`; a later answer is ignored. */
 function within(
   timeMs: number,
   answer: Promise<RailAnswer>,
@@ -150,7 +149,7 @@ export function readInstruction(
     reference: encodeReference(encoding, paymentId),
     payerKey: row.payer_key,
     countryCode: row.country,
-    deliveryType: row.delivery_type as Instruction['deliveryType'],
+    deliveryType: row.delivery_type,
     currency: row.destination_currency,
     amountMinor: row.destination_amount,
     attributes,

@@ -2,7 +2,7 @@ import type { Rail } from '../rails/contract/contract.ts';
 import { chooseEncoding, type ReferenceEncoding } from '../rails/contract/references.ts';
 import { createGate, type Gate } from './gate.ts';
 
-/** A rail as it is used here: with its own limits, and how it calls payouts. */
+/** A rail with its gate and its form of references. */
 export type RailRuntime = {
   rail: Rail;
   gate: Gate;
@@ -10,7 +10,7 @@ export type RailRuntime = {
   sendsNotifications: boolean;
 };
 
-/** @throws Error where a rail cannot carry the references of payouts. */
+/** @throws Error when a rail cannot carry references of payouts. */
 export function openRailRuntimes(
   rails: ReadonlyMap<string, Rail>,
   steadyMs: () => number,
@@ -28,13 +28,13 @@ export function openRailRuntimes(
   );
 }
 
-/** How many may be taken of each rail: as many as its gate has room for, and `most` at most. */
+/** How many payouts of each rail may be claimed: what its gate has room for, at most `most`. */
 export function findRoom(
-  lines: ReadonlyMap<string, RailRuntime>,
+  runtimes: ReadonlyMap<string, RailRuntime>,
   most: number,
 ): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const [name, { gate }] of lines) {
+  for (const [name, { gate }] of runtimes) {
     const count = Math.min(most, gate.room());
     if (count > 0) counts.set(name, count);
   }

@@ -1,94 +1,141 @@
 import type { Session, Statement } from '../db/postgres/pool.ts';
+import {
+  column,
+  defineQuery,
+  exec,
+  many,
+  maybeOne,
+  nullable,
+  one,
+  type RowOf,
+} from '../db/rows.ts';
 import type { RecoveredPayment } from '../rails/contract/contract.ts';
 
-const advanceMarkerText: Statement = {
+const advanceMarker = defineQuery({
   name: 'advance_send_marker',
   text: `update environment set send_marker = send_marker + 1 returning send_marker as marker`,
-};
+  columns: { marker: column.bigint },
+});
 
-const readMarkerText: Statement = {
+const readMarker = defineQuery({
   name: 'read_send_marker',
   text: `select send_marker as marker from environment`,
-};
+  columns: { marker: column.bigint },
+});
 
-const beginText: Statement = {
+const begin = defineQuery({
   name: 'begin_recovery',
   text: `select id, is_new from begin_recovery($1, $2, $3)`,
-};
+  columns: { id: column.uuid, is_new: column.boolean },
+});
 
-const openText: Statement = {
+const openRecovery = defineQuery({
   name: 'find_open_recovery',
   text: `
     select id, reason, since, started_at, listed_at, released_at from recoveries
     where closed_at is null`,
-};
+  columns: {
+    id: column.uuid,
+    reason: column.text,
+    since: column.instant,
+    started_at: column.instant,
+    listed_at: nullable(column.instant),
+    released_at: nullable(column.instant),
+  },
+});
 
-/** References that no attempt and no earlier recovery knows. */
-const unknownText: Statement = {
+/** References without an attempt or an earlier recovered payment. */
+const unknownReferences = defineQuery({
   name: 'count_unknown_references',
   text: `
     select count(*)::integer as count from unnest($1::text[]) r (reference)
     where not exists (select from attempts a where a.reference = r.reference)
       and not exists (select from recovered_payments p where p.reference = r.reference)`,
-};
+  columns: { count: column.integer },
+});
 
-const lastActivityText: Statement = {
+const lastActivity = defineQuery({
   name: 'find_last_activity',
   text: `
     select greatest((select max(started_at) from attempts),
       (select max(committed_at) from payout_states)) as at`,
-};
+  columns: { at: nullable(column.instant) },
+});
 
-const railsText: Statement = {
+const railsOfRecovery = defineQuery({
   name: 'list_recovery_rails',
   text: `
     select rail, state, detail, payments, updated_at from recovery_rails
     where recovery_id = $1 order by rail`,
-};
+  columns: {
+    rail: column.text,
+    state: column.oneOf('waiting', 'listed', 'cannot_list', 'failed'),
+    detail: column.text,
+    payments: column.integer,
+    updated_at: column.instant,
+  },
+});
 
-const releasesText: Statement = {
+const releasesOfRecovery = defineQuery({
   name: 'list_recovery_releases',
   text: `
     select decided_by, reason, decided_at from recovery_releases
     where recovery_id = $1 order by decided_at`,
-};
+  columns: { decided_by: column.text, reason: column.text, decided_at: column.instant },
+});
 
-const paymentsText: Statement = {
+const recoveredPayments = defineQuery({
   name: 'list_recovered_payments',
   text: `
     select rail, id, reference, currency, amount, outcome, provider_reference, detail, happened_at,
       result, account_id, payout_id, exception_id
     from recovered_payments where recovery_id = $1
     order by rail, happened_at, id limit 10000`,
-};
+  columns: {
+    rail: column.text,
+    id: column.text,
+    reference: column.text,
+    currency: column.text,
+    amount: column.bigint,
+    outcome: column.text,
+    provider_reference: column.text,
+    detail: column.text,
+    happened_at: column.instant,
+    result: column.oneOf('known', 'linked', 'found', 'unmatched', 'dismissed'),
+    account_id: nullable(column.uuid),
+    payout_id: nullable(column.uuid),
+    exception_id: nullable(column.uuid),
+  },
+});
 
-const storeText: Statement = {
+const store: Statement = {
   name: 'store_recovered',
   text: `
     select store_recovered($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 };
 
-const markText: Statement = {
+const mark: Statement = {
   name: 'mark_recovery_rail',
   text: `
     update recovery_rails set state = $3, detail = $4, updated_at = environment_now()
     where recovery_id = $1 and rail = $2`,
 };
 
-const releaseText: Statement = {
+const release = defineQuery({
   name: 'release_recovery',
   text: `select release_recovery($1, $2, $3) as result`,
-};
+  columns: { result: column.oneOf('waiting', 'released', 'not_listed', 'none') },
+});
 
-const closeText: Statement = {
+const close: Statement = {
   name: 'close_recovery',
   text: `
     update recoveries set closed_at = environment_now()
     where id = $1 and released_at is not null and closed_at is null`,
 };
 
-/** A payment to the same address that a rail had listed; it belongs to the payout from then on. */
-const claimText: Statement = {
+/** Assigns the oldest unmatched payment to the same address to the payout. */
+const claimDestination = defineQuery({
   name: 'claim_recovered_destination',
   text: `
     with chosen as (
@@ -106,78 +153,46 @@ const claimText: Statement = {
       from claimed c where e.id = c.exception_id and e.closed_at is null
     )
     select coalesce(nullif(provider_reference, ''), id) as id from claimed`,
-};
+  columns: { id: column.text },
+});
 
 export async function advanceSendMarker(session: Session): Promise<bigint> {
-  const [row] = await session.rows<{ marker: bigint }>(advanceMarkerText);
-  return row?.marker ?? 0n;
+  return (await one(session, advanceMarker)).marker;
 }
 
 export async function readSendMarker(session: Session): Promise<bigint> {
-  const [row] = await session.rows<{ marker: bigint }>(readMarkerText);
-  return row?.marker ?? 0n;
+  return (await one(session, readMarker)).marker;
 }
 
 export async function beginRecoveryRow(
   session: Session,
   recovery: { id: string; reason: string; rails: readonly string[] },
 ): Promise<{ id: string; is_new: boolean }> {
-  const values = [recovery.id, recovery.reason, recovery.rails];
-  const [row] = await session.rows<{ id: string; is_new: boolean }>(beginText, values);
-  if (row === undefined) throw new Error('a recovery answered nothing');
-  return row;
+  return one(session, begin, [recovery.id, recovery.reason, recovery.rails]);
 }
 
-export type RecoveryRow = {
-  id: string;
-  reason: string;
-  since: Date;
-  started_at: Date;
-  listed_at: Date | null;
-  released_at: Date | null;
-};
+export type RecoveryRow = RowOf<typeof openRecovery.columns>;
 
 export async function findOpenRecovery(session: Session): Promise<RecoveryRow | undefined> {
-  const [row] = await session.rows<RecoveryRow>(openText);
-  return row;
+  return maybeOne(session, openRecovery);
 }
 
-export type RecoveryRailRow = {
-  rail: string;
-  state: 'waiting' | 'listed' | 'cannot_list' | 'failed';
-  detail: string;
-  payments: number;
-  updated_at: Date;
-};
+export type RecoveryRailRow = RowOf<typeof railsOfRecovery.columns>;
 
 export async function listRecoveryRails(session: Session, id: string): Promise<RecoveryRailRow[]> {
-  return session.rows<RecoveryRailRow>(railsText, [id]);
+  return many(session, railsOfRecovery, [id]);
 }
 
-export type ReleaseRow = { decided_by: string; reason: string; decided_at: Date };
+export type ReleaseRow = RowOf<typeof releasesOfRecovery.columns>;
 
 export async function listReleases(session: Session, id: string): Promise<ReleaseRow[]> {
-  return session.rows<ReleaseRow>(releasesText, [id]);
+  return many(session, releasesOfRecovery, [id]);
 }
 
-export type RecoveredRow = {
-  rail: string;
-  id: string;
-  reference: string;
-  currency: string;
-  amount: bigint;
-  outcome: string;
-  provider_reference: string;
-  detail: string;
-  happened_at: Date;
-  result: 'known' | 'linked' | 'found' | 'unmatched' | 'dismissed';
-  account_id: string | null;
-  payout_id: string | null;
-  exception_id: string | null;
-};
+export type RecoveredRow = RowOf<typeof recoveredPayments.columns>;
 
 export async function listRecovered(session: Session, id: string): Promise<RecoveredRow[]> {
-  return session.rows<RecoveredRow>(paymentsText, [id]);
+  return many(session, recoveredPayments, [id]);
 }
 
 export type StoredRecovered = RecoveredPayment & { id: string; destinationHash: Buffer | null };
@@ -188,7 +203,7 @@ export async function storeRecovered(
   recovery: { id: string; rail: string },
   payments: readonly StoredRecovered[],
 ): Promise<void> {
-  await session.rows(storeText, [
+  await exec(session, store, [
     recovery.id,
     recovery.rail,
     payments.map(({ id }) => id),
@@ -208,34 +223,33 @@ export async function storeRecovered(
 export async function markRecoveryRail(
   session: Session,
   recovery: { id: string; rail: string },
-  mark: { state: 'cannot_list' | 'failed'; detail: string },
+  { state, detail }: { state: 'cannot_list' | 'failed'; detail: string },
 ): Promise<void> {
-  await session.rows(markText, [recovery.id, recovery.rail, mark.state, mark.detail]);
+  await exec(session, mark, [recovery.id, recovery.rail, state, detail]);
 }
 
-export type ReleaseResult = 'waiting' | 'released' | 'not_listed' | 'none';
+export type ReleaseResult = RowOf<typeof release.columns>['result'];
 
 export async function releaseRecoveryRow(
   session: Session,
-  release: { decidedBy: string; reason: string; acceptsUnlisted: boolean },
+  { decidedBy, reason, acceptsUnlisted }: RecoveryRelease,
 ): Promise<ReleaseResult> {
-  const values = [release.decidedBy, release.reason, release.acceptsUnlisted];
-  const [row] = await session.rows<{ result: ReleaseResult }>(releaseText, values);
-  return row?.result ?? 'none';
+  return (await one(session, release, [decidedBy, reason, acceptsUnlisted])).result;
 }
+
+export type RecoveryRelease = { decidedBy: string; reason: string; acceptsUnlisted: boolean };
 
 export async function closeRecovery(session: Session, id: string): Promise<void> {
-  await session.rows(closeText, [id]);
+  await exec(session, close, [id]);
 }
 
-/** The counterpart's number of the payment, or undefined where there is none to that address. */
+/** The counterparty's number of the payment, or undefined if it listed none to that address. */
 export async function claimRecoveredDestination(
   session: Session,
   claim: { rail: string; destinationHash: Buffer; accountId: string; payoutId: string },
 ): Promise<string | undefined> {
   const values = [claim.rail, claim.destinationHash, claim.accountId, claim.payoutId];
-  const [row] = await session.rows<{ id: string }>(claimText, values);
-  return row?.id;
+  return (await maybeOne(session, claimDestination, values))?.id;
 }
 
 /** `references` as 32 hexadecimal digits. */
@@ -243,12 +257,10 @@ export async function countUnknownReferences(
   session: Session,
   references: readonly string[],
 ): Promise<number> {
-  const [row] = await session.rows<{ count: number }>(unknownText, [references]);
-  return row?.count ?? 0;
+  return (await one(session, unknownReferences, [references])).count;
 }
 
-/** The last moment of which this database knows that something was sent or committed. */
+/** When this database last recorded an attempt or a commit. */
 export async function findLastActivity(session: Session): Promise<Date | undefined> {
-  const [row] = await session.rows<{ at: Date | null }>(lastActivityText);
-  return row?.at ?? undefined;
+  return (await one(session, lastActivity)).at ?? undefined;
 }

@@ -66,7 +66,7 @@ function describePaid(payout: Pick<CommittedPayout, 'reference'>): RecoveredPaym
   };
 }
 
-/** A rail whose counterpart has done these payments, and says so when it is asked. */
+/** A rail whose counterparty made these payments and reports them to a query. */
 function createRail(payments: readonly RecoveredPayment[]) {
   const paid = new Set(payments.map(({ reference }) => reference));
   const fake = createFakeRail(({ kind, reference }): RailAnswer => {
@@ -124,7 +124,7 @@ test('while a recovery is open nothing is sent, and commits are refused', async 
   assert.equal((await money.payout(payout.payoutId)).status, 'COMPLETED');
 });
 
-test('a committed payout whose payment the rail lists is asked about and never sent', async () => {
+test('a committed payout whose payment the rail lists is queried and never sent', async () => {
   const payout = await money.quoteAndCommit(owner);
   const rail = createRail([describePaid(payout)]);
   await beginRecovery(servicesOf(rail), 'a test');
@@ -144,7 +144,7 @@ test('a committed payout whose payment the rail lists is asked about and never s
   );
 });
 
-test('a payment of which this database knows that it was not sent is asked about', async () => {
+test('a payout stored as not sent is queried if the rail lists its payment', async () => {
   const payout = await money.quoteAndCommit(owner);
   await money
     .createDispatcher(createFakeRail(() => ({ outcome: 'retry', reason: 'unreachable' })))
@@ -159,7 +159,7 @@ test('a payment of which this database knows that it was not sent is asked about
   assert.equal(rail.sends(), 0);
 });
 
-test('a payout that is only quoted here is recognised when its client commits it', async () => {
+test('the payment of a quote is matched when its client commits it', async () => {
   const quoted = describeQuote(owner);
   const { id } = await money.quote(owner, quoted);
   const [row] = await money.rows<{ reference: string }>(
@@ -183,7 +183,7 @@ test('a payout that is only quoted here is recognised when its client commits it
   assert.deepEqual(await open(), []);
 });
 
-test('a payout that is not known here at all is recognised when its client quotes it anew', async () => {
+test('the payment of an unknown payout is matched when its client quotes it again', async () => {
   const anew = describeQuote(owner);
   const [row] = await money.rows<{ reference: string }>(
     'select payment_reference($1, $2, 1) as reference',
@@ -204,7 +204,7 @@ test('a payout that is not known here at all is recognised when its client quote
   assert.equal(rail.sends(), 0);
 });
 
-test('a payment through another rail is put before a person', async () => {
+test('a payment through another rail opens an exception', async () => {
   const payout = await money.quoteAndCommit(owner);
   const rail = createRail([]);
   const other = { ...createRail([describePaid(payout)]), name: 'other' };
@@ -219,7 +219,7 @@ test('a payment through another rail is put before a person', async () => {
   assert.equal(rail.sends(), 0);
 });
 
-test('payments without a reference are listed with their transaction, and known ones recognised', async () => {
+test('payments without a reference are listed by transaction, and known ones are matched', async () => {
   const payout = await money.quoteAndCommit(owner);
   const answer = { outcome: 'accepted', providerReference: '0xknown' } as const;
   await money.createDispatcher(createFakeRail(() => answer)).runDue();
@@ -247,7 +247,7 @@ test('payments without a reference are listed with their transaction, and known 
   await releaseByTwo(rail);
 });
 
-test('a rail that cannot list has to be accepted by name', async () => {
+test('a rail that cannot list its payments must be accepted explicitly', async () => {
   const rail = createFakeRail(() => ({ outcome: 'paid' }));
   await beginRecovery(servicesOf(rail), 'a test');
   await runRecovery(servicesOf(rail));

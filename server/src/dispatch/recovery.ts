@@ -17,6 +17,7 @@ import {
   markRecoveryRail,
   type RecoveredRow,
   type RecoveryRailRow,
+  type RecoveryRelease,
   type RecoveryRow,
   type ReleaseResult,
   type ReleaseRow,
@@ -26,10 +27,10 @@ import {
 import type { SendMarker } from './send-marker.ts';
 
 /**
- * Recovery mode: after the database was restored to an earlier moment, rails may have paid what it does
- * not know. While a recovery is open the database hands out nothing to send and commits answer 503
- * `recovering`. Each rail lists what it did; what is listed is matched with payouts; two named persons
- * release it (docs/guides/recovery.md).
+ * Recovery mode: after the database was restored to an earlier moment, rails may have paid payouts that
+ * it does not know as sent. While a recovery is open, no payout can be claimed for sending and commits
+ * answer 503 `recovering`. Each rail lists its payments, which are matched with payouts; then two named
+ * persons release the recovery (docs/guides/recovery.md).
  */
 
 export type RecoveryServices = {
@@ -62,15 +63,15 @@ export function createRecoveryState(db: Database): RecoveryState {
       if (!isOpen) return;
       throw new AppError(
         'recovering',
-        'the database was restored to an earlier moment; nothing is committed until the payments ' +
-          'made since have been matched',
+        'The database was restored to an earlier moment. Commits are refused until the payments made ' +
+          'since have been matched.',
         { retryAfterSeconds },
       );
     },
   };
 }
 
-/** Answers whether a recovery began by this call. */
+/** Returns whether this call began a recovery. */
 export async function beginRecovery(services: RecoveryServices, reason: string): Promise<boolean> {
   const { db, rails } = services;
   const row = await beginRecoveryRow(db.system, {
@@ -81,7 +82,7 @@ export async function beginRecovery(services: RecoveryServices, reason: string):
   return row.is_new;
 }
 
-/** Why the database seems to be behind the world outside of it; undefined: it does not. */
+/** Evidence that the database lacks payments that were made; undefined if there is none. */
 export async function findLead(services: RecoveryServices): Promise<string | undefined> {
   const lead = await services.marker.findLead();
   if (lead > 0) {
@@ -92,7 +93,7 @@ export async function findLead(services: RecoveryServices): Promise<string | und
       const found = await findRailLead(services, rail);
       if (found !== undefined) return `rail ${rail.name}: ${found}`;
     } catch (error) {
-      // A counterpart that cannot be reached must not keep the service from starting.
+      // The service starts although a counterparty is unreachable.
       services.onError(error);
     }
   }
@@ -102,7 +103,7 @@ export async function findLead(services: RecoveryServices): Promise<string | und
 const leadMsMax = 30_000;
 const dayMs = 86_400_000;
 
-/** What a rail cannot say by itself is told by what it lists: payments that no attempt here has. */
+/** The rail finds them itself, or lists its payments to be compared with the attempts. */
 async function findRailLead({ db }: RecoveryServices, rail: Rail): Promise<string | undefined> {
   const context = { signal: AbortSignal.timeout(leadMsMax) };
   if (rail.findUnknownPayments !== undefined) return rail.findUnknownPayments(context);
@@ -115,10 +116,10 @@ async function findRailLead({ db }: RecoveryServices, rail: Rail): Promise<strin
     return paymentId === undefined ? [] : [encodeReference('digits', paymentId)];
   });
   const count = await countUnknownReferences(db.system, references);
-  return count === 0 ? undefined : `it lists ${count} payments that are not known here`;
+  return count === 0 ? undefined : `it lists ${count} payments that are not in the database`;
 }
 
-/** One step of an open recovery: asks the rails that have not answered, and ends a released one. */
+/** One step of an open recovery: lists the payments of rails, and ends a released recovery. */
 export async function runRecovery(services: RecoveryServices): Promise<void> {
   const { db } = services;
   const recovery = await findOpenRecovery(db.system);
@@ -155,8 +156,8 @@ async function listRail(
   } catch (error) {
     onError(error);
     const state = findSqlState(error);
-    const said = error instanceof Error ? error.message : 'unknown error';
-    const detail = state === undefined ? said : `database error ${state}`;
+    const message = error instanceof Error ? error.message : 'unknown error';
+    const detail = state === undefined ? message : `database error ${state}`;
     await markRecoveryRail(db.system, name, { state: 'failed', detail });
   }
 }
@@ -179,7 +180,7 @@ async function endRecovery(services: RecoveryServices, { id }: RecoveryRow): Pro
   await closeRecovery(services.db.system, id);
 }
 
-/** Addresses of chains that are written in either case are one; base58 is not. */
+/** Hexadecimal and bech32 addresses do not depend on case; base58 addresses do. */
 export function hashDestination(address: string): Buffer {
   const isEitherCase = /^(?:0x|[a-z]{2,5}1)/i.test(address);
   return createHash('sha256')
@@ -188,8 +189,8 @@ export function hashDestination(address: string): Buffer {
 }
 
 /**
- * The number of a payment that the rail had listed without a reference and that went to the same
- * address; the payout must not be sent before a person has looked.
+ * The number of a payment to the same address that the rail listed without a reference; the payout must
+ * not be sent without a decision.
  */
 export async function findRecoveredTwin(
   db: Database,
@@ -229,13 +230,13 @@ export async function describeRecovery({
 }
 
 /**
- * Two different persons are needed. `waiting`: for the second one.
+ * Two different persons are needed; `waiting`: the second one has not released it yet.
  *
- * @throws AppError illegal_move where no recovery is open or a rail has not listed its payments.
+ * @throws AppError illegal_move when no recovery is open or a rail has not listed its payments.
  */
 export async function releaseRecovery(
   { db }: Pick<RecoveryServices, 'db'>,
-  release: { decidedBy: string; reason: string; acceptsUnlisted: boolean },
+  release: RecoveryRelease,
 ): Promise<Extract<ReleaseResult, 'waiting' | 'released'>> {
   const result = await db.systemTransaction((session) => releaseRecoveryRow(session, release));
   if (result === 'none') throw new AppError('illegal_move', 'no recovery is open');

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { findCurrency } from '../core/currency.ts';
 import { assert } from '../core/errors.ts';
 import { formatAmount } from '../core/money.ts';
@@ -9,12 +10,12 @@ import type { MidRates } from '../fx/rate-book.ts';
 import type { Health } from './gate.ts';
 
 /**
- * Through whom a payout goes, and why. The payer that the client named comes first; where its
- * destination is a dynamic one and it refuses, the equivalent payers are candidates, and every one
- * that is not taken has a rule that says why.
+ * Chooses the payer of a payout. The payer that the client named comes first. If its destination is
+ * dynamic and it refuses, the equivalent payers are candidates; every candidate that is not chosen has
+ * the rule that excluded it.
  */
 
-/** What a payout has been promised, and by whom. Amounts in minor units. */
+/** What a payout was promised. Amounts in minor units. */
 export type RouteTerms = {
   /** The one that the client named. */
   destinationToken: string;
@@ -26,9 +27,9 @@ export type RouteTerms = {
   isVerified: boolean;
 };
 
-/** What is known of a payer beside its terms; undefined where there were too few payouts. */
+/** Measured results of a payer; undefined while it has too few payouts. */
 export type Measured = {
-  /** Of what it was asked, how much it answered definitely, percent. */
+  /** The share of payouts with a definite outcome, percent. */
   availabilityPercent: number | undefined;
   /** 0 to 5 in tenths. */
   ratingTenths: number | undefined;
@@ -39,8 +40,8 @@ export type RouterServices = {
   rates(): MidRates;
   healthOf(rail: string): Health;
   measure(payer: Payer): Measured;
-  /** Whether a rail takes the same reference again for another payer of it. */
-  arePayersApart(rail: string): boolean;
+  /** Whether the rail accepts the same reference again for another of its payers. */
+  hasIndependentPayers(rail: string): boolean;
 };
 
 export type ExclusionRule =
@@ -59,93 +60,128 @@ export type ExclusionRule =
   | 'named_another';
 
 /** As stored, and as a client reads it. Amounts and rates are decimal texts. */
-export type RouteCandidate = {
-  destination_token: string;
-  payer_name: string;
-  company_name: string;
-  fee: string;
-  exchange_rate: string;
-  /** What the sender pays in all for the promised amount. */
-  cost: string;
-  /** "0" is no bound. */
-  min_limit_usd: string;
-  max_limit_usd: string;
-  health: Health;
-  availability_percent: number | null;
-  rating: number | null;
-  score: number | null;
-  is_chosen: boolean;
+export const candidateSchema = z.object({
+  destination_token: z.string(),
+  payer_name: z.string(),
+  company_name: z.string(),
+  fee: z.string().describe('Decimal, in the source currency; "" where it gives no price'),
+  exchange_rate: z.string().describe('Decimal, all-in'),
+  cost: z.string().describe('Source amount and fee for the promised destination amount'),
+  min_limit_usd: z.string(),
+  max_limit_usd: z.string().describe('"0" is no bound'),
+  health: z.enum(['up', 'degraded', 'down']),
+  availability_percent: z.number().nullable().describe('Measured; null with too few payouts'),
+  rating: z.number().nullable().describe('Measured, 0 to 5; null with too few payouts'),
+  score: z.number().nullable(),
+  is_chosen: z.boolean(),
+  excluded_by: z.string().describe('The rule that excluded it; "" for the one that was chosen'),
+  detail: z.string(),
+});
+export type RouteCandidate = z.infer<typeof candidateSchema> & {
   excluded_by: ExclusionRule | '';
-  detail: string;
 };
 
+/** A payer at an instant, whatever the amount. */
+export const standingSchema = candidateSchema
+  .pick({
+    destination_token: true,
+    payer_name: true,
+    company_name: true,
+    min_limit_usd: true,
+    max_limit_usd: true,
+    health: true,
+    availability_percent: true,
+    rating: true,
+  })
+  .extend({ margin_basis_points: z.number() });
+export type Standing = z.infer<typeof standingSchema>;
+
+/** The candidates of a payout when it was sent first, and after each refusal. */
+export const routingSchema = z.object({
+  refused_because: z.string(),
+  candidates: z.array(candidateSchema),
+});
+
 export type Route = {
-  /** Undefined: nobody is left. */
+  /** Undefined: no payer is left. */
   next: Payer | undefined;
   candidates: readonly RouteCandidate[];
 };
 
 type TriedPayer = { rail: string; payer_key: string };
 
-/** The payer of a route in the present catalogue; undefined where it is not offered any more. */
-export function findRoutePayer(
-  catalogue: Catalogue,
-  { rail, payerKey }: { rail: string; payerKey: string },
-): Payer | undefined {
-  return catalogue.findPayer(getDestinationToken(rail, payerKey));
+/** The named payer and those that may take over from it; none if it is not offered any more. */
+function listPayers(catalogue: Catalogue, terms: RouteTerms): readonly Payer[] {
+  const named = catalogue.findPayer(terms.destinationToken);
+  if (named === undefined) return [];
+  return [named, ...catalogue.findEquivalents(named, terms.destinationCurrency)];
 }
 
 /**
- * Who may take over a payout that its present payer refused for good: the equivalent payers within
- * what was quoted, the best score first.
+ * The payer that takes over a payout that its present payer refused: the one with the best score among
+ * the equivalent payers within the quoted cost.
  */
 export function findNextPayer(
   services: RouterServices,
   terms: RouteTerms,
   tried: readonly TriedPayer[],
 ): Route {
-  const catalogue = services.catalogue();
-  const named = catalogue.findPayer(terms.destinationToken);
-  if (named === undefined) return { next: undefined, candidates: [] };
-  const others = catalogue.findEquivalents(named, terms.destinationCurrency);
-  const judged = [named, ...others].map((payer) => ({
+  const evaluated = listPayers(services.catalogue(), terms).map((payer) => ({
     payer,
-    candidate: judge(services, { payer, terms, tried }),
+    candidate: evaluatePayer(services, { payer, terms, tried }),
   }));
   const findBest = (rule: RouteCandidate['excluded_by']): Payer | undefined =>
-    judged
+    evaluated
       .filter(({ candidate }) => candidate.excluded_by === rule)
       .toSorted(
         (a, b) =>
           (b.candidate.score ?? 0) - (a.candidate.score ?? 0) ||
           (a.payer.destinationToken < b.payer.destinationToken ? -1 : 1),
       )[0]?.payer;
-  // Waiting for a rail to come back is better than having none.
+  // A rail that is down may come back.
   const next = findBest('') ?? findBest('rail_down');
   return {
     next,
-    candidates: judged.map(({ payer, candidate }) => ({
+    candidates: evaluated.map(({ payer, candidate }) => ({
       ...candidate,
       is_chosen: payer === next,
     })),
   };
 }
 
+export type EvaluatedRoute = {
+  payer: Payer;
+  standing: Standing;
+  /** The payer that the client named, and those that may take over; none of a single payer. */
+  candidates: readonly RouteCandidate[];
+};
+
 /**
- * The choice that the client made by naming a destination: that payer, and the equivalent ones that
- * could take over from it, each as it stood then.
+ * Evaluates the payer through which a payout is sent and, with the terms of its first attempt, the
+ * candidates; undefined if the payer is not offered any more.
  */
-export function describeNamed(services: RouterServices, terms: RouteTerms): RouteCandidate[] {
-  const catalogue = services.catalogue();
-  const named = catalogue.findPayer(terms.destinationToken);
-  if (named?.isDynamicToken !== true) return [];
-  const others = catalogue.findEquivalents(named, terms.destinationCurrency);
-  if (others.length === 0) return [];
-  const ownTerms = { payer: named, terms, tried: [] };
+export function evaluateRoute(
+  services: RouterServices,
+  { rail, payerKey }: { rail: string; payerKey: string },
+  firstTerms: RouteTerms | undefined,
+): EvaluatedRoute | undefined {
+  const payer = services.catalogue().findPayer(getDestinationToken(rail, payerKey));
+  if (payer === undefined) return undefined;
+  return {
+    payer,
+    standing: describeStanding(services, payer),
+    candidates: firstTerms === undefined ? [] : evaluateFirst(services, firstTerms),
+  };
+}
+
+function evaluateFirst(services: RouterServices, terms: RouteTerms): RouteCandidate[] {
+  const [named, ...others] = listPayers(services.catalogue(), terms);
+  if (named?.isDynamicToken !== true || others.length === 0) return [];
+  const evaluate = (payer: Payer) => evaluatePayer(services, { payer, terms, tried: [] });
   return [
-    { ...judge(services, ownTerms), is_chosen: true, excluded_by: '', detail: '' },
+    { ...evaluate(named), is_chosen: true, excluded_by: '', detail: '' },
     ...others.map((payer): RouteCandidate => {
-      const candidate = judge(services, { payer, terms, tried: [] });
+      const candidate = evaluate(payer);
       if (candidate.excluded_by !== '') return candidate;
       return {
         ...candidate,
@@ -156,9 +192,12 @@ export function describeNamed(services: RouterServices, terms: RouteTerms): Rout
   ];
 }
 
-type Judging = { payer: Payer; terms: RouteTerms; tried: readonly TriedPayer[] };
+type Evaluation = { payer: Payer; terms: RouteTerms; tried: readonly TriedPayer[] };
 
-function judge(services: RouterServices, { payer, terms, tried }: Judging): RouteCandidate {
+function evaluatePayer(
+  services: RouterServices,
+  { payer, terms, tried }: Evaluation,
+): RouteCandidate {
   const source = findCurrency(terms.sourceCurrency);
   assert(source !== undefined, 'a payout is in a known currency');
   const standing = describeStanding(services, payer);
@@ -196,19 +235,6 @@ function judge(services: RouterServices, { payer, terms, tried }: Judging): Rout
   };
 }
 
-/** A payer at an instant, whatever the amount. */
-export type Standing = Pick<
-  RouteCandidate,
-  | 'destination_token'
-  | 'payer_name'
-  | 'company_name'
-  | 'min_limit_usd'
-  | 'max_limit_usd'
-  | 'health'
-  | 'availability_percent'
-  | 'rating'
-> & { margin_basis_points: number };
-
 export function describeStanding(services: RouterServices, payer: Payer): Standing {
   const measured = services.measure(payer);
   return {
@@ -225,9 +251,8 @@ export function describeStanding(services: RouterServices, payer: Payer): Standi
 }
 
 /**
- * A thousand, less a point for every tenth of a percent that it was not available (unmeasured: none)
- * and for every hundredth of a percent that fee and margin take; a rail that fails at present loses a
- * hundred more.
+ * 1000, less a point for each tenth of a percent of unavailability (none if unmeasured) and for each
+ * basis point of fee and margin, less 100 if the rail is failing.
  */
 export function score(
   standing: Pick<Standing, 'availability_percent' | 'health'>,
@@ -241,25 +266,25 @@ export function score(
 
 function findExclusion(
   services: RouterServices,
-  { payer, terms, tried }: Judging,
+  { payer, terms, tried }: Evaluation,
   offer: { costMinor: bigint; needsVerification: boolean },
 ): { rule: ExclusionRule; detail: string } | undefined {
   const { railName, key } = payer;
   if (tried.some((one) => one.rail === railName && one.payer_key === key)) {
-    return { rule: 'tried_before', detail: 'it has refused this payout' };
+    return { rule: 'tried_before', detail: 'it refused this payout' };
   }
-  if (!services.arePayersApart(railName) && tried.some(({ rail }) => rail === railName)) {
-    return { rule: 'same_rail', detail: 'its rail has refused the reference of this payout' };
+  if (!services.hasIndependentPayers(railName) && tried.some(({ rail }) => rail === railName)) {
+    return { rule: 'same_rail', detail: 'its rail refused the reference of this payout' };
   }
   if (services.healthOf(railName) === 'down') {
-    return { rule: 'rail_down', detail: 'its rail gives no clear answers at present' };
+    return { rule: 'rail_down', detail: 'its rail is down' };
   }
   const quotedMinor = terms.sourceMinor + terms.feeMinor;
   if (offer.costMinor > quotedMinor) {
     return { rule: 'over_quoted_cost', detail: 'it costs more than was quoted' };
   }
   if (offer.needsVerification && !terms.isVerified) {
-    return { rule: 'needs_verification', detail: 'it asks for a verified recipient' };
+    return { rule: 'needs_verification', detail: 'it requires a verified recipient' };
   }
   return undefined;
 }

@@ -5,16 +5,15 @@ import type { Database } from '../db/postgres/pool.ts';
 import { advanceSendMarker, readSendMarker } from './recovery.sql.ts';
 
 /**
- * A counter that the database and a file beside it both have. It advances before the first sending of
- * each second, so that a file which is ahead of the database shows that the database was restored to an
- * earlier moment.
+ * A counter in the database and in a file beside it. It advances at most once a second, before payouts
+ * are sent, so that a file ahead of the database shows that the database was restored to an earlier
+ * moment.
  */
 export type SendMarker = {
-  /** Before something is sent: at most one write a second. */
   advance(): Promise<void>;
-  /** How far the file is ahead of the database; 0 or less: nothing is missing. */
+  /** How far the file is ahead of the database; 0 or less if nothing is missing. */
   findLead(): Promise<number>;
-  /** Makes the file say what the database says, once the recovery is released. */
+  /** Writes the value of the database to the file, after a recovery. */
   reset(): Promise<void>;
 };
 

@@ -1,7 +1,8 @@
 import { plainArray, textArray } from '../db/arrays.ts';
 import type { Session, Statement } from '../db/postgres/pool.ts';
+import { column, defineQuery, exec, many, type RowOf } from '../db/rows.ts';
 
-const countText: Statement = {
+const addCounts: Statement = {
   name: 'count_payer_days',
   text: `
     insert into payer_days as d (rail, payer_key, day, paid, refused, refused_by_payer, unknown,
@@ -20,7 +21,7 @@ const countText: Statement = {
 };
 
 /** Of the last ninety days. */
-const sumText: Statement = {
+const sumCounts = defineQuery({
   name: 'sum_payer_days',
   text: `
     select rail, payer_key, sum(paid)::float8 as paid, sum(refused)::float8 as refused,
@@ -30,34 +31,36 @@ const sumText: Statement = {
     from payer_days
     where day > (environment_now() at time zone 'UTC')::date - 90
     group by rail, payer_key`,
-};
+  columns: {
+    rail: column.text,
+    payer_key: column.text,
+    paid: column.float,
+    /** For reasons that lie with the recipient. */
+    refused: column.float,
+    refused_by_payer: column.float,
+    unknown: column.float,
+    unreached: column.float,
+    returned: column.float,
+    /** Of those paid: more than an hour after the announced time. */
+    late: column.float,
+  },
+});
 
-const storeText: Statement = {
+const store: Statement = {
   name: 'store_payer_standing',
   text: `
     insert into payer_standings (id, body, created_at) values ($1, $2, environment_now())
     on conflict do nothing`,
 };
 
-export type PayerCounts = {
-  paid: number;
-  /** For reasons that lie with the recipient. */
-  refused: number;
-  refused_by_payer: number;
-  unknown: number;
-  unreached: number;
-  returned: number;
-  /** Of those paid, how many after the announced time. */
-  late: number;
-};
-
-export type PayerCountsRow = PayerCounts & { rail: string; payer_key: string };
+export type PayerCountsRow = RowOf<typeof sumCounts.columns>;
+export type PayerCounts = Omit<PayerCountsRow, 'rail' | 'payer_key'>;
 
 export async function addPayerCounts(
   session: Session,
   rows: readonly PayerCountsRow[],
 ): Promise<void> {
-  await session.rows(countText, [
+  await exec(session, addCounts, [
     textArray(rows.map(({ rail }) => rail)),
     textArray(rows.map(({ payer_key: payerKey }) => payerKey)),
     plainArray(rows.map(({ paid }) => paid)),
@@ -71,9 +74,9 @@ export async function addPayerCounts(
 }
 
 export async function sumPayerCounts(session: Session): Promise<PayerCountsRow[]> {
-  return session.rows(sumText);
+  return many(session, sumCounts);
 }
 
-export async function storeStanding(session: Session, id: string, body: string): Promise<void> {
-  await session.rows(storeText, [id, body]);
+export async function insertStanding(session: Session, id: string, body: string): Promise<void> {
+  await exec(session, store, [id, body]);
 }

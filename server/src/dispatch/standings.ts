@@ -5,41 +5,41 @@ import { recipientReasons } from '../rails/contract/reasons.ts';
 import type { Measured, Standing } from './routing.ts';
 import {
   addPayerCounts,
+  insertStanding,
   type PayerCounts,
   type PayerCountsRow,
-  storeStanding,
   sumPayerCounts,
 } from './standings.sql.ts';
 
 /**
- * What our own payouts tell of payers: ratings and availability of the last ninety days. Counts are
- * gathered in this process and written every few seconds, so that what a crash takes is seconds of
- * them; no money rests on them.
+ * Ratings and availability of payers, measured with the payouts of the last ninety days. Counts are
+ * gathered in this process and written every few seconds; a crash loses those of some seconds, and no
+ * money depends on them.
  */
 export type Measurements = {
-  count(payer: { rail: string; payerKey: string }, heard: Heard): void;
+  count(payer: { rail: string; payerKey: string }, reported: ReportedOutcome): void;
   measure(payer: Pick<Payer, 'railName' | 'key'>): Measured;
   /** 0 to 5 in tenths, over all payers of a company; undefined while there are too few payouts. */
   rateCompany(railName: string, payerKeys: readonly string[]): number | undefined;
-  /** Stores what a payout was decided on, once, and answers its name. */
-  keep(payer: Payer, standing: Standing): Promise<string>;
-  /** Writes what was counted, and reads what all processes counted. */
+  /** Stores the standing that a decision used, once, and returns its identifier. */
+  storeStanding(payer: Payer, standing: Standing): Promise<string>;
+  /** Writes the counts of this process and reads those of all processes. */
   exchange(): Promise<void>;
 };
 
-export type Heard = {
+export type ReportedOutcome = {
   outcome: string;
   reason: string | undefined;
-  /** When it was heard, and for when it was announced. */
+  /** When it was reported, and when the money was announced for. */
   nowMs: number;
   availableAtMs: number;
 };
 
-/** An hour after the announced time a payment is late. */
 const lateMs = 3_600_000;
 
-/** Fewer say nothing yet. */
+/** With fewer payouts a payer is not rated. */
 const payoutsMin = 50;
+/** Reasons of this service, which say nothing about the payer. */
 const ownReasons: ReadonlySet<unknown> = new Set([
   'daily_limit',
   'not_configured',
@@ -62,19 +62,18 @@ export function createMeasurements(session: Session): Measurements {
   let known = new Map<string, PayerCounts>();
   let pending = new Map<string, PayerCountsRow>();
   const stored = new Set<string>();
-  // A payer stands the same for most payouts: spares writing and hashing it each time.
+  // Most payouts meet the same standing: this saves hashing it each time.
   const newest = new WeakMap<Payer, { standing: Standing; id: string }>();
   const nameOf = (rail: string, payerKey: string): string => `${rail}/${payerKey}`;
   const find = (rail: string, payerKey: string): PayerCounts =>
     known.get(nameOf(rail, payerKey)) ?? noCounts;
   return {
-    count: ({ rail, payerKey }, heard) => {
-      // What we did not let it do says nothing of it.
-      if (ownReasons.has(heard.reason)) return;
+    count: ({ rail, payerKey }, reported) => {
+      if (ownReasons.has(reported.reason)) return;
       const name = nameOf(rail, payerKey);
       const counts = pending.get(name) ?? { rail, payer_key: payerKey, ...noCounts };
       pending.set(name, counts);
-      addTo(counts, heard);
+      addTo(counts, reported);
     },
     measure: ({ railName, key }) => {
       const counts = find(railName, key);
@@ -82,13 +81,13 @@ export function createMeasurements(session: Session): Measurements {
     },
     rateCompany: (railName, payerKeys) =>
       getRating(sumCounts(payerKeys.map((key) => find(railName, key)))),
-    keep: async (payer, standing) => {
+    storeStanding: async (payer, standing) => {
       const last = newest.get(payer);
       if (last !== undefined && isSame(last.standing, standing)) return last.id;
       const body = JSON.stringify(standing);
       const id = hashToUuid(body);
       if (!stored.has(id)) {
-        await storeStanding(session, id, body);
+        await insertStanding(session, id, body);
         if (stored.size >= standingsKept) stored.clear();
         stored.add(id);
       }
@@ -105,7 +104,7 @@ export function createMeasurements(session: Session): Measurements {
   };
 }
 
-/** Whether what changes about a payer is the same. */
+/** Compares what changes about a payer. */
 function isSame(left: Standing, right: Standing): boolean {
   return (
     left.health === right.health &&
@@ -114,7 +113,10 @@ function isSame(left: Standing, right: Standing): boolean {
   );
 }
 
-function addTo(counts: PayerCounts, { outcome, reason, nowMs, availableAtMs }: Heard): void {
+function addTo(
+  counts: PayerCounts,
+  { outcome, reason, nowMs, availableAtMs }: ReportedOutcome,
+): void {
   switch (outcome) {
     case 'paid':
       counts.paid += 1;
@@ -147,7 +149,7 @@ function sumCounts(all: readonly PayerCounts[]): PayerCounts {
   return sum;
 }
 
-/** How much of what it was asked it answered definitely, whole percent. */
+/** The share of payouts with a definite outcome, whole percent. */
 function getAvailability(counts: PayerCounts): number | undefined {
   const clear = counts.paid + counts.refused + counts.refused_by_payer;
   const all = clear + counts.unknown + counts.unreached;
@@ -155,8 +157,8 @@ function getAvailability(counts: PayerCounts): number | undefined {
 }
 
 /**
- * Five times the share of payouts that went well, of all that the payer could have made go well: what
- * it refused, left unclear or had sent back counts against it, a late one by half.
+ * Five times the share of successful payouts: refused, unclear and returned ones count against the
+ * payer, late ones by half. Refusals for reasons of the recipient do not count.
  */
 function getRating(counts: PayerCounts): number | undefined {
   const all = counts.paid + counts.refused_by_payer + counts.unknown;

@@ -4,8 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createFakeRail, createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
 import type { RailAnswer } from '../rails/contract/contract.ts';
 
-/** One partner for which many references hang or fail, and a few are well. */
-
 let money: MoneyTest;
 before(async () => {
   money = await createMoneyTest();
@@ -47,7 +45,7 @@ for (const [what, answer] of Object.entries(unwell)) {
     await dispatcher.settle();
     const sent = rail.calls.length;
     assert.equal(healthyAt.size, 10, `after ${sent} calls`);
-    // Each reference that failed backs off by itself: nearly none was called again meanwhile.
+    // Failed references back off: nearly none was called again meanwhile.
     assert.ok(sent < 160, `${sent} calls`);
     await money.assertSound();
     await money.rows(`update payout_dispatches set due_at = '9999-01-01'`);

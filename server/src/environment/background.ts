@@ -201,7 +201,14 @@ async function applyAllHeard(
   wakeDispatch: () => void,
 ): Promise<boolean> {
   const { db, dispatcher, measurements, nowMs, onHeard, onError } = options;
-  const services = { db, router: dispatcher.router, measurements, nowMs, onHeard, onError };
+  const services = {
+    db,
+    router: dispatcher.router,
+    measurements,
+    nowMs,
+    onNotification: onHeard,
+    onError,
+  };
   const hasMore = await applyNotifications(services);
   // What was refused may go on to another payer at once.
   wakeDispatch();

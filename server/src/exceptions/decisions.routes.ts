@@ -1,31 +1,11 @@
 import { z } from 'zod';
 import { explainPayout } from '../dispatch/explain.ts';
-import type { RouterServices } from '../dispatch/routing.ts';
+import { candidateSchema, type RouterServices } from '../dispatch/routing.ts';
 import { defineRoute, type Route, type RouteContext } from '../http/route.ts';
 import { type PayoutServices, readPayoutToken } from '../payouts/payouts.routes.ts';
 import { readUserToken } from '../users/users.routes.ts';
 
-/** Why a payout goes the way it goes: who could have paid it, what was tried, and what came of it. */
-
 export type DecisionRouteServices = PayoutServices & { readonly router: RouterServices };
-
-const candidateAnswer = z.object({
-  destination_token: z.string(),
-  payer_name: z.string(),
-  company_name: z.string(),
-  fee: z.string().describe('Decimal, in the source currency; "" where it gives no price'),
-  exchange_rate: z.string().describe('Decimal, all-in'),
-  cost: z.string().describe('Source amount and fee for the promised destination amount'),
-  min_limit_usd: z.string(),
-  max_limit_usd: z.string().describe('"0" is no bound'),
-  health: z.enum(['up', 'degraded', 'down']),
-  availability_percent: z.number().nullable().describe('Measured; null with too few payouts'),
-  rating: z.number().nullable().describe('Measured, 0 to 5; null with too few payouts'),
-  score: z.number().nullable(),
-  is_chosen: z.boolean(),
-  excluded_by: z.string().describe('The rule that excluded it; "" for the one that was chosen'),
-  detail: z.string(),
-});
 
 const decisionAnswer = z
   .object({
@@ -35,7 +15,7 @@ const decisionAnswer = z
       z.object({
         decided_at: z.string().describe('UTC, without offset; "" where nothing was sent yet'),
         refused_because: z.string().describe('What made another decision necessary; "" at first'),
-        candidates: z.array(candidateAnswer),
+        candidates: z.array(candidateSchema),
       }),
     ),
     attempts: z.array(
@@ -96,10 +76,7 @@ export function decisionRoutes(): Route<DecisionRouteServices>[] {
 
 type Explained = Awaited<ReturnType<typeof explainPayout>>;
 
-/**
- * A client is not told what a payout was held for where that could warn somebody, nor who of the
- * operator's people decided.
- */
+/** Hides from clients why a payout is under review, which could warn a suspect, and who decided. */
 function hideReview(explained: Explained): Explained {
   return {
     ...explained,

@@ -1,21 +1,22 @@
 import type { Session, Statement } from '../db/postgres/pool.ts';
-import type { DispatchRow, TermsRow } from '../dispatch/dispatch.ts';
+import { column, defineQuery, exec, maybeOne, one, type RowOf } from '../db/rows.ts';
+import { termColumns } from '../dispatch/dispatch.ts';
 import type { PayoutName } from '../payouts/payout-name.ts';
 
-const decideText: Statement = {
+const decide = defineQuery({
   name: 'decide_payout',
   text: `select decide_payout($1, $2, $3, $4, $5, $6, $7, $8, $9) as result`,
-};
+  columns: { result: column.oneOf('done', 'waiting', 'illegal', 'not_found') },
+});
 
-const closeText: Statement = {
+const close: Statement = {
   name: 'close_unmatched',
   text: `
     update exceptions set closed_at = environment_now(), resolution = $2
-    where account_id = '00000000-0000-0000-0000-000000000000' and id = $1 and closed_at is null
-    returning id`,
+    where account_id = '00000000-0000-0000-0000-000000000000' and id = $1 and closed_at is null`,
 };
 
-const termsText: Statement = {
+const decidedPayout = defineQuery({
   name: 'find_decided_payout',
   text: `
     select p.account_id, p.id as payout_id, p.user_id, p.destination_token, p.source_currency,
@@ -23,14 +24,22 @@ const termsText: Statement = {
       u.kyc_status = 'approved' as is_verified, exists (
         select from exceptions e
         where e.account_id = p.account_id and e.payout_id = p.id and e.kind = 'screening'
-          and e.closed_at is null) as is_screening_asked
+          and e.closed_at is null) as has_open_screening
     from payout_quotes q
     join payouts p on p.account_id = q.account_id and p.id = q.id
     join users u on u.account_id = p.account_id and u.id = p.user_id
     where q.account_id = $1 and q.id = $2`,
-};
+  columns: {
+    ...termColumns,
+    account_id: column.uuid,
+    payout_id: column.uuid,
+    user_id: column.uuid,
+    status: column.text,
+    has_open_screening: column.boolean,
+  },
+});
 
-const missingText: Statement = {
+const openMissing: Statement = {
   name: 'open_missing_rails',
   text: `
     with missing as (
@@ -47,14 +56,15 @@ const missingText: Statement = {
     from missing`,
 };
 
-const findAccountText: Statement = {
+const accountOfPayout = defineQuery({
   name: 'find_account_of_payout',
   text: `
     select a.id as account_id from accounts a
     where exists (select from payout_quotes q where q.account_id = a.id and q.id = $1)`,
-};
+  columns: { account_id: column.uuid },
+});
 
-export type DecideResult = 'done' | 'waiting' | 'illegal' | 'not_found';
+export type DecideResult = RowOf<typeof decide.columns>['result'];
 
 export async function decidePayoutRow(
   session: Session,
@@ -69,7 +79,7 @@ export async function decidePayoutRow(
     next: { rail: string; payerKey: string } | undefined;
   },
 ): Promise<DecideResult> {
-  const [row] = await session.rows<{ result: DecideResult }>(decideText, [
+  const { result } = await one(session, decide, [
     decision.accountId,
     decision.payoutId,
     decision.id,
@@ -80,50 +90,39 @@ export async function decidePayoutRow(
     decision.next?.rail ?? null,
     decision.next?.payerKey ?? null,
   ]);
-  if (row === undefined) throw new Error('a decision answered nothing');
-  return row.result;
+  return result;
 }
 
-/** False where there is no such open exception. */
+/** False if there is no such open exception. */
 export async function closeUnmatched(
   session: Session,
   id: string,
   resolution: string,
 ): Promise<boolean> {
-  return (await session.rows(closeText, [id, resolution])).length > 0;
+  return (await exec(session, close, [id, resolution])) > 0;
 }
 
-export type DecidedPayoutRow = TermsRow &
-  Pick<DispatchRow, 'account_id' | 'payout_id' | 'user_id'> & {
-    status: string;
-    /** A person is asked whether the recipient is the one on a sanctions list. */
-    is_screening_asked: boolean;
-  };
+export type DecidedPayoutRow = RowOf<typeof decidedPayout.columns>;
 
 export async function findDecidedPayout(
   session: Session,
-  payout: PayoutName,
+  { accountId, payoutId }: PayoutName,
 ): Promise<DecidedPayoutRow | undefined> {
-  const [row] = await session.rows<DecidedPayoutRow>(termsText, [
-    payout.accountId,
-    payout.payoutId,
-  ]);
-  return row;
+  return maybeOne(session, decidedPayout, [accountId, payoutId]);
 }
 
-/** Payouts that have been due for long and that nobody may take; answers how many are new. */
+/** Opens exceptions for payouts that no process can claim; returns how many. */
 export async function openMissingRails(
   session: Session,
   rails: readonly string[],
 ): Promise<number> {
-  return (await session.rows(missingText, [rails])).length;
+  return exec(session, openMissing, [rails]);
 }
 
-/** Of an operator, who knows a payout by its token alone: one look-up for each account. */
+/** Operators know a payout by its token alone: one look-up for each account. */
 export async function findAccountOfPayout(
   session: Session,
   payoutId: string,
 ): Promise<string | undefined> {
-  const [row] = await session.rows<{ account_id: string }>(findAccountText, [payoutId]);
-  return row?.account_id;
+  return (await maybeOne(session, accountOfPayout, [payoutId]))?.account_id;
 }

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { createCompany, createPayer, createRates } from '../../testing/setups/destinations.ts';
 import {
+  advanceToNextQuery,
   type CommittedPayout,
   createFakeRail,
   createMoneyTest,
-  goToNextLook,
   type MoneyTest,
   type Owner,
 } from '../../testing/setups/money.ts';
@@ -54,7 +54,7 @@ const hit: Rules = {
 };
 
 describe('a payout that the rules hold', () => {
-  it('is never sent, and goes on when a person releases it', async () => {
+  it('is not sent until a person releases it', async () => {
     const kit = open(() => ({ outcome: 'paid' }), hit);
     const payout = await money.quoteAndCommit(owner);
     await kit.dispatcher.runDue();
@@ -67,7 +67,7 @@ describe('a payout that the rules hold', () => {
     assert.deepEqual(await openKinds(payout), []);
   });
 
-  it('is refunded whole when a person refuses it', async () => {
+  it('is refunded in full when a person refunds it', async () => {
     const kit = open(() => ({ outcome: 'paid' }), hit);
     const before = await money.balance(owner.accountId, 'USD');
     const payout = await money.quoteAndCommit(owner);
@@ -75,10 +75,10 @@ describe('a payout that the rules hold', () => {
     assert.equal(await kit.decide(payout, 'refund'), 'done');
     assert.equal(await statusOf(payout), 'CANCELLED');
     assert.equal(await money.balance(owner.accountId, 'USD'), before);
-    await assert.rejects(kit.decide(payout, 'release'), /cannot follow/);
+    await assert.rejects(kit.decide(payout, 'release'), /is not possible/);
   });
 
-  it('passes where the rules have nothing against it, in two steps', async () => {
+  it('is checked first and sent in a second step', async () => {
     const kit = open(() => ({ outcome: 'paid' }), {
       check: async (rows) => rows.map(() => undefined),
     });
@@ -89,14 +89,14 @@ describe('a payout that the rules hold', () => {
     assert.equal(await statusOf(payout), 'COMPLETED');
   });
 
-  it('is not sent while the rules cannot be asked', async () => {
+  it('is not sent while the rules fail', async () => {
     const kit = open(() => ({ outcome: 'paid' }), {
       check: () => Promise.reject(new Error('no lists')),
     });
     const payout = await money.quoteAndCommit(owner);
     await kit.dispatcher.runDue();
-    for (let look = 0; look < 8; look += 1) {
-      await goToNextLook(money, payout);
+    for (let round = 0; round < 8; round += 1) {
+      await advanceToNextQuery(money, payout);
       await kit.dispatcher.runDue();
       if ((await statusOf(payout)) === 'HOLD') break;
     }
@@ -106,7 +106,7 @@ describe('a payout that the rules hold', () => {
 });
 
 describe('a payout of high value', () => {
-  it('needs two different persons who say the same', async () => {
+  it('needs the same decision by two different persons', async () => {
     const kit = open(() => ({ outcome: 'paid' }), hit);
     const payout = await money.quoteAndCommit(owner, { sourceMinor: 1_000_001n });
     await kit.dispatcher.runDue();
@@ -118,7 +118,7 @@ describe('a payout of high value', () => {
     assert.equal(await statusOf(payout), 'PROCESSING');
   });
 
-  it('needs them again for what comes later', async () => {
+  it('needs both again for a later exception', async () => {
     let isPaid = false;
     const kit = open(() =>
       isPaid ? { outcome: 'paid' } : { outcome: 'unknown', reason: 'no_answer' },
@@ -127,10 +127,10 @@ describe('a payout of high value', () => {
     await kit.dispatcher.runDue();
     assert.equal(await kit.decide(payout, 'not_paid', 'Ada'), 'waiting');
     isPaid = true;
-    await goToNextLook(money, payout);
+    await advanceToNextQuery(money, payout);
     await kit.dispatcher.runDue();
     assert.equal(await statusOf(payout), 'COMPLETED');
-    await assert.rejects(kit.decide(payout, 'not_paid', 'Bob'), /cannot follow/);
+    await assert.rejects(kit.decide(payout, 'not_paid', 'Bob'), /is not possible/);
   });
 });
 
@@ -139,7 +139,7 @@ describe('a payout whose outcome stays unknown', () => {
     const payout = await money.quoteAndCommit(owner);
     await kit.dispatcher.runDue();
     while ((await statusOf(payout)) !== 'HOLD') {
-      await goToNextLook(money, payout);
+      await advanceToNextQuery(money, payout);
       await kit.dispatcher.runDue();
     }
     assert.deepEqual(await openKinds(payout), ['unknown_outcome']);
@@ -147,25 +147,25 @@ describe('a payout whose outcome stays unknown', () => {
   }
   const vague = (): RailAnswer => ({ outcome: 'unknown', reason: 'no_answer' });
 
-  it('is not refunded while it may be alive, but when a person says that it was not paid', async () => {
+  it('is not refunded while an attempt may be alive, unless a person decides not_paid', async () => {
     const kit = open(vague);
     const before = await money.balance(owner.accountId, 'USD');
     const payout = await hold(kit);
-    await assert.rejects(kit.decide(payout, 'refund'), /still alive/);
+    await assert.rejects(kit.decide(payout, 'refund'), /still be in flight/);
     assert.equal(await kit.decide(payout, 'not_paid'), 'done');
     assert.equal(await statusOf(payout), 'CANCELLED');
     assert.equal(await money.balance(owner.accountId, 'USD'), before);
     assert.equal(kit.rail.sends(), 1);
   });
 
-  it('is completed when a person says that it was paid', async () => {
+  it('is completed when a person decides paid', async () => {
     const kit = open(vague);
     const payout = await hold(kit);
     assert.equal(await kit.decide(payout, 'paid'), 'done');
     assert.equal(await statusOf(payout), 'COMPLETED');
   });
 
-  it('is asked about, and not sent again, when a person releases it', async () => {
+  it('is queried and not sent again when a person releases it', async () => {
     const kit = open(vague);
     const payout = await hold(kit);
     assert.equal(await kit.decide(payout, 'release'), 'done');
@@ -208,7 +208,7 @@ describe('a payout without a payer left', () => {
     const decision = { ...payout, decidedBy: 'Ada', reason: 'a test' } as const;
     await assert.rejects(
       decidePayout({ ...services, router: alone.router }, { ...decision, action: 'retry' }),
-      /no payer is left/,
+      /no other payer can pay/,
     );
     const both = money.createDispatcherOf([first, second], { rates });
     const retried = await decidePayout(

@@ -22,7 +22,7 @@ import { type ExceptionRow, listExceptionRows } from './exceptions.sql.ts';
 
 export { findAccountOfPayout } from './decisions.sql.ts';
 
-/** What persons decide where the machinery must not: payouts held, contradicted, or without a way. */
+/** Decisions of persons about payouts that are held, contradicted, or without a payer. */
 
 export const decisionActions = [
   'release',
@@ -40,7 +40,7 @@ export type Decision = {
   accountId: string;
   payoutId: string;
   action: DecisionAction;
-  /** Who decides: a name that the operator knows persons by. */
+  /** The name of the person. */
   decidedBy: string;
   reason: string;
 };
@@ -55,9 +55,9 @@ export type DecisionServices = {
 };
 
 /**
- * Records what a person decided. `waiting`: a second, different person has to decide the same.
+ * Records a decision. `waiting`: a second, different person must decide the same.
  *
- * @throws AppError not_found, illegal_move (with what stands in the way).
+ * @throws AppError not_found, illegal_move (with the cause).
  */
 export async function decidePayout(
   services: DecisionServices,
@@ -79,11 +79,11 @@ export async function decidePayout(
   if (result === 'illegal') {
     throw new AppError(
       'illegal_move',
-      `${decision.action} cannot follow: the payout is ${payout.status}, or something of it is ` +
-        'still alive at its rail, or nobody is asked',
+      `${decision.action} is not possible: the payout is ${payout.status}, an attempt may still be ` +
+        'in flight, or no exception is open for this payout',
     );
   }
-  if (result === 'done' && decision.action === 'release' && payout.is_screening_asked) {
+  if (result === 'done' && decision.action === 'release' && payout.has_open_screening) {
     await clearRecipient(services, payout, decision);
     const { accountId, payoutId, decidedBy } = decision;
     await clearPayout(db.system, { accountId, payoutId }, decidedBy);
@@ -91,7 +91,7 @@ export async function decidePayout(
   return result;
 }
 
-/** Who lets the payout go says that the recipient is somebody else; that holds for the next ones. */
+/** A release clears the recipient of the screening hit, for later payouts too. */
 async function clearRecipient(
   { db, keys }: DecisionServices,
   payout: DecidedPayoutRow,
@@ -113,15 +113,12 @@ async function findRetry(services: DecisionServices, payout: DecidedPayoutRow) {
   });
   const { next } = findNextPayer(services.router, describeTerms(payout), tried);
   if (next === undefined) {
-    throw new AppError(
-      'illegal_move',
-      'no payer is left that could take it within what was quoted',
-    );
+    throw new AppError('illegal_move', 'no other payer can pay it within the quoted cost');
   }
   return { rail: next.railName, payerKey: next.key };
 }
 
-/** What cannot be valued is taken for much. */
+/** Payouts without a USD price need two persons. */
 function needsTwo({ rates, twoPersonsAboveUsd }: DecisionServices, payout: DecidedPayoutRow) {
   const source = findCurrency(payout.source_currency);
   if (source === undefined) return true;
@@ -133,7 +130,7 @@ function needsTwo({ rates, twoPersonsAboveUsd }: DecisionServices, payout: Decid
   return convert(payout.source_amount, conversion, 'ceil') > boundMinor;
 }
 
-/** The newest first; of all accounts where none is named. `listExceptionPage` reads page by page. */
+/** The newest first; of all accounts if none is named. */
 export async function listExceptions(
   db: Database,
   query: { accountId: string | undefined; includesClosed: boolean; count: number },
@@ -143,10 +140,7 @@ export async function listExceptions(
   return listExceptionRows(db.system, { accountId }, page);
 }
 
-/**
- * Puts payouts before a person whose rail is configured in no process any more; answers how many
- * are new.
- */
+/** Opens exceptions for payouts whose rail no process has configured; returns how many are new. */
 export function reportMissingRails(db: Database, railNames: readonly string[]): Promise<number> {
   return openMissingRails(db.system, railNames);
 }

@@ -1,6 +1,5 @@
-import type { Session, Statement } from '../db/postgres/pool.ts';
-
-/** The SQL of listing exceptions page by page, and of closing many at once. */
+import type { Session } from '../db/postgres/pool.ts';
+import { column, defineQuery, many, nullable, one, type RowOf } from '../db/rows.ts';
 
 const states = {
   open: 'e.closed_at is null',
@@ -19,26 +18,59 @@ const filterText = `
 const instant = (parameter: string): string =>
   `timestamptz 'epoch' + ${parameter}::bigint * interval '1 microsecond'`;
 
-/** The newest first. A condition that is written out lets the index of open ones be used. */
-const listText = (state: ExceptionState): Statement => ({
-  name: `list_exceptions_${state}`,
-  text: `
-    select e.account_id, e.id, e.payout_id, e.rail, e.kind, e.detail, e.currency, e.amount,
-      e.opened_at, e.closed_at, e.resolution,
-      (extract(epoch from e.opened_at) * 1000000)::bigint as opened_us
-    from exceptions e
-    where ${states[state]} and ${filterText}
-      and ($7::bigint is null or (e.opened_at, e.id) < (${instant('$7')}, $8::uuid))
-    order by e.opened_at desc, e.id desc limit $9`,
-});
+const exceptionColumns = {
+  account_id: column.uuid,
+  id: column.uuid,
+  payout_id: nullable(column.uuid),
+  rail: column.text,
+  kind: column.text,
+  detail: column.text,
+  currency: nullable(column.text),
+  amount: nullable(column.bigint),
+  opened_at: column.instant,
+  closed_at: nullable(column.instant),
+  resolution: column.text,
+} as const;
 
-const countText = (state: ExceptionState): Statement => ({
-  name: `count_exceptions_${state}`,
-  text: `select count(*)::integer as count from exceptions e where ${states[state]} and ${filterText}`,
-});
+/** The newest first. The condition of the state is literal, so that the index of open ones is used. */
+const defineList = (state: ExceptionState) =>
+  defineQuery({
+    name: `list_exceptions_${state}`,
+    text: `
+      select ${Object.keys(exceptionColumns)
+        .map((name) => `e.${name}`)
+        .join(', ')},
+        (extract(epoch from e.opened_at) * 1000000)::bigint as opened_us
+      from exceptions e
+      where ${states[state]} and ${filterText}
+        and ($7::bigint is null or (e.opened_at, e.id) < (${instant('$7')}, $8::uuid))
+      order by e.opened_at desc, e.id desc limit $9`,
+    columns: { ...exceptionColumns, opened_us: column.bigint },
+  });
+const lists = { open: defineList('open'), closed: defineList('closed'), all: defineList('all') };
 
-/** What persons decided about a payout from the opening of an exception to its end. */
-const decisionsText: Statement = {
+const defineCount = (state: ExceptionState) =>
+  defineQuery({
+    name: `count_exceptions_${state}`,
+    text: `select count(*)::integer as count from exceptions e where ${states[state]} and ${filterText}`,
+    columns: { count: column.integer },
+  });
+const counts = {
+  open: defineCount('open'),
+  closed: defineCount('closed'),
+  all: defineCount('all'),
+};
+
+const decisionColumns = {
+  action: column.text,
+  decided_by: column.text,
+  reason: column.text,
+  is_effective: column.boolean,
+  decided_at: column.instant,
+} as const;
+
+/** Decisions about a payout while an exception was open. */
+const decisionsOfExceptions = defineQuery({
   name: 'list_decisions_of_exceptions',
   text: `
     select e.id as exception_id, d.action, d.decided_by, d.reason, d.is_effective, d.decided_at
@@ -47,17 +79,19 @@ const decisionsText: Statement = {
     join payout_decisions d on d.account_id = e.account_id and d.payout_id = e.payout_id
       and d.decided_at >= e.opened_at and (e.closed_at is null or d.decided_at <= e.closed_at)
     order by d.decided_at, d.id`,
-};
+  columns: { exception_id: column.uuid, ...decisionColumns },
+});
 
-const ofPayoutText: Statement = {
+const decisionsOfPayout = defineQuery({
   name: 'list_decisions_of_payout',
   text: `
     select action, decided_by, reason, is_effective, decided_at
     from payout_decisions where account_id = $1 and payout_id = $2
     order by decided_at, id`,
-};
+  columns: decisionColumns,
+});
 
-const closeManyText: Statement = {
+const closeInbound = defineQuery({
   name: 'close_inbound_exceptions',
   text: `
     with closed as (
@@ -67,7 +101,8 @@ const closeManyText: Statement = {
       returning 1
     )
     select count(*)::integer as count from closed`,
-};
+  columns: { count: column.integer },
+});
 
 export type ExceptionFilter = {
   readonly accountId?: string | undefined;
@@ -82,29 +117,9 @@ export type ExceptionFilter = {
 /** The last exception of the page before. */
 export type ExceptionCursor = { readonly openedUs: bigint; readonly id: string };
 
-export type ExceptionRow = {
-  account_id: string;
-  id: string;
-  payout_id: string | null;
-  rail: string;
-  kind: string;
-  detail: string;
-  currency: string | null;
-  amount: bigint | null;
-  opened_at: Date;
-  closed_at: Date | null;
-  resolution: string;
-};
-
-export type ListedExceptionRow = ExceptionRow & { opened_us: bigint };
-
-export type DecisionRow = {
-  action: string;
-  decided_by: string;
-  reason: string;
-  is_effective: boolean;
-  decided_at: Date;
-};
+export type ExceptionRow = RowOf<typeof exceptionColumns>;
+export type ListedExceptionRow = RowOf<typeof lists.all.columns>;
+export type DecisionRow = RowOf<typeof decisionColumns>;
 
 function filterValues({ accountId, kind, rail, payoutId, from, to }: ExceptionFilter): unknown[] {
   return [accountId, kind, rail, payoutId, from, to].map((value) => value ?? null);
@@ -117,7 +132,7 @@ export async function listExceptionRows(
 ): Promise<ListedExceptionRow[]> {
   const { state, after, count } = page;
   const values = [...filterValues(filter), after?.openedUs ?? null, after?.id ?? null, count];
-  return session.rows(listText(state), values);
+  return many(session, lists[state], values);
 }
 
 export async function countExceptionRows(
@@ -125,31 +140,32 @@ export async function countExceptionRows(
   filter: ExceptionFilter,
   state: ExceptionState,
 ): Promise<number> {
-  const [row] = await session.rows<{ count: number }>(countText(state), filterValues(filter));
-  return row?.count ?? 0;
+  return (await one(session, counts[state], filterValues(filter))).count;
 }
 
 export async function listDecisionsOfExceptions(
   session: Session,
   rows: readonly ExceptionRow[],
 ): Promise<(DecisionRow & { exception_id: string })[]> {
-  return session.rows(decisionsText, [rows.map((row) => row.account_id), rows.map(({ id }) => id)]);
+  return many(session, decisionsOfExceptions, [
+    rows.map((row) => row.account_id),
+    rows.map(({ id }) => id),
+  ]);
 }
 
 export async function listDecisionsOfPayout(
   session: Session,
   { accountId, payoutId }: { accountId: string; payoutId: string },
 ): Promise<DecisionRow[]> {
-  return session.rows(ofPayoutText, [accountId, payoutId]);
+  return many(session, decisionsOfPayout, [accountId, payoutId]);
 }
 
-/** Answers how many were closed. */
+/** Returns how many were closed. */
 export async function closeInboundRows(
   session: Session,
   filter: ExceptionFilter,
   resolution: string,
 ): Promise<number> {
   const values = [...filterValues(filter), resolution];
-  const [row] = await session.rows<{ count: number }>(closeManyText, values);
-  return row?.count ?? 0;
+  return (await one(session, closeInbound, values)).count;
 }

@@ -5,8 +5,6 @@ import { exceptionCommands } from '../cli/exception-commands.ts';
 import type { Environment } from '../environment/environment.ts';
 import { exceptionKinds, inboundKinds, listDecisions } from './exceptions.ts';
 
-/** Exceptions as an operator lists and closes them. */
-
 let money: MoneyTest;
 let owner: Owner;
 before(async () => {
@@ -34,7 +32,7 @@ function run(name: string, values: object): Promise<unknown> {
 }
 const list = async (values: object = {}) => (await run('exception list', values)) as Page;
 
-/** So many exceptions about inbound messages, a second apart, some in the same instant. */
+/** Creates exceptions about inbound messages, some in the same instant. */
 async function open(rail: string, count: number, kind = 'unmatched'): Promise<void> {
   await money.rows(
     `insert into exceptions (account_id, id, rail, kind, detail, currency, amount, opened_at, problem_id)
@@ -48,7 +46,7 @@ async function open(rail: string, count: number, kind = 'unmatched'): Promise<vo
 describe('exception list', () => {
   before(() => open('bank', 205));
 
-  it('reads every page once, says how many match, and when there is no more', async () => {
+  it('returns every row once, the number of matches, and no cursor on the last page', async () => {
     const seen: string[] = [];
     let cursor: string | null = null;
     let pages = 0;
@@ -76,7 +74,10 @@ describe('exception list', () => {
     assert.equal((await list({ rail: 'cash', to: tomorrow })).matching, 3);
     assert.equal((await list({ rail: 'cash', closed: true })).matching, 0);
     await assert.rejects(list({ all: true, closed: true }), /exclude each other/);
-    await assert.rejects(list({ cursor: 'banana' }), /cursor must come from the page before/);
+    await assert.rejects(
+      list({ cursor: 'banana' }),
+      /cursor must be the one that the previous page returned/,
+    );
   });
 
   it('shows who decided about a held payout, and why', async () => {
@@ -116,7 +117,7 @@ describe('exception list', () => {
 describe('exception close', () => {
   const by = { by: 'ada', reason: 'sent to another system' };
 
-  it('closes all of a kind and rail, counts them, and leaves the others', async () => {
+  it('closes all of a kind and rail, returns their number, and leaves the others', async () => {
     await open('left', 2);
     await open('flood', 30);
     await open('flood', 4, 'not_understood');
@@ -128,7 +129,7 @@ describe('exception close', () => {
     assert.equal(exceptions[0]?.resolution, 'dismissed by ada: sent to another system');
   });
 
-  it('closes no exception about money of a payout together with others', async () => {
+  it('closes no exceptions of payouts in bulk', async () => {
     for (const kind of exceptionKinds) {
       if ((inboundKinds as readonly string[]).includes(kind)) continue;
       await assert.rejects(
@@ -138,7 +139,7 @@ describe('exception close', () => {
     }
   });
 
-  it('wants one exception, or a kind and a rail', async () => {
+  it('requires one exception, or a kind and a rail', async () => {
     for (const values of [{}, { kind: 'unmatched' }, { rail: 'bank' }, { from: '2026-01-01' }]) {
       await assert.rejects(run('exception close', { ...values, ...by }), /give --exception ID, or/);
     }

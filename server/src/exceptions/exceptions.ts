@@ -18,7 +18,7 @@ export type { DecisionRow, ExceptionFilter, ExceptionState } from './exceptions.
 
 /** Exceptions as operators list them, and closing many inbound ones at once. */
 
-/** As the table permits them; a test holds the two together. */
+/** As the table permits them; a test compares the two. */
 export const exceptionKinds = [
   'unmatched',
   'unreadable',
@@ -43,7 +43,7 @@ export const exceptionKinds = [
   'recovered',
 ] as const;
 
-/** Kinds that belong to no payout: closing them moves no money, but lets their rail settle again. */
+/** Kinds of no payout: closing them moves no money, but lets their rail settle again. */
 export const inboundKinds = [
   'unmatched',
   'unreadable',
@@ -52,7 +52,7 @@ export const inboundKinds = [
 ] as const;
 
 export type ListedException = ListedExceptionRow & {
-  /** What persons decided about its payout while it was open. */
+  /** Decisions about its payout while it was open. */
   readonly decisions: readonly DecisionRow[];
 };
 
@@ -60,11 +60,11 @@ export type ExceptionPage = {
   readonly rows: readonly ListedException[];
   /** On all pages. */
   readonly matching: number;
-  /** Where the next page begins; undefined: this is the last one. */
+  /** The cursor of the next page; undefined on the last one. */
   readonly next: string | undefined;
 };
 
-/** The newest first; of all accounts where none is named. @throws AppError invalid_request. */
+/** The newest first; of all accounts if none is named. @throws AppError invalid_request. */
 export async function listExceptionPage(
   db: Database,
   filter: ExceptionFilter,
@@ -90,10 +90,13 @@ export async function listExceptionPage(
 function readCursor(cursor: string): ExceptionCursor {
   const [, openedUs = '', id = ''] = /^(\d{1,17})\.([0-9a-f-]+)$/.exec(cursor) ?? [];
   if (isUuid(id)) return { openedUs: BigInt(openedUs), id };
-  throw new AppError('invalid_request', 'the cursor must come from the page before');
+  throw new AppError(
+    'invalid_request',
+    'the cursor must be the one that the previous page returned',
+  );
 }
 
-/** What persons decided about a payout, in order. */
+/** Decisions about a payout, in order. */
 export function listDecisions(
   db: Database,
   payout: { accountId: string; payoutId: string },
@@ -102,8 +105,8 @@ export function listDecisions(
 }
 
 /**
- * Closes open inbound exceptions of one kind and rail, and answers how many. It moves no money; the
- * rail goes on to settle by the calendar when none of them is left.
+ * Closes open inbound exceptions of one kind and rail, and returns how many. It moves no money; without
+ * such exceptions the rail settles by the calendar again.
  */
 export function closeInboundExceptions(
   db: Database,

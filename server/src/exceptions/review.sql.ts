@@ -1,10 +1,11 @@
 import type { Session, Statement } from '../db/postgres/pool.ts';
+import { column, defineQuery, exec, many, type RowOf } from '../db/rows.ts';
 
 /**
- * Payouts whose present attempt has had no clear outcome for too long, or that could not be sent
- * through their present payer for so long. Those that a worker holds at the moment are left to it.
+ * Payouts whose present attempt has been unknown for too long, or that could not be sent through their
+ * present payer for so long; without those that are claimed.
  */
-const pastLimitText: Statement = {
+const pastLimit = defineQuery({
   name: 'list_payouts_past_limit',
   text: `
     select s.account_id, s.payout_id, l.rail, l.reference, l.state, l.reason, d.due_at
@@ -31,13 +32,23 @@ const pastLimitText: Statement = {
         ) < environment_now() - $1 * interval '1 millisecond')
       )
     limit 500`,
-};
+  columns: {
+    account_id: column.uuid,
+    payout_id: column.uuid,
+    rail: column.text,
+    reference: column.text,
+    /** Of the attempt: `retry` if nothing was sent. */
+    state: column.text,
+    reason: column.text,
+    due_at: column.instant,
+  },
+});
 
 /**
- * One exception for each payout that has not ended although three times its announced duration has
- * passed, and at least a day more than announced. One that a person dismissed comes again in a week.
+ * Opens an exception for each payout that has not ended after three times its announced duration, and
+ * at least a day after the announced time. A dismissed one is opened again after a week.
  */
-const openOverdueText: Statement = {
+const openOverdueExceptions: Statement = {
   name: 'open_overdue',
   text: `
     with late as (
@@ -63,22 +74,13 @@ const openOverdueText: Statement = {
     from late`,
 };
 
-export type PastLimitRow = {
-  account_id: string;
-  payout_id: string;
-  rail: string;
-  reference: string;
-  /** Of the attempt: `retry` where nothing was sent. */
-  state: string;
-  reason: string;
-  due_at: Date;
-};
+export type PastLimitRow = RowOf<typeof pastLimit.columns>;
 
 export async function listPastLimit(session: Session, limitMs: number): Promise<PastLimitRow[]> {
-  return session.rows<PastLimitRow>(pastLimitText, [limitMs]);
+  return many(session, pastLimit, [limitMs]);
 }
 
-/** Answers how many were opened, 500 at most. */
+/** Returns how many were opened, 500 at most. */
 export async function openOverdue(session: Session): Promise<number> {
-  return (await session.rows(openOverdueText)).length;
+  return exec(session, openOverdueExceptions);
 }

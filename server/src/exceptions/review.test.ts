@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import {
+  advanceToNextQuery,
   type CommittedPayout,
   createFakeRail,
   createMoneyTest,
-  goToNextLook,
   type MoneyTest,
 } from '../../testing/setups/money.ts';
 import type { RailAnswer } from '../rails/contract/contract.ts';
@@ -44,7 +44,7 @@ const openOf = async ({ payoutId }: CommittedPayout) =>
 
 const statusOf = async ({ payoutId }: CommittedPayout) => (await money.payout(payoutId)).status;
 
-test('an unknown outcome is HOLD after a day although its rail is not called any more', async () => {
+test('an unknown outcome is HOLD after a day although its rail is not called', async () => {
   const payout = await commit();
   const rail = createFakeRail(() => ({ outcome: 'unknown', reason: 'no_answer' }));
   await money.createDispatcher(rail).runDue();
@@ -57,7 +57,7 @@ test('an unknown outcome is HOLD after a day although its rail is not called any
   assert.deepEqual([await statusOf(payout), await openOf(payout)], ['HOLD', ['unknown_outcome']]);
 });
 
-test('what could not be sent for a day is held, and its rail is not called', async () => {
+test('a payout that could not be sent for a day is held, and its rail is not called', async () => {
   const payout = await commit();
   const rail = createFakeRail(() => ({ outcome: 'retry', reason: 'unreachable' }));
   await money.createDispatcher(rail).runDue();
@@ -67,14 +67,14 @@ test('what could not be sent for a day is held, and its rail is not called', asy
   assert.equal(rail.calls.length, 1);
 });
 
-test('a payout that is ready for pickup and unknown for a day asks a person', async () => {
+test('a payout READY_FOR_PICKUP and unknown for a day opens an exception', async () => {
   const payout = await commit();
   let answer: RailAnswer = { outcome: 'ready_for_pickup' };
   const dispatcher = money.createDispatcher(createFakeRail(() => answer));
   await dispatcher.runDue();
   answer = { outcome: 'unknown', reason: 'no_answer' };
-  for (let look = 0; look < 12; look += 1) {
-    await goToNextLook(money, payout);
+  for (let round = 0; round < 12; round += 1) {
+    await advanceToNextQuery(money, payout);
     await dispatcher.runDue();
   }
   assert.deepEqual(
@@ -83,7 +83,7 @@ test('a payout that is ready for pickup and unknown for a day asks a person', as
   );
 });
 
-test('a payout that is accepted for ever opens one exception, and another a week after it is dismissed', async () => {
+test('an overdue payout opens one exception, and another a week after its dismissal', async () => {
   const payout = await commit();
   await money.createDispatcher(createFakeRail(() => ({ outcome: 'accepted' }))).runDue();
   await money.advance(3 * 3_600_000 + 1000);

@@ -6,16 +6,16 @@ import type { Reason } from '../rails/contract/reasons.ts';
 import { listPastLimit, openOverdue, type PastLimitRow } from './review.sql.ts';
 
 /**
- * Looks after payouts whose time is over, whatever their rail does: a rail that is down is not
- * called, and a payout must not wait for it to be judged.
+ * Holds payouts past their time limit, and reports overdue ones. The dispatcher does neither for a rail
+ * that is down, because it does not call it.
  */
 
-/** After so long an unknown outcome, or a payout that could not be sent, is put before a person. */
+/** A payout whose outcome is unknown, or that could not be sent, is held after so long. */
 export const unknownMsMax = 24 * 3_600_000;
 
 export type ReviewServices = { db: Database; onError: (error: unknown) => void };
 
-/** Answers true when there may be more at once. */
+/** Returns whether more may be waiting. */
 export async function reviewPayouts({ db, onError }: ReviewServices): Promise<boolean> {
   const rows = await listPastLimit(db.system, unknownMsMax);
   let held = 0;

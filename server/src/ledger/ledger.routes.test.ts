@@ -13,7 +13,7 @@ after(async () => {
   await money[Symbol.asyncDispose]();
 });
 
-test('those who ask together share a read, and who asks while it runs gets the next one', async () => {
+test('concurrent requests share a read, and a request during a read gets the next one', async () => {
   const { accountId } = await money.createOwner({ USD: 500n });
   const balances = createBalances(money.db);
   const [first, second] = await Promise.all([balances.read(accountId), balances.read(accountId)]);
@@ -25,7 +25,7 @@ test('those who ask together share a read, and who asks while it runs gets the n
   assert.notEqual(await balances.read(accountId), first);
 });
 
-test('everybody reads what was written before they asked, however many are reading', async () => {
+test('every request reads what was written before it, under concurrent reads', async () => {
   const { accountId } = await money.createOwner({ USD: 1n });
   const balances = createBalances(money.db);
   let written = 1n;
@@ -47,7 +47,7 @@ test('everybody reads what was written before they asked, however many are readi
   assert.ok((await verifyLedger(money.db)).isSound);
 });
 
-test('a read that fails is told to those who shared it, and the next one is a new one', async () => {
+test('a failed read rejects the requests that shared it, and the next one reads again', async () => {
   const { accountId } = await money.createOwner({ USD: 7n });
   let isAway = true;
   const balances = createBalances({

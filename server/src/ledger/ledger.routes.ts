@@ -16,21 +16,23 @@ import { findWallet, selectBalances, selectEntries, type WalletRow } from './led
 export const balanceAnswer = z
   .object({
     token: z.string(),
-    balance: amountAnswer.describe('What is available, exact, in the currency'),
+    balance: amountAnswer.describe('Available amount, exact'),
     currency_code: z.string(),
   })
   .meta({ id: 'Balance' });
 
 const entryAnswer = z
   .object({
-    token: z.string().describe('The journal that this entry is part of'),
+    token: z.string().describe('The journal of this entry'),
     type: z.enum(['fund', 'commit', 'refund', 'return', 'reserve', 'release']),
-    amount: amountAnswer.describe('Positive when the balance grew'),
+    amount: amountAnswer.describe('Positive when the balance increased'),
     balance_after: amountAnswer,
     currency_code: z.string(),
-    counterpart: z.string().describe('The ledger account on the other side'),
-    payout_token: z.string().describe('"" when no payout caused it'),
-    batch_token: z.string().describe('The batch that money was set aside for; "" when it was none'),
+    counterpart: z.string().describe('The ledger account of the opposite posting'),
+    payout_token: z.string().describe('"" when it belongs to no payout'),
+    batch_token: z
+      .string()
+      .describe('The batch that the reserve is for; "" when it belongs to no batch'),
     created_on: z.string(),
   })
   .meta({ id: 'LedgerEntry' });
@@ -46,7 +48,7 @@ export function writeBalance(row: { token: string; currency: string; balance: bi
 const balancesAnswer = z.array(balanceAnswer);
 const write = compileWriter(balancesAnswer);
 
-/** The text is kept beside the rows as long as somebody has them: all who read together share both. */
+/** Requests that share a read share the text of the answer. */
 const texts = new WeakMap<readonly WalletRow[], string>();
 
 function writeBalances(rows: readonly WalletRow[]): string {
@@ -58,13 +60,13 @@ function writeBalances(rows: readonly WalletRow[]): string {
 }
 
 export type LedgerServices = BaseServices & {
-  /** The balances of an account, read once for all who wait for them. */
+  /** Reads an account's balances; concurrent requests share one statement. */
   readonly balances: { read(accountId: string): Promise<readonly WalletRow[]> };
 };
 
 /**
- * Those who wait for the same account's balances share a read. It begins after each of them has
- * asked, so that everybody reads what they have written; while one runs, the next one gathers.
+ * Concurrent requests for the balances of one account share a read. It begins after each of them has
+ * arrived, so that a client reads its own writes; later requests wait for the next read.
  */
 export function createBalances(db: Database): LedgerServices['balances'] {
   const waiting = new Map<string, Promise<WalletRow[]>>();

@@ -1,22 +1,32 @@
-import type { Session, Statement } from '../db/postgres/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
+import { column, defineQuery, many, maybeOne, nullable, one, type RowOf } from '../db/rows.ts';
 
-const selectBalancesText: Statement = {
+const walletColumns = {
+  token: column.uuid,
+  currency: column.text,
+  balance: column.bigint,
+} as const;
+export type WalletRow = RowOf<typeof walletColumns>;
+
+const walletsOfAccount = defineQuery({
   name: 'select_balances',
   text: `
     select token, currency, balance from ledger_accounts
     where account_id = $1 and name = 'wallet'
     order by created_at, currency`,
-};
+  columns: walletColumns,
+});
 
-const findWalletText: Statement = {
+const walletOfToken = defineQuery({
   name: 'find_wallet',
   text: `
     select token, currency, balance from ledger_accounts
     where account_id = $1 and name = 'wallet' and token = $2`,
-};
+  columns: walletColumns,
+});
 
 /** Newest first; journal ids are ordered by time. */
-const selectEntriesText: Statement = {
+const walletEntries = defineQuery({
   name: 'select_wallet_entries',
   text: `
     select j.id as journal_id, l.line, j.kind, j.payout_id, j.batch_id, j.created_at,
@@ -30,18 +40,30 @@ const selectEntriesText: Statement = {
       and 'wallet' in (l.from_name, l.to_name) and (j.id, l.line) < ($3::uuid, $4::smallint)
     order by j.id desc, l.line desc
     limit $5`,
-};
+  columns: {
+    journal_id: column.uuid,
+    line: column.integer,
+    kind: column.text,
+    payout_id: nullable(column.uuid),
+    batch_id: nullable(column.uuid),
+    created_at: column.instant,
+    amount: column.bigint,
+    balance_after: column.bigint,
+    counterpart: column.text,
+  },
+});
 
-const fundText: Statement = {
+const fund = defineQuery({
   name: 'fund_balance',
   text: `select token, currency, balance from fund_balance($1, $2, $3, $4, $5)`,
-};
+  columns: walletColumns,
+});
 
-/** Proofs read everything, however long that takes. */
+/** Proofs read whole tables. */
 const proofMsMax = 24 * 3_600_000;
 
-/** Every balance beside what its transfers add up to; only the rows that differ. */
-const selectWrongBalancesText: Statement = {
+/** Balances that differ from the sum of their transfers. */
+const wrongBalances = defineQuery({
   name: 'select_wrong_balances',
   answerMsMax: proofMsMax,
   text: `
@@ -59,18 +81,32 @@ const selectWrongBalancesText: Statement = {
     full join summed s using (account_id, currency, name)
     where coalesce(l.balance, 0) <> coalesce(s.total, 0)
     limit 100`,
-};
+  columns: {
+    account_id: column.uuid,
+    currency: column.text,
+    name: column.text,
+    balance: column.text,
+    total: column.text,
+  },
+});
 
-const selectCurrencySumsText: Statement = {
+const currencySums = defineQuery({
   name: 'select_currency_sums',
   answerMsMax: proofMsMax,
   text: `
     select currency, sum(balance)::text as total, count(*)::integer as ledger_accounts
     from ledger_accounts group by currency order by currency`,
-};
+  columns: { currency: column.text, total: column.text, ledger_accounts: column.integer },
+});
 
-/** Payouts whose postings are not those that their status asks for; none in a sound ledger. */
-const selectWrongPayoutsText: Statement = {
+const payoutColumns = {
+  account_id: column.uuid,
+  payout_id: column.uuid,
+  status: column.text,
+} as const;
+
+/** Payouts whose postings do not match their status. */
+const wrongPayouts = defineQuery({
   name: 'select_wrong_payouts',
   answerMsMax: proofMsMax,
   text: `
@@ -103,7 +139,7 @@ const selectWrongPayoutsText: Statement = {
         else ((p.source_amount + p.fee)::numeric, 0::numeric, p.destination_amount::numeric)
       end
     union all
-    -- Nothing is left at a rail that the payout does not go through any more.
+    -- No balance may remain at a rail that the payout has left.
     select p.account_id, p.id, p.status from (
       select account_id, payout_id, side.name, sum(side.amount) as amount
       from ledger_transfers t
@@ -111,19 +147,20 @@ const selectWrongPayoutsText: Statement = {
       where payout_id is not null and kind not in ('charge', 'excess', 'write_off', 'write_back')
         and side.name ~ '^(in_transit|settlement):'
       group by account_id, payout_id, side.name
-    ) strayed
-    join payouts p on p.account_id = strayed.account_id and p.id = strayed.payout_id
-    where strayed.amount <> 0
-      and strayed.name not in ('in_transit:' || p.rail, 'settlement:' || p.rail)
+    ) misplaced
+    join payouts p on p.account_id = misplaced.account_id and p.id = misplaced.payout_id
+    where misplaced.amount <> 0
+      and misplaced.name not in ('in_transit:' || p.rail, 'settlement:' || p.rail)
     union all
     select s.account_id, s.payout_id, s.status from payout_states s
     where not exists (
       select from payout_quotes q where q.account_id = s.account_id and q.id = s.payout_id)
     limit 100`,
-};
+  columns: payoutColumns,
+});
 
-/** Batches whose reserve is not what they have paid, given back and still hold. */
-const selectWrongBatchesText: Statement = {
+/** Batches whose reserve differs from what their open rows still need. */
+const wrongBatches = defineQuery({
   name: 'select_wrong_batches',
   answerMsMax: proofMsMax,
   text: `
@@ -148,10 +185,16 @@ const selectWrongBatchesText: Statement = {
     full join owed o using (account_id, batch_id, source_currency)
     where coalesce(p.held, 0) <> coalesce(o.held, 0)
     limit 100`,
-};
+  columns: {
+    account_id: column.uuid,
+    batch_id: column.uuid,
+    currency: column.text,
+    held: column.text,
+  },
+});
 
-/** Payouts that have not ended, with nothing due and no open exception; none where all is well. */
-const selectStuckPayoutsText: Statement = {
+/** Payouts that have not ended, with nothing due and no open exception. */
+const stuckPayouts = defineQuery({
   name: 'select_stuck_payouts',
   answerMsMax: proofMsMax,
   text: `
@@ -164,37 +207,25 @@ const selectStuckPayoutsText: Statement = {
         select from exceptions e
         where e.account_id = s.account_id and e.payout_id = s.payout_id and e.closed_at is null)
     limit 100`,
-};
+  columns: payoutColumns,
+});
 
-/** Behind every identifier: where a list begins. */
+/** Greater than every identifier and line: where a list begins. */
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const lastLine = 32_767;
 
-export type WalletRow = { token: string; currency: string; balance: bigint };
-
 export async function selectBalances(session: Session, accountId: string): Promise<WalletRow[]> {
-  return session.rows<WalletRow>(selectBalancesText, [accountId]);
+  return many(session, walletsOfAccount, [accountId]);
 }
 
 export async function findWallet(
   session: Session,
   wallet: { accountId: string; token: string },
 ): Promise<WalletRow | undefined> {
-  const [row] = await session.rows<WalletRow>(findWalletText, [wallet.accountId, wallet.token]);
-  return row;
+  return maybeOne(session, walletOfToken, [wallet.accountId, wallet.token]);
 }
 
-export type EntryRow = {
-  journal_id: string;
-  line: number;
-  kind: string;
-  payout_id: string | null;
-  batch_id: string | null;
-  created_at: Date;
-  amount: bigint;
-  balance_after: bigint;
-  counterpart: string;
-};
+export type EntryRow = RowOf<typeof walletEntries.columns>;
 
 export async function selectEntries(
   session: Session,
@@ -206,7 +237,7 @@ export async function selectEntries(
   },
 ): Promise<EntryRow[]> {
   const { accountId, currency, before, count } = range;
-  return session.rows<EntryRow>(selectEntriesText, [
+  return many(session, walletEntries, [
     accountId,
     currency,
     before?.journalId ?? lastId,
@@ -226,40 +257,29 @@ export async function postFunding(
   },
 ): Promise<WalletRow> {
   const { accountId, currency, amountMinor, token, journalId } = funding;
-  const values = [accountId, currency, amountMinor, token, journalId];
-  const [row] = await session.rows<WalletRow>(fundText, values);
-  if (row === undefined) throw new Error('funding answered no balance');
-  return row;
+  return one(session, fund, [accountId, currency, amountMinor, token, journalId]);
 }
 
-export type WrongBalance = {
-  account_id: string;
-  currency: string;
-  name: string;
-  balance: string;
-  total: string;
+export type WrongBalance = RowOf<typeof wrongBalances.columns>;
+export type CurrencySum = RowOf<typeof currencySums.columns>;
+export type WrongPayout = RowOf<typeof payoutColumns>;
+export type WrongBatch = RowOf<typeof wrongBatches.columns>;
+
+export type LedgerFindings = {
+  currencies: CurrencySum[];
+  wrongBalances: WrongBalance[];
+  wrongPayouts: WrongPayout[];
+  wrongBatches: WrongBatch[];
+  /** In progress, with nothing due and no open exception. */
+  stuckPayouts: WrongPayout[];
 };
-export type CurrencySum = { currency: string; total: string; ledger_accounts: number };
-export type WrongPayout = { account_id: string; payout_id: string; status: string };
 
-export type WrongBatch = { account_id: string; batch_id: string; currency: string; held: string };
-
-export async function selectWrongBatches(session: Session): Promise<WrongBatch[]> {
-  return session.rows<WrongBatch>(selectWrongBatchesText);
-}
-
-export async function selectWrongBalances(session: Session): Promise<WrongBalance[]> {
-  return session.rows<WrongBalance>(selectWrongBalancesText);
-}
-
-export async function selectCurrencySums(session: Session): Promise<CurrencySum[]> {
-  return session.rows<CurrencySum>(selectCurrencySumsText);
-}
-
-export async function selectWrongPayouts(session: Session): Promise<WrongPayout[]> {
-  return session.rows<WrongPayout>(selectWrongPayoutsText);
-}
-
-export async function selectStuckPayouts(session: Session): Promise<WrongPayout[]> {
-  return session.rows<WrongPayout>(selectStuckPayoutsText);
+export async function selectFindings(session: Session): Promise<LedgerFindings> {
+  return {
+    currencies: await many(session, currencySums),
+    wrongBalances: await many(session, wrongBalances),
+    wrongPayouts: await many(session, wrongPayouts),
+    wrongBatches: await many(session, wrongBatches),
+    stuckPayouts: await many(session, stuckPayouts),
+  };
 }

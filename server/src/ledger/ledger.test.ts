@@ -5,7 +5,7 @@ import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
 import { newId } from '../core/ids.ts';
 import { fundBalance, verifyLedger } from './ledger.ts';
 
-/** Impossible states: each is tried with the owner's own rights, or with those of a tenant. */
+/** States that the schema must refuse, tried as the owner of the tables or as a tenant. */
 
 const restrict = ['23001'];
 const check = ['23514'];
@@ -32,7 +32,7 @@ const statuses = [
   'ERROR',
 ] as const;
 
-/** The table of states of the architecture. */
+/** The permitted transitions. */
 const legal: Readonly<Record<(typeof statuses)[number], readonly string[]>> = {
   PENDING: ['PROCESSING', 'SCHEDULED'],
   SCHEDULED: ['PROCESSING'],
@@ -44,7 +44,7 @@ const legal: Readonly<Record<(typeof statuses)[number], readonly string[]>> = {
   ERROR: ['PROCESSING', 'CANCELLED'],
 };
 
-test('every move of a payout that the table of states does not list is refused', async () => {
+test('transitions that the state table does not list are refused', async () => {
   for (const from of statuses) {
     for (const to of statuses) {
       if (from === to) continue;
@@ -58,7 +58,7 @@ test('every move of a payout that the table of states does not list is refused',
   }
 });
 
-test('the guard of the table refuses an illegal move of a real payout', async () => {
+test('the trigger refuses an illegal transition of a payout', async () => {
   const owner = await money.createOwner({ USD: 1_000_000n });
   const pending = await money.quote(owner);
   const paid = await money.quoteAndCommit(owner);
@@ -91,7 +91,7 @@ test('the guard of the table refuses an illegal move of a real payout', async ()
   await money.assertSound();
 });
 
-/** What a payout is, as long as it is: none of it may change, before the commit or after. */
+/** Columns that must not change before or after the commit. */
 const terms: Readonly<Record<string, string>> = {
   id: 'gen_random_uuid()',
   account_id: `(select id from accounts where id <> account_id limit 1)`,
@@ -118,7 +118,7 @@ const terms: Readonly<Record<string, string>> = {
 };
 
 for (const [column, value] of Object.entries(terms)) {
-  test(`the ${column} of a payout never changes`, async () => {
+  test(`${column} of a payout is immutable`, async () => {
     const owner = await money.createOwner({ USD: 1_000_000n });
     await money.createUser(owner.accountId);
     const { payoutId } = await money.quoteAndCommit(owner);
@@ -143,7 +143,7 @@ for (const [what, assignment] of [
   ['no commit', `committed_at = null`],
   ['a completion that was none', `completed_at = now()`],
 ] as const) {
-  test(`a committed payout is not given ${what}`, async () => {
+  test(`a committed payout cannot be given ${what}`, async () => {
     const owner = await money.createOwner({ USD: 1_000_000n });
     const { payoutId } = await money.quoteAndCommit(owner, { deliveryType: 'CASH_PICKUP' });
     const text = `update payout_states set ${assignment} where payout_id = $1`;
@@ -152,7 +152,7 @@ for (const [what, assignment] of [
   });
 }
 
-test('a tenant commits nothing by hand, and nobody the same payout again', async () => {
+test('a tenant cannot write a commit, and no role can commit a payout twice', async () => {
   const owner = await money.createOwner({ USD: 1_000_000n });
   const { id } = await money.quote(owner);
   const text = `
@@ -171,7 +171,7 @@ test('a tenant commits nothing by hand, and nobody the same payout again', async
   await money.assertSound();
 });
 
-test('a payout is never deleted, and neither is what the ledger rests on', async () => {
+test('payouts, ledger accounts and journals cannot be deleted', async () => {
   const owner = await money.createOwner({ USD: 1_000_000n });
   const { payoutId } = await money.quoteAndCommit(owner);
   const refuse = (text: string, value: string) =>
@@ -188,12 +188,12 @@ test('a payout is never deleted, and neither is what the ledger rests on', async
 });
 
 for (const table of ['ledger_journals', 'payout_quotes', 'payout_states', 'events', 'attempts']) {
-  test(`the table ${table} cannot be emptied at a stroke`, async () => {
+  test(`the table ${table} cannot be truncated`, async () => {
     await money.refuse(`truncate ${table} cascade`, [], { states: restrict, what: table });
   });
 }
 
-test('an attempt is never removed: what was sent stays known', async () => {
+test('attempts cannot be deleted', async () => {
   const owner = await money.createOwner({ USD: 1_000_000n });
   const { payoutId } = await money.quoteAndCommit(owner);
   await begin(owner.accountId, payoutId);
@@ -210,7 +210,7 @@ function begin(accountId: string, payoutId: string): Promise<unknown> {
   return money.rows(insertAttempt, [accountId, payoutId, 1, 'sending']);
 }
 
-test('there is at most one live attempt', async () => {
+test('a payout has at most one alive attempt', async () => {
   const owner = await money.createOwner({ USD: 1_000_000n });
   const { payoutId, accountId } = await money.quoteAndCommit(owner);
   await begin(accountId, payoutId);
@@ -223,7 +223,7 @@ test('there is at most one live attempt', async () => {
   await money.assertSound();
 });
 
-test('a wallet never falls below zero, whoever tries', async () => {
+test('a wallet balance cannot become negative', async () => {
   const { accountId } = await money.createOwner({ USD: 10n });
   const set = `update ledger_accounts set balance = -1 where account_id = $1 and name = 'wallet'`;
   await money.refuse(set, [accountId], { states: check, what: 'a negative wallet' });
@@ -241,7 +241,7 @@ const insertJournal = `
     wallet_balance, created_at)
   values ($1, $2, $3, gen_random_uuid(), 'USD', $4, $5, 999, now())`;
 
-test('a journal has a known kind, a positive amount and no fee below zero', async () => {
+test('a journal has a known kind, a positive amount and no negative fee', async () => {
   const { accountId } = await money.createOwner({ USD: 1_000n });
   for (const [what, kind, amount, fee] of [
     ['nothing', 'reserve', 0n, 0n],
@@ -258,7 +258,7 @@ test('a journal has a known kind, a positive amount and no fee below zero', asyn
   await money.assertSound();
 });
 
-test('a journal is written once, and its balances follow from it', async () => {
+test('journals are immutable, and balances follow from them', async () => {
   const { accountId } = await money.createOwner({ USD: 1_000n });
   const text = `
     insert into ledger_journals (account_id, id, kind, source_currency, source_amount,
@@ -272,7 +272,7 @@ test('a journal is written once, and its balances follow from it', async () => {
   await money.assertSound();
 });
 
-test('verify notices a reserve that belongs to no row of a batch', async () => {
+test('verify reports a reserve without a row of a batch', async () => {
   await using wrong = await createMoneyTest();
   const { accountId } = await wrong.createOwner({ USD: 1_000n });
   await wrong.rows(insertJournal, [accountId, newId(), 'reserve', 1n, 0n]);
@@ -284,7 +284,7 @@ test('verify notices a reserve that belongs to no row of a batch', async () => {
   );
 });
 
-test('every kind of journal keeps each currency at zero', async () => {
+test('every kind of journal sums to zero in each currency', async () => {
   const sums = await money.rows<{ kind: string; total: bigint | null }>(
     `select k.kind, sum(side.amount)::bigint as total
      from (values ('fund'), ('commit'), ('complete'), ('refund'), ('return'), ('reserve'),
@@ -297,7 +297,7 @@ test('every kind of journal keeps each currency at zero', async () => {
   assert.ok(sums.every(({ total }) => total === 0n));
 });
 
-test('the index itself refuses a second committed client_transfer_id', async () => {
+test('the unique index refuses a second commit of a client_transfer_id', async () => {
   const owner = await money.createOwner({ USD: 1_000_000n });
   await money.quoteAndCommit(owner, { clientTransferId: 'once' });
   const { id } = await money.quote(owner, { clientTransferId: 'once' });
@@ -310,7 +310,7 @@ test('the index itself refuses a second committed client_transfer_id', async () 
   await money.assertSound();
 });
 
-test('the clock of live is the real one, and there is one environment', async () => {
+test('the clock of live cannot be moved, and there is one environment row', async () => {
   await using live = await createMoneyTest({ environmentName: 'live' });
   const refuse = (from: MoneyTest, text: string) =>
     from.refuse(text, [], { states: check, what: text });
@@ -322,19 +322,19 @@ test('the clock of live is the real one, and there is one environment', async ()
   );
 });
 
-test('live never becomes staging', async () => {
+test('live cannot become staging', async () => {
   await using live = await createMoneyTest({ environmentName: 'live' });
   const text = `update environment set name = 'staging'`;
   await live.refuse(text, [], { states: [...restrict, ...check], what: text });
 });
 
-test('the clock of staging never goes backwards', async () => {
+test('the clock of staging cannot go backwards', async () => {
   await money.advance(60_000);
   const text = 'update environment set clock_offset_us = clock_offset_us - 1000000';
   await money.refuse(text, [], { states: restrict, what: text });
 });
 
-test('verify notices a balance, a sum and a payout that are wrong', async () => {
+test('verify reports a wrong balance, a wrong sum and a wrong payout', async () => {
   await using wrong = await createMoneyTest();
   const owner = await wrong.createOwner({ USD: 1_000_000n });
   const { payoutId } = await wrong.quoteAndCommit(owner);
@@ -366,7 +366,7 @@ test('verify notices a balance, a sum and a payout that are wrong', async () => 
   );
 });
 
-test('funding adds up, in any order and from many sessions at once', async () => {
+test('concurrent funding adds up', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(

@@ -12,11 +12,11 @@ export type GroupedCommit = {
   accountId: string;
   userId: string;
   payoutId: string;
-  /** Its answer is stored with % for the pickup code. */
+  /** The stored answer has % in place of the pickup code. */
   keyed: { key: string; fingerprint: Buffer; answer: string } | undefined;
 };
 
-/** Of each commit, by its ordinal from 1: `committed`, `held`, or as `judge_commits` says. */
+/** By ordinal, from 1: `committed`, `held`, or the result of `judge_commits`. */
 export async function commitPayoutRows(
   session: Session,
   commits: readonly GroupedCommit[],

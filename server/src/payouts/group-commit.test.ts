@@ -17,7 +17,7 @@ async function quoteMany(owner: Owner, count: number): Promise<string[]> {
   return Promise.all(Array.from({ length: count }, async () => (await money.quote(owner)).id));
 }
 
-/** An owner whose ledger accounts are open: the first commit of an account is always alone. */
+/** An owner whose ledger accounts exist: the first commit of an account is never grouped. */
 async function createReadyOwner(fundsMinor = 1_000_000_000n): Promise<Owner> {
   const owner = await money.createOwner({ USD: fundsMinor });
   await money.quoteAndCommit(owner);
@@ -28,7 +28,7 @@ async function statusOf(payoutId: string): Promise<string> {
   return (await money.payout(payoutId)).status;
 }
 
-/** Every transfer of a wallet says what the wallet held after it: the chain has no break. */
+/** Each transfer of a wallet stores the balance after it; the chain must be complete. */
 async function assertChained(accountId: string): Promise<void> {
   const broken = await money.rows(
     `with side as (
@@ -48,7 +48,7 @@ async function assertChained(accountId: string): Promise<void> {
   assert.deepEqual(broken, []);
 }
 
-test('a batch commits what is in order and leaves the rest to be looked at alone', async () => {
+test('a group commits valid payouts and leaves the others to single commits', async () => {
   const owner = await createReadyOwner();
   const [fine = '', other = '', ended = ''] = await quoteMany(owner, 3);
   await money.commit(owner, ended);
@@ -59,7 +59,7 @@ test('a batch commits what is in order and leaves the rest to be looked at alone
   const group = createGroupCommit(money.db);
   await money.advance(2000);
   const ids = [fine, ended, twin.id, sameTwin.id, verified.id, expired.id, newId(), other];
-  // The first one alone goes at once; what comes meanwhile is one batch.
+  // The first runs alone at once; the others form one batch meanwhile.
   const bodies = await Promise.all(
     ids.map((payoutId) => group.submit({ ...owner, payoutId, requestKey: undefined })),
   );
@@ -79,7 +79,7 @@ test('a batch commits what is in order and leaves the rest to be looked at alone
   await money.assertSound();
 });
 
-test('many at once, of several accounts, are each committed once and numbered without a gap', async () => {
+test('concurrent commits of several accounts happen once each, with events numbered without gaps', async () => {
   const owners = await Promise.all(Array.from({ length: 4 }, () => createReadyOwner()));
   const group = createGroupCommit(money.db);
   const commits = await Promise.all(
@@ -92,23 +92,23 @@ test('many at once, of several accounts, are each committed once and numbered wi
   );
   assert.ok(bodies.every((body) => body !== undefined));
   for (const { owner, ids } of commits) {
-    const rows = await money.rows<{ first: bigint; last: bigint; count: bigint; told: bigint }>(
+    const rows = await money.rows<{ first: bigint; last: bigint; count: bigint; events: bigint }>(
       `select min(sequence) as first, max(sequence) as last, count(*) as count,
-         count(*) filter (where type = 'payout.processing' and subject_id = any ($2)) as told
+         count(*) filter (where type = 'payout.processing' and subject_id = any ($2)) as events
        from events where account_id = $1`,
       [owner.accountId, ids],
     );
     const [row] = rows;
     assert.equal(row?.first, 1n);
     assert.equal(row?.last, row?.count);
-    assert.equal(row?.told, 60n);
+    assert.equal(row?.events, 60n);
     await assertChained(owner.accountId);
   }
   await money.assertSound();
 });
 
-test('funds that do not cover a batch are left to single commits, which take what there is', async () => {
-  // The first commit took 101.00; of the rest 20 quotes of 101.00 can be paid, and no cent more.
+test('a group without sufficient funds is left to single commits, which use the funds fully', async () => {
+  // The first commit took 101.00; the remaining funds cover exactly 20 quotes of 101.00.
   const owner = await createReadyOwner(10_100n * 21n);
   const ids = await quoteMany(owner, 40);
   const group = createGroupCommit(money.db);
@@ -124,7 +124,7 @@ test('funds that do not cover a batch are left to single commits, which take wha
   await money.assertSound();
 });
 
-test('a key is stored with its answer, and one that is known is left alone', async () => {
+test('an idempotency key is stored with its answer, and a known one commits nothing', async () => {
   const owner = await createReadyOwner();
   const [first = '', second = ''] = await quoteMany(owner, 2);
   const group = createGroupCommit(money.db);
@@ -141,7 +141,7 @@ test('a key is stored with its answer, and one that is known is left alone', asy
   await money.assertSound();
 });
 
-test('the same key through two processes at once has one effect', async () => {
+test('the same idempotency key in two processes at once has one effect', async () => {
   const owner = await createReadyOwner();
   for (let round = 0; round < 10; round += 1) {
     const [first = '', second = ''] = await quoteMany(owner, 2);
@@ -158,7 +158,7 @@ test('the same key through two processes at once has one effect', async () => {
   await money.assertSound();
 });
 
-test('a batch that fails as a whole is run one by one, and only the poison fails', async () => {
+test('a failed batch is run one by one, and only the invalid command fails', async () => {
   const owner = await createReadyOwner();
   const ids = await quoteMany(owner, 12);
   const group = createGroupCommit(money.db);
@@ -181,7 +181,7 @@ test('a batch that fails as a whole is run one by one, and only the poison fails
   await money.assertSound();
 });
 
-test('two processes with batches of the same accounts neither wait in a circle nor pay twice', async () => {
+test('two processes with batches of the same accounts neither deadlock nor commit twice', async () => {
   const owners = await Promise.all(Array.from({ length: 3 }, () => createReadyOwner()));
   const groups = [createGroupCommit(money.connect()), createGroupCommit(money.connect())];
   const ids = await Promise.all(owners.map((owner) => quoteMany(owner, 40)));
@@ -198,7 +198,7 @@ test('two processes with batches of the same accounts neither wait in a circle n
   await money.assertSound();
 });
 
-test("an account that somebody holds delays its own commits and nobody else's", async () => {
+test('a locked account delays only its own commits', async () => {
   const [stuck, free] = await Promise.all([createReadyOwner(), createReadyOwner()]);
   const [stuckIds, freeIds] = await Promise.all([quoteMany(stuck, 5), quoteMany(free, 5)]);
   const group = createGroupCommit(money.db);
@@ -212,7 +212,7 @@ test("an account that somebody holds delays its own commits and nobody else's", 
         [stuck.accountId],
       );
       const waiting = commit(stuck, stuckIds).then((bodies) => {
-        assert.ok(isFree, 'it was committed under the lock of somebody else');
+        assert.ok(isFree, 'it was committed while its account was locked');
         return bodies;
       });
       const done = await commit(free, freeIds);
@@ -225,7 +225,7 @@ test("an account that somebody holds delays its own commits and nobody else's", 
   await money.assertSound();
 });
 
-test("a balance's statement is a chain, however many committed at the same moment", async () => {
+test("a balance's statement is a complete chain after concurrent commits", async () => {
   const owner = await createReadyOwner();
   const ids = await quoteMany(owner, 60);
   const other = money.connect();
@@ -246,8 +246,8 @@ test("a balance's statement is a chain, however many committed at the same momen
     [owner.accountId],
   );
   let balance = 0n;
-  for (const { amount, after: told } of rows) {
+  for (const { amount, after: stated } of rows) {
     balance += amount;
-    assert.equal(told, balance);
+    assert.equal(stated, balance);
   }
 });

@@ -28,9 +28,8 @@ import { findRecipientOfQuote } from './recipient-check.sql.ts';
 import type { FindRecipient } from './recipient-check.ts';
 
 /**
- * Commits in groups: those that wait go into the ledger together. Only what is in order is taken,
- * and answered with the text of its answer; undefined says that it was left alone, and that
- * `commitPayout` has to look at it by itself.
+ * Commits in groups: waiting commits are posted to the ledger together. The result is the text of the
+ * answer; undefined: the payout was not committed, and `commitPayout` must handle it alone.
  */
 
 export type CommitCommand = {
@@ -53,9 +52,9 @@ export function createGroupCommit(db: Database): GroupCommit {
 }
 
 export type GroupQuote = {
-  /** Read together per account. */
+  /** Read together for each account. */
   readonly reads: TenantBatcher<QuoteContextQuery, QuoteContextRow | undefined>;
-  /** Stored together as they come, with the answers to their keys. */
+  /** Stored together, with the answers to their idempotency keys. */
   readonly inserts: KeyedBatcher<NewPayout, PayoutRow>;
   readonly findRecipient: FindRecipient;
 };
@@ -79,7 +78,7 @@ export function createGroupQuote(db: Database, storeAnswers: StoreAnswers): Grou
   };
 }
 
-/** The store of one request within the group; the key is known when nothing can be stored. */
+/** The store of one request within the group. @throws KeyKnown. */
 export function openGroupStore(
   group: GroupQuote,
   keyed: KeyedAnswer<PayoutRow> | undefined,
@@ -95,7 +94,7 @@ export function openGroupStore(
   };
 }
 
-/** The request's key was answered before: nothing was stored. */
+/** The idempotency key has an answer already: nothing was stored. */
 export class KeyKnown extends Error {}
 
 async function runCommits(
@@ -120,10 +119,10 @@ async function runCommits(
   });
 }
 
-/** Where the database puts the pickup code into an answer that it stores. */
+/** The database replaces it with the pickup code in the stored answer. */
 const pickupPlace = '%';
 
-/** The text of the answer to a commit that moved the money. */
+/** The text of the answer to a successful commit. */
 function writeSuccess(payoutId: string, pickupCode: string): string {
   const payoutToken = formatToken('payout', payoutId);
   return `{"payout_token":"${payoutToken}","status":"success","pickup_code":"${pickupCode}","errors":""}`;

@@ -1,28 +1,33 @@
+import { z } from 'zod';
 import { getCurrency } from '../core/currency.ts';
 import { formatToken } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
-import type { Session, Statement } from '../db/postgres/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
+import { column, defineQuery, maybeOne } from '../db/rows.ts';
 import type { PayoutName } from './payout-name.ts';
 
-const marginText: Statement = {
+const selectMargin = defineQuery({
   name: 'find_payout_margin',
   text: `
     select source_currency, fee_earned, charges from payout_margins
     where account_id = $1 and payout_id = $2`,
-};
-
-type MarginRow = {
-  source_currency: string;
-  fee_earned: bigint;
-  charges: readonly { rail: string; kind: string; currency: string; amount: string }[];
-};
+  columns: {
+    source_currency: column.text,
+    fee_earned: column.bigint,
+    charges: column.json(
+      z.array(
+        z.object({ rail: z.string(), kind: z.string(), currency: z.string(), amount: z.string() }),
+      ),
+    ),
+  },
+});
 
 /**
- * What a payout earned and what its rails took of their own accord. The exchange's share is in the
- * ledger's `fx` accounts, and not a payout's own before its currencies are settled.
+ * The fee that a payout earned and the charges that its rails deducted. The FX margin is in the
+ * ledger accounts `fx`; it belongs to no single payout until its currencies are exchanged.
  */
 export async function findMargin(session: Session, { accountId, payoutId }: PayoutName) {
-  const [row] = await session.rows<MarginRow>(marginText, [accountId, payoutId]);
+  const row = await maybeOne(session, selectMargin, [accountId, payoutId]);
   if (row === undefined) return undefined;
   const write = (minor: bigint, code: string): string => formatAmount(minor, getCurrency(code));
   return {

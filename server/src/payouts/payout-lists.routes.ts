@@ -23,8 +23,6 @@ import { historyAnswer, payoutAnswer, writeHistoryRow } from './payout-view.ts';
 import { type Context, type PayoutServices, userParams, viewPayout } from './payouts.routes.ts';
 import type { PayoutRow } from './payouts.sql.ts';
 
-/** The lists in which payouts are found again: of a user, of the account, by what they have. */
-
 const text = z.string().min(1).max(100).optional();
 
 const sharedFilter = {
@@ -191,7 +189,7 @@ async function listHistory(
   });
 }
 
-/** @throws AppError invalid_request where the range ends before it begins. */
+/** @throws AppError invalid_request if the range ends before it begins. */
 function readRange(
   given: { from: string | undefined; until: string | undefined },
   [fromName, untilName]: readonly [string, string],

@@ -1,19 +1,19 @@
-import type { Session, Statement } from '../db/postgres/pool.ts';
-import { type PayoutRow, selectPayouts } from './payouts.sql.ts';
+import type { Session } from '../db/postgres/pool.ts';
+import { defineQuery, many } from '../db/rows.ts';
+import { type PayoutRow, payoutColumns, selectPayouts } from './payouts.sql.ts';
 
 /**
- * Lists of payouts, newest first. Each statement is driven by one index, whatever its parameters
- * are; the other conditions filter what that index gives. A plan for an unknown limit would sort all
- * payouts of the account, so that `offset 0` makes each look-up one by itself: the page is read in
- * the order of the index, and then its payouts one by one.
+ * Lists of payouts, newest first. Each statement reads along one index, whatever its parameters are;
+ * the other conditions filter its rows. A plan for an unknown limit would sort all payouts of the
+ * account: `offset 0` makes the planner read the page in the order of the index, and then its payouts
+ * one by one.
  */
 
-/** The time of a payout as histories show it. */
 const shownAt = 'coalesce(s.committed_at, q.created_at)';
 
 /**
- * In one expression, because the planner multiplies what it guesses of each: it would take a list of
- * any account for a handful of rows, and sort them.
+ * One expression, because the planner multiplies the selectivities of separate ones: it would expect
+ * a handful of rows, and sort them.
  */
 const conditions = `
   and case when ($5::uuid is null or q.user_id = $5)
@@ -25,8 +25,8 @@ const conditions = `
     and ($11::timestamptz is null or ${shownAt} >= $11)
     and ($12::timestamptz is null or ${shownAt} < $12) then true else false end`;
 
-function listStatement(name: string, driver: string, order = 'id desc'): Statement {
-  return {
+function defineList(name: string, driver: string, order = 'id desc') {
+  return defineQuery({
     name,
     text: `
       with page as materialized (
@@ -46,22 +46,20 @@ function listStatement(name: string, driver: string, order = 'id desc'): Stateme
         offset 0
       ) payout
       order by ${order.replaceAll(/\b(id|created_at)\b/g, 'page.$1')}`,
-  };
+    columns: payoutColumns,
+  });
 }
 
-/** One per driving index; exported for the test of their plans. */
-export const listStatements = {
-  all: listStatement('list_payouts', 'and q.id < $2'),
-  ofUser: listStatement('list_payouts_of_user', 'and q.id < $2 and q.user_id = $5'),
-  ofTransfer: listStatement(
-    'list_payouts_of_transfer',
-    'and q.id < $2 and q.client_transfer_id = $7',
-  ),
+/** One for each index. */
+export const payoutLists = {
+  all: defineList('list_payouts', 'and q.id < $2'),
+  ofUser: defineList('list_payouts_of_user', 'and q.id < $2 and q.user_id = $5'),
+  ofTransfer: defineList('list_payouts_of_transfer', 'and q.id < $2 and q.client_transfer_id = $7'),
   /**
-   * By the time of creation, because a payout of a batch got its id when the file was uploaded. A
-   * commit comes less than a day after the creation: no quote holds longer.
+   * By the time of creation, because a payout of a batch gets its id when the file is uploaded. A
+   * commit follows less than a day after the creation: no quote is valid for longer.
    */
-  ofTime: listStatement(
+  ofTime: defineList(
     'list_payouts_of_time',
     `and q.created_at >= coalesce($11::timestamptz, '-infinity') - interval '1 day'
       and q.created_at < coalesce($12::timestamptz, 'infinity')
@@ -70,8 +68,8 @@ export const listStatements = {
       ), 'infinity'), $2)`,
     'created_at desc, id desc',
   ),
-  /** Driven by the entries of the first hash, each of which must have all the others. */
-  ofMetadata: listStatement(
+  /** Along the entries of the first hash, each of which must have all the others. */
+  ofMetadata: defineList(
     'search_payouts',
     `and q.id in (
       select m.payout_id from payout_metadata m
@@ -84,21 +82,21 @@ export const listStatements = {
   ),
 };
 
-/** Behind every identifier: where a list begins. */
+/** Greater than every identifier: where a list begins. */
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 export type PayoutFilter = {
-  /** Undefined in any of these: all of them. */
+  /** An undefined filter matches every payout. */
   userId?: string | undefined;
   status?: string | undefined;
   clientTransferId?: string | undefined;
   sourceToken?: string | undefined;
   deliveryType?: string | undefined;
   country?: string | undefined;
-  /** Of the commit, or of the creation while there is none: from the first, before the second. */
+  /** When it was committed, or created while it is not: from (inclusive) until (exclusive). */
   from?: Date | undefined;
   until?: Date | undefined;
-  /** All of these metadata entries; none: every payout. */
+  /** All of them must match. */
   metadataHashes: readonly Buffer[];
 };
 
@@ -116,7 +114,7 @@ export async function listPayoutRows(
 ): Promise<PayoutRow[]> {
   const { accountId, beforeId = lastId, offset = 0, count } = range;
   const { metadataHashes } = filter;
-  const values = [
+  const values: unknown[] = [
     accountId,
     beforeId,
     count,
@@ -130,15 +128,14 @@ export async function listPayoutRows(
     filter.from ?? null,
     filter.until ?? null,
   ];
-  if (metadataHashes.length > 0) {
-    return session.rows<PayoutRow>(listStatements.ofMetadata, [...values, metadataHashes]);
-  }
-  return session.rows<PayoutRow>(chooseStatement(filter), values);
+  if (metadataHashes.length > 0) values.push(metadataHashes);
+  return many(session, chooseList(filter), values);
 }
 
-function chooseStatement(filter: PayoutFilter): Statement {
-  if (filter.clientTransferId !== undefined) return listStatements.ofTransfer;
-  if (filter.userId !== undefined) return listStatements.ofUser;
-  const isOfTime = filter.from !== undefined || filter.until !== undefined;
-  return isOfTime ? listStatements.ofTime : listStatements.all;
+function chooseList(filter: PayoutFilter) {
+  if (filter.metadataHashes.length > 0) return payoutLists.ofMetadata;
+  if (filter.clientTransferId !== undefined) return payoutLists.ofTransfer;
+  if (filter.userId !== undefined) return payoutLists.ofUser;
+  const hasTimes = filter.from !== undefined || filter.until !== undefined;
+  return hasTimes ? payoutLists.ofTime : payoutLists.all;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createMoneyTest, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
 import { newId } from '../core/ids.ts';
-import { listPayoutRows, listStatements, type PayoutFilter } from './payout-lists.sql.ts';
+import { listPayoutRows, type PayoutFilter, payoutLists } from './payout-lists.sql.ts';
 import { describePayoutReason } from './payout-reason.ts';
 import { insertPayouts } from './payouts.sql.ts';
 
@@ -31,7 +31,7 @@ async function list(
   return rows.map(({ id }) => id);
 }
 
-test('a client_transfer_id finds the committed payout and its other quotes, and no others', async () => {
+test('client_transfer_id finds the committed payout and its other quotes only', async () => {
   const owner = await money.createOwner({ USD: 1_000_000n });
   const other = await money.createOwner({ USD: 1_000_000n });
   const first = await money.quote(owner, { clientTransferId: 'invoice-1' });
@@ -47,7 +47,7 @@ test('a client_transfer_id finds the committed payout and its other quotes, and 
   assert.deepEqual(await list(owner, { clientTransferId: 'invoice' }), []);
 });
 
-test('a range of time holds what was committed in it, page by page without gap or repeat', async () => {
+test('a time range lists the payouts committed in it, without gaps or repeats between pages', async () => {
   const owner = await money.createOwner({ USD: 1_000_000n });
   await money.clock.refresh(money.db.system);
   const startMs = money.clock.nowMs();
@@ -79,7 +79,7 @@ test('a range of time holds what was committed in it, page by page without gap o
   assert.deepEqual(await list(owner, range, { offset: 4, count: 2 }), whole.slice(4, 6));
 });
 
-test('a quote of yesterday that was committed today belongs to today', async () => {
+test('a quote of yesterday committed today is listed today', async () => {
   const owner = await money.createOwner({ USD: 1_000_000n });
   const quoted = await money.quote(owner, { lockSeconds: 86_400 });
   await money.advance(dayMs / 2);
@@ -90,7 +90,7 @@ test('a quote of yesterday that was committed today belongs to today', async () 
   assert.deepEqual(await list(owner, { until: new Date(betweenMs) }), []);
 });
 
-test('the other filters hold together', async () => {
+test('the other filters combine', async () => {
   const owner = await money.createOwner({ USD: 1_000_000n });
   const userId = await money.createUser(owner.accountId);
   const sourceToken = newId();
@@ -105,7 +105,7 @@ test('the other filters hold together', async () => {
   assert.deepEqual(await list(owner, { sourceToken, userId, status: 'HOLD' }), []);
 });
 
-test('every list reads along its index, and no more than its page where nothing filters', async () => {
+test('every list reads along its index, and only its page without other filters', async () => {
   const owner = await money.createOwner();
   const quotes = Array.from({ length: 5000 }, () => money.describeQuote(owner));
   for (let at = 0; at < quotes.length; at += 500) {
@@ -121,10 +121,10 @@ test('every list reads along its index, and no more than its page where nothing 
   const explain = async (name: 'all' | 'ofTransfer' | 'ofTime', more: Record<number, string>) => {
     const given = { ...values, ...more };
     const shown = Array.from({ length: 12 }, (_, index) => given[index + 1] ?? 'null');
-    // On one connection; the planner knows no parameter, as in the service.
+    // On one connection with a generic plan, as in the service.
     return money.db.systemTransaction(async (session) => {
       const run = (text: string) => session.rows<Record<string, string>>({ name: '', text });
-      await run(`prepare explained_${name} as ${listStatements[name].text}`);
+      await run(`prepare explained_${name} as ${payoutLists[name].text}`);
       const rows = await run(
         `explain (analyze, costs off, timing off) execute explained_${name}(${shown.join(', ')})`,
       );
@@ -146,7 +146,7 @@ test('every list reads along its index, and no more than its page where nothing 
   assert.deepEqual(await list(owner, { clientTransferId }), [wanted?.id]);
 });
 
-test('a payout that waits says why and who has to act, and no more than a client may know', async () => {
+test('a waiting payout has a reason code and an actor, without details that clients must not see', async () => {
   const owner = await money.createOwner({ USD: 10_000_000n });
   const { accountId } = owner;
   const read = async (id: string) => {
@@ -181,7 +181,7 @@ test('a payout that waits says why and who has to act, and no more than a client
   assert.deepEqual(await read(last.payoutId), operator('routes_exhausted'));
 });
 
-test('a refused payout says whether the client, the recipient or the payer has to change something', () => {
+test('a refused payout names the client, the recipient or the payer as the actor', () => {
   const describe = (status_reason: string) =>
     describePayoutReason({ status: 'CANCELLED', status_reason, open_exceptions: [] });
   assert.deepEqual(describe('the account is closed'), {

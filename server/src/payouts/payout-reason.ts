@@ -1,16 +1,13 @@
 import { z } from 'zod';
 import { type Reason, reasonTexts } from '../rails/contract/reasons.ts';
 
-/**
- * Why a payout is not on its usual way, as a code, and who has to act. `status_reason` says the same
- * in a sentence.
- */
+/** Why a payout waits or failed, as a code, and who has to act; `status_reason` is the sentence. */
 
 /** Who has to act for a payout to go on, or for the next one to succeed. */
 const actors = ['', 'client', 'recipient', 'operator', 'payer'] as const;
 type Actor = (typeof actors)[number];
 
-/** What holds a payout, or leaves it without a payer. The operator decides in each of these. */
+/** Reasons of payouts on hold or without a payer. The operator decides. */
 const openReasons = [
   'outcome_unknown',
   'not_sent',
@@ -33,7 +30,7 @@ type ReasonCode = (typeof payoutReasonCodes)[number];
 
 /**
  * By kind of exception, the most urgent first. Screening, velocity and parked payouts share the code
- * under_review, because a more exact one could warn the person who is under suspicion.
+ * under_review, because a more exact one could warn a suspect.
  */
 const reasonsOfExceptions: readonly [kind: string, reason: OpenReason][] = [
   ['paid_after_refusal', 'conflicting_reports'],

@@ -18,7 +18,7 @@ import { describePayoutReason, payoutReasonFields } from './payout-reason.ts';
 import { payoutStatuses } from './payout-states.ts';
 import type { PayoutRow } from './payouts.sql.ts';
 
-/** How a payout is shown: as an answer, as a row of a history, as the data of a receipt. */
+/** A payout as an answer of the API, as a row of the history, and as the data of a receipt. */
 
 const payoutFields = {
   payout_token: z.string(),
@@ -132,7 +132,7 @@ export function writeHistoryRow(row: PayoutRow) {
   };
 }
 
-/** The payer's logo, "" when it is not asked for or the payer is no longer there. */
+/** The payer's logo; "" if it is not requested or the payer is not offered any more. */
 export function findPayerLogo(
   catalogue: Catalogue,
   request: { destinationToken: string; isWanted: boolean },

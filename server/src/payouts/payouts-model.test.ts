@@ -4,8 +4,6 @@ import fc from 'fast-check';
 import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
 import { fundBalance } from '../ledger/ledger.ts';
 
-/** Random histories, held against a model of a few lines. */
-
 let money: MoneyTest;
 before(async () => {
   money = await createMoneyTest();
@@ -14,7 +12,7 @@ after(async () => {
   await money[Symbol.asyncDispose]();
 });
 
-/** What the service should do, in a few lines: the model that random histories are held against. */
+/** The model that random histories are compared with. */
 type Model = {
   wallet: bigint;
   nowMs: number;
@@ -129,7 +127,7 @@ async function runStep(
   } else if (one.kind === 'quote') {
     const source = BigInt(one.source);
     const fee = BigInt(one.fee);
-    // Half a minute away from every stop of the model's clock, so that the real tick decides nothing.
+    // Half a minute away from every step of the model's clock, so that real time decides nothing.
     const made = await money.quote(owner, {
       sourceMinor: source,
       feeMinor: fee,
@@ -172,7 +170,7 @@ async function runStep(
 }
 
 test('every history of quotes, commits, funding, outcomes and clock moves agrees with the model', async () => {
-  // Stops of the clock are whole multiples of 30 s: no quote ends within 15 s of one.
+  // The clock moves in multiples of 30 s: no quote expires within 15 s of a step.
   const history = fc
     .array(step, { minLength: 5, maxLength: 40 })
     .map((steps) =>

@@ -40,7 +40,7 @@ export type PayoutServices = AttributeServices & {
   readonly groupQuote: GroupQuote;
   /** Refuses commits while a recovery is open. */
   readonly recovery: { refuse(): void };
-  /** Says that something has become due, so that it need not wait for the next look. */
+  /** Makes the dispatcher claim due payouts now. */
   wakeDispatch(): void;
 };
 
@@ -82,7 +82,7 @@ const payoutRequest = z.object(payoutFields).meta({
   ],
 });
 
-/** Faults in how fields of a request go together; reported beside those of each field. */
+/** Faults of fields that exclude or require each other. */
 function findExclusionFaults(_env: PayoutServices, json: ExactJson): Fault[] {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return [];
   const fields = json as { [key: string]: ExactJson };
@@ -223,7 +223,6 @@ function commitRoute(): Route<PayoutServices> {
           isOneEffect: true,
           tryGrouped: async ({ requestKey }) => {
             const session = env.db.tenant(accountId);
-            // Then the answer is written by itself.
             if ((await findRecipientRefusal(env, session, payout)) !== undefined) return undefined;
             const command = { ...payout, requestKey };
             const text = await env.groupCommit.submit(command);
@@ -237,7 +236,7 @@ function commitRoute(): Route<PayoutServices> {
   });
 }
 
-/** The recipient's data can be completed, and the payout committed then. */
+/** The client can complete the recipient's data and commit again. */
 function refuseRecipient(payoutToken: string, errors: string): z.infer<typeof commitAnswer> {
   return { payout_token: payoutToken, status: 'addtl_attr_req', pickup_code: '', errors };
 }
@@ -286,7 +285,7 @@ function pdfRoute(): Route<PayoutServices> {
       const row = await getPayout(context, params, query.force_status_update === 'true');
       const pdf = await makeReceipt(context, row);
       if (prefersPdf(context)) return answerPdf(pdf);
-      // Nothing changes, but a repeated key answers the very same bytes, as it does elsewhere.
+      // Nothing is written, but a repeated idempotency key must return the same bytes.
       return context.write(async () => ({
         ...viewPayout(context, row, query.include_payer_logo === 'true'),
         content: Buffer.from(pdf).toString('base64'),
@@ -295,7 +294,7 @@ function pdfRoute(): Route<PayoutServices> {
   });
 }
 
-/** The payout that a path names. What is no token of a payout is just not found. */
+/** @throws AppError not_found, also for a malformed token. */
 export function readPayoutToken(token: string): string {
   const id = findTokenId('payout', token);
   if (id === undefined) throw new AppError('not_found', 'no such payout');

@@ -1,3 +1,4 @@
+import { assert } from '../core/errors.ts';
 import { plainArray, textArray } from '../db/arrays.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
 import type { Session } from '../db/postgres/pool.ts';
@@ -291,7 +292,7 @@ function describeQuoted(payout: NewPayout, decided: DecidedRow): PayoutRow {
 
 export async function insertPayout(session: Session, payout: NewPayout): Promise<PayoutRow> {
   const [row] = await insertPayouts(session, [payout], true);
-  if (row === undefined) throw new Error('an inserted payout has no row');
+  assert(row !== undefined, 'a payout that may wait for its account is stored');
   return row;
 }
 

@@ -22,7 +22,7 @@ function countBy(results: readonly { result: string }[]): Record<string, number>
   return counts;
 }
 
-test('64 parallel commits of one payout pay once, and all answer the same success', async () => {
+test('64 parallel commits of one payout debit once, and all return the same success', async () => {
   const owner = await money.createOwner({ USD: 1_000_000n });
   const { id } = await money.quote(owner, { deliveryType: 'CASH_PICKUP' });
   const second = money.connect();
@@ -48,7 +48,7 @@ test('64 parallel commits of one payout pay once, and all answer the same succes
   await money.assertSound();
 });
 
-test('60 commits on funds for 30 let exactly 30 through, through two pools', async () => {
+test('of 60 commits with funds for 30, exactly 30 succeed through two pools', async () => {
   const owner = await money.createOwner({ USD: 30n * 10_100n + 10_099n });
   const payouts = await Promise.all(Array.from({ length: 60 }, () => money.quote(owner)));
   const second = money.connect();
@@ -65,7 +65,7 @@ test('60 commits on funds for 30 let exactly 30 through, through two pools', asy
   await money.assertSound();
 });
 
-test('one client_transfer_id is committed once, also from many payouts at once', async () => {
+test('a client_transfer_id is committed once, also by concurrent commits of many payouts', async () => {
   const owner = await money.createOwner({ USD: 1_000_000n });
   const clientTransferId = 'invoice-1';
   const payouts = await Promise.all(
@@ -87,7 +87,7 @@ test('one client_transfer_id is committed once, also from many payouts at once',
   await money.assertSound();
 });
 
-test('the exact funds suffice, and one minor unit less does not', async () => {
+test('exact funds suffice, and one minor unit less does not', async () => {
   const owner = await money.createOwner({ USD: 10_099n });
   const { id } = await money.quote(owner);
   assert.equal((await money.commit(owner, id)).result, 'insufficient_funds');
@@ -97,7 +97,7 @@ test('the exact funds suffice, and one minor unit less does not', async () => {
   await money.assertSound();
 });
 
-test('a quote ends with its last instant: expired at exactly the expiration', async () => {
+test('a quote is expired at exactly its expiration', async () => {
   const owner = await money.createOwner({ USD: 1_000_000n });
   const { id, expires_at: expiresAt } = await money.quote(owner, { lockSeconds: 900 });
   const [kept] = await money.rows<{ isInstantKept: boolean }>(
@@ -119,8 +119,8 @@ test('a quote ends with its last instant: expired at exactly the expiration', as
   await money.assertSound();
 });
 
-test('a commit at the very microsecond of the expiration is too late, one before it is in time', async () => {
-  // In a database of its own the clock stands still where the test puts it.
+test('a commit at the microsecond of the expiration is too late, one before it succeeds', async () => {
+  // A database of its own, in which the clock stands still.
   await using still = await createMoneyTest();
   const setClock = (instant: string) =>
     still.rows(
@@ -139,7 +139,7 @@ test('a commit at the very microsecond of the expiration is too late, one before
   await still.assertSound();
 });
 
-test('a locked user, and another user, cannot be paid', async () => {
+test('a payout to a locked user or of another user cannot be committed', async () => {
   const owner = await money.createOwner({ USD: 1_000_000n });
   const { id } = await money.quote(owner);
   const stranger = await money.createUser(owner.accountId);
@@ -153,7 +153,7 @@ test('a locked user, and another user, cannot be paid', async () => {
   await money.assertSound();
 });
 
-test('a verification that races with commits is seen whole: each commit is before or after it', async () => {
+test('a verification concurrent with commits is atomic: each commit is before or after it', async () => {
   for (let round = 0; round < 8; round += 1) {
     const owner = await money.createOwner({ USD: 1_000_000n });
     const { id } = await money.quote(owner, { needsVerification: true });
@@ -173,7 +173,7 @@ test('a verification that races with commits is seen whole: each commit is befor
   await money.assertSound();
 });
 
-test('attributes that are completed while commits run are pinned by the commit that pays', async () => {
+test('attributes completed during commits are pinned by the successful commit', async () => {
   for (let round = 0; round < 8; round += 1) {
     const owner = await money.createOwner({ USD: 1_000_000n });
     const payout = await money.quote(owner, { needsAttributes: true });
@@ -209,7 +209,7 @@ test('attributes that are completed while commits run are pinned by the commit t
   await money.assertSound();
 });
 
-test('funding, commits and refunds of one account at once neither wait in a circle nor lose a cent', async () => {
+test('concurrent funding, commits and refunds of one account neither deadlock nor lose money', async () => {
   const owner = await money.createOwner({ USD: 400_000n });
   const first = await Promise.all(Array.from({ length: 10 }, () => money.quoteAndCommit(owner)));
   const fresh = await Promise.all(Array.from({ length: 10 }, () => money.quote(owner)));
@@ -234,7 +234,7 @@ test('funding, commits and refunds of one account at once neither wait in a circ
   await money.assertSound();
 });
 
-test('what an ended payout answers to a commit', async () => {
+test('a commit of an ended payout returns its state', async () => {
   const owner = await money.createOwner({ USD: 1_000_000n });
   const paid = await money.quoteAndCommit(owner);
   await money.observe(paid, 'paid');
@@ -246,7 +246,7 @@ test('what an ended payout answers to a commit', async () => {
   await money.observe(paid, 'returned');
   assert.equal((await money.commit(owner, paid.payoutId)).result, 'ended');
   assert.match((await money.payout(paid.payoutId)).status_reason, /^returned: /);
-  // The fee of what was paid and came back is kept, that of what was refused is not.
+  // The fee of a returned payout is kept, that of a refused one is refunded.
   assert.equal(await money.balance(owner.accountId, 'USD'), 1_000_000n - 100n);
   await money.assertSound();
 });

@@ -27,13 +27,13 @@ import {
   type RecipientServices,
 } from './recipient-check.ts';
 
-/** A payout from quote to commit. What happens to it afterwards is in `dispatch.ts`. */
+/** Quotes and commits payouts; the dispatcher sends them. */
 
 export type QuoteServices = RecipientServices & {
   catalogue: Catalogue;
   rates(): MidRates;
   nowMs: number;
-  /** How long a quote holds when the payer does not say, in seconds. */
+  /** How long a quote is valid if the payer does not define it, in seconds. */
   lockSeconds: { national: number; crypto: number };
 };
 
@@ -48,21 +48,20 @@ export type PayoutRequest = {
   destinationAmount: string | undefined;
   attrSetToken: string | undefined;
   notifyUser: boolean;
-  /** JSON text, and the hashes by which it is found. */
+  /** JSON text, and the hashes of its entries for searches. */
   metadata: string;
   metadataHashes: readonly Buffer[];
 };
 
 type Owner = { session: Session; accountId: string; userId: string };
 
-/** Where quotes are read from and stored: the caller's transaction, or one that many share. */
+/** Reads and stores quotes: in the transaction of the caller, or in a shared one. */
 export type QuoteStore = {
   findContext(accountId: string, query: QuoteContextQuery): Promise<QuoteContextRow | undefined>;
   findRecipient: FindRecipient;
   insert(payout: NewPayout): Promise<PayoutRow>;
 };
 
-/** The store of one transaction. */
 export function openQuoteStore(session: Session): QuoteStore {
   return {
     findContext: async (accountId, query) =>
@@ -98,12 +97,15 @@ export async function createPayout(
   const wallet = findSource(row, request, faults);
   const payer = findDestination(row, { request, attrSetId, catalogue: services.catalogue }, faults);
   const amount = readAmount(request, wallet?.currency, faults);
-  // What the body itself has wrong comes before a conflict; what depends on balances and the
-  // catalogue of now comes after it, so that a repeat of a committed transfer learns that it is one.
+  // Faults of the body come before a conflict. Faults that depend on present balances and payers come
+  // after it, so that a repeat of a committed transfer is reported as a duplicate.
   if (faults.some(({ pointer }) => pointer?.endsWith('_amount'))) throwFaults(faults);
   checkConflict(row);
   throwFaults(faults);
-  assert(wallet !== undefined && payer !== undefined && amount !== undefined, 'no fault, no quote');
+  assert(
+    wallet !== undefined && payer !== undefined && amount !== undefined,
+    'a request without faults has a wallet, a payer and an amount',
+  );
   const quote = getQuote({ payer, source: wallet, amount, request, rates: services.rates() });
   const currency = request.destinationCurrency;
   const amountMinor = quote.destinationMinor;
@@ -144,7 +146,7 @@ function getLockSeconds(services: QuoteServices, codes: readonly string[]): numb
   return isCrypto ? services.lockSeconds.crypto : services.lockSeconds.national;
 }
 
-/** What a token without the form of ours is taken for: it names nothing either. */
+/** Stands for a malformed token: it identifies nothing. */
 const nilUuid = '00000000-0000-0000-0000-000000000000';
 
 function readUuid(token: string): string {
@@ -233,7 +235,7 @@ function findDestination(
     faults.push({ pointer: '/attr_set_token', code: 'unknown_attr_set', detail });
   }
   if (payer === undefined) {
-    // Without a destination token of its own the request's fault is the set, told above.
+    // The fault of the attribute set was reported above.
     if (request.destinationToken === undefined && attrSetId !== undefined) return undefined;
     faults.push(
       request.destinationToken === undefined
@@ -260,7 +262,7 @@ function findDestination(
 
 type Amount = { side: 'source' | 'destination'; minor: bigint };
 
-/** The one amount that was given, in its currency; undefined with a fault, or without a currency. */
+/** The given amount in its currency; undefined with a fault, or without a currency. */
 function readAmount(
   request: PayoutRequest,
   sourceCurrency: string | undefined,
@@ -269,7 +271,7 @@ function readAmount(
   const side = request.sourceAmount === undefined ? 'destination' : 'source';
   const code = side === 'source' ? sourceCurrency : request.destinationCurrency;
   const currency = code === undefined ? undefined : findCurrency(code);
-  // Then the currency itself is at fault, and has been told.
+  // The fault of the currency was reported before.
   if (currency === undefined) return undefined;
   const amount = parseAmount(request.sourceAmount ?? request.destinationAmount ?? '', currency);
   if (amount.ok) return { side, minor: amount.minor };
@@ -309,7 +311,7 @@ export type CommitAnswer = {
 };
 
 /**
- * Commits a payout: all of it in one transaction, or nothing and the reason.
+ * Commits a payout in one transaction, or returns the reason why not.
  *
  * @throws AppError not_found.
  */

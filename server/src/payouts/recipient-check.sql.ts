@@ -1,30 +1,38 @@
-import type { Session, Statement } from '../db/postgres/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
+import { column, defineQuery, maybeOne, nullable, type RowOf } from '../db/rows.ts';
+import { deliveryTypes } from '../rails/contract/declarations.ts';
 
-const columns = `u.account_id, u.id as user_id, u.country as user_country, u.data_key, u.sealed as person,
-  v.set_id, v.sealed as attributes`;
+const recipientColumns = {
+  account_id: column.uuid,
+  user_id: column.uuid,
+  user_country: column.text,
+  data_key: column.bytes,
+  person: column.bytes,
+  set_id: nullable(column.uuid),
+  attributes: nullable(column.bytes),
+} as const;
 
-/** The user, and the values that a quote would pin: those of the set, else the newest complete ones, else the newest. */
-const findForQuoteText: Statement = {
+const selection = `u.account_id, u.id as user_id, u.country as user_country, u.data_key,
+  u.sealed as person, v.set_id, v.sealed as attributes`;
+
+/** The user, and the attribute values that a quote would pin. */
+const recipientOfQuote = defineQuery({
   name: 'find_recipient_of_quote',
   text: `
-    select ${columns}
+    select ${selection}
     from users u
-    left join lateral (
-      select v.set_id, v.sealed from attribute_sets s
-      join attribute_set_versions v
-        on v.account_id = s.account_id and v.set_id = s.id and v.version = s.latest_version
-      where s.account_id = $1 and s.user_id = $2 and s.destination_token = $3 and s.currency = $4
-        and ($5::uuid is null or s.id = $5)
-      order by v.is_complete desc, s.touched_at desc, s.id desc limit 1
-    ) v on true
+    left join lateral find_attribute_set($1, $2, $3, $4, $5) s on true
+    left join attribute_set_versions v
+      on v.account_id = $1 and v.set_id = s.set_id and v.version = s.version
     where u.account_id = $1 and u.id = $2`,
-};
+  columns: recipientColumns,
+});
 
-/** Of a payout that is not committed: with its pinned values if complete, else the latest complete. */
-const findForCommitText: Statement = {
+/** Of a payout that is not committed: its pinned values if complete, else the latest complete ones. */
+const recipientOfPayout = defineQuery({
   name: 'find_recipient_of_payout',
   text: `
-    select ${columns}, p.rail, p.payer_key, p.country, p.delivery_type, p.destination_currency,
+    select ${selection}, p.rail, p.payer_key, p.country, p.delivery_type, p.destination_currency,
       p.destination_amount
     from payouts p
     join users u on u.account_id = p.account_id and u.id = p.user_id
@@ -40,17 +48,18 @@ const findForCommitText: Statement = {
     ) v on true
     where p.account_id = $1 and p.user_id = $2 and p.id = $3 and p.committed_at is null
       and p.status = 'PENDING' and p.expires_at > environment_now()`,
-};
+  columns: {
+    ...recipientColumns,
+    rail: column.text,
+    payer_key: column.text,
+    country: column.text,
+    delivery_type: column.oneOf(...deliveryTypes),
+    destination_currency: column.text,
+    destination_amount: column.bigint,
+  },
+});
 
-export type RecipientRow = {
-  account_id: string;
-  user_id: string;
-  user_country: string;
-  data_key: Buffer;
-  person: Buffer;
-  set_id: string | null;
-  attributes: Buffer | null;
-};
+export type RecipientRow = RowOf<typeof recipientColumns>;
 
 export type RecipientQuery = {
   userId: string;
@@ -66,25 +75,15 @@ export async function findRecipientOfQuote(
 ): Promise<RecipientRow | undefined> {
   const { userId, destinationToken, currency, attrSetId } = query;
   const values = [accountId, userId, destinationToken, currency, attrSetId ?? null];
-  const [row] = await session.rows<RecipientRow>(findForQuoteText, values);
-  return row;
+  return maybeOne(session, recipientOfQuote, values);
 }
 
-export type PendingRecipientRow = RecipientRow & {
-  rail: string;
-  payer_key: string;
-  country: string;
-  delivery_type: string;
-  destination_currency: string;
-  destination_amount: bigint;
-};
+export type PendingRecipientRow = RowOf<typeof recipientOfPayout.columns>;
 
 /** Undefined where there is nothing to commit. */
 export async function findRecipientOfPayout(
   session: Session,
   payout: { accountId: string; userId: string; payoutId: string },
 ): Promise<PendingRecipientRow | undefined> {
-  const values = [payout.accountId, payout.userId, payout.payoutId];
-  const [row] = await session.rows<PendingRecipientRow>(findForCommitText, values);
-  return row;
+  return maybeOne(session, recipientOfPayout, [payout.accountId, payout.userId, payout.payoutId]);
 }

@@ -16,7 +16,7 @@ import { updateUser } from '../users/users.ts';
 import { createPayout, openQuoteStore, type PayoutRequest } from './payouts.ts';
 import { findRecipientRefusal } from './recipient-check.ts';
 
-/** A rail that needs the town of its recipients, and refuses one account. */
+/** A rail that requires the city of a recipient and refuses one account. */
 
 let money: MoneyTest;
 let owner: Owner;
@@ -108,7 +108,7 @@ async function storeValues(): Promise<void> {
   });
 }
 
-test('a recipient whom the rail cannot pay gets no quote and no commit', async () => {
+test('a payout that the rail cannot pay is neither quoted nor committed', async () => {
   assert.deepEqual(await listFaults(), ['recipient_missing city: the town is needed']);
   assert.equal(drafts.at(-1)?.attributes, undefined);
   await updateUser(contextOf(), owner.userId, { city: 'Puebla' });

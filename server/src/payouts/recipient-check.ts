@@ -16,7 +16,7 @@ import {
   type RecipientRow,
 } from './recipient-check.sql.ts';
 
-/** Whether the rail of a payout can pay its recipient, as far as the recipient's data tell. */
+/** Whether the rail of a payout can pay its recipient, judging by the recipient's data. */
 
 export type RecipientServices = { readonly keys: KeyRing; readonly rails: readonly Rail[] };
 
@@ -25,7 +25,7 @@ export type FindRecipient = (
   query: RecipientQuery,
 ) => Promise<RecipientRow | undefined>;
 
-/** The faults of a quote, all at once; none where the rail has nothing to check. */
+/** All faults of a quote; none if the rail has no check. */
 export async function listRecipientFaults(
   services: RecipientServices,
   find: FindRecipient,
@@ -55,7 +55,7 @@ export async function listRecipientFaults(
   return faults.map(describeFault);
 }
 
-/** Why a payout may not be committed, for the client; undefined where nothing speaks against it. */
+/** Why a payout must not be committed, for the client; undefined if it may be. */
 export async function findRecipientRefusal(
   { keys, rails }: RecipientServices,
   session: Session,
@@ -66,12 +66,12 @@ export async function findRecipientRefusal(
   const rail = rails.find(({ name }) => name === row?.rail);
   if (row === undefined || rail?.checkRecipient === undefined) return undefined;
   const recipient = openRecipient(keys, row);
-  // Without required values the commit asks for them.
+  // The commit itself requires missing values.
   if (recipient.attributes === undefined) return undefined;
   const faults = rail.checkRecipient({
     payerKey: row.payer_key,
     countryCode: row.country,
-    deliveryType: row.delivery_type as RecipientDraft['deliveryType'],
+    deliveryType: row.delivery_type,
     currency: row.destination_currency,
     amountMinor: row.destination_amount,
     ...recipient,
@@ -112,7 +112,7 @@ export function describeBeneficiary(person: Person, countryCode: string): Benefi
   };
 }
 
-/** Attributes are given apart and users are not part of the body: the detail names the field. */
+/** The fields are not part of the request body, so the detail names them. */
 function describeFault({ field, code, detail }: RecipientFault): Fault {
   const pointer = field === 'amount' ? '/destination_amount' : '/destination_token';
   const isData = code === 'missing' || code === 'invalid';

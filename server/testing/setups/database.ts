@@ -8,32 +8,31 @@ import { migrate } from '../../src/db/migrate.ts';
 import { replaceDatabase } from '../../src/db/postgres/database-url.ts';
 
 /**
- * Databases for tests: a real PostgreSQL, and for each test file a clone of a database that was
- * migrated once. Under `npm test` all files share one server, which `test-global-setup.ts` starts; a file
- * run by itself starts its own. `TEST_DATABASE_URL` names an external server (with the right to
- * create databases) to use instead.
+ * PostgreSQL databases for tests: each test file gets a clone of a database that is migrated once.
+ * Under `npm test` all files share the server of `global-setup.ts`; a file run by itself starts its own.
+ * `TEST_DATABASE_URL` names an external server to use instead; its role must have CREATEDB.
  */
 
 export interface TestDatabase {
   url: string;
-  /** Ends whatever is still connected, and removes the database. May be called twice. */
+  /** Disconnects all clients and removes the database. May be called twice. */
   drop(): Promise<void>;
 }
 
 export interface TestTemplate {
   /** Any database of the server, to create others from. */
   serverUrl: string;
-  /** The migrated database; nobody may be connected to it while it is cloned. */
+  /** The migrated database; it must have no connections while it is cloned. */
   name: string;
 }
 
-/** How `test-global-setup.ts` tells the test files, which are processes of their own. */
+/** Set by `global-setup.ts` for the processes of the test files. */
 export const SERVER_URL_VARIABLE = 'OUTLAY_TEST_SERVER_URL';
 export const TEMPLATE_VARIABLE = 'OUTLAY_TEST_TEMPLATE';
 
 let ownTemplate: Promise<TestTemplate> | undefined;
 
-/** Creates a database that only the caller uses: migrated, or without any table. */
+/** Creates a database: migrated, or without tables. */
 export async function createTestDatabase({
   isEmpty = false,
 } = {}): Promise<TestDatabase & AsyncDisposable> {
@@ -47,13 +46,13 @@ export async function createTestDatabase({
   return { url: replaceDatabase(serverUrl, name), drop, [Symbol.asyncDispose]: drop };
 }
 
-/** Starts a server for tests in the system's temporary folder, durable like the real one. */
+/** Starts a server in the system's temporary folder, with the same durability as in production. */
 export async function startTestServer(): Promise<EmbeddedServer> {
   const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-test-'));
   return startEmbedded({ dataDirectory, temporary: true });
 }
 
-/** Creates and migrates the database that the others are cloned from. */
+/** Creates and migrates the database to be cloned. */
 export async function createTemplate(serverUrl: string): Promise<TestTemplate> {
   const name = `outlay_test_${randomBytes(4).toString('hex')}`;
   await runOnServer(serverUrl, `create database ${name}`);
@@ -61,7 +60,7 @@ export async function createTemplate(serverUrl: string): Promise<TestTemplate> {
   return { serverUrl, name };
 }
 
-/** Removes the template and every clone that a crashed test left; for servers that stay. */
+/** Removes the template and the clones that crashed tests left, on an external server. */
 export async function dropTemplate({ serverUrl, name }: TestTemplate): Promise<void> {
   const { rows } = await runOnServer(
     serverUrl,
@@ -80,13 +79,13 @@ function findTemplate(): Promise<TestTemplate> {
   return ownTemplate;
 }
 
-/** For a test file that was run without `test-global-setup.ts`. */
+/** For a test file run without `global-setup.ts`. */
 async function createOwnTemplate(): Promise<TestTemplate> {
   const external = process.env['TEST_DATABASE_URL'];
   if (external !== undefined && external !== '') {
     const template = await createTemplate(external);
     let isDropped = false;
-    // Emitted when nothing is left to do, and again after this work, which is then done.
+    // Emitted again after the asynchronous work of its handler.
     process.on('beforeExit', () => {
       if (isDropped) return;
       isDropped = true;
@@ -95,7 +94,7 @@ async function createOwnTemplate(): Promise<TestTemplate> {
     return template;
   }
   const server = await startTestServer();
-  // The server ends with this process: its guard stops it and removes its folder, even after a crash.
+  // The guard of the server stops it and removes its folder, even if this process crashes.
   server.unref();
   return createTemplate(server.connectionUrl('postgres'));
 }

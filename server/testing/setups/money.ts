@@ -32,12 +32,12 @@ import { derivePaymentId, encodeReference } from '../../src/rails/contract/refer
 import { createUser, prepareUser } from '../../src/users/users.ts';
 import { createTestDatabase } from './database.ts';
 
-/** What the tests of money start from: an empty environment with accounts, users and payouts. */
+/** An empty environment, with helpers that create accounts, users and payouts. */
 
 export type Owner = { accountId: string; userId: string };
 type DispatcherOptions = { through?: Database; rates?: MidRates; rules?: Rules };
 
-/** What a dispatcher finds other payers by; without rates it finds none. */
+/** A router and measurements; without rates it finds no other payers. */
 export function createRouting(db: Database, rails: readonly Rail[], rates = noRates) {
   const catalogue = compileCatalogue(rails);
   const measurements = createMeasurements(db.system);
@@ -51,7 +51,7 @@ const noRates: MidRates = {
   find: () => ({ ok: false, reason: 'unknown', detail: 'a test has no rates' }),
 };
 
-/** `reference`: of its first payment at a rail. */
+/** `reference`: of its first payment. */
 export type CommittedPayout = Owner & { payoutId: string; reference: string };
 export type MoneyTest = Awaited<ReturnType<typeof createMoneyTest>>;
 
@@ -78,15 +78,15 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
     db,
     keys,
     clock,
-    /** A statement of the owner, who sees all accounts. */
+    /** Runs a statement as the owner, who sees all accounts. */
     rows,
-    /** Another pool on the same database, as another process would have. */
+    /** Another pool on the same database, as of another process. */
     connect: (): Database => {
       const other = connectDatabase({ url: database.url, connectionsMax: 12 });
       others.push(other);
       return other;
     },
-    /** An account with a user and this much money. */
+    /** Creates a funded account with a user. */
     createOwner: async (funds: Readonly<Record<string, bigint>> = {}): Promise<Owner> => {
       const made = await db.systemTransaction((session) =>
         createAccount(session, { name: 'Test', environmentName }),
@@ -114,7 +114,6 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
       );
       return (await createUser(db.tenant(accountId), user)).id;
     },
-    /** A quote of 100.00 USD, a fee of 1.00, for 1,800.00 MXN, but for what the test names. */
     quote: (owner: Owner, changes: Partial<NewPayout> = {}): Promise<PayoutRow> =>
       insertPayout(db.tenant(owner.accountId), { ...describeQuote(owner), ...changes }),
     describeQuote,
@@ -242,7 +241,7 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
   return test;
 }
 
-/** As a test quotes it: 100.00 USD and a fee of 1.00, for 1,800.00 MXN. */
+/** A quote of 100.00 USD and a fee of 1.00 for 1,800.00 MXN. */
 export function describeQuote(owner: Owner): NewPayout {
   return {
     ...owner,
@@ -275,13 +274,13 @@ export function describeQuote(owner: Owner): NewPayout {
 
 export type RailCall = { kind: 'send' | 'query'; reference: string };
 
-/** A rail that answers by the given function, and remembers what it was asked. */
+/** A rail that answers with the given function and records its calls. */
 export function createFakeRail(answer: (call: RailCall) => RailAnswer | Promise<RailAnswer>) {
   const calls: RailCall[] = [];
-  const ask = (kind: RailCall['kind']) => async (instruction: { reference: string }) => {
-    const call = { kind, reference: instruction.reference };
-    calls.push(call);
-    return answer(call);
+  const call = (kind: RailCall['kind']) => async (instruction: { reference: string }) => {
+    const made = { kind, reference: instruction.reference };
+    calls.push(made);
+    return answer(made);
   };
   return {
     name: 'fake',
@@ -291,10 +290,10 @@ export function createFakeRail(answer: (call: RailCall) => RailAnswer | Promise<
     reference: { lengthMax: 64, charset: /^[0-9a-z]+$/ },
     companies: [],
     payers: [],
-    send: ask('send'),
-    query: ask('query'),
+    send: call('send'),
+    query: call('query'),
     calls,
-    /** How often it was told to pay. */
+    /** How often it was called to send. */
     sends: () => calls.filter(({ kind }) => kind === 'send').length,
   } satisfies Rail & Record<string, unknown>;
 }
@@ -306,8 +305,8 @@ type Transaction = (work: (session: Session) => Promise<void>) => Promise<void>;
 class NotRefused extends Error {}
 
 /**
- * Asserts that the database itself refuses the statement, with one of these SQLSTATEs. Where it
- * does not, what the statement did is taken back, so that no other test sees it.
+ * Asserts that the database refuses the statement with one of these SQLSTATEs. Otherwise the statement
+ * is rolled back.
  */
 export async function assertRefused(
   transaction: Transaction,
@@ -332,13 +331,13 @@ export async function assertRefused(
   }
 }
 
-/** Moves the clock to the next look at the payout, and answers how far that was. */
-export async function goToNextLook(
+/** Moves the clock to the next query of the payout, and returns by how much. */
+export async function advanceToNextQuery(
   money: MoneyTest,
   { payoutId }: Pick<CommittedPayout, 'payoutId'>,
 ): Promise<number> {
   const row = await money.dispatch(payoutId);
-  assert.ok(row !== undefined, 'nobody would look again');
+  assert.ok(row !== undefined, 'no next query is planned');
   await money.clock.refresh(money.db.system);
   const waitMs = Math.max(0, row.due_at.getTime() - money.clock.nowMs()) + 1;
   await money.advance(waitMs);

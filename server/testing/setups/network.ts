@@ -1,21 +1,21 @@
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A network between the service and PostgreSQL that can lose packets without telling anybody. */
+/** A TCP proxy in front of PostgreSQL that can lose packets silently. */
 
 export type TestNetwork = {
   /** The database's address through this network. */
   readonly url: string;
   /** `host:port` of this network, for URLs with several hosts. */
   readonly address: string;
-  /** From now on, present connections stay open and carry nothing. */
+  /** Present connections stay open but transfer nothing any more. */
   loseConnections(): void;
-  /** The same, and new connections are accepted and carry nothing either, until `recover`. */
+  /** The same, and new connections are accepted but transfer nothing, until `recover`. */
   loseEverything(): void;
   recover(): void;
   close(): Promise<void>;
 };
 
-/** Between the service and the database of `databaseUrl`, which may be behind a unix socket. */
+/** In front of the database of `databaseUrl`, which may use a unix socket. */
 export async function openTestNetwork(databaseUrl: string): Promise<TestNetwork> {
   const upstream = new URL(databaseUrl);
   const folder = upstream.searchParams.get('host');
@@ -39,7 +39,7 @@ export async function openTestNetwork(databaseUrl: string): Promise<TestNetwork>
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const listening = server.address();
-  if (typeof listening !== 'object' || listening === null) throw new Error('no port');
+  if (typeof listening !== 'object' || listening === null) throw new Error('the proxy has no port');
   const address = `127.0.0.1:${listening.port}`;
   const loseConnections = (): void => {
     for (const path of present) path.isLost = true;
@@ -67,7 +67,7 @@ function carry(from: Socket, to: Socket, path: { isLost: boolean }): void {
   from.on('data', (bytes) => {
     if (!path.isLost) to.write(bytes);
   });
-  // A lost end is not told either.
+  // A lost connection does not forward its end either.
   from.once('close', () => {
     if (!path.isLost) to.destroy();
   });

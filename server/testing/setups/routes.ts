@@ -9,12 +9,12 @@ import { createHost } from '../../src/rails/host/host.ts';
 import { createCompany, createPayer, createRates } from './destinations.ts';
 import { type CommittedPayout, createFakeRail, createMoneyTest } from './money.ts';
 
-/** What tests of several rails build on: a dynamic destination at rail `first`, and others for it. */
+/** A dynamic destination at rail `first`, and rails whose payers can take over. */
 
 export const rates = createRates({ 'USD/MXN': getRate('20') });
 
 type Answering = (kind: 'send' | 'query') => RailAnswer | Promise<RailAnswer>;
-type Said = Partial<RailObservation> & Pick<RailObservation, 'outcome'>;
+type Notified = Partial<RailObservation> & Pick<RailObservation, 'outcome'>;
 
 export function createRail(name: string, isDynamicToken: boolean, answer: Answering) {
   const fake = createFakeRail(({ kind }) => answer(kind));
@@ -23,8 +23,8 @@ export function createRail(name: string, isDynamicToken: boolean, answer: Answer
 }
 
 export const first = (answer: Answering) => createRail('first', true, answer);
-export const second = (answer: Answering) => createRail('second', false, answer);
-export const third = (answer: Answering) => createRail('third', false, answer);
+export const secondPayer = (answer: Answering) => createRail('second', false, answer);
+export const thirdPayer = (answer: Answering) => createRail('third', false, answer);
 export const refuse = (): RailAnswer => ({ outcome: 'rejected', reason: 'payer_unavailable' });
 export const pay = (): RailAnswer => ({ outcome: 'paid' });
 
@@ -50,10 +50,10 @@ export async function createRoutesTest() {
         router: dispatcher.router,
         measurements: dispatcher.measurements,
         nowMs: money.clock.nowMs,
-        onHeard: () => undefined,
+        onNotification: () => undefined,
         onError: (error: unknown) => errors.push(error),
       };
-      const say = async (rail: string, payout: CommittedPayout, said: Said) => {
+      const notify = async (rail: string, payout: CommittedPayout, observed: Notified) => {
         const host = createHost({
           name: rail,
           payers: [],
@@ -68,7 +68,7 @@ export async function createRoutesTest() {
           log: () => undefined,
         });
         const { reference } = payout;
-        const observation = { id: randomUUID(), reference, atMs: 0, ...said };
+        const observation = { id: randomUUID(), reference, atMs: 0, ...observed };
         await host.receive({
           id: randomUUID(),
           channel: 'callback',
@@ -88,7 +88,7 @@ export async function createRoutesTest() {
           },
           { ...payout, action, decidedBy: 'Ada', reason: 'a test' },
         );
-      return { dispatcher, say, decide, errors };
+      return { dispatcher, notify, decide, errors };
     },
     statusOf: async ({ payoutId }: CommittedPayout) => (await money.payout(payoutId)).status,
     openKinds: async ({ payoutId }: CommittedPayout) =>
@@ -99,15 +99,15 @@ export async function createRoutesTest() {
         )
       ).map(({ kind }) => kind),
     settled: (rail: string) => money.balance(owner.accountId, 'MXN', `settlement:${rail}`),
-    /** When somebody looks again. */
-    lookOf: async ({ payoutId }: CommittedPayout) => {
+    /** Whether a next query is planned. */
+    nextQueryOf: async ({ payoutId }: CommittedPayout) => {
       const [row] = await money.rows<{ is_ever: boolean }>(
         `select due_at < 'infinity' as is_ever from payout_dispatches where payout_id = $1`,
         [payoutId],
       );
       return row?.is_ever === true ? 'some time' : 'never';
     },
-    /** So that no test works on what another one left. */
-    forgetDue: () => money.rows(`update payout_dispatches set due_at = '9999-01-01'`),
+    /** Ends the work that another test left. */
+    clearDue: () => money.rows(`update payout_dispatches set due_at = '9999-01-01'`),
   };
 }

@@ -14,12 +14,12 @@ import { EmbeddedDatabaseError, isSystemError } from './error.ts';
 import {
   type Binaries,
   canReach,
+  changeOwner,
   chooseOwner,
-  giveTo,
   type ProcessOwner,
   prepareBinaries,
 } from './files.ts';
-import { isServiceAlive, nameThisService } from './process.ts';
+import { identifyService, isServiceAlive } from './process.ts';
 
 export interface Cluster {
   directory: string;
@@ -30,10 +30,10 @@ export interface Cluster {
 
 export const SUPERUSER = 'outlay';
 
-/** Nothing of the caller's environment (PGOPTIONS, a locale, a time zone) may change the server. */
+/** The caller's environment (PGOPTIONS, a locale, a time zone) must not change the server. */
 export const ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC', PATH: process.env['PATH'] ?? '/usr/bin:/bin' };
 
-/** Written to postgresql.conf when the cluster is made, where an operator may change them. */
+/** Written to postgresql.conf of a new cluster, where an operator may change them. */
 const INITIAL_SETTINGS = {
   max_connections: '300',
   shared_buffers: '128MB',
@@ -43,7 +43,7 @@ const INITIAL_SETTINGS = {
   log_timezone: 'UTC',
 };
 
-/** Finds the cluster in the data folder, or makes it, and checks that this version can run it. */
+/** Finds or creates the cluster in the data folder, and checks that this version can run it. */
 export async function prepareCluster(
   dataDirectory: string,
   report: (line: string) => void,
@@ -58,7 +58,7 @@ export async function prepareCluster(
     checkVersion(cluster);
     // A copy of the folder made by root belongs to root, and copies often lose the narrow mode.
     const { uid, mode } = statSync(directory);
-    if (owner !== undefined && uid !== owner.uid) giveTo(owner, directory);
+    if (owner !== undefined && uid !== owner.uid) changeOwner(owner, directory);
     if ((mode & 0o077) !== 0) chmodSync(directory, 0o700);
   } else {
     report('Creating the database');
@@ -81,23 +81,23 @@ function checkVersion({ directory, binaries }: Cluster): void {
   );
 }
 
-/** Makes the cluster under another name and renames it, so that a half-made one is never used. */
+/** Creates the cluster under another name and renames it, so that a partial one is never used. */
 async function createCluster(cluster: Cluster, dataDirectory: string): Promise<void> {
   const prefix = 'postgres.unfinished.';
   for (const name of readdirSync(dataDirectory)) {
     if (!name.startsWith(prefix) || isServiceAlive(name.slice(prefix.length))) continue;
     rmSync(join(dataDirectory, name), { recursive: true, force: true });
   }
-  const unfinished = join(dataDirectory, `${prefix}${nameThisService()}`);
+  const unfinished = join(dataDirectory, `${prefix}${identifyService()}`);
   rmSync(unfinished, { recursive: true, force: true });
   mkdirSync(unfinished, { mode: 0o700 });
-  giveTo(cluster.owner, unfinished);
+  changeOwner(cluster.owner, unfinished);
   try {
     await runInitdb(cluster, unfinished);
     renameSync(unfinished, cluster.directory);
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true });
-    // Another service that started at the same time was first; its cluster is as good.
+    // Another service that started at the same time has created the cluster.
     if (!isSystemError(error, 'ENOTEMPTY', 'EEXIST')) throw error;
   }
 }

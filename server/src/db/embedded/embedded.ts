@@ -17,7 +17,7 @@ import {
 export interface EmbeddedOptions {
   /** The service's data folder; the cluster lives in its `postgres` folder. Made when absent. */
   dataDirectory: string;
-  /** Receives a line about whatever takes long: the first start, a recovery after a crash. */
+  /** Receives a line about slow steps: the first start, a recovery after a crash. */
   report?: (line: string) => void;
   /** For tests: the data folder is removed with the server, also when this process is killed. */
   temporary?: boolean;
@@ -27,7 +27,7 @@ export interface EmbeddedServer {
   /**
    * A URL for `pg` and every libpq program: `postgresql://outlay@localhost/<database>?host=<folder>`.
    * The host in the query, a folder, wins over localhost, which only makes the URL parse everywhere.
-   * The role is the superuser; nobody needs a password, because only the owner can enter the folder.
+   * The role is the superuser, without a password, because only the owner can enter the folder.
    */
   connectionUrl(database: string): string;
   socketDirectory: string;
@@ -47,8 +47,9 @@ export interface EmbeddedServer {
 /**
  * Starts the PostgreSQL server that comes with the service, making its cluster on the first start
  * and recovering it after a crash. It listens on a unix socket only.
- * Throws EmbeddedDatabaseError (one line) for everything a person can put right: a folder that is
- * in use by another service, not writable, full, or of another major version of PostgreSQL.
+ *
+ * @throws EmbeddedDatabaseError (one line) for problems that an operator can solve: a folder that is in
+ * use by another service, not writable, full, or of another major version of PostgreSQL.
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   const dataDirectory = resolve(options.dataDirectory);
@@ -69,7 +70,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   }
 }
 
-/** A server that another process of ours runs: to be used, and not to be ended. */
+/** A server that belongs to another process of this service. */
 export type RunningServer = Pick<EmbeddedServer, 'connectionUrl' | 'failed' | 'close'>;
 
 /**
@@ -89,7 +90,7 @@ export function findRunningServer(dataDirectory: string): RunningServer | undefi
 const CLOSE_WAIT_MS = 30_000;
 const RESTART_WAIT_FIRST_MS = 200;
 const RESTART_WAIT_MAX_MS = 5_000;
-/** So many restarts in a row that do not last are given up, except while the disk is full. */
+/** The server is given up after so many failed restarts in a row, except while the disk is full. */
 const RESTARTS_MAX = 6;
 const LASTING_MS = 30_000;
 
@@ -154,7 +155,7 @@ function superviseServer(start: ServerStart, first: StartedServer): EmbeddedServ
 /**
  * Tries until the server runs; undefined when it is to stop meanwhile.
  *
- * @throws EmbeddedDatabaseError when it was tried in vain, and not for the lack of space.
+ * @throws EmbeddedDatabaseError after too many failures, unless the disk is full.
  */
 async function restart(
   start: ServerStart,

@@ -1,4 +1,4 @@
-/** Something about the embedded database that the person at the keyboard can put right; one line. */
+/** A problem of the embedded database that an operator can solve; one line. */
 export class EmbeddedDatabaseError extends Error {
   override name = 'EmbeddedDatabaseError';
 }

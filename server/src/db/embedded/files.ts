@@ -21,7 +21,7 @@ import { basename, dirname, join } from 'node:path';
 import { EmbeddedDatabaseError } from './error.ts';
 import { SOCKET_DIRECTORY_PREFIX } from './process.ts';
 
-/** The user a PostgreSQL process runs as; absent means the user we are. */
+/** The user of the PostgreSQL process; undefined: the user of this process. */
 export interface ProcessOwner {
   uid: number;
   gid: number;
@@ -59,8 +59,8 @@ export function chooseOwner(clusterDirectory: string): ProcessOwner | undefined 
   return findNobody();
 }
 
-/** Gives a whole folder to the owner. Links are changed themselves, not what they point to. */
-export function giveTo(owner: ProcessOwner | undefined, directory: string): void {
+/** Changes the owner of a folder and its contents; of links, not of their targets. */
+export function changeOwner(owner: ProcessOwner | undefined, directory: string): void {
   if (owner === undefined) return;
   const entries = readdirSync(directory, { withFileTypes: true, recursive: true });
   for (const entry of entries) {
@@ -70,7 +70,7 @@ export function giveTo(owner: ProcessOwner | undefined, directory: string): void
   chownSync(directory, owner.uid, owner.gid);
 }
 
-/** True when the owner can get at the path: every folder above it open, itself readable. */
+/** Whether the owner can reach and read the path. */
 export function canReach(owner: ProcessOwner | undefined, path: string): boolean {
   if (owner === undefined) return isAccessible(path, constants.R_OK | constants.X_OK);
   // Asking as that user covers access lists and mount options, which permission bits do not show.
@@ -122,7 +122,7 @@ export function createSocketDirectory(owner: ProcessOwner | undefined): string {
     const longest = join(parent, `${SOCKET_DIRECTORY_PREFIX}XXXXXX`, SOCKET_FILE);
     if (Buffer.byteLength(longest) > SOCKET_PATH_BYTES_MAX || !canReach(owner, parent)) continue;
     const directory = mkdtempSync(join(parent, SOCKET_DIRECTORY_PREFIX));
-    giveTo(owner, directory);
+    changeOwner(owner, directory);
     return directory;
   }
   throw new EmbeddedDatabaseError(
@@ -174,7 +174,7 @@ function linkLibraries(native: string): true {
     try {
       symlinkSync(to, from);
     } catch (error) {
-      // A service that starts at the same time made it first.
+      // Another service that started at the same time created it.
       if (!existsSync(from)) throw error;
     }
   }
@@ -226,12 +226,12 @@ function listCacheDirectories(): string[] {
   return [join(cache, 'outlay'), join(tmpdir(), `outlay-cache-${process.getuid?.() ?? 'user'}`)];
 }
 
-/** Programs are run from here, so nobody else may have made the folder or be able to write in it. */
+/** Programs are run from here, so only this user may own the folder and write in it. */
 function makeSafeDirectory(directory: string): boolean {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o755 });
     const found = lstatSync(directory);
-    // A strict umask must not close the folder to the user who is to run what is in it.
+    // A strict umask must not close the folder to the user of the server.
     chmodSync(directory, 0o755);
     return found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o022) === 0;
   } catch {

@@ -10,7 +10,7 @@ import { EmbeddedDatabaseError, isSystemError } from './error.ts';
  * stop it because its service died, or refuse because its service lives.
  */
 
-/** The setting on the server's command line that names the service which started it. */
+/** The setting on the server's command line that identifies the service that started it. */
 export const SERVICE_SETTING = 'outlay.service';
 export const SOCKET_DIRECTORY_PREFIX = 'outlay-pg-';
 
@@ -36,11 +36,11 @@ export function readPostmasterFile(clusterDirectory: string): PostmasterFile | u
  * Names this process so that a later process with the same number is not taken for it.
  * Shape: `<pid>-<start mark>`, safe in file names and on command lines.
  */
-export function nameThisService(): string {
+export function identifyService(): string {
   return `${process.pid}-${findStartMark(process.pid) ?? 'unknown'}`;
 }
 
-/** True while the process that `nameThisService` described runs. */
+/** True while the process that `identifyService` described runs. */
 export function isServiceAlive(service: string): boolean {
   const [pid = '', mark = ''] = service.split('-');
   return findStartMark(Number.parseInt(pid, 10)) === mark;
@@ -139,7 +139,7 @@ function findServerCommandLine(pid: number, clusterDirectory: string): string | 
   return commandLine?.includes(' -D ') ? commandLine : undefined;
 }
 
-/** Something that differs between two processes that had the same number; undefined if none runs. */
+/** Differs between two processes with the same number; undefined if the process does not run. */
 function findStartMark(pid: number): string | undefined {
   if (process.platform !== 'linux') return runPs(pid, 'lstart=')?.replaceAll(/[^A-Za-z0-9]/g, '');
   const stat = readTextIfPresent(`/proc/${pid}/stat`);

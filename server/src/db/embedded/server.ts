@@ -16,9 +16,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Cluster, describeFullDisk, ENVIRONMENT, placeIn } from './cluster.ts';
 import { EmbeddedDatabaseError, isSystemError } from './error.ts';
-import { giveTo } from './files.ts';
+import { changeOwner } from './files.ts';
 import {
-  nameThisService,
+  identifyService,
   readPostmasterFile,
   SERVICE_SETTING,
   waitUntilClusterIsFree,
@@ -47,7 +47,7 @@ const REPORT_EVERY_MS = 3_000;
 const ATTEMPTS_MAX = 50;
 const ATTEMPT_PAUSE_MS = 200;
 
-/** What a promise to a client rests on; on the command line, so that no file can weaken it. */
+/** Durability settings, on the command line so that no file can weaken them. */
 const FIXED_SETTINGS = {
   listen_addresses: '',
   port: '5432',
@@ -110,7 +110,7 @@ function spawnServer(start: ServerStart): StartedServer {
   const settings = {
     ...FIXED_SETTINGS,
     unix_socket_directories: socketDirectory,
-    [SERVICE_SETTING]: nameThisService(),
+    [SERVICE_SETTING]: identifyService(),
   };
   const { log, logStartBytes } = openLog(cluster);
   // Sessions of their own (detached), so that Ctrl-C in a terminal reaches only this process, which
@@ -126,7 +126,7 @@ function spawnServer(start: ServerStart): StartedServer {
       stdio: ['pipe', 'ignore', 'ignore'],
     },
   );
-  // A guard that was killed by somebody is missed only if we are, too; the next start copes then.
+  // If the guard and this process are both killed, the next start stops the server.
   guard.on('error', () => undefined);
   guard.stdin.on('error', () => undefined);
   const child = spawn(
@@ -144,13 +144,13 @@ function spawnServer(start: ServerStart): StartedServer {
 }
 
 /**
- * A restart listens at the same address, because clients know it. A folder that somebody else has
- * put in its place would let them answer in the server's name.
+ * A restart listens at the same address, because clients know it. A folder that another user has put in
+ * its place would let that user impersonate the server.
  */
 function keepSocketDirectory({ cluster: { owner }, socketDirectory }: ServerStart): void {
   try {
     mkdirSync(socketDirectory, { mode: 0o700 });
-    giveTo(owner, socketDirectory);
+    changeOwner(owner, socketDirectory);
   } catch (error) {
     if (!isSystemError(error, 'EEXIST')) throw error;
     const found = lstatSync(socketDirectory);
@@ -171,7 +171,7 @@ function openLog({ logFile, owner }: Cluster): { log: number; logStartBytes: num
   return { log, logStartBytes: fstatSync(log).size };
 }
 
-/** Resolves with nothing when the server takes connections, or with what it logged if it ended. */
+/** Resolves with undefined when the server accepts connections, or with its log if it ended. */
 async function waitUntilReady(
   server: StartedServer,
   cluster: Cluster,

@@ -13,25 +13,25 @@ import {
 } from './connection.ts';
 
 /**
- * A bounded pool. A connection that was idle is tested before it is lent, because a network that
- * swallows packets tells nobody; when one proves dead, the others are tested before their next use.
+ * A bounded pool. An idle connection is tested before use, because a network may drop packets silently;
+ * when one proves dead, the others are tested before their next use.
  */
 
 export type PoolUse = {
   readonly inUse: number;
   readonly idle: number;
-  /** Callers for whom there is no connection. */
+  /** Callers that wait for a connection. */
   readonly waiting: number;
 };
 
 export type ConnectionPool = {
   /** @throws AppError unavailable when no connection becomes free in time. */
   use<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
-  /** Every open connection, lent or idle. */
+  /** Every open connection, in use or idle. */
   list(): Iterable<Connection>;
-  /** Closes what is idle and tests what is lent before it is lent again. */
+  /** Closes idle connections, and tests those in use before their next use. */
   distrust(): void;
-  /** Closes what was idle for long. */
+  /** Closes connections that were idle for long. */
   closeIdle(): void;
   describeUse(): PoolUse;
   close(): Promise<void>;
@@ -41,14 +41,14 @@ export type PoolOptions = OpenOptions & {
   opener: Opener;
   connectionsMax: number;
   onConnectionLost: (error: Error) => void;
-  /** Told that a connection was silently dead, so that every pool distrusts its own. */
+  /** Called when a connection was silently dead, so that every pool distrusts its own. */
   onDead: () => void;
 };
 
-/** A connection that was idle for so long is tested first, and has so long to answer. */
+/** After so long idle a connection is tested, and must answer within `testMsMax`. */
 export const testAfterMs = 2_000;
 export const testMsMax = 2_000;
-/** From the request for a connection to the connection: the queue, tests and opening together. */
+/** For the queue, tests and opening together. */
 const acquireMsMax = openMsMax;
 const idleMsMax = 60_000;
 
@@ -74,7 +74,7 @@ class BoundedPool implements ConnectionPool {
   }
 
   async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    // At once where one is idle: each promise on this way is paid for by every statement.
+    // Without awaiting if one is idle: every statement would pay for the promise.
     const connection = this.#takeTrusted() ?? (await this.#acquire());
     try {
       if (arePlansOld(connection)) await run(connection, discardPlans);
@@ -147,7 +147,7 @@ class BoundedPool implements ConnectionPool {
       const connection = await opener.open(this.#options, leftMs);
       this.#open.add(connection);
       connection.client.on('error', (error) => {
-        // Whoever uses it is told by the statement that fails.
+        // In use, its statement fails.
         if (this.#idle.includes(connection)) onConnectionLost(error);
         this.#drop(connection);
       });
@@ -194,7 +194,7 @@ class BoundedPool implements ConnectionPool {
 
   #release(connection: Connection): void {
     if (!this.#open.has(connection)) return;
-    // A transaction that was not ended belongs to whoever began it.
+    // A connection in an open transaction must not be used by others.
     if (connection.client.getTransactionStatus() !== 'I') this.#drop(connection);
     else if (this.#isClosed) this.#retire(connection);
     else {
@@ -222,14 +222,14 @@ class BoundedPool implements ConnectionPool {
     });
   }
 
-  /** False where the connection was given up before. */
+  /** False if it was removed before. */
   #forget(connection: Connection): boolean {
     const at = this.#idle.indexOf(connection);
     if (at !== -1) this.#idle.splice(at, 1);
     return this.#open.delete(connection);
   }
 
-  /** Lets the first that waits open a connection of its own. */
+  /** Lets the first waiting caller open a connection. */
   #freePlace(): void {
     const [next] = this.#queue;
     if (next !== undefined && !this.#isClosed) {

@@ -1,13 +1,13 @@
 import pg from 'pg';
 import { parseDatabaseUrl } from './database-url.ts';
 
-/** How connections to the database are opened and used; pools and lanes lend them out. */
+/** Opens and uses connections to the database, for pools and lanes. */
 
 /** A statement with the name under which each connection prepares it once. */
 export type Statement = {
   readonly name: string;
   readonly text: string;
-  /** For the few that read everything; the others have half a minute. */
+  /** For statements that read whole tables; the default is half a minute. */
   readonly answerMsMax?: number;
 };
 
@@ -34,28 +34,28 @@ export function createSession(query: Session['query']): Session {
 }
 
 /**
- * Every statement finds its rows through an index whatever its parameters are, so that one plan
- * serves all of them; planning anew costs several times what most of them cost to run, and so does
- * starting helpers, which a plan for an unknown limit wants.
+ * Every statement uses an index whatever its parameters are, so one generic plan suffices. Planning
+ * costs several times as much as running most of them, and so do parallel workers, which a plan for an
+ * unknown limit would use.
  */
 const planning = `set plan_cache_mode = force_generic_plan; set jit = off;
   set enable_seqscan = off; set max_parallel_workers_per_gather = 0`;
 
 /**
- * A statement waits for a row for five seconds at most. The server counts each lock by itself, and
- * who waits for a row takes two: its turn among those that wait, then the transaction that holds it.
+ * A statement waits for a row for five seconds at most. The timeout applies to each lock, and waiting
+ * for a row takes two: the tuple lock of the queue, then the transaction that holds the row.
  */
 const rowMsMax = 5_000;
 const lockMsMax = rowMsMax / 2;
 
 /**
- * A plan is kept for so long: one that was made while a table was small may choose an index by which
- * it reads all of an account's rows once there are many.
+ * How long a plan is kept: one made while a table was small may choose an index that reads all rows of
+ * an account later.
  */
 const planMsMax = 5_000;
 const plannedAtMs = new WeakMap<Connection, number>();
 
-/** Whether the connection's plans are due to be made anew; the caller then sends `discardPlans`. */
+/** Whether the plans of the connection have expired; the caller then sends `discardPlans`. */
 export function arePlansOld(connection: Connection): boolean {
   const nowMs = performance.now();
   if (nowMs - (plannedAtMs.get(connection) ?? Number.NEGATIVE_INFINITY) < planMsMax) return false;
@@ -63,7 +63,7 @@ export function arePlansOld(connection: Connection): boolean {
   return true;
 }
 
-/** Statistics for tables that have none yet: a plan without any may be as bad as an old one. */
+/** Collects statistics of new tables: a plan without any may be as bad as an old one. */
 export const analyzeNewTables: Statement = {
   name: 'analyze_new_tables',
   text: 'select analyze_new_tables()',
@@ -79,10 +79,10 @@ const types: pg.CustomTypesConfig = {
       : pg.types.getTypeParser(id, format === 'binary' ? 'binary' : 'text'),
 };
 
-/** The server ends a statement after so long: one of a request, and one of background work. */
+/** Statement timeouts at the server, for requests and for background work. */
 export const requestMsMax = 8_000;
 export const backgroundMsMax = 30_000;
-/** Where no answer has come so long after the server should have given one, none will. */
+/** The client gives up so long after the statement timeout of the server. */
 const answerMarginMs = 5_000;
 
 /**
@@ -110,7 +110,7 @@ export type OpenOptions = {
   isPipelined?: boolean;
 };
 
-/** How long a host may take to accept a connection, and how long all of them together. */
+/** Limits for one host to accept a connection, and for all of them together. */
 const hostMsMax = 2_500;
 export const openMsMax = 5_000;
 
@@ -173,7 +173,7 @@ async function openOne(
     keepAliveInitialDelayMillis: keepAliveMs,
     pipeline: options.isPipelined === true,
   });
-  // Whoever uses the connection meets the error; without a listener it would end the process.
+  // The user of the connection gets the error; without a listener it would end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -185,13 +185,13 @@ async function openOne(
   }
 }
 
-/** The system looks for a silent peer after so long, and gives it up ten seconds later. */
+/** The kernel probes a silent peer after so long, and gives up ten seconds later. */
 const keepAliveMs = 5_000;
 
 /**
- * Settings are made by statements and not in the startup packet, which poolers refuse to pass on.
- * `synchronous_commit` is raised where a server would acknowledge before it has written. The server
- * is to notice as well when this process or the network is gone, and to release its locks.
+ * Settings are sent as statements, because poolers reject them in the startup packet.
+ * `synchronous_commit` is raised if the server would acknowledge commits before writing them. The TCP
+ * settings make the server detect a lost client and release its locks.
  */
 function describeSetup({ statementMsMax }: OpenOptions): string {
   const bounds =
@@ -216,7 +216,7 @@ async function setUp(
   options: OpenOptions & { timeoutMs: number; mustBeWritable: boolean },
 ): Promise<Connection['backend']> {
   const query = { text: describeSetup(options), query_timeout: Math.ceil(options.timeoutMs) };
-  // Of several statements the driver answers all results.
+  // The driver returns one result for each statement.
   const results = (await client.query(query)) as unknown as pg.QueryResult<SetupRow>[];
   const row = results.at(-1)?.rows[0];
   if (row?.is_read_only === true && options.mustBeWritable) throw new ReadOnlyServer();
@@ -241,7 +241,7 @@ async function send(connection: Connection, query: pg.QueryConfig): Promise<pg.Q
   }
 }
 
-/** Runs a command without parameters; answers what the server says it has done. */
+/** Runs a command without parameters and returns its command tag. */
 export async function runPlain(connection: Connection, text: string): Promise<string> {
   return (await send(connection, { text })).command;
 }
@@ -249,7 +249,7 @@ export async function runPlain(connection: Connection, text: string): Promise<st
 /** Whether the same server process still answers, within `withinMs`. */
 export async function answers(connection: Connection, withinMs: number): Promise<boolean> {
   const { promise: late, resolve } = Promise.withResolvers<boolean>();
-  // Where this process itself stood still, an answer that has arrived is read before the verdict.
+  // After a pause of this process, an answer that has arrived is read before the timer decides.
   const timer = setTimeout(() => setImmediate(() => setImmediate(() => resolve(false))), withinMs);
   const answered = send(connection, { text: 'select pg_backend_pid() as process_id' }).then(
     ({ rows: [row] }) =>
@@ -263,14 +263,14 @@ export async function answers(connection: Connection, withinMs: number): Promise
   }
 }
 
-/** The driver's way to say that no answer has come. */
+/** Whether it is the driver's timeout error. */
 export function isUnanswered(error: unknown): error is Error {
   return error instanceof Error && error.message === 'Query read timeout';
 }
 
 /**
- * Whether the connection must not be used again after this error. Where the server accepts no
- * writes any more, another one may: a former primary keeps its connections.
+ * Whether the connection must not be used again after this error. A former primary keeps its
+ * connections but accepts no writes, which the new primary does.
  */
 export function breaksConnection(error: unknown): error is Error {
   if (!(error instanceof pg.DatabaseError)) return isUnanswered(error);
@@ -292,8 +292,8 @@ export async function run(
 }
 
 /**
- * SQLSTATEs after which the same transaction may simply be run again: it left nothing behind. The
- * last one: the statement before it in a lane, which had prepared it for both, failed.
+ * SQLSTATEs after which the transaction can be repeated, because it was rolled back. 26000: the statement
+ * before it in a lane, which was to prepare it for both, failed.
  */
 const retryableStates = new Set(['40001', '40P01', '26000']);
 const transactionTriesMax = 4;
@@ -309,8 +309,8 @@ export async function retry<T>(attempt: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Whether a transaction may be run again. Where the clock of the sandbox has just jumped, a statement
- * may see the new time an instant before it hears of the new month's partition.
+ * Whether a transaction may be repeated. Just after the sandbox moved its clock, a statement may see the
+ * new time before the partition of the new month.
  */
 function isRetryable(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return false;

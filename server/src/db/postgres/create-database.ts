@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { RunningServer } from '../embedded/embedded.ts';
 
-/** Makes a database of the embedded server where it is not there yet, and answers its URL. */
+/** Creates a database of the embedded server unless it exists, and returns its URL. */
 export async function createDatabaseIfAbsent(server: RunningServer, name: string): Promise<string> {
   const client = new pg.Client({ connectionString: server.connectionUrl('postgres') });
   client.on('error', () => undefined);

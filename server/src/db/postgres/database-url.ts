@@ -6,11 +6,11 @@
 export type DatabaseTarget = {
   /** One connection string per host, in the order in which they are tried. */
   readonly hosts: readonly string[];
-  /** Whether a server that accepts no writes, such as a standby, is passed over. */
+  /** Whether servers that accept no writes, such as standbys, are skipped. */
   readonly mustBeWritable: boolean;
 };
 
-/** What a URL may ask of a server. The service writes, so a standby is of no use to it. */
+/** Values of target_session_attrs. The service writes, so it cannot use a standby. */
 const attributes = ['any', 'read-write', 'primary'];
 
 const urlPattern =
@@ -39,7 +39,7 @@ export function parseDatabaseUrl(url: string): DatabaseTarget {
   for (const name of ['target_session_attrs', 'host', 'port']) parameters.delete(name);
   const hosts = addresses.map(({ name, port }) => {
     const own = new URLSearchParams(parameters);
-    // A folder of a socket stands in the query, as libpq takes it.
+    // The folder of a socket is in the query, as libpq expects it.
     if (name.startsWith('/')) own.set('host', name);
     if (name.startsWith('/') && port !== '') own.set('port', port);
     const authority = name.startsWith('/') ? 'localhost' : name + (port === '' ? '' : `:${port}`);

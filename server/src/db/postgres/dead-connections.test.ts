@@ -6,7 +6,7 @@ import { openTestNetwork, type TestNetwork } from '../../../testing/setups/netwo
 import { newId } from '../../core/ids.ts';
 import { connectDatabase, type Database, findSqlState, type Session } from './pool.ts';
 
-/** Connections that die without a word, servers that do not answer, and several hosts. */
+/** Silently dead connections, servers that do not answer, and several hosts. */
 
 const connectionsMax = 4;
 /** No request may take longer. What is measured on an idle machine is half of it. */

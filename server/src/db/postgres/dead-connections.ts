@@ -2,13 +2,13 @@ import pg from 'pg';
 import { type Connection, destroy, type Opener } from './connection.ts';
 
 /**
- * Finds connections that died silently: a fail-over or a NAT device that forgets tells neither side,
- * and a statement on such a connection would wait for its whole deadline. A statement without an
- * answer may also just be slow, so the server is asked on a new connection what it is working on.
+ * Finds connections that died silently: after a failover, or when a NAT device drops its state, neither
+ * side is notified, and a statement would wait for its whole deadline. A statement without an answer may
+ * also be slow, so a new connection reads from pg_stat_activity which ones the server works on.
  */
 
 export type DeadConnectionSearch = {
-  /** Whether a statement waits of which nobody knows whether the server works on it. */
+  /** Whether a statement waits that the server is not known to work on. */
   hasSilent(): boolean;
   stop(): void;
 };
@@ -17,20 +17,20 @@ export type SearchOptions = {
   opener: Opener;
   /** Every open connection of this process. */
   list: () => Iterable<Connection>;
-  /** Told once per search that found a dead one. */
+  /** Called once per search that found dead ones. */
   onDead: (error: Error) => void;
 };
 
-/** A connection without an answer for so long is looked at, so often. */
+/** Connections without an answer for so long are examined. */
 export const silentMsMax = 2_000;
 const searchEveryMs = 500;
-/** How long the new connection, and then its answer, may take. */
-const askMsMax = 2_000;
+/** The limit for the new connection, and for its answer. */
+const probeMsMax = 2_000;
 
 export function searchDeadConnections(options: SearchOptions): DeadConnectionSearch {
   /** When the server was last known to work for a connection. */
   const workedAtMs = new WeakMap<Connection, number>();
-  let isAsking = false;
+  let isSearching = false;
 
   const listSilent = (): Connection[] => {
     const nowMs = performance.now();
@@ -53,7 +53,7 @@ export function searchDeadConnections(options: SearchOptions): DeadConnectionSea
     let dead = 0;
     for (const { connection, sinceMs } of silent) {
       if (working.has(connection)) workedAtMs.set(connection, performance.now());
-      // An answer that came meanwhile acquits the connection.
+      // An answer that arrived meanwhile proves the connection alive.
       else if (connection.unanswered > 0 && connection.silentSinceMs === sinceMs) {
         destroy(connection.client);
         dead += 1;
@@ -62,10 +62,10 @@ export function searchDeadConnections(options: SearchOptions): DeadConnectionSea
     if (dead > 0) options.onDead(new Error(`${dead} connections did not answer`));
   };
   const timer = setInterval(() => {
-    if (isAsking) return;
-    isAsking = true;
+    if (isSearching) return;
+    isSearching = true;
     void search().finally(() => {
-      isAsking = false;
+      isSearching = false;
     });
   }, searchEveryMs);
   timer.unref();
@@ -77,35 +77,35 @@ export function searchDeadConnections(options: SearchOptions): DeadConnectionSea
 
 type BackendRow = { pid: number; started_at: string; is_working: boolean };
 
-/** An answer may be on its way for a moment after the server has finished. */
+/** An answer may be in transit for a moment after the server has finished. */
 const findBackends = `
   select pid, extract(epoch from backend_start)::text as started_at,
     state = 'active' or clock_timestamp() - state_change < interval '1 second' as is_working
   from pg_stat_activity where pid = any ($1::integer[])`;
 
-/** What nobody will ever finish holds its locks no longer. */
+/** Ends sessions of dead connections, which releases their locks. */
 const endBackends = `
   select pg_terminate_backend(pid) from pg_stat_activity
   where (pid, extract(epoch from backend_start)::text)
     in (select * from unnest($1::integer[], $2::text[])) and state <> 'active'`;
 
-/** The connections for which the server works, or undefined where it cannot say. */
+/** The connections that the server works for; undefined if it cannot be determined. */
 async function findWorking(
   opener: Opener,
   silent: readonly Connection[],
 ): Promise<Set<Connection> | undefined> {
   let probe: Connection;
   try {
-    probe = await opener.open({ statementMsMax: askMsMax }, askMsMax);
+    probe = await opener.open({ statementMsMax: probeMsMax }, probeMsMax);
   } catch (error) {
-    // A server that refuses answers, so that the network is there. Without an answer nothing is.
+    // A refusal proves that the network works. No answer at all: every connection is dead.
     return error instanceof pg.DatabaseError ? undefined : new Set();
   }
-  const ask = <Row extends pg.QueryResultRow>(text: string, values: unknown[]) =>
-    probe.client.query<Row>({ text, values, query_timeout: askMsMax } as pg.QueryConfig);
+  const query = <Row extends pg.QueryResultRow>(text: string, values: unknown[]) =>
+    probe.client.query<Row>({ text, values, query_timeout: probeMsMax } as pg.QueryConfig);
   try {
     const pids = silent.map(({ backend }) => backend.processId);
-    const { rows } = await ask<BackendRow>(findBackends, [pids]);
+    const { rows } = await query<BackendRow>(findBackends, [pids]);
     const working = new Set(
       silent.filter(({ backend }) =>
         rows.some(
@@ -116,7 +116,7 @@ async function findWorking(
     );
     const rest = silent.filter((connection) => !working.has(connection)).map((one) => one.backend);
     if (rest.length > 0) {
-      await ask(endBackends, [
+      await query(endBackends, [
         rest.map(({ processId }) => processId),
         rest.map(({ startedAt }) => startedAt),
       ]);

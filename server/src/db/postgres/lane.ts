@@ -17,13 +17,13 @@ import {
 import { testAfterMs, testMsMax } from './connection-pool.ts';
 
 /**
- * One connection on which statements are sent without waiting for the answers to those before them.
- * Each is a transaction of its own, and the server runs them in their order. So the next batch is
- * there when one has been flushed, and two batches of one account never wait for each other's locks.
+ * One connection that pipelines statements. Each is a transaction of its own, and the server runs them
+ * in order: the next batch has arrived when one is flushed, and two batches of an account never wait for
+ * each other's locks.
  */
 export type Lane = Session & {
   list(): Iterable<Connection>;
-  /** Closes the connection where nothing is under way on it. */
+  /** Closes the connection if no statement is in progress on it. */
   distrust(): void;
   close(): Promise<void>;
 };
@@ -31,7 +31,6 @@ export type Lane = Session & {
 export type LaneOptions = {
   opener: Opener;
   onConnectionLost: (error: Error) => void;
-  /** Told that the connection was silently dead. */
   onDead: () => void;
 };
 
@@ -43,7 +42,7 @@ export function createLane(options: LaneOptions): Lane {
         const connection = await holder.acquire();
         try {
           if (arePlansOld(connection)) {
-            // In their places before the statement; whether they worked matters to nobody.
+            // Pipelined before the statement; their failures are ignored.
             run(connection, analyzeNewTables).catch(() => undefined);
             run(connection, discardPlans).catch(() => undefined);
           }
@@ -66,11 +65,11 @@ export function createLane(options: LaneOptions): Lane {
   };
 }
 
-/** Opens the connection when it is needed, and another one when it was lost. */
+/** Opens the connection on demand, and again after it was lost. */
 function holdConnection({ opener, onConnectionLost, onDead }: LaneOptions) {
   let opened: Promise<Connection> | undefined;
   let present: Connection | undefined;
-  /** The test of a connection that was idle; whoever comes meanwhile waits for it, too. */
+  /** The test of an idle connection; concurrent callers share it. */
   let testing: Promise<boolean> | undefined;
   const forget = (connection: Connection): void => {
     if (present !== connection) return;
@@ -88,7 +87,7 @@ function holdConnection({ opener, onConnectionLost, onDead }: LaneOptions) {
       connection.client.on('end', () => forget(connection));
       return connection;
     } catch (error) {
-      // Whoever comes next tries again, also where the database answered and refused.
+      // The next caller tries again.
       opened = undefined;
       throw error;
     }
@@ -101,7 +100,7 @@ function holdConnection({ opener, onConnectionLost, onDead }: LaneOptions) {
     }
   };
   return {
-    /** What was idle for long is tested before anything is sent that must not be lost. */
+    /** An idle connection is tested before a statement that must not be lost is sent. */
     acquire: async (): Promise<Connection> => {
       for (;;) {
         opened ??= open();
@@ -117,7 +116,7 @@ function holdConnection({ opener, onConnectionLost, onDead }: LaneOptions) {
         onDead();
       }
     },
-    /** What was sent behind a statement that failed is still answered, where anything is. */
+    /** Statements sent after the failed one may still be answered. */
     replace: (connection: Connection): void => {
       forget(connection);
       connection.client.end().catch(() => undefined);
@@ -130,7 +129,7 @@ function holdConnection({ opener, onConnectionLost, onDead }: LaneOptions) {
   };
 }
 
-/** An error that the database did not answer, or after which it answers nothing more. */
+/** Whether the error came from the connection, or ends it. */
 function isLost(error: unknown): boolean {
   return !(error instanceof pg.DatabaseError) || breaksConnection(error);
 }

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { createAccountShare } from './account-share.ts';
+import { createAccountQuota } from './account-quota.ts';
 import {
   backgroundMsMax,
   type Connection,
@@ -20,27 +20,26 @@ import { createLane } from './lane.ts';
 export { findConstraint, findSqlState, type Session, type Statement } from './connection.ts';
 
 /**
- * The database as the modules see it: statements prepared by name, sessions bound to one client
- * account (row-level security backs every filter), and a system session for loops and for what
- * moves money.
+ * The database for the modules: statements prepared by name, sessions of one account (row-level security
+ * backs every filter), and a system session for background work and for moving money.
  */
 
 export type Database = {
-  /** The owner's view: all accounts. Every statement names its account itself. */
+  /** As the owner, who sees all accounts: every statement must filter by account itself. */
   readonly system: Session;
-  /** The same on connections of their own, for batches: each statement is a transaction. */
+  /** The same on dedicated connections, for batches: each statement is a transaction. */
   readonly lanes: readonly Session[];
-  /** The same for what may wait long for locks: never on all connections at once. */
+  /** The same for statements that may wait long for locks: never on all connections at once. */
   readonly waiting: Session & Pick<Database, 'systemTransaction'>;
-  /** Sees and writes the rows of one account only, whatever the statement says. */
+  /** Reads and writes rows of one account only. */
   tenant(accountId: string): Session;
-  /** With `accountId`, it counts against what that account may hold of the connections. */
+  /** With `accountId`, it counts against the quota of that account. */
   systemTransaction<T>(
     work: (session: Session) => Promise<T>,
     options?: { accountId?: string },
   ): Promise<T>;
   tenantTransaction<T>(accountId: string, work: (session: Session) => Promise<T>): Promise<T>;
-  /** Connections at this moment, by pool; `waiting`: callers for whom there is none. */
+  /** Present use of connections, by pool. */
   connections(): readonly PoolConnections[];
   /** Rejects unless requests and background work would reach a database that answers. */
   checkReady(): Promise<void>;
@@ -52,7 +51,7 @@ export type PoolConnections = PoolUse & { readonly pool: 'system' | 'tenant' };
 export type DatabaseOptions = {
   url: string;
   connectionsMax: number;
-  /** Told of the loss of an idle connection; the next statement opens a new one. */
+  /** Called when an idle connection is lost; the next statement opens a new one. */
   onConnectionLost?: (error: Error) => void;
 };
 
@@ -61,13 +60,13 @@ const setAccount: Statement = {
   text: `select set_config('outlay.account', $1, false)`,
 };
 const probe: Statement = { name: 'probe', text: 'select 1' };
-/** Fails where the tenant role lacks its grants, as after a restore without that role. */
+/** Fails if the tenant role lacks its grants, as after a restore without that role. */
 const tenantProbe: Statement = { name: 'tenant_probe', text: 'select id from accounts limit 0' };
 
-/** As many as work on batches at once; an account is always in the same one. */
+/** An account always uses the same lane. */
 export const laneCount = Math.min(4, availableParallelism());
-/** How long a request waits for others of its account before it is refused. */
-const shareWaitMsMax = 2_000;
+/** How long a request waits for others of its account. */
+const quotaWaitMsMax = 2_000;
 
 type Parts = {
   system: ConnectionPool;
@@ -81,19 +80,19 @@ export function connectDatabase(options: DatabaseOptions): Database {
   const parts = openParts(options);
   const { lanes } = parts;
   const most = Math.max(2, Math.floor(options.connectionsMax / 4));
-  const shares = {
-    system: createAccountShare({ most, waitMsMax: shareWaitMsMax }),
-    tenant: createAccountShare({ most, waitMsMax: shareWaitMsMax }),
+  const quotas = {
+    system: createAccountQuota({ most, waitMsMax: quotaWaitMsMax }),
+    tenant: createAccountQuota({ most, waitMsMax: quotaWaitMsMax }),
   };
   const accountOf = new WeakMap<Connection, string>();
   const withTenant = <T>(
     accountId: string,
     work: (connection: Connection) => Promise<T>,
   ): Promise<T> =>
-    shares.tenant.run(accountId, () =>
+    quotas.tenant.run(accountId, () =>
       retry(() =>
         parts.tenant.use(async (connection) => {
-          // The setting lasts as long as the connection: an account's traffic pays for it once.
+          // The setting lasts until another account uses the connection.
           if (accountOf.get(connection) !== accountId) {
             await run(connection, setAccount, [accountId]);
             accountOf.set(connection, accountId);
@@ -109,7 +108,7 @@ export function connectDatabase(options: DatabaseOptions): Database {
   const systemTransaction: Database['systemTransaction'] = (work, { accountId } = {}) => {
     const transaction = () =>
       retry(() => parts.system.use((connection) => transact(connection, work)));
-    return accountId === undefined ? transaction() : shares.system.run(accountId, transaction);
+    return accountId === undefined ? transaction() : quotas.system.run(accountId, transaction);
   };
   const inTurn = createSemaphore(Math.max(1, Math.floor(options.connectionsMax / 2)));
   return {
@@ -145,7 +144,7 @@ function openParts(options: DatabaseOptions): Parts {
   const { connectionsMax } = options;
   const opener = createOpener(options.url);
   const onConnectionLost = options.onConnectionLost ?? (() => undefined);
-  /** What killed one connection has most likely killed all. */
+  /** The cause of one dead connection most likely affects all. */
   const onDead = (): void => {
     for (const part of [system, tenant, ...lanes]) part.distrust();
   };
@@ -182,7 +181,7 @@ async function checkReady({ system, tenant, lanes, search }: Parts): Promise<voi
   ]);
 }
 
-/** Lets so many run at once; the others wait, each in its turn. */
+/** Lets `most` run at once; the others wait in order. */
 function createSemaphore(most: number): <T>(work: () => Promise<T>) => Promise<T> {
   const queue: (() => void)[] = [];
   let inside = 0;
@@ -212,11 +211,11 @@ async function transact<T>(
   try {
     result = await work(sessionOf(connection));
   } catch (error) {
-    // Behind a statement without an answer it would wait as long again.
+    // A rollback would wait behind the unanswered statement.
     if (!isUnanswered(error)) await runPlain(connection, 'rollback').catch(() => undefined);
     throw error;
   }
-  // Where a statement failed and `work` went on regardless, the server says so only here.
+  // A failed statement that `work` ignored shows only here.
   if ((await runPlain(connection, 'commit')) !== 'COMMIT') {
     throw new Error('the transaction was rolled back instead');
   }

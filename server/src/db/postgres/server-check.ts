@@ -1,19 +1,19 @@
 import pg from 'pg';
 import { createOpener, type Opener } from './connection.ts';
 
-/** What a database server must be like, checked before anything is stored in it. */
+/** Checks a database server before anything is stored in it. */
 
 export type ServerFault = {
   /** `pooling` mixes up tenants; `durability` loses what was acknowledged. */
   kind: 'pooling' | 'durability';
-  /** What is wrong and what to do, without the URL. */
+  /** The problem and its solution, without the URL. */
   text: string;
 };
 
 const checkMsMax = 10_000;
 const rounds = 4;
 
-/** @throws what the server answered, where it cannot be reached. */
+/** @throws the error of the connection if the server is unreachable. */
 export async function findServerFaults(url: string): Promise<ServerFault[]> {
   const opener = createOpener(url);
   const faults: ServerFault[] = await findDurabilityFaults(opener);
@@ -50,28 +50,28 @@ async function findDurabilityFaults(opener: Opener): Promise<ServerFault[]> {
 const findProcess = 'select pg_backend_pid() as process_id';
 
 /**
- * Whether two clients ever meet in one server process, or one client in two. The first client runs
- * single statements while the second holds its process in a transaction; a pooler that gives a
- * process back after the transaction must then show it, in whatever order it hands them out.
+ * Whether two clients ever share a server process, or one client uses two. The first client runs single
+ * statements while the second keeps its process in a transaction: a pooler that returns processes after
+ * each transaction must show it, whatever its order.
  */
 async function isPooledByTransaction(opener: Opener): Promise<boolean> {
-  // Opened plainly: to open a connection fully may itself fail behind such a pooler.
+  // Opened without settings, which could fail behind such a pooler.
   const first = await opener.open({});
   const second = await opener.open({}).catch(async (error: unknown) => {
     await first.client.end();
     throw error;
   });
   const seen = { first: new Set<number>(), second: new Set<number>() };
-  const look = async (client: pg.Client, into: Set<number>): Promise<void> => {
+  const readProcess = async (client: pg.Client, into: Set<number>): Promise<void> => {
     const { rows } = await client.query<{ process_id: number }>(findProcess);
     for (const row of rows) into.add(row.process_id);
   };
   try {
     for (let round = 0; round < rounds; round += 1) {
-      await look(first.client, seen.first);
+      await readProcess(first.client, seen.first);
       await second.client.query('begin');
-      await look(second.client, seen.second);
-      await look(first.client, seen.first);
+      await readProcess(second.client, seen.second);
+      await readProcess(first.client, seen.first);
       await second.client.query('commit');
     }
   } catch (error) {

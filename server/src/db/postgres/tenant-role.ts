@@ -3,14 +3,13 @@ import pg from 'pg';
 import { readSchema } from '../schema.ts';
 
 /**
- * The role as which the service works for clients. It belongs to the server and not to the database,
- * so a database that is restored on another server lacks it and every grant to it. The schema files
- * list the grants.
+ * The role in which the service works for clients. Roles belong to the server and not to the database, so
+ * a database restored on another server lacks it and its grants. The schema files list the grants.
  */
 
 export const tenantRole = 'outlay_tenant';
 
-/** What is wrong with the role, and the statements that put it right. */
+/** A problem with the role, and the statements that solve it. */
 export class TenantRoleError extends Error {}
 
 export type TenantRoleState = {
@@ -50,7 +49,7 @@ const roleText = `
   from pg_roles r, pg_roles s
   where r.rolname = '${tenantRole}' and s.rolname = current_user`;
 
-/** Objects that the database does not have yet are left to its migrations. */
+/** Without objects that do not exist yet: migrations create and grant them. */
 const grantsText = `
   select distinct statement
   from unnest($1::text[], $2::text[], $3::text[], $4::text[])
@@ -87,9 +86,9 @@ export async function inspectTenantRole(client: pg.ClientBase): Promise<TenantRo
 const usageStatement = `grant usage on schema public to ${tenantRole};`;
 
 /**
- * Makes the role and its grants whole where the connection's role may, as the first migration did.
+ * Creates the role and its missing grants.
  *
- * @throws TenantRoleError with the statements for an administrator where it may not.
+ * @throws TenantRoleError with the statements for an administrator if the connection's role may not.
  */
 export async function ensureTenantRole({ url }: { url: string }): Promise<void> {
   const client = new pg.Client({ connectionString: url, application_name: 'outlay' });
@@ -106,7 +105,7 @@ export async function ensureTenantRole({ url }: { url: string }): Promise<void> 
 
 const grantTriesMax = 5;
 
-/** Processes that start together grant the same: the server refuses what another is just changing. */
+/** Retries, because the server refuses grants that another process makes at the same time. */
 async function repeatGrants(client: pg.ClientBase): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     const { missingGrants } = await inspectTenantRole(client);
@@ -127,9 +126,9 @@ async function createRole(client: pg.ClientBase, { exists }: TenantRoleState): P
   try {
     for (const statement of statements) await client.query(statement);
   } catch (cause) {
-    // Another process may have done the same in this instant.
-    const { exists: isThere, isMember } = await inspectTenantRole(client);
-    if (isThere && isMember) return;
+    // Another process may have created it at the same time.
+    const { exists: existsNow, isMember } = await inspectTenantRole(client);
+    if (existsNow && isMember) return;
     const problem = exists ? 'cannot be used by' : 'is missing, and cannot be created by';
     throw new TenantRoleError(
       `the role ${tenantRole} ${problem} the database's role: run as an administrator: ${statements.join(' ')}`,

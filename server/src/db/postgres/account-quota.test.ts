@@ -5,10 +5,10 @@ import { createMoneyTest, type MoneyTest, type Owner } from '../../../testing/se
 import { AppError } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import { createBatcher, held } from '../batcher.ts';
-import { createAccountShare } from './account-share.ts';
+import { createAccountQuota } from './account-quota.ts';
 import { connectDatabase, type Database, findSqlState, type Session } from './pool.ts';
 
-/** One account whose row somebody holds must not slow the others down. */
+/** A locked account must not delay the others. */
 
 const connectionsMax = 8;
 /** A lock is waited for five seconds; the rest is for a machine that is busy. */
@@ -123,18 +123,18 @@ test('commands of a held account wait for one lock timeout, however many batches
   assert.equal(await batcher.submit({ account: contended.accountId, key: newId() }), 'done');
 });
 
-test('an account has its share again when its requests have ended, also where they failed', async () => {
-  const share = createAccountShare({ most: 2, waitMsMax: 50 });
+test('an account has its quota again when its requests have ended, also where they failed', async () => {
+  const quota = createAccountQuota({ most: 2, waitMsMax: 50 });
   const busy = Promise.withResolvers<void>();
-  const running = [0, 1].map(() => share.run('a', () => busy.promise));
+  const running = [0, 1].map(() => quota.run('a', () => busy.promise));
   await assert.rejects(
-    share.run('a', () => Promise.resolve()),
+    quota.run('a', () => Promise.resolve()),
     /Too many requests of this account/,
   );
-  assert.equal(await share.run('b', async () => 'done'), 'done');
-  const third = share.run('a', async () => 'third');
+  assert.equal(await quota.run('b', async () => 'done'), 'done');
+  const third = quota.run('a', async () => 'third');
   busy.reject(new Error('failed'));
   await Promise.allSettled(running);
   assert.equal(await third, 'third');
-  assert.equal(await share.run('a', async () => 'fourth'), 'fourth');
+  assert.equal(await quota.run('a', async () => 'fourth'), 'fourth');
 });

@@ -35,10 +35,10 @@ import { sandboxRoutes } from './sandbox/sandbox.routes.ts';
 import { userRoutes } from './users/users.routes.ts';
 import type { Loop } from './work/loop.ts';
 
-/** The whole service, in the order in which it is put together. Reads as the list of its parts. */
+/** The service: its environments, its HTTP server, and the order of its start and stop. */
 
 export type Overrides = {
-  /** A clock that never jumps, in milliseconds. */
+  /** A monotonic clock, in milliseconds. */
   steadyMs?: () => number;
   fetch?: typeof fetch;
   log?: Logger;
@@ -46,7 +46,7 @@ export type Overrides = {
   report?: (line: string) => void;
 };
 
-/** What an app cannot be without. `realNowMs` is this machine's time of day. */
+/** `realNowMs` is this machine's time of day. */
 export type AppOptions = {
   role: Role;
   realNowMs: () => number;
@@ -54,7 +54,7 @@ export type AppOptions = {
   recovers?: boolean;
 };
 
-/** What this process does: answer requests, work in the background, or both. */
+/** Requests and background work, requests only, or background work only. */
 export type Role = 'all' | 'serve' | 'work';
 
 export type App = {
@@ -66,7 +66,7 @@ export type App = {
   close(): Promise<void>;
 };
 
-/** Every route of every module, as it is served and described. */
+/** All routes, as they are served and described. */
 export function listRoutes(): Route<Environment>[] {
   return [
     ...ledgerRoutes(),
@@ -196,7 +196,7 @@ function createHttp(parts: HttpParts): HttpServer & { limiters: RateLimiters } {
   return { ...server, limiters };
 }
 
-/** The processes of a service share a database; limits are counted in that of live, where it is. */
+/** Processes count rate limits together, in the database of live where this process serves it. */
 function shareLimits(
   { environments, steadyMs }: HttpParts,
   limiters: RateLimiters,
@@ -206,7 +206,7 @@ function shareLimits(
   return startRateExchange({ db: shared.db, keys: shared.keys, limiters, steadyMs });
 }
 
-/** Old code on a newer schema would fail in the middle, or write what no longer belongs there. */
+/** Code of an older release could fail on a newer schema, or write invalid rows. */
 function refuseWhereOutdated(app: FastifyInstance, environments: HttpParts['environments']): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const isOutdated = environments[request.environmentName]?.isOutdated() === true;
@@ -215,7 +215,7 @@ function refuseWhereOutdated(app: FastifyInstance, environments: HttpParts['envi
   });
 }
 
-/** A process that only works answers for its health, and nothing else. */
+/** A process in the role `work` serves health and metrics only. */
 function createWorkHttp(parts: HttpParts): HttpServer {
   const { config, environments, log } = parts;
   const server = createServer({
@@ -260,8 +260,8 @@ function addMonitoring(app: HttpServer['app'], parts: HttpParts): void {
 }
 
 /**
- * Connections that wait to be accepted: thousands may come at once, and what finds no place there
- * tries again by itself only after seconds. The system may allow fewer (net.core.somaxconn).
+ * Connections that wait to be accepted. Thousands may arrive at once, and a client whose connection
+ * finds no place retries only after seconds. The system may allow fewer (net.core.somaxconn).
  */
 const backlog = 8192;
 
@@ -287,13 +287,13 @@ async function start(parts: StartParts) {
     staging === undefined || role === 'work'
       ? undefined
       : await prepareStagingFile(staging, { dataDirectory: config.OUTLAY_DATA, baseUrl });
-  // Who waits for readiness reads the credentials next. The file names the port, which is known
-  // only once the service listens, so the service answers a little before it is ready.
+  // Clients read the credentials as soon as the service is ready. The file names the port, which is
+  // known only when the service listens, so the service listens before it is ready.
   state.isStarted = true;
   return { baseUrl, stagingFile };
 }
 
-/** @throws ConfigError where another program has the port. */
+/** @throws ConfigError where another program uses the port. */
 async function listen(
   { app }: HttpServer,
   config: Config,
@@ -304,7 +304,7 @@ async function listen(
     return await app.listen({ host, port, backlog });
   } catch (cause) {
     if (!(cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE')) throw cause;
-    throw new ConfigError(`port ${port} on ${host} is in use: set ${setting} to another one`, {
+    throw new ConfigError(`port ${port} on ${host} is in use: set ${setting} to another port`, {
       cause,
     });
   }

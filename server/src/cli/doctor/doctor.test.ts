@@ -211,7 +211,7 @@ const broken: readonly [string, () => Changes | Promise<Changes>, RegExp][] = [
   [
     'the name of a setting',
     () => ({ OUTLAY_RATES_EBC: 'x' }),
-    /OUTLAY_RATES_EBC is no setting: did you mean OUTLAY_RATES_ECB\?/,
+    /OUTLAY_RATES_EBC is not a setting: did you mean OUTLAY_RATES_ECB\?/,
   ],
   ['the value of a setting', () => ({ PORT: 'http' }), /PORT must be a whole number/],
   [

@@ -14,12 +14,12 @@ import { EmbeddedDatabaseError, isSystemError } from './error.ts';
 import {
   type Binaries,
   canReach,
+  changeOwner,
   chooseOwner,
-  giveTo,
   type ProcessOwner,
   prepareBinaries,
 } from './files.ts';
-import { isServiceAlive, nameThisService } from './process.ts';
+import { identifyService, isServiceAlive } from './process.ts';
 
 export interface Cluster {
   directory: string;
@@ -58,7 +58,7 @@ export async function prepareCluster(
     checkVersion(cluster);
     // A copy of the folder made by root belongs to root, and copies often lose the narrow mode.
     const { uid, mode } = statSync(directory);
-    if (owner !== undefined && uid !== owner.uid) giveTo(owner, directory);
+    if (owner !== undefined && uid !== owner.uid) changeOwner(owner, directory);
     if ((mode & 0o077) !== 0) chmodSync(directory, 0o700);
   } else {
     report('Creating the database');
@@ -88,10 +88,10 @@ async function createCluster(cluster: Cluster, dataDirectory: string): Promise<v
     if (!name.startsWith(prefix) || isServiceAlive(name.slice(prefix.length))) continue;
     rmSync(join(dataDirectory, name), { recursive: true, force: true });
   }
-  const unfinished = join(dataDirectory, `${prefix}${nameThisService()}`);
+  const unfinished = join(dataDirectory, `${prefix}${identifyService()}`);
   rmSync(unfinished, { recursive: true, force: true });
   mkdirSync(unfinished, { mode: 0o700 });
-  giveTo(cluster.owner, unfinished);
+  changeOwner(cluster.owner, unfinished);
   try {
     await runInitdb(cluster, unfinished);
     renameSync(unfinished, cluster.directory);

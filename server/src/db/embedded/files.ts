@@ -60,7 +60,7 @@ export function chooseOwner(clusterDirectory: string): ProcessOwner | undefined 
 }
 
 /** Gives a whole folder to the owner. Links are changed themselves, not what they point to. */
-export function giveTo(owner: ProcessOwner | undefined, directory: string): void {
+export function changeOwner(owner: ProcessOwner | undefined, directory: string): void {
   if (owner === undefined) return;
   const entries = readdirSync(directory, { withFileTypes: true, recursive: true });
   for (const entry of entries) {
@@ -122,7 +122,7 @@ export function createSocketDirectory(owner: ProcessOwner | undefined): string {
     const longest = join(parent, `${SOCKET_DIRECTORY_PREFIX}XXXXXX`, SOCKET_FILE);
     if (Buffer.byteLength(longest) > SOCKET_PATH_BYTES_MAX || !canReach(owner, parent)) continue;
     const directory = mkdtempSync(join(parent, SOCKET_DIRECTORY_PREFIX));
-    giveTo(owner, directory);
+    changeOwner(owner, directory);
     return directory;
   }
   throw new EmbeddedDatabaseError(

@@ -36,11 +36,11 @@ export function readPostmasterFile(clusterDirectory: string): PostmasterFile | u
  * Names this process so that a later process with the same number is not taken for it.
  * Shape: `<pid>-<start mark>`, safe in file names and on command lines.
  */
-export function nameThisService(): string {
+export function identifyService(): string {
   return `${process.pid}-${findStartMark(process.pid) ?? 'unknown'}`;
 }
 
-/** True while the process that `nameThisService` described runs. */
+/** True while the process that `identifyService` described runs. */
 export function isServiceAlive(service: string): boolean {
   const [pid = '', mark = ''] = service.split('-');
   return findStartMark(Number.parseInt(pid, 10)) === mark;

@@ -16,9 +16,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Cluster, describeFullDisk, ENVIRONMENT, placeIn } from './cluster.ts';
 import { EmbeddedDatabaseError, isSystemError } from './error.ts';
-import { giveTo } from './files.ts';
+import { changeOwner } from './files.ts';
 import {
-  nameThisService,
+  identifyService,
   readPostmasterFile,
   SERVICE_SETTING,
   waitUntilClusterIsFree,
@@ -110,7 +110,7 @@ function spawnServer(start: ServerStart): StartedServer {
   const settings = {
     ...FIXED_SETTINGS,
     unix_socket_directories: socketDirectory,
-    [SERVICE_SETTING]: nameThisService(),
+    [SERVICE_SETTING]: identifyService(),
   };
   const { log, logStartBytes } = openLog(cluster);
   // Sessions of their own (detached), so that Ctrl-C in a terminal reaches only this process, which
@@ -150,7 +150,7 @@ function spawnServer(start: ServerStart): StartedServer {
 function keepSocketDirectory({ cluster: { owner }, socketDirectory }: ServerStart): void {
   try {
     mkdirSync(socketDirectory, { mode: 0o700 });
-    giveTo(owner, socketDirectory);
+    changeOwner(owner, socketDirectory);
   } catch (error) {
     if (!isSystemError(error, 'EEXIST')) throw error;
     const found = lstatSync(socketDirectory);

@@ -14,7 +14,7 @@ function readJson<T>(path: string): T {
   return JSON.parse(readFileSync(join(root, path), 'utf8')) as T;
 }
 
-test('the lockfiles name no server, so that an installation uses the configured registry', () => {
+test('the lockfiles name no registry, so that an installation uses the configured one', () => {
   for (const path of [
     'package-lock.json',
     'runtime/package-lock.json',

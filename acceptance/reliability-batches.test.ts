@@ -18,7 +18,7 @@ import {
   writeCsv,
 } from './batch-kit.ts';
 import { subtract } from './exact.ts';
-import { type Pair, startPair, through } from './reliability-kit.ts';
+import { type Pair, runThrough, startPair } from './reliability-kit.ts';
 import { type Api, ok, readBalance, type Service, stopProcess } from './service.ts';
 
 /** kill -9 of the processes that work on a batch: another one goes on, and nothing happens twice. */
@@ -71,7 +71,7 @@ test('a batch goes on after kill -9, in its upload and in its commit, and pays e
   await waitFor(`row_count >= 500`);
   await kill(pair.first);
   assert.equal(await broken, true, 'the upload ended before it could be broken off');
-  const api = through(pair.second, sender);
+  const api = runThrough(pair.second, sender);
   const draft = await uploadAgain(api, body, headers);
   assert.equal(countOf(draft, 'total'), String(count));
   assert.equal(countOf(draft, 'valid'), String(count));
@@ -86,7 +86,7 @@ test('a batch goes on after kill -9, in its upload and in its commit, and pays e
   await kill(pair.second);
   const [state] = await pair.books.rows<{ status: string }>('select status from batches');
   assert.equal(state?.status, 'COMMITTING', 'the batch was through before it could be broken off');
-  const third = through(await pair.startAnother(), sender);
+  const third = runThrough(await pair.startAnother(), sender);
   const committed = await waitUntilCommitted(third, draft);
   await assertPaidOnce(third, committed, quoted);
 });
@@ -106,7 +106,7 @@ async function assertPaidOnce(api: Api, committed: Batch, quoted: Batch): Promis
 
 test('two uploads of one key at once make one batch', async () => {
   const service = await pair.startAnother();
-  const api = through(service, sender);
+  const api = runThrough(service, sender);
   const body = writeCsv(describeRows(sender, 1500, { source_amount: '21' }));
   const headers = { ...csv, 'idempotency-key': randomUUID() };
   const replies = await Promise.all([1, 2, 3].map(() => upload(api, body, headers)));
@@ -118,7 +118,7 @@ test('two uploads of one key at once make one batch', async () => {
 
 test('two processes that commit the same batches do so once', async () => {
   const services = await Promise.all([pair.startAnother(), pair.startAnother()]);
-  const [one, other] = services.map((service) => through(service, sender));
+  const [one, other] = services.map((service) => runThrough(service, sender));
   assert.ok(one !== undefined && other !== undefined);
   const before = await readBalance(one);
   const batches = await Promise.all(

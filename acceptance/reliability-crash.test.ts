@@ -26,10 +26,10 @@ import {
   openBooks,
   type Pair,
   readPostmaster,
+  runThrough,
   startPair,
-  through,
   waitForRestart,
-  waitUntilQuiet,
+  waitUntilIdle,
 } from './reliability-kit.ts';
 import {
   type Account,
@@ -278,7 +278,7 @@ test(`kill -9 of the service, of its database or of both, ${rounds} times under 
   const log: Log = { entries: [], users: [] };
   try {
     for (let round = 0; round < rounds; round += 1) {
-      const api = through(service, account);
+      const api = runThrough(service, account);
       const { process: child } = service;
       assert.ok(child !== undefined);
       const [postmaster] = await readPostmaster(dataDirectory);
@@ -294,9 +294,9 @@ test(`kill -9 of the service, of its database or of both, ${rounds} times under 
       const books = openBooks(await findEmbeddedUrl(dataDirectory));
       try {
         await checkLog(books, account, log);
-        await finishDoubts(through(service, account), log);
+        await finishDoubts(runThrough(service, account), log);
         await checkLog(books, account, log);
-        if (round === rounds - 1) await finishAll(through(service, account), books, account);
+        if (round === rounds - 1) await finishAll(runThrough(service, account), books, account);
       } finally {
         await books.close();
       }
@@ -345,17 +345,17 @@ test('kill -9 of one of two processes under load: the other goes on with what it
   const log: Log = { entries: [], users: [] };
   for (let round = 0; round < 2; round += 1) {
     const victim = await pair.startAnother();
-    const api = through(victim, account);
+    const api = runThrough(victim, account);
     const { process: child } = victim;
     assert.ok(child !== undefined);
     await workUntil({ api, recipients, log }, () => stopProcess(child, 'SIGKILL'));
     // The database lives: what the dead process had under way there ends by itself.
-    await waitUntilQuiet(pair.books);
+    await waitUntilIdle(pair.books);
     await checkLog(pair.books, account, log);
     await finishDoubts(account.api, log);
     await checkLog(pair.books, account, log);
   }
-  await finishAll(through(pair.second, account), pair.books, account);
+  await finishAll(runThrough(pair.second, account), pair.books, account);
 });
 
 test('the database is lost for a moment: requests fail, and afterwards all is as acknowledged', async () => {
@@ -380,7 +380,7 @@ test('the database is lost for a moment: requests fail, and afterwards all is as
   });
   const reply = await account.api.get('/account/balance');
   assert.ok([200, 503].includes(reply.status));
-  await waitUntilQuiet(pair.books);
+  await waitUntilIdle(pair.books);
   await checkLog(pair.books, account, log);
   await finishDoubts(account.api, log);
   await finishAll(account.api, pair.books, account);

@@ -21,7 +21,7 @@ import {
   chooseSeed,
   createRandom,
   openBooks,
-  waitUntilQuiet,
+  waitUntilIdle,
 } from './reliability-kit.ts';
 import {
   type Account,
@@ -135,7 +135,7 @@ async function commitUntilTold(order: Order, key: string | undefined): Promise<T
 
 /** One commit of each payout in the books, and what is left is what was not spent. */
 async function checkOrders(orders: readonly Order[]): Promise<void> {
-  await waitUntilQuiet(books);
+  await waitUntilIdle(books);
   const ids = orders.map(({ token }) => token.slice('payout_'.length));
   const journals = await books.rows<{ payout_id: string; count: number }>(
     `select payout_id, count(distinct journal_id)::integer as count from ledger_transfers

@@ -9,9 +9,9 @@ import { listMagicValues, type MagicOutcome } from '../server/src/rails/sandbox/
 import { createTestDatabase } from '../server/testing/setups/database.ts';
 import { type Account, type Api, type Service, startService } from './service.ts';
 
-/** What the tests of crashes, torn connections and several processes share. */
+/** What the tests of crashes, truncated requests and several processes share. */
 
-/** Deterministic chance (mulberry32): the seed is printed, so that a failure can be run again. */
+/** Seeded random numbers (mulberry32). The seed is printed, so that a failure can be repeated. */
 export function createRandom(seed: number) {
   let state = seed >>> 0;
   const next = (): number => {
@@ -27,16 +27,16 @@ export function createRandom(seed: number) {
   };
 }
 
-/** `OUTLAY_TEST_SEED` repeats a run; otherwise each run is its own. */
+/** `OUTLAY_TEST_SEED` repeats a run; otherwise each run has a seed of its own. */
 export function chooseSeed(): number {
   const given = process.env['OUTLAY_TEST_SEED'];
   return given === undefined ? randomBytes(4).readUInt32LE() : Number(given);
 }
 
-/** The database behind the service, seen by its owner: for what the interface does not show. */
+/** The database of the service, as its owner: for what the interface does not show. */
 export type Books = {
   rows<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
-  /** @throws Error that tells what is wrong in the ledger. */
+  /** @throws Error with the proof where the ledger is not sound. */
   assertSound(): Promise<void>;
   close(): Promise<void>;
 };
@@ -53,7 +53,7 @@ export function openBooks(url: string): Books {
   };
 }
 
-/** The address of the embedded server of a data folder, by the fifth line of its own pid file. */
+/** The address of a data folder's embedded server, from the fifth line of its pid file. */
 export async function findEmbeddedUrl(dataDirectory: string): Promise<string> {
   const [, socketDirectory] = await readPostmaster(dataDirectory);
   return `postgresql://outlay@localhost/outlay_staging?host=${encodeURIComponent(socketDirectory)}`;
@@ -66,7 +66,7 @@ export async function readPostmaster(dataDirectory: string): Promise<[number, st
   return [Number(lines[0]), lines[4] ?? ''];
 }
 
-/** The service starts its database again by itself, as another process. */
+/** Waits until the service has restarted its database, as another process. */
 export async function waitForRestart(
   service: Service,
   dataDirectory: string,
@@ -84,9 +84,9 @@ export type Pair = {
   first: Service;
   second: Service;
   books: Books;
-  /** A third one, on the same database. */
+  /** Starts a third process on the same database. */
   startAnother(): Promise<Service>;
-  /** A database of the same server with nothing in it, and settings to start on it. */
+  /** Creates an empty database on the same server, and settings to start with it. */
   createEmpty(): Promise<{ settings: Record<string, string>; url: string }>;
   stop(): Promise<void>;
 };
@@ -125,11 +125,11 @@ export async function startPair(): Promise<Pair> {
 }
 
 /** The same account, seen through another process. */
-export function through(service: Service, account: Account): Api {
+export function runThrough(service: Service, account: Account): Api {
   return service.demo.withToken(account.credentials.api_key);
 }
 
-/** The account number for a deposit in Mexico that makes the sandbox behave in this way. */
+/** The account number in Mexico for which the sandbox simulates this outcome. */
 export function getMagicClabe(outcome: MagicOutcome): string {
   for (const row of listMagicValues()) {
     const value = row.values[outcome];
@@ -139,8 +139,8 @@ export function getMagicClabe(outcome: MagicOutcome): string {
   throw new Error(`no value for ${outcome}`);
 }
 
-/** Until no session of a dead process is in a transaction any more. */
-export async function waitUntilQuiet(books: Books): Promise<void> {
+/** Waits until no session of a dead process is in a transaction. */
+export async function waitUntilIdle(books: Books): Promise<void> {
   for (;;) {
     const busy = await books.rows(
       `select 1 from pg_stat_activity
@@ -160,14 +160,14 @@ export type RawRequest = {
   body?: string;
 };
 
-/** Where a torn request ends: after this part of its bytes, or once some of the answer came. */
-export type Tear = { sentShare: number; waitsForAnswer: boolean };
+/** Where a truncated request ends: after this share of its bytes, or with the first answer bytes. */
+export type Truncation = { sentShare: number; waitsForAnswer: boolean };
 
 /**
- * Sends a request, or the beginning of it, over a connection of its own and cuts that without a
- * farewell (RST), as a client that dies does.
+ * Sends a request, or its beginning, over a connection of its own and resets the connection (RST), as
+ * a client that dies does.
  */
-export function sendTorn(request: RawRequest, tear: Tear): Promise<void> {
+export function sendTruncated(request: RawRequest, truncation: Truncation): Promise<void> {
   const { api, method, path, key, body = '' } = request;
   const { hostname, port } = new URL(api.baseUrl);
   const target = path.startsWith('/sandbox') ? path : `/${api.version}${path}`;
@@ -182,9 +182,9 @@ export function sendTorn(request: RawRequest, tear: Tear): Promise<void> {
   const bytes = Buffer.from(`${head}\r\n\r\n${body}`);
   return new Promise((resolve) => {
     const socket = connect({ host: hostname, port: Number(port) }, () => {
-      const part = bytes.subarray(0, Math.floor(bytes.length * tear.sentShare));
+      const part = bytes.subarray(0, Math.floor(bytes.length * truncation.sentShare));
       socket.write(part, () => {
-        if (!tear.waitsForAnswer) socket.resetAndDestroy();
+        if (!truncation.waitsForAnswer) socket.resetAndDestroy();
       });
     });
     socket.once('data', () => socket.resetAndDestroy());

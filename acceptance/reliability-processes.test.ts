@@ -11,7 +11,7 @@ import {
   readPayout,
   ways,
 } from './recipients.ts';
-import { getMagicClabe, openBooks, type Pair, startPair, through } from './reliability-kit.ts';
+import { getMagicClabe, openBooks, type Pair, runThrough, startPair } from './reliability-kit.ts';
 import {
   type Account,
   type Api,
@@ -38,7 +38,7 @@ after(async () => {
 
 /** The account through the first process and through the second. */
 function bothOf(account: Account): [Api, Api] {
-  return [account.api, through(pair.second, account)];
+  return [account.api, runThrough(pair.second, account)];
 }
 
 function countBy(values: readonly string[]): Record<string, number> {
@@ -225,7 +225,7 @@ test('SIGTERM under load: every answer that was begun is whole, and what it says
   const another = await pair.startAnother();
   const account = await createAccount(pair.first, { USD: '100000' });
   const recipient = await createRecipient(account.api, ways.bank);
-  const leaving = through(another, account);
+  const leaving = runThrough(another, account);
   const told: CommitResult[] = [];
   const codes: string[] = [];
   let isStopping = false;

@@ -8,8 +8,8 @@ import pg from 'pg';
 import { type ExactNumber, type Json, parseExact } from './exact.ts';
 
 /**
- * The service as a client sees it. The tests run against the one that the environment names
- * (`OUTLAY_URL` with `OUTLAY_TOKEN`, or `OUTLAY_STAGING_FILE`), else each file starts its own.
+ * The service as a client sees it. Tests run against the service that the environment names
+ * (`OUTLAY_URL` with `OUTLAY_TOKEN`, or `OUTLAY_STAGING_FILE`); otherwise each file starts its own.
  */
 
 export type Credentials = {
@@ -39,15 +39,15 @@ export const serverMain = join(import.meta.dirname, '../server/src/main.ts');
 const startMsMax = 60_000;
 
 export type StartOptions = {
-  /** Settings beside the ones that tests need. */
+  /** Settings in addition to those that tests need. */
   settings?: Readonly<Record<string, string>>;
-  /** A folder to start in again; it is not removed by `stop`. */
+  /** An existing folder to start in; `stop` does not remove it. */
   dataDirectory?: string;
-  /** Starts one even where the environment names a running service, on its own embedded database. */
+  /** Starts one on its own embedded database, even where the environment names a running one. */
   isOwn?: boolean;
 };
 
-/** The settings of a started service: no rate limit that a test could meet by accident. */
+/** The settings of a started service: rate limits that no test reaches by accident. */
 export function testSettings(dataDirectory: string): Record<string, string> {
   const inherited = Object.entries(process.env).filter(
     (entry): entry is [string, string] =>
@@ -63,12 +63,12 @@ export function testSettings(dataDirectory: string): Record<string, string> {
     OUTLAY_RATE_LIMIT_ADDRESS: '1000000',
     OUTLAY_RATE_LIMIT_EXPENSIVE: '1000000',
     OUTLAY_DRAIN_SECONDS: '2',
-    // Tests go far beyond what a shared sandbox allows.
+    // Tests move the clock much further than clients of a shared sandbox may.
     OUTLAY_SANDBOX_CLOCK_DAYS: '36500',
   };
 }
 
-/** @throws Error with what the process printed when it does not start. */
+/** @throws Error with the output of a process that does not start. */
 export async function startService(options: StartOptions = {}): Promise<Service> {
   const running = options.isOwn === true ? undefined : await findRunning();
   if (running !== undefined) return running;
@@ -158,10 +158,10 @@ function describeService({ base_url: baseUrl, ...credentials }: StagingFile): Se
 async function waitUntilReady(child: ChildProcess): Promise<() => string> {
   let printed = '';
   await new Promise<void>((resolve, reject) => {
-    const give = (why: string): void => reject(new Error(`${why}\n${printed}`));
+    const fail = (reason: string): void => reject(new Error(`${reason}\n${printed}`));
     const timer = setTimeout(() => {
       child.kill('SIGKILL');
-      give('the service did not start in time');
+      fail('the service did not start in time');
     }, startMsMax);
     for (const stream of [child.stdout, child.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => {
@@ -173,13 +173,13 @@ async function waitUntilReady(child: ChildProcess): Promise<() => string> {
     }
     child.once('exit', (code) => {
       clearTimeout(timer);
-      give(`the service ended with ${code}`);
+      fail(`the service ended with ${code}`);
     });
   });
   return () => printed;
 }
 
-/** Resolves when the process has ended, by itself or by the signal. */
+/** Resolves when the process has ended. */
 export async function stopProcess(
   child: ChildProcess,
   signal: NodeJS.Signals = 'SIGTERM',
@@ -195,7 +195,7 @@ export type Reply<T = Json> = {
   headers: IncomingHttpHeaders;
   text: string;
   bytes: Buffer;
-  /** The JSON of the answer with exact numbers; undefined when it has none. */
+  /** The JSON of the answer, with exact numbers; undefined for other content. */
   body: T;
 };
 
@@ -216,7 +216,7 @@ export class Api {
     this.token = token;
     this.version = version;
     this.#agent = new Agent({ keepAlive: true });
-    // Otherwise an idle connection would keep the test's process alive.
+    // An idle connection must not keep the test's process alive.
     this.#agent.on('free', (socket) => socket.unref());
   }
 
@@ -249,8 +249,8 @@ export class Api {
   }
 
   /**
-   * A path without a version gets this client's; a text or bytes are sent as they are, anything
-   * else as JSON. A header given as an empty array is left out.
+   * Adds this client's version to a path without one. Text and bytes are sent as they are, anything
+   * else as JSON. A header whose value is an empty array is left out.
    */
   call<T = Json>(
     method: string,
@@ -276,7 +276,7 @@ export class Api {
       const request = httpRequest(
         { hostname, port, method, path: target, headers, agent: this.#agent },
         (response) => {
-          // A refusal may come while the body is still being sent: the answer is what counts.
+          // A refusal may arrive while the body is still being sent: errors after it do not matter.
           request.off('error', reject).on('error', () => undefined);
           const chunks: Buffer[] = [];
           response.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -299,7 +299,7 @@ function readReply<T>(status: number, headers: IncomingHttpHeaders, bytes: Buffe
   return { status, headers, text, bytes, body: (isJson ? parseExact(text) : undefined) as T };
 }
 
-/** @throws Error that shows the answer unless it is a 200. */
+/** @throws Error with the answer unless its status is 200. */
 export function ok<T>(reply: Reply<T>): T {
   if (reply.status !== 200) throw new Error(`${reply.status} ${reply.text.slice(0, 2000)}`);
   return reply.body;
@@ -307,7 +307,7 @@ export function ok<T>(reply: Reply<T>): T {
 
 export type Account = { api: Api; credentials: Credentials };
 
-/** A new account that no other test touches, with these funds (`{ USD: '100' }`). */
+/** Creates an account for one test, with these funds (`{ USD: '100' }`). */
 export async function createAccount(
   service: Pick<Service, 'demo'>,
   funds: Readonly<Record<string, string>> = {},
@@ -326,7 +326,7 @@ export async function fund(api: Api, currency: string, amount: string): Promise<
 
 export type Balance = { token: string; balance: ExactNumber; currency_code: string };
 
-/** The balance in a currency, as its decimal text. */
+/** The balance in a currency, as decimal text. */
 export async function readBalance(api: Api, currency = 'USD'): Promise<string> {
   const balances = ok(await api.get<Balance[]>('/account/balance'));
   const found = balances.find((entry) => entry.currency_code === currency);
@@ -334,23 +334,24 @@ export async function readBalance(api: Api, currency = 'USD'): Promise<string> {
   return found.balance.text;
 }
 
-/** Moves the environment's clock forward; what is due by then has happened afterwards. */
+/** Moves the environment's clock forward, and returns when everything due by then is done. */
 export async function advance(api: Api, seconds: number): Promise<string> {
   return ok(await api.post<{ now: string }>('/sandbox/clock', { advance_s: seconds })).now;
 }
 
 export const daySeconds = 86_400;
 
-/** The address of the next page that the answer links to, without the service's own. */
+/** The path of the next page, from the Link header. */
 function findNextPage(reply: Reply<unknown>, baseUrl: string): string | undefined {
   const { link } = reply.headers;
   if (link === undefined) return undefined;
   const address = /^<([^>]+)>; rel="next"$/.exec(String(link))?.[1];
-  if (address?.startsWith(baseUrl) !== true) throw new Error(`a strange Link: ${String(link)}`);
+  if (address?.startsWith(baseUrl) !== true)
+    throw new Error(`unexpected Link header: ${String(link)}`);
   return address.slice(baseUrl.length);
 }
 
-/** Every page of a list from this one on, by the Link headers. */
+/** All pages of a list from this one on. */
 export async function readPages<T>(api: Api, first: string): Promise<T[][]> {
   const pages: T[][] = [];
   let path: string | undefined = first;

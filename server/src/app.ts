@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { type Logger, pino } from 'pino';
@@ -8,10 +7,9 @@ import { batchRoutes } from './batches/batches.routes.ts';
 import { type Config, ConfigError } from './config.ts';
 import type { EnvironmentName } from './core/access.ts';
 import { AppError } from './core/errors.ts';
-import { findRunningServer, type RunningServer, startEmbedded } from './db/embedded/embedded.ts';
-import { createDatabaseIfAbsent } from './db/postgres/create-database.ts';
 import { createOutdatedError } from './db/schema-version.ts';
 import { destinationRoutes } from './destinations/destinations.routes.ts';
+import { listEnvironments, openDatabases } from './environment/databases.ts';
 import { prepareStagingFile } from './environment/demo-account.ts';
 import { type Environment, openEnvironment } from './environment/environment.ts';
 import { eventRoutes } from './events/events.routes.ts';
@@ -37,22 +35,18 @@ import { sandboxRoutes } from './sandbox/sandbox.routes.ts';
 import { userRoutes } from './users/users.routes.ts';
 import type { Loop } from './work/loop.ts';
 
-/** The whole service, in the order in which it is put together. Reads as the list of its parts. */
+/** The service: its environments, its HTTP server, and the order of its start and stop. */
 
 export type Overrides = {
-  /** A clock that never jumps, in milliseconds. */
+  /** A monotonic clock, in milliseconds. */
   steadyMs?: () => number;
   fetch?: typeof fetch;
   log?: Logger;
-  /** Told what takes long while the service starts. */
+  /** Receives a line about each step of the start that takes long. */
   report?: (line: string) => void;
-  /** For commands: uses the embedded database of a service that runs, instead of its own. */
-  isGuest?: boolean;
-  /** For commands: faults of rails or limits stop only what needs them. */
-  toleratesFaults?: boolean;
 };
 
-/** What an app cannot be without. `realNowMs` is this machine's time of day. */
+/** `realNowMs` is this machine's time of day. */
 export type AppOptions = {
   role: Role;
   realNowMs: () => number;
@@ -60,19 +54,19 @@ export type AppOptions = {
   recovers?: boolean;
 };
 
-/** What this process does: answer requests, work in the background, or both. */
+/** Requests and background work, requests only, or background work only. */
 export type Role = 'all' | 'serve' | 'work';
 
 export type App = {
   readonly environments: Readonly<Partial<Record<EnvironmentName, Environment>>>;
   readonly log: Logger;
-  /** Resolves, with the reason, if the embedded database ends unasked. */
+  /** Resolves, with the reason, if the embedded database ends and cannot be started again. */
   readonly failed: Promise<Error>;
   listen(): Promise<{ baseUrl: string; stagingFile: string | undefined }>;
   close(): Promise<void>;
 };
 
-/** Every route of every module, as it is served and described. */
+/** All routes, as they are served and described. */
 export function listRoutes(): Route<Environment>[] {
   return [
     ...ledgerRoutes(),
@@ -91,104 +85,54 @@ export function listRoutes(): Route<Environment>[] {
 }
 
 export async function createApp(config: Config, options: AppOptions & Overrides): Promise<App> {
-  const log = options.log ?? createLog(config);
+  const { role, realNowMs, recovers = false, report } = options;
+  const log = options.log ?? pino({ level: config.OUTLAY_LOG_LEVEL, base: null });
   const steadyMs = options.steadyMs ?? (() => performance.now());
-  mkdirSync(config.OUTLAY_DATA, { recursive: true, mode: 0o700 });
-  const database = await openDatabases(config, options);
+  const metrics = createMetrics();
+  await using parts = new AsyncDisposableStack();
+  const names = listEnvironments(config);
+  const databases = parts.use(await openDatabases(config, { names, report }));
+  parts.defer(closeReceipts);
   const environments: Partial<Record<EnvironmentName, Environment>> = {};
-  const closeAll = async (): Promise<void> => {
-    await Promise.all(Object.values(environments).map((env) => env.close()));
-    closeReceipts();
-    await database.embedded?.close();
-  };
-  const startup = { isComplete: false };
-  try {
-    const metrics = createMetrics();
-    for (const [name, url] of database.urls) {
-      environments[name] = await openEnvironment({
-        config,
-        name,
-        url,
-        log,
-        steadyMs,
-        realNowMs: options.realNowMs,
-        fetch: options.fetch ?? fetch,
-        toleratesFaults: options.toleratesFaults ?? false,
-        onRailAnswer: metrics.countRailAnswer,
-      });
-    }
-    const { role, realNowMs } = options;
-    let isStopping = false;
-    let exchange: Loop | undefined;
-    const parts = {
+  parts.defer(async () => {
+    await Promise.all(Object.values(environments).map((env) => env[Symbol.asyncDispose]()));
+  });
+  for (const [name, url] of databases.urls) {
+    environments[name] = await openEnvironment({
       config,
-      environments,
+      name,
+      url,
       log,
-      metrics,
       steadyMs,
       realNowMs,
-      startup,
-      isStopping: () => isStopping,
-    };
-    const serving = role === 'work' ? undefined : createHttp(parts);
-    const server = serving ?? createWorkHttp(parts);
-    return {
-      environments,
-      log,
-      failed: database.embedded?.failed ?? new Promise(() => undefined),
-      listen: async () => {
-        const started = await start({
-          ...parts,
-          server,
-          role,
-          recovers: options.recovers ?? false,
-        });
-        if (serving !== undefined) exchange = shareLimits(parts, serving.limiters);
-        return started;
-      },
-      close: async () => {
-        isStopping = true;
-        // A load balancer needs a moment to see that this process is no longer ready.
-        if (exchange !== undefined) await sleep(config.OUTLAY_SHUTDOWN_DELAY_SECONDS * 1000);
-        await exchange?.stop();
-        server.startDrain();
-        await stopServer(server, config.OUTLAY_DRAIN_SECONDS * 1000);
-        await closeAll();
-      },
-    };
-  } catch (error) {
-    await closeAll();
-    throw error;
+      fetch: options.fetch ?? fetch,
+      onRailAnswer: metrics.countRailAnswer,
+    });
   }
-}
-
-function createLog(config: Config): Logger {
-  return pino({ level: config.OUTLAY_LOG_LEVEL, base: null });
-}
-
-type Databases = { urls: [EnvironmentName, string][]; embedded: RunningServer | undefined };
-
-/** Each environment has a database of its own; those without a URL share the embedded server. */
-async function openDatabases(
-  config: Config,
-  { report, isGuest = false }: Overrides,
-): Promise<Databases> {
-  const names = config.OUTLAY_ENVIRONMENTS.split(',') as EnvironmentName[];
-  const given = { staging: config.DATABASE_URL, live: config.OUTLAY_LIVE_DATABASE_URL };
-  const isEmbedded = names.some((name) => given[name] === undefined);
-  const dataDirectory = config.OUTLAY_DATA;
-  const running = isEmbedded && isGuest ? findRunningServer(dataDirectory) : undefined;
-  const embedded = isEmbedded
-    ? (running ??
-      (await startEmbedded({ dataDirectory, ...(report === undefined ? {} : { report }) })))
-    : undefined;
-  const urls: Databases['urls'] = [];
-  for (const name of names) {
-    const url = given[name];
-    if (url !== undefined || embedded === undefined) urls.push([name, url ?? '']);
-    else urls.push([name, await createDatabaseIfAbsent(embedded, `outlay_${name}`)]);
-  }
-  return { urls, embedded };
+  const state = { isStarted: false, isStopping: false };
+  const base = { config, environments, log, metrics, steadyMs, realNowMs, state };
+  const serving = role === 'work' ? undefined : createHttp(base);
+  const server = serving ?? createWorkHttp(base);
+  parts.defer(() => stopServer(server, config.OUTLAY_DRAIN_SECONDS * 1000));
+  let exchange: Loop | undefined;
+  const opened = parts.move();
+  return {
+    environments,
+    log,
+    failed: databases.failed,
+    listen: async () => {
+      const started = await start({ ...base, server, role, recovers });
+      if (serving !== undefined) exchange = shareLimits(base, serving.limiters);
+      return started;
+    },
+    close: async () => {
+      state.isStopping = true;
+      // A load balancer needs a moment to see that this process is no longer ready.
+      if (exchange !== undefined) await sleep(config.OUTLAY_SHUTDOWN_DELAY_SECONDS * 1000);
+      await exchange?.stop();
+      await opened.disposeAsync();
+    },
+  };
 }
 
 type HttpParts = {
@@ -198,12 +142,9 @@ type HttpParts = {
   metrics: ReturnType<typeof createMetrics>;
   steadyMs: () => number;
   realNowMs: () => number;
-  startup: Startup;
-  isStopping: () => boolean;
+  /** The service is ready in between; it answers before and after. */
+  state: { isStarted: boolean; isStopping: boolean };
 };
-
-/** Set by `start`: until then the service is not ready, though it answers. */
-type Startup = { isComplete: boolean };
 
 function createHttp(parts: HttpParts): HttpServer & { limiters: RateLimiters } {
   const { config, environments, log, metrics, steadyMs } = parts;
@@ -255,7 +196,7 @@ function createHttp(parts: HttpParts): HttpServer & { limiters: RateLimiters } {
   return { ...server, limiters };
 }
 
-/** The processes of a service share a database; limits are counted in that of live, where it is. */
+/** Processes count rate limits together, in the database of live where this process serves it. */
 function shareLimits(
   { environments, steadyMs }: HttpParts,
   limiters: RateLimiters,
@@ -265,7 +206,7 @@ function shareLimits(
   return startRateExchange({ db: shared.db, keys: shared.keys, limiters, steadyMs });
 }
 
-/** Old code on a newer schema would fail in the middle, or write what no longer belongs there. */
+/** Code of an older release could fail on a newer schema, or write invalid rows. */
 function refuseWhereOutdated(app: FastifyInstance, environments: HttpParts['environments']): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const isOutdated = environments[request.environmentName]?.isOutdated() === true;
@@ -274,7 +215,7 @@ function refuseWhereOutdated(app: FastifyInstance, environments: HttpParts['envi
   });
 }
 
-/** A process that only works answers for its health, and nothing else. */
+/** A process in the role `work` serves health and metrics only. */
 function createWorkHttp(parts: HttpParts): HttpServer {
   const { config, environments, log } = parts;
   const server = createServer({
@@ -290,7 +231,7 @@ function createWorkHttp(parts: HttpParts): HttpServer {
 }
 
 function addMonitoring(app: HttpServer['app'], parts: HttpParts): void {
-  const { config, environments, log, metrics, steadyMs, realNowMs, startup, isStopping } = parts;
+  const { config, environments, log, metrics, steadyMs, realNowMs, state } = parts;
   const all = Object.values(environments);
   const gauges = createGauges({
     registry: metrics.registry,
@@ -304,10 +245,10 @@ function addMonitoring(app: HttpServer['app'], parts: HttpParts): void {
     metricsToken: config.OUTLAY_METRICS_TOKEN,
     refreshGauges: gauges.refresh,
     checkReady: async () => {
-      if (isStopping()) {
+      if (state.isStopping) {
         throw new AppError('unavailable', 'The service is stopping.', { retryAfterSeconds: 2 });
       }
-      if (!startup.isComplete) return { faults: ['the service is still starting'], warnings: [] };
+      if (!state.isStarted) return { faults: ['the service is still starting'], warnings: [] };
       const answers = await Promise.all(all.map((env) => env.checkReadiness()));
       return {
         faults: answers.flatMap(({ faults }) => faults),
@@ -319,19 +260,19 @@ function addMonitoring(app: HttpServer['app'], parts: HttpParts): void {
 }
 
 /**
- * Connections that wait to be accepted: thousands may come at once, and what finds no place there
- * tries again by itself only after seconds. The system may allow fewer (net.core.somaxconn).
+ * Connections that wait to be accepted. Thousands may arrive at once, and a client whose connection
+ * finds no place retries only after seconds. The system may allow fewer (net.core.somaxconn).
  */
 const backlog = 8192;
 
-type StartParts = Pick<HttpParts, 'config' | 'environments' | 'startup'> & {
+type StartParts = Pick<HttpParts, 'config' | 'environments' | 'state'> & {
   server: HttpServer;
   role: Role;
   recovers: boolean;
 };
 
 async function start(parts: StartParts) {
-  const { config, environments, server, role, startup } = parts;
+  const { config, environments, server, role, state } = parts;
   for (const env of Object.values(environments)) {
     await env.prepareRecovery({ isRequested: parts.recovers, looksForLead: role !== 'serve' });
   }
@@ -346,13 +287,13 @@ async function start(parts: StartParts) {
     staging === undefined || role === 'work'
       ? undefined
       : await prepareStagingFile(staging, { dataDirectory: config.OUTLAY_DATA, baseUrl });
-  // Who waits for readiness reads the credentials next. The file names the port, which is known
-  // only once the service listens, so the service answers a little before it is ready.
-  startup.isComplete = true;
+  // Clients read the credentials as soon as the service is ready. The file names the port, which is
+  // known only when the service listens, so the service listens before it is ready.
+  state.isStarted = true;
   return { baseUrl, stagingFile };
 }
 
-/** @throws ConfigError where another program has the port. */
+/** @throws ConfigError where another program uses the port. */
 async function listen(
   { app }: HttpServer,
   config: Config,
@@ -363,14 +304,15 @@ async function listen(
     return await app.listen({ host, port, backlog });
   } catch (cause) {
     if (!(cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE')) throw cause;
-    throw new ConfigError(`port ${port} on ${host} is in use: set ${setting} to another one`, {
+    throw new ConfigError(`port ${port} on ${host} is in use: set ${setting} to another port`, {
       cause,
     });
   }
 }
 
-/** Lets requests under way end, then cuts what is left. */
+/** Lets open requests end, then cuts the connections that are left. */
 async function stopServer(server: HttpServer, drainMs: number): Promise<void> {
+  server.startDrain();
   const cut = setTimeout(() => server.app.server.closeAllConnections(), drainMs);
   try {
     await server.app.close();

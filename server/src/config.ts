@@ -3,10 +3,7 @@ import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { findUrlFault } from './db/postgres/database-url.ts';
 
-/**
- * Every setting, read once. This is the only place that looks at the environment variables;
- * `.env.example` is generated from it.
- */
+/** All settings. Environment variables are read here only; `.env.example` is generated from this. */
 
 type Setting<T> = { schema: z.ZodType<T, string | undefined>; about: string; example: string };
 
@@ -69,7 +66,7 @@ export function isAddressRange(range: string): boolean {
 const settings = {
   PORT: setting(
     wholeNumber({ min: 0, max: 65_535, otherwise: 8080 }),
-    'Port; 0 takes a free one',
+    'Port; 0 picks a free one',
     '8080',
   ),
   HOST: setting(
@@ -79,7 +76,7 @@ const settings = {
   ),
   OUTLAY_WORK_PORT: setting(
     wholeNumber({ min: 0, max: 65_535, otherwise: 8081 }),
-    'Port of a process that only works, for health and metrics; 0 takes a free one',
+    'Port of a process in the role work, for health and metrics; 0 picks a free one',
     '8081',
   ),
   OUTLAY_DATA: setting(
@@ -94,7 +91,7 @@ const settings = {
   ),
   OUTLAY_DEFAULT_ENVIRONMENT: setting(
     choice(['staging', 'live'], 'staging'),
-    'What a Host means that begins with neither api nor staging-api',
+    'Environment of requests whose Host begins with neither api nor staging-api',
     'staging',
   ),
   DATABASE_URL: setting(
@@ -109,48 +106,48 @@ const settings = {
   ),
   OUTLAY_MASTER_KEY: setting(
     secretKey,
-    'Staging: 32 bytes in Base64 that wrap the keys of personal data; a file in OUTLAY_DATA when empty',
+    'Staging: 32 bytes in Base64 that encrypt the keys of personal data; a file in OUTLAY_DATA when empty',
     '',
   ),
   OUTLAY_LIVE_MASTER_KEY: setting(secretKey, 'The same for live', ''),
   OUTLAY_DATABASE_CONNECTIONS: setting(
     wholeNumber({ min: 2, max: 200, otherwise: 16 }),
-    'At most so many database connections of each of the two roles, per environment',
+    'Maximum of database connections of each of the two roles, per environment and process',
     '16',
   ),
   OUTLAY_DATABASE_DURABILITY: setting(
     choice(['checked', 'trusted'], 'checked'),
-    'checked refuses to start live on a server with fsync or full_page_writes off; trusted only warns',
+    'checked: live does not start on a server with fsync or full_page_writes off; trusted: it warns',
     'checked',
   ),
   OUTLAY_PUBLIC_URL: setting(
     httpUrl,
-    'Where clients reach the default environment; the Host of each request when empty',
+    'URL at which clients reach the default environment; the Host of each request when empty',
     'https://api.example.com',
   ),
   OUTLAY_TRUST_PROXY: setting(
     proxies,
-    'Addresses or ranges of the reverse proxies whose X-Forwarded-* are believed, by commas',
+    'Addresses or ranges of reverse proxies whose X-Forwarded-* are trusted, separated by commas',
     '10.0.0.0/8',
   ),
   OUTLAY_QUOTE_SECONDS: setting(
     wholeNumber({ min: 1, max: 86_400, otherwise: 900 }),
-    'How long a quote between national currencies holds',
+    'Seconds until a quote between national currencies expires',
     '900',
   ),
   OUTLAY_CRYPTO_QUOTE_SECONDS: setting(
     wholeNumber({ min: 1, max: 86_400, otherwise: 120 }),
-    'How long a quote with a cryptocurrency holds',
+    'Seconds until a quote with a cryptocurrency expires',
     '120',
   ),
   OUTLAY_EVENT_MONTHS: setting(
     wholeNumber({ min: 1, max: 1200, otherwise: 24 }),
-    'Events older than so many whole months are dropped, a month at a time',
+    'Whole months for which events are kept; older months are dropped',
     '24',
   ),
   OUTLAY_BATCH_ROWS_MAX: setting(
     wholeNumber({ min: 1, max: 1_000_000, otherwise: 100_000 }),
-    'At most so many rows in one batch',
+    'Maximum of rows in one batch',
     '100000',
   ),
   OUTLAY_RATES_ECB: setting(
@@ -165,38 +162,38 @@ const settings = {
   ),
   OUTLAY_RATES_TABLE: setting(
     text,
-    'Rates of your own for what the ECB does not quote: a file or URL (docs/rates.md)',
+    'Your own rates for currencies that the ECB does not quote: a file or URL (docs/rates.md)',
     '',
   ),
   OUTLAY_RAILS: setting(
     text,
-    'Staging: the file of rails beside the simulated network (docs/guides/rails.md)',
+    'Staging: the rails file, for rails beside the simulated network (docs/guides/rails.md)',
     'rails.json',
   ),
-  OUTLAY_LIVE_RAILS: setting(text, 'Live: the file of rails; without one no country is served', ''),
+  OUTLAY_LIVE_RAILS: setting(text, 'Live: the rails file; without one, no country is served', ''),
   OUTLAY_TWO_PERSONS_ABOVE_USD: setting(
     wholeNumber({ min: 0, max: 1_000_000_000, otherwise: 10_000 }),
-    'What a person decides about a payout worth more than so many USD, a second one has to confirm',
+    'Decisions about payouts worth more than this many USD need two persons',
     '10000',
   ),
   OUTLAY_VELOCITY_LIMITS: setting(
     text,
-    'How much and how often may be paid: a file (docs/guides/screening.md)',
+    'Limits on the amount and number of payouts: a file (docs/guides/screening.md)',
     'velocity.json',
   ),
   OUTLAY_SCREENING_OFAC_SDN: setting(
     text,
-    'Sanctions: the SDN list of OFAC as CSV, a file or URL; needs the next one too',
+    'Sanctions: the SDN list of OFAC as CSV, a file or URL; requires the next one too',
     'https://www.treasury.gov/ofac/downloads/sdn.csv',
   ),
   OUTLAY_SCREENING_OFAC_ALT: setting(
     text,
-    'The aliases that belong to it',
+    'Sanctions: the aliases of the SDN list',
     'https://www.treasury.gov/ofac/downloads/alt.csv',
   ),
   OUTLAY_SCREENING_OFAC_COMMENTS: setting(
     text,
-    'The rest of long remarks of it, with further wallet addresses; recommended',
+    'Sanctions: the rest of long remarks of the SDN list, with wallet addresses; recommended',
     'https://www.treasury.gov/ofac/downloads/sdn_comments.csv',
   ),
   OUTLAY_SCREENING_UN: setting(
@@ -206,17 +203,17 @@ const settings = {
   ),
   OUTLAY_SCREENING_THRESHOLD: setting(
     wholeNumber({ min: 500, max: 1000, otherwise: 870 }),
-    'From which score of 1000 on a name is held (docs/guides/screening.md)',
+    'Score, of 1000, from which a name is a hit (docs/guides/screening.md)',
     '870',
   ),
   OUTLAY_SCREENING_DAYS_MAX: setting(
     wholeNumber({ min: 1, max: 366, otherwise: 7 }),
-    'Nothing is sent while a configured list was not read for so many days',
+    'Nothing is sent when a configured list was last read more than this many days ago',
     '7',
   ),
   OUTLAY_SANDBOX_CLOCK_DAYS: setting(
     wholeNumber({ min: 0, max: 36_600, otherwise: 400 }),
-    'Staging: clients move the clock at most so many days ahead of real time (docs/sandbox.md)',
+    'Staging: days by which clients may move the clock ahead of real time (docs/sandbox.md)',
     '400',
   ),
   OUTLAY_RATE_LIMIT_CREDENTIAL: setting(
@@ -231,17 +228,17 @@ const settings = {
   ),
   OUTLAY_RATE_LIMIT_EXPENSIVE: setting(
     wholeNumber({ min: 1, max: 1_000_000, otherwise: 50 }),
-    'Uploads of one credential, and token requests of one address, per second',
+    'Uploads per second of one credential, and token requests per second of one address',
     '50',
   ),
   OUTLAY_ANSWER_MS: setting(
     wholeNumber({ min: 10, max: 60_000, otherwise: 500 }),
-    'Requests beyond what can be answered in about so many milliseconds get 503 (docs/operations.md)',
+    'Requests that would wait longer than about this many milliseconds get 503 (docs/operations.md)',
     '500',
   ),
   OUTLAY_IN_FLIGHT_MAX: setting(
     wholeNumber({ min: 1, max: 1_000_000, otherwise: 10_000 }),
-    'At most so many requests of a kind at once, however fast they are answered',
+    'Maximum of open requests of one kind',
     '10000',
   ),
   OUTLAY_LOG_LEVEL: setting(
@@ -251,18 +248,18 @@ const settings = {
   ),
   OUTLAY_LOG_EVERY: setting(
     wholeNumber({ min: 1, max: 1_000_000, otherwise: 100 }),
-    'One in so many successful requests is logged; every other one always is',
+    'One of this many successful requests is logged; refused and failed ones always are',
     '100',
   ),
-  OUTLAY_METRICS_TOKEN: setting(text, 'Bearer token that /metrics asks for; open when empty', ''),
+  OUTLAY_METRICS_TOKEN: setting(text, 'Bearer token that /metrics requires; none when empty', ''),
   OUTLAY_SHUTDOWN_DELAY_SECONDS: setting(
     wholeNumber({ min: 0, max: 600, otherwise: 0 }),
-    'How long requests are still served after SIGTERM while /health/ready answers 503',
+    'Seconds for which requests are served after SIGTERM, while /health/ready answers 503',
     '10',
   ),
   OUTLAY_DRAIN_SECONDS: setting(
     wholeNumber({ min: 0, max: 600, otherwise: 20 }),
-    'How long requests under way may take to end when the service stops',
+    'Seconds that open requests may take to end after that',
     '20',
   ),
 } as const;
@@ -270,21 +267,21 @@ const settings = {
 type Settings = { [Name in keyof typeof settings]: z.output<(typeof settings)[Name]['schema']> };
 
 export type Config = Readonly<Settings> & {
-  /** A variable that the operator's file of rails names as the place of a secret. */
+  /** Reads a variable that the rails file names as the place of a secret. */
   readonly readVariable: (name: string) => string | undefined;
 };
 
-/** A wrong setting. Its message is one line that names each of them. */
+/** An error that the operator can fix, such as invalid settings. Its message is one line. */
 export class ConfigError extends Error {
   readonly exitCode: number = 1;
 }
 
-/** A command that was understood and means nothing as things are. */
+/** A valid command that cannot be carried out in the present state. */
 export class RefusedCommand extends ConfigError {
   override readonly exitCode = 2;
 }
 
-/** @throws ConfigError. An empty variable counts as absent. */
+/** An empty variable counts as absent. @throws ConfigError that names every invalid setting. */
 export function readConfig(variables: Readonly<Record<string, string | undefined>>): Config {
   const faults: string[] = [];
   const config: Record<string, unknown> = {};
@@ -292,7 +289,7 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     const given = variables[name];
     const result = schema.safeParse(given === '' ? undefined : given);
     if (result.success) config[name] = result.data;
-    else faults.push(`${name} ${result.error.issues[0]?.message ?? 'is wrong'}`);
+    else faults.push(`${name} ${result.error.issues[0]?.message ?? 'is invalid'}`);
   }
   if (faults.length > 0) throw new ConfigError(faults.join('; '));
   const whole = config as Settings;
@@ -304,24 +301,24 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     (whole.OUTLAY_SCREENING_OFAC_ALT === undefined)
   ) {
     throw new ConfigError(
-      'OUTLAY_SCREENING_OFAC_SDN and OUTLAY_SCREENING_OFAC_ALT belong together',
+      'OUTLAY_SCREENING_OFAC_SDN and OUTLAY_SCREENING_OFAC_ALT must be set together',
     );
   }
   if (
     whole.OUTLAY_SCREENING_OFAC_COMMENTS !== undefined &&
     whole.OUTLAY_SCREENING_OFAC_SDN === undefined
   ) {
-    throw new ConfigError('OUTLAY_SCREENING_OFAC_COMMENTS needs OUTLAY_SCREENING_OFAC_SDN');
+    throw new ConfigError('OUTLAY_SCREENING_OFAC_COMMENTS requires OUTLAY_SCREENING_OFAC_SDN');
   }
   return Object.freeze({ ...whole, readVariable: (name) => variables[name] });
 }
 
-/** Variables that do not belong to the service but to its scripts. */
+/** Variables of scripts and tests. */
 const otherNames: readonly string[] = ['OUTLAY_SHARED_DATA'];
 
 /**
- * Variables that look like settings and are none, each with the setting that may be meant.
- * `others`: names that the operator's files use, as those of rails' secrets.
+ * Lists variables that look like settings but are not, each with the setting that is probably meant.
+ * `others` are variables that the operator's files name, such as those of secrets.
  */
 export function findUnknownSettings(
   variables: Readonly<Record<string, string | undefined>>,
@@ -334,12 +331,13 @@ export function findUnknownSettings(
     .toSorted()
     .map((name) => {
       const nearest = findNearest(name, known);
-      const meant = nearest === undefined ? '.env.example lists all' : `did you mean ${nearest}?`;
-      return `${name} is no setting: ${meant}`;
+      const meant =
+        nearest === undefined ? '.env.example lists all settings' : `did you mean ${nearest}?`;
+      return `${name} is not a setting: ${meant}`;
     });
 }
 
-/** More edits than this, and another word is meant. */
+/** Words that differ by more edits are not suggested. */
 const editsMax = 4;
 
 function findNearest(word: string, candidates: readonly string[]): string | undefined {

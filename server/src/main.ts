@@ -1,52 +1,49 @@
 import { createApp, type Role } from './app.ts';
-import { runCommand } from './cli/commands.ts';
+import { openContext } from './cli/context.ts';
 import { listSecretNames } from './cli/doctor/source-checks.ts';
+import { formatResult, readCommand } from './cli/program.ts';
 import { describeStart } from './cli/start-screen.ts';
 import { ConfigError, findUnknownSettings, readConfig } from './config.ts';
 import { EmbeddedDatabaseError } from './db/embedded/error.ts';
 
-/** argv to what shall run; signals; nothing else. */
+/** Runs the command that the arguments name; `all`, the service, where they name none. */
 
-const given = process.argv.slice(2);
-/** `--recover` may stand alone: `npm start -- --recover`. */
-const recoverFlag = '--recover';
-const [command = 'all', ...rest] = given[0] === recoverFlag ? ['all', ...given] : given;
+const printError = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** What a person can mend is told in one line; anything else is a defect and shows its stack. */
+/** Errors that an operator can fix are printed in one line; others are defects, with their stack. */
 function fail(error: unknown): never {
-  const isTellable =
-    error instanceof ConfigError || error instanceof EmbeddedDatabaseError || isListenError(error);
-  const text = error instanceof Error ? (isTellable ? error.message : error.stack) : String(error);
-  process.stderr.write(`outlay: ${text}\n`);
+  const isForOperator =
+    error instanceof ConfigError ||
+    error instanceof EmbeddedDatabaseError ||
+    isConnectionError(error);
+  const text =
+    error instanceof Error ? (isForOperator ? error.message : error.stack) : String(error);
+  printError(`outlay: ${text}`);
   process.exit(error instanceof ConfigError ? error.exitCode : 1);
 }
 
-function isListenError(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return [
-    'EADDRINUSE',
-    'EACCES',
-    'EADDRNOTAVAIL',
-    'ECONNREFUSED',
-    'ENOTFOUND',
-    '28P01',
-    '3D000',
-  ].includes(String(code));
+const connectionErrors: ReadonlySet<unknown> = new Set([
+  'EADDRINUSE',
+  'EACCES',
+  'EADDRNOTAVAIL',
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  // PostgreSQL: wrong password, no such database.
+  '28P01',
+  '3D000',
+]);
+
+function isConnectionError(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && connectionErrors.has(error.code);
 }
 
-async function serve(role: Role): Promise<void> {
+async function serve(role: Role, { recovers }: { recovers: boolean }): Promise<void> {
   const config = readConfig(process.env);
-  const others = listSecretNames(config);
-  for (const line of findUnknownSettings(process.env, others)) {
-    process.stderr.write(`outlay: ${line}\n`);
+  for (const line of findUnknownSettings(process.env, listSecretNames(config))) {
+    printError(`outlay: ${line}`);
   }
-  const app = await createApp(config, {
-    role,
-    recovers: rest.includes(recoverFlag),
-    realNowMs: Date.now,
-    report: (line) => process.stderr.write(`${line}\n`),
-  });
-  // npm passes on the signal that the terminal sends to the whole group too: one stop is enough.
+  const app = await createApp(config, { role, recovers, realNowMs: Date.now, report: printError });
+  // npm repeats the signal that the terminal sends to the whole group: the second one does nothing.
   let stopping: Promise<void> | undefined;
   const stop = (): void => {
     stopping ??= app.close().then(() => process.exit(0), fail);
@@ -63,8 +60,20 @@ async function serve(role: Role): Promise<void> {
   }
 }
 
-const roles: readonly string[] = ['all', 'serve', 'work'];
-await (roles.includes(command)
-  ? serve(command as Role)
-  : runCommand(command, rest, Date.now)
-).catch(fail);
+/** `npm start -- --recover` names no command either. */
+function readArguments([first, ...others]: readonly string[]): readonly string[] {
+  if (first === undefined) return ['all'];
+  return first === '--recover' ? ['all', first, ...others] : [first, ...others];
+}
+
+async function main(): Promise<void> {
+  const result = await readCommand(readArguments(process.argv.slice(2)))?.run({
+    variables: process.env,
+    realNowMs: Date.now,
+    openContext: (name) => openContext(readConfig(process.env), { name, realNowMs: Date.now }),
+    serve,
+  });
+  if (result !== undefined) process.stdout.write(formatResult(result));
+}
+
+await main().catch(fail);

@@ -51,7 +51,7 @@ test('the tokens of many accounts cost one look-up in a moment, once they are kn
   const { authenticator, sent, advance } = createCounted();
   const keys = await Promise.all(Array.from({ length: 5 }, createKey));
   const authenticateAll = () =>
-    Promise.all(keys.map(({ key }) => authenticator.authenticate(key, address)));
+    Promise.all(keys.map(async ({ key }) => authenticator.authenticate(key, address)));
   const first = await authenticateAll();
   assert.deepEqual(
     first.map((principal) => principal?.accountId),

@@ -3,14 +3,14 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { runCommand } from '../../testing/setups/commands.ts';
 import { createScreeningTest, person, type ScreeningTest } from '../../testing/setups/screening.ts';
 import { ConfigError, RefusedCommand } from '../config.ts';
 import { formatToken } from '../core/ids.ts';
-import type { Environment } from '../environment/environment.ts';
 import { imageTypes, type PreparedImage } from '../kyc/intake.ts';
 import { submitImages } from '../kyc/kyc.ts';
 import { screenUsers } from '../screening/records.ts';
-import { reviewCommands } from './review-commands.ts';
+import type { CommandContext } from './context.ts';
 
 let screening: ScreeningTest;
 let folder: string;
@@ -24,13 +24,10 @@ after(async () => {
   await screening[Symbol.asyncDispose]();
 });
 
-/** Of an environment, the commands of this file use no more. */
 function run(command: string, values: Record<string, string>): Promise<unknown> {
   const { db, keys } = screening;
-  const env = { db, keys, clock: { nowMs: Date.now } } as unknown as Environment;
-  const found = reviewCommands[command];
-  assert.ok(found !== undefined, command);
-  return found(env, values);
+  const clock = { nowMs: Date.now } as CommandContext['clock'];
+  return runCommand({ db, keys, clock }, command, values);
 }
 
 const images: PreparedImage[] = imageTypes.map((type) => ({
@@ -60,18 +57,18 @@ const isRefused = (text: RegExp) => (error: unknown) =>
 const isWrong = (text: RegExp) => (error: unknown) =>
   error instanceof ConfigError && error.exitCode === 1 && text.test(error.message);
 
-test('screening decide refuses a decision about somebody without a hit', async () => {
+test('screening decide refuses a decision about a user without a hit', async () => {
   const user = await createUser();
-  const said = { user: user.token, decision: 'confirmed', by: 'Ada', reason: 'Seen.' };
-  await assert.rejects(run('screening decide', said), isRefused(/never screened/));
+  const decision = { user: user.token, decision: 'confirmed', by: 'Ada', reason: 'Seen.' };
+  await assert.rejects(run('screening decide', decision), isRefused(/never screened/));
   await user.screen('Anna', 'Schmidt');
-  await assert.rejects(run('screening decide', said), isRefused(/nothing was found/));
+  await assert.rejects(run('screening decide', decision), isRefused(/has no hits/));
   await assert.rejects(
-    run('screening decide', { ...said, decision: 'perhaps' }),
-    isWrong(/cleared or confirmed/),
+    run('screening decide', { ...decision, decision: 'perhaps' }),
+    isWrong(/must be one of cleared, confirmed/),
   );
   await user.screen('Timofey', 'Zverovsky');
-  const recorded = await run('screening decide', said);
+  const recorded = await run('screening decide', decision);
   assert.equal((recorded as { kind: string }).kind, 'recorded');
   const shown = await run('screening show', { user: user.token });
   assert.equal((shown as { state: string }).state, 'confirmed_by_person');
@@ -99,12 +96,15 @@ test('an identity is listed, exported, decided and shown with its history', asyn
     run('identity export', { user: user.token, folder: at }),
     isWrong(/cannot be written.*EEXIST/),
   );
-  const said = { user: user.token, by: 'Ada', reason: 'The same face.' };
-  await assert.rejects(run('identity decide', { ...said, decision: 'maybe' }), isWrong(/one of/));
-  const decided = await run('identity decide', { ...said, decision: 'approved' });
+  const decision = { user: user.token, by: 'Ada', reason: 'The same face.' };
+  await assert.rejects(
+    run('identity decide', { ...decision, decision: 'maybe' }),
+    isWrong(/one of/),
+  );
+  const decided = await run('identity decide', { ...decision, decision: 'approved' });
   assert.equal((decided as { result: string }).result, 'done');
   await assert.rejects(
-    run('identity decide', { ...said, decision: 'approved' }),
+    run('identity decide', { ...decision, decision: 'approved' }),
     isWrong(/is Approved/),
   );
   const shown = (await run('identity show', { user: user.token })) as {

@@ -3,14 +3,14 @@ import type { Role } from '../app.ts';
 import type { Config } from '../config.ts';
 import { newestVersion } from '../core/access.ts';
 
-/** What a person sees when the service has started. */
+/** The text that a start prints. */
 export function describeStart(
   config: Config,
   started: { role: Role; baseUrl: string; stagingFile: string | undefined },
 ): string {
   const { role, baseUrl, stagingFile } = started;
   if (role === 'work') {
-    return `Outlay works in the background. Health and metrics: ${baseUrl}/metrics\n`;
+    return `Outlay is ready for background work. Health and metrics: ${baseUrl}/metrics\n`;
   }
   const lines = ['', '  Outlay is ready.', '', `  API          ${baseUrl}/${newestVersion}`];
   lines.push(`  Reference    ${baseUrl}/docs`);

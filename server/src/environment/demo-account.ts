@@ -1,5 +1,6 @@
 import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { createAccount, createApiKey, createClient, listAccounts } from '../accounts/accounts.ts';
 import { defaultScopes, newestVersion } from '../core/access.ts';
 import { getCurrency } from '../core/currency.ts';
@@ -9,29 +10,30 @@ import type { Session } from '../db/postgres/pool.ts';
 import { fundBalance } from '../ledger/ledger.ts';
 import type { Environment } from './environment.ts';
 
-/** The account that a new staging environment begins with, and the file that tells how to use it. */
+/** The Demo account of a new staging environment, and the file with its credentials. */
 
 const demoName = 'Demo';
 
-/** Enough for every example of the documentation many times over. */
+/** More than all examples of the documentation need. */
 const demoFunds = { USD: '1000000', EUR: '1000000', GBP: '1000000', BTC: '25', USDC: '1000000' };
 
-export type StagingFile = {
-  base_url: string;
-  version: string;
-  account: string;
-  client_id: string;
-  client_secret: string;
-  api_key: string;
-};
+const stagingFile = z.object({
+  base_url: z.string(),
+  version: z.string(),
+  account: z.string(),
+  client_id: z.string(),
+  client_secret: z.string(),
+  api_key: z.string(),
+});
+type StagingFile = z.output<typeof stagingFile>;
 
-/** Writes `staging.json` (mode 0600) and answers its path; on the first start it makes the account. */
+/** Writes `staging.json` (mode 0600) and returns its path; the first start creates the account. */
 export async function prepareStagingFile(
   env: Environment,
   options: { dataDirectory: string; baseUrl: string },
 ): Promise<string> {
   const path = join(options.dataDirectory, 'staging.json');
-  const credentials = await findOrMakeCredentials(env, path);
+  const credentials = await findOrCreateCredentials(env, path);
   const file: StagingFile = {
     base_url: options.baseUrl,
     version: newestVersion,
@@ -46,7 +48,7 @@ export async function prepareStagingFile(
 
 type Credentials = Omit<StagingFile, 'base_url' | 'version'>;
 
-async function findOrMakeCredentials(env: Environment, path: string): Promise<Credentials> {
+async function findOrCreateCredentials(env: Environment, path: string): Promise<Credentials> {
   const kept = readStagingFile(path);
   if (kept !== undefined && (await env.authenticator.authenticate(kept.api_key, '127.0.0.1'))) {
     const { account, client_id, client_secret, api_key } = kept;
@@ -56,11 +58,11 @@ async function findOrMakeCredentials(env: Environment, path: string): Promise<Cr
     await lockEnvironment(session);
     const accounts = await listAccounts(session);
     const demo = accounts.find((account) => account.name === demoName);
-    return demo === undefined ? makeDemo(session) : renewCredentials(session, demo.id);
+    return demo === undefined ? createDemo(session) : renewCredentials(session, demo.id);
   });
 }
 
-async function makeDemo(session: Session): Promise<Credentials> {
+async function createDemo(session: Session): Promise<Credentials> {
   const made = await createAccount(session, { name: demoName, environmentName: 'staging' });
   for (const [currency, amount] of Object.entries(demoFunds)) {
     const amountMinor = getAmountMinor(amount, getCurrency(currency));
@@ -69,7 +71,7 @@ async function makeDemo(session: Session): Promise<Credentials> {
   return made;
 }
 
-/** The file was lost, or belongs to another database: secrets are not stored, so there are new ones. */
+/** The file was lost or belongs to another database. Secrets are not stored, so new ones are made. */
 async function renewCredentials(session: Session, accountId: string): Promise<Credentials> {
   const credential = { accountId, scopes: defaultScopes, allowedAddresses: [] };
   const client = await createClient(session, credential);
@@ -86,10 +88,9 @@ function readStagingFile(path: string): StagingFile | undefined {
     throw error;
   }
   try {
-    const file = JSON.parse(text) as Partial<StagingFile>;
-    return typeof file.api_key === 'string' ? (file as StagingFile) : undefined;
+    return stagingFile.safeParse(JSON.parse(text)).data;
   } catch (error) {
-    // Torn by a crash while it was written: as good as lost.
+    // Not JSON: the credentials are renewed.
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }

@@ -16,16 +16,16 @@ import { createKeyRing, type KeyRing } from '../core/sealing.ts';
 import { findEnvironment, insertEnvironment } from '../db/environment-record.ts';
 import type { Database } from '../db/postgres/pool.ts';
 
-/** The master key of an environment: from a setting, or from a file beside the data. */
+/** The master key of an environment: from a setting, or from a file in the data folder. */
 
-/** The key ring of the environment; on the first start the database learns which key is its own. */
+/** Opens the key ring. The first start records in the database which master key belongs to it. */
 export async function openKeyRing(
   db: Database,
   { config, name }: { config: Config; name: EnvironmentName },
 ): Promise<KeyRing> {
   const stored = await findEnvironment(db.system);
   if (stored !== undefined && stored.name !== name) {
-    throw new ConfigError(`the database given for ${name} is the one of ${stored.name}`);
+    throw new ConfigError(`the database configured for ${name} belongs to ${stored.name}`);
   }
   const { variable, file, given } = placeMasterKey(config, name);
   const encoded = given ?? readKeyFile(file, { mayCreate: stored === undefined, variable });
@@ -38,13 +38,13 @@ export async function openKeyRing(
   const agreed = await findEnvironment(db.system);
   if (agreed?.master_key_id !== keys.masterKeyId) {
     throw new ConfigError(
-      `the master key of ${name} is not the one its database was made with: set ${variable} or restore ${file}`,
+      `the master key of ${name} is not the one of its database: set ${variable} or restore ${file}`,
     );
   }
   return keys;
 }
 
-/** Where the master key of an environment is: the setting wins over the file. */
+/** Where the master key is. The setting takes precedence over the file. */
 export function placeMasterKey(config: Config, name: EnvironmentName) {
   const variable = name === 'live' ? 'OUTLAY_LIVE_MASTER_KEY' : 'OUTLAY_MASTER_KEY';
   return {
@@ -69,8 +69,8 @@ function readKeyFile(file: string, options: { mayCreate: boolean; variable: stri
   }
   const encoded = randomBytes(32).toString('base64');
   mkdirSync(join(file, '..'), { recursive: true, mode: 0o700 });
-  // Whole and on the disk before the database remembers which key it is: without the key all
-  // personal data is lost. Where another process was quicker, its key is the key.
+  // The key is on disk before the database records it, because without it all personal data is
+  // lost. Of several processes, the first one's key wins.
   const draft = `${file}.${process.pid}`;
   const descriptor = openSync(draft, 'wx', 0o600);
   writeSync(descriptor, `${encoded}\n`);

@@ -1,10 +1,7 @@
-import type { Logger } from 'pino';
 import { collectAttributes } from '../attributes/collected-attributes.ts';
 import { getProfile } from '../attributes/requirements.ts';
-import { type Config, ConfigError } from '../config.ts';
+import { ConfigError } from '../config.ts';
 import type { EnvironmentName } from '../core/access.ts';
-import type { KeyRing } from '../core/sealing.ts';
-import type { EnvironmentClock } from '../db/environment-clock.ts';
 import type { Database } from '../db/postgres/pool.ts';
 import { type Catalogue, createCurrentCatalogue } from '../destinations/catalogue.ts';
 import { listDeclarationFaults } from '../destinations/declaration-checks.ts';
@@ -20,39 +17,35 @@ import { createSandboxRail } from '../rails/sandbox/rail.ts';
 import { createRescreening } from '../rules/rescreening.ts';
 import { createRules } from '../rules/rules.ts';
 import { findScript } from '../sandbox/sandbox.ts';
+import type { Foundation } from './foundation.ts';
 import { openLimitsFile, readScreening } from './settings.ts';
 
-/** Through what an environment pays: its rails, what they offer, and the dispatcher over them. */
+/** How an environment pays: its rails, the catalogue of what they offer, and the dispatcher. */
 
 export type PaymentOptions = {
-  config: Config;
-  /** For commands: what is wrong with rails and limits stops only what needs them. */
-  toleratesFaults: boolean;
-  name: EnvironmentName;
-  realNowMs: () => number;
-  fetch: typeof fetch;
-  onRailAnswer: (rail: string, outcome: string) => void;
+  readonly rates: { rates(): MidRates };
+  readonly onError: (error: unknown) => void;
+  readonly onRailAnswer: (rail: string, outcome: string) => void;
+  /** Called when a rail wants a pass over its work, and when it stored an inbound message. */
+  readonly wakeRail: (rail: string) => void;
+  readonly wakeNotifications: () => void;
+  /** For commands: leave out rails with faults, and report unreadable limits when they are used. */
+  readonly toleratesFaults: boolean;
 };
 
-export type PaymentBase = {
-  db: Database;
-  keys: KeyRing;
-  clock: EnvironmentClock;
-  log: Logger;
-  rates: { rates(): MidRates };
-  onError: (error: unknown) => void;
-};
+export type Payments = Awaited<ReturnType<typeof openPayments>>;
 
 /** @throws ConfigError where the operator's files are wrong. */
-export async function openPayments(options: PaymentOptions, base: PaymentBase) {
-  const { config, name, realNowMs } = options;
-  const { db, keys, clock, log, rates, onError } = base;
-  const configured = await openRails(options, base);
+export async function openPayments(base: Foundation, options: PaymentOptions) {
+  const { config, name, db, keys, clock, log, realNowMs } = base;
+  const { rates, onError, toleratesFaults } = options;
+  await using parts = new AsyncDisposableStack();
+  const configured = parts.adopt(await openRails(base, options), (opened) => opened.close());
   const rails = [...createSandbox(db, name, clock.nowMs), ...configured.rails];
   const catalogue = createCurrentCatalogue(rails, clock);
   const measurements = createMeasurements(db.system);
-  const limits = openLimitsFile(options, log);
-  const screening = readScreening(config);
+  parts.defer(() => measurements.exchange().catch(onError));
+  const limits = openLimitsFile({ config, toleratesFaults }, log);
   const marker = createSendMarker({
     db,
     environmentName: name,
@@ -63,12 +56,12 @@ export async function openPayments(options: PaymentOptions, base: PaymentBase) {
     db,
     keys,
     rates: rates.rates,
-    // Read at every check: the file may have changed since.
+    // Read at every check, because the file may have changed.
     get limits() {
       return limits.current();
     },
     mayGainLimits: config.OUTLAY_VELOCITY_LIMITS !== undefined,
-    screening,
+    screening: readScreening(config),
     realNowMs,
   };
   const dispatcher = createDispatcher({
@@ -85,15 +78,26 @@ export async function openPayments(options: PaymentOptions, base: PaymentBase) {
     times: dispatchTimes[name],
     onAnswer: options.onRailAnswer,
   });
-  const recovery = { db, rails: configured.rails, marker, onError };
+  parts.defer(() => dispatcher.settle());
   const rescreen = createRescreening({ ...rules, dispatcher, onError });
-  return { configured, rails, catalogue, measurements, dispatcher, limits, recovery, rescreen };
+  const opened = parts.move();
+  return {
+    configured,
+    rails,
+    catalogue,
+    measurements,
+    dispatcher,
+    limits,
+    recovery: { db, rails: configured.rails, marker, onError },
+    rescreen,
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
 }
 
-/** @throws ConfigError with every fault of the file of rails, unless faults are tolerated. */
+/** @throws ConfigError with every fault of the rails file, unless faults are tolerated. */
 async function openRails(
-  { config, name, fetch, realNowMs, toleratesFaults }: PaymentOptions,
-  { db, keys, clock, log }: PaymentBase,
+  { config, name, fetch, realNowMs, db, keys, clock, log }: Foundation,
+  { toleratesFaults, wakeRail, wakeNotifications }: PaymentOptions,
 ) {
   const path = name === 'live' ? config.OUTLAY_LIVE_RAILS : config.OUTLAY_RAILS;
   const opened = await openConfiguredRails({
@@ -110,14 +114,16 @@ async function openRails(
     publicUrl: config.OUTLAY_PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`,
     listFaults: listDeclarationFaults,
     log: (level, message, fields) => log[level](fields, message),
+    wake: wakeRail,
+    onInboundMessage: wakeNotifications,
   });
   if (opened.faults.length === 0 || toleratesFaults) return opened;
   await opened.close();
-  // A rail that is left out would hold its payouts without a word.
+  // A rail that is left out would hold its payouts silently.
   throw new ConfigError(describeRailFaults(path ?? '', opened.faults));
 }
 
-/** What a rail compares with the fields that its instruction needs. */
+/** The attributes that a payer collects, which a rail compares with the fields it needs. */
 function listAttributes(payer: PayerDeclaration, currency: string): string[] {
   const { countryCode, deliveryType } = payer;
   return getProfile({ countryCode, deliveryType, currency }).requirements.map(({ type }) => type);
@@ -131,7 +137,7 @@ function createSandbox(db: Database, name: EnvironmentName, nowMs: () => number)
   ];
 }
 
-/** What a company's payers earned together; found anew when the catalogue is. */
+/** The rating of all payers of a company. */
 export function createCompanyRating(getCatalogue: () => Catalogue, measurements: Measurements) {
   return (company: { railName: string; key: string }): number | undefined =>
     measurements.rateCompany(

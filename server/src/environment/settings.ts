@@ -1,15 +1,13 @@
-import { type BatchServices, batchBytesMax } from '../batches/upload.routes.ts';
+import { batchBytesMax } from '../batches/upload.routes.ts';
 import { type Config, ConfigError } from '../config.ts';
-import type { DecisionServices } from '../exceptions/decisions.ts';
 import { readVelocityLimits, type VelocityLimit } from '../rules/velocity.ts';
-import type { SandboxServices } from '../sandbox/sandbox.routes.ts';
 import type { ListSource } from '../screening/screening.ts';
 
-/** What an environment's parts are told, from the settings. */
+/** What the parts of an environment read from the settings. */
 
 export type LimitsFile = {
   current(): readonly VelocityLimit[];
-  /** Reads the file again. A file with faults is logged, and the limits of before stay in force. */
+  /** Reads the file again. Faults are logged once, and the previous limits stay in force. */
   refresh(): void;
 };
 
@@ -18,7 +16,7 @@ type LimitsLog = {
   error(fields: object, message: string): void;
 };
 
-/** @throws ConfigError where the file has faults at the start, unless faults are tolerated. */
+/** @throws ConfigError where the file has faults, unless faults are tolerated. */
 export function openLimitsFile(
   { config, toleratesFaults }: { config: Config; toleratesFaults: boolean },
   log: LimitsLog,
@@ -29,7 +27,7 @@ export function openLimitsFile(
     const limits = readVelocityLimits(path);
     return { text: describeLimits(limits), limits };
   };
-  // Nothing passes limits that cannot be read.
+  // What uses unreadable limits fails then.
   if (toleratesFaults) return { current: () => read().limits, refresh: () => undefined };
   let inForce = readOrRefuse(read);
   let lastFault = '';
@@ -46,7 +44,7 @@ export function openLimitsFile(
         const fault = error instanceof Error ? error.message : String(error);
         // Once, not every few seconds.
         if (fault !== lastFault)
-          log.error({ fault }, 'velocity limits not read, the old ones hold');
+          log.error({ fault }, 'velocity limits not read: the previous ones stay in force');
         lastFault = fault;
       }
     },
@@ -88,10 +86,7 @@ export function readScreening(config: Config) {
   };
 }
 
-export function readLimits(
-  config: Config,
-): Pick<BatchServices & SandboxServices, 'lockSeconds' | 'batchLimits' | 'clockDaysMax'> &
-  Pick<DecisionServices, 'twoPersonsAboveUsd'> {
+export function readLimits(config: Config) {
   const rowsMax = config.OUTLAY_BATCH_ROWS_MAX;
   return {
     clockDaysMax: config.OUTLAY_SANDBOX_CLOCK_DAYS,

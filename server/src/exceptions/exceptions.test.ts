@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
+import { runCommand } from '../../testing/setups/commands.ts';
 import { createMoneyTest, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
-import { exceptionCommands } from '../cli/exception-commands.ts';
-import type { Environment } from '../environment/environment.ts';
 import { exceptionKinds, inboundKinds, listDecisions } from './exceptions.ts';
 
 let money: MoneyTest;
@@ -25,12 +24,10 @@ type Listed = {
 };
 type Page = { matching: number; shown: number; next_cursor: string | null; exceptions: Listed[] };
 
-function run(name: string, values: object): Promise<unknown> {
-  const command = exceptionCommands[name];
-  assert.ok(command);
-  return command({ db: money.db, name: 'staging' } as Environment, values);
-}
-const list = async (values: object = {}) => (await run('exception list', values)) as Page;
+type Values = Record<string, string | true>;
+const run = (name: string, values: Values) =>
+  runCommand({ db: money.db, name: 'staging' }, name, values);
+const list = async (values: Values = {}) => (await run('exception list', values)) as Page;
 
 /** Creates exceptions about inbound messages, some in the same instant. */
 async function open(rail: string, count: number, kind = 'unmatched'): Promise<void> {
@@ -134,14 +131,14 @@ describe('exception close', () => {
       if ((inboundKinds as readonly string[]).includes(kind)) continue;
       await assert.rejects(
         run('exception close', { kind, rail: 'bank', ...by }),
-        /only exceptions of inbound messages close together/,
+        /--kind must be one of unmatched, .*; payout decide closes the others/,
       );
     }
   });
 
   it('requires one exception, or a kind and a rail', async () => {
     for (const values of [{}, { kind: 'unmatched' }, { rail: 'bank' }, { from: '2026-01-01' }]) {
-      await assert.rejects(run('exception close', { ...values, ...by }), /give --exception ID, or/);
+      await assert.rejects(run('exception close', { ...values, ...by }), /give --exception, or/);
     }
   });
 });

@@ -4,28 +4,60 @@ import type { Config } from '../../config.ts';
 import type { EnvironmentName } from '../../core/access.ts';
 import { findRunningServer } from '../../db/embedded/embedded.ts';
 import { readMigrations, unreleasedSchema } from '../../db/migrate.ts';
-import { createOpener } from '../../db/postgres/connection.ts';
+import { createOpener, createSession, type Session } from '../../db/postgres/connection.ts';
 import { findServerFaults } from '../../db/postgres/server-check.ts';
 import { inspectTenantRole } from '../../db/postgres/tenant-role.ts';
+import { column, defineQuery, many, maybeOne, one } from '../../db/rows.ts';
 import { getExpiryMs, liveAgeLimits } from '../../fx/age-limits.ts';
-import { explain, type Finding, fine, wrong } from './finding.ts';
+import { type Finding, formatCause, passed, problem } from './finding.ts';
 import { inspectServer } from './server-checks.ts';
 import type { EnvironmentRecord } from './source-checks.ts';
 
-/** The database of an environment: whether it can be reached, is the right one, and is whole. */
+/** The database of an environment: reachable, the right one, migrated, with all grants. */
 
 export type DatabaseReport = {
   findings: Finding[];
-  /** Where it is; undefined where there is nothing to connect to. */
+  /** Undefined where there is nothing to connect to. */
   url: string | undefined;
-  /** Whether it has been migrated, and can be read. */
   isUsable: boolean;
   environment: EnvironmentRecord | undefined;
-  /** Host and port; undefined where it cannot be asked. */
+  /** Host and port; undefined where it cannot be reached. */
   server: string | undefined;
   connectionsNeeded: number;
   connectionsFree: number;
 };
+
+const readEnvironment = defineQuery({
+  name: 'doctor_environment',
+  columns: { name: column.text, masterKeyId: column.text },
+  text: 'select name, master_key_id as "masterKeyId" from environment',
+});
+
+const findTables = defineQuery({
+  name: 'doctor_tables',
+  columns: { exist: column.boolean },
+  text: `
+    select to_regclass('migrations') is not null
+      and to_regclass('environment') is not null as exist`,
+});
+
+const readApplied = defineQuery({
+  name: 'doctor_migrations',
+  columns: { version: column.integer, hash: column.text },
+  text: 'select version, hash from migrations order by version',
+});
+
+const readRateAges = defineQuery({
+  name: 'doctor_rates',
+  columns: { source: column.text, as_of: column.instant },
+  text: 'select source, max(as_of) as as_of from rates group by source order by source',
+});
+
+const readListAges = defineQuery({
+  name: 'doctor_lists',
+  columns: { list: column.text, checked_at: column.instant },
+  text: 'select list, checked_at from screening_lists where checked_at is not null order by list',
+});
 
 type Place = { config: Config; name: EnvironmentName; realNowMs: () => number };
 
@@ -47,7 +79,7 @@ export async function checkDatabase(place: Place): Promise<DatabaseReport> {
     ? findRunningServer(config.OUTLAY_DATA)
     : undefined;
   if (running === undefined) {
-    const findings = [fine(`${name}: the embedded PostgreSQL (it starts with the service)`)];
+    const findings = [passed(`${name}: the embedded PostgreSQL, which starts with the service`)];
     return { ...nothing, findings };
   }
   return connect(place, { url: running.connectionUrl(`outlay_${name}`), setting });
@@ -60,34 +92,34 @@ async function connect(
   const { name } = place;
   let client: pg.Client | undefined;
   try {
-    // A certificate that the URL names is read here.
+    // Reads the certificates that the URL names.
     ({ client } = await createOpener(url).open({}));
     const server = `${client.host}:${client.port}`;
     const inspected = await inspect(place, client);
     const pooling = (await findServerFaults(url)).filter(({ kind }) => kind === 'pooling');
     const findings = [
-      fine(`${name}: the database can be reached`),
-      ...pooling.map(({ text }) => wrong(`${name}: ${text}`)),
+      passed(`${name}: the database can be reached`),
+      ...pooling.map(({ text }) => problem(`${name}: ${text}`)),
       ...inspected.findings,
     ];
     return { ...nothing, ...inspected, url, server, findings };
   } catch (error) {
-    // The message names host and role at most; the URL, which may hold a password, stays out.
-    const advice = adviseOn(error, setting);
-    const text = `${name}: the database cannot be reached: ${explain(error)}; ${advice}`;
-    return { ...nothing, findings: [wrong(text)] };
+    // The message names host and role at most. The URL may hold a password.
+    const advice = describeAdvice(error, setting);
+    const text = `${name}: the database cannot be reached: ${formatCause(error)}; ${advice}`;
+    return { ...nothing, findings: [problem(text)] };
   } finally {
     await client?.end().catch(() => undefined);
   }
 }
 
-export function adviseOn(error: unknown, setting: string): string {
+export function describeAdvice(error: unknown, setting: string): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === '28P01' || code === '28000') return `correct role or password in ${setting}`;
   if (code === '3D000') return 'create the database, owned by the role of the service';
-  if (code === '53300') return 'the server has no connection left: raise max_connections';
+  if (code === '53300') return 'the server has no free connection: raise max_connections';
   if (/CERT|SIGNATURE|ALTNAME/.test(code)) {
-    return `name the authority of the server's certificate in ${setting}: sslrootcert=PATH`;
+    return `set the certificate of the server's authority in ${setting}: sslrootcert=PATH`;
   }
   if (code === 'ENOENT') return `correct the path in ${setting}`;
   return `correct host and port in ${setting}, or start the server`;
@@ -100,124 +132,116 @@ type Inspection = Pick<
 
 async function inspect(place: Place, client: pg.Client): Promise<Inspection> {
   const { name, config } = place;
-  const server = await inspectServer({ name, config }, client);
-  const migrated = await checkMigrations(name, client);
+  const session = createSession(({ text }, values = []) => client.query(text, [...values]));
+  const server = await inspectServer({ name, config }, session);
+  const migrated = await checkMigrations(name, session);
   if (!migrated.isMigrated) {
     const findings = [...server.findings, ...migrated.findings];
     return { ...server, findings, isUsable: false, environment: undefined };
   }
-  const { rows } = await client.query<EnvironmentRecord>(
-    'select name, master_key_id as "masterKeyId" from environment',
-  );
-  const [environment] = rows;
+  const environment = await maybeOne(session, readEnvironment);
   const findings = [
     ...server.findings,
     ...migrated.findings,
     ...checkName(name, environment),
-    ...(await checkTenantRole(name, client)),
-    ...(await checkImports(place, client)),
+    ...(await checkTenantRole({ name, role: server.role }, client)),
+    ...(await checkImports(place, session)),
   ];
   const isUsable = environment?.name === name && migrated.isWhole;
   return { ...server, findings, isUsable, environment };
 }
 
-async function checkMigrations(name: EnvironmentName, client: pg.Client) {
-  const { rows } = await client.query<{ is_there: boolean }>(
-    `select to_regclass('migrations') is not null and to_regclass('environment') is not null as is_there`,
-  );
-  if (rows[0]?.is_there !== true) {
-    const findings = [fine(`${name}: empty, it is migrated at the first start`)];
+async function checkMigrations(name: EnvironmentName, session: Session) {
+  if (!(await one(session, findTables)).exist) {
+    const findings = [passed(`${name}: the database is empty; the first start migrates it`)];
     return { isMigrated: false, isWhole: false, findings };
   }
-  const applied = await client.query<{ version: number; hash: string }>(
-    'select version, hash from migrations order by version',
-  );
+  const applied = await many(session, readApplied);
   const migrations = await readMigrations();
   const newest = migrations.at(-1)?.version ?? 0;
-  const newer = applied.rows.filter(({ version }) => version > newest);
-  const edited = applied.rows.filter(
+  const newer = applied.filter(({ version }) => version > newest);
+  const edited = applied.filter(
     (ran) =>
       ran.version <= newest &&
-      migrations.find((one) => one.version === ran.version)?.hash !== ran.hash,
+      migrations.find(({ version }) => version === ran.version)?.hash !== ran.hash,
   );
   if (edited.some(({ version }) => version === 1)) {
-    const findings = [wrong(`${name}: ${unreleasedSchema}`)];
+    const findings = [problem(`${name}: ${unreleasedSchema}`)];
     return { isMigrated: true, isWhole: false, findings };
   }
-  const ran = `${name}: ${applied.rows.length} of ${migrations.length} migrations ran`;
+  const ran = `${name}: ${applied.length} of ${migrations.length} migrations applied`;
   const findings: Finding[] = [];
   if (newer.length > 0) {
-    findings.push(wrong(`${name}: a newer release has migrated the database: update the program`));
-  }
-  if (edited.length > 0) {
     findings.push(
-      wrong(`${ran}, ${edited.length} of them unlike this release's: use its own release`),
+      problem(`${name}: a newer release has migrated the database: update the program`),
     );
   }
-  if (findings.length === 0) findings.push(fine(ran));
-  const isWhole = applied.rows.length === migrations.length && findings[0]?.isFine === true;
+  if (edited.length > 0) {
+    findings.push(problem(`${ran}, ${edited.length} of them by another release: use that release`));
+  }
+  if (findings.length === 0) findings.push(passed(ran));
+  const isWhole = applied.length === migrations.length && findings[0]?.isFine === true;
   return { isMigrated: true, isWhole, findings };
 }
 
 function checkName(name: EnvironmentName, record: EnvironmentRecord | undefined): Finding[] {
   if (record === undefined || record.name === name) return [];
   const setting = name === 'live' ? 'OUTLAY_LIVE_DATABASE_URL' : 'DATABASE_URL';
-  return [wrong(`${name}: this is the database of ${record.name}: correct ${setting}`)];
+  return [problem(`${name}: this is the database of ${record.name}: correct ${setting}`)];
 }
 
-async function checkTenantRole(name: EnvironmentName, client: pg.Client): Promise<Finding[]> {
+async function checkTenantRole(
+  { name, role }: { name: EnvironmentName; role: string },
+  client: pg.Client,
+): Promise<Finding[]> {
   const { exists, isMember, missingGrants } = await inspectTenantRole(client);
-  const { rows } = await client.query<{ role: string }>('select quote_ident(current_user) as role');
-  const role = rows[0]?.role ?? '';
   if (!exists) {
     return [
-      wrong(
-        `${name}: the role outlay_tenant is missing, as after a restore on another server: run as an administrator: create role outlay_tenant nologin; grant outlay_tenant to ${role}; then start the service again`,
+      problem(
+        `${name}: the role outlay_tenant is missing, as after a restore on another server: run as an administrator: create role outlay_tenant nologin; grant outlay_tenant to ${role}; then restart the service`,
       ),
     ];
   }
   if (!isMember) {
     return [
-      wrong(
+      problem(
         `${name}: ${role} may not act as outlay_tenant: run as an administrator: grant outlay_tenant to ${role}`,
       ),
     ];
   }
   if (missingGrants.length > 0) {
     return [
-      wrong(
-        `${name}: the role outlay_tenant lacks ${missingGrants.length} grants: start the service again, which repeats them`,
+      problem(
+        `${name}: the role outlay_tenant lacks ${missingGrants.length} grants: restart the service, which grants them`,
       ),
     ];
   }
-  return [fine(`${name}: the role outlay_tenant and its grants are there`)];
+  return [passed(`${name}: the role outlay_tenant has all its grants`)];
 }
 
-/** What the database has of rates and lists, and how old it is. */
+/** The age of imported rates and lists. */
 async function checkImports(
   { config, name, realNowMs }: Place,
-  client: pg.Client,
+  session: Session,
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
   if (name === 'live') {
-    const { rows } = await client.query<{ source: string; as_of: Date }>(
-      'select source, max(as_of) as as_of from rates group by source order by source',
-    );
-    for (const { source, as_of: asOf } of rows) {
+    for (const { source, as_of: asOf } of await many(session, readRateAges)) {
       const limit = liveAgeLimits[source];
       const isStale = limit !== undefined && realNowMs() > getExpiryMs(asOf.getTime(), limit);
       const text = `live: the newest rates of ${source} are of ${asOf.toISOString()}`;
-      findings.push(isStale ? wrong(`${text}, which is too old: outlay rates import`) : fine(text));
+      findings.push(
+        isStale ? problem(`${text}, which is too old: run outlay rates import`) : passed(text),
+      );
     }
   }
-  const { rows } = await client.query<{ list: string; checked_at: Date }>(
-    'select list, checked_at from screening_lists where checked_at is not null order by list',
-  );
   const daysMax = config.OUTLAY_SCREENING_DAYS_MAX;
-  for (const { list, checked_at: checkedAt } of rows) {
+  for (const { list, checked_at: checkedAt } of await many(session, readListAges)) {
     const isOld = realNowMs() - checkedAt.getTime() > daysMax * 86_400_000;
     const text = `${name}: the sanctions list ${list} was read at ${checkedAt.toISOString()}`;
-    findings.push(isOld ? wrong(`${text}, which is too old: outlay screening import`) : fine(text));
+    findings.push(
+      isOld ? problem(`${text}, which is too old: run outlay screening import`) : passed(text),
+    );
   }
   return findings;
 }

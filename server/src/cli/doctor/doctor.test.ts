@@ -24,12 +24,13 @@ import { type PartnerProcess, startPartner } from '../../../testing/setups/partn
 import { readConfig } from '../../config.ts';
 import { type EmbeddedServer, startEmbedded } from '../../db/embedded/embedded.ts';
 import { migrate } from '../../db/migrate.ts';
+import { createSession } from '../../db/postgres/connection.ts';
 import { createDatabaseIfAbsent } from '../../db/postgres/create-database.ts';
-import { adviseOn } from './database-checks.ts';
+import { describeAdvice } from './database-checks.ts';
 import { examine, runDoctor } from './doctor.ts';
 import { inspectServer } from './server-checks.ts';
 
-/** A live set-up in which everything is right, and each way in which it may be broken. */
+/** A live set-up without problems, and each problem that the doctor finds. */
 
 let folder: string;
 let server: EmbeddedServer;
@@ -125,7 +126,7 @@ const nachaRail = (inFolder: string) =>
 
 const key = () => Buffer.alloc(32, 7).toString('base64');
 
-/** What is broken, how, and what the doctor says of it. */
+/** What is broken, how, and the finding. */
 const broken: readonly [string, () => Changes | Promise<Changes>, RegExp][] = [
   [
     'the password',
@@ -150,12 +151,12 @@ const broken: readonly [string, () => Changes | Promise<Changes>, RegExp][] = [
   [
     'the master key',
     () => ({ OUTLAY_LIVE_MASTER_KEY: key() }),
-    /OUTLAY_LIVE_MASTER_KEY is not the master key that the database was made with/,
+    /OUTLAY_LIVE_MASTER_KEY is not the master key of this database/,
   ],
   [
     'a missing master key',
     () => ({ OUTLAY_LIVE_MASTER_KEY: undefined }),
-    /the master key is missing: set OUTLAY_LIVE_MASTER_KEY, or restore .*live\.key/,
+    /the master key is missing: set OUTLAY_LIVE_MASTER_KEY or restore .*live\.key/,
   ],
   [
     'a key file that others can read',
@@ -188,7 +189,7 @@ const broken: readonly [string, () => Changes | Promise<Changes>, RegExp][] = [
     /rail cash_mx: the environment variable CASH_MX_KEY is not set/,
   ],
   [
-    'a partner that is silent',
+    'a partner that does not answer',
     () => rails('silent', partnerRail()),
     /rail cash_mx \(partner\): the partner cannot be reached/,
   ],
@@ -210,7 +211,7 @@ const broken: readonly [string, () => Changes | Promise<Changes>, RegExp][] = [
   [
     'the name of a setting',
     () => ({ OUTLAY_RATES_EBC: 'x' }),
-    /OUTLAY_RATES_EBC is no setting: did you mean OUTLAY_RATES_ECB\?/,
+    /OUTLAY_RATES_EBC is not a setting: did you mean OUTLAY_RATES_ECB\?/,
   ],
   ['the value of a setting', () => ({ PORT: 'http' }), /PORT must be a whole number/],
   [
@@ -244,7 +245,7 @@ const broken: readonly [string, () => Changes | Promise<Changes>, RegExp][] = [
       await run('right', 'revoke select on credentials from outlay_tenant');
       return {};
     },
-    /outlay_tenant lacks 1 grants: start the service again/,
+    /outlay_tenant lacks 1 grants: restart the service/,
   ],
   [
     'a missing tenant role, as after a restore on another server',
@@ -260,12 +261,10 @@ const broken: readonly [string, () => Changes | Promise<Changes>, RegExp][] = [
 ];
 
 describe('the doctor', () => {
-  it('finds nothing where everything is right, and changes nothing', async () => {
+  it('finds no problem in a sound installation, and changes nothing', async () => {
     assert.deepEqual(await listProblems(), []);
-    const lines: string[] = [];
-    const print = (line: string) => lines.push(line);
-    await runDoctor(setup.variables, { realNowMs: Date.now, print });
-    assert.equal(lines.at(-1), '0 problems found.\n');
+    const text = await runDoctor(setup.variables, { realNowMs: Date.now });
+    assert.match(text, /\n0 problems found\.$/);
     assert.notEqual(process.exitCode, 1);
   });
 
@@ -279,44 +278,40 @@ describe('the doctor', () => {
     });
   }
 
-  it('creates no folder that is missing', () => {
+  it('does not create a missing folder', () => {
     assert.equal(existsSync(join(folder, 'unmounted')), false);
   });
 
   it('ends with exit code 1 and counts the problems', async () => {
-    const lines: string[] = [];
-    const print = (line: string) => lines.push(line);
-    await runDoctor({ PORT: 'x', OUTLAY_NO: '1' }, { realNowMs: Date.now, print });
+    const text = await runDoctor({ PORT: 'x', OUTLAY_NO: '1' }, { realNowMs: Date.now });
     assert.equal(process.exitCode, 1);
     process.exitCode = 0;
     assert.deepEqual(
-      lines.map((line) => line.slice(0, 6)),
-      ['WRONG ', 'WRONG ', '2 prob'],
+      text.split('\n').map((line) => line.slice(0, 8)),
+      ['PROBLEM ', 'PROBLEM ', '2 proble'],
     );
   });
 });
 
-describe('a server that loses payouts, or takes none', () => {
+describe('a server with unsafe settings', () => {
   const settings: readonly [object, RegExp][] = [
     [{ is_standby: true }, /this server is a standby.*use the address of the primary/],
-    [{ fsync: 'off' }, /fsync is off, so that a power cut loses payouts/],
+    [{ fsync: 'off' }, /fsync is off, so a power failure loses payouts/],
     [{ full_page_writes: 'off' }, /full_page_writes is off/],
     [{ synchronous_commit: 'off' }, /synchronous_commit is off/],
     [{ server_encoding: 'LATIN1' }, /the encoding is LATIN1/],
-    [{ version: 140_000 }, /15 or newer is needed/],
+    [{ version: 140_000 }, /must be 15 or newer/],
     [{ foreign_tables: 3 }, /3 tables belong to another role/],
   ];
   for (const [changes, said] of settings) {
-    it(`is found: ${JSON.stringify(changes)}`, async () => {
+    it(`is reported: ${JSON.stringify(changes)}`, async () => {
       const client = new pg.Client({ connectionString: server.connectionUrl('right') });
       await client.connect();
       // What this server would answer, but for one setting that cannot be changed while it runs.
-      const changed = {
-        query: async (text: string) => {
-          const answer = await client.query<object>(text);
-          return { rows: answer.rows.map((row) => ({ ...row, ...changes })) };
-        },
-      } as unknown as pg.Client;
+      const changed = createSession(async ({ text }) => {
+        const answer = await client.query<Record<string, unknown>>(text);
+        return { ...answer, rows: answer.rows.map((row) => ({ ...row, ...changes })) };
+      });
       const config = readConfig(setup.variables);
       const { findings } = await inspectServer({ name: 'live', config }, changed);
       await client.end();
@@ -326,10 +321,10 @@ describe('a server that loses payouts, or takes none', () => {
     });
   }
 
-  it('with a certificate of an unknown authority is told how to name it', () => {
+  it('with a certificate of an unknown authority gets advice on how to trust it', () => {
     for (const code of ['SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE']) {
       const error = Object.assign(new Error(code), { code });
-      assert.match(adviseOn(error, 'DATABASE_URL'), /in DATABASE_URL: sslrootcert=PATH/);
+      assert.match(describeAdvice(error, 'DATABASE_URL'), /in DATABASE_URL: sslrootcert=PATH/);
     }
   });
 });

@@ -1,7 +1,8 @@
 import { type Config, ConfigError, findUnknownSettings, readConfig } from '../../config.ts';
 import type { EnvironmentName } from '../../core/access.ts';
+import { listEnvironments } from '../../environment/databases.ts';
 import { checkDatabase, type DatabaseReport } from './database-checks.ts';
-import { type Finding, fine, wrong } from './finding.ts';
+import { type Finding, passed, problem } from './finding.ts';
 import { checkDataFolder, checkFonts, checkNode, checkPorts } from './machine-checks.ts';
 import { checkRailSetup } from './rail-checks.ts';
 import {
@@ -13,41 +14,36 @@ import {
 } from './source-checks.ts';
 
 /**
- * Looks for everything that would stop the service or make it useless, without changing anything,
- * and says for each problem what to do.
+ * Finds everything that would stop the service or make it useless, and says how to fix each problem.
+ * Changes nothing.
  */
 
 export type DoctorOptions = {
   realNowMs: () => number;
   fetch?: typeof fetch;
-  print: (text: string) => void;
 };
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Prints one line for each finding, and sets exit code 1 where there are problems. */
-export async function runDoctor(variables: Variables, options: DoctorOptions): Promise<void> {
+/** Returns one line for each finding, and sets exit code 1 where there are problems. */
+export async function runDoctor(variables: Variables, options: DoctorOptions): Promise<string> {
   const findings = await examine(variables, options);
-  for (const { isFine, text } of findings) {
-    options.print(`${isFine ? 'ok   ' : 'WRONG'} ${text}\n`);
-  }
   const problems = findings.filter(({ isFine }) => !isFine).length;
-  options.print(problems === 1 ? '1 problem found.\n' : `${problems} problems found.\n`);
   if (problems > 0) process.exitCode = 1;
+  return [
+    ...findings.map(({ isFine, text }) => `${isFine ? 'ok     ' : 'PROBLEM'} ${text}`),
+    problems === 1 ? '1 problem found.' : `${problems} problems found.`,
+  ].join('\n');
 }
 
-export async function examine(
-  variables: Variables,
-  options: Omit<DoctorOptions, 'print'>,
-): Promise<Finding[]> {
+export async function examine(variables: Variables, options: DoctorOptions): Promise<Finding[]> {
   let config: Config;
   try {
     config = readConfig(variables);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return [...checkNames(variables, new Set()), ...error.message.split('; ').map(wrong)];
+    return [...checkNames(variables, new Set()), ...error.message.split('; ').map(problem)];
   }
-  const names = config.OUTLAY_ENVIRONMENTS.split(',') as EnvironmentName[];
   const findings = [
     checkNode(),
     checkFonts(),
@@ -57,7 +53,7 @@ export async function examine(
     ...(await checkSources(config, options)),
   ];
   const reports: DatabaseReport[] = [];
-  for (const name of names) {
+  for (const name of listEnvironments(config)) {
     const report = await checkEnvironment({ config, name }, options);
     reports.push(report);
     findings.push(...report.findings);
@@ -67,12 +63,12 @@ export async function examine(
 
 function checkNames(variables: Variables, others: ReadonlySet<string>): Finding[] {
   const unknown = findUnknownSettings(variables, others);
-  return unknown.length > 0 ? unknown.map(wrong) : [fine('every OUTLAY_ variable is a setting')];
+  return unknown.length > 0 ? unknown.map(problem) : [passed('all OUTLAY_ variables are settings')];
 }
 
 async function checkSources(
   config: Config,
-  { realNowMs, fetch: given }: Omit<DoctorOptions, 'print'>,
+  { realNowMs, fetch: given }: DoctorOptions,
 ): Promise<Finding[]> {
   const sources = { config, fetch: given ?? fetch, realNowMs };
   return [...(await checkRates(sources)), ...(await checkLists(sources)), ...checkLimits(config)];
@@ -80,7 +76,7 @@ async function checkSources(
 
 async function checkEnvironment(
   place: { config: Config; name: EnvironmentName },
-  options: Omit<DoctorOptions, 'print'>,
+  options: DoctorOptions,
 ): Promise<DatabaseReport> {
   const { realNowMs } = options;
   const database = await checkDatabase({ ...place, realNowMs });
@@ -94,7 +90,7 @@ async function checkEnvironment(
   return { ...database, findings: [...database.findings, ...key.findings, ...rails] };
 }
 
-/** Both environments may be on one server, whose connections they then share. */
+/** Environments on one server share its connections. */
 function checkConnectionSum(reports: readonly DatabaseReport[]): Finding[] {
   const known = reports.filter(({ server }) => server !== undefined);
   const [first] = known;
@@ -103,8 +99,8 @@ function checkConnectionSum(reports: readonly DatabaseReport[]): Finding[] {
   const needed = known.reduce((sum, { connectionsNeeded }) => sum + connectionsNeeded, 0);
   if (needed <= first.connectionsFree) return [];
   return [
-    wrong(
-      `both environments are on one server, which has ${first.connectionsFree} connections for ${needed}: lower OUTLAY_DATABASE_CONNECTIONS or raise max_connections`,
+    problem(
+      `both environments are on one server, need ${needed} connections and may use ${first.connectionsFree}: lower OUTLAY_DATABASE_CONNECTIONS or raise max_connections`,
     ),
   ];
 }

@@ -1,10 +1,10 @@
-/** One line of the doctor: what was looked at, and if it is wrong, what to do. */
+/** One line of the doctor: what was checked, or a problem and how to fix it. */
 export type Finding = { readonly isFine: boolean; readonly text: string };
 
-export const fine = (text: string): Finding => ({ isFine: true, text });
-export const wrong = (text: string): Finding => ({ isFine: false, text });
+export const passed = (text: string): Finding => ({ isFine: true, text });
+export const problem = (text: string): Finding => ({ isFine: false, text });
 
-/** An error as a sentence. Node's and the driver's name hosts, roles and paths, never values. */
-export function explain(error: unknown): string {
+/** The message of an error. Those of Node and the driver name hosts, roles and paths, no secrets. */
+export function formatCause(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -3,22 +3,23 @@ import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 import type { Config } from '../../config.ts';
 import type { EnvironmentName } from '../../core/access.ts';
+import { listEnvironments } from '../../environment/databases.ts';
 import { placeMasterKey } from '../../environment/key.ts';
 import { areScriptFontsInstalled } from '../../receipts/optional-fonts.ts';
-import { explain, type Finding, fine, wrong } from './finding.ts';
+import { type Finding, formatCause, passed, problem } from './finding.ts';
 
-/** What the machine has to offer: Node, a folder, ports. */
+/** The machine: Node, the data folder, ports. */
 
 const freeBytesMin = 1024 ** 3;
 const answerMsMax = 2_000;
 
 export function checkNode(): Finding {
   const major = Number(process.versions.node.split('.', 1)[0]);
-  return { isFine: major >= 24, text: `Node ${process.versions.node} (24 or newer is needed)` };
+  return { isFine: major >= 24, text: `Node ${process.versions.node} (must be 24 or newer)` };
 }
 
 export function checkFonts(): Finding {
-  return fine(
+  return passed(
     areScriptFontsInstalled()
       ? 'receipts have fonts for all scripts'
       : 'receipts transliterate names in other scripts; npm run fonts installs their fonts',
@@ -27,29 +28,31 @@ export function checkFonts(): Finding {
 
 export function checkDataFolder(config: Config): Finding[] {
   const folder = config.OUTLAY_DATA;
-  // The start makes a folder that is missing, where it may.
-  const present = findPresent(folder);
+  // A missing folder is created at the start.
+  const present = findNearestFolder(folder);
   try {
     accessSync(present, constants.W_OK);
   } catch (error) {
     return [
-      wrong(`${folder} cannot be written: ${explain(error)}; set OUTLAY_DATA to another folder`),
+      problem(
+        `${folder} is not writable: ${formatCause(error)}; set OUTLAY_DATA to another folder`,
+      ),
     ];
   }
   const { bavail, bsize } = statfsSync(present);
   const freeBytes = bavail * bsize;
-  const free = `${Math.round(freeBytes / 1024 ** 2)} MB are free in ${folder}`;
+  const free = `${folder} has ${Math.round(freeBytes / 1024 ** 2)} MB of free space`;
   return [
-    fine(`${folder} can be written`),
-    freeBytes >= freeBytesMin ? fine(free) : wrong(`${free}: make room for 1024 MB`),
-    ...config.OUTLAY_ENVIRONMENTS.split(',').flatMap((name) =>
-      checkKeyMode(config, name as EnvironmentName),
-    ),
+    passed(`${folder} is writable`),
+    freeBytes >= freeBytesMin ? passed(free) : problem(`${free}: it needs 1024 MB`),
+    ...listEnvironments(config).flatMap((name) => checkKeyMode(config, name)),
   ];
 }
 
-function findPresent(folder: string): string {
-  return existsSync(folder) || dirname(folder) === folder ? folder : findPresent(dirname(folder));
+function findNearestFolder(folder: string): string {
+  return existsSync(folder) || dirname(folder) === folder
+    ? folder
+    : findNearestFolder(dirname(folder));
 }
 
 function checkKeyMode(config: Config, name: EnvironmentName): Finding[] {
@@ -58,12 +61,12 @@ function checkKeyMode(config: Config, name: EnvironmentName): Finding[] {
   const isPrivate = (statSync(file).mode & 0o077) === 0;
   return [
     isPrivate
-      ? fine(`${file} is readable by its owner only`)
-      : wrong(`${file} can be read by others: chmod 600 ${file}`),
+      ? passed(`${file} is readable by its owner only`)
+      : problem(`${file} can be read by others: chmod 600 ${file}`),
   ];
 }
 
-/** The ports of the service and of a process that only works. 0 is always free. */
+/** The ports of the service and of a process in the role `work`. 0 is always free. */
 export async function checkPorts({ HOST, PORT, OUTLAY_WORK_PORT }: Config): Promise<Finding[]> {
   return [
     await checkPort(HOST, { setting: 'PORT', port: PORT }),
@@ -77,14 +80,14 @@ async function checkPort(
 ): Promise<Finding> {
   const place = `${setting} ${port} on ${host}`;
   const fault = await tryPort(host, port);
-  if (fault === undefined) return fine(`${place} is free`);
+  if (fault === undefined) return passed(`${place} is free`);
   if (fault === 'EADDRINUSE' && (await isOutlay(host, port))) {
-    return fine(`${place} is in use by an Outlay service; a second one needs another port`);
+    return passed(`${place} is in use by an Outlay service; another process needs another port`);
   }
   if (fault === 'EADDRINUSE') {
-    return wrong(`${place} is in use by another program: end it or set another port`);
+    return problem(`${place} is in use by another program: stop that program or set another port`);
   }
-  return wrong(`${place} cannot be listened on (${fault}): correct HOST or ${setting}`);
+  return problem(`${place} cannot be opened (${fault}): correct HOST or ${setting}`);
 }
 
 function tryPort(host: string, port: number): Promise<string | undefined> {

@@ -10,12 +10,12 @@ import { createHost } from '../../rails/host/host.ts';
 import { secretContext } from '../../rails/host/open.ts';
 import { type RailConfig, readRailFile } from '../../rails/host/rail-config.ts';
 import { openSoundRails, type RailServices } from '../../rails/host/registry.ts';
-import { type Finding, fine, wrong } from './finding.ts';
+import { type Finding, passed, problem } from './finding.ts';
 
-/** The file of rails, its secrets, and the counterparts. What rails would write stays in memory. */
+/** The rails file, its secrets and counterparties. What rails write is kept in memory. */
 
 export type RailCheckOptions = {
-  /** Undefined where the database cannot be used: then rails remember nothing. */
+  /** Undefined where the database cannot be used: then rails have no stored records. */
   url: string | undefined;
   keys: KeyRing | undefined;
   fetch: typeof fetch;
@@ -30,41 +30,45 @@ export async function checkRailSetup(
   const path = config[setting];
   if (path === undefined) {
     if (name === 'staging') return [];
-    return [wrong('live: no rails, so that no country is served: set OUTLAY_LIVE_RAILS to a file')];
+    return [
+      problem(
+        'live: no rails are configured, so no country is served: set OUTLAY_LIVE_RAILS to a file',
+      ),
+    ];
   }
   const { keys } = options;
   const file = readRailFile(path, {
     readVariable: config.readVariable,
     openSealed: (sealed) => {
-      if (keys === undefined) throw new Error('there is no master key to open it with');
+      if (keys === undefined) throw new Error('it is sealed, and the master key is missing');
       return keys.open(sealed, secretContext);
     },
   });
   const label = (text: string): string => `${name}: ${setting} (${path}): ${text}`;
-  const findings = file.faults.map(({ text }) => wrong(label(text)));
+  const findings = file.faults.map(({ text }) => problem(label(text)));
   const db =
     options.url === undefined || keys === undefined
       ? undefined
       : connectDatabase({ url: options.url, connectionsMax: 2 });
   try {
-    findings.push(...(await checkCounterparts(file.configs, { ...options, db, label })));
+    findings.push(...(await checkCounterparties(file.configs, { ...options, db, label })));
   } finally {
     await db?.close();
   }
   if (name === 'live' && file.faults.length === 0 && file.configs.length === 0) {
-    findings.push(wrong(label('it has no rails, so that no country is served')));
+    findings.push(problem(label('it has no rails, so no country is served')));
   }
   return findings;
 }
 
-type CounterpartOptions = RailCheckOptions & {
+type CounterpartyOptions = RailCheckOptions & {
   db: Database | undefined;
   label: (text: string) => string;
 };
 
-async function checkCounterparts(
+async function checkCounterparties(
   configs: readonly RailConfig[],
-  options: CounterpartOptions,
+  options: CounterpartyOptions,
 ): Promise<Finding[]> {
   const opened = await openSoundRails(configs, {
     createHost: createObserver(options),
@@ -73,13 +77,13 @@ async function checkCounterparts(
       collectAttributes({ countryCode, deliveryType, currency }),
   });
   try {
-    const findings = opened.faults.map(({ text }) => wrong(options.label(text)));
+    const findings = opened.faults.map(({ text }) => problem(options.label(text)));
     for (const { rail, kind, faults } of await checkRails(opened.rails)) {
       const place = `rail ${rail} (${kind})`;
       findings.push(
         ...(faults.length === 0
-          ? [fine(options.label(`${place} can be worked with`))]
-          : faults.map((fault) => wrong(options.label(`${place}: ${fault}`)))),
+          ? [passed(options.label(`${place} works`))]
+          : faults.map((fault) => problem(options.label(`${place}: ${fault}`)))),
       );
     }
     return findings;
@@ -88,13 +92,13 @@ async function checkCounterparts(
   }
 }
 
-/** A host that reads what the rail remembers, and writes nothing that outlasts this process. */
+/** A host that reads the rail's stored records, and keeps what the rail writes in memory. */
 function createObserver({
   db,
   keys,
   fetch,
   realNowMs,
-}: CounterpartOptions): RailServices['createHost'] {
+}: CounterpartyOptions): RailServices['createHost'] {
   return (name, payers): RailHost => {
     const parts = {
       name,
@@ -108,14 +112,14 @@ function createObserver({
       receive: async () => 'known' as const,
     };
     if (db === undefined || keys === undefined) {
-      return { ...parts, store: layOver(undefined), countUnresolvedInbound: async () => 0 };
+      return { ...parts, store: overlay(undefined), countUnresolvedInbound: async () => 0 };
     }
     const real = createHost({ ...parts, db, keys, onInboundMessage: () => undefined });
-    return { ...real, ...parts, store: layOver(real.store) };
+    return { ...real, ...parts, store: overlay(real.store) };
   };
 }
 
-function layOver(store: RailStore | undefined): RailStore {
+function overlay(store: RailStore | undefined): RailStore {
   const written = new Map<string, StoredRecord | undefined>();
   const nameOf = (collection: string, key: string): string => JSON.stringify([collection, key]);
   return {

@@ -8,9 +8,9 @@ import { type RateSourceName, readQuotes } from '../../fx/load.ts';
 import { describeLocation } from '../../fx/read-source.ts';
 import { readVelocityLimits } from '../../rules/velocity.ts';
 import { findListFault } from '../../screening/screening.ts';
-import { explain, type Finding, fine, wrong } from './finding.ts';
+import { type Finding, formatCause, passed, problem } from './finding.ts';
 
-/** The files and addresses that settings name, and the master keys. */
+/** The files and URLs that settings name, and the master keys. */
 
 type Sources = { config: Config; fetch: typeof fetch; realNowMs: () => number };
 
@@ -25,8 +25,8 @@ export async function checkRates(options: Sources): Promise<Finding[]> {
     });
     findings.push(
       read.ok
-        ? fine(`${place} has ${read.quotes.length} rates`)
-        : wrong(`${place}: ${read.fault}; correct ${setting} or the source`),
+        ? passed(`${place} has ${read.quotes.length} rates`)
+        : problem(`${place}: ${read.fault}; correct ${setting} or the source`),
     );
   }
   return findings;
@@ -40,8 +40,8 @@ export async function checkLists({ config, fetch }: Sources): Promise<Finding[]>
     const fault = await findListFault(source, { fetch });
     findings.push(
       fault === undefined
-        ? fine(`the sanctions list ${source.list} can be read`)
-        : wrong(`the sanctions list ${source.list}: ${fault}; correct ${setting}`),
+        ? passed(`the sanctions list ${source.list} can be read`)
+        : problem(`the sanctions list ${source.list}: ${fault}; correct ${setting}`),
     );
   }
   return findings;
@@ -51,13 +51,13 @@ export function checkLimits(config: Config): Finding[] {
   const path = config.OUTLAY_VELOCITY_LIMITS;
   if (path === undefined) return [];
   try {
-    return [fine(`OUTLAY_VELOCITY_LIMITS has ${readVelocityLimits(path).length} limits`)];
+    return [passed(`OUTLAY_VELOCITY_LIMITS has ${readVelocityLimits(path).length} limits`)];
   } catch (error) {
-    return [wrong(`OUTLAY_VELOCITY_LIMITS: ${explain(error)}`)];
+    return [problem(`OUTLAY_VELOCITY_LIMITS: ${formatCause(error)}`)];
   }
 }
 
-/** What the database says of itself; undefined where it cannot be asked, or is new. */
+/** The environment that a database belongs to. */
 export type EnvironmentRecord = { name: string; masterKeyId: string };
 
 export function checkMasterKey(
@@ -69,29 +69,29 @@ export function checkMasterKey(
   if (given === undefined && !existsSync(file)) {
     const isNew = record === undefined;
     const text = isNew
-      ? `${name}: no master key yet; the first start makes ${file}`
-      : `${name}: the master key is missing: set ${variable}, or restore ${file}`;
+      ? `${name}: no master key yet; the first start creates ${file}`
+      : `${name}: the master key is missing: set ${variable} or restore ${file}`;
     return { keys: undefined, findings: [{ isFine: isNew, text }] };
   }
   let key: Buffer;
   try {
     key = Buffer.from(given ?? readFileSync(file, 'utf8').trim(), 'base64');
   } catch (error) {
-    return { keys: undefined, findings: [wrong(`${name}: ${file}: ${explain(error)}`)] };
+    return { keys: undefined, findings: [problem(`${name}: ${file}: ${formatCause(error)}`)] };
   }
   if (key.length !== 32) {
-    const text = `${name}: ${place} must hold 32 bytes in Base64: openssl rand -base64 32 makes a new key, for a new database only`;
-    return { keys: undefined, findings: [wrong(text)] };
+    const text = `${name}: ${place} must hold 32 bytes in Base64: create one with openssl rand -base64 32, for a new database only`;
+    return { keys: undefined, findings: [problem(text)] };
   }
   const keys = createKeyRing(key);
   if (record !== undefined && record.masterKeyId !== keys.masterKeyId) {
-    const text = `${name}: ${place} is not the master key that the database was made with: set ${variable}, or restore ${file}, from your copy`;
-    return { keys: undefined, findings: [wrong(text)] };
+    const text = `${name}: ${place} is not the master key of this database: set ${variable} or restore ${file} from your backup`;
+    return { keys: undefined, findings: [problem(text)] };
   }
-  return { keys, findings: [fine(`${name}: the master key is there (${place})`)] };
+  return { keys, findings: [passed(`${name}: the master key is valid (${place})`)] };
 }
 
-/** The variables that the files of rails name as places of secrets; they may begin with OUTLAY_ too. */
+/** Variables that rails files name as places of secrets; they may begin with OUTLAY_ too. */
 export function listSecretNames(config: Config): Set<string> {
   const names = new Set<string>();
   const collect = (value: unknown): void => {
@@ -105,7 +105,7 @@ export function listSecretNames(config: Config): Set<string> {
     try {
       if (path !== undefined) collect(JSON.parse(readFileSync(path, 'utf8')));
     } catch {
-      // The check of the rails says what is wrong with the file.
+      // The check of the rails reports the faults of the file.
     }
   }
   return names;

@@ -29,6 +29,9 @@ export type OpenRailsOptions = {
   listFaults: (config: RailConfig) => readonly string[];
   collectAttributes: RailServices['collectAttributes'];
   log: (level: 'info' | 'warn' | 'error', message: string, fields: LogFields) => void;
+  /** Called when a rail wants a pass over its work, and when it stored an inbound message. */
+  wake: (rail: string) => void;
+  onInboundMessage: () => void;
 };
 
 export type OpenedRails = {
@@ -36,8 +39,6 @@ export type OpenedRails = {
   readonly rails: readonly Rail[];
   readonly faults: readonly RailFault[];
   readonly callbackTargets: ReadonlyMap<string, CallbackTarget>;
-  /** Sets what is called when a rail asks for a pass, or stored an inbound message. */
-  listen(listeners: { wake: (rail: string) => void; onInboundMessage: () => void }): void;
   close(): Promise<void>;
 };
 
@@ -47,10 +48,6 @@ export const secretContext = 'secret file';
 /** Returns the faults of the operator's file and its rails instead of throwing them. */
 export async function openConfiguredRails(options: OpenRailsOptions): Promise<OpenedRails> {
   const { path, db, keys, nowMs, log } = options;
-  let listeners = {
-    wake: (_rail: string): void => undefined,
-    onInboundMessage: (): void => undefined,
-  };
   const hosts = new Map<string, RailHost>();
   const file =
     path === undefined
@@ -70,8 +67,8 @@ export async function openConfiguredRails(options: OpenRailsOptions): Promise<Op
       realNowMs: options.realNowMs,
       fetch: options.fetch,
       callbackUrl: `${options.publicUrl}/rails/${name}`,
-      wake: () => listeners.wake(name),
-      onInboundMessage: () => listeners.onInboundMessage(),
+      wake: () => options.wake(name),
+      onInboundMessage: options.onInboundMessage,
       log,
     });
     hosts.set(name, host);
@@ -91,9 +88,6 @@ export async function openConfiguredRails(options: OpenRailsOptions): Promise<Op
     rails,
     faults: [...file.faults, ...opened.faults],
     callbackTargets: new Map(callbackTargets),
-    listen: (given) => {
-      listeners = given;
-    },
     close: async () => {
       await Promise.allSettled(rails.map(async (rail) => rail.close?.()));
     },

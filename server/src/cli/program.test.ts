@@ -1,25 +1,21 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it, test } from 'node:test';
-import {
-  createLiveSetup,
-  type LiveApp,
-  type LiveSetup,
-  partnerRail,
-} from '../../testing/setups/live.ts';
+import { after, before, describe, it, mock, test } from 'node:test';
+import { runCommand } from '../../testing/setups/commands.ts';
+import { createLiveSetup, type LiveSetup, partnerRail } from '../../testing/setups/live.ts';
 import { ConfigError } from '../config.ts';
 import { newId } from '../core/ids.ts';
-import type { Environment } from '../environment/environment.ts';
-import { commandOptions, type Values } from './command-values.ts';
-import { commands, readCommand } from './commands.ts';
+import { type CommandContext, openContext } from './context.ts';
+import { getHelp } from './options.ts';
+import { commands, readCommand } from './program.ts';
 
 const uuid = '00000000-0000-7000-8000-000000000001';
 const payout = `payout_${uuid}`;
 const by = '--by ada --reason why';
 
-/** A command line, and what is said of it. */
+/** Command lines that are refused, with the message. */
 const refused: readonly [string, RegExp][] = [
-  ['account list --amount 5', /account list does not take --amount/],
-  ['account list extra', /unknown command account list extra/],
+  ['account list --amount 5', /unknown option '--amount'/],
+  ['account list extra', /too many arguments for 'list'/],
   ['account list --environment production', /--environment must be one of staging, live/],
   ['account create', /--name is missing/],
   ['account create --name=', /--name is empty/],
@@ -37,7 +33,7 @@ const refused: readonly [string, RegExp][] = [
   [`credential create --account ${uuid} --kind client --addresses 10.0.0.0/99`, /--addresses must/],
   [`credential revoke --account ${uuid} --credential 7`, /--credential must be an identifier/],
   ['credential list', /--account is missing/],
-  ['rates import --accept-doubts', /rates import does not take --accept-doubts/],
+  ['rates import --accept-doubts', /unknown option '--accept-doubts'/],
   ['exception list --kind banana', /--kind must be one of unmatched, unreadable/],
   ['exception list --limit 0', /--limit must be a whole number from 1 to 1000/],
   ['exception list --from yesterday', /--from must be a date/],
@@ -52,61 +48,81 @@ const refused: readonly [string, RegExp][] = [
   ],
   [`payout explain --payout nope`, /--payout must be the token of a payout/],
   [`payout decide --payout ${payout}`, /--action is missing/],
-  [`payout cancel --payout ${payout} --action refund`, /payout cancel does not take --action/],
+  [`payout cancel --payout ${payout} --action refund`, /unknown option '--action'/],
   ['payout margin', /--payout is missing/],
   ['screening show --user 12', /--user must be the token of a user/],
   ['secret seal --file /nowhere/key', /--file must be a file that exists/],
-  ['verify --all', /verify does not take --all/],
-  ['rail check --rail x', /rail check does not take --rail/],
-  ['migrate --banana', /Unknown option/],
+  ['verify --all', /unknown option '--all'/],
+  ['rail check --rail x', /unknown option '--rail'/],
+  ['migrate --banana', /unknown option '--banana'/],
+  ['rates import --accept-jump', /Did you mean --accept-jumps\?/],
+  ['payuot explain', /unknown command 'payuot'\n\(Did you mean payout\?\)/],
+  ['payout', /no command given/],
+  ['payout explain --payout', /option '--payout <token>' argument missing/],
+  ['screening show', /--user or --payout is missing/],
 ];
 
 describe('a command line', () => {
-  for (const [line, what] of refused) {
+  for (const [line, message] of refused) {
     it(`is refused: ${line.slice(0, 80)}`, () => {
-      const [command = '', ...words] = line.split(' ');
       assert.throws(
-        () => readCommand(command, words),
-        (error: Error) => error instanceof ConfigError && what.test(error.message),
+        () => readCommand(line.split(' ')),
+        (error: Error) => error instanceof ConfigError && message.test(error.message),
       );
     });
   }
 
-  it('is taken where every option is right', () => {
+  it('is accepted where every option is valid', () => {
     const words = ['create', '--account', uuid, '--kind', 'client', '--scopes', 'users:read'];
-    assert.equal(readCommand('credential', words).name, 'credential create');
+    assert.equal(readCommand(['credential', ...words])?.name, 'credential create');
+  });
+
+  it('asks for the help of a command, which names its options', () => {
+    const printed: string[] = [];
+    const write = mock.method(process.stdout, 'write', (text: string) => printed.push(text) > 0);
+    try {
+      for (const words of [['help'], ['payout', '--help'], ['payout', 'decide', '--help']]) {
+        assert.equal(readCommand(words), undefined);
+      }
+    } finally {
+      write.mock.restore();
+    }
+    const [all = '', payouts = '', decide = ''] = printed;
+    assert.match(all, /^Usage: outlay .*payout +explain payouts and decide about them/s);
+    assert.match(payouts, /explain .*decide .*cancel .*margin /s);
+    assert.match(decide, /Usage: outlay payout decide --payout <token> --action <value>/);
+    assert.match(decide, /--action <value> +decision: release, refund, retry/);
   });
 });
 
-test('every command says which options it takes', () => {
-  const listed = Object.keys(commandOptions).filter((name) => name !== 'doctor');
-  assert.deepEqual(Object.keys(commands).toSorted(), listed.toSorted());
+test('every command and option is described', () => {
+  for (const { name, about, options } of commands) {
+    assert.match(about, /^\p{L}.*[^.]$/u, name);
+    for (const schema of Object.values(options)) assert.notEqual(getHelp(schema).about, '', name);
+  }
 });
 
 describe('commands on an environment', () => {
   let setup: LiveSetup;
-  let service: LiveApp;
-  let env: Environment;
+  let context: CommandContext;
   before(async () => {
     setup = await createLiveSetup();
-    service = await setup.start('serve');
-    assert.ok(service.app.environments.live);
-    env = service.app.environments.live;
+    context = await openContext(setup.config(), { name: 'live', realNowMs: Date.now });
   });
-  after(() => setup.close());
+  after(async () => {
+    await context[Symbol.asyncDispose]();
+    await setup.close();
+  });
 
-  const run = (name: string, values: Values) => {
-    const command = commands[name];
-    assert.ok(command);
-    return command(env, values);
-  };
-  const refuses = (name: string, values: Values, what: RegExp) =>
+  const run = (name: string, values: Record<string, string> = {}) =>
+    runCommand(context, name, values);
+  const refuses = (name: string, values: Record<string, string>, message: RegExp) =>
     assert.rejects(
-      async () => run(name, values),
-      (error: Error) => error instanceof ConfigError && what.test(error.message),
+      run(name, values),
+      (error: Error) => error instanceof ConfigError && message.test(error.message),
     );
 
-  it('refuse an account that is not there', async () => {
+  it('refuse an account that does not exist', async () => {
     const account = newId();
     const kind = { account, kind: 'client' };
     await refuses('account fund', { account, currency: 'USD', amount: '5' }, /account not found/);
@@ -115,7 +131,7 @@ describe('commands on an environment', () => {
     await refuses('credential create', kind, /account not found/);
   });
 
-  it('refuse amounts and addresses that mean nothing, and change nothing', async () => {
+  it('refuse invalid amounts and addresses, and change nothing', async () => {
     const created = (await run('account create', { name: 'One' })) as { account: string };
     const { account } = created;
     for (const amount of ['0', '-5', 'much', '1.001', '1e30']) {
@@ -128,28 +144,23 @@ describe('commands on an environment', () => {
     assert.equal((funded as { balance: string }).balance, '5.25');
   });
 
-  it('go on beside a rail with faults, which rail check lists with exit code 1', async () => {
-    const { createApp } = await import('../app.ts');
-    const { pino } = await import('pino');
+  it('refuse an environment that is not configured', async () => {
+    const options = { name: 'staging', realNowMs: Date.now } as const;
+    await assert.rejects(openContext(setup.config(), options), /staging is not configured/);
+  });
+
+  it('work beside a rail with faults, which rail check lists with exit code 1', async () => {
     setup.writeRails([partnerRail(), partnerRail({ name: 'broken', kind: 'pigeon' })]);
-    const options = { role: 'work', realNowMs: Date.now, log: pino({ level: 'silent' }) } as const;
-    await assert.rejects(
-      createApp(setup.config(), options),
-      /1 fault:\n  rail broken: kind must be/,
+    await assert.rejects(setup.start('work'), /1 fault:\n {2}rail broken: kind must be/);
+    assert.equal(((await run('account list')) as unknown[]).length, 1);
+    const reports = (await run('rail check')) as { rail: string; faults: string[] }[];
+    assert.equal(process.exitCode, 1);
+    process.exitCode = 0;
+    assert.deepEqual(
+      reports.map(({ rail }) => rail),
+      ['broken', 'cash_mx'],
     );
-    const app = await createApp(setup.config(), { ...options, toleratesFaults: true });
-    try {
-      const { live } = app.environments;
-      assert.ok(live);
-      assert.equal(await commands['migrate']?.(live, {}), 'The databases are up to date.');
-      assert.deepEqual(live.railNames, ['cash_mx']);
-      const reports = (await commands['rail check']?.(live, {})) as { faults: string[] }[];
-      assert.equal(process.exitCode, 1);
-      assert.match(reports[0]?.faults.join() ?? '', /kind must be one of evm, .*, not pigeon/);
-      assert.match(reports[1]?.faults.join() ?? '', /the partner cannot be reached/);
-    } finally {
-      process.exitCode = 0;
-      await app.close();
-    }
+    assert.match(reports[0]?.faults.join() ?? '', /kind must be one of evm, .*, not pigeon/);
+    assert.match(reports[1]?.faults.join() ?? '', /the partner cannot be reached/);
   });
 });

@@ -16,18 +16,18 @@ import {
   createRandom,
   type Pair,
   type RawRequest,
-  sendTorn,
+  runThrough,
+  sendTruncated,
   startPair,
-  type Tear,
-  through,
+  type Truncation,
 } from './reliability-kit.ts';
 import { type Account, type Api, createAccount, type Reply, readBalance } from './service.ts';
 
-/** Clients whose connections break, and who ask again with the same key: one effect each. */
+/** Requests whose connections break and that are repeated with the same key: one effect each. */
 
 const seed = chooseSeed();
 const random = createRandom(seed);
-const tearsPerKey = 6;
+const truncationsPerKey = 6;
 const keysPerKind = 12;
 
 let pair: Pair;
@@ -41,9 +41,9 @@ after(async () => {
   await pair.stop();
 });
 
-const apis = (): [Api, Api] => [account.api, through(pair.second, account)];
+const apis = (): [Api, Api] => [account.api, runThrough(pair.second, account)];
 
-const tears: readonly Tear[] = [
+const truncations: readonly Truncation[] = [
   { sentShare: 0.5, waitsForAnswer: false },
   { sentShare: 0.95, waitsForAnswer: false },
   { sentShare: 1, waitsForAnswer: false },
@@ -52,7 +52,7 @@ const tears: readonly Tear[] = [
 
 type Request = Omit<RawRequest, 'api' | 'key'>;
 
-/** Calls until there is an answer: "still running" is none, so that one asks again. */
+/** Calls until the request with this key has ended. */
 async function ask(api: Api, request: Request, key: string): Promise<Reply> {
   for (;;) {
     const headers = {
@@ -69,15 +69,15 @@ async function ask(api: Api, request: Request, key: string): Promise<Reply> {
   }
 }
 
-/** The request torn many times through both processes, then asked for in earnest: all the answers. */
-async function insist(request: Request): Promise<Reply[]> {
+/** Sends the request truncated many times through both processes, then whole: all answers. */
+async function sendRepeatedly(request: Request): Promise<Reply[]> {
   const key = randomUUID();
   const [first, second] = apis();
-  const torn = Array.from({ length: tearsPerKey }, () =>
-    sendTorn({ ...request, api: random.pick([first, second]), key }, random.pick(tears)),
+  const truncated = Array.from({ length: truncationsPerKey }, () =>
+    sendTruncated({ ...request, api: random.pick([first, second]), key }, random.pick(truncations)),
   );
   const early = [ask(second, request, key), ask(first, request, key)];
-  await Promise.all(torn);
+  await Promise.all(truncated);
   const late = [await ask(first, request, key), await ask(second, request, key)];
   return [...(await Promise.all(early)), ...late];
 }
@@ -98,7 +98,9 @@ test('a user is created once', async () => {
   await Promise.all(
     Array.from({ length: keysPerKind }, async () => {
       const user = describeUser();
-      assertOneAnswer(await insist({ method: 'POST', path: '/user', body: JSON.stringify(user) }));
+      assertOneAnswer(
+        await sendRepeatedly({ method: 'POST', path: '/user', body: JSON.stringify(user) }),
+      );
       const events = await countRows(
         `select 1 from events e join users u on u.id = e.subject_id
          where e.type = 'user.created' and u.internal_user_id = $1`,
@@ -116,7 +118,7 @@ test('a payout is created once, although quotes may repeat their client_transfer
       const transfer = { client_transfer_id: randomUUID() };
       const body = JSON.stringify(describePayout(recipient, transfer));
       assertOneAnswer(
-        await insist({ method: 'POST', path: `/payout/${recipient.userToken}`, body }),
+        await sendRepeatedly({ method: 'POST', path: `/payout/${recipient.userToken}`, body }),
       );
       const made = await countRows('select 1 from payouts where client_transfer_id = $1', [
         transfer.client_transfer_id,
@@ -131,7 +133,7 @@ test('a payout is committed once', async () => {
   await Promise.all(
     Array.from({ length: keysPerKind }, async () => {
       const { payout_token: token = '' } = await createPayout(account.api, recipient);
-      const replies = await insist({ method: 'PUT', path: payoutPath(recipient, token) });
+      const replies = await sendRepeatedly({ method: 'PUT', path: payoutPath(recipient, token) });
       assertOneAnswer(replies);
       const result = replies[0]?.body as unknown as CommitResult | undefined;
       assert.equal(result?.status, 'success');
@@ -144,18 +146,18 @@ test('a payout is committed once', async () => {
   );
 });
 
-test('a commit without a key pays once too, however often its connection breaks', async () => {
+test('a commit without a shared key pays once, however often its connection breaks', async () => {
   const recipient = await createRecipient(account.api, ways.bank);
   await Promise.all(
     Array.from({ length: keysPerKind }, async () => {
       const { payout_token: token = '' } = await createPayout(account.api, recipient);
       const path = payoutPath(recipient, token);
-      // Each with a key of its own: for the service, strangers to each other.
+      // Each with a key of its own, so that the service cannot recognize a repetition.
       await Promise.all(
-        Array.from({ length: tearsPerKey }, () =>
-          sendTorn(
+        Array.from({ length: truncationsPerKey }, () =>
+          sendTruncated(
             { api: random.pick(apis()), method: 'PUT', path, key: randomUUID() },
-            random.pick(tears),
+            random.pick(truncations),
           ),
         ),
       );
@@ -170,7 +172,7 @@ test('a commit without a key pays once too, however often its connection breaks'
   );
 });
 
-test('a funding is brought in once', async () => {
+test('an account is funded once', async () => {
   const funded = await createAccount(pair.first);
   const before = account;
   account = funded;
@@ -178,7 +180,7 @@ test('a funding is brought in once', async () => {
     await Promise.all(
       Array.from({ length: keysPerKind }, async () => {
         const body = '{"currency_code":"USD","amount":12.34}';
-        assertOneAnswer(await insist({ method: 'POST', path: '/sandbox/fund', body }));
+        assertOneAnswer(await sendRepeatedly({ method: 'POST', path: '/sandbox/fund', body }));
       }),
     );
     assert.equal(await readBalance(funded.api), (12.34 * keysPerKind).toFixed(2).replace(/0$/, ''));
@@ -187,12 +189,12 @@ test('a funding is brought in once', async () => {
   }
 });
 
-test('an account of the sandbox is made once', async () => {
+test('a sandbox account is created once', async () => {
   await Promise.all(
     Array.from({ length: keysPerKind }, async () => {
-      const name = `Torn ${randomUUID()}`;
+      const name = `Truncated ${randomUUID()}`;
       const body = JSON.stringify({ name });
-      assertOneAnswer(await insist({ method: 'POST', path: '/sandbox/accounts', body }));
+      assertOneAnswer(await sendRepeatedly({ method: 'POST', path: '/sandbox/accounts', body }));
       const made = await countRows('select 1 from accounts where name = $1', [name]);
       assert.equal(made, 1, `seed ${seed}`);
     }),
@@ -204,7 +206,7 @@ test('the clock is moved once', async () => {
     Date.parse((await account.api.get<{ now: string }>('/sandbox/clock')).body.now);
   const start = await read();
   const body = '{"advance_s":5000}';
-  assertOneAnswer(await insist({ method: 'POST', path: '/sandbox/clock', body }));
+  assertOneAnswer(await sendRepeatedly({ method: 'POST', path: '/sandbox/clock', body }));
   const moved = (await read()) - start;
   assert.ok(moved >= 5_000_000 && moved < 10_000_000, `seed ${seed}: moved by ${moved} ms`);
 });

@@ -1,0 +1,80 @@
+import {
+  createAccount,
+  findAccount,
+  listAccounts,
+  setAcceptBothTokens,
+  setIdentityTwoPersons,
+} from '../accounts/accounts.ts';
+import { ConfigError } from '../config.ts';
+import { amountFaults } from '../core/amount-faults.ts';
+import { formatAmount, parseAmount } from '../core/money.ts';
+import { fundBalance } from '../ledger/ledger.ts';
+import { defineCommand } from './command.ts';
+import type { CommandContext } from './context.ts';
+import { account, amount, currency, name, trueOrFalse } from './options.ts';
+
+export const accountCommands = [
+  defineCommand({
+    name: 'account list',
+    about: 'list the accounts of clients',
+    options: {},
+    run: ({ db }) => listAccounts(db.system),
+  }),
+  defineCommand({
+    name: 'account create',
+    about: 'create an account; its secrets are shown only once',
+    options: { name },
+    run: ({ db, name: environmentName }, values) =>
+      db.systemTransaction((session) => createAccount(session, { ...values, environmentName })),
+  }),
+  defineCommand({
+    name: 'account fund',
+    about: 'record money that came in from outside',
+    options: { account, currency, amount },
+    run: async (context, values) => {
+      const parsed = parseAmount(values.amount, values.currency);
+      if (!parsed.ok) {
+        throw new ConfigError(amountFaults('--amount', parsed.fault, values.currency).detail);
+      }
+      const accountId = await getAccountId(context, values.account);
+      const { code } = values.currency;
+      const wallet = await context.db.systemTransaction((session) =>
+        fundBalance(session, { accountId, currency: code, amountMinor: parsed.minor }),
+      );
+      return { ...wallet, balance: formatAmount(wallet.balance, values.currency) };
+    },
+  }),
+  defineCommand({
+    name: 'account set',
+    about: 'change the settings of an account',
+    options: {
+      account,
+      acceptBothTokens: trueOrFalse(
+        'accept a source and a destination token in one request',
+      ).optional(),
+      identityTwoPersons: trueOrFalse('decisions about identities need two persons').optional(),
+    },
+    check: ({ acceptBothTokens, identityTwoPersons }) =>
+      acceptBothTokens === undefined && identityTwoPersons === undefined
+        ? '--accept-both-tokens or --identity-two-persons is missing'
+        : undefined,
+    run: async (context, { account: id, acceptBothTokens, identityTwoPersons }) => {
+      const accountId = await getAccountId(context, id);
+      await context.db.systemTransaction(async (session) => {
+        if (acceptBothTokens !== undefined) {
+          await setAcceptBothTokens(session, { accountId, isAccepted: acceptBothTokens });
+        }
+        if (identityTwoPersons !== undefined) {
+          await setIdentityTwoPersons(session, { accountId, isNeeded: identityTwoPersons });
+        }
+      });
+      return 'Done.';
+    },
+  }),
+];
+
+/** @throws ConfigError where the environment has no such account. */
+export async function getAccountId({ db, name: environmentName }: CommandContext, id: string) {
+  if ((await findAccount(db.system, id)) !== undefined) return id;
+  throw new ConfigError(`account not found in ${environmentName}: outlay account list shows all`);
+}

@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { ConfigError } from '../config.ts';
+import { AppError } from '../core/errors.ts';
+import type { CommandContext, Host } from './context.ts';
+import { environmentName } from './options.ts';
+
+/** A command: its options, each with a schema that reads it, and what it does with their values. */
+
+export type Options = Readonly<Record<string, z.ZodType>>;
+/** By name in camelCase, as options are everywhere but on the command line. */
+type Given = Readonly<Record<string, unknown>>;
+type ValuesOf<Shape extends Options> = z.output<z.ZodObject<Shape>>;
+
+export type Command = {
+  /** Noun and verb, or one word. */
+  readonly name: string;
+  readonly about: string;
+  readonly options: Options;
+  /** @throws ConfigError that names every fault of the options, before anything is opened. */
+  read(given: Given): (host: Host) => Promise<unknown>;
+};
+
+type Definition<Shape extends Options, Target> = {
+  name: string;
+  about: string;
+  options: Shape;
+  /** Returns the fault of options that depend on each other. */
+  check?: (values: ValuesOf<Shape>) => string | undefined;
+  /** The result is printed: text as it is, anything else as JSON. */
+  run(target: Target, values: ValuesOf<Shape>): unknown;
+};
+
+/** A command on one environment, which `--environment` selects. */
+export function defineCommand<Shape extends Options>(
+  definition: Definition<Shape, CommandContext>,
+): Command {
+  const selection = { environment: environmentName.optional() };
+  const readSelection = createReader({ options: selection });
+  const readValues = createReader(definition);
+  return {
+    ...definition,
+    options: { ...definition.options, ...selection },
+    read: (given) => {
+      const faults: string[] = [];
+      const selected = readSelection(given, faults);
+      const values = readValues(given, faults);
+      if (selected === undefined || values === undefined) throw new ConfigError(faults.join('; '));
+      return async (host) => {
+        await using context = await host.openContext(selected.environment);
+        return await run(() => definition.run(context, values));
+      };
+    },
+  };
+}
+
+/** A command that opens by itself what it needs. */
+export function defineHostCommand<Shape extends Options>(
+  definition: Definition<Shape, Host>,
+): Command {
+  const readValues = createReader(definition);
+  return {
+    ...definition,
+    read: (given) => {
+      const faults: string[] = [];
+      const values = readValues(given, faults);
+      if (values === undefined) throw new ConfigError(faults.join('; '));
+      return (host) => run(() => definition.run(host, values));
+    },
+  };
+}
+
+/** What the service refuses is told to the operator like a wrong option: in one line. */
+async function run(work: () => unknown): Promise<unknown> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof AppError) throw new ConfigError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** Returns the values, or undefined and adds the faults. */
+function createReader<Shape extends Options>({
+  options,
+  check,
+}: Pick<Definition<Shape, never>, 'options' | 'check'>) {
+  const schema = z.object(options);
+  return (given: Given, faults: string[]): ValuesOf<Shape> | undefined => {
+    // An empty text is a shell variable that was not set.
+    const empty = Object.keys(options).filter((name) => given[name] === '');
+    faults.push(...empty.map((name) => `${formatFlag(name)} is empty`));
+    const { success, data, error } = schema.safeParse(given);
+    if (success) {
+      const fault = check?.(data);
+      if (fault !== undefined) faults.push(fault);
+      return empty.length > 0 || fault !== undefined ? undefined : data;
+    }
+    const messages = new Map(error.issues.map(({ path, message }) => [String(path[0]), message]));
+    for (const [name, message] of messages) {
+      if (given[name] === undefined) faults.push(`${formatFlag(name)} is missing`);
+      else if (given[name] !== '') faults.push(`${formatFlag(name)} ${message}`);
+    }
+    return undefined;
+  };
+}
+
+/** `acceptJumps` is `--accept-jumps`. */
+export function formatFlag(name: string): string {
+  return `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}

@@ -1,0 +1,61 @@
+import { pino } from 'pino';
+import type { Role } from '../app.ts';
+import { type Config, ConfigError } from '../config.ts';
+import type { EnvironmentName } from '../core/access.ts';
+import { listEnvironments, openDatabases } from '../environment/databases.ts';
+import { type Foundation, openFoundation } from '../environment/foundation.ts';
+import { openRates } from '../environment/imports.ts';
+import { openPayments } from '../environment/payments.ts';
+
+/** What the process offers to a command. */
+export type Host = {
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  readonly realNowMs: () => number;
+  openContext(name: EnvironmentName | undefined): Promise<CommandContext>;
+  /** Runs the service until it is stopped. */
+  serve(role: Role, options: { recovers: boolean }): Promise<void>;
+};
+
+/** An environment as commands open it: database, keys and clock. */
+export type CommandContext = Foundation;
+
+/** Uses the embedded database of a running service, where there is one. */
+export async function openContext(
+  config: Config,
+  options: { name: EnvironmentName | undefined; realNowMs: () => number },
+): Promise<CommandContext> {
+  const { name = config.OUTLAY_DEFAULT_ENVIRONMENT, realNowMs } = options;
+  if (!listEnvironments(config).includes(name)) {
+    throw new ConfigError(`the environment ${name} is not configured`);
+  }
+  await using parts = new AsyncDisposableStack();
+  const databases = parts.use(await openDatabases(config, { names: [name], isGuest: true }));
+  const [[, url] = [name, '']] = databases.urls;
+  const base = await openFoundation({
+    config,
+    name,
+    url,
+    log: pino({ level: 'silent' }),
+    steadyMs: () => performance.now(),
+    realNowMs,
+    fetch,
+  });
+  parts.use(base);
+  const opened = parts.move();
+  return { ...base, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
+
+/** The rails, and what decides about payouts. A rail with faults is left out and reported. */
+export async function openRails(context: CommandContext) {
+  const rates = await openRates(context);
+  const ignore = (): void => undefined;
+  const payments = await openPayments(context, {
+    rates,
+    onError: ignore,
+    onRailAnswer: ignore,
+    wakeRail: ignore,
+    wakeNotifications: ignore,
+    toleratesFaults: true,
+  });
+  return { ...payments, rates: rates.rates };
+}

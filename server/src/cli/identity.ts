@@ -1,0 +1,115 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ConfigError } from '../config.ts';
+import { formatToken } from '../core/ids.ts';
+import {
+  decideIdentity,
+  identityDecisions,
+  listDecisions,
+  listPending,
+  openImages,
+} from '../kyc/decisions.ts';
+import { getSessions, statusAt } from '../kyc/kyc.ts';
+import { defineCommand } from './command.ts';
+import { account, by, folder, oneOf, reason, user } from './options.ts';
+import { getUserKey } from './screening.ts';
+
+const rowsMax = 1000;
+
+const listCommand = defineCommand({
+  name: 'identity list',
+  about: 'list verifications that wait for a decision',
+  options: { account: account.optional() },
+  run: async ({ db }, { account: accountId }) => {
+    const rows = await listPending(db.system, { accountId, before: undefined, rowsMax });
+    return rows.map(({ account_id: of, id, user_id: userId, ...row }) => ({
+      account: of,
+      user_token: formatToken('user', userId),
+      session_id: id,
+      ...row,
+    }));
+  },
+});
+
+const showCommand = defineCommand({
+  name: 'identity show',
+  about: "show a user's sessions and the history of decisions",
+  options: { user },
+  run: async (context, { user: userId }) => {
+    const { db, keys, clock } = context;
+    const key = await getUserKey(context, userId);
+    const sessions = await getSessions(context, { ...key, before: undefined, rowsMax });
+    const decisions = await listDecisions({ sql: db.system, keys }, key);
+    const now = new Date(clock.nowMs());
+    return {
+      account: key.accountId,
+      sessions: sessions.map((session) => ({
+        session_id: session.id,
+        status: statusAt(session, now),
+        submission: session.submission,
+        created_at: session.createdAt,
+        updated_at: session.updatedAt,
+        expires_at: session.expiresAt,
+      })),
+      decisions: decisions.map((decision) => ({
+        decided_at: decision.decidedAt,
+        decided_by: decision.decidedBy,
+        decision: decision.decision,
+        reason: decision.reason,
+        is_effective: decision.isEffective,
+        session_id: decision.sessionId,
+        submission: decision.submission,
+        credential: decision.credentialId ?? '',
+      })),
+    };
+  },
+});
+
+const decideCommand = defineCommand({
+  name: 'identity decide',
+  about: "decide about a user's verification",
+  options: { user, decision: oneOf('decision', identityDecisions), by, reason },
+  run: async (context, { user: userId, by: decidedBy, ...values }) => {
+    const { db, keys } = context;
+    const given = {
+      ...(await getUserKey(context, userId)),
+      ...values,
+      decidedBy,
+      sessionId: undefined,
+      submission: undefined,
+      credentialId: undefined,
+    };
+    const { result, session } = await db.tenantTransaction(given.accountId, (sql) =>
+      decideIdentity({ sql, keys }, given),
+    );
+    return { result, session_id: session.id, status: session.status };
+  },
+});
+
+const exportCommand = defineCommand({
+  name: 'identity export',
+  about: 'write the images of a verification for the reviewer',
+  options: { user, folder },
+  run: async (context, { user: userId, folder: path }) => {
+    const key = await getUserKey(context, userId);
+    const { session, images } = await openImages(
+      { sql: context.db.system, keys: context.keys },
+      key,
+    );
+    const { id, submission } = session;
+    const files = images.map(({ type, bytes }) => ({
+      file: join(path, `${id}-${submission}-${type}.jpg`),
+      bytes,
+    }));
+    try {
+      mkdirSync(path, { recursive: true, mode: 0o700 });
+      for (const { file, bytes } of files) writeFileSync(file, bytes, { mode: 0o600, flag: 'wx' });
+    } catch (cause) {
+      const detail = cause instanceof Error ? cause.message : String(cause);
+      throw new ConfigError(`the images cannot be written: ${detail}`, { cause });
+    }
+    return { session_id: id, submission, files: files.map(({ file }) => file) };
+  },
+});
+
+export const identityCommands = [listCommand, showCommand, decideCommand, exportCommand];

@@ -1,0 +1,151 @@
+import { statSync } from 'node:fs';
+import { z } from 'zod';
+import { isAddressRange } from '../config.ts';
+import { scopes } from '../core/access.ts';
+import { findCurrency, getCurrency } from '../core/currency.ts';
+import { findTokenId, isUuid } from '../core/ids.ts';
+
+/** The options that several commands take. The metadata of each schema is its help. */
+
+export type OptionHelp = { readonly value?: string; readonly about: string };
+
+/** An option with a value. */
+export function option<T>(
+  help: Required<OptionHelp>,
+  schema: z.ZodType<T, string>,
+): z.ZodType<T, string> {
+  return schema.meta(help);
+}
+
+/** A switch: true where it is given. */
+export function flag(about: string) {
+  return z.boolean().default(false).meta({ about });
+}
+
+export function oneOf<const T extends string>(about: string, values: readonly [T, ...T[]]) {
+  const listed = values.join(', ');
+  const help = { value: 'value', about: `${about}: ${listed}` };
+  return option(help, z.enum(values, { error: `must be one of ${listed}` }));
+}
+
+/** The help of an option, also where it may be left out. */
+export function getHelp(schema: z.ZodType): OptionHelp {
+  const isWrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodDefault;
+  return (schema.meta() ?? (isWrapped ? getHelp(schema.unwrap() as z.ZodType) : {})) as OptionHelp;
+}
+
+const text = z.string();
+
+function identifier(about: string) {
+  const schema = text.refine(isUuid, { error: 'must be an identifier (UUID)' });
+  return option({ value: 'id', about }, schema);
+}
+
+/** Control and invisible characters would make two different texts look alike. */
+function visibleText(help: Required<OptionHelp>, lengthMax: number) {
+  return option(
+    help,
+    text.refine(
+      (given) =>
+        given.length <= lengthMax && given === given.trim() && !/[\p{C}\p{Zl}\p{Zp}]/u.test(given),
+      { error: `must be at most ${lengthMax} visible characters, without spaces around them` },
+    ),
+  );
+}
+
+/** A token of the API; its value is the identifier in the database. */
+function token(kind: 'user' | 'payout', about: string) {
+  const schema = text.transform((given, context) => {
+    const id = findTokenId(kind, given);
+    if (id !== undefined) return id;
+    context.addIssue({ code: 'custom', message: `must be the token of a ${kind}` });
+    return z.NEVER;
+  });
+  return option({ value: 'token', about }, schema);
+}
+
+function isInstant(given: string): boolean {
+  return (
+    /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}Z)?$/.test(given) &&
+    !Number.isNaN(Date.parse(given)) &&
+    // 30 February would be read as 2 March.
+    new Date(given).toISOString().startsWith(given.slice(0, 19).replace('Z', ''))
+  );
+}
+
+function instant(about: string) {
+  const error = 'must be a date (2026-11-22) or a time in UTC (2026-11-22T08:00:00Z)';
+  const schema = text.refine(isInstant, { error }).transform((given) => new Date(given));
+  return option({ value: 'time', about }, schema);
+}
+
+const split = (given: string): string[] => given.split(' ').filter(Boolean);
+
+const isScopeList = (given: string): boolean =>
+  split(given).length > 0 && split(given).every((word) => scopes.some((scope) => scope === word));
+
+const isRangeList = (given: string): boolean =>
+  split(given).length > 0 && split(given).every(isAddressRange);
+
+export const environmentName = option(
+  { value: 'name', about: 'staging or live; default: OUTLAY_DEFAULT_ENVIRONMENT' },
+  z.enum(['staging', 'live'], { error: 'must be one of staging, live' }),
+);
+export const account = identifier('account');
+export const credential = identifier('credential');
+export const exception = identifier('exception');
+export const user = token('user', 'token of the user');
+export const payout = token('payout', 'token of the payout');
+export const name = visibleText({ value: 'name', about: 'name of the account' }, 200);
+export const by = visibleText({ value: 'name', about: 'who decides' }, 100);
+export const reason = visibleText({ value: 'text', about: 'why' }, 1000);
+export const amount = option({ value: 'amount', about: 'decimal, such as 12.50' }, text);
+export const currency = option(
+  { value: 'code', about: 'currency, such as USD' },
+  text
+    .refine((code) => findCurrency(code) !== undefined, {
+      error: 'must be the code of a known currency, such as USD',
+    })
+    .transform(getCurrency),
+);
+export const rail = option(
+  { value: 'name', about: 'name of the rail' },
+  text.regex(/^[a-z0-9_]{1,40}$/, 'must be the name of a rail: a to z, digits and _'),
+);
+export const scopeList = option(
+  { value: 'scopes', about: 'with spaces between them; default: all but kyc:decide' },
+  text
+    .refine(isScopeList, { error: `must be some of: ${scopes.join(' ')}` })
+    .transform((given) => scopes.filter((scope) => split(given).includes(scope))),
+);
+export const addressList = option(
+  { value: 'ranges', about: 'from which it may be used (CIDR), with spaces between; default: any' },
+  text
+    .refine(isRangeList, { error: 'must be addresses or ranges, such as 10.0.0.0/8' })
+    .transform(split),
+);
+export const from = instant('from this time on');
+export const to = instant('before this time');
+export const limit = option(
+  { value: 'count', about: 'at most this many, up to 1000; default: 100' },
+  text.regex(/^(?:[1-9]\d{0,2}|1000)$/, 'must be a whole number from 1 to 1000').transform(Number),
+);
+export const cursor = option(
+  { value: 'cursor', about: 'next_cursor of the previous page' },
+  text.max(60, 'must come from the previous page'),
+);
+export const file = option(
+  { value: 'path', about: 'file' },
+  text.refine((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true, {
+    error: 'must be a file that exists',
+  }),
+);
+export const folder = option({ value: 'path', about: 'folder; created when absent' }, text);
+export function trueOrFalse(about: string) {
+  return option(
+    { value: 'true|false', about },
+    z
+      .enum(['true', 'false'], { error: 'must be one of true, false' })
+      .transform((v) => v === 'true'),
+  );
+}

@@ -1,0 +1,90 @@
+import { ConfigError } from '../config.ts';
+import { explainPayout } from '../dispatch/explain.ts';
+import { createRecoveryState } from '../dispatch/recovery.ts';
+import { readLimits } from '../environment/settings.ts';
+import { decidePayout, decisionActions, findAccountOfPayout } from '../exceptions/decisions.ts';
+import { listDecisions } from '../exceptions/exceptions.ts';
+import { findMargin } from '../payouts/margin.ts';
+import type { RailFault } from '../rails/host/rail-config.ts';
+import { defineCommand } from './command.ts';
+import { type CommandContext, openRails } from './context.ts';
+import { describeDecision } from './exception.ts';
+import { by, oneOf, payout, reason } from './options.ts';
+
+export const payoutCommands = [
+  defineCommand({
+    name: 'payout explain',
+    about: 'show why a payout took its route, what was decided, and its next step',
+    options: { payout },
+    run: async (context, { payout: payoutId }) => {
+      const key = await getPayoutKey(context, payoutId);
+      await using rails = await openRails(context);
+      const { router } = rails.dispatcher;
+      const explained = await explainPayout({ session: context.db.system, router }, key);
+      const decisions = await listDecisions(context.db, key);
+      return { ...explained, persons_decided: decisions.map(describeDecision) };
+    },
+  }),
+  defineCommand({
+    name: 'payout decide',
+    about: 'decide about a payout; one of high value needs the same from a second person',
+    options: { payout, action: oneOf('decision', decisionActions), by, reason },
+    run: async (context, { payout: payoutId, action, by: decidedBy, reason: why }) => {
+      const key = await getPayoutKey(context, payoutId);
+      await using rails = await openRails(context);
+      // A retry chooses among all rails, so that none may be left out.
+      if (action === 'retry') refuseFaulty(rails.configured.faults);
+      const result = await decidePayout(
+        {
+          db: context.db,
+          keys: context.keys,
+          router: rails.dispatcher.router,
+          rates: rails.rates,
+          ...readLimits(context.config),
+        },
+        { ...key, action, decidedBy, reason: why },
+      );
+      return { result };
+    },
+  }),
+  defineCommand({
+    name: 'payout cancel',
+    about: 'stop a payout at its rail, where that is still possible',
+    options: { payout },
+    run: async (context, { payout: payoutId }) => {
+      const key = await getPayoutKey(context, payoutId);
+      await using rails = await openRails(context);
+      const { dispatcher, configured } = rails;
+      const services = { session: context.db.system, router: dispatcher.router };
+      const { attempts } = await explainPayout(services, key);
+      const rail = attempts.at(-1)?.rail;
+      if (rail !== undefined)
+        refuseFaulty(configured.faults.filter((fault) => fault.rail === rail));
+      const recovery = createRecoveryState(context.db);
+      await recovery.refresh();
+      recovery.refuse();
+      await dispatcher.cancelOne(key.accountId, key.payoutId);
+      return await explainPayout(services, key);
+    },
+  }),
+  defineCommand({
+    name: 'payout margin',
+    about: 'show what a payout earned and what its rail charged',
+    options: { payout },
+    run: async (context, { payout: payoutId }) =>
+      findMargin(context.db.system, await getPayoutKey(context, payoutId)),
+  }),
+];
+
+function refuseFaulty(faults: readonly RailFault[]): void {
+  if (faults.length === 0) return;
+  const texts = faults.map(({ text }) => text).join('; ');
+  throw new ConfigError(`this command needs rails that cannot be opened: ${texts}`);
+}
+
+/** @throws ConfigError where the environment has no such payout. */
+export async function getPayoutKey({ db, name }: CommandContext, payoutId: string) {
+  const accountId = await findAccountOfPayout(db.system, payoutId);
+  if (accountId === undefined) throw new ConfigError(`payout not found in ${name}`);
+  return { accountId, payoutId };
+}

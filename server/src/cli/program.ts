@@ -1,0 +1,112 @@
+import { Command as CommanderCommand, CommanderError } from 'commander';
+import { ConfigError } from '../config.ts';
+import { accountCommands } from './account.ts';
+import { type Command, formatFlag } from './command.ts';
+import type { Host } from './context.ts';
+import { credentialCommands } from './credential.ts';
+import { exceptionCommands } from './exception.ts';
+import { identityCommands } from './identity.ts';
+import { ledgerCommands } from './ledger.ts';
+import { getHelp } from './options.ts';
+import { payoutCommands } from './payout.ts';
+import { railCommands } from './rail.ts';
+import { recoveryCommands } from './recovery.ts';
+import { screeningCommands } from './screening.ts';
+import { serviceCommands } from './service.ts';
+
+/** The command line: `npm run outlay -- <command>`. */
+
+export const commands: readonly Command[] = [
+  ...serviceCommands,
+  ...ledgerCommands,
+  ...accountCommands,
+  ...credentialCommands,
+  ...exceptionCommands,
+  ...payoutCommands,
+  ...recoveryCommands,
+  ...railCommands,
+  ...screeningCommands,
+  ...identityCommands,
+];
+
+const nouns: Readonly<Record<string, string>> = {
+  rates: 'exchange rates',
+  account: 'accounts of clients',
+  credential: 'credentials of accounts',
+  exception: 'exceptions: cases that wait for a person',
+  payout: 'explain payouts and decide about them',
+  recovery: 'recovery after a restore',
+  rail: 'rails',
+  secret: 'secret files',
+  screening: 'sanctions lists and hits',
+  identity: 'identity verification',
+};
+
+type Invocation = { readonly name: string; run(host: Host): Promise<unknown> };
+
+/**
+ * The command that the words name, with its options; undefined where they asked for help.
+ *
+ * @throws ConfigError with every fault of the options, before anything is opened.
+ */
+export function readCommand(words: readonly string[]): Invocation | undefined {
+  let chosen: Invocation | undefined;
+  const program = createProgram((invocation) => {
+    chosen = invocation;
+  });
+  try {
+    program.parse(words, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return undefined;
+    // Its help has been printed.
+    if (error.code === 'commander.help') throw new ConfigError('no command given');
+    throw new ConfigError(error.message.replace(/^error: /, ''), { cause: error });
+  }
+  return chosen;
+}
+
+function createProgram(choose: (invocation: Invocation) => void): CommanderCommand {
+  const program = new CommanderCommand('outlay')
+    .description('An open payout orchestration service.')
+    .exitOverride()
+    // Faults are printed where all other errors are.
+    .configureOutput({ outputError: () => undefined });
+  const groups = new Map<string, CommanderCommand>();
+  for (const command of commands) {
+    const [noun = '', verb] = command.name.split(' ');
+    let parent = program;
+    if (verb !== undefined) {
+      parent = groups.get(noun) ?? program.command(noun).description(nouns[noun] ?? '');
+      groups.set(noun, parent);
+    }
+    const added = addOptions(parent.command(verb ?? noun), command);
+    added.action((given: Record<string, unknown>) =>
+      choose({ name: command.name, run: command.read(given) }),
+    );
+  }
+  return program;
+}
+
+/** All options are optional to the parser: the command reports everything that is missing at once. */
+function addOptions(target: CommanderCommand, { about, options }: Command): CommanderCommand {
+  const usage: string[] = [];
+  for (const [name, schema] of Object.entries(options)) {
+    const { value, about: help } = getHelp(schema);
+    const flags = value === undefined ? formatFlag(name) : `${formatFlag(name)} <${value}>`;
+    if (!schema.safeParse(undefined).success) usage.push(flags);
+    target.option(flags, help);
+  }
+  return target.description(about).usage([...usage, '[options]'].join(' '));
+}
+
+/** The result as text: JSON, unless it is text already. */
+export function formatResult(result: unknown): string {
+  if (typeof result === 'string') return `${result}\n`;
+  const text = JSON.stringify(
+    result,
+    (_key, member: unknown) => (typeof member === 'bigint' ? member.toString() : member),
+    2,
+  );
+  return `${text}\n`;
+}

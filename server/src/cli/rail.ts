@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { checkRails } from '../rails/host/check.ts';
+import { secretContext } from '../rails/host/open.ts';
+import { sealedPrefix } from '../rails/host/rail-config.ts';
+import { defineCommand } from './command.ts';
+import { openRails } from './context.ts';
+import { file } from './options.ts';
+
+export const railCommands = [
+  defineCommand({
+    name: 'rail check',
+    about: 'check the rails file and query every counterparty; exit code 1 with faults',
+    options: {},
+    run: async (context) => {
+      await using opened = await openRails(context);
+      const { faults } = opened.configured;
+      // Faults of the file itself have no rail.
+      const unopened = [...new Set(faults.map(({ rail }) => rail))].map((rail) => ({
+        rail: rail ?? '',
+        kind: '',
+        faults: faults.filter((fault) => fault.rail === rail).map(({ text }) => text),
+      }));
+      const reports = [...unopened, ...(await checkRails(opened.rails))];
+      if (reports.some((report) => report.faults.length > 0)) process.exitCode = 1;
+      return reports;
+    },
+  }),
+  defineCommand({
+    name: 'secret seal',
+    about: "print a secret file sealed with the environment's master key",
+    options: { file },
+    run: ({ keys }, { file: path }) => {
+      const sealed = keys.seal(readFileSync(path), secretContext);
+      return `${sealedPrefix}${sealed.toString('base64')}`;
+    },
+  }),
+];

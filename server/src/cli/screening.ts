@@ -1,0 +1,83 @@
+import { ConfigError, RefusedCommand } from '../config.ts';
+import { importSanctionsLists } from '../environment/imports.ts';
+import { decideScreenedPayout } from '../rules/screening-decisions.ts';
+import { listPayoutScreenings } from '../screening/payout-screenings.ts';
+import { findScreening, recordDecision } from '../screening/records.ts';
+import { findAccountOfUser } from '../users/users.ts';
+import { defineCommand } from './command.ts';
+import type { CommandContext } from './context.ts';
+import { by, flag, oneOf, payout, reason, user } from './options.ts';
+import { getPayoutKey } from './payout.ts';
+
+const subject = { user: user.optional(), payout: payout.optional() };
+const checkSubject = (given: { user?: string | undefined; payout?: string | undefined }) =>
+  given.user === undefined && given.payout === undefined
+    ? '--user or --payout is missing'
+    : undefined;
+
+export const screeningCommands = [
+  defineCommand({
+    name: 'screening import',
+    about: 'read the configured sanctions lists now',
+    options: { acceptDoubts: flag('accept a list that is much shorter than the previous one') },
+    run: async (context, { acceptDoubts }) => {
+      const reports = await importSanctionsLists(context, acceptDoubts);
+      if (reports.some(({ ok }) => !ok)) process.exitCode = 1;
+      return reports;
+    },
+  }),
+  defineCommand({
+    name: 'screening show',
+    about: 'show how a user or a payout was screened',
+    options: subject,
+    check: checkSubject,
+    run: async (context, { user: userId, payout: payoutId }) => {
+      const { system } = context.db;
+      if (payoutId !== undefined) {
+        const found = await listPayoutScreenings(system, await getPayoutKey(context, payoutId));
+        return found.length === 0 ? 'never screened' : found;
+      }
+      const found = await findScreening(system, await getUserKey(context, userId ?? ''));
+      return found ?? 'never screened';
+    },
+  }),
+  defineCommand({
+    name: 'screening decide',
+    about: 'decide about the hits of a user, or of a payout that was found too late to be stopped',
+    options: { ...subject, decision: oneOf('decision', ['cleared', 'confirmed']), by, reason },
+    check: checkSubject,
+    run: async (context, { user: userId, payout: payoutId, by: decidedBy, ...values }) => {
+      const given = { ...values, decidedBy };
+      if (payoutId === undefined) return decideUser(context, userId ?? '', given);
+      await decideScreenedPayout(context, { ...(await getPayoutKey(context, payoutId)), ...given });
+      return { result: 'done' };
+    },
+  }),
+];
+
+async function decideUser(
+  context: CommandContext,
+  userId: string,
+  given: { decision: 'cleared' | 'confirmed'; decidedBy: string; reason: string },
+): Promise<unknown> {
+  const key = await getUserKey(context, userId);
+  const services = { session: context.db.system, keys: context.keys };
+  const last = await findScreening(services.session, key);
+  if (last === undefined) throw new RefusedCommand('the user was never screened');
+  const result = await recordDecision(services, { ...key, sequence: last.sequence, ...given });
+  switch (result.kind) {
+    case 'recorded':
+      return result;
+    case 'nothing_to_decide':
+      throw new RefusedCommand('the user has no hits, so that there is nothing to decide');
+    case 'stale':
+      throw new RefusedCommand('the user was screened again: read the new result, then decide');
+  }
+}
+
+/** @throws ConfigError where the environment has no such user. */
+export async function getUserKey({ db, name }: CommandContext, userId: string) {
+  const accountId = await findAccountOfUser(db.system, userId);
+  if (accountId === undefined) throw new ConfigError(`user not found in ${name}`);
+  return { accountId, userId };
+}

@@ -1,0 +1,90 @@
+import type { Logger } from 'pino';
+import { type Config, ConfigError } from '../config.ts';
+import type { EnvironmentName } from '../core/access.ts';
+import { createRepeatedLines, type RepeatedLines } from '../core/repeated-lines.ts';
+import type { KeyRing } from '../core/sealing.ts';
+import { createEnvironmentClock, type EnvironmentClock } from '../db/environment-clock.ts';
+import { migrate } from '../db/migrate.ts';
+import { openMonths } from '../db/partitions.ts';
+import { connectDatabase, type Database } from '../db/postgres/pool.ts';
+import { findServerFaults } from '../db/postgres/server-check.ts';
+import { ensureTenantRole, TenantRoleError } from '../db/postgres/tenant-role.ts';
+import { describeError, nameError } from '../http/error-log.ts';
+import { openKeyRing } from './key.ts';
+
+/** The foundation of an environment: its migrated database, its keys and its clock. */
+
+export type FoundationOptions = {
+  readonly config: Config;
+  readonly name: EnvironmentName;
+  readonly url: string;
+  readonly log: Logger;
+  readonly steadyMs: () => number;
+  /** The time of day, which the sandbox's clock may be ahead of. */
+  readonly realNowMs: () => number;
+  readonly fetch: typeof fetch;
+};
+
+export type Foundation = FoundationOptions &
+  AsyncDisposable & {
+    readonly db: Database;
+    readonly keys: KeyRing;
+    readonly clock: EnvironmentClock;
+    readonly repeated: RepeatedLines;
+  };
+
+/** @throws ConfigError where the database belongs to another environment or key. */
+export async function openFoundation(options: FoundationOptions): Promise<Foundation> {
+  const { config, name, url, steadyMs } = options;
+  const log = options.log.child({ environment: name });
+  await using parts = new AsyncDisposableStack();
+  const repeated = parts.adopt(createRepeatedLines(), (lines) => lines.close());
+  await checkServer(options, log);
+  await migrate({ url });
+  await prepareTenantRole(url, name);
+  const connected = connectDatabase({
+    url,
+    connectionsMax: config.OUTLAY_DATABASE_CONNECTIONS,
+    onConnectionLost: createErrorLog({ log, repeated, level: 'warn' }, 'connection lost'),
+  });
+  const db = parts.adopt(connected, (database) => database.close());
+  const keys = await openKeyRing(db, { config, name });
+  const clock = await createEnvironmentClock(db.system, { environmentName: name, steadyMs });
+  await openMonths(db.system);
+  const opened = parts.move();
+  const dispose = (): Promise<void> => opened.disposeAsync();
+  return { ...options, log, db, keys, clock, repeated, [Symbol.asyncDispose]: dispose };
+}
+
+/** @throws ConfigError where the server would mix up tenants or, in live, lose acknowledged data. */
+async function checkServer({ config, name, url }: FoundationOptions, log: Logger): Promise<void> {
+  const mayLose = name === 'staging' || config.OUTLAY_DATABASE_DURABILITY === 'trusted';
+  const faults = await findServerFaults(url);
+  const refused = faults.filter(({ kind }) => kind === 'pooling' || !mayLose);
+  for (const fault of faults) if (!refused.includes(fault)) log.warn(fault.text);
+  if (refused.length === 0) return;
+  throw new ConfigError(`${name}: ${refused.map(({ text }) => text).join('; ')}`);
+}
+
+async function prepareTenantRole(url: string, name: EnvironmentName): Promise<void> {
+  try {
+    await ensureTenantRole({ url });
+  } catch (error) {
+    if (!(error instanceof TenantRoleError)) throw error;
+    throw new ConfigError(`${name}: ${error.message}`, { cause: error });
+  }
+}
+
+/** Logs errors; those of one kind, as while the database is away, at a limited rate. */
+export function createErrorLog(
+  to: Pick<Foundation, 'log' | 'repeated'> & { level: 'warn' | 'error' },
+  message: string,
+) {
+  const { log, level, repeated } = to;
+  return (error: unknown): void => {
+    const logged = describeError(error);
+    repeated.occurred(`${message} ${nameError(logged)}`, (count) => {
+      log[level]({ error: logged, ...(count > 1 && { count }) }, message);
+    });
+  };
+}

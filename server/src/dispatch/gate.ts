@@ -5,7 +5,7 @@ import type { Rail, RailAnswer } from '../rails/contract/contract.ts';
  * breaker. A rail that hangs or is unreachable does not affect the others.
  *
  * The breaker opens after `failuresMax` calls in a row without a clear answer. A reference that failed
- * before does not count again: it backs off and says nothing new about the counterparty. After a wait,
+ * before does not count again: it backs off and gives no new information about the counterparty. After a wait,
  * which doubles with each round of failed probes, up to half of the rail's concurrency may probe; the
  * first clear answer closes the breaker. Until a minute after the wait, `isRecovering` makes the
  * dispatcher claim due payouts in random order, so that healthy ones do not queue behind references

@@ -40,12 +40,13 @@ const ranks = ['accepted', 'ready_for_pickup', 'paid', 'rejected', 'returned'];
 
 /** After so many failures a notification opens an exception. */
 const triesMax = 8;
-/** Accounts whose payouts are notification of at the same time: one that is held stops only its own. */
+/** Accounts worked on at the same time; a locked one delays only its own notifications. */
 const accountsAtOnce = 6;
 
 /** Returns whether more may be waiting. */
 export async function applyNotifications(services: NotificationServices): Promise<boolean> {
   const rows = await claimNotifications(services.db.system, claimedMax);
+  // In the order of events: a newer report may outdate an older one.
   rows.sort(
     (a, b) =>
       a.happened_at.getTime() - b.happened_at.getTime() ||

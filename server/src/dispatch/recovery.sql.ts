@@ -149,7 +149,7 @@ const claimDestination = defineQuery({
       returning r.id, r.provider_reference, r.exception_id
     ), answered as (
       update exceptions e set closed_at = environment_now(),
-        resolution = 'asked about payout ' || $4::text
+        resolution = 'matched with payout ' || $4::text
       from claimed c where e.id = c.exception_id and e.closed_at is null
     )
     select coalesce(nullif(provider_reference, ''), id) as id from claimed`,

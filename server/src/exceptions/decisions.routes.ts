@@ -51,10 +51,10 @@ export function decisionRoutes(): Route<DecisionRouteServices>[] {
       isVersioned: true,
       operationId: 'explainPayout',
       tag: 'Payouts',
-      summary: 'Explain the way of a payout',
+      summary: 'Explain the routing of a payout',
       description:
         'Which payers were candidates, at what price and in what state, and which rule excluded ' +
-        'each; every attempt at a rail; and what a person was asked.',
+        'each; every attempt at a rail; and the exceptions.',
       access: 'payouts:read',
       params: z.object({ user_token: z.string(), payout_token: z.string() }),
       response: decisionAnswer,

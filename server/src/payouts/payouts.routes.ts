@@ -125,7 +125,7 @@ export const userParams = z.object({ user_token: z.string() });
 const payoutParams = z.object({ user_token: z.string(), payout_token: z.string() });
 const statusQuery = z.object({
   include_payer_logo: flag,
-  force_status_update: flag.describe('Asks the rail before answering'),
+  force_status_update: flag.describe('Queries the rail before answering'),
 });
 
 export function payoutRoutes(): Route<PayoutServices>[] {

@@ -133,7 +133,10 @@ describe('commands on an environment', () => {
     const { pino } = await import('pino');
     setup.writeRails([partnerRail(), partnerRail({ name: 'broken', kind: 'pigeon' })]);
     const options = { role: 'work', realNowMs: Date.now, log: pino({ level: 'silent' }) } as const;
-    await assert.rejects(createApp(setup.config(), options), /1 fault:\n  rail broken: kind must be/);
+    await assert.rejects(
+      createApp(setup.config(), options),
+      /1 fault:\n  rail broken: kind must be/,
+    );
     const app = await createApp(setup.config(), { ...options, toleratesFaults: true });
     try {
       const { live } = app.environments;

@@ -41,7 +41,7 @@ export type HostOptions = {
 };
 
 export function createHost(options: HostOptions): RailHost {
-  const { name, payers, db, keys, onInboundMessage: onInboundMessage } = options;
+  const { name, payers, db, keys, onInboundMessage } = options;
   return {
     name,
     payers,

@@ -3,7 +3,7 @@
  * Runs on Node 18 and up with nothing installed, so it uses built-in modules only.
  *
  * stdout: that one path. stderr: progress, and only when something takes long. Exit 1: not possible.
- * `--dev` also installs what the tests and checks need.
+ * `--dev` also installs what the tests and checks need, `--fonts` the fonts of receipts in all scripts.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = dirname(fileURLToPath(import.meta.url));
 const RUNTIME = join(ROOT, 'runtime');
+const FONTS = join(ROOT, 'fonts');
 const LOCK = join(ROOT, '.install-lock');
 const NODE_MAJOR_MIN = 24;
 const HEARTBEAT_MS = 1_000;
@@ -32,6 +33,11 @@ try {
     () => areDependenciesInstalled(wantsDev),
     () => installDependencies(wantsDev),
   );
+  if (wantsDev || process.argv.includes('--fonts')) {
+    await installOnce(areFontsInstalled, () =>
+      runNpm(['ci'], FONTS, 'Installing the fonts of receipts'),
+    );
+  }
   const node = findNodeOnPath() ?? (await provideNode());
   if (!wantsDev) warmCompileCache(node);
   process.stdout.write(`${node}\n`);
@@ -81,6 +87,16 @@ function areDependenciesInstalled(wantsDev) {
     // A read-only installation is complete all the same; the check is only slower.
   }
   return true;
+}
+
+/** npm writes its own lockfile last, so an interrupted installation has none. */
+function areFontsInstalled() {
+  const present = join(FONTS, 'node_modules', '.package-lock.json');
+  if (!fs.existsSync(present)) return false;
+  const { packages } = readJson(present);
+  return Object.entries(readJson(join(FONTS, 'package-lock.json')).packages).every(
+    ([path, { integrity }]) => path === '' || packages[path]?.integrity === integrity,
+  );
 }
 
 function listNeededPackages(packages, withDev) {

@@ -13,6 +13,7 @@ import {
   type Balance,
   type Credentials,
   createAccount,
+  createDatabase,
   ok,
   type Reply,
   type Service,
@@ -296,18 +297,21 @@ test('the live environment does not know a staging key, and has no sandbox', asy
 
 test('credentials made at the command line can be narrowed, confined to an address and revoked', async () => {
   const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-credentials-'));
-  const first = await startService({ isOwn: true, dataDirectory });
+  const database = await createDatabase();
+  const { settings } = database;
+  const first = await startService({ isOwn: true, dataDirectory, settings });
   const { account } = first.credentials;
   await first.stop();
+  const run = (words: readonly string[]) => runCommand(dataDirectory, words, settings);
   const create = (...words: string[]) =>
-    runCommand(dataDirectory, ['credential', 'create', '--account', account, ...words]);
+    run(['credential', 'create', '--account', account, ...words]);
   const reader = create('--kind', 'api_key', '--scopes', 'balance:read');
   const far = create('--kind', 'api_key', '--addresses', '203.0.113.0/24');
   const near = create('--kind', 'api_key', '--addresses', '203.0.113.0/24 127.0.0.0/8');
   const gone = create('--kind', 'api_key');
   const id = gone['credential'] ?? gone['id'] ?? gone['credential_id'] ?? '';
-  runCommand(dataDirectory, ['credential', 'revoke', '--account', account, '--credential', id]);
-  const started = await startService({ isOwn: true, dataDirectory });
+  run(['credential', 'revoke', '--account', account, '--credential', id]);
+  const started = await startService({ isOwn: true, dataDirectory, settings });
   try {
     const as = (made: Record<string, string>): Api => started.demo.withToken(made['api_key'] ?? '');
     ok(await as(reader).get('/account/balance'));
@@ -321,6 +325,7 @@ test('credentials made at the command line can be narrowed, confined to an addre
     ok(await createUserAs(started.demo));
   } finally {
     await started.stop();
+    await database.drop();
     await rm(dataDirectory, { recursive: true });
   }
 });
@@ -329,9 +334,13 @@ async function createUserAs(api: Api): Promise<Reply> {
   return api.get(`/user/${await createUser(api)}`);
 }
 
-function runCommand(dataDirectory: string, words: readonly string[]): Record<string, string> {
+function runCommand(
+  dataDirectory: string,
+  words: readonly string[],
+  settings: Record<string, string>,
+): Record<string, string> {
   const { status, stdout, stderr } = spawnSync(process.execPath, [serverMain, ...words], {
-    env: testSettings(dataDirectory),
+    env: { ...testSettings(dataDirectory), ...settings },
     encoding: 'utf8',
   });
   assert.equal(status, 0, stderr);

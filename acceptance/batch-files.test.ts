@@ -163,20 +163,27 @@ test('with a key the same file is the same batch, and another file is refused', 
   assert.equal((await upload(api, objects, lines)).status, 422);
 });
 
-/** Sends the beginning of a file that is said to be longer, and hangs up. */
+const readNewest = async (): Promise<Batch | undefined> =>
+  ok(await api.get<Batch[]>('/batches?number_of_records=1'))[0];
+
+/** Sends the beginning of a file that is said to be longer, and hangs up when it is being received. */
 async function breakOff(body: string, headers: Record<string, string>): Promise<void> {
   const { hostname, port } = new URL(api.baseUrl);
-  await new Promise<void>((resolve) => {
-    const request = httpRequest({
-      hostname,
-      port,
-      method: 'POST',
-      path: '/v0.1.4/batches',
-      headers: { ...headers, authorization: `Bearer ${api.token}`, 'content-length': '1000000' },
-    });
-    request.on('error', () => resolve());
-    request.write(body, () => setTimeout(() => request.destroy(new Error('hung up')), 300));
+  const request = httpRequest({
+    hostname,
+    port,
+    method: 'POST',
+    path: '/v0.1.4/batches',
+    headers: { ...headers, authorization: `Bearer ${api.token}`, 'content-length': '1000000' },
   });
+  const failed = new Promise<void>((resolve) => request.on('error', () => resolve()));
+  request.write(body);
+  for (let tries = 0; tries < 500; tries += 1) {
+    if ((await readNewest())?.status === 'RECEIVING') break;
+    await sleep(20);
+  }
+  request.destroy(new Error('hung up'));
+  await failed;
 }
 
 test('an upload that broke off is no draft, cannot be quoted, and goes on under its key', async () => {
@@ -184,7 +191,7 @@ test('an upload that broke off is no draft, cannot be quoted, and goes on under 
   const text = writeCsv(rows);
   const headers = { ...csv, 'idempotency-key': randomUUID() };
   await breakOff(text.slice(0, Math.floor(text.length * 0.7)), headers);
-  const [left] = ok(await api.get<Batch[]>('/batches?number_of_records=1'));
+  const left = await readNewest();
   assert.equal(left?.status, 'RECEIVING');
   assert.equal((await api.post(`${pathOf(left)}/quote`, undefined)).status, 409);
   let reply = await upload(api, text, headers);

@@ -90,10 +90,20 @@ async function openIdle({ path, token, contentType, host }: Line): Promise<Idle>
   return { socket, received: () => text, closed };
 }
 
-async function openMany(count: number, line: Line): Promise<AsyncDisposable & { idles: Idle[] }> {
+/** For as long as a service may take for it on a busy machine; what follows asserts it. */
+async function waitUntil(holds: () => Promise<boolean>): Promise<void> {
+  const endMs = performance.now() + 10_000;
+  while (!(await holds()) && performance.now() < endMs) await sleep(10);
+}
+
+/** Opens so many, of which at least `refused` are answered at once: the others hold their slots then. */
+async function openMany(
+  count: number,
+  line: Line,
+  refused = 1,
+): Promise<AsyncDisposable & { idles: Idle[] }> {
   const idles = await Promise.all(Array.from({ length: count }, () => openIdle(line)));
-  // The service has admitted or refused all of them by then.
-  await sleep(500);
+  await waitUntil(async () => idles.filter(isAnswered).length >= refused);
   return {
     idles,
     [Symbol.asyncDispose]: async () => {
@@ -102,6 +112,8 @@ async function openMany(count: number, line: Line): Promise<AsyncDisposable & { 
     },
   };
 }
+
+const isAnswered = ({ received }: Idle): boolean => received() !== '';
 
 async function closesWithin({ closed }: Idle, limitMs: number): Promise<boolean> {
   return Promise.race([closed.then(() => true), sleep(limitMs, false, { ref: false })]);
@@ -141,7 +153,7 @@ async function readLink({ api }: Account): Promise<{ link: string; userToken: st
 test('a used verification link takes no upload slot, and the connection ends', async () => {
   const { link, userToken } = await readLink(tenantA);
   ok(await tenantA.api.post(`/sandbox/kyc/${userToken}`, { decision: 'approved' }));
-  await using held = await openMany(12, { path: link });
+  await using held = await openMany(12, { path: link }, 12);
   for (const idle of held.idles) assert.match(idle.received(), /^HTTP\/1\.1 409 /);
   await assertTakesBatch(tenantB.api);
   await assertTakesImages(tenantB.api);
@@ -151,7 +163,7 @@ test('a used verification link takes no upload slot, and the connection ends', a
 
 test('a link that takes images holds one slot, and none of another tenant', async () => {
   const { link } = await readLink(tenantA);
-  await using held = await openMany(12, { path: link });
+  await using held = await openMany(12, { path: link }, 11);
   const refused = held.idles.filter(({ received }) => received().startsWith('HTTP/1.1 503'));
   assert.equal(refused.length, 11);
   await assertTakesImages(tenantB.api);
@@ -172,7 +184,9 @@ test('uploads whose clients go away at once give their slots back', async () => 
     await sleep(round % 4);
     for (const { socket } of idles) socket.destroy();
   }
-  await sleep(500);
+  // The service hears of the end of a connection after its client.
+  await waitUntil(async () => (await api.post(`/user/${userToken}/kyc/id`, [])).status !== 503);
+  await waitUntil(async () => (await api.post(link, [])).status !== 503);
   await assertTakesImages(api);
   assertProblem(await api.post(link, []), 400);
 });
@@ -194,10 +208,14 @@ test('idle uploads of one tenant stop no other tenant and no other kind of uploa
 test('idle uploads of many tenants in staging stop no upload in live', async () => {
   const tenants = await Promise.all(Array.from({ length: 8 }, () => createAccount(service)));
   await using stack = new AsyncDisposableStack();
+  const idles: Idle[] = [];
   for (const { credentials } of tenants) {
     const line = { path: '/v0.1.4/batches', contentType: 'text/csv' };
-    stack.use(await openMany(4, { ...line, token: credentials.api_key }));
+    const opened = stack.use(await openMany(4, { ...line, token: credentials.api_key }, 0));
+    idles.push(...opened.idles);
   }
+  // An environment has 16 slots.
+  await waitUntil(async () => idles.filter(isAnswered).length >= 16);
   assertProblem(await upload(tenantB.api, csv), 503, 'unavailable');
   await assertTakesBatch(live, onLive);
 });

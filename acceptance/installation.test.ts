@@ -15,7 +15,11 @@ function readJson<T>(path: string): T {
 }
 
 test('the lockfiles name no server, so that an installation uses the configured registry', () => {
-  for (const path of ['package-lock.json', 'runtime/package-lock.json']) {
+  for (const path of [
+    'package-lock.json',
+    'runtime/package-lock.json',
+    'fonts/package-lock.json',
+  ]) {
     const { packages } = readJson<Lockfile>(path);
     const named = Object.entries(packages).filter(
       ([, entry]) => entry.resolved !== undefined && entry.link !== true,

@@ -54,6 +54,15 @@ async function measure<T>(work: () => Promise<T>): Promise<{ result: T; elapsedM
   return { result, elapsedMs: performance.now() - startMs };
 }
 
+/** Until it finds something. */
+async function waitFor(query: string): Promise<void> {
+  for (let tries = 0; tries < 1_000; tries += 1) {
+    if ((await books.rows(query)).length > 0) return;
+    await sleep(5);
+  }
+  throw new Error(`never: ${query}`);
+}
+
 test('when connections die silently, no request takes ten seconds and payments go on', async () => {
   const counts = new Map<number, number>();
   let slowestMs = 0;
@@ -71,7 +80,7 @@ test('when connections die silently, no request takes ten seconds and payments g
     look(() => account.api.put(`/user/${recipient.userToken}`, { first_name: 'Ana' })),
     look(() => fetch(`${service.baseUrl}/health/ready`)),
   ];
-  await sleep(1_000);
+  while ((counts.get(200) ?? 0) < 100) await sleep(5);
   network.loseConnections();
   const lostMs = performance.now();
   let isPaid = false;
@@ -106,11 +115,11 @@ test('a crowd of one account whose row is held delays no other account', async (
      select pg_sleep(6) from own`,
     [held.id],
   );
-  await sleep(200);
+  await waitFor(`select 1 from pg_stat_activity where wait_event = 'PgSleep'`);
   const crowd = users.map((token) =>
     measure(() => account.api.put(`/user/${token}`, { first_name: 'Eva' })),
   );
-  await sleep(100);
+  await waitFor('select 1 from pg_locks where not granted');
   for (let count = 0; count < 40; count += 1) {
     const path = `/user/${user}`;
     const { result, elapsedMs } = await measure(() => other.api.put(path, { first_name: 'Eva' }));

@@ -145,7 +145,7 @@ const lives: Record<string, { way: Way; steps: Step[]; refund: 'none' | 'all' | 
   },
   rejected: {
     way: ways.bank,
-    steps: [{ outcome: 'rejected', status: 'CANCELLED', reason: /refused/ }],
+    steps: [{ outcome: 'rejected', status: 'CANCELLED', reason: /rejected/ }],
     refund: 'all',
   },
   'returned after completion': {

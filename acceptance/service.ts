@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { type ExactNumber, type Json, parseExact } from './exact.ts';
 
 /**
@@ -42,7 +43,7 @@ export type StartOptions = {
   settings?: Readonly<Record<string, string>>;
   /** A folder to start in again; it is not removed by `stop`. */
   dataDirectory?: string;
-  /** Starts one even where the environment names a running service. */
+  /** Starts one even where the environment names a running service, on its own embedded database. */
   isOwn?: boolean;
 };
 
@@ -50,7 +51,8 @@ export type StartOptions = {
 export function testSettings(dataDirectory: string): Record<string, string> {
   const inherited = Object.entries(process.env).filter(
     (entry): entry is [string, string] =>
-      entry[1] !== undefined && !/^(OUTLAY_|DATABASE_URL$|PORT$|HOST$|NODE_)/.test(entry[0]),
+      entry[1] !== undefined &&
+      !/^(OUTLAY_|DATABASE_URL$|PORT$|HOST$|NODE_(?!COMPILE_CACHE$))/.test(entry[0]),
   );
   return {
     ...Object.fromEntries(inherited),
@@ -72,11 +74,14 @@ export async function startService(options: StartOptions = {}): Promise<Service>
   if (running !== undefined) return running;
   const dataDirectory =
     options.dataDirectory ?? (await mkdtemp(join(tmpdir(), 'outlay-acceptance-')));
+  const database = options.isOwn === true ? undefined : await createDatabase();
+  const settings = { ...database?.settings, ...options.settings };
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', serverMain], {
-    env: { ...testSettings(dataDirectory), ...options.settings },
+    env: { ...testSettings(dataDirectory), ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const removeData = async (): Promise<void> => {
+    await database?.drop();
     if (options.dataDirectory === undefined) {
       await rm(dataDirectory, { recursive: true, force: true, maxRetries: 5 });
     }
@@ -97,6 +102,33 @@ export async function startService(options: StartOptions = {}): Promise<Service>
       await stopProcess(child);
       await removeData();
     },
+  };
+}
+
+export type TestDatabase = { settings: Record<string, string>; drop(): Promise<void> };
+
+/**
+ * On the server that `npm test` starts for all files, which spares each service to make one. Without
+ * that server there are no settings, and a service starts its own.
+ */
+export async function createDatabase(): Promise<TestDatabase> {
+  const { OUTLAY_TEST_SERVER_URL: serverUrl, OUTLAY_TEST_TEMPLATE: template } = process.env;
+  if (serverUrl === undefined || template === undefined) {
+    return { settings: {}, drop: () => Promise.resolve() };
+  }
+  const name = `${template}_${randomUUID().replaceAll('-', '')}`;
+  const run = async (statement: string): Promise<void> => {
+    const client = new pg.Client({ connectionString: serverUrl });
+    await client.connect();
+    await client.query(statement);
+    await client.end();
+  };
+  await run(`create database ${name} template ${template}`);
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return {
+    settings: { DATABASE_URL: url.href },
+    drop: () => run(`drop database if exists ${name} with (force)`),
   };
 }
 

@@ -27,6 +27,7 @@ import {
   advance,
   type Balance,
   createAccount,
+  createDatabase,
   daySeconds,
   fund,
   ok,
@@ -304,12 +305,14 @@ test('one process serves both environments, and they share nothing', async () =>
 
 test('an account may be set to take both tokens, and the destination then counts', async () => {
   const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-both-tokens-'));
-  const first = await startService({ isOwn: true, dataDirectory });
+  const database = await createDatabase();
+  const { settings } = database;
+  const first = await startService({ isOwn: true, dataDirectory, settings });
   const { account } = first.credentials;
   await first.stop();
   const words = ['account', 'set', '--account', account, '--accept-both-tokens', 'true'];
-  runCommand(dataDirectory, words, {});
-  const second = await startService({ isOwn: true, dataDirectory });
+  runCommand(dataDirectory, words, settings);
+  const second = await startService({ isOwn: true, dataDirectory, settings });
   try {
     const recipient = await createRecipient(second.demo, ways.bank);
     const balances = ok(await second.demo.get<Balance[]>('/account/balance'));
@@ -333,6 +336,7 @@ test('an account may be set to take both tokens, and the destination then counts
     );
   } finally {
     await second.stop();
+    await database.drop();
     await rm(dataDirectory, { recursive: true });
   }
 });

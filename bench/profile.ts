@@ -29,7 +29,7 @@ const parts = {
   'the quote or the batch itself':
     /^(?:createPayout|settle db|runCommits|insertPayouts|run payouts)/,
   'reading requests, routing, admission, credentials':
-    /^(?:parserOn|onRequest|lookup find-my-way|onStreamRead|anonymous http\/shedding|checkInput)/,
+    /^(?:parserOn|onRequest|lookup find-my-way|onStreamRead|anonymous http\/load-shedding|checkInput)/,
   'garbage collection': /^\(garbage collector\)/,
 };
 

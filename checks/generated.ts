@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeConfig } from '../server/src/config.ts';
 import { generateDescription } from './openapi.ts';
+import { generatePayoutStates } from './payout-states.ts';
 import { generateRailsDocument } from './rails-document.ts';
 import { generateSandboxValues } from './sandbox-values.ts';
 
@@ -13,6 +14,7 @@ const generators: readonly (() => Map<string, string> | Promise<Map<string, stri
   () => new Map([['.env.example', describeConfig()]]),
   generateSandboxValues,
   generateDescription,
+  generatePayoutStates,
   generateRailsDocument,
 ];
 

@@ -122,7 +122,7 @@ async function importTexts(
       { list: 'ofac_sdn', sdn: `${at}/sdn`, alt: `${at}/alt` },
       { list: 'un_consolidated', location: `${at}/un` },
     ],
-    { db, fetch: answer, nowMs, acceptDoubts: true },
+    { db, fetch: answer, nowMs, acceptWarnings: true },
   );
   return reports.map((report) => {
     if (!report.ok) throw new Error(`${report.list}: ${report.fault}`);

@@ -18,13 +18,13 @@ import { eventRoutes } from './events/events.routes.ts';
 import { decisionRoutes } from './exceptions/decisions.routes.ts';
 import { describeError } from './http/error-log.ts';
 import { createRateLimiters, type RateLimiters } from './http/limits.ts';
+import { createLoadShedding, isExempt, measureLoadShedding } from './http/load-shedding.ts';
 import { addOperations, createMetrics } from './http/operations.ts';
 import { startRateExchange } from './http/rate-exchange.ts';
 import { addReference } from './http/reference.ts';
 import type { Route } from './http/route.ts';
 import { addRoutes } from './http/routing.ts';
 import { createServer, type HttpServer, setNotFound } from './http/server.ts';
-import { createShedding, isExempt, measureShedding } from './http/shedding.ts';
 import { identityDecisionRoutes } from './kyc/decisions.routes.ts';
 import { createKycRoutes } from './kyc/kyc.routes.ts';
 import { ledgerRoutes } from './ledger/ledger.routes.ts';
@@ -77,8 +77,8 @@ export function listRoutes(): Route<Environment>[] {
   return [
     ...ledgerRoutes(),
     ...userRoutes(),
-    ...createKycRoutes<Environment>(),
-    ...identityDecisionRoutes<Environment>(),
+    ...createKycRoutes(),
+    ...identityDecisionRoutes(),
     ...destinationRoutes(),
     ...attributeRoutes(),
     ...payoutRoutes(),
@@ -207,21 +207,21 @@ type Startup = { isComplete: boolean };
 
 function createHttp(parts: HttpParts): HttpServer & { limiters: RateLimiters } {
   const { config, environments, log, metrics, steadyMs } = parts;
-  const shedding = createShedding({
+  const loadShedding = createLoadShedding({
     environmentNames: Object.values(environments).map(({ name }) => name),
     waitMs: config.OUTLAY_ANSWER_MS,
     inFlightMax: config.OUTLAY_IN_FLIGHT_MAX,
     steadyMs,
     log,
   });
-  measureShedding(metrics.registry, shedding);
+  measureLoadShedding(metrics.registry, loadShedding);
   const server = createServer({
     environments,
     defaultEnvironment: config.OUTLAY_DEFAULT_ENVIRONMENT,
     log,
     logEvery: config.OUTLAY_LOG_EVERY,
     trustedProxies: config.OUTLAY_TRUST_PROXY,
-    shedding,
+    loadShedding,
     isOutdated: async (name) => (await environments[name]?.lookWhetherOutdated()) === true,
   });
   const { app } = server;

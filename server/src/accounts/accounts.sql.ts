@@ -1,4 +1,14 @@
 import type { Session, Statement } from '../db/postgres/pool.ts';
+import {
+  column,
+  defineQuery,
+  exec,
+  many,
+  maybeOne,
+  nullable,
+  one,
+  type RowOf,
+} from '../db/rows.ts';
 
 const insertAccountText: Statement = {
   name: 'insert_account',
@@ -16,39 +26,68 @@ const revokeCredentialText: Statement = {
   name: 'revoke_credential',
   text: `
     update credentials set revoked_at = environment_now()
-    where account_id = $1 and id = $2 and revoked_at is null
-    returning id`,
+    where account_id = $1 and id = $2 and revoked_at is null`,
 };
 
-const listCredentialsText: Statement = {
+const kinds = ['client', 'api_key'] as const;
+export type CredentialKind = (typeof kinds)[number];
+
+const credentialColumns = {
+  id: column.uuid,
+  kind: column.oneOf(...kinds),
+  scopes: column.texts,
+  created_at: column.instant,
+  expires_at: nullable(column.instant),
+  revoked_at: nullable(column.instant),
+};
+export type CredentialRow = RowOf<typeof credentialColumns>;
+
+const listCredentialsText = defineQuery({
   name: 'list_credentials',
   text: `
     select id, kind, scopes, created_at, expires_at, revoked_at
     from credentials where account_id = $1 order by id`,
-};
+  columns: credentialColumns,
+});
 
-const listAccountsText: Statement = {
+const accountColumns = { id: column.uuid, name: column.text, created_at: column.instant };
+export type AccountRow = RowOf<typeof accountColumns>;
+
+const listAccountsText = defineQuery({
   name: 'list_accounts',
   text: `select id, name, created_at from accounts order by created_at, id limit 1000`,
-};
+  columns: accountColumns,
+});
 
-const findAccountText: Statement = {
+const settingsColumns = { name: column.text, accept_both_tokens: column.boolean };
+export type AccountSettings = RowOf<typeof settingsColumns>;
+
+const findAccountText = defineQuery({
   name: 'find_account',
   text: `select name, accept_both_tokens from accounts where id = $1`,
-};
+  columns: settingsColumns,
+});
 
 const setAcceptBothTokensText: Statement = {
   name: 'set_accept_both_tokens',
-  text: `update accounts set accept_both_tokens = $2 where id = $1 returning id`,
+  text: `update accounts set accept_both_tokens = $2 where id = $1`,
 };
 
 const setIdentityTwoPersonsText: Statement = {
   name: 'set_identity_two_persons',
-  text: `update accounts set identity_two_persons = $2 where id = $1 returning id`,
+  text: `update accounts set identity_two_persons = $2 where id = $1`,
 };
 
-/** Both look-ups answer the environment's time too: the caller's clock follows it. */
-const findApiKeyText: Statement = {
+const bearerColumns = {
+  credential_id: column.uuid,
+  scopes: column.texts,
+  expires_at: nullable(column.instant),
+  /** The environment's time, which the caller's clock follows. */
+  now: column.instant,
+};
+export type BearerRow = RowOf<typeof bearerColumns>;
+
+const findApiKeyText = defineQuery({
   name: 'find_api_key',
   text: `
     select c.id as credential_id, c.scopes, c.expires_at, environment_now() as now
@@ -57,28 +96,38 @@ const findApiKeyText: Statement = {
       and c.revoked_at is null
       and (c.expires_at is null or c.expires_at > environment_now())
       and (c.allowed_addresses = '{}' or $4::inet <<= any (c.allowed_addresses))`,
-};
+  columns: bearerColumns,
+});
 
-const findAccessTokenText: Statement = {
+const findAccessTokenText = defineQuery({
   name: 'find_access_token',
   text: `
-    select t.credential_id, t.scopes, t.expires_at, environment_now() as now
+    select t.credential_id, t.scopes, least(t.expires_at, c.expires_at) as expires_at,
+      environment_now() as now
     from access_tokens t
     join credentials c on c.account_id = t.account_id and c.id = t.credential_id
     where t.account_id = $1 and t.token_hash = $2 and t.expires_at > environment_now()
       and c.revoked_at is null
       and (c.expires_at is null or c.expires_at > environment_now())
       and (c.allowed_addresses = '{}' or $3::inet <<= any (c.allowed_addresses))`,
-};
+  columns: bearerColumns,
+});
 
-const findClientText: Statement = {
+const selectRevision = defineQuery({
+  name: 'select_credential_revision',
+  text: `select revision, environment_now() as now from credential_revision`,
+  columns: { revision: column.bigint, now: column.instant },
+});
+
+const findClientText = defineQuery({
   name: 'find_client',
   text: `
     select scopes from credentials
     where account_id = $1 and id = $2 and kind = 'client' and secret_hash = $3
       and revoked_at is null and (expires_at is null or expires_at > environment_now())
       and (allowed_addresses = '{}' or $4::inet <<= any (allowed_addresses))`,
-};
+  columns: { scopes: column.texts },
+});
 
 const insertAccessTokenText: Statement = {
   name: 'insert_access_token',
@@ -92,18 +141,15 @@ const deleteExpiredTokensText: Statement = {
   text: `
     delete from access_tokens where (account_id, token_hash) in (
       select account_id, token_hash from access_tokens
-      where expires_at < environment_now() order by expires_at limit 1000
-      for update skip locked)
-    returning 1`,
+      where expires_at < environment_now() order by expires_at limit $1
+      for update skip locked)`,
 };
-
-export type CredentialKind = 'client' | 'api_key';
 
 export async function insertAccount(
   session: Session,
   account: { id: string; name: string },
 ): Promise<void> {
-  await session.rows(insertAccountText, [account.id, account.name]);
+  await exec(session, insertAccountText, [account.id, account.name]);
 }
 
 export async function insertCredential(
@@ -118,7 +164,7 @@ export async function insertCredential(
   },
 ): Promise<void> {
   const { accountId, id, kind, secretHash, scopes, allowedAddresses } = credential;
-  await session.rows(insertCredentialText, [
+  await exec(session, insertCredentialText, [
     accountId,
     id,
     kind,
@@ -128,87 +174,70 @@ export async function insertCredential(
   ]);
 }
 
-/** False when there is no such credential in force. */
+/** False if the account has no such credential, or it is revoked already. */
 export async function revokeCredentialRow(
   session: Session,
   id: { accountId: string; credentialId: string },
 ): Promise<boolean> {
-  return (await session.rows(revokeCredentialText, [id.accountId, id.credentialId])).length === 1;
+  return (await exec(session, revokeCredentialText, [id.accountId, id.credentialId])) === 1;
 }
-
-export type CredentialRow = {
-  id: string;
-  kind: CredentialKind;
-  scopes: string[];
-  created_at: Date;
-  expires_at: Date | null;
-  revoked_at: Date | null;
-};
 
 export async function selectCredentials(
   session: Session,
   accountId: string,
 ): Promise<CredentialRow[]> {
-  return session.rows<CredentialRow>(listCredentialsText, [accountId]);
+  return many(session, listCredentialsText, [accountId]);
 }
-
-export type AccountRow = { id: string; name: string; created_at: Date };
 
 export async function selectAccounts(session: Session): Promise<AccountRow[]> {
-  return session.rows<AccountRow>(listAccountsText);
+  return many(session, listAccountsText);
 }
-
-export type AccountSettings = { name: string; accept_both_tokens: boolean };
 
 export async function findAccount(
   session: Session,
   accountId: string,
 ): Promise<AccountSettings | undefined> {
-  const [row] = await session.rows<AccountSettings>(findAccountText, [accountId]);
-  return row;
+  return maybeOne(session, findAccountText, [accountId]);
 }
 
 export async function getAccountSettings(
   session: Session,
   accountId: string,
 ): Promise<AccountSettings> {
-  const row = await findAccount(session, accountId);
-  if (row === undefined) throw new Error('an account without a row');
-  return row;
+  return one(session, findAccountText, [accountId]);
 }
 
-/** Whether identities are decided by two persons. False when there is no such account. */
+/** Whether two persons decide about identities. False if there is no such account. */
 export async function updateIdentityTwoPersons(
   session: Session,
   setting: { accountId: string; isNeeded: boolean },
 ): Promise<boolean> {
   const values = [setting.accountId, setting.isNeeded];
-  return (await session.rows(setIdentityTwoPersonsText, values)).length === 1;
+  return (await exec(session, setIdentityTwoPersonsText, values)) === 1;
 }
 
-/** False when there is no such account. */
+/** False if there is no such account. */
 export async function updateAcceptBothTokens(
   session: Session,
   setting: { accountId: string; isAccepted: boolean },
 ): Promise<boolean> {
   const values = [setting.accountId, setting.isAccepted];
-  return (await session.rows(setAcceptBothTokensText, values)).length === 1;
+  return (await exec(session, setAcceptBothTokensText, values)) === 1;
 }
 
-export type BearerRow = {
-  credential_id: string;
-  scopes: string[];
-  expires_at: Date | null;
-  now: Date;
-};
+/** How often credentials have changed, and the environment's time. */
+export async function findCredentialRevision(
+  session: Session,
+): Promise<RowOf<typeof selectRevision.columns>> {
+  return one(session, selectRevision);
+}
 
 export async function findApiKey(
   session: Session,
   key: { accountId: string; credentialId: string; secretHash: Buffer; address: string },
 ): Promise<BearerRow | undefined> {
   const values = [key.accountId, key.credentialId, key.secretHash, key.address];
-  const [row] = await session.rows<BearerRow>(findApiKeyText, values);
-  return row;
+  return maybeOne(session, findApiKeyText, values);
 }
 
 export async function findAccessToken(
@@ -216,8 +245,7 @@ export async function findAccessToken(
   token: { accountId: string; tokenHash: Buffer; address: string },
 ): Promise<BearerRow | undefined> {
   const values = [token.accountId, token.tokenHash, token.address];
-  const [row] = await session.rows<BearerRow>(findAccessTokenText, values);
-  return row;
+  return maybeOne(session, findAccessTokenText, values);
 }
 
 export async function findClientScopes(
@@ -225,8 +253,7 @@ export async function findClientScopes(
   client: { accountId: string; credentialId: string; secretHash: Buffer; address: string },
 ): Promise<string[] | undefined> {
   const values = [client.accountId, client.credentialId, client.secretHash, client.address];
-  const [row] = await session.rows<{ scopes: string[] }>(findClientText, values);
-  return row?.scopes;
+  return (await maybeOne(session, findClientText, values))?.scopes;
 }
 
 export async function insertAccessToken(
@@ -241,12 +268,12 @@ export async function insertAccessToken(
 ): Promise<void> {
   const { accountId, tokenHash, credentialId, scopes, lifetimeSeconds } = token;
   const values = [accountId, tokenHash, credentialId, scopes, lifetimeSeconds];
-  await session.rows(insertAccessTokenText, values);
+  await exec(session, insertAccessTokenText, values);
 }
 
 const deletedMax = 1000;
 
-/** Removes at most a thousand access tokens that have ended; answers whether there may be more. */
+/** Deletes at most a thousand expired access tokens; returns whether there may be more. */
 export async function deleteExpiredTokens(session: Session): Promise<boolean> {
-  return (await session.rows(deleteExpiredTokensText)).length === deletedMax;
+  return (await exec(session, deleteExpiredTokensText, [deletedMax])) === deletedMax;
 }

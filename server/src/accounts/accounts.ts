@@ -21,9 +21,9 @@ export {
   updateIdentityTwoPersons as setIdentityTwoPersons,
 } from './accounts.sql.ts';
 
-/** Client accounts and their credentials. Secrets are shown once and kept as SHA-256 only. */
+/** Client accounts and their credentials. Secrets are shown once and stored as SHA-256 hashes. */
 
-/** Access tokens live an hour by the environment's clock. */
+/** An hour by the environment's clock. */
 export const accessTokenSeconds = 3600;
 
 export type NewAccount = {
@@ -33,7 +33,7 @@ export type NewAccount = {
   api_key: string;
 };
 
-/** Makes an account with an OAuth client and an API key, both with the default scopes. */
+/** Creates an account with an OAuth client and an API key, both with the default scopes. */
 export async function createAccount(
   session: Session,
   account: { name: string; environmentName: EnvironmentName },
@@ -57,7 +57,7 @@ export async function createAccount(
 export type NewCredential = {
   accountId: string;
   scopes: readonly Scope[];
-  /** CIDR ranges the credential may be used from; none: from anywhere. */
+  /** CIDR ranges from which the credential may be used; if empty, from anywhere. */
   allowedAddresses: readonly string[];
 };
 
@@ -103,7 +103,7 @@ async function storeCredential(
 export type TokenRequest = {
   clientId: string;
   clientSecret: string;
-  /** Space-separated; undefined asks for all that the client has. */
+  /** Separated by spaces; undefined requests all scopes of the client. */
   scope: string | undefined;
   address: string;
 };
@@ -126,16 +126,16 @@ export async function issueAccessToken(
     address: request.address,
   });
   if (granted === undefined) return { ok: false, error: 'invalid_client' };
-  const asked = request.scope?.split(' ').filter((scope) => scope !== '') ?? granted;
-  if (asked.length === 0 || asked.some((scope) => !granted.includes(scope))) {
+  const requested = request.scope?.split(' ').filter((scope) => scope !== '') ?? granted;
+  if (requested.length === 0 || requested.some((scope) => !granted.includes(scope))) {
     return { ok: false, error: 'invalid_scope' };
   }
   const accessToken = formatAccessToken(client.accountId);
   await insertAccessToken(session, {
     ...client,
     tokenHash: hashSecret(accessToken),
-    scopes: asked,
+    scopes: requested,
     lifetimeSeconds: accessTokenSeconds,
   });
-  return { ok: true, accessToken, scopes: asked };
+  return { ok: true, accessToken, scopes: requested };
 }

@@ -1,24 +1,24 @@
 import type { Principal } from '../core/access.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
 import type { Database } from '../db/postgres/pool.ts';
-import { type BearerRow, findAccessToken, findApiKey } from './accounts.sql.ts';
+import { findAccessToken, findApiKey, findCredentialRevision } from './accounts.sql.ts';
 import { type BearerToken, readBearerToken } from './tokens.ts';
 
 /**
- * Who a bearer token is. An answer is kept for a moment (`cacheMs` of the environment's clock), so
- * that ordinary traffic costs a look-up per token and moment, and a revocation or the end of a
- * token is noticed within that moment in every process.
+ * Authenticates bearer tokens. A result is cached until the token ends or any credential changes. The
+ * database counts those changes, and a process reads the count once in a moment (`cacheMs` of the
+ * environment's clock) for all tokens, so that every process notices a revocation within that time.
  */
 
-type Known = { principal: Principal | undefined; endsAtMs: number; checkedAtMs: number };
+type Known = { principal: Principal; endsAtMs: number };
 
 export type Authenticator = {
-  /** At once where the answer is known, which for ordinary traffic is nearly always. */
+  /** Synchronous if the result is cached. */
   authenticate(
     token: string,
     remoteAddress: string,
   ): Principal | undefined | Promise<Principal | undefined>;
-  /** Forgets everything: what was true before a moved clock may not be true after it. */
+  /** Empties the cache, as is necessary after the clock was moved. */
   clear(): void;
 };
 
@@ -27,47 +27,79 @@ const knownMax = 10_000;
 export function createAuthenticator(env: { db: Database; clock: EnvironmentClock }): Authenticator {
   const known = new Map<string, Known>();
   const running = new Map<string, Promise<Principal | undefined>>();
+  let revision: bigint | undefined;
+  let checkedAtMs = Number.NEGATIVE_INFINITY;
+  let checking: Promise<void> | undefined;
 
-  const look = async (token: BearerToken, address: string): Promise<Known> => {
+  const isFresh = (): boolean => env.clock.steadyMs() - checkedAtMs < env.clock.cacheMs;
+
+  /** Shared by all requests of the moment. */
+  const check = async (): Promise<void> => {
+    const startedAtMs = env.clock.steadyMs();
+    const row = await findCredentialRevision(env.db.system);
+    env.clock.observe(row.now);
+    if (row.revision !== revision) known.clear();
+    revision = row.revision;
+    checkedAtMs = startedAtMs;
+  };
+
+  const findCached = (name: string): Principal | undefined => {
+    const hit = known.get(name);
+    if (hit === undefined || env.clock.nowMs() < hit.endsAtMs) return hit?.principal;
+    known.delete(name);
+    return undefined;
+  };
+
+  const lookUp = async (name: string, token: BearerToken, address: string) => {
+    const before = revision;
     const session = env.db.tenant(token.accountId);
-    const row: BearerRow | undefined =
+    const row =
       token.kind === 'api_key'
         ? await findApiKey(session, { ...token, secretHash: token.hash, address })
         : await findAccessToken(session, { ...token, tokenHash: token.hash, address });
-    if (row === undefined) return { principal: undefined, endsAtMs: 0, checkedAtMs: 0 };
+    if (row === undefined) return undefined;
     env.clock.observe(row.now);
-    return {
-      principal: {
-        accountId: token.accountId,
-        credentialId: row.credential_id,
-        scopes: new Set(row.scopes),
-      },
-      endsAtMs: row.expires_at?.getTime() ?? Number.POSITIVE_INFINITY,
-      checkedAtMs: env.clock.steadyMs(),
+    const principal: Principal = {
+      accountId: token.accountId,
+      credentialId: row.credential_id,
+      scopes: new Set(row.scopes),
     };
+    // A credential that changed meanwhile may have been read as it was before.
+    if (revision === before) {
+      if (known.size >= knownMax) known.delete(known.keys().next().value ?? '');
+      known.set(name, {
+        principal,
+        endsAtMs: row.expires_at?.getTime() ?? Number.POSITIVE_INFINITY,
+      });
+    }
+    return principal;
+  };
+
+  const authenticateAnew = async (name: string, token: BearerToken, address: string) => {
+    if (!isFresh()) {
+      checking ??= check().finally(() => {
+        checking = undefined;
+      });
+      await checking;
+      const cached = findCached(name);
+      if (cached !== undefined) return cached;
+    }
+    return lookUp(name, token, address);
   };
 
   return {
     clear: () => known.clear(),
     authenticate: (text, remoteAddress) => {
       const name = `${text} ${remoteAddress}`;
-      const hit = known.get(name);
-      if (hit !== undefined && env.clock.steadyMs() - hit.checkedAtMs < env.clock.cacheMs) {
-        return env.clock.nowMs() < hit.endsAtMs ? hit.principal : undefined;
-      }
+      const cached = isFresh() ? findCached(name) : undefined;
+      if (cached !== undefined) return cached;
       const token = readBearerToken(text);
       if (token === undefined) return undefined;
-      const asked = running.get(name);
-      if (asked !== undefined) return asked;
-      const promise = look(token, remoteAddress)
-        .then((found) => {
-          known.delete(name);
-          if (found.principal === undefined) return undefined;
-          if (known.size >= knownMax) known.delete(known.keys().next().value ?? '');
-          known.set(name, found);
-          return found.principal;
-        })
-        .finally(() => running.delete(name));
+      const pending = running.get(name);
+      if (pending !== undefined) return pending;
+      const promise = authenticateAnew(name, token, remoteAddress).finally(() =>
+        running.delete(name),
+      );
       running.set(name, promise);
       return promise;
     },

@@ -6,8 +6,8 @@ import { findAddress, getBaseUrl, type PublicAddress, readHeaders } from '../htt
 import { accessTokenSeconds, issueAccessToken } from './accounts.ts';
 
 /**
- * OAuth 2.0 for machines: the client credentials grant (RFC 6749 4.4) and the server's metadata
- * (RFC 8414). Errors of the token endpoint have the form of RFC 6749 5.2, not of a problem answer.
+ * OAuth 2.0: the client credentials grant (RFC 6749 4.4) and the server's metadata (RFC 8414).
+ * Errors of the token endpoint have the form of RFC 6749 5.2 instead of problem answers.
  */
 
 export type OauthOptions = {
@@ -68,15 +68,22 @@ async function answerToken(
 ): Promise<{ accessToken: string; scopes: readonly string[] } | TokenError> {
   const form = readForm(request);
   if (form === undefined) {
-    return fail('invalid_request', 'send application/x-www-form-urlencoded, each field once');
+    return fail(
+      'invalid_request',
+      'The body must be application/x-www-form-urlencoded, with each field at most once',
+    );
   }
   const grantType = form.get('grant_type');
-  if (grantType === undefined) return fail('invalid_request', 'grant_type is missing');
+  if (grantType === undefined) return fail('invalid_request', 'grant_type is required');
   if (grantType !== 'client_credentials') {
-    return fail('unsupported_grant_type', 'the grant is client_credentials');
+    return fail('unsupported_grant_type', 'grant_type must be client_credentials');
   }
   const client = readClient(request, form);
-  if (client === 'two methods') return fail('invalid_request', 'authenticate the client one way');
+  if (client === 'ambiguous')
+    return fail(
+      'invalid_request',
+      'Client credentials must be sent either by HTTP Basic or in the form',
+    );
   const address = findAddress(request);
   if (client === undefined || env === undefined || address === undefined) return refuseClient();
   const result = await issueAccessToken(env, {
@@ -87,7 +94,7 @@ async function answerToken(
   if (result.ok) return result;
   return result.error === 'invalid_client'
     ? refuseClient()
-    : fail('invalid_scope', 'the client does not have this scope');
+    : fail('invalid_scope', 'scope must be a subset of the scopes of the client');
 }
 
 function fail(error: TokenError['error'], detail: string): TokenError {
@@ -98,11 +105,11 @@ function refuseClient(): TokenError {
   return {
     status: 401,
     error: 'invalid_client',
-    detail: 'the client is unknown or its secret wrong',
+    detail: 'The client is unknown or its secret is wrong',
   };
 }
 
-/** The form's fields, or undefined when it is none or repeats a field (RFC 6749 3.2). */
+/** The form's fields; undefined if it is not a form or repeats a field (RFC 6749 3.2). */
 function readForm(request: FastifyRequest): Map<string, string> | undefined {
   const type = request.headers['content-type'] ?? '';
   if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type)) return undefined;
@@ -121,19 +128,19 @@ type Client = { clientId: string; clientSecret: string };
 function readClient(
   request: FastifyRequest,
   form: ReadonlyMap<string, string>,
-): Client | 'two methods' | undefined {
+): Client | 'ambiguous' | undefined {
   const headers = readHeaders(request.raw, 'authorization');
   const secretInForm = form.get('client_secret');
-  if (headers.length > 1) return 'two methods';
+  if (headers.length > 1) return 'ambiguous';
   if (headers.length === 0) {
     const clientId = form.get('client_id');
     if (clientId === undefined || secretInForm === undefined) return undefined;
     return { clientId, clientSecret: secretInForm };
   }
-  if (secretInForm !== undefined) return 'two methods';
+  if (secretInForm !== undefined) return 'ambiguous';
   const match = /^Basic +([A-Za-z0-9+/]+=*)$/i.exec(headers[0] ?? '');
   const pair = Buffer.from(match?.[1] ?? '', 'base64').toString('utf8');
-  // Everything behind the first colon is the secret: it may contain more of them (RFC 7617 2).
+  // The secret begins after the first colon and may contain others (RFC 7617 2).
   const colonAt = pair.indexOf(':');
   if (colonAt === -1) return undefined;
   const inForm = form.get('client_id');

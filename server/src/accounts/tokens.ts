@@ -1,8 +1,8 @@
 import { hashSecret, isUuid, newSecret } from '../core/ids.ts';
 
 /**
- * Credentials and tokens as texts. Each begins with the account that it belongs to, so that a
- * look-up needs no index across accounts; 256 random bits are what makes it valid.
+ * Credentials and tokens as text. Each begins with its account, so that a look-up needs no index
+ * across accounts, and contains 256 random bits.
  */
 
 const uuidBytes = 16;
@@ -31,7 +31,7 @@ export type BearerToken =
   | { kind: 'api_key'; accountId: string; credentialId: string; hash: Buffer }
   | { kind: 'access_token'; accountId: string; hash: Buffer };
 
-/** What a bearer text claims to be, or undefined when it has no form of ours. */
+/** The parts of a bearer token, not verified; undefined if it is malformed. */
 export function readBearerToken(text: string): BearerToken | undefined {
   const key = /^(?:test|live)_([A-Za-z0-9_-]+)$/.exec(text);
   if (key !== null) {
@@ -53,7 +53,7 @@ export function readBearerToken(text: string): BearerToken | undefined {
   };
 }
 
-/** The account and credential that a client_id names, or undefined when it is none. */
+/** The account and credential of a client_id; undefined if it is malformed. */
 export function readClientId(text: string): ApiKeyParts | undefined {
   const match = /^client_([A-Za-z0-9_-]{43})$/.exec(text);
   const bytes = Buffer.from(match?.[1] ?? '', 'base64url');
@@ -65,7 +65,7 @@ export function readClientId(text: string): ApiKeyParts | undefined {
 }
 
 function uuidToBytes(uuid: string): Buffer {
-  if (!isUuid(uuid)) throw new Error('not a UUID');
+  if (!isUuid(uuid)) throw new Error('an account or credential id must be a UUID');
   return Buffer.from(uuid.replaceAll('-', ''), 'hex');
 }
 

@@ -14,13 +14,13 @@ import {
   type StoredSet,
   type StoreRequest,
   storeAttributes,
-  storeAttributesTogether,
+  storeAttributesInGroup,
 } from './attributes.ts';
 import { attributeTypes } from './field.ts';
 
 export type AttributeServices = DestinationServices & {
   readonly attributeGroup: AttributeGroup;
-  /** The link to a user's verification session, as the value of an IDSelfieCollection attribute. */
+  /** The link to a user's verification session: the value of IDSelfieCollection. */
   createVerificationLink(user: {
     accountId: string;
     userId: string;
@@ -31,9 +31,9 @@ export type AttributeServices = DestinationServices & {
 const attributeAnswer = z
   .object({
     token: z.string(),
-    attr_set_token: z.string().describe('"" until something is stored'),
+    attr_set_token: z.string().describe('"" if no values are stored'),
     label: z.string(),
-    validation: z.string().describe('RE2 pattern; a value matches it in full'),
+    validation: z.string().describe('RE2 pattern that the whole value must match'),
     is_optional: z.boolean(),
     value: z.string(),
     expected_value: z.string(),
@@ -53,7 +53,9 @@ const storeRequest = z
       .string()
       .max(100)
       .optional()
-      .describe('The set that gets a new version; a new or equal set without it'),
+      .describe(
+        'The set that gets a new version. Without it, a set with equal values or a new one',
+      ),
   })
   .meta({ id: 'AttributeValues' });
 
@@ -62,7 +64,7 @@ const storedAnswer = z
     attr_set_token: z.string(),
     missing: z
       .array(z.object({ token: z.string(), label: z.string(), type: z.enum(attributeTypes) }))
-      .describe('What a payout to this destination still needs; empty where the set is complete'),
+      .describe('What a payout to this destination still needs; empty if the set is complete'),
   })
   .meta({ id: 'StoredAttributes' });
 
@@ -84,11 +86,11 @@ function readDestination(
   params: z.infer<typeof attributeParams>,
 ): Destination {
   const payer = env.catalogue.findPayer(params.destination_token);
-  if (payer === undefined) throw new AppError('not_found', 'no such destination');
+  if (payer === undefined) throw new AppError('not_found', 'Destination not found');
   if (currencyPattern.test(params.currency) && payer.currencies.includes(params.currency)) {
     return { payer, currency: params.currency };
   }
-  const detail = `this destination delivers ${payer.currencies.join(', ')}`;
+  const detail = `currency must be one of ${payer.currencies.join(', ')}`;
   throw new AppError('invalid_request', detail, {
     faults: [{ parameter: 'currency', code: 'currency_not_delivered', detail }],
   });
@@ -120,9 +122,9 @@ function readRoute(): Route<AttributeServices> {
     isVersioned: true,
     operationId: 'readAttributes',
     tag: 'Attributes',
-    summary: 'Read what a destination requires',
+    summary: 'Read the attributes that a destination needs',
     description:
-      'With the values that a payout takes which names no `attr_set_token`: of the newest complete set, else of the newest. The link to an identity check lets its holder upload images, so it is the value only for a credential with `kyc:write`; others read "".',
+      'With the values of the set that a payout without `attr_set_token` uses: the newest complete set, else the newest. The value of `IDSelfieCollection` is a link through which images can be uploaded, so it is given to credentials with `kyc:write` only; others get "".',
     access: 'users:read',
     params: attributeParams,
     unknownParameters: 'ignored',
@@ -178,12 +180,12 @@ function storeRoute(): Route<AttributeServices> {
         async (session) => writeStored(await storeAttributes({ session, keys, accountId }, store)),
         {
           aboutUser: userId,
-          tryTogether: (answering) =>
-            storeAttributesTogether(
+          tryGrouped: (builder) =>
+            storeAttributesInGroup(
               { keys, accountId, group: env.attributeGroup },
               store,
               (dataKey, missing) =>
-                answering.prepare(
+                builder.prepare(
                   (setId: string) => writeStored({ setId, missing }),
                   () => ({ userId, dataKey }),
                 ),

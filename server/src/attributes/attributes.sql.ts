@@ -1,11 +1,12 @@
 import { placeByOrdinal } from '../db/ordinals.ts';
 import type { Session, Statement } from '../db/postgres/pool.ts';
+import { column, defineQuery, exec, many, maybeOne, nullable, type RowOf } from '../db/rows.ts';
 
 /**
- * Whether a pending payout to the destination asks for the user's verification. With a limit, so
- * that each user is looked up alone: an `exists` may be answered by hashing the whole account.
+ * Whether a pending payout to the destination needs the user to be verified. The limit makes the
+ * planner look up each user alone; for an `exists` it may hash the whole account.
  */
-const isVerificationAsked = (destinationToken: string, currency: string): string => `
+const isVerificationNeeded = (destinationToken: string, currency: string): string => `
   coalesce((
     select true from payouts p
     where p.account_id = u.account_id and p.user_id = u.id and p.status = 'PENDING'
@@ -13,18 +14,31 @@ const isVerificationAsked = (destinationToken: string, currency: string): string
       and p.needs_verification
     limit 1), false)`;
 
-/**
- * The user, the set that a payout takes which names none (as create_payouts chooses it), and whether
- * verification is asked for.
- */
-const findContextText: Statement = {
+const recipientColumns = {
+  data_key: column.bytes,
+  kyc_status: column.text,
+  is_verification_needed: column.boolean,
+};
+
+/** What storing values needs of a user. */
+export type RecipientRow = RowOf<typeof recipientColumns>;
+
+const contextColumns = {
+  ...recipientColumns,
+  set_id: nullable(column.uuid),
+  sealed: nullable(column.bytes),
+};
+export type AttributeContextRow = RowOf<typeof contextColumns>;
+
+/** The user, and the set for a payout that names none, chosen as create_payouts does. */
+const findContextText = defineQuery({
   name: 'find_attribute_context',
   text: `
-    select u.id, u.data_key, u.kyc_status, s.id as set_id, s.version, s.sealed, s.is_complete,
-      ${isVerificationAsked('$3', '$4')} as is_verification_asked
+    select u.data_key, u.kyc_status, s.id as set_id, s.sealed,
+      ${isVerificationNeeded('$3', '$4')} as is_verification_needed
     from users u
     left join lateral (
-      select a.id, v.version, v.sealed, v.is_complete from attribute_sets a
+      select a.id, v.sealed from attribute_sets a
       left join attribute_set_versions v
         on v.account_id = a.account_id and v.set_id = a.id and v.version = a.latest_version
       where a.account_id = u.account_id and a.user_id = u.id and a.destination_token = $3
@@ -32,14 +46,19 @@ const findContextText: Statement = {
       order by coalesce(v.is_complete, false) desc, a.touched_at desc, a.id desc limit 1
     ) s on true
     where u.account_id = $1 and u.id = $2`,
-};
+  columns: contextColumns,
+});
 
 const lockAccountText: Statement = {
   name: 'lock_account',
   text: `select 1 from accounts where id = $1 for update`,
 };
 
-const lockSetText: Statement = {
+const versionColumns = { set_id: column.uuid, version: column.integer };
+const lockedColumns = { ...versionColumns, sealed: column.bytes, fingerprint: column.bytes };
+export type SetVersionRow = RowOf<typeof lockedColumns>;
+
+const lockSetText = defineQuery({
   name: 'lock_attribute_set',
   text: `
     with own as materialized (
@@ -51,9 +70,10 @@ const lockSetText: Statement = {
     select own.id as set_id, v.version, v.sealed, v.fingerprint
     from own join attribute_set_versions v
       on v.account_id = $1 and v.set_id = own.id and v.version = own.latest_version`,
-};
+  columns: lockedColumns,
+});
 
-const findEqualSetText: Statement = {
+const findEqualSetText = defineQuery({
   name: 'find_equal_attribute_set',
   text: `
     select s.id as set_id, v.version
@@ -63,7 +83,8 @@ const findEqualSetText: Statement = {
     where s.account_id = $1 and s.user_id = $2 and s.destination_token = $3 and s.currency = $4
       and v.fingerprint = $5
     order by s.touched_at desc limit 1`,
-};
+  columns: versionColumns,
+});
 
 const insertSetText: Statement = {
   name: 'insert_attribute_set',
@@ -97,33 +118,24 @@ const touchSetText: Statement = {
     where account_id = $1 and id = $2`,
 };
 
-const findRecipientsText: Statement = {
+const findRecipientsText = defineQuery({
   name: 'find_attribute_recipients',
   text: `
     select r.ord::integer as ordinal, u.data_key, u.kyc_status,
-      ${isVerificationAsked('r.destination_token', 'r.currency')} as is_verification_asked
+      ${isVerificationNeeded('r.destination_token', 'r.currency')} as is_verification_needed
     from unnest($2::uuid[], $3::uuid[], $4::text[]) with ordinality
       r (user_id, destination_token, currency, ord)
     join users u on u.account_id = $1 and u.id = r.user_id`,
-};
+  columns: { ...recipientColumns, ordinal: column.integer },
+});
 
-const storeSetsText: Statement = {
+const storeSetsText = defineQuery({
   name: 'store_attribute_sets',
   text: `
     select ordinal, set_id, is_held
     from store_attribute_sets($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-};
-
-export type AttributeContextRow = {
-  id: string;
-  data_key: Buffer;
-  kyc_status: string;
-  set_id: string | null;
-  version: number | null;
-  sealed: Buffer | null;
-  is_complete: boolean | null;
-  is_verification_asked: boolean;
-};
+  columns: { ordinal: column.integer, set_id: column.uuid, is_held: column.boolean },
+});
 
 export type SetOwner = {
   accountId: string;
@@ -137,21 +149,13 @@ export async function findAttributeContext(
   owner: SetOwner,
 ): Promise<AttributeContextRow | undefined> {
   const values = [owner.accountId, owner.userId, owner.destinationToken, owner.currency];
-  const [row] = await session.rows<AttributeContextRow>(findContextText, values);
-  return row;
+  return maybeOne(session, findContextText, values);
 }
 
-/** Whatever writes for an account holds its row first: two writers cannot wait in a circle. */
+/** Every writer locks the account's row first, so that two of them cannot deadlock. */
 export async function lockAccount(session: Session, accountId: string): Promise<void> {
-  await session.rows(lockAccountText, [accountId]);
+  await exec(session, lockAccountText, [accountId]);
 }
-
-export type SetVersionRow = {
-  set_id: string;
-  version: number;
-  sealed: Buffer;
-  fingerprint: Buffer;
-};
 
 export async function lockSet(
   session: Session,
@@ -159,8 +163,7 @@ export async function lockSet(
 ): Promise<SetVersionRow | undefined> {
   const { accountId, setId, userId, destinationToken, currency } = owner;
   const values = [accountId, setId, userId, destinationToken, currency];
-  const [row] = await session.rows<SetVersionRow>(lockSetText, values);
-  return row;
+  return maybeOne(session, lockSetText, values);
 }
 
 export async function findEqualSet(
@@ -169,8 +172,7 @@ export async function findEqualSet(
 ): Promise<{ set_id: string; version: number } | undefined> {
   const { accountId, userId, destinationToken, currency, fingerprint } = owner;
   const values = [accountId, userId, destinationToken, currency, fingerprint];
-  const [row] = await session.rows<{ set_id: string; version: number }>(findEqualSetText, values);
-  return row;
+  return maybeOne(session, findEqualSetText, values);
 }
 
 export async function insertSet(
@@ -178,7 +180,7 @@ export async function insertSet(
   owner: SetOwner & { setId: string },
 ): Promise<void> {
   const { accountId, setId, userId, destinationToken, currency } = owner;
-  await session.rows(insertSetText, [accountId, setId, userId, destinationToken, currency]);
+  await exec(session, insertSetText, [accountId, setId, userId, destinationToken, currency]);
 }
 
 export async function insertSetVersion(
@@ -194,7 +196,7 @@ export async function insertSetVersion(
     isComplete: boolean;
   },
 ): Promise<void> {
-  await session.rows(insertVersionText, [
+  await exec(session, insertVersionText, [
     version.accountId,
     version.setId,
     version.version,
@@ -210,24 +212,18 @@ export async function touchSet(
   session: Session,
   set: { accountId: string; setId: string },
 ): Promise<void> {
-  await session.rows(touchSetText, [set.accountId, set.setId]);
+  await exec(session, touchSetText, [set.accountId, set.setId]);
 }
-
-/** What storing values needs of a user. */
-export type RecipientRow = Pick<
-  AttributeContextRow,
-  'data_key' | 'kyc_status' | 'is_verification_asked'
->;
 
 export type RecipientQuery = Omit<SetOwner, 'accountId'>;
 
-/** In the order of the queries; undefined where the account has no such user. */
+/** In the order of the queries; undefined if the account has no such user. */
 export async function findRecipients(
   session: Session,
   accountId: string,
   queries: readonly RecipientQuery[],
 ): Promise<(RecipientRow | undefined)[]> {
-  const rows = await session.rows<RecipientRow & { ordinal: number }>(findRecipientsText, [
+  const rows = await many(session, findRecipientsText, [
     accountId,
     queries.map(({ userId }) => userId),
     queries.map(({ destinationToken }) => destinationToken),
@@ -244,23 +240,23 @@ export type NewSet = SetOwner & {
   isComplete: boolean;
 };
 
-/** Stores sets, or finds those with equal values: the id of each, or that its account is held. */
+/** Stores sets, or finds those with equal values; `is_held` if the account is locked. */
 export async function storeSets(
   session: Session,
   sets: readonly NewSet[],
   mayWait: boolean,
 ): Promise<{ ordinal: number; set_id: string; is_held: boolean }[]> {
-  const column = <T>(read: (set: NewSet) => T): T[] => sets.map(read);
-  return session.rows(storeSetsText, [
-    column(({ accountId }) => accountId),
-    column(({ userId }) => userId),
-    column(({ destinationToken }) => destinationToken),
-    column(({ currency }) => currency),
-    column(({ setId }) => setId),
-    column(({ profileVersion }) => profileVersion),
-    column(({ fingerprint }) => fingerprint),
-    column(({ sealed }) => sealed),
-    column(({ isComplete }) => isComplete),
+  const list = <T>(read: (set: NewSet) => T): T[] => sets.map(read);
+  return many(session, storeSetsText, [
+    list(({ accountId }) => accountId),
+    list(({ userId }) => userId),
+    list(({ destinationToken }) => destinationToken),
+    list(({ currency }) => currency),
+    list(({ setId }) => setId),
+    list(({ profileVersion }) => profileVersion),
+    list(({ fingerprint }) => fingerprint),
+    list(({ sealed }) => sealed),
+    list(({ isComplete }) => isComplete),
     mayWait,
   ]);
 }

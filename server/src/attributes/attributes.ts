@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { AppError, type Fault, throwFaults } from '../core/errors.ts';
 import { findTokenId, formatToken, nameId, newId } from '../core/ids.ts';
 import { type KeyOwner, type KeyRing, openBytes, rowContext, sealBytes } from '../core/sealing.ts';
@@ -27,6 +28,7 @@ import {
   touchSet,
 } from './attributes.sql.ts';
 import { checkValues } from './checks.ts';
+import { attributeTypes } from './field.ts';
 import {
   type AttributeType,
   type Corridor,
@@ -36,11 +38,12 @@ import {
   type RequirementProfile,
 } from './requirements.ts';
 
-/** What a destination asks of a recipient, and the sets of values that clients stored for it. */
+/** The attributes that a destination needs of a recipient, and the sets of values stored for it. */
 
-export type AttributeValues = Partial<Record<AttributeType, string>>;
+const attributeValues = z.partialRecord(z.enum(attributeTypes), z.string());
+export type AttributeValues = z.infer<typeof attributeValues>;
 
-/** Never changed: every attribute token follows from it. */
+/** Never changed, because every attribute token is derived from it. */
 const tokenNamespace = '5b0c1f4e-6f0a-4d53-9a2b-2f1f3f0f6f11';
 
 export type AttributeContext = { session: Session; keys: KeyRing; accountId: string };
@@ -54,7 +57,7 @@ export type ReadAttribute = Requirement & {
   isLastValueUsed: boolean;
 };
 
-/** The token of an attribute: the same for the same requirement of the same profile, for ever. */
+/** The token of an attribute: stable for an attribute type of a profile. */
 export function formatAttributeToken(profile: RequirementProfile, type: AttributeType): string {
   return formatToken('attribute', nameId(`${profile.id}/${type}`, tokenNamespace));
 }
@@ -64,11 +67,11 @@ export function corridorOf({ payer, currency }: Destination): Corridor {
 }
 
 /**
- * The attributes of a destination, with the values of the set that a payout takes which names none:
- * the newest complete one, else the newest. Where an unverified user must be
- * verified, the verification is one of them; its value is what `createLink` answers.
+ * The attributes of a destination, with the values of the default set: the newest complete one,
+ * else the newest. If the user has yet to be verified, the verification is one of them, with the
+ * link from `createLink` as its value.
  *
- * @throws AppError not_found when the account has no such user.
+ * @throws AppError not_found if the account has no such user.
  */
 export async function readAttributes(
   context: AttributeContext,
@@ -77,7 +80,7 @@ export async function readAttributes(
   const { destination, userId } = request;
   const owner = ownerOf(context.accountId, userId, destination);
   const row = await findAttributeContext(context.session, owner);
-  if (row === undefined) throw new AppError('not_found', 'no such user');
+  if (row === undefined) throw new AppError('not_found', 'User not found');
   const profile = getProfile(corridorOf(destination));
   const values =
     row.sealed === null || row.set_id === null
@@ -109,32 +112,31 @@ export async function readAttributes(
   return attributes;
 }
 
-function isVerificationMissing(
-  { payer }: Destination,
-  user: Pick<RecipientRow, 'kyc_status' | 'is_verification_asked'>,
-): boolean {
-  const isAsked = payer.verifiedAboveUsdMinor === 0n || user.is_verification_asked;
-  return isAsked && user.kyc_status !== 'approved';
+function isVerificationMissing({ payer }: Destination, user: RecipientRow): boolean {
+  const isNeeded = payer.verifiedAboveUsdMinor === 0n || user.is_verification_needed;
+  return isNeeded && user.kyc_status !== 'approved';
 }
 
 export type StoreRequest = {
   userId: string;
   destination: Destination;
   values: readonly { token: string; value: string }[];
-  /** Adds a version to this set; without it equal values give their set back, others a new one. */
+  /**
+   * The set that gets a new version. Without it equal values return their set, others a new one.
+   */
   attrSetToken: string | undefined;
   today: string;
 };
 
-/** What a payout to the destination would still ask for: required attributes, verification. */
+/** What a payout to the destination still needs: required attributes, verification. */
 export type MissingAttribute = { token: string; label: string; type: AttributeType };
 
 export type StoredSet = { setId: string; missing: readonly MissingAttribute[] };
 
 /**
- * Stores values as a set, a partial one too; where a value is wrong, nothing is stored.
+ * Stores values as a set, which may be partial; nothing is stored if a value is invalid.
  *
- * @throws AppError not_found (no such user), invalid_request with every fault.
+ * @throws AppError not_found (user), invalid_request with every fault.
  */
 export async function storeAttributes(
   context: AttributeContext,
@@ -145,7 +147,7 @@ export async function storeAttributes(
   const owner = ownerOf(accountId, userId, destination);
   await lockAccount(session, accountId);
   const row = await findAttributeContext(session, owner);
-  if (row === undefined) throw new AppError('not_found', 'no such user');
+  if (row === undefined) throw new AppError('not_found', 'User not found');
   const userKey = keys.unwrap(row.data_key, owner);
   const named = await lockNamedSet(context, owner, request.attrSetToken);
   const before =
@@ -177,7 +179,7 @@ export async function storeAttributes(
 function listMissing(
   destination: Destination,
   checked: Checked,
-  user: Pick<RecipientRow, 'kyc_status' | 'is_verification_asked'>,
+  user: RecipientRow,
 ): MissingAttribute[] {
   const profile = getProfile(corridorOf(destination));
   const missing = profile.requirements.filter(({ type }) => checked.missing.includes(type));
@@ -189,7 +191,7 @@ function listMissing(
   }));
 }
 
-/** Stores of values in groups: the users, read together, and the sets themselves. */
+/** Batchers for storing values: one reads the users, one stores the sets. */
 export type AttributeGroup = {
   readonly recipients: TenantBatcher<RecipientQuery, RecipientRow | undefined>;
   readonly sets: KeyedBatcher<NewSet, string>;
@@ -203,7 +205,7 @@ export function createAttributeGroup(db: Database, storeAnswers: StoreAnswers): 
     sets: createKeyedBatcher<NewSet, string>({
       db,
       storeAnswers,
-      // Two of one user and destination may be equal, and the second then finds the first.
+      // The second of two equal sets of a user and destination finds the first.
       keyOf: (set) => `${set.userId} ${set.destinationToken} ${set.currency}`,
       run: async (session, sets, mayWait) => {
         const rows = await storeSets(session, sets, mayWait);
@@ -213,30 +215,30 @@ export function createAttributeGroup(db: Database, storeAnswers: StoreAnswers): 
   };
 }
 
-/** How a stored set is answered: the answer is kept under the key of its user. */
-type PreparedSet<Told> = {
+/** Builds the answer about a stored set, which is sealed with the key of its user. */
+type PreparedSet<Content> = {
   readonly keyed: KeyedAnswer<string> | undefined;
-  readonly tell: (setId: string) => Told;
+  readonly toContent: (setId: string) => Content;
 };
 
 /**
- * Checks and seals values that name no set, for `AttributeGroup.sets`; undefined where they name
- * one, which `storeAttributes` does.
+ * Stores values through `AttributeGroup.sets`; undefined if the request names a set, which
+ * `storeAttributes` handles.
  *
- * @throws AppError not_found (no such user), invalid_request with every fault.
+ * @throws AppError not_found (user), invalid_request with every fault.
  */
-export async function storeAttributesTogether<Told>(
+export async function storeAttributesInGroup<Content>(
   context: { keys: KeyRing; accountId: string; group: AttributeGroup },
   request: StoreRequest,
-  prepare: (dataKey: Buffer, missing: readonly MissingAttribute[]) => PreparedSet<Told>,
-): Promise<Told | undefined> {
+  prepare: (dataKey: Buffer, missing: readonly MissingAttribute[]) => PreparedSet<Content>,
+): Promise<Content | undefined> {
   const { keys, accountId, group } = context;
   const { destination, userId } = request;
   if (request.attrSetToken !== undefined) return undefined;
   const owner = ownerOf(accountId, userId, destination);
   const { destinationToken, currency } = owner;
   const user = await group.recipients.submit(accountId, { userId, destinationToken, currency });
-  if (user === undefined) throw new AppError('not_found', 'no such user');
+  if (user === undefined) throw new AppError('not_found', 'User not found');
   const checked = checkRequest(request, {});
   const setId = newId();
   const set: NewSet = {
@@ -244,12 +246,12 @@ export async function storeAttributesTogether<Told>(
     ...sealSet({ keys, userKey: keys.unwrap(user.data_key, owner), owner, setId }, checked),
     profileVersion: getProfile(corridorOf(destination)).version,
   };
-  const { keyed, tell } = prepare(user.data_key, listMissing(destination, checked, user));
+  const { keyed, toContent } = prepare(user.data_key, listMissing(destination, checked, user));
   const storedId = await group.sets.submit({ command: set, keyed });
-  return storedId === undefined ? undefined : tell(storedId);
+  return storedId === undefined ? undefined : toContent(storedId);
 }
 
-/** What is stored of values: how to find equal ones, and themselves under the user's key. */
+/** A set as it is stored: a fingerprint to find equal ones, and the values sealed. */
 function sealSet(
   context: { keys: KeyRing; userKey: Buffer; owner: SetOwner; setId: string },
   { values, missing }: Checked,
@@ -269,7 +271,7 @@ function sealSet(
 
 /** The values of a stored version, opened with the user's key. */
 export function openValues(userKey: Buffer, sealed: Buffer, set: SetKey): AttributeValues {
-  return JSON.parse(openBytes(userKey, sealed, sealContext(set)).toString()) as AttributeValues;
+  return attributeValues.parse(JSON.parse(openBytes(userKey, sealed, sealContext(set)).toString()));
 }
 
 /** Whether a payout to the destination needs stored attributes at all. */
@@ -284,14 +286,14 @@ const maskedTypes = new Set<AttributeType>([
   'CardNumber',
 ]);
 
-/** The values as answers show them: numbers that identify somebody keep their last four only. */
+/** The values for an answer: of numbers that identify a person only the last four characters. */
 export function maskValues(
   values: AttributeValues,
   deliveryType: Corridor['deliveryType'],
 ): Record<string, string> {
   const shown: Record<string, string> = {};
   for (const [type, value] of Object.entries(values)) {
-    // A wallet's address is public on its chain, and the sender must be able to compare it.
+    // A wallet address is public on its chain, and the sender must be able to check it.
     const isPublic = deliveryType === 'CRYPTOCURRENCY' && type === 'BankAccountNumber';
     const isMasked = maskedTypes.has(type as AttributeType) && !isPublic;
     shown[type] = isMasked ? maskValue(value) : value;
@@ -307,7 +309,7 @@ function ownerOf(accountId: string, userId: string, { payer, currency }: Destina
   return { accountId, userId, destinationToken: payer.destinationToken, currency };
 }
 
-/** All versions of a set have the same context: they belong to one user and destination. */
+/** All versions of a set have the same context. */
 type SetKey = KeyOwner & { readonly setId: string };
 
 function sealContext({ accountId, userId, setId }: SetKey): string {
@@ -319,7 +321,7 @@ async function lockNamedSet(context: AttributeContext, owner: SetOwner, token: s
   const setId = findTokenId('attributeSet', token);
   const set = setId === undefined ? undefined : await lockSet(context.session, { ...owner, setId });
   if (set !== undefined) return set;
-  const detail = 'attr_set_token is no set of this user for this destination and currency';
+  const detail = 'attr_set_token must be a set of this user for this destination and currency';
   throw new AppError('invalid_request', detail, {
     faults: [{ pointer: '/attr_set_token', code: 'unknown_attr_set', detail }],
   });
@@ -331,7 +333,7 @@ type Checked = {
   missing: readonly AttributeType[];
 };
 
-/** @throws AppError invalid_request with the fault of every value that is wrong. */
+/** @throws AppError invalid_request with every fault. */
 function checkRequest(request: StoreRequest, before: AttributeValues): Checked {
   const corridor = corridorOf(request.destination);
   const profile = getProfile(corridor);
@@ -352,8 +354,8 @@ function checkRequest(request: StoreRequest, before: AttributeValues): Checked {
       const code = type === undefined ? 'unknown_attribute' : 'repeated_attribute';
       const detail =
         type === undefined
-          ? 'no attribute of this destination has this token'
-          : 'an attribute is given once';
+          ? 'token must be an attribute of this destination'
+          : 'token must occur once';
       faults.push({ pointer: `/values/${index}/token`, token, code, detail });
       continue;
     }
@@ -363,7 +365,7 @@ function checkRequest(request: StoreRequest, before: AttributeValues): Checked {
   const result = checkValues(profile, corridor, { values, today: request.today });
   for (const { type, code, detail } of result.faults) {
     const index = given.get(type);
-    // A stored value can be at fault too: it no longer fits beside the ones that are sent.
+    // A stored value can be inconsistent with those of the request.
     const pointer = index === undefined ? '/values' : `/values/${index}/value`;
     faults.push({ pointer, token: formatAttributeToken(profile, type), code, detail });
   }
@@ -374,7 +376,7 @@ function checkRequest(request: StoreRequest, before: AttributeValues): Checked {
   };
 }
 
-/** Equal for equal values of the same owner, and says nothing about them. */
+/** Equal for equal values of one user; reveals nothing about them. */
 function fingerprintValues(keys: KeyRing, owner: SetOwner, values: AttributeValues): Buffer {
   const pairs = Object.entries(values).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return keys.blindIndex(`attributes ${owner.userId}`, JSON.stringify(pairs));

@@ -32,29 +32,29 @@ const portugueseNib: readonly Field[] = [
   }),
 ];
 
-/** A country without a common bank code: the bank by its name, and the account. */
+/** For a country without bank codes: the name of the bank, and the account. */
 function namedBank(digits: readonly [number, number]): readonly Field[] {
   return [bankName, account({ digits })];
 }
 
-/** A clearing code that names bank and branch at once. */
+/** A clearing code for bank and branch. */
 function clearingCode(
   code: number,
   digits: readonly [number, number],
   label = 'Branch code',
 ): readonly Field[] {
   return [
-    routing({ label, digits: code, hint: 'of the bank and its branch' }),
+    routing({ label, digits: code, hint: 'code of the bank and its branch' }),
     account({ digits }),
   ];
 }
 
-/** Accounts in Africa that are not named by an IBAN, by alpha-3. */
+/** Accounts without an IBAN in Africa, by alpha-3. */
 export const africanBanks: Readonly<Record<string, readonly Field[]>> = {
   BEN: westAfricanRib('BEN'),
   BFA: westAfricanRib('BFA'),
   CIV: westAfricanRib('CIV'),
-  // Bissau's banks still write shorter numbers beside the union's 24 characters.
+  // Besides the union's 24 characters, Bissau's banks use shorter numbers.
   GNB: [
     account({
       label: 'RIB',
@@ -78,8 +78,8 @@ export const africanBanks: Readonly<Record<string, readonly Field[]>> = {
   MAR: [
     account({ label: 'RIB', digits: 24, hint: 'bank, city, account and key', check: checkRib }),
   ],
-  // Algeria: bank 3 digits, branch 5, account 10, key 2. The post and the banks compute the key by
-  // different rules, so only the form is checked.
+  // Algeria: bank 3 digits, branch 5, account 10, key 2. The post and the banks compute the key
+  // by different rules, so only the form is checked.
   DZA: [account({ label: 'RIB or RIP', digits: 20, hint: 'bank, branch, account and key' })],
   AGO: portugueseNib,
   CPV: portugueseNib,
@@ -93,11 +93,11 @@ export const africanBanks: Readonly<Record<string, readonly Field[]>> = {
     account({ label: 'NUBAN', digits: 10, check: checkNuban }),
   ],
   GHA: [
-    routing({ label: 'Sort code', digits: 6, hint: 'of the bank and its branch at GhIPSS' }),
+    routing({ label: 'Sort code', digits: 6, hint: 'GhIPSS code of the bank and its branch' }),
     account({ digits: [10, 16] }),
   ],
   KEN: [
-    routing({ digits: 2, hint: 'the code of the bank at the clearing house' }),
+    routing({ digits: 2, hint: 'clearing code of the bank' }),
     branch({ digits: 3 }),
     account({ digits: [6, 16] }),
   ],
@@ -107,7 +107,7 @@ export const africanBanks: Readonly<Record<string, readonly Field[]>> = {
   ETH: namedBank([7, 16]),
   // South African Reserve Bank, universal branch codes.
   ZAF: [
-    routing({ label: 'Branch code', digits: 6, hint: 'the universal branch code of the bank' }),
+    routing({ label: 'Branch code', digits: 6, hint: 'universal branch code of the bank' }),
     account({ digits: [7, 13] }),
     accountType({ CHECKING: '', SAVINGS: '', TRANSMISSION: '' }),
   ],

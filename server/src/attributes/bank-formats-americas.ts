@@ -38,12 +38,13 @@ function isPixKey(values: ReadonlyMap<AttributeType, string>): boolean {
 }
 
 const checkBrazilianAccount: Check = (value, { values }) => {
-  if (value.length > 77) return { code: 'too_long', detail: 'A Pix key has up to 77 characters' };
+  if (value.length > 77)
+    return { code: 'too_long', detail: 'A Pix key must have at most 77 characters' };
   if (!/^[0-9]{14}$/.test(value) || isPixKey(values)) return undefined;
-  return { code: 'pix_key_mismatch', detail: "A CNPJ as a Pix key must be the recipient's own" };
+  return { code: 'pix_key_mismatch', detail: 'A CNPJ as Pix key must equal IdentificationNumber' };
 };
 
-/** With a Pix key neither the bank nor the branch is needed; with an account number both are. */
+/** Bank and branch are needed with an account number, and not with a Pix key. */
 const brazil: readonly Field[] = [
   identification({
     label: 'CPF or CNPJ',
@@ -54,18 +55,18 @@ const brazil: readonly Field[] = [
   account({
     label: 'Account number or Pix key',
     pattern: `[0-9]{1,12}-?[0-9X]|[0-9]{14}|${brazilianMobile}|${uuid}|${email}`,
-    hint: 'The account with its check digit, or a Pix key (then leave out bank and branch)',
+    hint: 'The account with its check digit, or a Pix key (then omit bank and branch)',
     check: checkBrazilianAccount,
   }),
   routing({
     pattern: '[0-9]{3}|[0-9]{8}',
-    hint: '3 digits of the bank, or the 8 of its ISPB; not needed with a Pix key',
+    hint: 'Bank code of 3 digits or ISPB of 8; not needed with a Pix key',
     isNeeded: (values) => !isPixKey(values),
   }),
   branch({
     label: 'Branch (agência)',
     pattern: '[0-9]{4}(?:-?[0-9X])?',
-    hint: '4 digits, with the check digit if there is one; not needed with a Pix key',
+    hint: '4 digits and the check digit, if any; not needed with a Pix key',
     isNeeded: (values) => !isPixKey(values),
   }),
   optional(accountType({ CHECKING: '', SAVINGS: '', PAYMENT: 'conta de pagamento' })),
@@ -75,18 +76,18 @@ function identityType(choices: Readonly<Record<string, string>>): Field {
   return field({ type: 'IdentificationType', label: 'Identity document', choices });
 }
 
-/** A country without a common bank code: the bank by its name, and the account. */
+/** For a country without bank codes: the name of the bank, and the account. */
 function namedBank(digits: readonly [number, number]): readonly Field[] {
   return [bankName, account({ digits }), accountType()];
 }
 
-/** Accounts in the Americas, by alpha-3. Guatemala, Costa Rica, El Salvador, ... have the IBAN. */
+/** Accounts without an IBAN in the Americas, by alpha-3. */
 export const americanBanks: Readonly<Record<string, readonly Field[]>> = {
   USA: [
     routing({
       label: 'Routing number (ABA)',
       digits: 9,
-      hint: 'the ABA routing number for ACH transfers',
+      hint: 'ABA routing number for ACH transfers',
       check: checkAba,
       sampleStart: '02',
     }),
@@ -110,11 +111,11 @@ export const americanBanks: Readonly<Record<string, readonly Field[]>> = {
     identification({
       label: 'RUT',
       pattern: '[0-9]{7,8}-?[0-9K]',
-      hint: '7 or 8 digits and the check digit or K, without points',
+      hint: '7 or 8 digits and the check digit or K, without dots',
       check: checkRut,
       normalize: dropHyphens,
     }),
-    routing({ label: 'Bank code', digits: 3, hint: 'the code of the bank at the CMF' }),
+    routing({ label: 'Bank code', digits: 3, hint: 'CMF code of the bank' }),
     accountType({ CORRIENTE: '', VISTA: 'also CuentaRUT', AHORRO: '' }),
     account({ digits: [5, 20] }),
   ],
@@ -124,7 +125,7 @@ export const americanBanks: Readonly<Record<string, readonly Field[]>> = {
       pattern: '[0-9A-Z]{5,15}',
       hint: '5 to 15 digits or capital letters, without punctuation',
     }),
-    routing({ digits: 4, hint: 'the code of the bank in ACH Colombia' }),
+    routing({ digits: 4, hint: 'ACH Colombia code of the bank' }),
     accountType(),
     account({ digits: [6, 20] }),
   ],
@@ -142,7 +143,7 @@ export const americanBanks: Readonly<Record<string, readonly Field[]>> = {
     identification({
       label: 'Cédula de identidad',
       pattern: '[0-9]{5,10}(?:-?[0-9A-Z]{1,3})?',
-      hint: '5 to 10 digits, with the complement if there is one',
+      hint: '5 to 10 digits, with the complement, if any',
     }),
     bankName,
     account({ digits: [6, 20] }),
@@ -151,7 +152,7 @@ export const americanBanks: Readonly<Record<string, readonly Field[]>> = {
     identification({
       label: 'Cédula or RUC',
       pattern: '[0-9]{5,8}(?:-[0-9])?',
-      hint: '5 to 8 digits, a RUC with its check digit after a hyphen',
+      hint: '5 to 8 digits; a RUC with hyphen and check digit',
     }),
     bankName,
     account({ digits: [5, 20] }),
@@ -162,7 +163,7 @@ export const americanBanks: Readonly<Record<string, readonly Field[]>> = {
     account({
       label: 'Código cuenta cliente',
       pattern: '01[0-9]{18}',
-      hint: '20 digits beginning with the code of the bank',
+      hint: '20 digits beginning with the bank code',
     }),
     identification({
       label: 'Cédula or RIF',
@@ -170,20 +171,25 @@ export const americanBanks: Readonly<Record<string, readonly Field[]>> = {
       hint: 'V, E, J, G or P and 5 to 9 digits',
     }),
   ],
-  // The Dominican Republic's IBAN holds the local number; both are the registry's form.
+  // The Dominican Republic's IBAN contains the local number.
   HND: [...namedBank([8, 20])],
   NIC: [...namedBank([6, 20])],
   PAN: namedBank([4, 17]),
   HTI: namedBank([6, 16]),
   JAM: [
     bankName,
-    branch({ label: 'Transit number', digits: 5, hint: 'of the branch' }),
+    branch({ label: 'Transit number', digits: 5, hint: 'transit number of the branch' }),
     account({ digits: [5, 17] }),
     accountType(),
   ],
   TTO: [
     bankName,
-    branch({ label: 'Transit number', digits: 5, hint: 'of the branch', isOptional: true }),
+    branch({
+      label: 'Transit number',
+      digits: 5,
+      hint: 'transit number of the branch',
+      isOptional: true,
+    }),
     account({ digits: [6, 16] }),
     accountType(),
   ],

@@ -11,13 +11,13 @@ import {
   routing,
 } from './field.ts';
 
-/** The bank by its SWIFT/BIC, which the domestic clearing of these countries uses too. */
+/** For countries whose domestic clearing identifies banks by SWIFT/BIC. */
 function bankByBic(alpha2: string): Field {
   return field({
     type: 'SWIFT',
     label: 'SWIFT/BIC',
     pattern: `[A-Z]{4}${alpha2}[A-Z0-9]{2}(?:[A-Z0-9]{3})?`,
-    hint: "The 8 or 11 characters of the bank's SWIFT/BIC",
+    hint: 'The SWIFT/BIC of the bank: 8 or 11 characters',
     check: checkBic,
     sampleStart: `OTLY${alpha2}22`,
   });
@@ -29,9 +29,9 @@ function namedBank(digits: readonly [number, number]): readonly Field[] {
 
 const japaneseHolder = field({
   type: 'BankAccountName',
-  label: 'Name of the holder in katakana',
+  label: 'Name of the account holder in katakana',
   pattern: freeText(48),
-  hint: 'As in the passbook; the bank compares it',
+  hint: 'As in the passbook; the bank checks it',
   isOptional: true,
 });
 
@@ -46,37 +46,37 @@ const eastAsianBanks: Readonly<Record<string, readonly Field[]>> = {
     account({
       label: 'UnionPay card number',
       pattern: '62[0-9]{14,17}',
-      hint: '16 to 19 digits beginning with 62: the number on the debit card',
+      hint: '16 to 19 digits beginning with 62, as on the debit card',
       check: checkCard,
     }),
     optional(bankName),
     field({
       type: 'BankAccountName',
-      label: 'Name of the holder in Chinese characters',
+      label: 'Name of the account holder in Chinese characters',
       pattern: freeText(48),
-      hint: 'As at the bank; not needed when it is in Latin letters there',
+      hint: 'As registered with the bank; not needed if registered in Latin letters',
       isOptional: true,
     }),
   ],
   // Japanese Banks' Payment Clearing Network (Zengin): bank 4 digits, branch 3, account 7.
   JPN: [
-    routing({ digits: 4, hint: 'the code of the bank' }),
+    routing({ digits: 4, hint: 'code of the bank' }),
     branch({ digits: 3 }),
     accountType({ ORDINARY: 'futsu', CURRENT: 'toza', SAVINGS: 'chochiku' }),
-    account({ digits: 7, hint: 'with zeros in front when it is shorter' }),
+    account({ digits: 7, hint: 'a shorter number with leading zeros' }),
     japaneseHolder,
   ],
   // Korea Financial Telecommunications and Clearings Institute: bank 3 digits.
-  KOR: [routing({ digits: 3, hint: 'the code of the bank' }), account({ digits: [10, 16] })],
+  KOR: [routing({ digits: 3, hint: 'code of the bank' }), account({ digits: [10, 16] })],
   TWN: [
-    routing({ digits: 3, hint: 'the code of the bank' }),
+    routing({ digits: 3, hint: 'code of the bank' }),
     branch({ digits: 4, isOptional: true }),
     account({ digits: [10, 16] }),
   ],
   // Hong Kong Interbank Clearing: bank 3 digits; the account begins with the branch's 3.
   HKG: [
-    routing({ digits: 3, hint: 'the clearing code of the bank' }),
-    account({ digits: [9, 12], hint: 'the 3 of the branch and the account' }),
+    routing({ digits: 3, hint: 'clearing code of the bank' }),
+    account({ digits: [9, 12], hint: '3 of the branch, then the account' }),
   ],
   MAC: [bankByBic('MO'), account({ digits: [9, 18] })],
 };
@@ -88,16 +88,16 @@ const southEastAsianBanks: Readonly<Record<string, readonly Field[]>> = {
     routing({
       label: 'Bank BIN',
       pattern: '97[01][0-9]{3}',
-      hint: '6 digits beginning with 970 or 971: the number of the bank at NAPAS',
+      hint: '6 digits beginning with 970 or 971: the NAPAS number of the bank',
     }),
     vietnameseAccount,
   ],
   IDN: [
-    routing({ digits: 3, hint: 'the code of the bank at Bank Indonesia' }),
+    routing({ digits: 3, hint: 'Bank Indonesia code of the bank' }),
     account({ digits: [8, 18] }),
   ],
   THA: [
-    routing({ digits: 3, hint: 'the code of the bank at the Bank of Thailand' }),
+    routing({ digits: 3, hint: 'Bank of Thailand code of the bank' }),
     account({ digits: [10, 15] }),
   ],
   MYS: [bankByBic('MY'), account({ digits: [5, 20] })],
@@ -114,13 +114,13 @@ const southAsianBanks: Readonly<Record<string, readonly Field[]>> = {
     routing({
       label: 'IFSC',
       pattern: '[A-Z]{4}0[0-9A-Z]{6}',
-      hint: '11 characters: 4 letters of the bank, 0, 6 of the branch',
+      hint: '11 characters: 4 letters of the bank, 0, 6 characters of the branch',
     }),
     account({ digits: [9, 18] }),
   ],
   // Bangladesh Bank: bank 3 digits, district 2, branch 3, check 1.
   BGD: [
-    routing({ label: 'Routing number', digits: 9, hint: 'of the bank and its branch' }),
+    routing({ label: 'Routing number', digits: 9, hint: 'code of the bank and its branch' }),
     account({ digits: [9, 17] }),
   ],
   // LankaClear: bank 4 digits, branch 3.
@@ -135,27 +135,18 @@ const southAsianBanks: Readonly<Record<string, readonly Field[]>> = {
   AFG: [bankByBic('AF'), account({ digits: [8, 18] })],
 };
 
-/** Accounts of twenty digits with a bank code (MFO or BIK) apart, as in the former union. */
+/** Accounts of twenty digits and a bank code (MFO or BIK), as in the former Soviet Union. */
 const centralAsianBanks: Readonly<Record<string, readonly Field[]>> = {
-  UZB: [
-    routing({ label: 'MFO', digits: 5, hint: 'the code of the bank' }),
-    account({ digits: 20 }),
-  ],
-  KGZ: [
-    routing({ label: 'BIK', digits: 6, hint: 'the code of the bank' }),
-    account({ digits: 16 }),
-  ],
-  TJK: [
-    routing({ label: 'BIK', digits: 9, hint: 'the code of the bank' }),
-    account({ digits: 20 }),
-  ],
+  UZB: [routing({ label: 'MFO', digits: 5, hint: 'code of the bank' }), account({ digits: 20 })],
+  KGZ: [routing({ label: 'BIK', digits: 6, hint: 'code of the bank' }), account({ digits: 16 })],
+  TJK: [routing({ label: 'BIK', digits: 9, hint: 'code of the bank' }), account({ digits: 20 })],
   TKM: [
-    routing({ label: 'BAB', digits: 9, hint: 'the code of the bank' }),
+    routing({ label: 'BAB', digits: 9, hint: 'code of the bank' }),
     account({ digits: [20, 23] }),
   ],
 };
 
-/** Accounts in Asia that are not named by an IBAN, by alpha-3. */
+/** Accounts without an IBAN in Asia, by alpha-3. */
 export const asianBanks: Readonly<Record<string, readonly Field[]>> = {
   ...eastAsianBanks,
   ...southEastAsianBanks,

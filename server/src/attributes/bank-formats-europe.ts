@@ -1,15 +1,14 @@
 import { checkRussianAccount } from './check-digits.ts';
 import { account, bankName, dropHyphens, type Field, optional, routing } from './field.ts';
 
-/** Accounts in Europe and the Caucasus that are not named by an IBAN, by alpha-3. */
+/** Accounts without an IBAN in Europe and the Caucasus, by alpha-3. */
 export const europeanBanks: Readonly<Record<string, readonly Field[]>> = {
-  // Pay.UK's modulus check needs its weight table, which no kept library carries; the form alone
-  // is checked.
+  // Only the form is checked: no maintained library has the weight table of Pay.UK's modulus check.
   GBR: [
     routing({
       label: 'Sort code',
       pattern: '[0-9]{2}-?[0-9]{2}-?[0-9]{2}',
-      hint: '6 digits; hyphens may stand between the pairs',
+      hint: '6 digits, with or without hyphens between the pairs',
       normalize: dropHyphens,
     }),
     account({ digits: 8 }),
@@ -30,11 +29,11 @@ export const europeanBanks: Readonly<Record<string, readonly Field[]>> = {
     }),
     optional(bankName),
   ],
-  // Central Bank of Armenia: five digits of the bank open a number of eleven to sixteen.
+  // Central Bank of Armenia: eleven to sixteen digits, of which the first five name the bank.
   ARM: [
     account({
       pattern: '[1-9][0-9]{10,15}',
-      hint: '11 to 16 digits, the first five those of the bank',
+      hint: '11 to 16 digits beginning with the 5 of the bank',
     }),
   ],
 };

@@ -7,31 +7,31 @@ export const oceanianBanks: Readonly<Record<string, readonly Field[]>> = {
     routing({
       label: 'BSB',
       pattern: '[0-9]{3}-?[0-9]{3}',
-      hint: '6 digits: bank, state and branch; a hyphen may stand in the middle',
+      hint: '6 digits: bank, state and branch, with or without a hyphen in the middle',
       normalize: dropHyphens,
     }),
     account({ digits: [5, 10] }),
   ],
-  // Payments NZ: bank 2, branch 4, base 7 and suffix 2 or 3 digits; the library knows the check
-  // digit scheme of every bank.
+  // Payments NZ: bank 2, branch 4, base 7 and suffix 2 or 3 digits. The library has the
+  // check digit scheme of every bank.
   NZL: [
     account({
       pattern: '[0-9]{15,16}|[0-9]{2}-[0-9]{4}-[0-9]{7}-[0-9]{2,3}',
-      hint: '15 or 16 digits: bank 2, branch 4, account 7, suffix 2 or 3; hyphens may stand between',
+      hint: '15 or 16 digits: bank 2, branch 4, account 7, suffix 2 or 3, with or without hyphens',
       check: checkNewZealandAccount,
       normalize: normalizeNewZealandAccount,
       sampleStart: '010902',
     }),
   ],
   PNG: [routing({ label: 'BSB', digits: 6 }), account({ digits: [7, 16] })],
-  // Banks of Fiji, Samoa, Tonga, Vanuatu and Solomon Islands name the branch by number only inside
-  // one bank; the bank's own code is its BIC, so those countries take the general form.
+  // In Fiji, Samoa, Tonga, Vanuatu and Solomon Islands banks are identified by their BIC, so that
+  // these countries have the general form.
   NRU: [
-    routing({ label: 'BSB', digits: 6, hint: 'the agency in Nauru is in the Australian system' }),
+    routing({ label: 'BSB', digits: 6, hint: 'Australian code of the agency in Nauru' }),
     account({ digits: [5, 10] }),
   ],
   KIR: [
-    routing({ label: 'BSB', digits: 6, hint: 'the bank of Kiribati has an Australian number' }),
+    routing({ label: 'BSB', digits: 6, hint: 'Australian code of the bank in Kiribati' }),
     account({ digits: [5, 10] }),
     branch({ label: 'Branch number', digits: [2, 6], isOptional: true }),
   ],

@@ -23,7 +23,7 @@ const localBanks: Readonly<Record<string, readonly Field[]>> = {
   ...oceanianBanks,
 };
 
-/** Territories whose banks are in the payment system of another country. */
+/** Territories whose banks belong to the payment system of another country. */
 const systemOwners: Readonly<Record<string, string>> = {
   ASM: 'USA',
   GUM: 'USA',
@@ -40,15 +40,15 @@ const systemOwners: Readonly<Record<string, string>> = {
   JEY: 'GBR',
 };
 
-/** How a country names accounts in its own currency without an IBAN; undefined when we know no way. */
+/** The form of accounts without an IBAN in the country's own currency, if known. */
 export function findLocalFormat(countryCode: string): readonly Field[] | undefined {
   return localBanks[systemOwners[countryCode] ?? countryCode];
 }
 
-/** In the registry, but of no use to who pays from abroad. */
+/** In the registry, but not used for payments from abroad. */
 const noIbanFromAbroad = new Set(['NI', 'RU']);
 
-/** Panama's dollar is legal tender beside the balboa; its banks keep accounts in nothing else. */
+/** In Panama the US dollar is legal tender, and accounts are kept in it. */
 function isNational(countryCode: string, { currency }: { currency: string }): boolean {
   if (countryCode === 'PAN' && currency === 'USD') return true;
   return currency === getCountry(countryCode).currency;
@@ -78,7 +78,7 @@ function getAccountFields(
   ];
 }
 
-/** What a deposit to a bank account takes, with what the law of the country asks beside it. */
+/** The fields of a bank deposit, with those that the law of the country requires. */
 export function getBankFields(
   countryCode: string,
   options: { currency: string },

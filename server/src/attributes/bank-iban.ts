@@ -5,22 +5,22 @@ import { checkBic, checkIban } from './check-digits.ts';
 import { account, type Check, type Field, field } from './field.ts';
 
 /**
- * Accounts that are named by an IBAN, with each country's own structure from the IBAN registry,
- * and the SWIFT/BIC form that reaches every bank of the world.
+ * Accounts with an IBAN, with each country's structure from the IBAN registry, and accounts with a
+ * SWIFT/BIC.
  */
 
 const structures = getCountrySpecifications();
 
 /**
- * In the registry, yet their people pay each other by other numbers than the IBAN, which
- * `bank-formats` knows; the IBAN is used there for money in euro from abroad, if at all.
+ * In the registry, but domestic payments use other account numbers (see `bank-formats`); the IBAN
+ * is used for euro payments from abroad, if at all.
  */
 const localNumbersFirst = new Set(['BR', 'GB', 'NI', 'RU']);
 
-/** Registered since the library's flag was set (Burundi 2021, Djibouti 2022, Falklands 2023), and Iran. */
+/** Registered after the library's data (Burundi 2021, Djibouti 2022, Falklands 2023), and Iran. */
 const registeredSince = new Set(['BI', 'DJ', 'FK', 'IR']);
 
-/** The two letters that the IBANs of a country begin with; undefined when it has none. */
+/** The first two letters of a country's IBANs; undefined if it has none. */
 export function findIbanOwner(countryCode: string): string | undefined {
   const { alpha2 } = getCountry(countryCode);
   const owner = ibanOwners[alpha2] ?? alpha2;
@@ -29,7 +29,7 @@ export function findIbanOwner(countryCode: string): string | undefined {
   return structure.IBANRegistry || registeredSince.has(owner) ? owner : undefined;
 }
 
-/** Whether money in the country's own currency goes to an IBAN. */
+/** Whether payments in the country's own currency use the IBAN. */
 export function usesIban(countryCode: string): boolean {
   const owner = findIbanOwner(countryCode);
   return owner !== undefined && !localNumbersFirst.has(owner);
@@ -56,16 +56,16 @@ export function ibanField(owner: string): Field {
   });
 }
 
-/** A BIC names its country in the fifth and sixth letter; it has to be that of the account. */
+/** The country of a BIC, its fifth and sixth letter, must be that of the account. */
 const checkBicOfIban: Check = (value, context) => {
   const problem = checkBic(value, context);
   if (problem !== undefined) return problem;
   const iban = context.values.get('BankAccountNumber') ?? '';
-  const isNamed = /^[A-Z]{2}[0-9]{2}[A-Z0-9]{10,}$/.test(iban);
-  if (!isNamed) return undefined;
+  const isIban = /^[A-Z]{2}[0-9]{2}[A-Z0-9]{10,}$/.test(iban);
+  if (!isIban) return undefined;
   return isBicOfCountry(value, iban.slice(0, 2))
     ? undefined
-    : { code: 'bank_mismatch', detail: 'The SWIFT/BIC is of another country than the account' };
+    : { code: 'bank_mismatch', detail: 'The SWIFT/BIC must be of the same country as the IBAN' };
 };
 
 /** A SWIFT/BIC (ISO 9362) of the country. */
@@ -77,15 +77,15 @@ export function swiftField(countryCode: string, isOptional: boolean): Field {
     type: 'SWIFT',
     label: 'SWIFT/BIC',
     pattern: `[A-Z]{4}${pattern}[A-Z0-9]{2}(?:[A-Z0-9]{3})?`,
-    hint: `The 8 or 11 characters of the bank's SWIFT/BIC in ${name}`,
+    hint: `The SWIFT/BIC of the bank in ${name}: 8 or 11 characters`,
     isOptional,
     check: checkBicOfIban,
     sampleStart: `OTLY${alpha2}22`,
   });
 }
 
-/** An account number whose form nobody but the bank knows: SWIFT's field 59 holds 34 characters. */
+/** An account number of unknown form; SWIFT's field 59 holds 34 characters. */
 export const internationalAccount: Field = account({
   pattern: '[0-9A-Z][0-9A-Z\\/\\-]{2,32}[0-9A-Z]',
-  hint: '4 to 34 digits or capital letters, as the bank writes it, without spaces',
+  hint: '4 to 34 digits or capital letters, without spaces',
 });

@@ -1,6 +1,6 @@
 import { clabe } from 'clabe-validator';
 import { isValidBIC, validateIBAN } from 'ibantools';
-// One by one: the whole library takes 15 MB of memory.
+// Imported one by one, because the whole library takes 15 MB of memory.
 import * as argentineCbu from 'stdnum/lib/cjs/ar/cbu.js';
 import * as argentineCuit from 'stdnum/lib/cjs/ar/cuit.js';
 import * as brazilianCnpj from 'stdnum/lib/cjs/br/cnpj.js';
@@ -20,21 +20,20 @@ import * as southAfricanIdnr from 'stdnum/lib/cjs/za/idnr.js';
 import type { Check, Problem } from './field.ts';
 
 /**
- * Check digits of account numbers, bank codes and national identifiers. Libraries know most of
- * them; those written out here are a few lines each and name their source. Every check expects a
- * value that has matched its field's pattern.
+ * Check digits of account numbers, bank codes and national identifiers, by libraries where they
+ * have the scheme. Every check expects a value that matches its field's pattern.
  */
 
 const wrongDigits: Problem = {
   code: 'check_digit',
-  detail: 'The check digits do not fit; a digit may be mistyped',
+  detail: 'The check digits are wrong; a digit may be mistyped',
 };
 
-/** One digit all along fits most schemes and is what a person types to get past a form. */
+/** A repeated digit satisfies most schemes, and is typed to get past a form. */
 const sameDigit = /^(.)\1+$/;
 
-function fromBoolean(isRight: (value: string) => boolean): Check {
-  return (value) => (isRight(value) && !sameDigit.test(value) ? undefined : wrongDigits);
+function fromBoolean(isValid: (value: string) => boolean): Check {
+  return (value) => (isValid(value) && !sameDigit.test(value) ? undefined : wrongDigits);
 }
 
 /** Sum of digit times weight; the weights repeat. */
@@ -66,15 +65,20 @@ export function isLuhn(digits: string): boolean {
 
 export const checkCard = fromBoolean(isLuhn);
 
-/** ISO 13616, with the national check digits where the country's own number carries some. */
+/** ISO 13616, and the national check digits if the country has them. */
 export const checkIban: Check = (value) => {
   if (validateIBAN(value).valid) return undefined;
-  return { code: 'check_digit', detail: 'The check digits of the IBAN do not fit' };
+  return {
+    code: 'check_digit',
+    detail: 'The check digits of the IBAN are wrong; a character may be mistyped',
+  };
 };
 
 /** ISO 9362. */
 export const checkBic: Check = (value) =>
-  isValidBIC(value) ? undefined : { code: 'not_a_bic', detail: 'This is no SWIFT/BIC' };
+  isValidBIC(value)
+    ? undefined
+    : { code: 'not_a_bic', detail: 'The value must be a SWIFT/BIC (ISO 9362)' };
 
 /**
  * American Bankers Association routing number: weights 3, 7, 1, and the first two digits are a
@@ -88,14 +92,14 @@ export const checkAba: Check = (value) => {
     (district >= 61 && district <= 72) ||
     district === 80;
   if (!isDistrict || value === '000000000') {
-    return { code: 'unknown_bank', detail: 'No bank has a routing number of this range' };
+    return { code: 'unknown_bank', detail: 'No bank has a routing number in this range' };
   }
   return weigh(value, [3, 7, 1]) % 10 === 0 ? undefined : wrongDigits;
 };
 
 /**
- * Banco de México's CLABE. Only the check digit counts: a list of banks would be out of date the
- * day a new one joins, and the network knows them anyway.
+ * Banco de México's CLABE. The bank code is not checked, because a list of banks would become
+ * outdated.
  */
 export const checkClabe = fromBoolean(
   (value) => clabe.computeChecksum(value.slice(0, 17)) === Number(value[17]),
@@ -104,14 +108,17 @@ export const checkClabe = fromBoolean(
 /**
  * Nigeria's NUBAN (Central Bank of Nigeria, 2010, revised 2020): weights 3, 7, 3 over bank code and
  * serial number. Only the codes of deposit money banks (three digits, or six beginning with 000)
- * are checked: other institutions hand out telephone numbers as account numbers.
+ * are checked: other institutions use telephone numbers as account numbers.
  */
 export const checkNuban: Check = (value, { values }) => {
   const bank = (values.get('BankRoutingNumber') ?? '').replace(/^000(?=[0-9]{3}$)/, '');
   if (bank.length !== 3) return undefined;
   const sum = weigh(bank + value.slice(0, 9), [3, 7, 3]);
   if ((10 - (sum % 10)) % 10 === Number(value[9])) return undefined;
-  return { code: 'check_digit', detail: 'The number is no account of this bank' };
+  return {
+    code: 'check_digit',
+    detail: 'The account number does not belong to this bank; a digit may be mistyped',
+  };
 };
 
 /**
@@ -158,7 +165,10 @@ export const checkRussianAccount: Check = (value, { values }) => {
   const ending = bik.slice(6);
   const start = Number(ending) <= 2 ? `0${bik.slice(4, 6)}` : ending;
   if (weigh(start + value, [7, 1, 3]) % 10 === 0) return undefined;
-  return { code: 'check_digit', detail: 'The number is no account of the bank with this BIK' };
+  return {
+    code: 'check_digit',
+    detail: 'The account number does not belong to the bank with this BIK',
+  };
 };
 
 type Validator = { validate(value: string): { isValid: boolean } };
@@ -173,13 +183,15 @@ export const checkCpfOrCnpj = fromLibrary(brazilianCpf, brazilianCnpj);
 export const checkRut = fromLibrary(chileanRut);
 export const checkCedulaOrRuc = fromLibrary(ecuadorianCi, ecuadorianRuc);
 
-/** Sixteen digits: bank 2, branch 4, base 7, suffix 3; a suffix of two digits gets a zero in front. */
+/**
+ * Sixteen digits: bank 2, branch 4, base 7, suffix 3; a suffix of two digits gets a leading zero.
+ */
 export function normalizeNewZealandAccount(value: string): string {
   const digits = value.replaceAll('-', '');
   return digits.length === 15 ? `${digits.slice(0, 13)}0${digits.slice(13)}` : digits;
 }
 
-/** The library's ranges of branches are those of 2014, so only its check digits are held against one. */
+/** Only the check digits are checked: the library's branch ranges are of 2014. */
 export const checkNewZealandAccount: Check = (value) => {
   const { error } = newZealandBank.validate(normalizeNewZealandAccount(value));
   return error instanceof InvalidChecksum ? wrongDigits : undefined;

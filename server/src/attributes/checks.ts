@@ -2,25 +2,25 @@ import { RE2JS } from 're2js';
 import type { AttributeType, CheckContext, Field, Problem, Requirement } from './field.ts';
 import { type Corridor, getFields, type RequirementProfile } from './requirements.ts';
 
-/** What is wrong with one value. The detail never repeats the value: it is personal data. */
+/** A fault of one value. The detail never repeats the value, which is personal data. */
 export type AttributeFault = { type: AttributeType; code: string; detail: string };
 
 export type CheckResult = {
-  /** Values given that are wrong, at most one fault each, in the order of the profile. */
+  /** At most one fault for each value, in the order of the profile. */
   faults: AttributeFault[];
-  /** Required attributes that were not given: no fault, since a partial set may be stored. */
+  /** Required attributes without a value: not a fault, since a partial set may be stored. */
   missing: AttributeType[];
-  /** The values without fault in the one form under which equal values are equal. */
+  /** The valid values, normalized. */
   normalized: Map<AttributeType, string>;
 };
 
-/** No value of an attribute is longer, whatever its pattern says. UTF-16 code units. */
+/** Applies to every value besides its pattern. UTF-16 code units. */
 export const valueLengthMax = 255;
 
 /** Control characters of both ranges, and the separators that break lines. */
 const controlCharacter = /[\p{Cc}\u2028\u2029]/u;
 
-/** Patterns by their text: a few hundred in all, each compiled at its first use. */
+/** Patterns by their text, a few hundred in all. */
 const compiled = new Map<string, RE2JS>();
 
 /** Whether the whole value matches, in time linear in its length. */
@@ -38,18 +38,18 @@ export function matchesPattern(
 
 function findFormProblem(requirement: Requirement, value: string): Problem | undefined {
   if (requirement.isReadOnly) {
-    return { code: 'read_only', detail: `${requirement.label} is not stored by clients` };
+    return { code: 'read_only', detail: `${requirement.label} is read-only` };
   }
   if (value.length > valueLengthMax) {
-    const detail = `${requirement.label} has more than ${valueLengthMax} characters`;
+    const detail = `${requirement.label} must have at most ${valueLengthMax} characters`;
     return { code: 'too_long', detail };
   }
   if (!value.isWellFormed() || controlCharacter.test(value)) {
-    const detail = `${requirement.label} holds characters that are no text`;
+    const detail = `${requirement.label} must not contain control characters or malformed Unicode`;
     return { code: 'invalid_characters', detail };
   }
   if (!matchesPattern(requirement, value)) {
-    const detail = `${requirement.label} does not match its pattern. ${requirement.expectedValue}`;
+    const detail = `${requirement.label} must match its pattern. ${requirement.expectedValue}`;
     return { code: 'pattern_mismatch', detail };
   }
   return undefined;
@@ -69,15 +69,18 @@ function findProblem(entry: Entry, context: CheckContext): Problem | undefined {
   const problem = findFormProblem(requirement, value);
   if (problem !== undefined) return problem;
   if (requirement.inputType === 'date' && !isCalendarDate(value)) {
-    return { code: 'not_a_date', detail: `${requirement.label} is no day of the calendar` };
+    return {
+      code: 'not_a_date',
+      detail: `${requirement.label} must be a calendar date, YYYY-MM-DD`,
+    };
   }
   return field?.check?.(value, context);
 }
 
 /**
- * Checks the values of an attribute set against its profile: the pattern of each, then the checks
- * that no pattern can express (check digits, checksums, numbering plans, dates, what one value
- * demands of another). An empty text for an optional attribute counts as not given.
+ * Checks the values of an attribute set against its profile: the pattern of each, then what no
+ * pattern can express (check digits, checksums, numbering plans, dates, consistency with each
+ * other). An empty text for an optional attribute counts as absent.
  */
 export function checkValues(
   profile: RequirementProfile,
@@ -91,7 +94,7 @@ export function checkValues(
   const result: CheckResult = { faults: [], missing: [], normalized: new Map() };
   for (const type of values.keys()) {
     if (known.has(type)) continue;
-    const detail = `${type} is no attribute of this destination`;
+    const detail = `${type} is not an attribute of this destination`;
     result.faults.push({ type, code: 'unknown_attribute', detail });
   }
   for (const [type, requirement] of known) {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { listCountries } from '../core/country.ts';
 import { collectAttributes } from './collected-attributes.ts';
 
-test('every bank account of the world has sample values of all its attributes', () => {
+test('every bank corridor has sample values for all attributes', () => {
   for (const { code, currency } of listCountries()) {
     for (const one of new Set([currency, 'USD', 'EUR'])) {
       const collected = collectAttributes({

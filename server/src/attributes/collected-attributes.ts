@@ -3,10 +3,10 @@ import type { AttributeType } from './field.ts';
 import { type Corridor, getFields } from './requirements.ts';
 import { makeSampleValue } from './sample-values.ts';
 
-/** Documents that expire do so after this day. */
+/** Sample documents expire after this day. */
 const sampleDay = '2026-01-01';
 
-/** What clients are asked for a destination, with a recipient's values that pass every check. */
+/** The attributes of a corridor, with sample values that pass every check. */
 export function collectAttributes(corridor: Corridor): CollectedAttributes {
   const { countryCode, currency } = corridor;
   const values = new Map<AttributeType, string>();

@@ -1,9 +1,9 @@
 /**
- * The parts that requirement profiles are made of. A field is what a client is told about one
- * attribute (a requirement) together with the checks that no pattern can express.
+ * The building blocks of requirement profiles. A field is the description of an attribute for
+ * clients (a requirement) together with the checks that no pattern can express.
  */
 
-/** Every attribute type of the interface. */
+/** Every attribute type of the API. */
 export const attributeTypes = [
   'CardNumber',
   'BankAccountType',
@@ -46,7 +46,7 @@ export type AttributeType = (typeof attributeTypes)[number];
 
 export type InputType = 'text' | 'options' | 'date';
 
-/** What a client is told about one attribute. `validation` is matched in full. */
+/** The description of an attribute for clients. The whole value must match `validation`. */
 export type Requirement = {
   readonly type: AttributeType;
   readonly label: string;
@@ -59,31 +59,31 @@ export type Requirement = {
 
 export type Problem = { readonly code: string; readonly detail: string };
 
-/** The other values given, the country of the destination, and the day (`YYYY-MM-DD`) of the check. */
+/** The country of the destination, all values of the set, and the date (`YYYY-MM-DD`). */
 export type CheckContext = {
   readonly countryCode: string;
   readonly values: ReadonlyMap<AttributeType, string>;
   readonly today: string;
 };
 
-/** Says what is wrong with a value that has matched the pattern; undefined when nothing is. */
+/** Checks a value that matches the pattern. */
 export type Check = (value: string, context: CheckContext) => Problem | undefined;
 
 export type Field = {
   readonly requirement: Requirement;
   readonly check: Check | undefined;
-  /** For a required field that an alternative can replace: whether these values still need it. */
+  /** For a required field that other values can replace: whether it is still needed. */
   readonly isNeeded: ((values: ReadonlyMap<AttributeType, string>) => boolean) | undefined;
-  /** The one form under which equal values are equal; undefined when the value is its own. */
+  /** The canonical form of a value. */
   readonly normalize: ((value: string) => string) | undefined;
-  /** How made-up values begin, where the first characters cannot be free (a bank that exists). */
+  /** How sample values begin if their first characters are not free, such as an existing bank. */
   readonly sampleStart: string;
 };
 
 export type FieldOptions = {
   readonly type: AttributeType;
   readonly label: string;
-  /** Exactly one of these says the form: a length or range of digits, a pattern, choices, a date. */
+  /** Exactly one of these: a number or range of digits, a pattern, choices, a date. */
   readonly digits?: number | readonly [minimum: number, maximum: number];
   readonly pattern?: string;
   readonly choices?: Choices;
@@ -96,7 +96,7 @@ export type FieldOptions = {
   readonly sampleStart?: string;
 };
 
-/** The value of a choice and what it means; an empty meaning when the value says it. */
+/** The values of a choice with their meanings; empty if the value explains itself. */
 export type Choices = Readonly<Record<string, string>>;
 
 const datePattern = '[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])';
@@ -107,7 +107,7 @@ function describeForm(options: FieldOptions): Pick<Requirement, 'validation' | '
     const names = Object.entries(choices).map(([value, meaning]) =>
       meaning === '' ? value : `${value} (${meaning})`,
     );
-    // A bare alternation, so that a client can split it into the choices.
+    // Without anchors, so that a client can split it into the choices.
     return {
       validation: Object.keys(choices).join('|'),
       expectedValue: `One of: ${names.join(', ')}`,
@@ -130,7 +130,7 @@ function describeForm(options: FieldOptions): Pick<Requirement, 'validation' | '
   return { validation, expectedValue: hint ?? options.label };
 }
 
-/** Makes a field; patterns are given without anchors. */
+/** Creates a field; patterns are given without anchors. */
 export function field(options: FieldOptions): Field {
   const { choices, isDate } = options;
   return {
@@ -151,12 +151,12 @@ export function field(options: FieldOptions): Field {
 
 type Named = Omit<FieldOptions, 'type' | 'label'> & { readonly label?: string };
 
-/** The number of an account, under whatever name the country gives it. */
+/** The account number, whatever the country calls it. */
 export function account(options: Named): Field {
   return field({ label: 'Account number', ...options, type: 'BankAccountNumber' });
 }
 
-/** The code that routes to a bank, or to a bank and its branch. */
+/** The code of a bank, or of a bank and its branch. */
 export function routing(options: Named): Field {
   return field({ label: 'Bank code', ...options, type: 'BankRoutingNumber' });
 }
@@ -173,14 +173,14 @@ export function identification(options: Named): Field {
   });
 }
 
-/** No control characters, no space at either end. JavaScript and RE2 read it alike. */
+/** No control characters, no space at either end. Equal in JavaScript and RE2. */
 export function freeText(lengthMax: number): string {
   const inner = '[^\\x00-\\x1f\\x7f]';
   const edge = '[^\\x00-\\x20\\x7f]';
   return `${edge}(?:${inner}{0,${lengthMax - 2}}${edge})?`;
 }
 
-/** Pure text such as a name or an address, in any script. */
+/** Text such as a name or an address, in any script. */
 export function words(
   options: Pick<FieldOptions, 'type' | 'label' | 'isOptional' | 'hint'> & {
     readonly lengthMax?: number;
@@ -198,15 +198,15 @@ export function accountType(choices: Choices = accountTypes): Field {
 export const bankName: Field = words({
   type: 'BankName',
   label: 'Bank name',
-  hint: 'The name of the bank, as on a statement',
+  hint: 'The name of the bank, as on an account statement',
 });
 
-/** Hyphens that people write between groups of digits say nothing. */
+/** Hyphens between groups of digits have no meaning. */
 export function dropHyphens(value: string): string {
   return value.replaceAll('-', '');
 }
 
-/** The same field, but the client may leave it out. */
+/** The same field, optional. */
 export function optional(base: Field): Field {
   return { ...base, requirement: { ...base.requirement, isOptional: true } };
 }

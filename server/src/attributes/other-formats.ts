@@ -4,9 +4,9 @@ import { type Check, type Choices, type Field, field, identification, words } fr
 import { phoneField } from './phone-numbers.ts';
 import { getLegalFields } from './remittance-reasons.ts';
 
-/** What cash, mobile wallets, deliveries, paper checks and bills need. */
+/** The fields of cash pickup, mobile wallets, home delivery, paper checks and bills. */
 
-/** Documents that only some countries issue, or know by another name; the passport is everywhere. */
+/** National identity documents; passports are accepted everywhere. */
 const nationalDocuments: Readonly<Record<string, Choices>> = {
   ARG: { DNI: '' },
   BGD: { NID: 'national identity card' },
@@ -64,14 +64,14 @@ function identityTypes(countryCode: string): Field {
   return field({ type: 'IdentificationType', label: 'Identity document', choices });
 }
 
-/** The passport and most cards have no check that holds everywhere; some national numbers do. */
+/** Some national document numbers have check digits; passports have none in common. */
 const checkDocumentNumber: Check = (value, context) => {
   const kind = context.values.get('IdentificationType') ?? '';
   return documentChecks[`${context.countryCode} ${kind}`]?.(value, context);
 };
 
 const documentNumber = identification({
-  label: 'Number of the document',
+  label: 'Document number',
   pattern: '[0-9A-Z][0-9A-Z.\\/\\-]{2,28}[0-9A-Z]',
   hint: '4 to 30 digits or capital letters, without spaces',
   check: checkDocumentNumber,
@@ -89,7 +89,7 @@ const documentExpiration = field({
   check: checkExpiration,
 });
 
-/** Cash is paid out to who shows the document. */
+/** Cash is paid to the person who shows the document. */
 export function getCashFields(countryCode: string): readonly Field[] {
   return [
     identityTypes(countryCode),
@@ -110,11 +110,11 @@ export function getMobileWalletFields(countryCode: string): readonly Field[] {
 const streetAddress = words({
   type: 'Address1',
   label: 'Street address',
-  hint: 'Street and number, or how to find the house',
+  hint: 'Street and number, or a description of the place',
 });
 const city = words({ type: 'City', label: 'City', hint: 'City, town or village' });
 
-/** Postal code forms (Universal Postal Union, addressing systems) of the larger destinations. */
+/** Postal code forms (Universal Postal Union, addressing systems) of the largest destinations. */
 const postalCodes: Readonly<Record<string, string>> = {
   ARG: '[A-Z]?[0-9]{4}(?:[A-Z]{3})?',
   AUS: '[0-9]{4}',
@@ -157,7 +157,7 @@ const postalCodes: Readonly<Record<string, string>> = {
   ZAF: '[0-9]{4}',
 };
 
-/** Countries where a letter does not arrive without the code; elsewhere people often have none. */
+/** Countries where mail needs the code; elsewhere many people have none. */
 const postalCodeNeeded = new Set(
   'AUS BRA CAN CHN DEU ESP FRA GBR IND ITA JPN KOR MEX POL RUS TUR UKR USA'.split(' '),
 );
@@ -183,7 +183,7 @@ export function getHomeFields(countryCode: string): readonly Field[] {
   ];
 }
 
-/** A paper check is mailed; addresses include the state in countries that have states. */
+/** A paper check is mailed; the state is part of the address in some countries. */
 export function getPaperCheckFields(countryCode: string): readonly Field[] {
   return [
     streetAddress,
@@ -198,7 +198,7 @@ export function getPaperCheckFields(countryCode: string): readonly Field[] {
 export const billFields: readonly Field[] = [
   field({
     type: 'BillReferenceNumber',
-    label: 'Reference number of the bill',
+    label: 'Bill reference number',
     pattern: '[0-9A-Z][0-9A-Z.\\/\\-]{2,46}[0-9A-Z]',
     hint: '4 to 48 digits or capital letters, as printed on the bill, without spaces',
   }),

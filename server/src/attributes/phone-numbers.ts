@@ -9,11 +9,10 @@ import { getCountry } from '../core/country.ts';
 import { type Check, type Field, field } from './field.ts';
 
 /**
- * Mobile telephone numbers in the international form of ITU-T E.164, by the numbering plans of
- * libphonenumber.
+ * Mobile numbers in the international form (ITU-T E.164), by the numbering plans of libphonenumber.
  */
 
-/** Past this length a pattern tells a person nothing; the lengths alone are served then. */
+/** A longer pattern is of no help to a person and is replaced by the possible lengths. */
 const patternLengthMax = 100;
 
 const anyNumber = '\\+[1-9][0-9]{6,14}';
@@ -23,16 +22,16 @@ function findRegion(countryCode: string): CountryCode | undefined {
   return isSupportedCountry(alpha2) ? alpha2 : undefined;
 }
 
-/** What the library's metadata class can do beyond its published types (its README, "Metadata"). */
+/** Methods of the library's metadata class that its types lack (its README, "Metadata"). */
 type NumberingPlan = {
   selectNumberingPlan(region: CountryCode): void;
   countryCallingCode(): string;
   possibleLengths(): number[];
-  /** Undefined where the plan does not tell mobile numbers from others. */
+  /** Undefined if the plan does not distinguish mobile numbers. */
   type(name: 'MOBILE'): { pattern(): string | undefined; possibleLengths(): number[] } | undefined;
 };
 
-/** The pattern of a country's mobile numbers: its plan's own where short, else by the lengths. */
+/** The pattern of a country's mobile numbers: that of its plan if short, else by the lengths. */
 function describeNumbers(region: CountryCode): { pattern: string; callingCode: string } {
   const metadata = new Metadata() as unknown as NumberingPlan;
   metadata.selectNumberingPlan(region);
@@ -55,15 +54,17 @@ const checkMobile: Check = (value, { countryCode }) => {
   if (region === undefined) return undefined;
   const number = parsePhoneNumberFromString(value);
   if (number?.countryCallingCode === getCountryCallingCode(region)) {
-    // Territories share a plan (Åland's numbers are Finnish ones); the parser names its main
-    // country, while here the number is asked for by the one that it has to be of.
+    // Territories share a plan, as Åland does with Finland; the parser returns its main country.
     number.country = region;
     if (number.isValid() && mobileTypes.has(number.getType() ?? '')) return undefined;
   }
-  return { code: 'not_a_mobile_number', detail: 'This is no mobile number of the country' };
+  return {
+    code: 'not_a_mobile_number',
+    detail: 'The number must be a mobile number of the country',
+  };
 };
 
-/** The number of the recipient's mobile telephone in that country. */
+/** The recipient's mobile number in the country. */
 export function phoneField(
   countryCode: string,
   options: { label: string; isOptional: boolean },
@@ -76,7 +77,7 @@ export function phoneField(
       type: 'PhoneNumber',
       label,
       pattern: anyNumber,
-      hint: 'A telephone number with + and the country code, digits only',
+      hint: 'A telephone number: + and digits, with the country code',
       isOptional,
     });
   }
@@ -85,7 +86,7 @@ export function phoneField(
     type: 'PhoneNumber',
     label,
     pattern,
-    hint: `A mobile number of ${name}: +${callingCode} and the number, digits only`,
+    hint: `A mobile number of ${name}: +${callingCode} and the national number, digits only`,
     isOptional,
     check: checkMobile,
   });

@@ -1,12 +1,12 @@
 import { type Choices, type Field, field } from './field.ts';
 
 /**
- * Purpose of payment: the countries whose exchange control or balance-of-payments statistics ask
- * for it on money from abroad, and the codes where the authority has published a list. Each list
- * holds the purposes that a payout to a person or a small supplier can have, not the whole code.
+ * Purpose of payment: required for payments from abroad by the exchange control or the
+ * balance-of-payments statistics of these countries, with codes if the authority publishes them.
+ * Each list holds the purposes of payouts to persons and small suppliers only.
  */
 
-/** Where an authority asks for the purpose in words, without a code list of its own. */
+/** For authorities that require the purpose in words, without a code list. */
 const commonReasons: Choices = {
   FAMILY_SUPPORT: '',
   SALARY: '',
@@ -72,7 +72,7 @@ const southAfrica: Choices = {
   '416': 'migrant worker remittances',
 };
 
-/** By alpha-3. The comment names who asks. */
+/** By alpha-3. The comments name the authorities. */
 const reasonsByCountry: Readonly<Record<string, Choices>> = {
   ARE: gulf,
   BHR: gulf,
@@ -109,8 +109,8 @@ const reasonsByCountry: Readonly<Record<string, Choices>> = {
 };
 
 /**
- * Sender's relationship to the recipient and origin of the money: asked for by the banks' rules
- * against money laundering in these countries when a payment is large or unusual, so optional.
+ * The sender's relationship to the recipient and the source of the funds: optional, because banks
+ * require them against money laundering for large or unusual payments only.
  */
 const relationshipUsual = new Set('BGD CHN IDN IND LKA NPL PAK PHL THA VNM'.split(' '));
 const sourceUsual = new Set('BGD CHN IDN KAZ NPL PAK PHL RUS THA UKR UZB VNM'.split(' '));
@@ -140,7 +140,7 @@ const sourceOfFunds = field({
   isOptional: true,
 });
 
-/** What the law of the country asks about the payment itself, however it is delivered. */
+/** The fields that the law of the country requires for any delivery type. */
 export function getLegalFields(countryCode: string): readonly Field[] {
   const choices = reasonsByCountry[countryCode];
   const fields: Field[] = [];

@@ -72,7 +72,7 @@ test('every pattern compiles in RE2 and in ECMAScript, is bounded and anchored',
   }
 });
 
-test('values made from the patterns alone fill every profile and pass in both engines', () => {
+test('sample values fill every profile and pass in both engines', () => {
   for (const corridor of distinct) {
     const profile = getProfile(corridor);
     const { countryCode } = corridor;
@@ -92,7 +92,7 @@ test('values made from the patterns alone fill every profile and pass in both en
   }
 });
 
-test('profiles are shared by corridors that ask the same, and stable', () => {
+test('profiles are stable and shared by corridors with equal requirements', () => {
   const bitcoin = { deliveryType: 'CRYPTOCURRENCY', currency: 'BTC' } as const;
   assert.equal(
     getProfile({ ...bitcoin, countryCode: 'MEX' }),
@@ -105,7 +105,7 @@ test('profiles are shared by corridors that ask the same, and stable', () => {
   }
 });
 
-test('countries without the IBAN have formats of their own, 75 of them', () => {
+test('75 countries without IBAN have formats of their own', () => {
   const local = listCountries().filter(
     ({ code }) => !usesIban(code) && findLocalFormat(code) !== undefined,
   );
@@ -118,7 +118,7 @@ test('countries without the IBAN have formats of their own, 75 of them', () => {
     );
 });
 
-test('a dollar account abroad takes a SWIFT/BIC, an account in euro inside SEPA need not', () => {
+test('a dollar account abroad needs a SWIFT/BIC, a euro account in SEPA does not', () => {
   const find = (countryCode: string, currency: string) =>
     getProfile({ countryCode, deliveryType: 'BANK_DEPOSIT', currency }).requirements.find(
       (one) => one.type === 'SWIFT',
@@ -131,7 +131,7 @@ test('a dollar account abroad takes a SWIFT/BIC, an account in euro inside SEPA 
   assert.equal(find('MEX', 'MXN'), undefined);
 });
 
-test('any text whatever in any attribute is answered without an exception', () => {
+test('any text in any attribute is checked without an exception', () => {
   const corridorsTried = distinct.filter((_, index) => index % 10 === 0);
   fc.assert(
     fc.property(
@@ -154,7 +154,7 @@ test('any text whatever in any attribute is answered without an exception', () =
   );
 });
 
-test('one wrong digit in a number with check digits is always noticed', () => {
+test('a single wrong digit in a number with check digits is always found', () => {
   for (const [countryCode, currency] of [
     ['MEX', 'MXN'],
     ['DEU', 'EUR'],

@@ -15,32 +15,32 @@ import { walletFields } from './wallet-addresses.ts';
 
 export type { AttributeType, InputType, Requirement } from './field.ts';
 
-/** From where to where is not asked here: only how the money arrives. Codes as in `core`. */
+/** How the money is delivered; the source is irrelevant here. */
 export type Corridor = {
   readonly countryCode: string;
   readonly deliveryType: DeliveryType;
   readonly currency: string;
 };
 
-/** `id` names the profile for ever, `version` changes with its content. */
+/** `id` is stable, `version` changes with the content. */
 export type RequirementProfile = {
   readonly id: string;
   readonly version: string;
   readonly requirements: readonly Requirement[];
 };
 
-/** Added to a profile where the recipient's identity must be verified; clients cannot store it. */
+/** Added to a profile if the recipient must be verified; clients cannot store it. */
 export const identityVerification: Requirement = {
   type: 'IDSelfieCollection',
-  label: 'Verification of identity',
+  label: 'Identity verification',
   validation: '^https?://[^ ]{1,240}$',
   isOptional: false,
-  expectedValue: 'Open the link in value and follow it; nothing is stored for this attribute',
+  expectedValue: 'Nothing to store: send the recipient the link in value',
   inputType: 'text',
   isReadOnly: true,
 };
 
-/** The name of a corridor's profile: corridors that must ask the same share one. */
+/** The id of a corridor's profile, which corridors with equal requirements share. */
 function nameProfile(corridor: Corridor): string {
   const { countryCode, deliveryType, currency } = corridor;
   switch (deliveryType) {
@@ -69,7 +69,7 @@ function makeFields(corridor: Corridor): readonly Field[] {
       return getBankFields(countryCode, { currency });
     case 'CRYPTOCURRENCY': {
       const wallet = walletFields[currency];
-      assert(wallet !== undefined, `a wallet for ${currency}, which has no address format`);
+      assert(wallet !== undefined, `${currency} has an address format`);
       return [wallet];
     }
     case 'BILL':
@@ -92,11 +92,11 @@ function getEntry(corridor: Corridor): Entry {
   const id = nameProfile(corridor);
   const found = entries.get(id);
   if (found !== undefined) return found;
-  assert(findCurrency(corridor.currency) !== undefined, 'a corridor in an unknown currency');
+  assert(findCurrency(corridor.currency) !== undefined, 'the currency of a corridor is known');
   const fields = makeFields(corridor);
   const requirements = fields.map((one) => one.requirement);
   const types = new Set(requirements.map((one) => one.type));
-  assert(types.size === requirements.length, `an attribute type occurs twice in ${id}`);
+  assert(types.size === requirements.length, `each attribute type occurs once in ${id}`);
   const hash = createHash('sha256').update(JSON.stringify(requirements)).digest('hex');
   const profile = { id, version: hash.slice(0, 16), requirements };
   const entry = { fields, profile };
@@ -104,12 +104,12 @@ function getEntry(corridor: Corridor): Entry {
   return entry;
 }
 
-/** What a corridor requires. The same object for the same name, for the life of the process. */
+/** What a corridor requires: the same object for the same id. */
 export function getProfile(corridor: Corridor): RequirementProfile {
   return getEntry(corridor).profile;
 }
 
-/** The fields behind a profile, with their checks. */
+/** The fields of a corridor's profile, with their checks. */
 export function getFields(corridor: Corridor): readonly Field[] {
   return getEntry(corridor).fields;
 }

@@ -2,25 +2,30 @@ import { createHash } from 'node:crypto';
 import { bech32 } from '@scure/base';
 import { composeIBAN } from 'ibantools';
 import examples from 'libphonenumber-js/examples.mobile.json';
+import randexp from 'randexp';
 import { getCountry } from '../core/country.ts';
 import { matchesPattern } from './checks.ts';
 import type { AttributeType, Field } from './field.ts';
-import { expandPattern, type Slot } from './pattern-slots.ts';
 import { formatEthereumAddress } from './wallet-addresses.ts';
 
 /**
- * Made-up values that pass every check: for the sandbox's documented values and for tests. They
- * are a function of their seed alone, so that a documented value stays what it is.
+ * Made-up values that pass every check: for the sandbox's documented values, for checking rails and
+ * for tests. They depend on their seed alone, so that documented values do not change.
  */
 
+/** The module is the class itself; its types name it `default`. */
+const RandExp = randexp as unknown as typeof randexp.default;
+
 const attemptsMax = 20_000;
+/** Beyond this many repetitions a value gets no longer than it must. */
+const repetitionsUsual = 12;
 const phrase = 'a made-up value of the outlay sandbox';
 
 function hash(text: string): Buffer {
   return createHash('sha256').update(`${phrase}: ${text}`).digest();
 }
 
-/** A stream of numbers below a bound that depends on the text alone. */
+/** A function whose numbers, each below the bound, depend on the text alone. */
 function makeChooser(text: string): (bound: number) => number {
   let block = hash(text);
   let position = 0;
@@ -36,47 +41,47 @@ function makeChooser(text: string): (bound: number) => number {
 }
 
 export type Sample = {
-  /** Decimal digits that show in the value where it has room for them. */
+  /** Decimal digits that occur in the value if its form admits them. */
   readonly seed: string;
   readonly countryCode: string;
   readonly values: ReadonlyMap<AttributeType, string>;
   readonly today: string;
 };
 
-/** The longest run of places, from `start` on, that can hold any digit. */
-function findDigitRun(slots: readonly Slot[], start: number): { from: number; length: number } {
-  let best = { from: start, length: 0 };
-  let length = 0;
-  for (let index = start; index < slots.length; index += 1) {
-    length = slots[index]?.isAnyDigit ? length + 1 : 0;
-    if (length > best.length) best = { from: index - length + 1, length };
-  }
-  return best;
+/**
+ * The pattern with digits wherever they may stand, and of usual length: there the seed has room.
+ */
+function narrow(pattern: string): string {
+  return pattern
+    .replaceAll(/\[[^\]]*0-9[^\]]*\]/g, '[0-9]')
+    .replaceAll(/\{(\d+),(\d+)\}/g, (_range, minimum: string, maximum: string) => {
+      return `{${Math.max(Number(minimum), Math.min(Number(maximum), repetitionsUsual))}}`;
+    });
 }
 
-/** One candidate; `attempt` moves the seed through its run and changes all that is free. */
-function fill(field: Field, sample: Sample, attempt: number): string {
-  const { requirement } = field;
-  const start = field.sampleStart;
-  const choose = makeChooser(`${requirement.validation} ${sample.seed} ${attempt}`);
-  const slots = expandPattern(requirement.validation);
-  const characters = slots.map((slot, index) => {
-    return start[index] ?? slot.choices[choose(slot.choices.length)] ?? '';
-  });
-  const run = findDigitRun(slots, start.length);
-  const room = run.length - sample.seed.length;
-  if (room >= 0 && attempt < attemptsMax / 2) {
-    const offset = run.from + room - (attempt % (room + 1));
-    characters.splice(offset, sample.seed.length, ...Array.from(sample.seed));
-  }
-  return characters.join('');
+/**
+ * Candidates for a field, one for each attempt. In the first half of the attempts the seed stands
+ * in each, at every place in turn.
+ */
+function createCandidates(field: Field, sample: Sample): (attempt: number) => string {
+  const { requirement, sampleStart } = field;
+  const generator = new RandExp(narrow(requirement.validation));
+  return (attempt) => {
+    const choose = makeChooser(`${requirement.validation} ${sample.seed} ${attempt}`);
+    generator.randInt = (from, to) => from + choose(to - from + 1);
+    const value = sampleStart + generator.gen().slice(sampleStart.length);
+    const end = value.length - sample.seed.length;
+    if (end < sampleStart.length || attempt >= attemptsMax / 2) return value;
+    const offset = end - (attempt % (end - sampleStart.length + 1));
+    return value.slice(0, offset) + sample.seed + value.slice(offset + sample.seed.length);
+  };
 }
 
 const exampleByRegion: Readonly<Record<string, string | undefined>> = examples;
 
 /**
- * A mobile number that begins like the numbering plan's example, so that its prefix is in use, and
- * ends in as much of the seed as the plan has room for.
+ * A mobile number with the prefix of the numbering plan's example, so that it is in use, and as
+ * much of the end of the seed as is valid.
  */
 function findMobileNumber(field: Field, sample: Sample): string | undefined {
   const example = exampleByRegion[getCountry(sample.countryCode).alpha2];
@@ -84,22 +89,22 @@ function findMobileNumber(field: Field, sample: Sample): string | undefined {
   if (example === undefined || callingCode === undefined) return undefined;
   for (let free = sample.seed.length; free >= 2; free -= 1) {
     const value = `+${callingCode}${example.slice(0, -free)}${sample.seed.slice(-free)}`;
-    if (isRight(field, value, sample)) return value;
+    if (isValid(field, value, sample)) return value;
   }
   return undefined;
 }
 
-function isRight(field: Field, value: string, sample: Sample): boolean {
+function isValid(field: Field, value: string, sample: Sample): boolean {
   if (!matchesPattern(field.requirement, value)) return false;
   return field.check?.(value, sample) === undefined;
 }
 
-/** An IBAN's own check digits are computed; the search is for the national ones inside. */
+/** Computes an IBAN's own check digits; national ones inside it are found by trial. */
 function completeIban(value: string): string {
   return composeIBAN({ countryCode: value.slice(0, 2), bban: value.slice(4) }) ?? value;
 }
 
-/** A wallet whose key nobody has, since its hash is that of a phrase. */
+/** A wallet without a known key, since its hash is that of a phrase. */
 function makeWallet(field: Field, sample: Sample): string {
   const key = hash(`wallet ${sample.seed}`).subarray(0, 20);
   if (field.requirement.validation.startsWith('^0x')) {
@@ -120,15 +125,16 @@ export function makeSampleValue(field: Field, sample: Sample): string {
     const number = findMobileNumber(field, sample);
     if (number !== undefined) return number;
   }
+  const makeCandidate = createCandidates(field, sample);
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-    const filled = fill(field, sample, attempt);
-    const value = requirement.label === 'IBAN' ? completeIban(filled) : filled;
-    if (isRight(field, value, sample)) return value;
+    const candidate = makeCandidate(attempt);
+    const value = requirement.label === 'IBAN' ? completeIban(candidate) : candidate;
+    if (isValid(field, value, sample)) return value;
   }
-  throw new Error(`impossible: no value for ${requirement.type} ${requirement.validation}`);
+  throw new Error(`no valid value found for ${requirement.type} ${requirement.validation}`);
 }
 
-/** Values for all required fields of a profile; they fit each other. */
+/** Values for all required fields of a profile, consistent with each other. */
 export function makeSampleSet(
   fields: readonly Field[],
   sample: Omit<Sample, 'values'>,

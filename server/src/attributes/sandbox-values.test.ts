@@ -16,7 +16,7 @@ import { formatMagicData, formatMagicDocument, makeMagicRows } from './sandbox-v
 
 const today = '2026-01-01';
 
-test('the data file and the page are what the script would write now', () => {
+test('the data file and the document are up to date', () => {
   const rows = makeMagicRows();
   const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
   const advice = 'run npm run generate';
@@ -38,7 +38,7 @@ function listCorridors(row: MagicRow): Corridor[] {
   });
 }
 
-test('every value passes the checks of every destination that it is documented for', () => {
+test('every value passes the checks of its destinations', () => {
   for (const row of listMagicValues()) {
     for (const corridor of listCorridors(row)) {
       const { countryCode } = corridor;
@@ -74,7 +74,7 @@ test('every destination of a bank deposit and every mobile network has its value
   }
 });
 
-test('ordinary values mean nothing', () => {
+test('ordinary values have no outcome', () => {
   for (const row of listMagicValues()) {
     const [corridor] = listCorridors(row);
     assert.ok(corridor !== undefined);

@@ -90,7 +90,7 @@ test('addresses with a wrong checksum, of another chain or of a test network are
   }
 });
 
-test('every change of one character of an address is noticed', () => {
+test('every change of one character of an address is found', () => {
   const address = 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4';
   for (let index = 4; index < address.length; index += 1) {
     const other = address[index] === 'q' ? 'p' : 'q';

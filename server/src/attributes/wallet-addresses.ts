@@ -5,8 +5,8 @@ import { bech32, bech32m, createBase58check } from '@scure/base';
 import { account, type Check, type Field, type Problem } from './field.ts';
 
 /**
- * Wallet addresses of the main networks. A transfer to a wrong address is lost, so every checksum
- * that the format carries is verified, and addresses of test networks are refused.
+ * Wallet addresses of the main networks. A transfer to a wrong address is lost, so all checksums
+ * are verified, and addresses of test networks are refused.
  */
 
 const base58check = createBase58check(sha256);
@@ -16,14 +16,14 @@ const bech32Upper = '[02-9AC-HJ-NP-Z]';
 
 const wrongChecksum: Problem = {
   code: 'checksum',
-  detail: 'The checksum of the address does not fit; a character may be mistyped',
+  detail: 'The checksum of the address is wrong; a character may be mistyped',
 };
 
 type Chain = { readonly prefix: string; readonly versions: readonly number[] };
 const bitcoin: Chain = { prefix: 'bc', versions: [0x00, 0x05] };
 /**
  * Of Litecoin's two versions of script addresses only 0x32 (M) is accepted. The older 0x05 (3) is
- * Bitcoin's: nobody can tell which chain such an address is of, and a wrong guess loses the money.
+ * also Bitcoin's: the chain of such an address is ambiguous, and a wrong guess loses the money.
  */
 const litecoin: Chain = { prefix: 'ltc', versions: [0x30, 0x32] };
 
@@ -31,7 +31,7 @@ function decodeBase58(address: string): Uint8Array | undefined {
   try {
     return base58check.decode(address);
   } catch (cause) {
-    // The decoder throws on a wrong checksum, which here is an answer and no failure.
+    // The decoder throws on a wrong checksum, which is an expected result here.
     if (cause instanceof Error) return undefined;
     throw cause;
   }
@@ -44,8 +44,8 @@ function isLegacyAddress(chain: Chain, address: string): boolean {
 
 /**
  * A witness address: version 0 is bech32 with 20 or 32 bytes (BIP 173), version 1 is bech32m with
- * 32 (BIP 350, BIP 341). Later versions have no rules yet: whoever likes can take what is sent
- * there, so they are refused.
+ * 32 (BIP 350, BIP 341). Later versions are refused: they have no rules yet, so that anyone can
+ * spend what is sent there.
  */
 function isWitnessAddress(chain: Chain, address: string): boolean {
   const isFirst = address.toLowerCase().startsWith(`${chain.prefix}1q`);
@@ -61,8 +61,8 @@ function isWitnessAddress(chain: Chain, address: string): boolean {
 function checkChain(chain: Chain): Check {
   return (value) => {
     const isWitness = value.toLowerCase().startsWith(`${chain.prefix}1`);
-    const isRight = isWitness ? isWitnessAddress(chain, value) : isLegacyAddress(chain, value);
-    return isRight ? undefined : wrongChecksum;
+    const isValid = isWitness ? isWitnessAddress(chain, value) : isLegacyAddress(chain, value);
+    return isValid ? undefined : wrongChecksum;
   };
 }
 
@@ -75,17 +75,20 @@ export function formatEthereumAddress(lowerCaseHex: string): string {
   return `0x${letters.join('')}`;
 }
 
-/** An address in one case carries no checksum; one in mixed case must carry the right one. */
+/** An address in mixed case has a checksum; one in a single case has none. */
 const checkEthereumAddress: Check = (value) => {
   const letters = value.slice(2);
   if (/^0{40}$/.test(letters)) {
-    return { code: 'burn_address', detail: 'Nobody holds the key of the zero address' };
+    return {
+      code: 'burn_address',
+      detail: 'The address must not be the zero address, whose key does not exist',
+    };
   }
   if (letters === letters.toLowerCase() || letters === letters.toUpperCase()) return undefined;
   return formatEthereumAddress(letters.toLowerCase()) === value ? undefined : wrongChecksum;
 };
 
-/** Witness addresses may come in capitals (as in QR codes); lower case is the usual form. */
+/** Witness addresses may be in capitals (as in QR codes); lower case is canonical. */
 function normalizeWitness(value: string): string {
   return /^(?:BC|LTC)1/.test(value) ? value.toLowerCase() : value;
 }
@@ -123,7 +126,7 @@ function ethereumAddress(hint: string): Field {
   });
 }
 
-/** The field of each cryptocurrency that can be paid out. USDC is the token on Ethereum. */
+/** The field of each supported cryptocurrency. USDC is the token on Ethereum. */
 export const walletFields: Readonly<Record<string, Field>> = {
   BTC: bitcoinAddress,
   LTC: litecoinAddress,

@@ -10,7 +10,7 @@ import { commitBatch } from './batches.ts';
 import { runCommits } from './committer.ts';
 import { quoteBatch } from './quote.ts';
 
-/** The money of batches, while processes die and others pay from the same balance. */
+/** The money of batches, while processes crash and single payouts use the same balance. */
 
 let batches: BatchTest;
 before(async () => {
@@ -30,7 +30,7 @@ async function createQuoted(owner: Owner, lines: readonly string[]): Promise<str
 const commit = ({ accountId }: Owner, batchId: string) =>
   commitBatch(batches.money.db.tenant(accountId), { accountId, batchId, mode: 'all' });
 
-/** A process that dies after every second portion: nobody hears that it was committed. */
+/** A process that crashes after every second portion, before it reads the result. */
 function createDying(db: Database): Database {
   let portions = 0;
   const system = createSession(async (statement, values) => {
@@ -58,13 +58,13 @@ async function work(db: Database): Promise<void> {
     };
     await runCommits(services).catch(async (error: unknown) => {
       assert.match(String(error), /the process died/);
-      // Its lease ends by itself.
+      // Its lease expires.
       await batches.money.rows(`update batches set lease_until = null where status = 'COMMITTING'`);
     });
   }
 }
 
-test('processes that die, single commits of the same transfers and an expired quote: each row is paid once or given back', async () => {
+test('with crashes, single commits of the same transfers and an expired quote, each row is paid once or its reserve released', async () => {
   const { money } = batches;
   const owner = await batches.createOwner(30_000_000n);
   const { accountId } = owner;
@@ -78,7 +78,7 @@ test('processes that die, single commits of the same transfers and an expired qu
   );
   assert.equal((await commit(owner, batchId)).status, 'success');
   assert.equal((await commit(owner, other)).status, 'success');
-  // Long after the rates were locked: what was committed keeps them.
+  // Long after the rate lock: committed rows keep their rates.
   await money.advance(3_600_000);
   const group = createGroupCommit(money.db);
   const [, , ...singles] = await Promise.all([
@@ -117,7 +117,7 @@ async function assertChained(accountId: string): Promise<void> {
   assert.deepEqual(broken.slice(0, 3), []);
 }
 
-test('nobody commits the batch of another account, or works on one by hand', async () => {
+test("no tenant can commit another's batch, or process its own directly", async () => {
   const owner = await batches.createOwner(100_000n);
   const stranger = await batches.createOwner(100_000n);
   const batchId = await createQuoted(owner, batches.describe(owner, ['own']));

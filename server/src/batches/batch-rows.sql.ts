@@ -1,19 +1,20 @@
 import { formatRate } from '../core/rate.ts';
 import { plainArray, textArray } from '../db/arrays.ts';
-import type { Session, Statement } from '../db/postgres/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
+import { column, defineQuery, many, one, type RowOf } from '../db/rows.ts';
 import type { Quote } from '../destinations/quote.ts';
 import type { Fenced } from './batches.sql.ts';
 import type { RowFault } from './file/file-row.ts';
 import type { CheckedRow } from './row-check.ts';
 import type { RowTerms } from './row-terms.ts';
 
-/** The rows of a batch: stored, priced anew and read in portions. */
+/** Stores the rows of a batch in portions, and prices them again. */
 
 /**
  * One statement per portion: the batch's counts, and the rows with the terms that many of them
- * share. Nothing at all where the fence is outdated or rows are missing in between.
+ * share. It stores nothing where the fence is outdated or rows are missing in between.
  */
-const storeText: Statement = {
+const storeQuery = defineQuery({
   name: 'store_batch_rows',
   text: `
     with held as (
@@ -58,26 +59,27 @@ const storeText: Statement = {
       where exists (select from held)
     )
     select count(*)::integer as count from held`,
-};
+  columns: { count: column.integer },
+});
 
 export type StoredPortion = Fenced & {
-  /** How many rows are stored already. */
+  /** Rows stored so far. */
   rowsBefore: number;
   contentHash: Buffer;
   ignoredColumns: string;
-  /** Of all rows up to these; '' where they have not the same. */
+  /** The rates of all rows up to these, as JSON; '' where they differ. */
   rates: string;
   leaseMs: number;
   rows: readonly CheckedRow[];
 };
 
-/** False where another has taken over the batch, or it is none that is being received. */
+/** False where another process has taken over the batch, or it is not RECEIVING. */
 export async function storeRows(session: Session, portion: StoredPortion): Promise<boolean> {
   const { rows } = portion;
   const count = (status: CheckedRow['status']): number =>
     rows.reduce((sum, row) => sum + (row.status === status ? 1 : 0), 0);
   const terms = indexTerms(rows);
-  const [result] = await session.rows<{ count: number }>(storeText, [
+  const stored = await one(session, storeQuery, [
     portion.accountId,
     portion.batchId,
     portion.fence,
@@ -96,10 +98,10 @@ export async function storeRows(session: Session, portion: StoredPortion): Promi
     textArray(rows.map(findDetailsSource)),
     rows.filter((row) => findDetailsSource(row) === 'stored').length,
   ]);
-  return result?.count === 1;
+  return stored.count === 1;
 }
 
-/** Whether a valid row names the recipient's details itself, or takes those stored earlier. */
+/** Whether a valid row names the recipient's details itself or takes the stored ones. */
 function findDetailsSource({ draft, set }: CheckedRow): 'row' | 'stored' | undefined {
   if (set === undefined) return undefined;
   return draft.attrSetId === undefined ? 'stored' : 'row';
@@ -112,7 +114,7 @@ function findLockSeconds(rows: readonly CheckedRow[]): number | undefined {
   return locks.size === 0 ? undefined : Math.min(...(locks as Set<number>));
 }
 
-/** The terms of the rows with their place in the list that is sent along, from 1 on. */
+/** The terms of the rows with their place, from 1, in the list that the statement receives. */
 function indexTerms(rows: readonly CheckedRow[]): Map<RowTerms, number> {
   const index = new Map<RowTerms, number>();
   for (const { terms } of rows) {
@@ -151,7 +153,7 @@ function listRowColumns(
   ];
 }
 
-/** The text form of a bytea[]: arrays of arrays must all have one length, and these have not. */
+/** The text form of a bytea[]: arrays of arrays must have equal lengths, and these do not. */
 function writeHashes({ metadataHashes }: CheckedRow['draft']): string | undefined {
   if (metadataHashes.length === 0) return undefined;
   const entries = metadataHashes.map((hash) => `"\\\\x${hash.toString('hex')}"`);
@@ -159,31 +161,43 @@ function writeHashes({ metadataHashes }: CheckedRow['draft']): string | undefine
 }
 
 function listTermsColumns(terms: readonly RowTerms[], rows: readonly CheckedRow[]): unknown[][] {
-  // The same payer, pair and rates: every row of the same terms has the same rate.
+  // Rows of the same terms have the same payer, pair and rates, so the same rate.
   const rates = new Map<RowTerms, string>();
   for (const { terms: own, quote } of rows) {
     if (own !== undefined && quote !== undefined && !rates.has(own)) {
       rates.set(own, formatRate(quote.rate));
     }
   }
-  const column = (read: (one: RowTerms) => unknown): unknown[] => terms.map(read);
+  const list = (read: (own: RowTerms) => unknown): unknown[] => terms.map(read);
   return [
-    column(({ sourceToken }) => sourceToken),
-    column(({ sourceCurrency }) => sourceCurrency),
-    column(({ payer }) => payer.destinationToken),
-    column(({ destinationCurrency }) => destinationCurrency),
-    column((one) => rates.get(one)),
-    column(({ payer }) => payer.railName),
-    column(({ payer }) => payer.key),
-    column(({ payer }) => payer.name),
-    column(({ payer }) => payer.deliveryType),
-    column(({ payer }) => payer.country.code),
-    column((one) => one.needsAttributes),
-    column(({ estimatedAvailability }) => estimatedAvailability),
+    list(({ sourceToken }) => sourceToken),
+    list(({ sourceCurrency }) => sourceCurrency),
+    list(({ payer }) => payer.destinationToken),
+    list(({ destinationCurrency }) => destinationCurrency),
+    list((own) => rates.get(own)),
+    list(({ payer }) => payer.railName),
+    list(({ payer }) => payer.key),
+    list(({ payer }) => payer.name),
+    list(({ payer }) => payer.deliveryType),
+    list(({ payer }) => payer.country.code),
+    list((own) => own.needsAttributes),
+    list(({ estimatedAvailability }) => estimatedAvailability),
   ];
 }
 
-const findForPricingText: Statement = {
+const pricingColumns = {
+  number: column.integer,
+  given_side: column.oneOf('source', 'destination'),
+  source_currency: column.text,
+  source_amount: column.bigint,
+  destination_token: column.uuid,
+  destination_currency: column.text,
+  destination_amount: column.bigint,
+  kyc_status: column.text,
+  has_stored_details: column.boolean,
+};
+
+const findForPricingQuery = defineQuery({
   name: 'find_batch_rows_to_price',
   text: `
     select r.number, r.given_side, r.source_currency, r.source_amount, r.destination_token,
@@ -193,9 +207,10 @@ const findForPricingText: Statement = {
     join users u on u.account_id = r.account_id and u.id = r.user_id
     where r.account_id = $1 and r.batch_id = $2 and r.number > $3 and r.status = 'VALID'
     order by r.number limit $4`,
-};
+  columns: pricingColumns,
+});
 
-const priceText: Statement = {
+const priceQuery = defineQuery({
   name: 'price_batch_rows',
   text: `
     with held as (
@@ -222,8 +237,8 @@ const priceText: Statement = {
           $11::bigint[], $12::text[], $13::boolean[], $14::timestamptz[])
           as n (number, faults, source_amount, fee, destination_amount, rounding_nano,
             exchange_rate, needs_verification, estimated_availability)
-        -- One look-up per row. Of a table that has just been filled the planner knows nothing, and
-        -- a join would read the whole batch for every portion: 110 us per row instead of 20.
+        -- One look-up per row. Without statistics of a table that has just been filled, the planner
+        -- chooses a join that reads the whole batch for every portion: 110 us per row instead of 20.
         cross join lateral (
           select x.ctid as place from batch_rows x
           where x.account_id = $1 and x.batch_id = $2 and x.number = n.number
@@ -233,62 +248,53 @@ const priceText: Statement = {
       where r.ctid = n.place and exists (select from held)
     )
     select count(*)::integer as count from held`,
-};
+  columns: { count: column.integer },
+});
 
-/** A row as far as its price depends on it. */
-export type PricingRow = {
-  number: number;
-  given_side: 'source' | 'destination';
-  source_currency: string;
-  source_amount: bigint;
-  destination_token: string;
-  destination_currency: string;
-  destination_amount: bigint;
-  kyc_status: string;
-  has_stored_details: boolean;
-};
+/** The fields of a row that its price depends on. */
+export type PricingRow = RowOf<typeof pricingColumns>;
 
 export async function findRowsToPrice(
   session: Session,
   range: { accountId: string; batchId: string; afterNumber: number; count: number },
 ): Promise<PricingRow[]> {
   const { accountId, batchId, afterNumber, count } = range;
-  return session.rows<PricingRow>(findForPricingText, [accountId, batchId, afterNumber, count]);
+  return many(session, findForPricingQuery, [accountId, batchId, afterNumber, count]);
 }
 
 export type PricedRow = {
   number: number;
   hasStoredDetails: boolean;
-  /** Of a row that cannot be paid at the new price; then nothing else of it changes. */
+  /** Why the row cannot be paid at the new price; then nothing else of it changes. */
   faults: readonly RowFault[] | undefined;
   terms: RowTerms | undefined;
   quote: Quote | undefined;
 };
 
-/** False where another has taken over the batch. */
+/** False where another process has taken over the batch. */
 export async function priceRows(
   session: Session,
   portion: Fenced & { leaseMs: number; rows: readonly PricedRow[] },
 ): Promise<boolean> {
   const { accountId, batchId, fence, leaseMs, rows } = portion;
-  const column = (read: (row: PricedRow) => unknown): unknown[] =>
+  const list = (read: (row: PricedRow) => unknown): unknown[] =>
     rows.map((row) => read(row) ?? null);
-  const [result] = await session.rows<{ count: number }>(priceText, [
+  const priced = await one(session, priceQuery, [
     accountId,
     batchId,
     fence,
     rows.filter(({ faults }) => faults !== undefined).length,
     leaseMs,
-    column(({ number }) => number),
-    column(({ faults }) => (faults === undefined ? undefined : JSON.stringify(faults))),
-    column(({ quote }) => quote?.sourceMinor),
-    column(({ quote }) => quote?.feeMinor),
-    column(({ quote }) => quote?.destinationMinor),
-    column(({ quote }) => quote?.roundingNano),
-    column(({ quote }) => (quote === undefined ? undefined : formatRate(quote.rate))),
-    column(({ quote }) => quote?.verificationRequired),
-    column(({ terms }) => terms?.estimatedAvailability),
+    list(({ number }) => number),
+    list(({ faults }) => (faults === undefined ? undefined : JSON.stringify(faults))),
+    list(({ quote }) => quote?.sourceMinor),
+    list(({ quote }) => quote?.feeMinor),
+    list(({ quote }) => quote?.destinationMinor),
+    list(({ quote }) => quote?.roundingNano),
+    list(({ quote }) => (quote === undefined ? undefined : formatRate(quote.rate))),
+    list(({ quote }) => quote?.verificationRequired),
+    list(({ terms }) => terms?.estimatedAvailability),
     rows.filter(({ faults, hasStoredDetails }) => faults !== undefined && hasStoredDetails).length,
   ]);
-  return result?.count === 1;
+  return priced.count === 1;
 }

@@ -4,34 +4,22 @@ import { getCurrency } from '../core/currency.ts';
 import { JsonNumber } from '../core/exact-json.ts';
 import { formatToken } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
+import type { Session } from '../db/postgres/pool.ts';
 import { amountAnswer } from '../http/schema.ts';
-import type { BatchRow } from './batches.sql.ts';
-import { type BatchFunds, type BatchTotal, readTotals } from './batches.ts';
-import type { RowFault } from './file/file-row.ts';
-import { type ReportRow, rowStatuses } from './row-report.sql.ts';
+import { type BatchRow, type BatchTotal, batchStatuses } from './batches.sql.ts';
+import { type BatchFunds, findFunds } from './batches.ts';
+import { faultFields, fileFormats } from './file/file-row.ts';
+import { countPayouts, listReportRows, type ReportRow, rowStatuses } from './row-report.sql.ts';
 
-/** How a batch and its rows are shown. */
-
-const batchStatuses = [
-  'RECEIVING',
-  'DRAFT',
-  'QUOTED',
-  'COMMITTING',
-  'COMMITTED',
-  'CANCELLED',
-] as const;
-
-const faultFields = {
-  column: z.string().describe('"" where the row as such is at fault'),
-  code: z.string(),
-  detail: z.string(),
-};
+/** A batch and its rows in the API. */
 
 const totalAnswer = z
   .object({
     source_currency_code: z.string(),
     destination_currency_code: z.string(),
-    exchange_rate: amountAnswer.describe('All-in: destinations with other margins have others'),
+    exchange_rate: amountAnswer.describe(
+      'All-in: destinations with different margins have different rates',
+    ),
     rows: z.int(),
     source_amount: amountAnswer,
     fee: amountAnswer,
@@ -51,7 +39,7 @@ export const batchAnswer = z
   .object({
     batch_token: z.string(),
     status: z.enum(batchStatuses),
-    format: z.enum(['csv', 'ndjson', 'json']),
+    format: z.enum(fileFormats),
     rows: z.object({
       total: z.int(),
       valid: z.int(),
@@ -61,21 +49,21 @@ export const batchAnswer = z
       refused: z.int(),
       stored_details: z
         .int()
-        .describe("Valid rows without attr_set_token: they take the recipient's stored details"),
+        .describe("Valid rows without attr_set_token, which use the recipient's stored details"),
     }),
     ignored_columns: z.array(z.string()),
     totals: z.array(totalAnswer),
-    funds: z.array(fundsAnswer).describe('Until the commit'),
+    funds: z.array(fundsAnswer).describe('Only before the commit'),
     faults: z
       .array(z.object({ row: z.int(), line: z.int(), ...faultFields }).meta({ id: 'BatchFault' }))
-      .describe('Of the first rows that have any'),
-    faults_path: z.string().describe('Where all rows with faults are; "" where there are none'),
+      .describe('Of the first rows with faults'),
+    faults_path: z.string().describe('The path of all rows with faults; "" where there are none'),
     payouts: z
       .record(z.string(), z.int())
-      .describe('How many have which status, where `include_payouts` asks for it'),
+      .describe('The number of payouts by status; with `include_payouts` only'),
     created_on: z.string(),
     quoted_on: z.string(),
-    expiration: z.string().describe('The quote holds until then'),
+    expiration: z.string().describe('The end of the quote'),
     committed_on: z.string(),
     completed_on: z.string(),
   })
@@ -91,7 +79,9 @@ export const batchRowAnswer = z
     client_transfer_id: z.string(),
     user_token: z.string(),
     source_currency_code: z.string(),
-    source_amount: amountAnswer.optional().describe('These four only of rows with a price'),
+    source_amount: amountAnswer
+      .optional()
+      .describe('This and the next three only for rows with a price'),
     fee: amountAnswer.optional(),
     destination_amount: amountAnswer.optional(),
     exchange_rate: amountAnswer.optional(),
@@ -104,8 +94,8 @@ export const batchRowAnswer = z
     faults: z.array(z.object(faultFields).meta({ id: 'BatchRowFault' })),
     details: z
       .enum(['', 'row', 'stored'])
-      .describe('row: the row names attr_set_token; stored: it takes what was stored earlier'),
-    attr_set_token: z.string().describe('The set that the payout uses; "" where it uses none'),
+      .describe('row: the row names attr_set_token; stored: it uses the stored details'),
+    attr_set_token: z.string().describe('The attribute set of the payout; "" where it has none'),
     details_stored_on: z.string().describe('When the values of that set were stored, UTC'),
   })
   .meta({ id: 'BatchRow' });
@@ -118,16 +108,36 @@ export const batchCommitAnswer = z
   })
   .meta({ id: 'BatchCommitResult' });
 
-export type BatchDetails = {
+type BatchDetails = {
   funds: readonly BatchFunds[];
   faultRows: readonly ReportRow[];
   payouts: readonly { status: string; count: number }[];
-  /** The address of the batch, without a query. */
+  /** The path of the batch, without a query. */
   path: string;
 };
 
-/** The most faults that a batch's own answer has. */
-export const faultsShown = 100;
+/** The number of faults in a batch's own answer. */
+const faultsShown = 100;
+
+/** A batch with its faults, the funds that it needs, and on request its payouts. */
+export async function viewBatch(
+  { session, accountId, path }: { session: Session; accountId: string; path: string },
+  batch: BatchRow,
+  { arePayoutsCounted = false } = {},
+) {
+  const isOpen = batch.status === 'DRAFT' || batch.status === 'QUOTED';
+  const id = { accountId, batchId: batch.id };
+  const range = { ...id, afterNumber: 0, count: faultsShown, status: 'INVALID' } as const;
+  const [prefix = ''] = path.split('/batches', 1);
+  return writeBatch(batch, {
+    funds: isOpen ? await findFunds(session, { accountId, totals: batch.totals }) : [],
+    faultRows: batch.invalid_count === 0 ? [] : await listReportRows(session, range),
+    payouts: arePayoutsCounted
+      ? await countPayouts(session, { ...id, nextRow: batch.next_row })
+      : [],
+    path: `${prefix}/batches/${formatToken('batch', batch.id)}`,
+  });
+}
 
 export function writeBatch(batch: BatchRow, details: BatchDetails) {
   const { funds, faultRows, payouts, path } = details;
@@ -145,8 +155,8 @@ export function writeBatch(batch: BatchRow, details: BatchDetails) {
       refused: batch.refused_count,
       stored_details: batch.stored_details_count,
     },
-    ignored_columns: JSON.parse(batch.ignored_columns) as string[],
-    totals: readTotals(batch).map(writeTotal),
+    ignored_columns: batch.ignored_columns,
+    totals: batch.totals.map(writeTotal),
     funds: funds.map(({ currency, neededMinor, availableMinor }) => ({
       currency_code: currency,
       needed: writeAmount(neededMinor, currency),
@@ -154,7 +164,7 @@ export function writeBatch(batch: BatchRow, details: BatchDetails) {
     })),
     faults: faultRows
       .flatMap((row) =>
-        readFaults(row).map((fault) => ({ row: row.number, line: row.line, ...fault })),
+        (row.faults ?? []).map((fault) => ({ row: row.number, line: row.line, ...fault })),
       )
       .slice(0, faultsShown),
     faults_path: batch.invalid_count === 0 ? '' : `${path}/rows?status=INVALID`,
@@ -183,10 +193,6 @@ function writeAmount(minor: bigint, code: string): JsonNumber {
   return new JsonNumber(formatAmount(minor, getCurrency(code)));
 }
 
-function readFaults({ faults }: ReportRow): RowFault[] {
-  return faults === null ? [] : (JSON.parse(faults) as RowFault[]);
-}
-
 export function writeBatchRow(row: ReportRow) {
   const { source_currency: source, destination_currency: destination } = row;
   const amount = (minor: bigint | null, code: string | null): JsonNumber | undefined =>
@@ -208,7 +214,7 @@ export function writeBatchRow(row: ReportRow) {
     payout_status: row.payout_status ?? '',
     status_reason: row.status_reason ?? '',
     pickup_code: row.pickup_code ?? '',
-    faults: readFaults(row),
+    faults: row.faults ?? [],
     details: row.details ?? '',
     attr_set_token: row.attr_set_id === null ? '' : formatToken('attributeSet', row.attr_set_id),
     details_stored_on: row.details_stored_at === null ? '' : formatSeconds(row.details_stored_at),

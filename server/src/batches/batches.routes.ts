@@ -2,9 +2,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
 import { findTokenId, formatToken } from '../core/ids.ts';
-import type { Session } from '../db/postgres/pool.ts';
 import { getPreference } from '../http/accept.ts';
-import { answerOf } from '../http/idempotency.ts';
 import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
 import {
   type Answer,
@@ -13,44 +11,31 @@ import {
   type Route,
   type RouteContext,
 } from '../http/route.ts';
-import { compileWriter, flag } from '../http/schema.ts';
-import type { PayoutServices } from '../payouts/payouts.routes.ts';
-import { type BatchRow, listBatchRows } from './batches.sql.ts';
-import { cancelBatch, commitBatch, findFunds, getBatch, readTotals } from './batches.ts';
+import { flag } from '../http/schema.ts';
+import { listBatchRows } from './batches.sql.ts';
+import { cancelBatch, commitBatch, getBatch } from './batches.ts';
 import {
-  type BatchDetails,
   batchAnswer,
   batchCommitAnswer,
   batchListAnswer,
   batchRowAnswer,
-  faultsShown,
+  viewBatch,
   writeBatch,
   writeBatchRow,
 } from './batches-view.ts';
-import type { FileFormat, FileLimits } from './file/file-row.ts';
 import { writeResult } from './file/result-file.ts';
-import { readRowForm } from './file/row-form.routes.ts';
 import { quoteBatch } from './quote.ts';
-import { receiveBatch } from './receive.ts';
-import { countPayouts, listReportRows, rowStatuses } from './row-report.sql.ts';
-
-export type BatchServices = PayoutServices & {
-  readonly batchLimits: FileLimits;
-  /** Says that a batch waits to be worked off. */
-  wakeBatches(): void;
-};
+import { listReportRows, rowStatuses } from './row-report.sql.ts';
+import { type BatchServices, batchUploadRoute } from './upload.routes.ts';
 
 type Context = RouteContext<BatchServices>;
 
 const tag = 'Batches';
 const batchParams = z.object({ batch_token: z.string() });
 
-/** The most that a file may have; a router needs it before it knows the environment. */
-export const batchBytesMax = 128 * 1024 * 1024;
-
 export function batchRoutes(): Route<BatchServices>[] {
   return [
-    uploadRoute(),
+    batchUploadRoute(),
     listRoute(),
     statusRoute(),
     rowsRoute(),
@@ -61,79 +46,15 @@ export function batchRoutes(): Route<BatchServices>[] {
   ];
 }
 
-const formats: Readonly<Record<string, FileFormat>> = {
-  'text/csv': 'csv',
-  'application/x-ndjson': 'ndjson',
-  'application/json': 'json',
-};
-
-/** The answer of an upload is stored with the batch, so that its text is made by the handler. */
-const writeUploaded = compileWriter(batchAnswer);
-
-function uploadRoute(): Route<BatchServices> {
-  return defineRoute({
-    method: 'POST',
-    path: '/batches',
-    isVersioned: true,
-    operationId: 'createBatch',
-    tag,
-    summary: 'Upload a batch of payouts',
-    description:
-      'One payout per row: CSV with a header, one JSON object per line, or a JSON array of objects. Columns are the fields of a payout request, with `user_token` or `internal_user_id` beside them; `client_transfer_id` is required. Every row is checked and priced, and nothing is reserved. With an `Idempotency-Key` the same file sent again is the same batch, and an upload that broke off goes on.',
-    access: 'payouts:create',
-    bodyBytesMax: batchBytesMax,
-    uploads: 'batches',
-    streams: Object.keys(formats),
-    response: batchAnswer,
-    refusals: [409, 422],
-    handle: async (context: Context) => {
-      const { env, accountId, upload } = context;
-      const format = formats[upload?.mediaType ?? ''];
-      if (upload === undefined || format === undefined) throw new Error('no upload to read');
-      const { text, isRepeated } = await receiveBatch(
-        { ...env, rates: env.rates, limits: env.batchLimits, readForm: readRowForm },
-        {
-          accountId,
-          format,
-          bytes: upload.bytes,
-          record: upload.record,
-          describe: async (session, batch) =>
-            writeUploaded(await viewBatch(context, batch, { session })),
-        },
-      );
-      return answerOf(text, isRepeated);
-    },
-  });
-}
-
-/** The batch that a path names. What is no token of a batch is just not found. */
+/** The id in a path. @throws AppError not_found, also for a malformed token. */
 function readBatchToken(token: string): string {
   const id = findTokenId('batch', token);
-  if (id === undefined) throw new AppError('not_found', 'no such batch');
+  if (id === undefined) throw new AppError('not_found', 'batch not found');
   return id;
 }
 
-/** A batch with what its rows, its payouts and the balances add to it. */
-async function viewBatch(
-  { env, accountId, request }: Context,
-  batch: BatchRow,
-  options: { session?: Session; arePayoutsCounted?: boolean } = {},
-) {
-  const { session = env.db.tenant(accountId), arePayoutsCounted = false } = options;
-  const isOpen = batch.status === 'DRAFT' || batch.status === 'QUOTED';
-  const totals = readTotals(batch);
-  const id = { accountId, batchId: batch.id };
-  const range = { ...id, afterNumber: 0, count: faultsShown, status: 'INVALID' } as const;
-  const [prefix = ''] = request.path.split('/batches', 1);
-  const details: BatchDetails = {
-    funds: isOpen ? await findFunds(session, { accountId, totals }) : [],
-    faultRows: batch.invalid_count === 0 ? [] : await listReportRows(session, range),
-    payouts: arePayoutsCounted
-      ? await countPayouts(session, { ...id, nextRow: batch.next_row })
-      : [],
-    path: `${prefix}/batches/${formatToken('batch', batch.id)}`,
-  };
-  return writeBatch(batch, details);
+function placeOf({ env, accountId, request }: Context, session = env.db.tenant(accountId)) {
+  return { session, accountId, path: request.path };
 }
 
 function listRoute(): Route<BatchServices> {
@@ -144,7 +65,7 @@ function listRoute(): Route<BatchServices> {
     operationId: 'listBatches',
     tag,
     summary: 'List batches',
-    description: 'The newest first, without the faults, funds and payouts of each.',
+    description: 'Newest first, without faults, funds and payouts.',
     access: 'payouts:read',
     query: z.object(pageQuery),
     response: batchListAnswer,
@@ -175,16 +96,18 @@ function statusRoute(): Route<BatchServices> {
     access: 'payouts:read',
     params: batchParams,
     query: z.object({
-      include_payouts: flag.describe('Counts its payouts by status, which reads every row'),
+      include_payouts: flag.describe('Count its payouts by status, which reads every row'),
     }),
     response: batchAnswer,
     refusals: [404],
     handle: async (context: Context, { params, query }) => {
-      const { env, accountId } = context;
-      const id = { accountId, batchId: readBatchToken(params.batch_token) };
-      const batch = await getBatch(env.db.tenant(accountId), id);
-      const arePayoutsCounted = query.include_payouts === 'true';
-      return viewBatch(context, batch, { arePayoutsCounted });
+      const place = placeOf(context);
+      const { accountId, session } = place;
+      const batch = await getBatch(session, {
+        accountId,
+        batchId: readBatchToken(params.batch_token),
+      });
+      return viewBatch(place, batch, { arePayoutsCounted: query.include_payouts === 'true' });
     },
   });
 }
@@ -199,7 +122,7 @@ function rowsRoute(): Route<BatchServices> {
     operationId: 'listBatchRows',
     tag,
     summary: 'List the rows of a batch',
-    description: 'In the order of the file, each with its faults or its payout.',
+    description: 'In file order, each with its faults or its payout.',
     access: 'payouts:read',
     params: batchParams,
     query: rowsQuery,
@@ -234,7 +157,7 @@ function resultRoute(): Route<BatchServices> {
     tag,
     summary: 'Download the result of a batch',
     description:
-      'CSV, or with `Accept: application/x-ndjson` one JSON object per line. In CSV a text that a spreadsheet would run as a formula begins with an apostrophe; NDJSON has every value as it is.',
+      'CSV, or with `Accept: application/x-ndjson` one JSON object per line. In CSV an apostrophe precedes text that a spreadsheet would run as a formula; NDJSON has every value unchanged.',
     access: 'payouts:read',
     params: batchParams,
     response: null,
@@ -245,8 +168,7 @@ function resultRoute(): Route<BatchServices> {
       const batchId = readBatchToken(params.batch_token);
       await getBatch(session, { accountId, batchId });
       const format = chooseResultFormat(request.accept);
-      const show = writeBatchRow;
-      const parts = writeResult({ session, accountId, batchId, format, show });
+      const parts = writeResult({ session, accountId, batchId, format });
       const name = `${formatToken('batch', batchId)}.${format}`;
       return {
         status: 200,
@@ -275,7 +197,7 @@ function quoteRoute(): Route<BatchServices> {
     tag,
     summary: 'Quote a batch',
     description:
-      'Locks the rates of all valid rows until `expiration`; reserves nothing. May be asked for again until the commit.',
+      'Locks the rates of all valid rows until `expiration`; reserves nothing. Can be repeated until the commit.',
     access: 'payouts:create',
     params: batchParams,
     response: batchAnswer,
@@ -283,9 +205,9 @@ function quoteRoute(): Route<BatchServices> {
     handle: async (context: Context, { params }) => {
       const { env, accountId, write } = context;
       const id = { accountId, batchId: readBatchToken(params.batch_token) };
-      // Pricing anew takes transactions of its own, so the answer alone is kept for the key; on a
-      // connection of another pool, so that a crowd does not wait for connections it holds itself.
-      return write(async () => viewBatch(context, await quoteBatch(env, id)), {
+      // Pricing uses transactions of its own, so only the answer is stored under the key: through
+      // another pool, because concurrent requests would wait for connections that they hold.
+      return write(async () => viewBatch(placeOf(context), await quoteBatch(env, id)), {
         isAcrossAccounts: true,
       });
     },
@@ -296,7 +218,7 @@ const commitRequest = z
   .object({
     mode: z
       .enum(['all', 'valid'])
-      .describe('all: fails where any row is invalid; valid: leaves invalid rows out'),
+      .describe('all: fails if any row is invalid; valid: leaves invalid rows out'),
   })
   .meta({ id: 'BatchCommitRequest' });
 
@@ -309,7 +231,7 @@ function commitRoute(): Route<BatchServices> {
     tag,
     summary: 'Commit a batch',
     description:
-      'Sets the money for all rows aside and starts the payouts, which cannot be undone. Answers 200 with the outcome in `status`; the rows follow in the background. Committing a committed batch answers the same success again.',
+      'Reserves the money for all rows and starts the payouts, which cannot be undone. Answers 200 with the outcome in `status`; the payouts are created in the background. Committing a committed batch returns the same success again.',
     access: 'payouts:commit',
     params: batchParams,
     body: commitRequest,
@@ -339,7 +261,8 @@ function cancelRoute(): Route<BatchServices> {
     operationId: 'cancelBatch',
     tag,
     summary: 'Cancel a batch',
-    description: 'Before the commit only; cancelling a cancelled batch answers the same again.',
+    description:
+      'Only before the commit; canceling a canceled batch returns the same answer again.',
     access: 'payouts:create',
     params: batchParams,
     response: batchAnswer,
@@ -348,10 +271,8 @@ function cancelRoute(): Route<BatchServices> {
       const { accountId, write } = context;
       const id = { accountId, batchId: readBatchToken(params.batch_token) };
       return write(
-        async (session) => viewBatch(context, await cancelBatch(session, id), { session }),
-        {
-          isOneEffect: true,
-        },
+        async (session) => viewBatch(placeOf(context, session), await cancelBatch(session, id)),
+        { isOneEffect: true },
       );
     },
   });

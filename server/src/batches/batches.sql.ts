@@ -1,95 +1,129 @@
+import { z } from 'zod';
 import type { Session, Statement } from '../db/postgres/pool.ts';
-import type { FileFormat } from './file/file-row.ts';
+import {
+  type Column,
+  column,
+  defineQuery,
+  exec,
+  many,
+  maybeOne,
+  nullable,
+  type RowOf,
+} from '../db/rows.ts';
+import { type FileFormat, fileFormats } from './file/file-row.ts';
+import { type RatesUsed, ratesUsed } from './row-terms.ts';
 
-export type BatchStatus =
-  | 'RECEIVING'
-  | 'DRAFT'
-  | 'QUOTED'
-  | 'COMMITTING'
-  | 'COMMITTED'
-  | 'CANCELLED';
+export const batchStatuses = [
+  'RECEIVING',
+  'DRAFT',
+  'QUOTED',
+  'COMMITTING',
+  'COMMITTED',
+  'CANCELLED',
+] as const;
+export type BatchStatus = (typeof batchStatuses)[number];
 
-export type BatchRow = {
-  id: string;
-  status: BatchStatus;
-  format: FileFormat;
-  content_hash: Buffer;
-  ignored_columns: string;
-  row_count: number;
-  valid_count: number;
-  invalid_count: number;
-  repeated_count: number;
-  committed_count: number;
-  refused_count: number;
-  stored_details_count: number;
-  rates: string;
-  priced_at: Date;
-  lock_seconds: number | null;
-  totals: string;
-  quoted_at: Date | null;
-  expires_at: Date | null;
-  mode: 'all' | 'valid' | null;
-  committed_at: Date | null;
-  completed_at: Date | null;
-  next_row: number;
-  fence: bigint;
-  created_at: Date;
+const storedMinor = z.string().transform(BigInt);
+
+/** The sums of the valid rows of one pair and rate, in minor units. */
+const batchTotal = z.object({
+  source: z.string(),
+  destination: z.string(),
+  rate: z.string(),
+  rows: z.int(),
+  sourceMinor: storedMinor,
+  feeMinor: storedMinor,
+  destinationMinor: storedMinor,
+});
+export type BatchTotal = z.infer<typeof batchTotal>;
+
+/** Undefined while rows have different rates, which is stored as an empty text. */
+const ratesColumn: Column<RatesUsed | undefined> = {
+  ...column.text,
+  read: (value) => (value === '' ? undefined : ratesUsed.parse(JSON.parse(String(value)))),
 };
 
-const columns = `b.id, b.status, b.format, b.content_hash, b.ignored_columns, b.row_count,
-  b.valid_count, b.invalid_count, b.repeated_count, b.committed_count, b.refused_count,
-  b.stored_details_count, b.rates, b.priced_at, b.lock_seconds, b.totals, b.quoted_at,
-  b.expires_at, b.mode, b.committed_at, b.completed_at, b.next_row, b.fence, b.created_at`;
+const columns = {
+  id: column.uuid,
+  status: column.oneOf(...batchStatuses),
+  format: column.oneOf(...fileFormats),
+  content_hash: column.bytes,
+  ignored_columns: column.jsonText(z.array(z.string())),
+  row_count: column.integer,
+  valid_count: column.integer,
+  invalid_count: column.integer,
+  repeated_count: column.integer,
+  committed_count: column.integer,
+  refused_count: column.integer,
+  stored_details_count: column.integer,
+  rates: ratesColumn,
+  priced_at: column.instant,
+  totals: column.jsonText(z.array(batchTotal)),
+  quoted_at: nullable(column.instant),
+  expires_at: nullable(column.instant),
+  committed_at: nullable(column.instant),
+  completed_at: nullable(column.instant),
+  next_row: column.integer,
+  fence: column.bigint,
+  created_at: column.instant,
+};
+export type BatchRow = RowOf<typeof columns>;
 
-const insertText: Statement = {
-  name: 'insert_batch',
-  text: `
+const names = Object.keys(columns)
+  .map((name) => `b.${name}`)
+  .join(', ');
+
+const defineBatchQuery = (name: string, text: string) => defineQuery({ name, text, columns });
+
+const insertQuery = defineBatchQuery(
+  'insert_batch',
+  `
     insert into batches as b (account_id, id, format, request_key, content_hash, priced_at,
       lease_until, fence, created_at, updated_at)
     select $1, $2, $3, $4, $5, now.at, clock_timestamp() + $6 * interval '1 millisecond', 1,
       now.at, now.at
     from environment_now() as now (at)
     on conflict (account_id, request_key) where request_key is not null do nothing
-    returning ${columns}`,
-};
+    returning ${names}`,
+);
 
-const findByKeyText: Statement = {
-  name: 'find_batch_by_key',
-  text: `select ${columns} from batches b where b.account_id = $1 and b.request_key = $2`,
-};
+const findByKeyQuery = defineBatchQuery(
+  'find_batch_by_key',
+  `select ${names} from batches b where b.account_id = $1 and b.request_key = $2`,
+);
 
-const findText: Statement = {
-  name: 'find_batch',
-  text: `select ${columns} from batches b where b.account_id = $1 and b.id = $2`,
-};
+const findQuery = defineBatchQuery(
+  'find_batch',
+  `select ${names} from batches b where b.account_id = $1 and b.id = $2`,
+);
 
-const listText: Statement = {
-  name: 'list_batches',
-  text: `
-    select ${columns} from batches b
+const listQuery = defineBatchQuery(
+  'list_batches',
+  `
+    select ${names} from batches b
     where b.account_id = $1 and b.id < $2
     order by b.id desc limit $3`,
-};
+);
 
-/** Only a batch that nobody holds, and that still has this status. */
-const leaseText: Statement = {
-  name: 'lease_batch',
-  text: `
+/** Only a batch without a lease that still has this status. */
+const leaseQuery = defineBatchQuery(
+  'lease_batch',
+  `
     update batches b
     set fence = b.fence + 1, lease_until = clock_timestamp() + $4 * interval '1 millisecond'
     where b.account_id = $1 and b.id = $2 and b.status = $3
       and (b.lease_until is null or b.lease_until < clock_timestamp())
-    returning ${columns}`,
-};
+    returning ${names}`,
+);
 
-const releaseText: Statement = {
+const releaseStatement: Statement = {
   name: 'release_batch',
   text: `
     update batches set lease_until = null
     where account_id = $1 and id = $2 and fence = $3`,
 };
 
-/** The sums of what is to be paid, by pair and rate, as text: they go into a text column. */
+/** The sums of the valid rows by pair and rate, as JSON in a text column. */
 const sums = `
   select coalesce(json_agg(json_build_object('source', s.source_currency,
       'destination', s.destination_currency, 'rate', s.exchange_rate, 'rows', s.rows,
@@ -105,19 +139,19 @@ const sums = `
     group by 1, 2, 3
   ) s`;
 
-const finishText: Statement = {
-  name: 'finish_batch',
-  text: `
+const finishQuery = defineBatchQuery(
+  'finish_batch',
+  `
     update batches b
     set status = 'DRAFT', lease_until = null, totals = t.totals, updated_at = environment_now()
     from (${sums}) t
     where b.account_id = $1 and b.id = $2 and b.fence = $3 and b.status = 'RECEIVING'
-    returning ${columns}`,
-};
+    returning ${names}`,
+);
 
-const stampText: Statement = {
-  name: 'stamp_batch_quote',
-  text: `
+const stampQuery = defineBatchQuery(
+  'stamp_batch_quote',
+  `
     update batches b
     set status = 'QUOTED', quoted_at = now.at, updated_at = now.at,
       expires_at = date_trunc('second',
@@ -126,47 +160,47 @@ const stampText: Statement = {
     where b.account_id = $1 and b.id = $2 and b.status in ('DRAFT', 'QUOTED')
       and b.rates <> '' and b.fence = $4
       and (b.lease_until is null or b.lease_until < clock_timestamp())
-    returning ${columns}`,
-};
+    returning ${names}`,
+);
 
-/** From here on the rows have different prices, until all of them have the new one. */
-const beginPricingText: Statement = {
-  name: 'begin_batch_pricing',
-  text: `
+/** From here on rows have different prices, until all of them have the new one. */
+const beginPricingQuery = defineBatchQuery(
+  'begin_batch_pricing',
+  `
     update batches b
     set status = 'DRAFT', rates = '', lock_seconds = null, fence = b.fence + 1,
       lease_until = clock_timestamp() + $3 * interval '1 millisecond',
       updated_at = environment_now()
     where b.account_id = $1 and b.id = $2 and b.status in ('DRAFT', 'QUOTED')
       and (b.lease_until is null or b.lease_until < clock_timestamp())
-    returning ${columns}`,
-};
+    returning ${names}`,
+);
 
-const endPricingText: Statement = {
-  name: 'end_batch_pricing',
-  text: `
+const endPricingQuery = defineBatchQuery(
+  'end_batch_pricing',
+  `
     update batches b
     set rates = $4, lock_seconds = $5, priced_at = $6, totals = t.totals, lease_until = null,
       updated_at = environment_now()
     from (${sums}) t
     where b.account_id = $1 and b.id = $2 and b.fence = $3 and b.status = 'DRAFT'
-    returning ${columns}`,
-};
+    returning ${names}`,
+);
 
-const cancelText: Statement = {
-  name: 'cancel_batch',
-  text: `
-    -- The account's row first, as who commits does: a key that is stored after this needs it, too.
+const cancelQuery = defineBatchQuery(
+  'cancel_batch',
+  `
+    -- The account's row first, as in a commit: a key that is stored after this needs it, too.
     with own as materialized (select id from accounts where id = $1 for update)
     update batches b
     set status = 'CANCELLED', fence = b.fence + 1, lease_until = null,
       updated_at = environment_now()
     from own
     where b.account_id = own.id and b.id = $2 and b.status in ('RECEIVING', 'DRAFT', 'QUOTED')
-    returning ${columns}`,
-};
+    returning ${names}`,
+);
 
-const removeRowsText: Statement = {
+const removeRowsStatement: Statement = {
   name: 'remove_unfinished_batch_rows',
   text: `
     delete from batch_rows r using batches b
@@ -174,8 +208,8 @@ const removeRowsText: Statement = {
       and r.account_id = b.account_id and r.batch_id = b.id`,
 };
 
-/** Its key is free again: the record of an upload without an answer is made to look expired. */
-const removeText: Statement = {
+/** Frees its key as well: the record of an upload without an answer is made to look expired. */
+const removeStatement: Statement = {
   name: 'remove_unfinished_batch',
   text: `
     with removed as (
@@ -204,37 +238,37 @@ export async function insertBatch(
 ): Promise<BatchRow | undefined> {
   const { accountId, batchId, format, requestKey, contentHash, leaseMs } = batch;
   const values = [accountId, batchId, format, requestKey ?? null, contentHash, leaseMs];
-  return (await session.rows<BatchRow>(insertText, values))[0];
+  return maybeOne(session, insertQuery, values);
 }
 
 export async function findBatchByKey(
   session: Session,
   id: { accountId: string; requestKey: string },
 ): Promise<BatchRow | undefined> {
-  return (await session.rows<BatchRow>(findByKeyText, [id.accountId, id.requestKey]))[0];
+  return maybeOne(session, findByKeyQuery, [id.accountId, id.requestKey]);
 }
 
 export async function findBatchRow(session: Session, id: BatchId): Promise<BatchRow | undefined> {
-  return (await session.rows<BatchRow>(findText, [id.accountId, id.batchId]))[0];
+  return maybeOne(session, findQuery, [id.accountId, id.batchId]);
 }
 
-/** Behind every identifier: where a list begins. */
+/** Above every identifier: where a list begins. */
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 export async function listBatchRows(
   session: Session,
   range: { accountId: string; beforeId: string | undefined; count: number },
 ): Promise<BatchRow[]> {
-  return session.rows<BatchRow>(listText, [range.accountId, range.beforeId ?? lastId, range.count]);
+  return many(session, listQuery, [range.accountId, range.beforeId ?? lastId, range.count]);
 }
 
-/** Undefined where another holds it, or its status is another. */
+/** Undefined where another process has the lease, or the status is another. */
 export async function leaseBatch(
   session: Session,
   lease: BatchId & { status: BatchStatus; leaseMs: number },
 ): Promise<BatchRow | undefined> {
   const values = [lease.accountId, lease.batchId, lease.status, lease.leaseMs];
-  return (await session.rows<BatchRow>(leaseText, values))[0];
+  return maybeOne(session, leaseQuery, values);
 }
 
 export type Fenced = BatchId & { fence: bigint };
@@ -242,30 +276,28 @@ export type Fenced = BatchId & { fence: bigint };
 const valuesOf = ({ accountId, batchId, fence }: Fenced): unknown[] => [accountId, batchId, fence];
 
 export async function releaseBatch(session: Session, batch: Fenced): Promise<void> {
-  await session.rows(releaseText, valuesOf(batch));
+  await exec(session, releaseStatement, valuesOf(batch));
 }
 
 /** The batch as a draft; undefined where the fence is outdated. */
 export async function finishBatch(session: Session, batch: Fenced): Promise<BatchRow | undefined> {
-  return (await session.rows<BatchRow>(finishText, valuesOf(batch)))[0];
+  return maybeOne(session, finishQuery, valuesOf(batch));
 }
 
-/** Undefined where the prices are others than the ones that were looked at, or it cannot be quoted. */
+/** Undefined where the prices have changed since the fence was read, or the batch cannot be quoted. */
 export async function stampQuote(
   session: Session,
   quote: Fenced & { lockSecondsDefault: number },
 ): Promise<BatchRow | undefined> {
   const { accountId, batchId, lockSecondsDefault, fence } = quote;
-  const values = [accountId, batchId, lockSecondsDefault, fence];
-  return (await session.rows<BatchRow>(stampText, values))[0];
+  return maybeOne(session, stampQuery, [accountId, batchId, lockSecondsDefault, fence]);
 }
 
 export async function beginPricing(
   session: Session,
   id: BatchId & { leaseMs: number },
 ): Promise<BatchRow | undefined> {
-  const values = [id.accountId, id.batchId, id.leaseMs];
-  return (await session.rows<BatchRow>(beginPricingText, values))[0];
+  return maybeOne(session, beginPricingQuery, [id.accountId, id.batchId, id.leaseMs]);
 }
 
 export async function endPricing(
@@ -273,15 +305,15 @@ export async function endPricing(
   batch: Fenced & { rates: string; lockSeconds: number | undefined; pricedAt: Date },
 ): Promise<BatchRow | undefined> {
   const values = [...valuesOf(batch), batch.rates, batch.lockSeconds ?? null, batch.pricedAt];
-  return (await session.rows<BatchRow>(endPricingText, values))[0];
+  return maybeOne(session, endPricingQuery, values);
 }
 
 export async function cancelBatchRow(session: Session, id: BatchId): Promise<BatchRow | undefined> {
-  return (await session.rows<BatchRow>(cancelText, [id.accountId, id.batchId]))[0];
+  return maybeOne(session, cancelQuery, [id.accountId, id.batchId]);
 }
 
-/** Removes an upload that was refused or given up, unless somebody goes on with it. */
+/** Removes an upload that was rejected or abandoned, unless another process has taken it over. */
 export async function removeBatch(session: Session, batch: Fenced): Promise<void> {
-  await session.rows(removeRowsText, valuesOf(batch));
-  await session.rows(removeText, valuesOf(batch));
+  await exec(session, removeRowsStatement, valuesOf(batch));
+  await exec(session, removeStatement, valuesOf(batch));
 }

@@ -5,7 +5,7 @@ import type { Owner } from '../../testing/setups/money.ts';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { openKeyRecord } from '../http/idempotency.ts';
-import { cancelBatch, commitBatch, readTotals } from './batches.ts';
+import { cancelBatch, commitBatch } from './batches.ts';
 import { removeAbandoned, runCommits } from './committer.ts';
 import { quoteBatch } from './quote.ts';
 import { listReportRows } from './row-report.sql.ts';
@@ -38,11 +38,11 @@ async function commitAll(): Promise<void> {
   const services = { db: batches.money.db, steadyMs: () => performance.now() };
   const isLeft = async (): Promise<boolean> =>
     (await batches.money.rows(`select 1 from batches where status = 'COMMITTING'`)).length > 0;
-  // A batch that was just refused something may be locked for a moment more, and is passed over.
+  // A batch may stay locked for a moment after a rejection, and is then skipped.
   while ((await runCommits({ ...services, wakeDispatch: () => undefined })) || (await isLeft()));
 }
 
-test('an upload that broke off goes on where it was, and only with the same rows', async () => {
+test('an interrupted upload resumes where it stopped, with the same rows only', async () => {
   const owner = await batches.createOwner(0n);
   const lines = batches.describe(owner, names(2500, 'resumed'));
   const broken = batches.receive(owner, lines, { key: 'resumed', breakAfter: 1900 });
@@ -76,7 +76,7 @@ test('an upload that broke off goes on where it was, and only with the same rows
   assert.equal(again.isRepeated, true);
 });
 
-test('a repeated upload answers what the first one did, whatever became of the batch', async () => {
+test('a repeated upload returns the first answer, whatever the state of the batch', async () => {
   const owner = await batches.createOwner(100_000n);
   const lines = batches.describe(owner, names(2, 'replayed'));
   const first = await batches.receive(owner, lines, { key: 'replayed' });
@@ -95,7 +95,7 @@ test('a repeated upload answers what the first one did, whatever became of the b
   assert.deepEqual([late.text, late.isRepeated], ['QUOTED 2', false]);
 });
 
-test('the key of an upload is taken in the account while it runs and after it, and freed by a refusal', async () => {
+test('the key of an upload belongs to it during and after it, and is freed by a rejection', async () => {
   const owner = await batches.createOwner(0n);
   const { accountId } = owner;
   const { keys, db } = batches.money;
@@ -118,7 +118,7 @@ test('the key of an upload is taken in the account while it runs and after it, a
   await db.tenantTransaction(accountId, (session) => third.claim(session));
 });
 
-test('a draft says which rows take details that were stored earlier, and which set that is', async () => {
+test('a draft shows which rows use stored details, and of which set', async () => {
   const owner = await batches.createOwner(100_000n);
   const { accountId, userId } = owner;
   const named = batches.describe(owner, ['named'], { attr_set_token: `attr_set_${userId}` });
@@ -134,7 +134,7 @@ test('a draft says which rows take details that were stored earlier, and which s
     ['stored', 'stored', 'row'].map((details) => ({ details, attr_set_id: userId })),
   );
   assert.ok(rows.every(({ details_stored_at }) => details_stored_at !== null));
-  // A newer set that is incomplete is not taken instead.
+  // A newer set that is incomplete is not used instead.
   await batches.money.rows(
     `insert into attribute_sets (account_id, id, user_id, destination_token, currency,
        latest_version, touched_at, created_at)
@@ -151,7 +151,7 @@ test('a draft says which rows take details that were stored earlier, and which s
   batches.setRate('18');
 });
 
-test('whoever holds an upload is not disturbed, and is told when it was taken over', async () => {
+test('an upload with a lease is exclusive, and fails after another process has taken it over', async () => {
   const owner = await batches.createOwner(0n);
   const lines = batches.describe(owner, names(1200, 'held'));
   const { money } = batches;
@@ -175,7 +175,7 @@ test('whoever holds an upload is not disturbed, and is told when it was taken ov
   );
 });
 
-test('a quote keeps the prices while the rates are the same, and makes new ones otherwise', async () => {
+test('a quote keeps prices while rates are unchanged, and prices again otherwise', async () => {
   const owner = await batches.createOwner(1_000_000n);
   const id = { accountId: owner.accountId, batchId: '' };
   batches.setRate('18');
@@ -185,12 +185,12 @@ test('a quote keeps the prices while the rates are the same, and makes new ones 
   ];
   const { batch } = await batches.receive(owner, lines);
   id.batchId = batch.id;
-  const before = readTotals(await quoteBatch(batches.services, id));
-  assert.deepEqual(readTotals(await quoteBatch(batches.services, id)), before);
+  const before = (await quoteBatch(batches.services, id)).totals;
+  assert.deepEqual((await quoteBatch(batches.services, id)).totals, before);
   batches.setRate('20');
   const quoted = await quoteBatch(batches.services, id);
   assert.equal(quoted.status, 'QUOTED');
-  const [total, ...others] = readTotals(quoted);
+  const [total, ...others] = quoted.totals;
   assert.equal(others.length, 0);
   assert.ok(total !== undefined && before[0] !== undefined);
   assert.ok(total.destinationMinor > before[0].destinationMinor);
@@ -199,7 +199,7 @@ test('a quote keeps the prices while the rates are the same, and makes new ones 
     `select destination_amount from batch_rows where client_transfer_id = 'fixed'`,
   );
   assert.equal(fixed?.destination_amount, 180_000n);
-  // At this rate a hundred dollars are worth less than a cent: no row can be paid any more.
+  // At this rate a hundred dollars are less than a cent, so no row can be paid.
   batches.setRate('0.000001');
   const poor = await quoteBatch(batches.services, id);
   assert.equal(poor.valid_count, 0);
@@ -207,7 +207,7 @@ test('a quote keeps the prices while the rates are the same, and makes new ones 
   batches.setRate('18');
 });
 
-test('what was refused between quote and commit goes back to the balance', async () => {
+test('the reserve of rows refused after the quote is released', async () => {
   const owner = await batches.createOwner(100_000n);
   const other: Owner = { ...owner, userId: await batches.money.createUser(owner.accountId) };
   const lines = batches.describe(owner, names(3, 'refused'));
@@ -224,7 +224,7 @@ test('what was refused between quote and commit goes back to the balance', async
   assert.ok(other.userId !== owner.userId);
 });
 
-test('a batch is cancelled before its commit only', async () => {
+test('a batch can be canceled before its commit only', async () => {
   const owner = await batches.createOwner(100_000n);
   const batchId = await createQuoted(owner, batches.describe(owner, ['cancelled']));
   const session = batches.money.db.tenant(owner.accountId);
@@ -241,7 +241,7 @@ test('a batch is cancelled before its commit only', async () => {
   await commitAll();
 });
 
-test('an upload that nobody goes on with is removed after a day', async () => {
+test('an abandoned upload is removed after a day', async () => {
   const owner = await batches.createOwner(0n);
   const lines = batches.describe(owner, names(1200, 'abandoned'));
   await assert.rejects(batches.receive(owner, lines, { key: 'abandoned', breakAfter: 1100 }));
@@ -259,7 +259,7 @@ test('an upload that nobody goes on with is removed after a day', async () => {
   assert.equal(left.length, 0);
 });
 
-test('the database refuses what would pay a row twice or never', async () => {
+test('the database rejects changes that would pay a row twice or never', async () => {
   const owner = await batches.createOwner(100_000n);
   const batchId = await createQuoted(owner, batches.describe(owner, ['guarded']));
   const { money } = batches;

@@ -1,52 +1,30 @@
+import { z } from 'zod';
 import { getCurrency } from '../core/currency.ts';
 import { AppError } from '../core/errors.ts';
 import { formatAmount } from '../core/money.ts';
 import type { Session } from '../db/postgres/pool.ts';
-import { type BatchRow, cancelBatchRow, findBatchRow } from './batches.sql.ts';
+import {
+  type BatchId,
+  type BatchRow,
+  type BatchTotal,
+  cancelBatchRow,
+  findBatchRow,
+} from './batches.sql.ts';
 import { beginCommit } from './commit.sql.ts';
 import { listWallets } from './row-context.sql.ts';
 
-/** A batch after its upload: what is said of it, its commit and its end. */
-
-type BatchId = { accountId: string; batchId: string };
+/** A batch after its upload: the funds that it needs, its commit and its cancellation. */
 
 /** @throws AppError not_found. */
 export async function getBatch(session: Session, id: BatchId): Promise<BatchRow> {
   const batch = await findBatchRow(session, id);
-  if (batch === undefined) throw new AppError('not_found', 'no such batch');
+  if (batch === undefined) throw new AppError('not_found', 'batch not found');
   return batch;
-}
-
-/** The sums of the valid rows of one pair and rate, in minor units. */
-export type BatchTotal = {
-  source: string;
-  destination: string;
-  rate: string;
-  rows: number;
-  sourceMinor: bigint;
-  feeMinor: bigint;
-  destinationMinor: bigint;
-};
-
-type StoredTotal = Omit<BatchTotal, 'sourceMinor' | 'feeMinor' | 'destinationMinor'> & {
-  sourceMinor: string;
-  feeMinor: string;
-  destinationMinor: string;
-};
-
-export function readTotals(batch: BatchRow): BatchTotal[] {
-  const stored = JSON.parse(batch.totals) as StoredTotal[];
-  return stored.map((total) => ({
-    ...total,
-    sourceMinor: BigInt(total.sourceMinor),
-    feeMinor: BigInt(total.feeMinor),
-    destinationMinor: BigInt(total.destinationMinor),
-  }));
 }
 
 export type BatchFunds = { currency: string; neededMinor: bigint; availableMinor: bigint };
 
-/** What the valid rows take from each balance, fees included, and what is there now. */
+/** The money that the valid rows need from each balance, fees included, and the balance now. */
 export async function findFunds(
   session: Session,
   { accountId, totals }: { accountId: string; totals: readonly BatchTotal[] },
@@ -71,8 +49,7 @@ export type BatchCommitAnswer = {
 };
 
 /**
- * Commits a batch: from now on its rows become payouts one after the other, and the money for all
- * of them is set aside. Committing a committed batch again answers the same success.
+ * Commits a batch: reserves the money of all rows, which then become payouts in the background. Committing a committed batch again answers the same success.
  *
  * @throws AppError not_found.
  */
@@ -87,43 +64,46 @@ export async function commitBatch(
     case 'ex_rate_expired':
       return {
         status: 'ex_rate_expired',
-        errors: 'the exchange rates expired: quote the batch again',
+        errors: 'the exchange rates have expired; quote the batch again',
       };
     case 'invalid_rows': {
       const what = begun.detail === '1' ? '1 row is invalid' : `${begun.detail} rows are invalid`;
-      return { status: 'failure', errors: `${what}: commit with mode "valid" to leave them out` };
+      return { status: 'failure', errors: `${what}; commit with mode "valid" to leave them out` };
     }
     case 'insufficient_funds':
       return { status: 'failure', errors: describeShortage(begun.detail) };
     case 'nothing_to_pay':
-      return { status: 'failure', errors: 'nothing to pay: no row of the batch is valid and new' };
+      return { status: 'failure', errors: 'the batch has no valid row that is not committed yet' };
     case 'not_quoted':
       return { status: 'failure', errors: describeUnquoted(begun.detail) };
     case 'not_found':
-      throw new AppError('not_found', 'no such batch');
+      throw new AppError('not_found', 'batch not found');
   }
 }
 
-/** From the amounts that were compared, in minor units. */
+const shortages = z.array(
+  z.object({ currency: z.string(), needed: z.string(), available: z.string() }),
+);
+
+/** From amounts in minor units. */
 function describeShortage(detail: string): string {
-  const short = JSON.parse(detail) as { currency: string; needed: string; available: string }[];
-  const parts = short.map(({ currency, needed, available }) => {
+  const parts = shortages.parse(JSON.parse(detail)).map(({ currency, needed, available }) => {
     const known = getCurrency(currency);
-    const [most, there] = [needed, available].map((minor) => formatAmount(BigInt(minor), known));
-    return `${most} ${currency} are needed and ${there} available`;
+    const format = (minor: string): string => formatAmount(BigInt(minor), known);
+    return `${format(needed)} ${currency} are needed and ${format(available)} available`;
   });
   return `insufficient funds: ${parts.join('; ')}`;
 }
 
 function describeUnquoted(status: string): string {
-  return status === 'DRAFT' ? 'the batch is not quoted' : `the batch is ${status}`;
+  return status === 'DRAFT' ? 'the batch must be quoted first' : `the batch is ${status}`;
 }
 
-/** @throws AppError not_found, illegal_move where it is committed already. */
+/** @throws AppError not_found, illegal_move where it is already committed. */
 export async function cancelBatch(session: Session, id: BatchId): Promise<BatchRow> {
   const cancelled = await cancelBatchRow(session, id);
   if (cancelled !== undefined) return cancelled;
   const batch = await getBatch(session, id);
   if (batch.status === 'CANCELLED') return batch;
-  throw new AppError('illegal_move', `a batch that is ${batch.status} cannot be cancelled`);
+  throw new AppError('illegal_move', `the batch is already ${batch.status}`);
 }

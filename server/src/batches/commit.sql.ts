@@ -1,17 +1,36 @@
 import type { Session, Statement } from '../db/postgres/pool.ts';
+import { column, defineQuery, exec, many, maybeOne, one, type RowOf } from '../db/rows.ts';
 
-const beginText: Statement = {
+const beginColumns = {
+  result: column.oneOf(
+    'success',
+    'invalid_rows',
+    'ex_rate_expired',
+    'insufficient_funds',
+    'not_quoted',
+    'nothing_to_pay',
+    'not_found',
+  ),
+  detail: column.text,
+};
+
+const beginQuery = defineQuery({
   name: 'begin_batch_commit',
   text: `select result, detail from begin_batch_commit($1, $2, $3)`,
-};
+  columns: beginColumns,
+});
 
-const commitRowsText: Statement = {
+const commitRowsQuery = defineQuery({
   name: 'commit_batch_rows',
   text: `select commit_batch_rows($1, $2, $3, $4) as count`,
-};
+  columns: { count: column.integer },
+});
+
+const claimColumns = { account_id: column.uuid, batch_id: column.uuid, fence: column.bigint };
+export type ClaimRow = RowOf<typeof claimColumns>;
 
 /** The batch that has waited longest for its rows to become payouts. */
-const claimText: Statement = {
+const claimQuery = defineQuery({
   name: 'claim_batch_commit',
   text: `
     with due as (
@@ -26,24 +45,25 @@ const claimText: Statement = {
     from due
     where b.account_id = due.account_id and b.id = due.id
     returning b.account_id, b.id as batch_id, b.fence`,
-};
+  columns: claimColumns,
+});
 
-const renewText: Statement = {
+const renewStatement: Statement = {
   name: 'renew_batch_commit',
   text: `
     update batches set lease_until = clock_timestamp() + $4 * interval '1 millisecond'
     where account_id = $1 and id = $2 and fence = $3 and status = 'COMMITTING'`,
 };
 
-/** The next batch comes first next time, so that a large one does not hold up the others. */
-const putBackText: Statement = {
+/** Puts the batch behind the others, so that a large one does not delay them. */
+const putBackStatement: Statement = {
   name: 'put_back_batch_commit',
   text: `
     update batches set lease_until = null, updated_at = environment_now()
     where account_id = $1 and id = $2 and fence = $3 and status = 'COMMITTING'`,
 };
 
-const findAbandonedText: Statement = {
+const claimAbandonedQuery = defineQuery({
   name: 'find_abandoned_uploads',
   text: `
     update batches b
@@ -56,53 +76,39 @@ const findAbandonedText: Statement = {
       limit 10
       for update skip locked)
     returning b.account_id, b.id as batch_id, b.fence`,
-};
-
-export type CommitResult =
-  | 'success'
-  | 'invalid_rows'
-  | 'ex_rate_expired'
-  | 'insufficient_funds'
-  | 'not_quoted'
-  | 'nothing_to_pay'
-  | 'not_found';
+  columns: claimColumns,
+});
 
 /**
  * The detail of `invalid_rows` is their number, that of `not_quoted` the status, that of
  * `insufficient_funds` a JSON array of { currency, needed, available } in minor units.
  */
-export type BeginRow = { result: CommitResult; detail: string };
+export type BeginRow = RowOf<typeof beginColumns>;
 
-/** Moves a quoted batch to COMMITTING and reserves its money: all of it, or nothing and why. */
+/** Moves a quoted batch to COMMITTING and reserves all of its money, or says why it did not. */
 export async function beginCommit(
   session: Session,
   commit: { accountId: string; batchId: string; mode: 'all' | 'valid' },
 ): Promise<BeginRow> {
-  const values = [commit.accountId, commit.batchId, commit.mode];
-  const [row] = await session.rows<BeginRow>(beginText, values);
-  if (row === undefined) throw new Error('the commit of a batch answered nothing');
-  return row;
+  return one(session, beginQuery, [commit.accountId, commit.batchId, commit.mode]);
 }
-
-export type ClaimRow = { account_id: string; batch_id: string; fence: bigint };
 
 const valuesOf = (claim: ClaimRow): unknown[] => [claim.account_id, claim.batch_id, claim.fence];
 
-/** How many rows it went through; 0: the batch is COMMITTED, or another has taken it over. */
+/** The number of rows processed; 0: the batch is COMMITTED, or another process has taken it over. */
 export async function commitRows(
   session: Session,
   claim: ClaimRow,
   count: number,
 ): Promise<number> {
-  const [row] = await session.rows<{ count: number }>(commitRowsText, [...valuesOf(claim), count]);
-  return row?.count ?? 0;
+  return (await one(session, commitRowsQuery, [...valuesOf(claim), count])).count;
 }
 
 export async function claimCommit(
   session: Session,
   leaseMs: number,
 ): Promise<ClaimRow | undefined> {
-  return (await session.rows<ClaimRow>(claimText, [leaseMs]))[0];
+  return maybeOne(session, claimQuery, [leaseMs]);
 }
 
 export async function renewCommit(
@@ -110,13 +116,13 @@ export async function renewCommit(
   claim: ClaimRow,
   leaseMs: number,
 ): Promise<void> {
-  await session.rows(renewText, [...valuesOf(claim), leaseMs]);
+  await exec(session, renewStatement, [...valuesOf(claim), leaseMs]);
 }
 
 export async function putBackCommit(session: Session, claim: ClaimRow): Promise<void> {
-  await session.rows(putBackText, valuesOf(claim));
+  await exec(session, putBackStatement, valuesOf(claim));
 }
 
 export async function claimAbandoned(session: Session, ageMs: number): Promise<ClaimRow[]> {
-  return session.rows<ClaimRow>(findAbandonedText, [ageMs]);
+  return many(session, claimAbandonedQuery, [ageMs]);
 }

@@ -10,25 +10,25 @@ import {
 } from './commit.sql.ts';
 
 /**
- * The background work on batches. A committed batch is worked off in portions, each a transaction
- * of its own, by whoever holds its lease; a process that died is followed by another after it.
+ * Background work on batches. The process with the lease turns a committed batch into payouts in
+ * portions, each a transaction of its own; after a crash another process takes the lease over.
  */
 
 export type CommitterServices = {
   db: Database;
   steadyMs: () => number;
-  /** Payouts have become due. */
+  /** Called when payouts have become due. */
   wakeDispatch: () => void;
 };
 
 const leaseMs = 10_000;
-/** A portion holds the account's row, so that it is over before anybody minds. */
+/** A portion locks the account's row, so it must be short. */
 const portionRows = 500;
-/** After so long another batch may have its turn, and the service may stop. */
+/** After this time another batch is claimed, and the service may stop. */
 const turnMs = 1000;
 const abandonedMs = 24 * 3_600_000;
 
-/** Works on one committed batch for a while; answers whether there may be more to do. */
+/** Works on one committed batch for a while. @returns Whether there may be more to do. */
 export async function runCommits(services: CommitterServices): Promise<boolean> {
   const { db, steadyMs } = services;
   const claim = await claimCommit(db.system, leaseMs);
@@ -50,7 +50,7 @@ async function commitPortion(services: CommitterServices, claim: ClaimRow): Prom
   return true;
 }
 
-/** Removes uploads that nobody has gone on with for a day; answers whether there may be more. */
+/** Removes uploads that were not resumed for a day. @returns Whether there may be more. */
 export async function removeAbandoned({ db }: Pick<CommitterServices, 'db'>): Promise<boolean> {
   const claims = await claimAbandoned(db.system, abandonedMs);
   for (const { account_id: accountId, batch_id: batchId, fence } of claims) {

@@ -1,57 +1,41 @@
 import { AppError } from '../core/errors.ts';
-import type { Database, Session } from '../db/postgres/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
 import { quotePayer } from '../destinations/quote.ts';
 import { findRowsToPrice, type PricedRow, type PricingRow, priceRows } from './batch-rows.sql.ts';
 import {
+  type BatchId,
   type BatchRow,
   beginPricing,
   endPricing,
   type Fenced,
-  findBatchRow,
   releaseBatch,
   stampQuote,
 } from './batches.sql.ts';
+import { getBatch } from './batches.ts';
 import { describeRefusal, unverified } from './row-check.ts';
-import { listWallets } from './row-context.sql.ts';
-import {
-  compareRates,
-  createTermsBook,
-  type RatesUsed,
-  type TermsBook,
-  type TermsServices,
-  type Wallet,
-} from './row-terms.ts';
+import { compareRates, openPricing, type PricingServices, type RowPricing } from './row-terms.ts';
 
 /**
- * The quote of a batch: one instant, one set of rates, one end. Rows are priced while they are
- * received, so a quote is one statement, unless rates have changed since.
+ * The quote of a batch: one instant, one set of rates, one expiry. Rows are priced while they are
+ * received, so a quote is one statement unless rates have changed since.
  */
 
-export type QuoteServices = Omit<TermsServices, 'rates' | 'nowMs'> & {
-  db: Database;
-  rates(): TermsServices['rates'];
-  clock: { nowMs(): number };
-};
-
-/** Prices older than this are made anew, because they also say when the money will be there. */
+/** Older prices are renewed, because they include the estimated time of arrival. */
 const pricedMsMax = 15 * 60_000;
 const leaseMs = 10_000;
 const portionRows = 1000;
 
 /**
- * Quotes a batch, also one that has a quote.
+ * Quotes a batch, or quotes it again.
  *
  * @throws AppError not_found, illegal_move, rates_unavailable.
  */
-export async function quoteBatch(
-  services: QuoteServices,
-  id: { accountId: string; batchId: string },
-): Promise<BatchRow> {
+export async function quoteBatch(services: PricingServices, id: BatchId): Promise<BatchRow> {
   const session = services.db.tenant(id.accountId);
   const batch = await getQuotable(session, id);
   const nowMs = services.clock.nowMs();
   const current = await isCurrent(services, batch, nowMs);
-  const fence = current ? batch.fence : await priceAnew(services, id, nowMs);
+  const fence = current ? batch.fence : await priceAgain(services, id, nowMs);
   const lockSecondsDefault = services.lockSeconds.national;
   const quoted = await stampQuote(session, { ...id, fence, lockSecondsDefault });
   if (quoted !== undefined) return quoted;
@@ -59,28 +43,26 @@ export async function quoteBatch(
   throw refuseBusy();
 }
 
-async function getQuotable(
-  session: Session,
-  id: { accountId: string; batchId: string },
-): Promise<BatchRow> {
-  const batch = await findBatchRow(session, id);
-  if (batch === undefined) throw new AppError('not_found', 'no such batch');
+async function getQuotable(session: Session, id: BatchId): Promise<BatchRow> {
+  const batch = await getBatch(session, id);
   if (batch.status === 'DRAFT' || batch.status === 'QUOTED') return batch;
-  throw new AppError('illegal_move', `a batch that is ${batch.status} cannot be quoted`);
+  throw new AppError('illegal_move', `the batch must be DRAFT or QUOTED, not ${batch.status}`);
 }
 
 function refuseBusy(): AppError {
-  return new AppError('illegal_move', 'the batch is being priced', { retryAfterSeconds: 1 });
+  return new AppError('illegal_move', 'the batch is already being priced', {
+    retryAfterSeconds: 1,
+  });
 }
 
-/** @throws AppError rates_unavailable where a rate that the batch needs is not fresh. */
+/** @throws AppError rates_unavailable where the batch needs a rate that is not fresh. */
 async function isCurrent(
-  services: QuoteServices,
+  services: PricingServices,
   batch: BatchRow,
   nowMs: number,
 ): Promise<boolean> {
-  if (batch.rates === '') return false;
-  const areSame = compareRates(services.rates(), JSON.parse(batch.rates) as RatesUsed);
+  if (batch.rates === undefined) return false;
+  const areSame = compareRates(services.rates(), batch.rates);
   if (areSame === undefined) {
     const detail = 'a currency of the batch has no fresh exchange rate';
     throw new AppError('rates_unavailable', detail, { retryAfterSeconds: 60 });
@@ -88,23 +70,14 @@ async function isCurrent(
   return areSame && nowMs - batch.priced_at.getTime() <= pricedMsMax;
 }
 
-/** Gives every valid row the price of now, in portions; answers the fence under which it did. */
-async function priceAnew(
-  services: QuoteServices,
-  id: { accountId: string; batchId: string },
-  nowMs: number,
-): Promise<bigint> {
+/** Prices every valid row again, in portions. @returns The fence under which it did. */
+async function priceAgain(services: PricingServices, id: BatchId, nowMs: number): Promise<bigint> {
   const session = services.db.tenant(id.accountId);
   const begun = await beginPricing(session, { ...id, leaseMs });
   if (begun === undefined) throw refuseBusy();
   const fenced = { ...id, fence: begun.fence };
   try {
-    const wallets = await listWallets(session, id.accountId);
-    const pricing: Pricing = {
-      services,
-      book: createTermsBook({ ...services, rates: services.rates(), nowMs }),
-      wallets: new Map(wallets.map((wallet) => [wallet.currency, wallet])),
-    };
+    const pricing = await openPricing(services, { ...id, session }, nowMs);
     const lockSeconds = await priceAll(session, fenced, pricing);
     const rates = JSON.stringify(pricing.book.ratesUsed);
     const ended = await endPricing(session, {
@@ -121,17 +94,11 @@ async function priceAnew(
   }
 }
 
-type Pricing = {
-  services: QuoteServices;
-  book: TermsBook;
-  wallets: ReadonlyMap<string, Wallet>;
-};
-
-/** Answers the shortest rate lock of the rows; undefined where none is valid any more. */
+/** @returns The shortest rate lock of the rows; undefined where none is valid any more. */
 async function priceAll(
   session: Session,
   fenced: Fenced,
-  pricing: Pricing,
+  pricing: RowPricing,
 ): Promise<number | undefined> {
   let afterNumber = 0;
   let lockSeconds: number | undefined;
@@ -150,8 +117,8 @@ async function priceAll(
   }
 }
 
-/** The given amount stays; the other one, the fee and the rate follow from the rates of now. */
-function priceRow(row: PricingRow, { services, book, wallets }: Pricing): PricedRow {
+/** The given amount stays; the other amount, the fee and the rate follow from the current rates. */
+function priceRow(row: PricingRow, { catalogue, book, wallets }: RowPricing): PricedRow {
   const refuse = (column: string, fault: { code: string; detail: string }): PricedRow => ({
     number: row.number,
     hasStoredDetails: row.has_stored_details,
@@ -159,10 +126,10 @@ function priceRow(row: PricingRow, { services, book, wallets }: Pricing): Priced
     terms: undefined,
     quote: undefined,
   });
-  const payer = services.catalogue.findPayer(row.destination_token);
+  const payer = catalogue.findPayer(row.destination_token);
   const source = wallets.get(row.source_currency);
   if (payer === undefined || source === undefined) {
-    const detail = 'destination_token is no destination any more';
+    const detail = 'destination_token is no longer available';
     return refuse('destination_token', { code: 'unknown_destination', detail });
   }
   const side = row.given_side;

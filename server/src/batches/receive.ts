@@ -14,50 +14,42 @@ import {
   releaseBatch,
   removeBatch,
 } from './batches.sql.ts';
-import type { ReadForm } from './draft-row.ts';
 import type { FileFormat, FileLimits, FileRow } from './file/file-row.ts';
 import { readFileRows } from './file/file-rows.ts';
-import { checkRows, type RowChecker, rememberFirst } from './row-check.ts';
-import { listWallets } from './row-context.sql.ts';
-import { createTermsBook, mergeRates, type TermsServices } from './row-terms.ts';
+import { checkRows, type RowChecker, type RowForm, rememberFirst } from './row-check.ts';
+import { mergeRates, openPricing, type PricingServices } from './row-terms.ts';
 
 /**
- * A file becomes a batch. Its rows are checked, priced and stored in portions as they arrive; the
- * batch is RECEIVING until its last row is stored, and only then a draft. With a key an upload that
- * broke off is found again: the rows that it left are read over, as long as they are the same ones.
+ * Turns a file into a batch. Its rows are checked, priced and stored in portions as they arrive; the
+ * batch is RECEIVING until its last row is stored, and then a DRAFT. With an idempotency key an
+ * interrupted upload resumes: rows that are stored already are skipped, provided they are the same.
  */
 
-export type ReceiveServices = Omit<TermsServices, 'rates' | 'nowMs'> & {
-  db: Database;
-  rates(): TermsServices['rates'];
-  clock: { nowMs(): number };
-  limits: FileLimits;
-  readForm: ReadForm;
-};
+export type ReceiveServices = PricingServices & { limits: FileLimits; rowForm: RowForm };
 
 export type Upload = {
   accountId: string;
   format: FileFormat;
   bytes: AsyncIterable<Buffer>;
-  /** The record of the client's Idempotency-Key, where it sent one. */
+  /** The record of the client's Idempotency-Key; undefined where it sent none. */
   record: UploadRecord | undefined;
-  /** The text of the answer, which is stored with the batch where there is a key. */
+  /** The text of the answer; with a key it is stored. */
   describe(session: Session, batch: BatchRow): Promise<string>;
 };
 
-/** The first use of a key takes it in the whole account; repeats answer what that one did. */
+/** A key belongs to its first use in the account; repeats get the answer of that one. */
 export type UploadRecord = {
   readonly key: string;
-  /** @throws AppError idempotency_key_reused where another request has the key. */
+  /** @throws AppError idempotency_key_reused where the key belongs to another request. */
   claim(session: Session): Promise<void>;
   answer(session: Session, text: string): Promise<void>;
   findAnswer(session: Session): Promise<string | undefined>;
 };
 
-/** `isRepeated`: the same upload had been received before, and `text` is its first answer. */
+/** `isRepeated`: the same file was received before, and `text` is its first answer. */
 export type Received = { batch: BatchRow; text: string; isRepeated: boolean };
 
-/** Longer than a portion takes; shorter than a client waits that has to begin anew. */
+/** Longer than a portion takes, and shorter than a client waits before it repeats an upload. */
 const leaseMs = 10_000;
 const portionRows = 500;
 
@@ -66,9 +58,9 @@ const emptyHash = createHash('sha256').digest();
 /**
  * Receives a file to its end.
  *
- * @throws AppError invalid_request and body_too_large (a file that cannot be read, of which nothing
- * is kept), idempotency_key_reused, idempotency_in_progress, and whatever reading `bytes` throws:
- * then the batch stays RECEIVING, to be gone on with under its key.
+ * @throws AppError invalid_request and body_too_large (the file is rejected and nothing of it kept),
+ * idempotency_key_reused, idempotency_in_progress, and whatever reading `bytes` throws: then the
+ * batch stays RECEIVING, and an upload with the same key resumes it.
  */
 export async function receiveBatch(services: ReceiveServices, upload: Upload): Promise<Received> {
   const { accountId } = upload;
@@ -92,7 +84,7 @@ export async function receiveBatch(services: ReceiveServices, upload: Upload): P
   }
 }
 
-/** The batch as a draft, and the answer that is stored with it. */
+/** Makes the batch a draft and stores the answer with it. */
 async function finishUpload(db: Database, upload: Upload, fenced: Fenced): Promise<Received> {
   return db.tenantTransaction(upload.accountId, async (session) => {
     const batch = await finishBatch(session, fenced);
@@ -103,7 +95,7 @@ async function finishUpload(db: Database, upload: Upload, fenced: Fenced): Promi
   });
 }
 
-/** The first answer; where its thirty days are over, the batch as it is now, from now on. */
+/** The first answer; where that has expired after thirty days, a new one from the present state. */
 async function repeatAnswer(session: Session, upload: Upload, fenced: Fenced): Promise<Received> {
   const batch = await findBatchRow(session, fenced);
   if (batch === undefined) throw refuseProgress();
@@ -114,7 +106,7 @@ async function repeatAnswer(session: Session, upload: Upload, fenced: Fenced): P
   return { batch, text, isRepeated: false };
 }
 
-/** A new batch, or the one of the key: held by this upload unless it was received before. */
+/** A new batch, or the one of the key. This upload has its lease unless it was received before. */
 async function beginUpload(db: Database, upload: Upload): Promise<BatchRow> {
   const { accountId, format, record } = upload;
   const requestKey = record?.key;
@@ -138,18 +130,23 @@ async function beginUpload(db: Database, upload: Upload): Promise<BatchRow> {
 function refuseKey(): AppError {
   return new AppError(
     'idempotency_key_reused',
-    'this Idempotency-Key belongs to a batch of another file',
+    'the Idempotency-Key already belongs to a batch of another file',
   );
 }
 
 function refuseProgress(): AppError {
-  return new AppError('idempotency_in_progress', 'the first upload with this key is running', {
-    retryAfterSeconds: leaseMs / 1000,
-  });
+  return new AppError(
+    'idempotency_in_progress',
+    'the first upload with this key is still running',
+    {
+      retryAfterSeconds: leaseMs / 1000,
+    },
+  );
 }
 
 async function readAll(services: ReceiveServices, upload: Upload, intake: Intake): Promise<void> {
-  const reading = { limits: services.limits, ignored: intake.ignored };
+  const { limits, rowForm } = services;
+  const reading = { limits, columns: rowForm.columns, ignored: intake.ignored };
   for await (const rows of readFileRows(upload.bytes, upload.format, reading)) {
     for (const row of rows) {
       if (intake.add(row)) await intake.store();
@@ -157,7 +154,7 @@ async function readAll(services: ReceiveServices, upload: Upload, intake: Intake
   }
 }
 
-/** What a refused file left is removed; what a broken connection left can be gone on with. */
+/** Removes the rows of a rejected file; an upload with a broken connection can be resumed. */
 async function abandon(session: Session, batch: Fenced, error: unknown): Promise<void> {
   const isRefused =
     error instanceof AppError &&
@@ -168,33 +165,17 @@ async function abandon(session: Session, batch: Fenced, error: unknown): Promise
 
 type Intake = {
   readonly ignored: Set<string>;
-  /** Takes one row; true says that a portion is full. */
+  /** Adds one row; true when a portion is full. */
   add(row: FileRow): boolean;
-  /** Stores the portion while the next one is read, once the portion before is stored. */
+  /** Stores the portion after the one before it, while the caller reads the next one. */
   store(): Promise<void>;
-  /** Returns when every row is stored. @throws AppError where the file is another than before. */
+  /** Resolves when every row is stored. @throws AppError where the file differs from before. */
   finish(): Promise<void>;
-  /** Returns when nothing is being stored any more. */
+  /** Resolves when no portion is being stored. */
   settle(): Promise<void>;
 };
 
 type Owner = { session: Session; accountId: string };
-
-/** Everything is priced as of now, with the rates of now. */
-async function createChecker(
-  services: ReceiveServices,
-  { session, accountId }: Owner,
-): Promise<RowChecker> {
-  const wallets = await listWallets(session, accountId);
-  const { catalogue, lockSeconds } = services;
-  const now = { rates: services.rates(), nowMs: services.clock.nowMs() };
-  return {
-    catalogue,
-    book: createTermsBook({ catalogue, lockSeconds, ...now }),
-    wallets: new Map(wallets.map((wallet) => [wallet.currency, wallet])),
-    firstRows: new Map(),
-  };
-}
 
 async function createIntake(
   services: ReceiveServices,
@@ -202,7 +183,8 @@ async function createIntake(
   batch: BatchRow,
 ): Promise<Intake> {
   const { session, accountId } = owner;
-  const checker = await createChecker(services, owner);
+  const pricing = await openPricing(services, owner, services.clock.nowMs());
+  const checker: RowChecker = { ...pricing, firstRows: new Map() };
   const ignored = new Set<string>();
   const fenced = { accountId, batchId: batch.id, fence: batch.fence };
   const progress = createProgress(batch);
@@ -210,7 +192,7 @@ async function createIntake(
   let storing: Promise<void> = Promise.resolve();
 
   const check = async (rows: readonly FileRow[], rowsBefore: number, contentHash: Buffer) => {
-    const drafts = rows.map((row, index) => services.readForm(row, rowsBefore + index + 1));
+    const drafts = rows.map((row, index) => services.rowForm.read(row, rowsBefore + index + 1));
     const checked = await checkRows(checker, owner, drafts);
     const stored = {
       ...fenced,
@@ -232,15 +214,15 @@ async function createIntake(
     const write = await check(rows, progress.count() - rows.length, progress.digest());
     await storing;
     storing = write();
-    // Awaited with the next portion; until then its failure is nobody's.
+    // Awaited with the next portion; until then a rejection must not be unhandled.
     storing.catch(() => undefined);
   };
   return {
     ignored,
     add: (row) => {
       if (!progress.pass(row)) {
-        // Stored by an earlier upload; only its name still matters to the rows to come.
-        const { clientTransferId } = services.readForm(row, progress.count());
+        // Stored by an earlier upload; later rows must not repeat its client_transfer_id.
+        const { clientTransferId } = services.rowForm.read(row, progress.count());
         if (clientTransferId !== undefined && !checker.firstRows.has(clientTransferId)) {
           rememberFirst(checker.firstRows, clientTransferId, progress.count());
         }
@@ -260,13 +242,13 @@ async function createIntake(
 }
 
 /**
- * How far the file was read, and whether it is still the one of before: at the row up to which an
- * earlier upload stored, everything read must have been the same.
+ * Counts the rows that were read, and checks that a resumed upload is the same file: after the last
+ * row that an earlier upload stored, the hashes must be equal.
  */
 function createProgress({ status, row_count: storedCount, content_hash: storedHash }: BatchRow) {
   const hash: Hash = createHash('sha256');
   let parts: Buffer[] = [];
-  // A call per row would cost more than the hash itself.
+  // One call per row would cost more than the hash itself.
   const digest = (): Buffer => {
     hash.update(Buffer.concat(parts));
     parts = [];
@@ -276,7 +258,7 @@ function createProgress({ status, row_count: storedCount, content_hash: storedHa
   return {
     count: () => count,
     digest,
-    /** Counts a row; true where it is still to be stored. @throws AppError idempotency_key_reused. */
+    /** Counts a row; true where it is not stored yet. @throws AppError idempotency_key_reused. */
     pass: ({ source }: FileRow): boolean => {
       parts.push(typeof source === 'string' ? Buffer.from(source) : source, lineEnd);
       count += 1;
@@ -285,7 +267,7 @@ function createProgress({ status, row_count: storedCount, content_hash: storedHa
       if (parts.length >= partsMax) digest();
       return count > storedCount;
     },
-    /** @throws AppError idempotency_key_reused where the file is shorter than it was. */
+    /** @throws AppError idempotency_key_reused where the file is shorter than before. */
     end: (): void => {
       if (count < storedCount) throw refuseKey();
     },

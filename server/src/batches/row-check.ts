@@ -3,9 +3,8 @@ import { findCurrency } from '../core/currency.ts';
 import { formatToken, newId } from '../core/ids.ts';
 import { parseAmount } from '../core/money.ts';
 import type { Session } from '../db/postgres/pool.ts';
-import type { Catalogue } from '../destinations/catalogue.ts';
 import { type Quote, quotePayer, type RefusalReason } from '../destinations/quote.ts';
-import type { DraftRow } from './draft-row.ts';
+import type { FileRow, RowColumns, RowFault } from './file/file-row.ts';
 import {
   type BatchSetRow,
   type BatchUserRow,
@@ -14,33 +13,55 @@ import {
   findBatchUsers,
   findCommittedTransfers,
 } from './row-context.sql.ts';
-import type { RowTerms, TermsBook, Wallet } from './row-terms.ts';
+import type { RowPricing, RowTerms } from './row-terms.ts';
 
-/** Whether rows can become payouts, and at which price: everything but their form. */
+/** Checks whether rows can become payouts, and at which price. Their form is checked before. */
+
+/** A row as read from the file: its valid fields, and the faults of the others. */
+export type DraftRow = {
+  readonly number: number;
+  readonly line: number;
+  readonly faults: RowFault[];
+  readonly clientTransferId: string | undefined;
+  /** A UUID, also for a malformed token; then no user has it. */
+  readonly userId: string | undefined;
+  readonly internalUserId: string | undefined;
+  readonly destinationToken: string | undefined;
+  readonly destinationCurrency: string | undefined;
+  readonly sourceCurrency: string | undefined;
+  readonly amount: { side: 'source' | 'destination'; text: string } | undefined;
+  readonly attrSetId: string | undefined;
+  readonly notifyUser: boolean;
+  /** JSON text and the hashes by which it is found; undefined: none. */
+  readonly metadata: string | undefined;
+  readonly metadataHashes: readonly Buffer[];
+};
+
+/** The columns of a file, and how a row becomes a draft. */
+export type RowForm = {
+  readonly columns: RowColumns;
+  read(row: FileRow, number: number): DraftRow;
+};
 
 export type CheckedRow = {
   readonly draft: DraftRow;
   readonly status: 'VALID' | 'INVALID' | 'REPEATED';
-  /** Of a repeated row the first payout; none of an invalid one. */
+  /** Of a repeated row, the earlier payout; an invalid row has none. */
   readonly payoutId: string | undefined;
   readonly userId: string | undefined;
-  /** Of a valid row all three; the set only where there is one. */
+  /** A valid row has terms and a quote; a set only where the destination needs one. */
   readonly terms: RowTerms | undefined;
   readonly quote: Quote | undefined;
   readonly set: BatchSetRow | undefined;
 };
 
-export type RowChecker = {
-  catalogue: Catalogue;
-  book: TermsBook;
-  wallets: ReadonlyMap<string, Wallet>;
+export type RowChecker = RowPricing & {
   /** The first row of each client_transfer_id of the file so far. */
   firstRows: Map<string, number>;
 };
 
 type Owner = { session: Session; accountId: string };
 
-/** What is known of a row besides its form. */
 type Facts = {
   user: BatchUserRow | undefined;
   terms: RowTerms | undefined;
@@ -48,7 +69,7 @@ type Facts = {
   committed: CommittedTransferRow | undefined;
 };
 
-/** Checks rows against the database, in a few statements for all of them. */
+/** Checks rows against the database in a few statements for the whole portion. */
 export async function checkRows(
   checker: RowChecker,
   owner: Owner,
@@ -68,7 +89,7 @@ export async function checkRows(
   const sets = await readSets(owner, drafts, facts);
   return drafts.map((draft, index) => {
     const known = facts[index];
-    if (known === undefined) throw new Error('a row without its facts');
+    if (known === undefined) throw new Error('unreachable: every row has facts');
     return checkRow(draft, { ...known, set: sets.get(index) }, checker);
   });
 }
@@ -127,7 +148,7 @@ async function readSets(
   return found;
 }
 
-function tell(draft: DraftRow, column: string, fault: { code: string; detail: string }): void {
+function addFault(draft: DraftRow, column: string, fault: { code: string; detail: string }): void {
   draft.faults.push({ column, ...fault });
 }
 
@@ -136,17 +157,17 @@ function checkUser(draft: DraftRow, users: UserIndex): BatchUserRow | undefined 
   const byToken = userId === undefined ? undefined : users.byId.get(userId);
   const byName = internalUserId === undefined ? undefined : users.byInternalId.get(internalUserId);
   if (userId !== undefined && byToken === undefined) {
-    tell(draft, 'user_token', { code: 'unknown_user', detail: 'user_token is no user' });
+    addFault(draft, 'user_token', { code: 'unknown_user', detail: 'user_token not found' });
     return undefined;
   }
   if (internalUserId !== undefined && byName === undefined) {
-    const detail = 'internal_user_id is no user';
-    tell(draft, 'internal_user_id', { code: 'unknown_user', detail });
+    const detail = 'internal_user_id not found';
+    addFault(draft, 'internal_user_id', { code: 'unknown_user', detail });
     return undefined;
   }
   if (byToken !== undefined && byName !== undefined && byToken.id !== byName.id) {
-    const detail = 'internal_user_id is another user than user_token';
-    tell(draft, 'internal_user_id', { code: 'user_mismatch', detail });
+    const detail = 'internal_user_id and user_token must name the same user';
+    addFault(draft, 'internal_user_id', { code: 'user_mismatch', detail });
     return undefined;
   }
   return byToken ?? byName;
@@ -157,37 +178,37 @@ function checkDestination(draft: DraftRow, checker: RowChecker): RowTerms | unde
   const source = sourceCurrency === undefined ? undefined : checker.wallets.get(sourceCurrency);
   if (sourceCurrency !== undefined && source === undefined) {
     const detail = `the account has no balance in ${sourceCurrency}`;
-    tell(draft, 'source_currency_code', { code: 'no_balance_in_currency', detail });
+    addFault(draft, 'source_currency_code', { code: 'no_balance_in_currency', detail });
   }
   if (destinationToken === undefined) return undefined;
   const payer = checker.catalogue.findPayer(destinationToken);
   if (payer === undefined) {
-    const detail = 'destination_token is no destination';
-    tell(draft, 'destination_token', { code: 'unknown_destination', detail });
+    const detail = 'destination_token not found';
+    addFault(draft, 'destination_token', { code: 'unknown_destination', detail });
     return undefined;
   }
   if (destinationCurrency === undefined) return undefined;
   if (!payer.currencies.includes(destinationCurrency)) {
-    const detail = `this destination delivers ${payer.currencies.join(', ')}`;
-    tell(draft, 'destination_currency_code', { code: 'currency_not_delivered', detail });
+    const detail = `destination_currency_code must be one of ${payer.currencies.join(', ')} for this destination`;
+    addFault(draft, 'destination_currency_code', { code: 'currency_not_delivered', detail });
     return undefined;
   }
   if (source === undefined) return undefined;
   return checker.book.find({ payer, source, destinationCurrency });
 }
 
-/** The amount in minor units of its currency; a fault where that currency has not its digits. */
+/** The amount in minor units of its currency; a fault where it does not fit the currency. */
 function checkAmount(draft: DraftRow): bigint | undefined {
   const { amount } = draft;
   if (amount === undefined) return undefined;
   const code = amount.side === 'source' ? draft.sourceCurrency : draft.destinationCurrency;
   const currency = code === undefined ? undefined : findCurrency(code);
-  // Then the currency itself is at fault, and has been told.
+  // The fault of the currency was reported already.
   if (currency === undefined) return undefined;
   const parsed = parseAmount(amount.text, currency);
   if (parsed.ok) return parsed.minor;
   const name = `${amount.side}_amount`;
-  tell(draft, name, amountFaults(name, parsed.fault, currency));
+  addFault(draft, name, amountFaults(name, parsed.fault, currency));
   return undefined;
 }
 
@@ -199,17 +220,20 @@ function checkRow(draft: DraftRow, facts: RowFacts, checker: RowChecker): Checke
   const found = { draft, userId: user?.id, terms: undefined, quote: undefined, set: undefined };
   if (committed !== undefined) {
     if (isFirst && isSame(draft, facts, committed)) {
-      // What is wrong with it today does not matter any more: it was paid.
+      // Faults found now do not matter, because the payout was committed before.
       draft.faults.length = 0;
       return { ...found, status: 'REPEATED', payoutId: committed.id };
     }
     const first = formatToken('payout', committed.id);
-    const detail = `this client_transfer_id was committed with other terms as ${first}`;
-    tell(draft, 'client_transfer_id', { code: 'duplicate_transfer', detail });
+    const detail = `client_transfer_id was already committed with other terms as ${first}`;
+    addFault(draft, 'client_transfer_id', { code: 'duplicate_transfer', detail });
   }
   if (user !== undefined && user.status !== 'ACTIVE') {
     const column = draft.userId === undefined ? 'internal_user_id' : 'user_token';
-    tell(draft, column, { code: 'user_not_active', detail: `the user is ${user.status}` });
+    addFault(draft, column, {
+      code: 'user_not_active',
+      detail: `the user must be ACTIVE, not ${user.status}`,
+    });
   }
   const quote = checkPrice(draft, facts, checker);
   checkRequirements(draft, facts, quote);
@@ -226,12 +250,12 @@ function checkFirst(draft: DraftRow, firstRows: Map<string, number>): boolean {
   const first = firstRows.get(clientTransferId);
   if (first === undefined) rememberFirst(firstRows, clientTransferId, number);
   if (first === undefined || first === number) return true;
-  const detail = `client_transfer_id is that of row ${first}`;
-  tell(draft, 'client_transfer_id', { code: 'repeated_in_file', detail });
+  const detail = `client_transfer_id must be unique in the file; row ${first} has it too`;
+  addFault(draft, 'client_transfer_id', { code: 'repeated_in_file', detail });
   return false;
 }
 
-/** A text that was cut out of a row keeps the whole row in memory; a copy does not. */
+/** Stores a copy: a text cut out of a row keeps the whole row in memory. */
 export function rememberFirst(
   firstRows: Map<string, number>,
   clientTransferId: string,
@@ -240,7 +264,7 @@ export function rememberFirst(
   firstRows.set(Buffer.from(clientTransferId).toString(), number);
 }
 
-/** Whether the row asks for the very payout that was committed under its client_transfer_id. */
+/** Whether the row requests the same payout that was committed under its client_transfer_id. */
 function isSame(
   draft: DraftRow,
   { user, amountMinor }: Facts,
@@ -257,7 +281,7 @@ function isSame(
   );
 }
 
-/** The quote, also of a row with other faults: they are all told at once. */
+/** The quote, also of a row with other faults, so that all faults are reported at once. */
 function checkPrice(
   draft: DraftRow,
   { terms, amountMinor }: Facts,
@@ -296,14 +320,14 @@ function checkRequirements(
 ): void {
   if (user === undefined || terms === undefined) return;
   if (draft.attrSetId !== undefined && set === undefined) {
-    const detail = 'attr_set_token is no set of this user for this destination and currency';
-    tell(draft, 'attr_set_token', { code: 'unknown_attr_set', detail });
+    const detail = 'attr_set_token not found for this user, destination and currency';
+    addFault(draft, 'attr_set_token', { code: 'unknown_attr_set', detail });
   } else if (terms.needsAttributes && set?.is_complete !== true) {
     const detail = 'required attributes of the destination are missing';
-    tell(draft, 'attr_set_token', { code: 'addtl_attr_req', detail });
+    addFault(draft, 'attr_set_token', { code: 'addtl_attr_req', detail });
   }
   if (quote?.verificationRequired === true && user.kyc_status !== 'approved') {
-    tell(draft, draft.userId === undefined ? 'internal_user_id' : 'user_token', unverified);
+    addFault(draft, draft.userId === undefined ? 'internal_user_id' : 'user_token', unverified);
   }
 }
 

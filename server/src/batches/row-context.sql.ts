@@ -1,24 +1,47 @@
 import { plainArray, textArray } from '../db/arrays.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
-import type { Session, Statement } from '../db/postgres/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
+import { column, defineQuery, many, type RowOf } from '../db/rows.ts';
 
-/** What the rows of a portion refer to, read for all of them at once. */
+/** Reads the records that the rows of a portion refer to. */
 
-const findUsersText: Statement = {
+const userColumns = {
+  id: column.uuid,
+  internal_user_id: column.text,
+  status: column.text,
+  kyc_status: column.text,
+};
+export type BatchUserRow = RowOf<typeof userColumns>;
+
+const findUsersQuery = defineQuery({
   name: 'find_batch_users',
   text: `
     select u.id, u.internal_user_id, u.status, u.kyc_status
     from users u where u.account_id = $1 and u.id = any ($2::uuid[])`,
-};
+  columns: userColumns,
+});
 
-const findUsersByNameText: Statement = {
+const findUsersByNameQuery = defineQuery({
   name: 'find_batch_users_by_name',
   text: `
     select u.id, u.internal_user_id, u.status, u.kyc_status
     from users u where u.account_id = $1 and u.internal_user_id = any ($2::text[])`,
-};
+  columns: userColumns,
+});
 
-const findCommittedText: Statement = {
+const transferColumns = {
+  id: column.uuid,
+  client_transfer_id: column.text,
+  user_id: column.uuid,
+  source_currency: column.text,
+  source_amount: column.bigint,
+  destination_token: column.uuid,
+  destination_currency: column.text,
+  destination_amount: column.bigint,
+};
+export type CommittedTransferRow = RowOf<typeof transferColumns>;
+
+const findCommittedQuery = defineQuery({
   name: 'find_batch_committed_transfers',
   text: `
     select q.id, s.client_transfer_id, q.user_id, q.source_currency, q.source_amount,
@@ -26,10 +49,14 @@ const findCommittedText: Statement = {
     from payout_states s
     join payout_quotes q on q.account_id = s.account_id and q.id = s.payout_id
     where s.account_id = $1 and s.client_transfer_id = any ($2::text[])`,
-};
+  columns: transferColumns,
+});
 
-/** The set that is named, or else the one that create_payouts would choose. */
-const findSetsText: Statement = {
+const setColumns = { id: column.uuid, version: column.integer, is_complete: column.boolean };
+export type BatchSetRow = RowOf<typeof setColumns>;
+
+/** The set that the row names, or else the one that create_payouts would choose. */
+const findSetsQuery = defineQuery({
   name: 'find_batch_attribute_sets',
   text: `
     select r.ord::integer as ordinal, s.id, s.latest_version as version, s.is_complete
@@ -45,21 +72,18 @@ const findSetsText: Statement = {
         and (r.set_id is null or a.id = r.set_id)
       order by coalesce(v.is_complete, false) desc, a.touched_at desc, a.id desc limit 1
     ) s on true`,
-};
+  columns: { ...setColumns, ordinal: column.integer },
+});
 
-const findWalletsText: Statement = {
+const walletColumns = { currency: column.text, token: column.uuid, balance: column.bigint };
+
+const findWalletsQuery = defineQuery({
   name: 'find_batch_wallets',
   text: `
     select currency, token, balance from ledger_accounts
     where account_id = $1 and name = 'wallet'`,
-};
-
-export type BatchUserRow = {
-  id: string;
-  internal_user_id: string;
-  status: string;
-  kyc_status: string;
-};
+  columns: walletColumns,
+});
 
 export async function findBatchUsers(
   session: Session,
@@ -67,31 +91,20 @@ export async function findBatchUsers(
 ): Promise<BatchUserRow[]> {
   const { accountId, ids, internalIds } = wanted;
   const found = await Promise.all([
-    ids.length === 0 ? [] : session.rows<BatchUserRow>(findUsersText, [accountId, plainArray(ids)]),
+    ids.length === 0 ? [] : many(session, findUsersQuery, [accountId, plainArray(ids)]),
     internalIds.length === 0
       ? []
-      : session.rows<BatchUserRow>(findUsersByNameText, [accountId, textArray(internalIds)]),
+      : many(session, findUsersByNameQuery, [accountId, textArray(internalIds)]),
   ]);
   return found.flat();
 }
-
-export type CommittedTransferRow = {
-  id: string;
-  client_transfer_id: string;
-  user_id: string;
-  source_currency: string;
-  source_amount: bigint;
-  destination_token: string;
-  destination_currency: string;
-  destination_amount: bigint;
-};
 
 export async function findCommittedTransfers(
   session: Session,
   wanted: { accountId: string; transferIds: readonly string[] },
 ): Promise<CommittedTransferRow[]> {
   const { accountId, transferIds } = wanted;
-  return session.rows<CommittedTransferRow>(findCommittedText, [accountId, textArray(transferIds)]);
+  return many(session, findCommittedQuery, [accountId, textArray(transferIds)]);
 }
 
 export type BatchSetQuery = {
@@ -101,15 +114,13 @@ export type BatchSetQuery = {
   setId: string | undefined;
 };
 
-export type BatchSetRow = { id: string; version: number; is_complete: boolean };
-
 /** In the order of the queries; undefined where there is no such set. */
 export async function findBatchSets(
   session: Session,
   accountId: string,
   queries: readonly BatchSetQuery[],
 ): Promise<(BatchSetRow | undefined)[]> {
-  const rows = await session.rows<BatchSetRow & { ordinal: number }>(findSetsText, [
+  const rows = await many(session, findSetsQuery, [
     accountId,
     plainArray(queries.map(({ userId }) => userId)),
     plainArray(queries.map(({ destinationToken }) => destinationToken)),
@@ -119,8 +130,8 @@ export async function findBatchSets(
   return placeByOrdinal(queries, rows, (row) => row);
 }
 
-export type WalletRow = { currency: string; token: string; balance: bigint };
+export type WalletRow = RowOf<typeof walletColumns>;
 
 export async function listWallets(session: Session, accountId: string): Promise<WalletRow[]> {
-  return session.rows<WalletRow>(findWalletsText, [accountId]);
+  return many(session, findWalletsQuery, [accountId]);
 }

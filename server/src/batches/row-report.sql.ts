@@ -1,15 +1,41 @@
-import type { Session, Statement } from '../db/postgres/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
+import { column, defineQuery, many, nullable, type RowOf } from '../db/rows.ts';
+import { rowFaults } from './file/file-row.ts';
 
-/** Rows as they are shown: with the payout that they have become. */
+/** Reads rows together with the payouts that they have become. */
 
 export const rowStatuses = ['VALID', 'INVALID', 'REPEATED', 'COMMITTED', 'REFUSED'] as const;
 export type RowStatus = (typeof rowStatuses)[number];
 
-/** A valid row that the commit has passed is committed, without having been written again. */
+/** A valid row that the commit has passed is committed, although its record is unchanged. */
 const present = `
   case when r.status = 'VALID' and r.number < b.next_row then 'COMMITTED' else r.status end`;
 
-const listText: Statement = {
+const reportColumns = {
+  number: column.integer,
+  line: column.integer,
+  status: column.oneOf(...rowStatuses),
+  client_transfer_id: nullable(column.text),
+  user_id: nullable(column.uuid),
+  source_currency: nullable(column.text),
+  source_amount: nullable(column.bigint),
+  fee: nullable(column.bigint),
+  destination_token: nullable(column.uuid),
+  destination_currency: nullable(column.text),
+  destination_amount: nullable(column.bigint),
+  exchange_rate: nullable(column.text),
+  faults: nullable(column.jsonText(rowFaults)),
+  payout_id: nullable(column.uuid),
+  payout_status: nullable(column.text),
+  status_reason: nullable(column.text),
+  pickup_code: nullable(column.text),
+  details: nullable(column.oneOf('row', 'stored')),
+  attr_set_id: nullable(column.uuid),
+  details_stored_at: nullable(column.instant),
+};
+export type ReportRow = RowOf<typeof reportColumns>;
+
+const listQuery = defineQuery({
   name: 'report_batch_rows',
   text: `
     select r.number, r.line, ${present} as status, r.client_transfer_id, r.user_id,
@@ -26,9 +52,10 @@ const listText: Statement = {
     where b.account_id = $1 and b.id = $2 and r.number > $3
       and ($5::text is null or ${present} = $5)
     order by r.number limit $4`,
-};
+  columns: reportColumns,
+});
 
-const countPayoutsText: Statement = {
+const countPayoutsQuery = defineQuery({
   name: 'count_batch_payouts',
   text: `
     select p.status, count(*)::integer as count
@@ -37,51 +64,29 @@ const countPayoutsText: Statement = {
     where r.account_id = $1 and r.batch_id = $2 and r.number < $3
       and r.status in ('VALID', 'COMMITTED')
     group by p.status order by p.status`,
-};
-
-export type ReportRow = {
-  number: number;
-  line: number;
-  status: RowStatus;
-  client_transfer_id: string | null;
-  user_id: string | null;
-  source_currency: string | null;
-  source_amount: bigint | null;
-  fee: bigint | null;
-  destination_token: string | null;
-  destination_currency: string | null;
-  destination_amount: bigint | null;
-  exchange_rate: string | null;
-  faults: string | null;
-  payout_id: string | null;
-  payout_status: string | null;
-  status_reason: string | null;
-  pickup_code: string | null;
-  details: 'row' | 'stored' | null;
-  attr_set_id: string | null;
-  details_stored_at: Date | null;
-};
+  columns: { status: column.text, count: column.integer },
+});
 
 export type ReportRange = {
   accountId: string;
   batchId: string;
   afterNumber: number;
   count: number;
-  /** Undefined: all of them. */
+  /** Undefined: any status. */
   status: RowStatus | undefined;
 };
 
 export async function listReportRows(session: Session, range: ReportRange): Promise<ReportRow[]> {
   const { accountId, batchId, afterNumber, count, status } = range;
   const values = [accountId, batchId, afterNumber, count, status ?? null];
-  return session.rows<ReportRow>(listText, values);
+  return many(session, listQuery, values);
 }
 
-/** How many payouts of the batch have which status. */
+/** The number of payouts of the batch by status. */
 export async function countPayouts(
   session: Session,
   batch: { accountId: string; batchId: string; nextRow: number },
 ): Promise<{ status: string; count: number }[]> {
   const values = [batch.accountId, batch.batchId, batch.nextRow];
-  return session.rows<{ status: string; count: number }>(countPayoutsText, values);
+  return many(session, countPayoutsQuery, values);
 }

@@ -1,11 +1,14 @@
+import { z } from 'zod';
 import { needsAttributes } from '../attributes/attributes.ts';
 import { findCurrency } from '../core/currency.ts';
 import { formatRate } from '../core/rate.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
 import { estimateAvailability } from '../destinations/availability.ts';
 import type { Catalogue, Payer } from '../destinations/catalogue.ts';
 import type { MidRates } from '../fx/rate-book.ts';
+import { listWallets } from './row-context.sql.ts';
 
-/** What rows to the same destination from the same balance have in common. */
+/** The terms that all rows to one destination from one balance share. */
 
 export type RowTerms = {
   readonly payer: Payer;
@@ -17,41 +20,65 @@ export type RowTerms = {
   readonly estimatedAvailability: Date;
 };
 
-/** The mid rates by pair that rows are priced with, as text: equal texts, equal prices. */
-export type RatesUsed = { [pair: string]: string };
+/** The mid rates by pair that rows are priced with, as text: equal texts mean equal prices. */
+export const ratesUsed = z.record(z.string(), z.string());
+export type RatesUsed = z.infer<typeof ratesUsed>;
 
 export type TermsBook = {
   find(row: { payer: Payer; source: Wallet; destinationCurrency: string }): RowTerms;
   readonly rates: MidRates;
-  /** Of all terms that were found. */
+  /** The rates of all terms found so far. */
   readonly ratesUsed: RatesUsed;
 };
 
 export type Wallet = { readonly currency: string; readonly token: string };
 
-export type TermsServices = {
+export type PricingServices = {
+  db: Database;
   catalogue: Catalogue;
-  rates: MidRates;
-  nowMs: number;
-  /** How long a quote holds when the payer does not say, in seconds. */
+  rates(): MidRates;
+  clock: { nowMs(): number };
+  /** How long a quote holds unless the payer states it, in seconds. */
   lockSeconds: { national: number; crypto: number };
 };
 
-/** All rows of a batch are priced with the same rates, as of the same instant. */
-export function createTermsBook(services: TermsServices): TermsBook {
-  const { rates, nowMs, lockSeconds } = services;
+/** What rows are priced with: one set of rates and one instant for all. */
+export type RowPricing = {
+  readonly catalogue: Catalogue;
+  readonly book: TermsBook;
+  readonly wallets: ReadonlyMap<string, Wallet>;
+};
+
+export async function openPricing(
+  services: PricingServices,
+  { session, accountId }: { session: Session; accountId: string },
+  nowMs: number,
+): Promise<RowPricing> {
+  const wallets = await listWallets(session, accountId);
+  return {
+    catalogue: services.catalogue,
+    book: createTermsBook(services.rates(), services.lockSeconds, nowMs),
+    wallets: new Map(wallets.map((wallet) => [wallet.currency, wallet])),
+  };
+}
+
+function createTermsBook(
+  rates: MidRates,
+  lockSeconds: PricingServices['lockSeconds'],
+  nowMs: number,
+): TermsBook {
   const known = new Map<string, RowTerms>();
-  const ratesUsed: RatesUsed = {};
+  const used: RatesUsed = {};
   return {
     rates,
-    ratesUsed,
+    ratesUsed: used,
     find: ({ payer, source, destinationCurrency }) => {
       const name = `${payer.destinationToken} ${source.currency} ${destinationCurrency}`;
       let terms = known.get(name);
       if (terms !== undefined) return terms;
       for (const pair of listPairs(source.currency, destinationCurrency)) {
         const mid = findMid(rates, pair);
-        if (mid !== undefined) ratesUsed[pair] = mid;
+        if (mid !== undefined) used[pair] = mid;
       }
       const codes = [source.currency, destinationCurrency];
       const isCrypto = codes.some((code) => findCurrency(code)?.isCrypto === true);
@@ -70,7 +97,7 @@ export function createTermsBook(services: TermsServices): TermsBook {
   };
 }
 
-/** The rate itself, and the one by which fees and limits in dollars are read. */
+/** The rate of the pair, and the one that converts fees and limits given in dollars. */
 function listPairs(source: string, destination: string): string[] {
   return [`${source}>${destination}`, `USD>${source}`];
 }
@@ -81,7 +108,7 @@ function findMid(rates: MidRates, pair: string): string | undefined {
   return found.ok ? formatRate(found.rate) : undefined;
 }
 
-/** Whether the pairs have the same rates now; undefined where one has none that is fresh. */
+/** Whether the pairs have the same rates now; undefined where a pair has no fresh rate. */
 export function compareRates(rates: MidRates, used: RatesUsed): boolean | undefined {
   let areSame = true;
   for (const [pair, text] of Object.entries(used)) {
@@ -92,12 +119,11 @@ export function compareRates(rates: MidRates, used: RatesUsed): boolean | undefi
   return areSame;
 }
 
-/** The rates of rows stored before and of those that follow; '' where the two contradict. */
-export function mergeRates(stored: string, used: RatesUsed): string {
-  if (stored === '') return '';
-  const before = JSON.parse(stored) as RatesUsed;
+/** The rates of stored rows and of those that follow, as JSON; '' where they differ. */
+export function mergeRates(stored: RatesUsed | undefined, used: RatesUsed): string {
+  if (stored === undefined) return '';
   const isSame = Object.entries(used).every(
-    ([pair, text]) => before[pair] === undefined || before[pair] === text,
+    ([pair, text]) => stored[pair] === undefined || stored[pair] === text,
   );
-  return isSame ? JSON.stringify({ ...before, ...used }) : '';
+  return isSame ? JSON.stringify({ ...stored, ...used }) : '';
 }

@@ -36,6 +36,7 @@ const { builtins } = pg.types;
 /** Of arrays, for which the driver has no names. */
 const arrayIds = {
   boolean: 1000,
+  bytes: 1001,
   integer: 1007,
   text: 1009,
   bigint: 1016,
@@ -60,6 +61,7 @@ export const column = {
   decimal: declare<string>(builtins.NUMERIC),
   instant: declare<Date>(builtins.TIMESTAMPTZ),
   bytes: declare<Buffer>(builtins.BYTEA),
+  byteArrays: declare<Buffer[]>(arrayIds.bytes),
   texts: declare<string[]>(arrayIds.text),
   uuids: declare<string[]>(arrayIds.uuid),
   integers: declare<number[]>(arrayIds.integer),

@@ -48,7 +48,7 @@ test('in the Emirates it is Saturday and Sunday', () => {
   assert.equal(estimate(rule, '2026-01-08T08:00:00Z'), '2026-01-09T08:00:00');
 });
 
-test('a holiday of several days is kept whole', () => {
+test('a holiday of several days counts in full', () => {
   // Eid al-Fitr in Saudi Arabia, 19 to 22 March 2026; Wednesday 18 March after the cut-off.
   assert.equal(
     estimate(getRule('sau-bank-meridian'), '2026-03-18T15:00:00Z'),
@@ -73,32 +73,32 @@ test('the cut-off follows the clocks, too', () => {
   assert.equal(estimate(rule, '2026-03-30T13:30:00Z'), '2026-04-01T10:00:00');
 });
 
-test('a time that the clocks skip is as much later, one that comes twice is the first', () => {
+test('a skipped local time is shifted forward; of a repeated one the first is taken', () => {
   const rule = nextDayIn('Europe/Berlin', { delay: { businessDays: 1, arrival: '02:30' } });
   assert.equal(estimate(rule, '2026-03-28T10:00:00Z'), '2026-03-29T01:30:00');
   assert.equal(estimate(rule, '2026-10-24T10:00:00Z'), '2026-10-25T00:30:00');
 });
 
-test('zones with offsets of parts of an hour are read right', () => {
+test('zones with offsets of parts of an hour work', () => {
   const rule = nextDayIn('Asia/Kathmandu');
   assert.equal(estimate(rule, '2026-01-05T09:15:00Z'), '2026-01-06T06:15:00');
   assert.equal(estimate(rule, '2026-01-05T09:15:01Z'), '2026-01-07T06:15:00');
 });
 
-test('the year ends across calendars', () => {
+test('business days continue over the end of the year', () => {
   // Thursday 31 December 2026 after the cut-off: New Year and the weekend lie between.
   const rule = getRule('deu-bank-meridian');
   assert.equal(estimate(rule, '2026-12-31T15:00:00Z'), '2027-01-05T11:00:00');
 });
 
-test('what is instant never waits, and its answer is the same for a minute', () => {
+test('an instant payer never waits, and its estimate is stable for a minute', () => {
   const rule = getRule('ken-wallet-tamarind');
   assert.equal(estimate(rule, '2026-12-25T03:00:00Z'), '2026-12-25T03:06:00');
   assert.equal(estimate(rule, '2026-12-25T03:00:59.999Z'), '2026-12-25T03:06:00');
   assert.equal(estimate(rule, '2026-12-25T03:01:00Z'), '2026-12-25T03:07:00');
 });
 
-test('a shop pays out from its opening on when it is closed', () => {
+test('a closed payer pays out from its opening', () => {
   const rule = getRule('mex-cash-meridian');
   // Saturday 14 March 2026: open, early, late. Sunday is closed, Monday a holiday. UTC-6.
   assert.equal(estimate(rule, '2026-03-14T18:00:00Z'), '2026-03-14T18:31:00');
@@ -106,32 +106,32 @@ test('a shop pays out from its opening on when it is closed', () => {
   assert.equal(estimate(rule, '2026-03-15T01:00:00Z'), '2026-03-17T15:30:00');
 });
 
-test('an estimate that was made at the cut-off does not hold just after it', () => {
+test('an estimate at the cut-off does not hold after it', () => {
   const rule = getRule('mex-cash-meridian');
   // Thursday 12 March 2026, 18:00 local.
   assert.equal(estimate(rule, '2026-03-13T00:00:00.000Z'), '2026-03-13T00:31:00');
   assert.equal(estimate(rule, '2026-03-13T00:00:00.001Z'), '2026-03-13T15:30:00');
 });
 
-test('days that are only observed are business days', () => {
+test('observances are business days', () => {
   assert.ok(getHolidays('MX', 2026).has('2026-03-16'));
   assert.ok(!getHolidays('MX', 2026).has('2026-05-10'));
   assert.ok(!getHolidays('US', 2026).has('2026-02-14'));
 });
 
-test('a holiday that begins at the end of a year goes on in the next one', () => {
+test('a holiday at the end of a year continues in the next', () => {
   // Eid al-Adha began on 31 December 2006.
   assert.ok(getHolidays('SA', 2006).has('2006-12-31'));
   assert.ok(getHolidays('SA', 2007).has('2007-01-02'));
 });
 
-test('half a holiday is none, and a country without a calendar has weekends', () => {
+test('half holidays do not count, and a country without a calendar has weekends only', () => {
   assert.ok(!getHolidays('CN', 2026).has('2026-03-08'));
   assert.equal(getHolidays('AQ', 2026).size, 0);
   assert.ok(getHolidays('JO', 2026).has('2026-05-25'));
 });
 
-test('an estimate that is kept is the one that would be computed', () => {
+test('a cached estimate equals the computed one', () => {
   for (const key of [
     'mex-bank-harbour',
     'irn-bank-meridian',
@@ -153,7 +153,7 @@ test('an estimate that is kept is the one that would be computed', () => {
   }
 });
 
-test('no payer of any country keeps one waiting for long, nor pays before it is paid', () => {
+test('every estimate is after the commit and within a bound', () => {
   const nowMs = Date.UTC(2026, 3, 1, 17);
   for (const { country } of sandboxCatalogue.servedCountries()) {
     for (const payer of sandboxCatalogue.payersIn(country.code)) {

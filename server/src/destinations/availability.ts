@@ -8,7 +8,7 @@ import {
   toLocalTime,
 } from '../rails/kit/calendar.ts';
 
-/** When money arrives, and until when (exclusive) that answer holds for later commits, too. */
+/** When money arrives, and until when (exclusive) the estimate holds for later commits. */
 export type Availability = {
   readonly sinceMs: number;
   readonly untilMs: number;
@@ -22,19 +22,19 @@ const openingTime = '09:00';
 const estimates = new WeakMap<AvailabilityRule, Availability>();
 
 /**
- * When money that is committed at `nowMs` arrives (milliseconds, UTC), never before `nowMs`.
+ * When money committed at `nowMs` arrives (milliseconds, UTC), never before `nowMs`.
  *
- * - A commit on a business day up to and including the cut-off counts as of that day, any other as
- *   of the next business day.
- * - Business days: that many after the day it counts as of, at the hour of arrival, local time.
- * - Minutes: from the end of the minute of the commit, so that the answer is the same for a minute;
- *   from opening (09:00) where the rule has a calendar, a weekend or a cut-off and is closed.
+ * - A commit on a business day up to and including the cut-off counts for that day, any other for
+ *   the next business day.
+ * - Business days: that many after the counted day, at the hour of arrival, local time.
+ * - Minutes: from the end of the minute of the commit, so that the estimate is stable for a minute;
+ *   from 09:00 if the rule has a calendar, a weekend or a cut-off and is closed.
  */
 export function estimateAvailability(rule: AvailabilityRule, nowMs: number): number {
   return findAvailability(rule, nowMs).availableAtMs;
 }
 
-/** The estimate with the span for which it holds; kept per rule, so that a look-up takes no time. */
+/** The estimate with the period for which it holds; cached per rule. */
 export function findAvailability(rule: AvailabilityRule, nowMs: number): Availability {
   const known = estimates.get(rule);
   if (known !== undefined && nowMs >= known.sinceMs && nowMs < known.untilMs) return known;

@@ -13,7 +13,7 @@ import type { PayerDeclaration, Tariff } from '../rails/contract/declarations.ts
 import { sandboxPayers } from '../rails/sandbox/network.ts';
 import { compileCatalogue, getDestinationToken } from './catalogue.ts';
 
-test('a destination token is for ever: these were given out', () => {
+test('destination tokens never change', () => {
   const tokens = {
     'mex-bank-meridian': 'fc1e7185-0df0-5059-895c-7bd8bb32f47b',
     'mex-cash-plaza': '01e9c13a-f781-5dbc-ac86-993a3c8d18a6',
@@ -37,7 +37,7 @@ test('every declared payer is found by its token and in its country', () => {
   assert.deepEqual(sandboxCatalogue.payersIn('XXX'), []);
 });
 
-test('the countries served are all of ISO 3166-1, in order, with what they take', () => {
+test('all countries of ISO 3166-1 are served, in order, with currencies and delivery types', () => {
   const served = sandboxCatalogue.servedCountries();
   assert.equal(served.length, 249);
   assert.deepEqual([served[0]?.country.code, served.at(-1)?.country.code], ['ABW', 'ZWE']);
@@ -46,12 +46,12 @@ test('the countries served are all of ISO 3166-1, in order, with what they take'
   assert.deepEqual(swiss?.currencies, ['CHF', 'BTC', 'LTC', 'ETH', 'USDC']);
 });
 
-test('payers of the same price share it, so that thousands stay small', () => {
+test('payers with equal tariffs share a pricing', () => {
   const prices = new Set(sandboxPayers.map(({ key }) => getSandboxPayer(key).pricing));
   assert.ok(prices.size < 80, `${prices.size} prices`);
 });
 
-test('equivalents deliver the same currency the same way under the same name', () => {
+test('equivalent payers have the same name, delivery type and currency', () => {
   const payer = getSandboxPayer('mex-cash-plaza');
   const keys = sandboxCatalogue.findEquivalents(payer, 'MXN').map(({ key }) => key);
   assert.deepEqual(keys.toSorted(), ['mex-cash-kestrel', 'mex-cash-meridian']);
@@ -68,13 +68,17 @@ test('two rails may use the same key', () => {
 const faulty: [string, Partial<PayerDeclaration & Tariff>, RegExp][] = [
   ['an unknown country', { countryCode: 'XKX' }, /payer test\/faulty: unknown country XKX/],
   ['an unknown currency', { currencies: ['MXN', 'XAU'] }, /unknown currency XAU/],
-  ['a currency named twice', { currencies: ['MXN', 'MXN'] }, /named twice/],
-  ['no currency', { currencies: [] }, /no currency/],
+  ['a repeated currency', { currencies: ['MXN', 'MXN'] }, /a currency occurs twice/],
+  ['no currency', { currencies: [] }, /it must have a currency/],
   ['an unknown company', { companyKey: 'other' }, /unknown company other/],
-  ['no fee', { fee: [] }, /no fee step/],
-  ['a bounded last step', { fee: [{ upTo: '5', fixed: '1', basisPoints: 0 }] }, /is bounded/],
+  ['no fee', { fee: [] }, /it must have a fee step/],
   [
-    'steps that do not ascend',
+    'a bounded last step',
+    { fee: [{ upTo: '5', fixed: '1', basisPoints: 0 }] },
+    /upTo of its last fee step must be null/,
+  ],
+  [
+    'unordered fee steps',
     {
       fee: [
         { upTo: '500', fixed: '1', basisPoints: 0 },
@@ -82,7 +86,7 @@ const faulty: [string, Partial<PayerDeclaration & Tariff>, RegExp][] = [
         { upTo: null, fixed: '3', basisPoints: 0 },
       ],
     },
-    /payer test\/faulty: its fee steps do not ascend/,
+    /payer test\/faulty: its fee steps must be in the order of upTo/,
   ],
   [
     'an unbounded step in between',
@@ -92,18 +96,22 @@ const faulty: [string, Partial<PayerDeclaration & Tariff>, RegExp][] = [
         { upTo: null, fixed: '2', basisPoints: 0 },
       ],
     },
-    /before the last one is unbounded/,
+    /upTo of its fee steps before the last must not be null/,
   ],
   ['a negative fee', { fee: [{ upTo: null, fixed: '-1', basisPoints: 0 }] }, /of its fee/],
   ['a fee finer than a cent', { fee: [{ upTo: null, fixed: '0.001', basisPoints: 0 }] }, /fee/],
-  ['a negative margin', { marginBasisPoints: -1 }, /a margin of -1/],
-  ['a margin of half the amount', { marginBasisPoints: 5_000 }, /a margin of 5000/],
-  ['limits that exclude everything', { minLimit: '10', maxLimit: '5' }, /over its maximum/],
-  ['a maximum of next to nothing', { maxLimit: '0.5' }, /less than 1 USD/],
-  ['a key with a space', { key: 'not plain' }, /not a plain key/],
-  ['a logo that is no PNG', { logo: 'R0lGODlh' }, /not a PNG/],
-  ['parts of a location', { numberOfLocations: 1.5 }, /locations/],
-  ['a rate lock of a moment', { rateLockSeconds: 1 }, /rate lock/],
+  ['a negative margin', { marginBasisPoints: -1 }, /marginBasisPoints -1 must be/],
+  ['a margin of half the amount', { marginBasisPoints: 5_000 }, /marginBasisPoints 5000 must be/],
+  [
+    'limits that exclude everything',
+    { minLimit: '10', maxLimit: '5' },
+    /minLimit must not exceed maxLimit/,
+  ],
+  ['a maximum below 1 USD', { maxLimit: '0.5' }, /maxLimit must be at least 1 USD/],
+  ['a key with a space', { key: 'not plain' }, /its key must be lower-case letters/],
+  ['a logo that is not a PNG', { logo: 'R0lGODlh' }, /must be a PNG/],
+  ['a fraction of a location', { numberOfLocations: 1.5 }, /numberOfLocations must be/],
+  ['a rate lock of a second', { rateLockSeconds: 1 }, /rateLockSeconds must be/],
 ];
 
 for (const [name, changes, message] of faulty) {
@@ -114,14 +122,14 @@ for (const [name, changes, message] of faulty) {
 }
 
 const faultyRules: [string, object, RegExp][] = [
-  ['a time zone that is none', { timeZone: 'Mars/Base' }, /unknown time zone/],
-  ['a calendar that is none', { calendar: 'XX' }, /unknown calendar/],
+  ['an unknown time zone', { timeZone: 'Mars/Base' }, /unknown time zone/],
+  ['an unknown calendar', { calendar: 'XX' }, /unknown calendar/],
   ['a week of rest', { weekend: [0, 1, 2, 3, 4, 5, 6] }, /weekend/],
-  ['a cut-off at 25:00', { cutOff: '25:00' }, /cut-off at 25:00/],
+  ['a cut-off at 25:00', { cutOff: '25:00' }, /cutOff 25:00 must be a time/],
   [
     'an arrival before the cut-off',
     { cutOff: '12:00', delay: { businessDays: 0, arrival: '11:00' } },
-    /not after a cut-off/,
+    /arrival must be after cutOff/,
   ],
 ];
 
@@ -134,8 +142,8 @@ for (const [name, changes, message] of faultyRules) {
   });
 }
 
-test('a key that is used twice is refused', () => {
+test('a key that is already used is refused', () => {
   const payers = [createPayer('same'), createPayer('same')];
   const rail = createRail('test', [createCompany('first')], payers);
-  assert.throws(() => compileCatalogue([rail]), /payer test\/same: its key is used twice/);
+  assert.throws(() => compileCatalogue([rail]), /payer test\/same: its key is already used/);
 });

@@ -14,7 +14,7 @@ import type {
 import { checkPayer, checkRail } from './declaration-checks.ts';
 import { type Pricing, readFeeSteps, readUsdMinor } from './pricing.ts';
 
-/** Never changed: every destination token that was ever given out follows from it. */
+/** Never changed, because every destination token is derived from it. */
 const tokenNamespace = 'c73492ac-8804-4dbd-9c56-9ca1d8731170';
 
 export type Company = {
@@ -26,13 +26,13 @@ export type Company = {
   readonly logo: string;
 };
 
-/** From which worth in cents of USD on (exclusive) a recipient is verified; null: never. */
+/** Recipients are verified for amounts above this, in cents of USD; null: never. */
 export type VerificationThreshold = bigint | null;
 
 export type Payer = {
   readonly destinationToken: string;
   readonly railName: string;
-  /** The key of the declaration, which an instruction to the rail names. */
+  /** The key of the declaration, used in instructions to the rail. */
   readonly key: string;
   readonly company: Company;
   readonly name: string;
@@ -40,7 +40,7 @@ export type Payer = {
   readonly logo: string;
   readonly country: Country;
   readonly deliveryType: DeliveryType;
-  /** What it delivers; the first one is the usual one. */
+  /** The currencies that it pays out; the first is the default. */
   readonly currencies: readonly string[];
   readonly pricing: Pricing;
   readonly availability: AvailabilityRule;
@@ -54,32 +54,33 @@ export type Payer = {
 
 export type ServedCountry = {
   readonly country: Country;
-  /** Each once, in the order of the declarations. */
+  /** Without repetition, in the order of the declarations. */
   readonly deliveryTypes: readonly DeliveryType[];
   readonly currencies: readonly string[];
 };
 
 export type Catalogue = {
   readonly payerCount: number;
-  /** When another tariff begins to hold (exclusive), milliseconds; Infinity: never. */
+  /** When the next tariff takes effect, milliseconds; Infinity: never. */
   readonly untilMs: number;
   findPayer(destinationToken: string): Payer | undefined;
   /** The keys of a company's payers. */
   payerKeysOf(railName: string, companyKey: string): readonly string[];
-  /** None for a country that no rail serves. */
+  /** Empty if no rail serves the country. */
   payersIn(countryCode: string): readonly Payer[];
   /** Ordered by code. */
   servedCountries(): readonly ServedCountry[];
   /**
-   * The other payers that do the same thing: same country, delivery type and payer name, and the
-   * currency among theirs. It is through them that a dynamic destination may be retried.
+   * The other payers with the same country, delivery type, payer name and currency: a dynamic
+   * destination may fail over to them.
    */
   findEquivalents(payer: Payer, currency: string): readonly Payer[];
 };
 
 /**
- * All payers of all rails, checked and indexed, at the tariffs of an instant. A wrong declaration throws with the name of the
- * payer: it is code or configuration of the operator, and no client's mistake.
+ * Checks and indexes the payers of all rails with the tariffs of an instant.
+ *
+ * @throws Error naming the payer if a declaration is invalid, which is a mistake of the operator.
  */
 export function compileCatalogue(rails: readonly Rail[], nowMs = 0): Catalogue {
   let untilMs = Number.POSITIVE_INFINITY;
@@ -97,7 +98,7 @@ export function compileCatalogue(rails: readonly Rail[], nowMs = 0): Catalogue {
       untilMs = Math.min(untilMs, tariff.untilMs);
       const payer = compilePayer(declaration, company, share(tariff.tariff));
       if (payersByToken.has(payer.destinationToken)) {
-        throw new Error(`payer ${rail.name}/${declaration.key}: its key is used twice`);
+        throw new Error(`payer ${rail.name}/${declaration.key}: its key is already used`);
       }
       payersByToken.set(payer.destinationToken, payer);
       const companyName = `${rail.name}/${company.key}`;
@@ -141,12 +142,12 @@ function compileCompanies(rail: Rail): Map<string, Company> {
   return new Map(rail.companies.map((company) => [company.key, compile(company)]));
 }
 
-/** A bare UUID that depends on nothing but the rail's name and the payer's key. */
+/** A UUID that depends only on the rail's name and the payer's key. */
 export function getDestinationToken(railName: string, payerKey: string): string {
   return nameId(`${railName}/${payerKey}`, tokenNamespace);
 }
 
-/** The tariff that holds, and when the next one begins. */
+/** The tariff in effect, and when the next one takes effect. */
 function findTariff(
   { key, tariffs }: PayerDeclaration,
   nowMs: number,
@@ -155,12 +156,12 @@ function findTariff(
     ({ effectiveFrom }) => effectiveFrom !== null && Date.parse(effectiveFrom) > nowMs,
   );
   const tariff = next === -1 ? tariffs.at(-1) : tariffs[next - 1];
-  assert(tariff !== undefined, `${key} has been checked`);
+  assert(tariff !== undefined, `the tariffs of ${key} are checked`);
   const begins = next === -1 ? null : (tariffs[next]?.effectiveFrom ?? null);
   return { tariff, untilMs: begins === null ? Number.POSITIVE_INFINITY : Date.parse(begins) };
 }
 
-/** A catalogue that keeps up with the clock: compiled anew when another tariff begins to hold. */
+/** A catalogue that is compiled again when the next tariff takes effect. */
 export function createCurrentCatalogue(
   rails: readonly Rail[],
   clock: { nowMs(): number },
@@ -175,7 +176,7 @@ export function createCurrentCatalogue(
 
 type Share = (tariff: Tariff) => Pricing;
 
-/** Payers that cost the same refer to the same pricing, which keeps thousands of them small. */
+/** Payers with equal tariffs share a pricing, which saves memory with thousands of payers. */
 function createSharing(): Share {
   const known = new Map<string, Pricing>();
   return ({ fee, marginBasisPoints, rates, minLimit, maxLimit }) => {
@@ -187,7 +188,7 @@ function createSharing(): Share {
     const maxLimitUsdMinor = readUsdMinor(maxLimit);
     assert(
       steps !== undefined && minLimitUsdMinor !== undefined && maxLimitUsdMinor !== undefined,
-      'a tariff has been checked',
+      'the tariff is checked',
     );
     const pricing = {
       steps,
@@ -232,7 +233,7 @@ function compileVerification(
   if (verification.kind === 'never') return null;
   if (verification.kind === 'always') return 0n;
   const amount = readUsdMinor(verification.amount);
-  assert(amount !== undefined, 'the amount has been checked');
+  assert(amount !== undefined, 'the amount is checked');
   return amount;
 }
 

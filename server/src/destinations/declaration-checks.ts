@@ -18,13 +18,14 @@ import {
 } from '../rails/contract/declarations.ts';
 import { readFeeSteps, readUsdMinor } from './pricing.ts';
 
-/** It is a part of the names of ledger accounts. */
+/** Part of the names of ledger accounts. */
 const railPattern = /^[a-z0-9_]{1,40}$/;
 const keyPattern = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
+const keyForm = 'lower-case letters and digits, with single hyphens between them';
 
-/** Past a fifth of the amount a margin or a percentage is a slip of the pen. */
+/** A margin or percentage above a fifth of the amount is taken for a typing error. */
 const basisPointsMax = 2_000;
-/** A smaller bound could be nothing in a currency with a coarse minor unit, and 0 is no bound. */
+/** A smaller limit could become 0 in a currency with a large minor unit, and 0 means no limit. */
 const maxLimitUsdMinorMin = 100n;
 const rateLockSecondsMin = 10;
 const rateLockSecondsMax = 86_400;
@@ -33,13 +34,13 @@ const delayBusinessDaysMax = 30;
 
 type DeclaredRail = Pick<Rail, 'name' | 'companies' | 'payers'>;
 
-/** Throws when the rail's name or its companies cannot make stable destination tokens. */
+/** @throws Error if the name or the companies of the rail are invalid. */
 export function checkRail(rail: DeclaredRail): void {
   const [fault] = listCompanyFaults(rail);
   if (fault !== undefined) throw new Error(fault);
 }
 
-/** Throws with the payer's name and every fault of its declaration. */
+/** @throws Error with every fault of the payer's declaration. */
 export function checkPayer(
   railName: string,
   payer: PayerDeclaration,
@@ -49,14 +50,14 @@ export function checkPayer(
   if (faults.length > 0) throw new Error(`payer ${railName}/${payer.key}: ${faults.join('; ')}`);
 }
 
-/** Every fault of what a rail declares: its name, its companies, and its payers. */
+/** Every fault of the declarations of a rail: its name, its companies and its payers. */
 export function listDeclarationFaults(rail: DeclaredRail): string[] {
   const companies = new Set(rail.companies.map(({ key }) => key));
   const keys = new Set<string>();
   const faults = listCompanyFaults(rail);
   for (const payer of rail.payers) {
     const found = listPayerFaults(payer, companies.has(payer.companyKey));
-    if (keys.has(payer.key)) found.push('its key is used twice');
+    if (keys.has(payer.key)) found.push('its key is already used');
     keys.add(payer.key);
     faults.push(...found.map((fault) => `payer ${rail.name}/${payer.key}: ${fault}`));
   }
@@ -65,14 +66,17 @@ export function listDeclarationFaults(rail: DeclaredRail): string[] {
 
 function listCompanyFaults(rail: DeclaredRail): string[] {
   const faults: string[] = [];
-  if (!railPattern.test(rail.name)) faults.push(`rail ${rail.name}: not a plain name`);
+  if (!railPattern.test(rail.name))
+    faults.push(
+      `rail ${rail.name}: its name must be 1 to 40 lower-case letters, digits or underscores`,
+    );
   const keys = new Set<string>();
   for (const { key, name, logo } of rail.companies) {
     const company = `company ${rail.name}/${key}`;
-    if (!keyPattern.test(key)) faults.push(`${company}: not a plain key`);
-    if (keys.has(key)) faults.push(`${company}: its key is used twice`);
-    if (name === '') faults.push(`${company}: it has no name`);
-    if (!isPng(logo)) faults.push(`${company}: its logo is not a PNG`);
+    if (!keyPattern.test(key)) faults.push(`${company}: its key must be ${keyForm}`);
+    if (keys.has(key)) faults.push(`${company}: its key is already used`);
+    if (name === '') faults.push(`${company}: its name must not be empty`);
+    if (!isPng(logo)) faults.push(`${company}: its logo must be a PNG in Base64`);
     keys.add(key);
   }
   return faults;
@@ -89,22 +93,22 @@ function listFaults(payer: PayerDeclaration): string[] {
   const expect = (holds: boolean, fault: string): void => {
     if (!holds) faults.push(fault);
   };
-  expect(keyPattern.test(payer.key), 'not a plain key');
-  expect(payer.payerName !== '', 'it has no name');
-  expect(isPng(payer.logo), 'its logo is not a PNG');
+  expect(keyPattern.test(payer.key), `its key must be ${keyForm}`);
+  expect(payer.payerName !== '', 'its name must not be empty');
+  expect(isPng(payer.logo), 'its logo must be a PNG in Base64');
   expect(findCountry(payer.countryCode) !== undefined, `unknown country ${payer.countryCode}`);
   expect(deliveryTypes.includes(payer.deliveryType), 'unknown delivery type');
   const { numberOfLocations, rateLockSeconds } = payer;
   expect(
     isWhole(numberOfLocations, 0, Number.MAX_SAFE_INTEGER),
-    'locations are not a whole number',
+    'numberOfLocations must be a whole number',
   );
   const holds =
     rateLockSeconds === null || isWhole(rateLockSeconds, rateLockSecondsMin, rateLockSecondsMax);
-  expect(holds, `a rate lock of ${rateLockSeconds} s`);
+  expect(holds, `rateLockSeconds must be ${rateLockSecondsMin} to ${rateLockSecondsMax}, or null`);
   const { verification } = payer;
   const amount = verification.kind === 'above' ? readUsdMinor(verification.amount) : 0n;
-  expect(amount !== undefined, 'the amount of its verification is none');
+  expect(amount !== undefined, 'its verification amount must be an amount of USD');
   return [
     ...faults,
     ...listCurrencyFaults(payer.currencies),
@@ -117,8 +121,8 @@ function listCurrencyFaults(currencies: readonly string[]): string[] {
   const faults = currencies
     .filter((code) => findCurrency(code) === undefined)
     .map((code) => `unknown currency ${code}`);
-  if (currencies.length === 0) faults.push('it delivers no currency');
-  if (new Set(currencies).size < currencies.length) faults.push('a currency is named twice');
+  if (currencies.length === 0) faults.push('it must have a currency');
+  if (new Set(currencies).size < currencies.length) faults.push('a currency occurs twice');
   return faults;
 }
 
@@ -130,15 +134,16 @@ function listTariffFaults(tariffs: readonly Tariff[]): string[] {
   for (const [index, tariff] of tariffs.entries()) {
     const { effectiveFrom, marginBasisPoints } = tariff;
     if (index === 0) {
-      if (effectiveFrom !== null) faults.push('its first tariff has not held since ever');
+      if (effectiveFrom !== null) faults.push('effectiveFrom of its first tariff must be null');
     } else if (effectiveFrom === null || !instantPattern.test(effectiveFrom)) {
-      faults.push(`a tariff from ${effectiveFrom}, which is no instant in UTC`);
+      faults.push(`effectiveFrom ${effectiveFrom} must have the form YYYY-MM-DDThh:mm:ssZ`);
     } else {
-      if (!(Date.parse(effectiveFrom) > fromMs)) faults.push('its tariffs do not ascend');
+      if (!(Date.parse(effectiveFrom) > fromMs))
+        faults.push('its tariffs must be in the order of effectiveFrom');
       fromMs = Date.parse(effectiveFrom);
     }
     if (!isWhole(marginBasisPoints, 0, basisPointsMax)) {
-      faults.push(`a margin of ${marginBasisPoints}`);
+      faults.push(`marginBasisPoints ${marginBasisPoints} must be 0 to ${basisPointsMax}`);
     }
     faults.push(
       ...listFeeFaults(tariff.fee),
@@ -146,7 +151,7 @@ function listTariffFaults(tariffs: readonly Tariff[]): string[] {
       ...listRateFaults(tariff.rates),
     );
   }
-  if (tariffs.length === 0) faults.push('it has no tariff');
+  if (tariffs.length === 0) faults.push('it must have a tariff');
   return faults;
 }
 
@@ -154,25 +159,27 @@ function listRateFaults(rates: Tariff['rates']): string[] {
   return Object.entries(rates).flatMap(([pair, rate]) => {
     const [from = '', to = ''] = pair.split('/');
     if (findCurrency(from) === undefined || findCurrency(to) === undefined || from === to) {
-      return [`a rate of ${pair}, which is no pair of currencies`];
+      return [`the rate of ${pair} must be of two currencies, such as USD/EUR`];
     }
-    return parseRate(rate) === undefined ? [`the rate of ${pair} is none`] : [];
+    return parseRate(rate) === undefined ? [`the rate of ${pair} must be a positive decimal`] : [];
   });
 }
 
 function listFeeFaults(fee: readonly FeeStep[]): string[] {
   const steps = readFeeSteps(fee);
-  if (steps === undefined) return ['an amount of its fee is none'];
+  if (steps === undefined) return ['the amounts of its fee must be amounts of USD'];
   const last = steps.at(-1);
-  if (last === undefined) return ['it has no fee step'];
+  if (last === undefined) return ['it must have a fee step'];
   const faults: string[] = [];
-  if (last.upToUsdMinor !== null) faults.push('its last fee step is bounded');
+  if (last.upToUsdMinor !== null) faults.push('upTo of its last fee step must be null');
   let over = 0n;
   for (const [index, { upToUsdMinor, basisPoints }] of steps.entries()) {
-    if (!isWhole(basisPoints, 0, basisPointsMax)) faults.push(`a fee of ${basisPoints}/10000`);
+    if (!isWhole(basisPoints, 0, basisPointsMax))
+      faults.push(`basisPoints ${basisPoints} of its fee must be 0 to ${basisPointsMax}`);
     if (index === steps.length - 1) break;
-    if (upToUsdMinor === null) faults.push('a fee step before the last one is unbounded');
-    else if (upToUsdMinor <= over) faults.push('its fee steps do not ascend');
+    if (upToUsdMinor === null)
+      faults.push('upTo of its fee steps before the last must not be null');
+    else if (upToUsdMinor <= over) faults.push('its fee steps must be in the order of upTo');
     over = upToUsdMinor ?? over;
   }
   return faults;
@@ -181,13 +188,13 @@ function listFeeFaults(fee: readonly FeeStep[]): string[] {
 function listLimitFaults({ minLimit, maxLimit }: Tariff): string[] {
   const min = readUsdMinor(minLimit);
   const max = readUsdMinor(maxLimit);
-  if (min === undefined || max === undefined) return ['a limit is not an amount of USD'];
+  if (min === undefined || max === undefined) return ['its limits must be amounts of USD'];
   if (max === 0n) return [];
-  if (max < maxLimitUsdMinorMin) return ['its maximum is less than 1 USD'];
-  return min > max ? ['its minimum is over its maximum'] : [];
+  if (max < maxLimitUsdMinorMin) return ['maxLimit must be at least 1 USD, or 0 for no limit'];
+  return min > max ? ['minLimit must not exceed maxLimit'] : [];
 }
 
-/** Many payers share a rule, and asking for a time zone is dear: each rule is checked once. */
+/** Many payers share a rule, and checking a time zone is expensive. */
 const checkedRules = new WeakMap<AvailabilityRule, readonly string[]>();
 
 function listAvailabilityFaults(rule: AvailabilityRule): readonly string[] {
@@ -206,18 +213,21 @@ function computeAvailabilityFaults(rule: AvailabilityRule): string[] {
     faults.push(`unknown calendar ${calendar}: it ${permitted.calendar}`);
   }
   if (!isWeekend(weekend)) faults.push(`its weekend ${permitted.weekend}`);
-  if (cutOff !== null && !timePattern.test(cutOff)) faults.push(`a cut-off at ${cutOff}`);
+  if (cutOff !== null && !timePattern.test(cutOff))
+    faults.push(`cutOff ${cutOff} must be a time, hh:mm`);
   if ('minutes' in delay) {
-    if (!isWhole(delay.minutes, 0, delayMinutesMax)) faults.push(`${delay.minutes} minutes`);
+    if (!isWhole(delay.minutes, 0, delayMinutesMax))
+      faults.push(`minutes ${delay.minutes} must be 0 to ${delayMinutesMax}`);
     return faults;
   }
   if (!isWhole(delay.businessDays, 0, delayBusinessDaysMax)) {
-    faults.push(`${delay.businessDays} business days`);
+    faults.push(`businessDays ${delay.businessDays} must be 0 to ${delayBusinessDaysMax}`);
   }
-  if (!timePattern.test(delay.arrival)) faults.push(`an arrival at ${delay.arrival}`);
-  // Money promised for the same day has to arrive after the last moment of sending it.
+  if (!timePattern.test(delay.arrival))
+    faults.push(`arrival ${delay.arrival} must be a time, hh:mm`);
+  // Money promised for the same day must arrive after the last moment of sending it.
   if (delay.businessDays === 0 && (cutOff === null || cutOff >= delay.arrival)) {
-    faults.push('it arrives on the same day, but not after a cut-off');
+    faults.push('with 0 businessDays, arrival must be after cutOff');
   }
   return faults;
 }
@@ -226,7 +236,7 @@ function isWhole(number: number, min: number, max: number): boolean {
   return Number.isInteger(number) && number >= min && number <= max;
 }
 
-/** The eight bytes every PNG begins with, as their Base64 text. */
+/** By the signature at the beginning of every PNG, in Base64. */
 function isPng(base64: string): boolean {
   return base64.startsWith('iVBORw0KGgo');
 }

@@ -22,9 +22,9 @@ import type { CachedLookUp } from './lookup-cache.ts';
 export type DestinationServices = BaseServices & {
   readonly catalogue: Catalogue;
   readonly lookUp: CachedLookUp;
-  /** 0 to 5 in tenths, measured; undefined where there were too few payouts. */
+  /** 0 to 50 tenths; undefined after too few payouts. */
   rateCompany(company: Pick<Company, 'railName' | 'key'>): number | undefined;
-  /** The mid rates of now; the same object as long as they do not change. */
+  /** The present mid rates; the same object until they change. */
   rates(): MidRates;
 };
 
@@ -33,9 +33,9 @@ const payerAnswer = z.object({
   payer_name: z.string(),
   payer_logo: z.string().describe('Base64 PNG; "" unless include_payer_logos is true'),
   exchange_rate: z.array(z.object({ currency_symbol: z.string(), exchange_rate: amountAnswer })),
-  fee: amountAnswer.describe('In the source currency, on top of the amount'),
-  min_limit: amountAnswer.describe('In the source currency, inclusive; 0 is no bound'),
-  max_limit: amountAnswer.describe('In the source currency, inclusive; 0 is no bound'),
+  fee: amountAnswer.describe('In the source currency, in addition to the amount'),
+  min_limit: amountAnswer.describe('In the source currency, inclusive; 0 means no limit'),
+  max_limit: amountAnswer.describe('In the source currency, inclusive; 0 means no limit'),
   source_amount: amountAnswer,
   number_of_locations: z.int(),
   estimated_availability: z.string().describe('RFC 3339, UTC'),
@@ -68,8 +68,8 @@ const countryAnswer = z
     country_code: z.string().describe('ISO 3166-1 alpha-3'),
     country_name: z.string(),
     code: z.string().describe('ISO 3166-1 alpha-2'),
-    three_letter_code: z.string().describe('The same as country_code'),
-    name: z.string().describe('The same as country_name'),
+    three_letter_code: z.string().describe('Equal to country_code'),
+    name: z.string().describe('Equal to country_name'),
     currencies: z.array(z.string()),
     delivery_types: z.array(z.enum(deliveryTypes)),
   })
@@ -81,11 +81,11 @@ const decimalQuery = textQuery.meta({ jsonSchema: { type: 'number', exclusiveMin
 const lookupQuery = z.object({
   source_currency: textQuery.describe('Default USD'),
   amount: decimalQuery.describe('In the source currency; default 200'),
-  limit: decimalQuery.describe('A cap, in money, on amount and fee together'),
-  wallet_token: textQuery.describe('A balance token: its currency is the source'),
-  user_token: textQuery.describe('Accepted; the answer does not depend on it'),
-  destination_currency: textQuery.describe('Only what can be paid out in it'),
-  payer_name: textQuery.describe('Only this payer'),
+  limit: decimalQuery.describe('The maximum of amount and fee together, in the source currency'),
+  wallet_token: textQuery.describe('The token of a balance, whose currency is the source'),
+  user_token: textQuery.describe('Must exist; the answer does not depend on it'),
+  destination_currency: textQuery.describe('Only payers that pay out in it'),
+  payer_name: textQuery.describe('Only the payer of this name; case is ignored'),
   include_payer_logos: z
     .enum(['true', 'false'])
     .optional()
@@ -107,7 +107,7 @@ export function destinationRoutes(): Route<DestinationServices>[] {
       tag: 'Destinations',
       summary: cheapestOnly ? 'Find the cheapest destinations' : 'List all destinations',
       description:
-        'Rates are indicative: only a payout locks one. Ordered by what the sender pays in all.',
+        'Ordered by the cost to the sender. Rates are indicative: only a payout locks one.',
       access: 'destinations:read',
       params: z.object({
         country_code: z.string().meta({ jsonSchema: { type: 'string', pattern: '^[A-Z]{3}$' } }),
@@ -125,7 +125,7 @@ export function destinationRoutes(): Route<DestinationServices>[] {
       isVersioned: true,
       operationId: 'listCountries',
       tag: 'Destinations',
-      summary: 'List the countries',
+      summary: 'List the served countries',
       access: 'destinations:read',
       response: z.array(countryAnswer),
       handle: async ({ env }) =>
@@ -157,7 +157,7 @@ async function answerLookup(
   const limitMinor = readAmount('limit', query, { source, faults });
   const { destination_currency: destinationCurrency, payer_name: payerName } = query;
   if (destinationCurrency !== undefined && findCurrency(destinationCurrency) === undefined) {
-    const detail = 'destination_currency is not a currency that is known here';
+    const detail = 'destination_currency must be the code of a supported currency';
     faults.push({ parameter: 'destination_currency', code: 'unknown_currency', detail });
   }
   throwFaults(faults);
@@ -174,7 +174,7 @@ async function answerLookup(
   });
   if (!result.ok) {
     if (result.reason === 'country_unknown') {
-      const detail = 'country_code is not an alpha-3 code of ISO 3166-1';
+      const detail = 'country_code must be an ISO 3166-1 alpha-3 code';
       throw new AppError('invalid_request', detail, {
         faults: [{ parameter: 'country_code', code: 'unknown_country', detail }],
       });
@@ -186,7 +186,7 @@ async function answerLookup(
   return { status: 200, contentType: jsonType, body };
 }
 
-/** @throws AppError not_found when the account has no such user. */
+/** @throws AppError not_found if the account has no such user. */
 async function checkUser(
   { env, accountId }: RouteContext<DestinationServices>,
   token: string,
@@ -194,10 +194,10 @@ async function checkUser(
   const userId = findTokenId('user', token);
   const context = { session: env.db.tenant(accountId), keys: env.keys, accountId };
   if (userId !== undefined && (await findUser(context, userId)) !== undefined) return;
-  throw new AppError('not_found', 'no such user');
+  throw new AppError('not_found', 'User not found');
 }
 
-/** The currency to pay from: of the balance that is named, else as asked, else USD. */
+/** The source currency: of the given balance, else as given, else USD. */
 async function findSource(
   { env, accountId }: RouteContext<DestinationServices>,
   query: LookupInput['query'],
@@ -206,9 +206,9 @@ async function findSource(
   if (token !== undefined) {
     const session = env.db.tenant(accountId);
     const wallet = isUuid(token) ? await findWallet(session, { accountId, token }) : undefined;
-    if (wallet === undefined) throw new AppError('not_found', 'no such balance');
+    if (wallet === undefined) throw new AppError('not_found', 'Balance not found');
     if (code !== undefined && code !== wallet.currency) {
-      const detail = 'source_currency contradicts the currency of the balance';
+      const detail = 'source_currency must be the currency of the balance';
       throw new AppError('invalid_request', detail, {
         faults: [{ parameter: 'source_currency', code: 'currency_mismatch', detail }],
       });
@@ -217,7 +217,7 @@ async function findSource(
   }
   const currency = findCurrency(code ?? 'USD');
   if (currency !== undefined) return currency;
-  const detail = 'source_currency is not a currency that is known here';
+  const detail = 'source_currency must be the code of a supported currency';
   throw new AppError('invalid_request', detail, {
     faults: [{ parameter: 'source_currency', code: 'unknown_currency', detail }],
   });
@@ -236,8 +236,8 @@ function readAmount(
   return undefined;
 }
 
-/** Ratings are measured from our own payouts; until there are enough, the description says so. */
-const notRated = 'Not rated yet: too few payouts through it have been measured.';
+/** Ratings follow from our own payouts; the description says if there are too few. */
+const notRated = 'Not rated yet: too few payouts have been measured.';
 
 function describeRating(company: Company, rateCompany: DestinationServices['rateCompany']) {
   const tenths = rateCompany(company);
@@ -248,7 +248,7 @@ function describeRating(company: Company, rateCompany: DestinationServices['rate
 
 const write = compileWriter(lookupAnswer);
 
-/** The answer's text is kept beside the look-up, which is itself kept until rates or times move. */
+/** Texts by look-up, which is cached until rates or availabilities change. */
 const textsWithLogos = new WeakMap<LookUp, Buffer>();
 const texts = new WeakMap<LookUp, Buffer>();
 
@@ -290,7 +290,7 @@ function writeLookup(
       })),
     })),
   });
-  // As bytes: a text of so many pieces would be joined and encoded again for every answer.
+  // As bytes, so that the text is not encoded again for every answer.
   const bytes = Buffer.from(text);
   kept.set(result, bytes);
   return bytes;

@@ -5,12 +5,12 @@ export type CachedLookUp = (query: Omit<LookUpQuery, 'catalogue'>) => LookUp | L
 type Entry = { readonly query: Omit<LookUpQuery, 'catalogue'>; readonly result: LookUp };
 
 /**
- * `lookUpCountry` with its last answers kept: the same question gets the same object until an
- * availability moves on (a minute at most) or the caller passes another object of rates. Whoever
- * serialises may keep the text beside the object. Refusals are not kept.
+ * `lookUpCountry` with a cache: the same query returns the same object until an availability
+ * changes (at most a minute) or the caller passes another object of rates. A caller may cache the
+ * serialized text by the object. Refusals are not cached.
  *
- * A rate that becomes stale shows when the minute ends: an answer here is indicative, and a payout
- * asks for its own quote.
+ * A stale rate is noticed at the end of the minute, which is acceptable because look-ups are
+ * indicative: a payout has its own quote.
  */
 export function createCachedLookUp(
   getCatalogue: () => LookUpQuery['catalogue'],
@@ -28,7 +28,7 @@ export function createCachedLookUp(
     const result = lookUpCountry({ ...query, catalogue: getCatalogue() });
     if (!result.ok) return result;
     if (entries.size >= entriesMax) {
-      // The first in insertion order is the oldest answer.
+      // The first in insertion order is the oldest.
       const [oldest] = entries.keys();
       if (oldest !== undefined) entries.delete(oldest);
     }
@@ -37,7 +37,7 @@ export function createCachedLookUp(
   };
 }
 
-/** As JSON, so that no text of a client can imitate another question. */
+/** As JSON, so that no text of a client can equal another query's key. */
 function describeQuery(query: Omit<LookUpQuery, 'catalogue'>): string {
   const { countryCode, sourceCurrency, destinationCurrency, payerName, cheapestOnly } = query;
   const amount = query.amountMinor?.toString();

@@ -69,7 +69,7 @@ test('every country has a cheapest bank deposit and the four cryptocurrencies by
   }
 });
 
-test('of the same thing only the cheapest is shown, and each shown one can be paid through', () => {
+test('of equivalent payers only the cheapest is shown, and each shown one can be used', () => {
   for (const amountMinor of [2_000n, 20_000n, 200_000n, 5_000_000n]) {
     for (const countryCode of ['MEX', 'LBN', 'USA', 'PAN']) {
       const all = listOffers({ countryCode, amountMinor, cheapestOnly: false });
@@ -119,7 +119,7 @@ test('companies, services and payers are ordered by their cheapest', () => {
   }
 });
 
-test('an offer is what a quote of the same moment says', () => {
+test('an offer equals a quote at the same rates', () => {
   for (const offer of listOffers({ countryCode: 'PHL', sourceCurrency: 'EUR' })) {
     for (const { code, rate } of offer.currencies) {
       const quoted = quotePayer({
@@ -160,7 +160,7 @@ const rivals = compileCatalogue([
 ]);
 const rivalRates = createRates({ 'USD/MXN': getRate('18.5') });
 
-test('a payer keeps only the currencies for which no other one of its name is cheaper', () => {
+test('a payer is shown with the currencies in which it is the cheapest of its name', () => {
   const shown = listOffers({ catalogue: rivals, rates: rivalRates }).map(
     ({ payer, currencies }) => [
       payer.key,
@@ -181,7 +181,7 @@ test('a payer keeps only the currencies for which no other one of its name is ch
   );
 });
 
-test('a payer that the amount does not fit is no candidate, but is listed in full', () => {
+test('a payer whose limits exclude the amount is in the full list only', () => {
   const query = { catalogue: rivals, rates: rivalRates, amountMinor: 60_000n };
   assert.deepEqual(
     listOffers(query).map(({ payer, currencies }) => [payer.key, currencies.length]),
@@ -194,7 +194,7 @@ test('a payer that the amount does not fit is no candidate, but is listed in ful
   ]);
 });
 
-test('under a limit the amount is the most that fits, and never more than was asked for', () => {
+test('with a limit the amount is the most within it, and at most the requested one', () => {
   const only = { destinationCurrency: 'MXN', payerName: 'sandbox national bank mexico' };
   const sizes = (changes: Partial<LookUpQuery>): [string, bigint, bigint][] =>
     listOffers({ ...only, cheapestOnly: false, ...changes }).map((offer) => [
@@ -223,7 +223,7 @@ test('under a limit the amount is the most that fits, and never more than was as
   );
 });
 
-test('the default amount is 200, of a cryptocurrency what 200 USD are worth', () => {
+test('the default amount is 200, or the worth of 200 USD in a cryptocurrency', () => {
   const size = (sourceCurrency: string): bigint | undefined =>
     listOffers({ sourceCurrency, destinationCurrency: 'USDC' })[0]?.sourceMinor;
   assert.deepEqual(['USD', 'GBP', 'JPY', 'KWD'].map(size), [20_000n, 20_000n, 200n, 200_000n]);
@@ -231,7 +231,7 @@ test('the default amount is 200, of a cryptocurrency what 200 USD are worth', ()
   assert.deepEqual(['BTC', 'USDC'].map(size), [200_000n, 200_000_000n]);
 });
 
-test('a filter leaves what it names', () => {
+test('filters select payers by currency and name', () => {
   const dollars = listOffers({ countryCode: 'LBN', destinationCurrency: 'USD' });
   assert.ok(dollars.length > 0);
   for (const { currencies } of dollars)
@@ -244,7 +244,7 @@ test('a filter leaves what it names', () => {
   assert.deepEqual(lookUp({ payerName: 'nobody' }).companies, []);
 });
 
-test('what cannot be looked up says why', () => {
+test('a refused look-up says why', () => {
   const reason = (changes: Partial<LookUpQuery>): string => {
     const result = lookUpCountry({ ...cheapest, ...changes });
     return result.ok ? 'ok' : result.reason;
@@ -260,7 +260,7 @@ test('what cannot be looked up says why', () => {
   assert.deepEqual(lookUp({ countryCode: 'FRA', catalogue: rivals }).companies, []);
 });
 
-test('kept answers are those of the same question, rates and minute, and of no other', () => {
+test('results are cached by query, rates and minute', () => {
   const ask = createCachedLookUp(() => sandboxCatalogue, 3);
   const { catalogue: _, ...query } = cheapest;
   const first = ask(query);

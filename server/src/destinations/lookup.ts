@@ -17,32 +17,32 @@ export type LookUpQuery = {
   sourceCurrency: string;
   /** Minor units of the source, positive. Without it and a limit, `getDefaultAmountMinor`. */
   amountMinor?: bigint;
-  /** A cap on amount and fee together, minor units of the source. */
+  /** The maximum of amount and fee together, minor units of the source. */
   limitMinor?: bigint;
   destinationCurrency?: string;
-  /** Compared without regard to case. */
+  /** Case is ignored. */
   payerName?: string;
   nowMs: number;
-  /** False: every payer, whether the amount fits its limits or not. */
+  /** False: every payer, whether the amount is within its limits or not. */
   cheapestOnly: boolean;
 };
 
 export type OfferedCurrency = { readonly code: string; readonly rate: Rate };
 
-/** A payer for one amount; all amounts in minor units of the source currency. */
+/** An offer of a payer for an amount; all amounts in minor units of the source currency. */
 export type PayerOffer = {
   readonly payer: Payer;
-  /** The usual one first; only those in which it is the cheapest under `cheapestOnly`. */
+  /** The default first; with `cheapestOnly` only those in which it is the cheapest. */
   readonly currencies: readonly OfferedCurrency[];
-  /** The amount asked for, or the most that fits the limit (0n when the fee alone exceeds it). */
+  /** The requested amount, or the most within the limit (0n if the fee alone exceeds it). */
   readonly sourceMinor: bigint;
   readonly feeMinor: bigint;
-  /** Inclusive; 0n is no bound. */
+  /** Inclusive; 0n means no limit. */
   readonly minLimitMinor: bigint;
   readonly maxLimitMinor: bigint;
-  /** Of its cheapest currency. */
+  /** With its cheapest currency. */
   readonly costMinor: bigint;
-  /** Whether a payout of this amount would be taken. */
+  /** Whether a payout of this amount would be accepted. */
   readonly fits: boolean;
   readonly availableAtMs: number;
 };
@@ -62,11 +62,11 @@ export type LookUp = {
   ok: true;
   source: Currency;
   companies: readonly CompanyOffer[];
-  /** The answer holds until then (exclusive), as long as the rates do not change. */
+  /** The result holds until then (exclusive) unless the rates change. */
   untilMs: number;
 };
 
-/** `country_unknown`: the code is none of ISO 3166-1. One that is not served has no companies. */
+/** `country_unknown`: not an ISO 3166-1 code. A country that is not served has no companies. */
 export type LookUpRefusal = {
   ok: false;
   reason: 'country_unknown' | 'currency_unknown' | 'rate_unknown' | 'rate_stale';
@@ -74,22 +74,21 @@ export type LookUpRefusal = {
 };
 
 /**
- * What can be paid to a country. Companies, services and payers are each ordered by the cost of
- * their cheapest payer.
+ * The offers for a country. Companies, services and payers are each ordered by the cost of their
+ * cheapest payer.
  *
- * Under `cheapestOnly` one payer is left of those that offer the same thing (delivery type,
- * destination currency, payer name), the one that costs the sender least. A payer whose limits the
- * amount does not fit could not be paid through and so is no candidate; the full list shows it.
- * A currency without a usable rate is left out; when that leaves nothing at all, it is refused.
+ * With `cheapestOnly`, of the payers with the same delivery type, destination currency and payer
+ * name only the cheapest is returned, and none whose limits the amount exceeds. Currencies without
+ * a usable rate are left out; if no offer remains for that reason, the look-up is refused.
  */
 export function lookUpCountry(query: LookUpQuery): LookUp | LookUpRefusal {
   const { catalogue, rates, countryCode, sourceCurrency } = query;
   if (findCountry(countryCode) === undefined) {
-    return { ok: false, reason: 'country_unknown', detail: `unknown country ${countryCode}` };
+    return { ok: false, reason: 'country_unknown', detail: `Unknown country ${countryCode}` };
   }
   const source = findCurrency(sourceCurrency);
   if (source === undefined) {
-    return { ok: false, reason: 'currency_unknown', detail: `unknown currency ${sourceCurrency}` };
+    return { ok: false, reason: 'currency_unknown', detail: `Unknown currency ${sourceCurrency}` };
   }
   const sizing = findSizing(query, source, rates);
   if (!sizing.ok) return sizing;
@@ -111,9 +110,8 @@ const lookUpHoldsMsMax = 60_000;
 const defaultUnits = 200n;
 
 /**
- * The amount of a look-up that names none: 200 units of a national currency. 200 bitcoins would be
- * over every limit, so that of a cryptocurrency it is what 200 USD are worth, to two significant
- * digits.
+ * The default amount: 200 units of a national currency, or the worth of 200 USD in a cryptocurrency
+ * to two significant digits, because 200 bitcoins would exceed every limit.
  */
 export function getDefaultAmountMinor(source: Currency, usdToSource: Rate): bigint {
   if (!source.isCrypto) return defaultUnits * 10n ** BigInt(source.scale);
@@ -124,12 +122,12 @@ export function getDefaultAmountMinor(source: Currency, usdToSource: Rate): bigi
   return nearest > 0n ? nearest : 1n;
 }
 
-/** How the amount is found for a payer: as asked, and never more than fits the limit. */
+/** The amount for a payer: as requested, and at most what is within the limit. */
 type Sizing = { ok: true; amountMinor: bigint | undefined; limitMinor: bigint | undefined };
 
 function findSizing(query: LookUpQuery, source: Currency, rates: MidRates): Sizing | LookUpRefusal {
   const { amountMinor, limitMinor } = query;
-  assert(amountMinor === undefined || amountMinor > 0n, 'an amount is positive');
+  assert(amountMinor === undefined || amountMinor > 0n, 'the amount is positive');
   if (amountMinor !== undefined || limitMinor !== undefined) {
     return { ok: true, amountMinor, limitMinor };
   }
@@ -190,7 +188,7 @@ function pricePayers(payers: readonly Payer[], sizing: Sizing, query: LookUpQuer
     for (const code of payer.currencies) {
       if (query.destinationCurrency !== undefined && code !== query.destinationCurrency) continue;
       const to = findCurrency(code);
-      assert(to !== undefined, 'the catalogue has checked every currency');
+      assert(to !== undefined, 'the currencies of the catalogue are checked');
       const offered = findOfferedRate(payer, { from: source, to }, query.rates);
       if (!offered.ok) {
         refusal ??= toLookUpRefusal(offered);
@@ -220,16 +218,16 @@ function keepCheapest(candidates: readonly Candidate[]): Candidate[] {
   for (const candidate of candidates) {
     if (!candidate.fits) continue;
     const { payer, currency } = candidate;
-    const thing = `${payer.deliveryType}/${currency.code}/${payer.name}`;
-    const best = cheapest.get(thing);
+    const service = `${payer.deliveryType}/${currency.code}/${payer.name}`;
+    const best = cheapest.get(service);
     if (best === undefined || compareCandidates(candidate, best) < 0) {
-      cheapest.set(thing, candidate);
+      cheapest.set(service, candidate);
     }
   }
   return [...cheapest.values()];
 }
 
-/** By cost; then the better rate; then by token, so that the order never depends on chance. */
+/** By cost, then by rate, then by token, so that the order is deterministic. */
 function compareCandidates(a: Candidate, b: Candidate): number {
   if (a.costMinor !== b.costMinor) return a.costMinor < b.costMinor ? -1 : 1;
   if (a.currency.code === b.currency.code) {
@@ -247,13 +245,13 @@ function compareRates(a: Rate, b: Rate): number {
   return left < right ? -1 : 1;
 }
 
-/** From ordered candidates; what comes first in each group is its cheapest. */
+/** Groups ordered candidates; the first of each group is its cheapest. */
 function groupByCompany(candidates: readonly Candidate[], nowMs: number): CompanyOffer[] {
   const byPayer = new Map<Payer, Candidate[]>();
   for (const candidate of candidates) addTo(byPayer, candidate.payer, candidate);
   const byCompany = new Map<Company, Map<DeliveryType, PayerOffer[]>>();
   for (const [payer, [first, ...more]] of byPayer) {
-    assert(first !== undefined, 'a payer comes with a candidate');
+    assert(first !== undefined, 'a payer has a candidate');
     let services = byCompany.get(payer.company);
     if (services === undefined) {
       services = new Map();

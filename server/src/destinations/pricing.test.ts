@@ -26,7 +26,7 @@ const tiers: Pricing = {
   maxLimitUsdMinor: 250_000n,
 };
 
-test('in dollars a schedule is what was declared, each bound inclusive', () => {
+test('in dollars a schedule is as declared, with inclusive bounds', () => {
   const terms = getTerms(tiers, usd, rateOfOne);
   const fees = [1n, 10_000n, 10_001n, 100_000n, 100_001n].map((amount) =>
     getFeeMinor(terms, amount),
@@ -35,7 +35,7 @@ test('in dollars a schedule is what was declared, each bound inclusive', () => {
   assert.deepEqual(fees, [125n, 125n, 141n, 590n, 651n]);
 });
 
-test('the step is chosen by the worth in dollars, and the fixed fee is rounded up', () => {
+test('the step depends on the worth in dollars, and the fixed fee is rounded up', () => {
   // 1 USD = 152.3 JPY: 100 USD are 15,230 JPY, and 1.25 USD are 190.375 JPY.
   const terms = getTerms(tiers, getCurrency('JPY'), getRate('152.3'));
   assert.equal(getFeeMinor(terms, 15_230n), 191n);
@@ -49,13 +49,13 @@ test('the minimum is rounded up and the maximum down, both inclusive', () => {
   assert.deepEqual(fits, [false, true, true, false]);
 });
 
-test('a limit of nothing is no bound', () => {
+test('a limit of 0 means no limit', () => {
   const free = { ...tiers, minLimitUsdMinor: 0n, maxLimitUsdMinor: 0n };
   const terms = getTerms(free, usd, rateOfOne);
   assert.ok(fitsLimits(terms, 1n) && fitsLimits(terms, 10n ** 15n));
 });
 
-test('terms that are kept are those of the currency that is asked for', () => {
+test('cached terms are of the requested currency', () => {
   // The same rate object for two currencies of different minor units.
   const rate = getRate('152.3');
   assert.equal(getTerms(tiers, getCurrency('JPY'), rate).minLimitMinor, 153n);
@@ -96,7 +96,7 @@ const anyTerms: fc.Arbitrary<Terms> = fc
     };
   });
 
-test('the largest amount under a limit is what trying every amount finds', () => {
+test('the largest amount within a limit equals that of an exhaustive search', () => {
   fc.assert(
     fc.property(anyTerms, fc.bigInt(0n, 300n), (terms, limit) => {
       let largest = 0n;

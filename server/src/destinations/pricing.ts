@@ -5,18 +5,18 @@ import type { FeeStep } from '../rails/contract/declarations.ts';
 
 export const usd: Currency = getCurrency('USD');
 
-/** A step of a fee schedule in cents of USD; `upToUsdMinor` is inclusive, null: any amount. */
+/** A step of a fee schedule in cents of USD; `upToUsdMinor` is inclusive, null: no limit. */
 export type UsdFeeStep = {
   readonly upToUsdMinor: bigint | null;
   readonly fixedUsdMinor: bigint;
   readonly basisPoints: number;
 };
 
-/** What a payer costs and bounds, in cents of USD. Payers with the same price share one object. */
+/** The fees and limits of a payer in cents of USD. Payers with equal tariffs share one object. */
 export type Pricing = {
   readonly steps: readonly UsdFeeStep[];
   readonly marginBasisPoints: number;
-  /** All-in rates by pair (`USD/EUR`) that stand in the place of mid-market rate and margin. */
+  /** All-in rates by pair (`USD/EUR`) that replace mid rate and margin. */
   readonly rates: ReadonlyMap<string, Rate>;
   readonly minLimitUsdMinor: bigint;
   readonly maxLimitUsdMinor: bigint;
@@ -29,7 +29,7 @@ export type FeeTerm = {
   readonly basisPoints: bigint;
 };
 
-/** A pricing in minor units of a source currency; a limit of 0n is no bound. */
+/** A pricing in minor units of a source currency; 0n means no limit. */
 export type Terms = {
   readonly source: Currency;
   readonly steps: readonly FeeTerm[];
@@ -39,14 +39,14 @@ export type Terms = {
 
 const basisPointsOfOne = 10_000n;
 
-/** Cents from a declared text of USD ("0" included), or undefined when it is not an amount. */
+/** An amount of USD in cents ("0" included); undefined if it is malformed. */
 export function readUsdMinor(text: string): bigint | undefined {
   const decimal = readDecimal(text);
   if (decimal === undefined || decimal.digits < 0n || decimal.scale > usd.scale) return undefined;
   return decimal.digits * 10n ** BigInt(usd.scale - decimal.scale);
 }
 
-/** The compiled form of a declared schedule, or undefined when one of its amounts is none. */
+/** A fee schedule in cents; undefined if an amount is malformed. */
 export function readFeeSteps(steps: readonly FeeStep[]): UsdFeeStep[] | undefined {
   const compiled: UsdFeeStep[] = [];
   for (const { upTo, fixed, basisPoints } of steps) {
@@ -61,12 +61,12 @@ export function readFeeSteps(steps: readonly FeeStep[]): UsdFeeStep[] | undefine
 const knownTerms = new WeakMap<Rate, WeakMap<Pricing, Terms>>();
 
 /**
- * The pricing in the source currency, `usdToSource` being its units for one USD. Fixed fees and
- * the minimum are rounded up, the maximum and the bounds of steps down: an amount is at or under
- * a bound in the source currency exactly when its worth in USD is.
+ * The pricing in the source currency; `usdToSource` is its units for one USD. Fixed fees and the
+ * minimum are rounded up, the maximum and the bounds of steps down, so that an amount is within a
+ * bound in the source currency exactly if its worth in USD is.
  *
- * Kept by the identity of both arguments, since a rate book gives the same rate object until the
- * rate changes.
+ * Cached by the identity of both arguments, since a rate book returns the same rate object until
+ * the rate changes.
  */
 export function getTerms(pricing: Pricing, source: Currency, usdToSource: Rate): Terms {
   let byPricing = knownTerms.get(usdToSource);
@@ -103,8 +103,8 @@ export function getFeeMinor(terms: Terms, sourceMinor: bigint): bigint {
 }
 
 /**
- * The most whose amount and fee together do not exceed the limit, 0n when nothing does. A fee may
- * jump up or down between steps, so that each step is asked, the highest first.
+ * The largest amount that together with its fee does not exceed the limit, or 0n. A fee may jump up
+ * or down between steps, so that each step is tried, the highest first.
  *
  * Inside a step: s + ceil(s b / 10^4) <= r holds for whole r exactly when s (10^4 + b) <= 10^4 r.
  */
@@ -122,7 +122,7 @@ export function findLargestSource(terms: Terms, limitMinor: bigint): bigint {
   return 0n;
 }
 
-/** Whether the amount lies inside the payer's limits, both inclusive. */
+/** Whether the amount is within the payer's limits, both inclusive. */
 export function fitsLimits(terms: Terms, sourceMinor: bigint): boolean {
   if (sourceMinor < terms.minLimitMinor) return false;
   return terms.maxLimitMinor === 0n || sourceMinor <= terms.maxLimitMinor;

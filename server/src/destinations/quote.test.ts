@@ -49,7 +49,7 @@ test('a quote by the source: the margin is in the rate, the fee on top', () => {
   assert.equal(result.roundingNano, 0n);
 });
 
-test('a quote by the destination delivers exactly what was asked, for the least that does', () => {
+test('a quote by the destination delivers the exact amount for the least source amount', () => {
   const result = quote({ amount: { side: 'destination', minor: 100_000n } });
   assert.equal(result.destinationMinor, 100_000n);
   // 1,000 / 18.315 = 54.6000546...; the 0.99945 cents too much are 18.3 centavos.
@@ -57,7 +57,7 @@ test('a quote by the destination delivers exactly what was asked, for the least 
   assert.equal(result.roundingNano, 18_215_000_000n);
 });
 
-test('without an exchange there is no margin, whatever was declared', () => {
+test('without a currency exchange there is no margin', () => {
   const payer = compile({ currencies: ['USD'], marginBasisPoints: 500 });
   const amount = { side: 'source', minor: 12_345n } as const;
   const result = quote({ payer, destinationCurrency: 'USD', amount });
@@ -73,14 +73,14 @@ test('the limits are those of the source currency, both inclusive', () => {
     return result.ok ? 'ok' : `${result.reason}: ${result.detail}`;
   });
   assert.deepEqual(reasons, [
-    'below_minimum: Bank takes at least 1523 JPY, and this is 1522 JPY',
+    'below_minimum: The source amount for Bank must be at least 1523 JPY, and is 1522 JPY',
     'ok',
     'ok',
-    'above_maximum: Bank takes at most 15230 JPY, and this is 15231 JPY',
+    'above_maximum: The source amount for Bank must be at most 15230 JPY, and is 15231 JPY',
   ]);
 });
 
-test('what cannot be quoted says why', () => {
+test('a refused quote says why', () => {
   const payer = compile({ currencies: ['MXN', 'JPY', 'EUR'] });
   const base: QuoteQuery = {
     payer,
@@ -118,7 +118,7 @@ test('what cannot be quoted says why', () => {
   }
 });
 
-test('verification begins above 1,000 USD in whatever currency, or at once', () => {
+test('verification is required above 1,000 USD in any currency, or always', () => {
   const ask = (key: string, sourceCurrency: string, minor: bigint): boolean => {
     const payer = getSandboxPayer(key);
     const [destinationCurrency = ''] = payer.currencies;
@@ -184,7 +184,7 @@ function quoteCase({
   return result.ok ? result : undefined;
 }
 
-test('nothing is made or lost by rounding, and every rounding is against the sender', () => {
+test('rounding balances, and is always against the sender', () => {
   fc.assert(
     fc.property(anyCase, (given) => {
       const result = quoteCase(given);
@@ -224,7 +224,7 @@ test('more money never delivers less', () => {
   );
 });
 
-test('asking for what an amount delivers never costs more than the amount', () => {
+test('a quote by the destination never costs more than the quote by the source that delivers it', () => {
   fc.assert(
     fc.property(anyCase, (given) => {
       const there = quoteCase({ ...given, side: 'source' });
@@ -235,7 +235,7 @@ test('asking for what an amount delivers never costs more than the amount', () =
   );
 });
 
-test('no way there and back through the sandbox gains', () => {
+test('no round trip through the sandbox gains', () => {
   const codes = ['USA', 'MEX', 'JPN', 'KWT', 'VNM', 'LBN', 'IND'];
   const there = fc.constantFrom(...codes.flatMap((code) => sandboxCatalogue.payersIn(code)));
   fc.assert(
@@ -264,7 +264,7 @@ test('no way there and back through the sandbox gains', () => {
   );
 });
 
-test('what fits a limit can be quoted within it, and one more minor unit cannot', () => {
+test('the largest amount within a limit can be quoted, and one minor unit more cannot', () => {
   const payers = sandboxCatalogue.payersIn('MEX');
   fc.assert(
     fc.property(
@@ -294,7 +294,7 @@ test('what fits a limit can be quoted within it, and one more minor unit cannot'
   );
 });
 
-test('a limit that the fee alone exceeds leaves nothing', () => {
+test('a limit below the fee leaves no amount', () => {
   const priced = findTerms(getSandboxPayer('mex-bank-harbour'), 'USD', bundledRates);
   assert.ok(priced.ok);
   assert.equal(findLargestSource(priced.terms, 750n), 0n);

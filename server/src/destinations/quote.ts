@@ -23,25 +23,25 @@ export type RefusalReason =
   | 'amount_too_small'
   | 'amount_too_large';
 
-/** Why there is no quote; `detail` is fit for a client. */
+/** Why there is no quote; `detail` is for the client. */
 export type QuoteRefusal = { ok: false; reason: RefusalReason; detail: string };
 
-/** Amounts in minor units; `destinationMinor` in those of the destination, all else in the source's. */
+/** Amounts in minor units of the source currency, except `destinationMinor`. */
 export type Quote = {
   ok: true;
   sourceMinor: bigint;
   destinationMinor: bigint;
   feeMinor: bigint;
-  /** All-in: the mid-market rate with the payer's margin taken from it. */
+  /** All-in: the mid rate less the payer's margin. */
   rate: Rate;
-  /** What sourceMinor x rate is worth beyond destinationMinor, in billionths of its minor unit. */
+  /** The excess of sourceMinor x rate over destinationMinor, in billionths of its minor unit. */
   roundingNano: bigint;
-  /** Inclusive; 0n is no bound. */
+  /** Inclusive; 0n means no limit. */
   minLimitMinor: bigint;
   maxLimitMinor: bigint;
-  /** What the sender loses: the fee, and what the margin and the rounding keep at the mid rate. */
+  /** The cost to the sender: the fee, and margin and rounding at the mid rate. */
   costMinor: bigint;
-  /** Whether the recipient's identity has to be verified for this amount. */
+  /** Whether the recipient must be verified for this amount. */
   verificationRequired: boolean;
 };
 
@@ -51,21 +51,21 @@ export type QuoteQuery = {
   payer: Payer;
   sourceCurrency: string;
   destinationCurrency: string;
-  /** Given the source, the destination is rounded down; given the destination, the source up. */
+  /** The destination is computed rounded down, the source rounded up. */
   amount: { side: 'source' | 'destination'; minor: bigint };
   rates: MidRates;
 };
 
 /**
- * What a payout through the payer costs and delivers at the present mid rates. Pure: two calls
- * with the same rates give the same quote. An amount is positive and was read in its currency.
+ * What a payout through the payer costs and delivers at the given mid rates. The amount must be
+ * positive.
  */
 export function quotePayer(query: QuoteQuery): QuoteResult {
   const { payer, destinationCurrency, amount, rates } = query;
-  assert(amount.minor > 0n, 'an amount is positive');
+  assert(amount.minor > 0n, 'the amount is positive');
   const destination = findCurrency(destinationCurrency);
   if (destination === undefined || !payer.currencies.includes(destinationCurrency)) {
-    const detail = `${payer.name} does not deliver ${destinationCurrency}`;
+    const detail = `${payer.name} does not pay out ${destinationCurrency}`;
     return { ok: false, reason: 'currency_not_delivered', detail };
   }
   const priced = findTerms(payer, query.sourceCurrency, rates);
@@ -98,7 +98,7 @@ export function quotePayer(query: QuoteQuery): QuoteResult {
 
 export type PricedSource = { ok: true; source: Currency; usdToSource: Rate; terms: Terms };
 
-/** The payer's fees and limits in the source currency, at the mid rate to the dollar. */
+/** The payer's fees and limits in the source currency, at the mid rate to USD. */
 export function findTerms(
   payer: Payer,
   sourceCurrency: string,
@@ -106,7 +106,7 @@ export function findTerms(
 ): PricedSource | QuoteRefusal {
   const source = findCurrency(sourceCurrency);
   if (source === undefined) {
-    return { ok: false, reason: 'rate_unknown', detail: `unknown currency ${sourceCurrency}` };
+    return { ok: false, reason: 'rate_unknown', detail: `Unknown currency ${sourceCurrency}` };
   }
   const usdToSource = findMidRate({ from: usd, to: source }, rates);
   if (!usdToSource.ok) return usdToSource;
@@ -117,8 +117,8 @@ export function findTerms(
 export type OfferedRate = { ok: true; mid: Conversion; allIn: Conversion };
 
 /**
- * The mid rate of a pair, and what the payer makes of it: no margin where nothing is exchanged. A
- * rate that was agreed with the partner needs no mid rate; it is its own then.
+ * The mid rate of a pair and the payer's all-in rate, which has no margin within one currency. A
+ * rate agreed with the partner counts as mid rate too if there is none.
  */
 export function findOfferedRate(
   payer: Payer,
@@ -151,7 +151,7 @@ function findMidRate(
 
 const allInRates = new WeakMap<Rate, Map<number, Rate>>();
 
-/** Kept per mid rate object: a payer's rate is asked for far more often than rates change. */
+/** Cached per mid rate object. */
 function getAllInRate(mid: Rate, marginBasisPoints: number): Rate {
   let byMargin = allInRates.get(mid);
   if (byMargin === undefined) {
@@ -167,7 +167,7 @@ function getAllInRate(mid: Rate, marginBasisPoints: number): Rate {
 
 type Amounts = Pick<Quote, 'sourceMinor' | 'destinationMinor' | 'feeMinor'>;
 
-/** Negative where a rate agreed with the partner is better than the mid rate. */
+/** Negative if a rate agreed with the partner is better than the mid rate. */
 export function getCostMinor(amounts: Amounts, mid: Conversion): bigint {
   const worthMinor = convertBack(amounts.destinationMinor, mid, 'floor');
   return amounts.feeMinor + amounts.sourceMinor - worthMinor;
@@ -184,7 +184,7 @@ function findSizeRefusal(amounts: Amounts, { from, to }: Conversion): QuoteRefus
   const { sourceMinor, destinationMinor, feeMinor } = amounts;
   if (sourceMinor + feeMinor > amountMinorMax || destinationMinor > amountMinorMax) {
     const most = `${formatAmount(amountMinorMax, from)} ${from.code} or ${formatAmount(amountMinorMax, to)} ${to.code}`;
-    return { ok: false, reason: 'amount_too_large', detail: `more than ${most}` };
+    return { ok: false, reason: 'amount_too_large', detail: `The amount must be at most ${most}` };
   }
   if (destinationMinor > 0n) return undefined;
   const amount = `${formatAmount(sourceMinor, from)} ${from.code}`;
@@ -203,7 +203,7 @@ function findLimitRefusal(
   const name = isBelow ? 'least' : 'most';
   const { source } = terms;
   const detail =
-    `${payer.name} takes at ${name} ${formatAmount(bound, source)} ${source.code}, ` +
-    `and this is ${formatAmount(sourceMinor, source)} ${source.code}`;
+    `The source amount for ${payer.name} must be at ${name} ${formatAmount(bound, source)} ` +
+    `${source.code}, and is ${formatAmount(sourceMinor, source)} ${source.code}`;
   return { ok: false, reason: isBelow ? 'below_minimum' : 'above_maximum', detail };
 }

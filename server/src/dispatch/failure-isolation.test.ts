@@ -47,7 +47,7 @@ describe('checks that take long', () => {
       onError: () => undefined,
     });
     await money.quoteAndCommit(owner);
-    for (let look = 0; look < 60; look += 1) {
+    for (let look = 0; look < 60 && rail.sends() === 0; look += 1) {
       await dispatcher.startDue();
       await sleep(50);
     }
@@ -108,8 +108,11 @@ describe('one account that is held', () => {
       onHeard: () => undefined,
       onError: () => undefined,
     });
-    await sleep(3000);
-    const status = await statusOf(free);
+    let status = await statusOf(free);
+    for (let look = 0; look < 500 && status !== 'COMPLETED'; look += 1) {
+      await sleep(10);
+      status = await statusOf(free);
+    }
     lock.resolve();
     await holding;
     await applying;

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { createAuthenticator } from '../accounts/authentication.ts';
 import { createAttributeGroup } from '../attributes/attributes.ts';
-import type { BatchServices } from '../batches/batches.routes.ts';
+import type { BatchServices } from '../batches/upload.routes.ts';
 import { type Config, ConfigError } from '../config.ts';
 import type { EnvironmentName } from '../core/access.ts';
 import { createRepeatedLines, type RepeatedLines } from '../core/repeated-lines.ts';
@@ -75,7 +75,7 @@ export type Environment = SandboxServices &
     readonly authenticator: ReturnType<typeof createAuthenticator>;
     readonly importRates: Awaited<ReturnType<typeof createRates>>['importAll'];
     /** Reads the sanctions lists that are configured. */
-    importLists(acceptDoubts?: boolean): Promise<ListReport[]>;
+    importLists(acceptWarnings?: boolean): Promise<ListReport[]>;
     /** Keeps rates, limits and measurements up to date; every process needs it. */
     startRefreshLoops(): void;
     /** Whether a newer release has migrated the database; `look` asks it now. */
@@ -315,8 +315,8 @@ async function watchSchema(
 }
 
 function createListImport({ config, fetch, realNowMs }: EnvironmentOptions, db: Database) {
-  return (acceptDoubts = false): Promise<ListReport[]> =>
-    importLists(listSources(config), { db, fetch, nowMs: realNowMs, acceptDoubts });
+  return (acceptWarnings = false): Promise<ListReport[]> =>
+    importLists(listSources(config), { db, fetch, nowMs: realNowMs, acceptWarnings });
 }
 
 function openRates(

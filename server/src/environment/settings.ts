@@ -1,4 +1,4 @@
-import { type BatchServices, batchBytesMax } from '../batches/batches.routes.ts';
+import { type BatchServices, batchBytesMax } from '../batches/upload.routes.ts';
 import { type Config, ConfigError } from '../config.ts';
 import type { DecisionServices } from '../exceptions/decisions.ts';
 import { readVelocityLimits, type VelocityLimit } from '../rules/velocity.ts';

@@ -5,18 +5,17 @@ import { type BaseServices, defineRoute, type Route } from '../http/route.ts';
 import { amountAnswer, objectAnswer } from '../http/schema.ts';
 import { readEvents } from './events.ts';
 
-/** Types may be added; a reader skips those it does not know. */
 const eventTypesText = [
   'One of user.created, user.updated; attributes.stored; payout.pending, payout.processing,',
-  'payout.ready_for_pickup, payout.completed, payout.cancelled, payout.hold (it waits for the',
-  'operator), payout.error (every payer refused; the operator retries or refunds it);',
+  'payout.ready_for_pickup, payout.completed, payout.cancelled, payout.hold (waits for the',
+  'operator), payout.error (every payer rejected it; the operator retries or refunds it);',
   'verification.started and the other statuses of a session; balance.funded;',
-  'batch.committing, batch.committed. Skip types that you do not know',
+  'batch.committing, batch.committed. Types may be added: ignore unknown ones',
 ].join(' ');
 
 const eventAnswer = z
   .object({
-    sequence: amountAnswer.describe('Without gaps in the account, beginning with 1'),
+    sequence: amountAnswer.describe('Begins with 1 and has no gaps within the account'),
     type: z.string().describe(eventTypesText),
     created_on: z.string().describe('UTC, without offset'),
     data: objectAnswer,
@@ -34,17 +33,19 @@ export function eventRoutes(): Route<BaseServices>[] {
       isVersioned: true,
       operationId: 'listEvents',
       tag: 'Events',
-      summary: "Read the account's events in their order",
+      summary: 'Read the events of the account in order',
       description:
-        'Ask again with `after` of the last one: nothing is skipped and nothing is repeated.',
+        'To continue, send the `sequence` of the last event as `after`: no event is skipped or repeated.',
       access: 'payouts:read',
       query: z.object({
         after: z
           .string()
-          .regex(sequencePattern, { error: 'must be the sequence of an event' })
+          .regex(sequencePattern, { error: 'must be the sequence of an event, up to 18 digits' })
           .optional()
           .meta({ jsonSchema: { type: 'integer', minimum: 0 } })
-          .describe('The last one that you have; without it from the oldest that is kept'),
+          .describe(
+            'The sequence of the last event that you have. Default: begin with the oldest stored event',
+          ),
       }),
       response: z.array(eventAnswer),
       refusals: [410],

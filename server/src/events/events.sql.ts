@@ -1,6 +1,15 @@
-import type { Session, Statement } from '../db/postgres/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
+import { column, defineQuery, many, one, type RowOf } from '../db/rows.ts';
 
-const selectText: Statement = {
+const eventColumns = {
+  sequence: column.bigint,
+  type: column.text,
+  payload: column.text,
+  created_at: column.instant,
+};
+export type EventRow = RowOf<typeof eventColumns>;
+
+const selectText = defineQuery({
   name: 'select_events',
   text: `
     select e.sequence, e.type, e.created_at,
@@ -13,24 +22,23 @@ const selectText: Statement = {
       on e.payload is null and q.account_id = e.account_id and q.id = e.subject_id
     where e.account_id = $1 and e.sequence > $2
     order by e.sequence limit $3`,
-};
+  columns: eventColumns,
+});
 
-const newestText: Statement = {
+const newestText = defineQuery({
   name: 'find_newest_event',
   text: `select event_sequence as newest from accounts where id = $1`,
-};
-
-export type EventRow = { sequence: bigint; type: string; payload: string; created_at: Date };
+  columns: { newest: column.bigint },
+});
 
 export async function selectEvents(
   session: Session,
   range: { accountId: string; after: bigint; count: number },
 ): Promise<EventRow[]> {
-  return session.rows<EventRow>(selectText, [range.accountId, range.after, range.count]);
+  return many(session, selectText, [range.accountId, range.after, range.count]);
 }
 
-/** The number of the account's last event, kept or not; 0n without any. */
+/** The number of the account's last event, kept or not; 0n before the first. */
 export async function findNewestSequence(session: Session, accountId: string): Promise<bigint> {
-  const [row] = await session.rows<{ newest: bigint }>(newestText, [accountId]);
-  return row?.newest ?? 0n;
+  return (await one(session, newestText, [accountId])).newest;
 }

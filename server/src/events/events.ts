@@ -2,12 +2,12 @@ import { AppError } from '../core/errors.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { type EventRow, findNewestSequence, selectEvents } from './events.sql.ts';
 
-/** The feed of an account's events, which tells a reader when it has missed some. */
+/** The feed of an account's events, which reports events that a reader has missed. */
 
 /**
- * The events after the one that the reader has; undefined begins with the oldest that is kept.
+ * The events after the given one; undefined begins with the oldest stored one.
  *
- * @throws AppError events_dropped where events lie between that are no longer kept.
+ * @throws AppError events_dropped if events in between were deleted.
  */
 export async function readEvents(
   session: Session,
@@ -18,23 +18,22 @@ export async function readEvents(
   const rows = await selectEvents(session, { accountId, after, count });
   const [first] = rows;
   if (first !== undefined) {
-    checkUnbroken(after, first.sequence);
+    checkContinuous(after, first.sequence);
     return rows;
   }
   const newest = await findNewestSequence(session, accountId);
   if (newest <= after) return rows;
-  // Either nothing of it is kept, or it came since the first look, and then this one sees it.
+  // Either the events were deleted, or they were written after the first query.
   const later = await selectEvents(session, { accountId, after, count });
-  checkUnbroken(after, later[0]?.sequence ?? newest + 1n);
+  checkContinuous(after, later[0]?.sequence ?? newest + 1n);
   return later;
 }
 
-/** @throws AppError events_dropped where events lie between the two that are no longer kept. */
-function checkUnbroken(after: bigint, next: bigint): void {
+/** @throws AppError events_dropped if events between the two were deleted. */
+function checkContinuous(after: bigint, next: bigint): void {
   if (next <= after + 1n) return;
-  throw new AppError('events_dropped', `the events up to ${next - 1n} are no longer kept`, {
-    faults: [
-      { parameter: 'after', code: 'events_dropped', detail: `begin with after=${next - 1n}` },
-    ],
+  const detail = `after must be at least ${next - 1n}: older events are no longer kept`;
+  throw new AppError('events_dropped', detail, {
+    faults: [{ parameter: 'after', code: 'events_dropped', detail }],
   });
 }

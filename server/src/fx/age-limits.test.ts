@@ -10,28 +10,28 @@ function getExpiry(asOf: string): string {
   return new Date(getExpiryMs(Date.parse(asOf), workingDayAndAHalf)).toISOString().slice(0, 16);
 }
 
-test('a rate of Monday may be used until the night to Wednesday', () => {
+test('a rate of Monday expires in the night to Wednesday', () => {
   assert.equal(getExpiry('2026-11-16T14:00:00Z'), '2026-11-18T02:00');
 });
 
-test('a rate of Friday survives the weekend and ends in the night to Tuesday', () => {
+test('a rate of Friday expires in the night to Tuesday', () => {
   assert.equal(getExpiry('2026-11-20T14:00:00Z'), '2026-11-24T02:00');
 });
 
-test('a rate of Maundy Thursday survives Easter', () => {
+test('a rate of Maundy Thursday holds over Easter', () => {
   assert.equal(getExpiry('2026-04-02T14:00:00Z'), '2026-04-08T02:00');
 });
 
-test('a rate of Christmas Eve survives the holidays', () => {
+test('a rate of Christmas Eve holds over the holidays', () => {
   assert.equal(getExpiry('2025-12-24T14:00:00Z'), '2025-12-30T02:00');
   assert.equal(getExpiry('2026-12-31T14:00:00Z'), '2027-01-05T02:00');
 });
 
-test('a rate that was made on a closing day begins to age with the next working day', () => {
+test('a rate of a closing day ages from the next working day', () => {
   assert.equal(getExpiry('2026-11-21T09:00:00Z'), '2026-11-24T12:00');
 });
 
-test('Easter moves the closing days as the church calendar says', () => {
+test('closing days follow Easter', () => {
   // The earliest and latest dates, and the years in which the epact's exceptions apply, included.
   const easterMondays = [
     '1954-04-19',
@@ -61,7 +61,7 @@ test('a working day of every year is open', () => {
   assert.equal(isTargetClosingDay(Date.parse('2026-05-01T12:00:00Z')), true);
 });
 
-test('no rest of the central bank makes a rate usable for more than a week', () => {
+test('closing days never extend a rate beyond a week', () => {
   const firstMs = Date.parse('1999-01-04T14:00:00Z');
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 150 * 365 * 24 }), (hours) => {
@@ -73,7 +73,7 @@ test('no rest of the central bank makes a rate usable for more than a week', () 
   );
 });
 
-test('a newer rate never ends before an older one', () => {
+test('a newer rate never expires before an older one', () => {
   const firstMs = Date.parse('2020-01-01T00:00:00Z');
   const minutes = fc.integer({ min: 0, max: 20 * 365 * 1440 });
   fc.assert(
@@ -94,8 +94,8 @@ test('cryptocurrencies age on every day, in minutes', () => {
   assert.equal(getExpiryMs(asOfMs, limit), asOfMs + 15 * 60_000);
 });
 
-test('a limit that is none is refused', () => {
+test('an invalid limit is refused', () => {
   for (const maxAgeMs of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
-    assert.throws(() => getExpiryMs(0, { maxAgeMs, calendar: 'target' }), /age limit/);
+    assert.throws(() => getExpiryMs(0, { maxAgeMs, calendar: 'target' }), /maxAgeMs must be/);
   }
 });

@@ -1,11 +1,11 @@
 /**
- * How long a quote may be used. A source that publishes on working days is measured with a clock
- * that stands still on days without a publication; otherwise its limit would have to be so wide
- * (five days at Easter) that a broken import on a Tuesday went unseen for most of the week.
+ * How long a quote may be used. For a source that publishes on working days, days without a
+ * publication do not count; otherwise the limit would have to cover Easter (five days), and a
+ * broken import would go unnoticed for most of a week.
  */
 export type AgeLimit = {
   readonly maxAgeMs: number;
-  /** `target` leaves out the closing days of the euro's payment system; `every_day` counts all. */
+  /** `target` excludes the closing days of T2, the euro's payment system. */
   readonly calendar: 'every_day' | 'target';
 };
 
@@ -16,8 +16,8 @@ const maxAgeLimitMs = 366 * dayMs;
 /**
  * The limits of a live environment, per source. The European Central Bank publishes once per
  * working day, so 36 hours leave half a day to repair an import before payouts are refused. A
- * cryptocurrency may move by percents within the hour. The operator's own table is held to the
- * same rhythm as the central bank's rates, because interbank markets rest on those days too.
+ * cryptocurrency may move by percents within an hour. The operator's own table has the limit of
+ * the central bank's rates, because interbank markets are closed on the same days.
  */
 export const liveAgeLimits: Readonly<Record<string, AgeLimit>> = {
   ecb: { maxAgeMs: 36 * hourMs, calendar: 'target' },
@@ -28,12 +28,12 @@ export const liveAgeLimits: Readonly<Record<string, AgeLimit>> = {
 /**
  * The last moment (milliseconds since 1970) at which a quote of `asOfMs` may be used.
  *
- * @throws when the limit is not positive or more than a year.
+ * @throws Error if the limit is not positive or more than 366 days.
  */
 export function getExpiryMs(asOfMs: number, limit: AgeLimit): number {
   const { maxAgeMs, calendar } = limit;
   if (!(maxAgeMs > 0) || maxAgeMs > maxAgeLimitMs) {
-    throw new Error(`age limit outside one millisecond to 366 days: ${maxAgeMs}`);
+    throw new Error(`maxAgeMs must be positive and at most 366 days: ${maxAgeMs}`);
   }
   if (calendar === 'every_day') return asOfMs + maxAgeMs;
   let remainingMs = maxAgeMs;
@@ -49,9 +49,9 @@ export function getExpiryMs(asOfMs: number, limit: AgeLimit): number {
 }
 
 /**
- * True on the closing days of T2, the Eurosystem's payment system: weekends, New Year's Day, Good
- * Friday, Easter Monday, 1 May, 25 and 26 December (calendar fixed by the ECB in December 2000).
- * The day is taken in UTC; the hour or two to Frankfurt's midnight do not matter for an age.
+ * Whether the day is a closing day of T2, the Eurosystem's payment system: weekends, New Year's
+ * Day, Good Friday, Easter Monday, 1 May, 25 and 26 December (calendar fixed by the ECB in December
+ * 2000). The day is taken in UTC; the hour or two to Frankfurt's midnight do not matter for an age.
  */
 export function isTargetClosingDay(timeMs: number): boolean {
   const date = new Date(timeMs);
@@ -68,8 +68,8 @@ export function isTargetClosingDay(timeMs: number): boolean {
 const fixedClosingDays: ReadonlySet<string> = new Set(['01-01', '05-01', '12-25', '12-26']);
 
 /**
- * Midnight UTC of Easter Sunday in the Gregorian calendar: the Sunday after the church's full moon
- * on or after 21 March. Golden number, epact and its two exceptions as in the canons of 1582.
+ * Midnight UTC of Easter Sunday: the Sunday after the ecclesiastical full moon on or after 21
+ * March, by golden number and epact as in the Gregorian reform of 1582.
  */
 function getEasterSundayMs(year: number): number {
   const century = Math.floor(year / 100) + 1;

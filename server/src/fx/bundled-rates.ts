@@ -2,9 +2,9 @@ import { getRate, multiplyRates, type Rate } from '../core/rate.ts';
 import type { RateQuote } from './rate-book.ts';
 
 /**
- * Rates for a staging environment without a network, as of one day. They are ILLUSTRATIVE: of a
- * plausible size, written by hand, taken from no market and no provider, and must never be used
- * for real money. A live environment does not read this file.
+ * Rates for a staging environment without a network, as of one day. They are ILLUSTRATIVE:
+ * plausible, but written by hand and not from any market, and must never be used for real money. A
+ * live environment does not read this file.
  */
 export const bundledAsOfMs = Date.UTC(2026, 9, 30, 14);
 
@@ -55,10 +55,10 @@ export const bundledQuotes: readonly RateQuote[] = listQuotes();
 
 function listQuotes(): RateQuote[] {
   const rates = new Map<string, Rate>([['USD', getRate('1')], ...readTable(perDollar)]);
-  // The anchors come before what hangs on them, so one pass is enough.
+  // Anchors precede the currencies pegged to them, so that one pass is enough.
   for (const [anchor, table] of Object.entries(pegged)) {
     const anchorRate = rates.get(anchor);
-    if (anchorRate === undefined) throw new Error(`impossible: no rate of the anchor ${anchor}`);
+    if (anchorRate === undefined) throw new Error(`no rate of the anchor ${anchor}`);
     for (const [code, rate] of readTable(table)) rates.set(code, multiplyRates(anchorRate, rate));
   }
   rates.delete('USD');

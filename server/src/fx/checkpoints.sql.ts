@@ -1,15 +1,23 @@
 import type { Rate } from '../core/rate.ts';
 import type { Session, Statement } from '../db/postgres/pool.ts';
+import { column, defineQuery, exec, many } from '../db/rows.ts';
 
 /** The first rate of each pair, source and day (UTC) that an import stored. */
 
 export type Pair = { readonly base: string; readonly quote: string; readonly source: string };
 export type PairRate = Pair & { readonly rate: Rate };
 
-const select: Statement = {
+const select = defineQuery({
   name: 'fx_select_checkpoints',
   text: 'select base, quote, source, digits, scale from rate_checkpoints where day >= $1::date',
-};
+  columns: {
+    base: column.text,
+    quote: column.text,
+    source: column.text,
+    digits: column.bigint,
+    scale: column.integer,
+  },
+});
 
 const remove: Statement = {
   name: 'fx_remove_checkpoints',
@@ -36,10 +44,8 @@ const insert: Statement = {
     on conflict do nothing`,
 };
 
-type Row = Pair & { digits: bigint; scale: number };
-
 export async function readCheckpoints(session: Session, since: string): Promise<PairRate[]> {
-  const rows = await session.rows<Row>(select, [since]);
+  const rows = await many(session, select, [since]);
   return rows.map(({ digits, scale, ...pair }) => ({ ...pair, rate: { digits, scale } }));
 }
 
@@ -52,7 +58,7 @@ function columnsOf(pairs: readonly Pair[]): string[][] {
 }
 
 export async function removeCheckpoints(session: Session, pairs: readonly Pair[]): Promise<void> {
-  if (pairs.length > 0) await session.rows(remove, columnsOf(pairs));
+  if (pairs.length > 0) await exec(session, remove, columnsOf(pairs));
 }
 
 /** Stores the checkpoints of a day where there are none yet, and removes those before `since`. */
@@ -61,8 +67,8 @@ export async function insertCheckpoints(
   rates: readonly PairRate[],
   { day, since }: { day: string; since: string },
 ): Promise<void> {
-  await session.rows(removeOld, [since]);
-  await session.rows(insert, [
+  await exec(session, removeOld, [since]);
+  await exec(session, insert, [
     ...columnsOf(rates),
     rates.map(({ rate }) => rate.digits.toString()),
     rates.map(({ rate }) => rate.scale),

@@ -4,9 +4,9 @@ import { type ParsedQuotes, parseQuoteRate, quoteText } from './quote-file.ts';
 import type { RateQuote } from './rate-book.ts';
 
 /**
- * Outlay's own form of prices (docs/rates.md): a list of `{ base, quote, price, as_of }`, or an
- * object of prices that share a time and, if not the dollar, a quote currency. A price is decimal
- * text, or a number that is read by its digits and never as a binary double.
+ * Outlay's own price format (docs/rates.md): a list of `{ base, quote, price, as_of }`, or an
+ * object of prices with a common time and quote currency (default USD). A price is decimal text, or
+ * a number that is read digit by digit.
  */
 const code = z.string().min(1).max(40);
 const price = z.string().max(60);
@@ -23,7 +23,7 @@ const objectSchema = z.object({
 
 type PriceRow = z.infer<typeof rowSchema>;
 
-/** The quotes of a file of prices; `source` is the name they are stored under. */
+/** The quotes of a file of prices, to be stored under the name `source`. */
 export function parsePrices(json: string, source: string): ParsedQuotes {
   const document = readExactJson(json);
   if (!document.ok) return document;
@@ -33,12 +33,13 @@ export function parsePrices(json: string, source: string): ParsedQuotes {
   }
   const object = objectSchema.safeParse(document.value);
   if (!object.success) return fail(describe(object.error));
-  // JSON.parse silently keeps the last of equal names, so they are looked for in the text.
+  // JSON.parse silently keeps the last of equal names, so that they are searched in the text.
   const repeated = findRepeatedName(json);
-  if (repeated !== undefined) return fail(`${quoteText(repeated)} is there twice`);
+  if (repeated !== undefined) return fail(`${quoteText(repeated)} occurs twice`);
   const { as_of, quote, prices } = object.data;
   const rows = Object.entries(prices).map(([base, text]) => ({ base, quote, price: text, as_of }));
-  if (rows.length === 0 || rows.length > pricesMax) return fail(`it has ${rows.length} prices`);
+  if (rows.length === 0 || rows.length > pricesMax)
+    return fail(`it has ${rows.length} prices instead of 1 to ${pricesMax}`);
   return readRows(rows, source);
 }
 
@@ -52,7 +53,7 @@ function readExactJson(
     const value: unknown = JSON.parse(json, keepDigits as Parameters<typeof JSON.parse>[1]);
     return { ok: true, value };
   } catch (error) {
-    return fail(`it is not JSON: ${quoteText(String(error))}`);
+    return fail(`not JSON: ${quoteText(String(error))}`);
   }
 }
 
@@ -71,11 +72,12 @@ function readRows(rows: readonly PriceRow[], source: string): ParsedQuotes {
   const seen = new Set<string>();
   for (const { base, quote, price: text, as_of } of rows) {
     const pair = `${base}/${quote}`;
-    if (base === quote) return fail(`${quoteText(pair)} is no pair`);
-    if (seen.has(pair)) return fail(`${quoteText(pair)} is repeated`);
+    if (base === quote) return fail(`${quoteText(pair)} must be two currencies`);
+    if (seen.has(pair)) return fail(`${quoteText(pair)} occurs twice`);
     seen.add(pair);
     const rate = parseQuoteRate(text);
-    if (rate === undefined) return fail(`${quoteText(pair)}: ${quoteText(text)} is no price`);
+    if (rate === undefined)
+      return fail(`${quoteText(pair)}: ${quoteText(text)} must be a positive decimal`);
     const unknown = [base, quote].filter((name) => findCurrency(name) === undefined);
     for (const name of unknown) unknownCurrencies.add(quoteText(name));
     if (unknown.length === 0) {
@@ -91,5 +93,5 @@ function describe(error: z.ZodError): string {
 }
 
 function fail(fault: string): ParsedQuotes & { ok: false } {
-  return { ok: false, fault: `not a usable file of prices: ${fault}` };
+  return { ok: false, fault: `invalid price file: ${fault}` };
 }

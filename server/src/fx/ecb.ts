@@ -5,15 +5,15 @@ import { type ParsedQuotes, parseQuoteRate, quoteText } from './quote-file.ts';
 import type { RateQuote } from './rate-book.ts';
 
 /**
- * The euro foreign exchange reference rates of the European Central Bank: an envelope of GESMES
- * with one `Cube` per day (`time`) that holds one `Cube` per currency (`currency`, and `rate` in
- * units of that currency for one euro). The daily, 90-day and full files share that form.
+ * The euro foreign exchange reference rates of the European Central Bank: a GESMES envelope with
+ * one `Cube` per day (`time`), which holds one `Cube` per currency (`currency`, and `rate` in units
+ * of that currency for one euro). The daily, 90-day and full files have this form.
  */
 const parser = new XMLParser({
   ignoreAttributes: false,
   attributeNamePrefix: '',
   removeNSPrefix: true,
-  // A rate that becomes a binary double has lost its digits.
+  // A binary double would lose digits of a rate.
   parseAttributeValue: false,
   parseTagValue: false,
   processEntities: false,
@@ -42,27 +42,29 @@ const daySchema = z
   .max(300);
 
 /**
- * The quotes (base EUR) of the newest day in a file of the central bank. They count as of 14:00 UTC
- * of that day, the earliest time at which they are out (about 16:00 in Frankfurt).
+ * The quotes (base EUR) of the newest day in a file of the central bank, as of 14:00 UTC of that
+ * day: the earliest time of publication (about 16:00 in Frankfurt).
  */
 export function parseEcbRates(xml: string): ParsedQuotes {
-  // The bank's files declare no document type; one that does is an attempt at entity expansion.
-  if (/<!(?:doctype|entity)/i.test(xml)) return fail('it declares a document type or entities');
+  // The bank's files have no document type declaration; another may attempt entity expansion.
+  if (/<!(?:doctype|entity)/i.test(xml))
+    return fail('document type and entity declarations are not allowed');
   let document: unknown;
   try {
     document = parser.parse(xml, true);
   } catch (error) {
-    return fail(`it is not well-formed XML: ${quoteText(String(error))}`);
+    return fail(`not well-formed XML: ${quoteText(String(error))}`);
   }
   const envelope = envelopeSchema.safeParse(document);
   if (!envelope.success) return fail(describe(envelope.error));
   const [{ Cube: days }] = envelope.data.Envelope.Cube;
   for (const day of days) {
-    if (readDayMs(day.time) === undefined) return fail(`${quoteText(day.time)} is not a date`);
+    if (readDayMs(day.time) === undefined)
+      return fail(`${quoteText(day.time)} must be a date, YYYY-MM-DD`);
   }
   const newest = days.reduce((left, right) => (right.time > left.time ? right : left));
   if (days.filter((day) => day.time === newest.time).length > 1) {
-    return fail(`the day ${newest.time} is there twice`);
+    return fail(`the day ${newest.time} occurs twice`);
   }
   const rates = daySchema.safeParse(newest.Cube);
   if (!rates.success) return fail(`${newest.time}: ${describe(rates.error)}`);
@@ -74,10 +76,11 @@ function readDay(rates: z.infer<typeof daySchema>, asOfMs: number): ParsedQuotes
   const unknownCurrencies: string[] = [];
   const seen = new Set(['EUR']);
   for (const { currency, rate: text } of rates) {
-    if (seen.has(currency)) return fail(`the currency ${quoteText(currency)} is repeated`);
+    if (seen.has(currency)) return fail(`the currency ${quoteText(currency)} occurs twice`);
     seen.add(currency);
     const rate = parseQuoteRate(text);
-    if (rate === undefined) return fail(`${quoteText(currency)}: ${quoteText(text)} is no rate`);
+    if (rate === undefined)
+      return fail(`${quoteText(currency)}: ${quoteText(text)} must be a positive decimal`);
     if (findCurrency(currency) === undefined) {
       unknownCurrencies.push(quoteText(currency));
     } else {
@@ -101,5 +104,5 @@ function describe(error: z.ZodError): string {
 }
 
 function fail(fault: string): ParsedQuotes {
-  return { ok: false, fault: `not a usable file of ECB reference rates: ${fault}` };
+  return { ok: false, fault: `invalid file of ECB reference rates: ${fault}` };
 }

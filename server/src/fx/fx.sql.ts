@@ -1,4 +1,5 @@
 import type { Session, Statement } from '../db/postgres/pool.ts';
+import { column, defineQuery, exec, many, one } from '../db/rows.ts';
 import type { RateQuote } from './rate-book.ts';
 
 const insertRates: Statement = {
@@ -11,11 +12,10 @@ const insertRates: Statement = {
     order by given.base, given.quote, given.source, given.as_of
     on conflict (base, quote, source, as_of) do update
       set digits = excluded.digits, scale = excluded.scale, imported_at = now()
-      where (rates.digits, rates.scale) is distinct from (excluded.digits, excluded.scale)
-    returning base`,
+      where (rates.digits, rates.scale) is distinct from (excluded.digits, excluded.scale)`,
 };
 
-/** History is kept for questions about the past; a price of every minute must not pile up for ever. */
+/** Keeps 90 days of history, which bounds the quotes of sources that publish every minute. */
 const deleteOldRates: Statement = {
   name: 'fx_delete_old_rates',
   text: `
@@ -28,13 +28,14 @@ const deleteOldRates: Statement = {
 
 const raiseRevision: Statement = {
   name: 'fx_raise_revision',
-  text: 'update rates_revision set revision = revision + 1 returning revision',
+  text: 'update rates_revision set revision = revision + 1',
 };
 
-const selectRevision: Statement = {
+const selectRevision = defineQuery({
   name: 'fx_select_revision',
   text: 'select revision from rates_revision',
-};
+  columns: { revision: column.bigint },
+});
 
 const selectRevisionForUpdate: Statement = {
   name: 'fx_lock_revision',
@@ -45,7 +46,7 @@ const selectRevisionForUpdate: Statement = {
  * The newest quote of each pair and source. Stepping from one pair to the next in the primary key
  * reads two index entries per pair, however long the history is; `distinct on` would read it all.
  */
-const selectNewestRates: Statement = {
+const selectNewestRates = defineQuery({
   name: 'fx_select_newest_rates',
   text: `
     with recursive pairs as (
@@ -68,16 +69,15 @@ const selectNewestRates: Statement = {
       order by rates.as_of desc
       limit 1
     ) as newest`,
-};
-
-type RateRow = {
-  base: string;
-  quote: string;
-  source: string;
-  as_of: Date;
-  digits: bigint;
-  scale: number;
-};
+  columns: {
+    base: column.text,
+    quote: column.text,
+    source: column.text,
+    as_of: column.instant,
+    digits: column.bigint,
+    scale: column.integer,
+  },
+});
 
 /** Writes the quotes and returns how many of them were new or different. */
 export async function writeRates(session: Session, quotes: readonly RateQuote[]): Promise<number> {
@@ -88,20 +88,20 @@ export async function writeRates(session: Session, quotes: readonly RateQuote[])
     quotes.map((quote) => quote.source),
     quotes.map((quote) => new Date(quote.asOfMs).toISOString()),
   ];
-  const written = await session.rows<{ base: string }>(insertRates, [
+  const written = await exec(session, insertRates, [
     ...keys,
     quotes.map((quote) => quote.rate.digits.toString()),
     quotes.map((quote) => quote.rate.scale),
   ]);
-  if (written.length > 0) {
-    await session.rows(deleteOldRates, keys);
-    await session.rows(raiseRevision);
+  if (written > 0) {
+    await exec(session, deleteOldRates, keys);
+    await exec(session, raiseRevision);
   }
-  return written.length;
+  return written;
 }
 
 export async function readNewestRates(session: Session): Promise<RateQuote[]> {
-  const rows = await session.rows<RateRow>(selectNewestRates);
+  const rows = await many(session, selectNewestRates);
   return rows.map((row) => ({
     base: row.base,
     quote: row.quote,
@@ -112,12 +112,10 @@ export async function readNewestRates(session: Session): Promise<RateQuote[]> {
 }
 
 export async function readRevision(session: Session): Promise<bigint> {
-  const [row] = await session.rows<{ revision: bigint }>(selectRevision);
-  if (row === undefined) throw new Error('impossible: rates_revision has no row');
-  return row.revision;
+  return (await one(session, selectRevision)).revision;
 }
 
-/** Imports wait for each other here. */
+/** Serializes imports. */
 export async function lockRevision(session: Session): Promise<void> {
-  await session.rows(selectRevisionForUpdate);
+  await exec(session, selectRevisionForUpdate);
 }

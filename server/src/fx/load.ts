@@ -11,8 +11,8 @@ import { createRateBook, type MidRates, type RateQuote } from './rate-book.ts';
 import { describeLocation, readSource } from './read-source.ts';
 
 /**
- * Where rates come from, each a path or an http(s) address: the central bank's file, prices of
- * cryptocurrencies, and a table of the operator's own for what the central bank does not quote.
+ * The sources of rates, each a path or an http(s) address: the central bank's file, prices of
+ * cryptocurrencies, and the operator's own table for currencies without a central bank rate.
  */
 export type RateSources = { ecb?: string; crypto?: string; table?: string };
 export type RateSourceName = keyof RateSources;
@@ -20,13 +20,13 @@ export type RateSourceName = keyof RateSources;
 export type SourceReport = { source: RateSourceName; location: string } & (
   | {
       ok: true;
-      /** Usable quotes in the file. */
+      /** Quotes in the file. */
       quotes: number;
-      /** Those of them that were not stored before, or with another rate. */
+      /** Quotes that are new or have another rate. */
       changed: number;
       asOfMs: number;
       unknownCurrencies: string[];
-      /** Rates that are stored and that an operator should look at. */
+      /** Rates that were stored and that the operator should check. */
       warnings: string[];
     }
   | { ok: false; fault: string }
@@ -36,18 +36,18 @@ export type ImportOptions = {
   db: Database;
   fetch: typeof fetch;
   nowMs: () => number;
-  /** Take rates that doubled or halved; see `checkPlausibility`. */
+  /** Accepts rates that doubled or halved; see `checkPlausibility`. */
   acceptJumps?: boolean;
 };
 
-/** Clocks differ, and the central bank is at times a few minutes early. */
+/** Clocks differ, and the central bank is sometimes a few minutes early. */
 const futureToleranceMs = 3_600_000;
 
 type ReadQuotes =
   | { ok: true; quotes: readonly RateQuote[]; unknownCurrencies: string[]; asOfMs: number }
   | { ok: false; fault: string };
 
-/** Reads one source and stores nothing; a fault of the source is an answer. */
+/** Reads a source without storing its quotes. */
 export async function readQuotes(
   source: RateSourceName,
   location: string,
@@ -58,17 +58,17 @@ export async function readQuotes(
   const parsed = parseSource(source, reading.text);
   if (!parsed.ok) return parsed;
   const { quotes, unknownCurrencies } = parsed;
-  if (quotes.length === 0) return { ok: false, fault: 'none of its currencies is known' };
+  if (quotes.length === 0) return { ok: false, fault: 'the file has no known currency' };
   const asOfMs = Math.max(...quotes.map((quote) => quote.asOfMs));
   if (asOfMs > options.nowMs() + futureToleranceMs) {
-    // As the newest quote it would hide every true one until its time has come.
+    // As the newest quote it would supersede all others until that time.
     const asOf = new Date(asOfMs).toISOString();
-    return { ok: false, fault: `it is dated ${asOf}, which is in the future` };
+    return { ok: false, fault: `the file is dated ${asOf}, which is in the future` };
   }
   return { ok: true, quotes, unknownCurrencies, asOfMs };
 }
 
-/** Reads one source and stores its quotes for all processes; a fault of the source is an answer. */
+/** Reads a source and stores its quotes for all processes. */
 export async function importSource(
   source: RateSourceName,
   location: string,
@@ -81,14 +81,14 @@ export async function importSource(
   const { acceptJumps = false } = options;
   const nowMs = options.nowMs();
   return options.db.systemTransaction(async (session) => {
-    // Two imports at once would each be compared with what was before both.
+    // Concurrent imports would be compared with the same earlier rates.
     await lockRevision(session);
     const { jump, warnings } = await checkPlausibility(session, quotes, nowMs);
     if (jump !== undefined && !acceptJumps) return { ...described, ok: false, fault: jump };
     const changed = await writeRates(session, quotes);
     await keepCheckpoints(session, quotes, { nowMs, acceptJumps });
-    const told = { changed, asOfMs, unknownCurrencies, warnings };
-    return { ...described, ok: true, quotes: quotes.length, ...told };
+    const result = { quotes: quotes.length, changed, asOfMs, unknownCurrencies, warnings };
+    return { ...described, ok: true, ...result };
   });
 }
 
@@ -96,7 +96,7 @@ function parseSource(source: RateSourceName, text: string): ParsedQuotes {
   return source === 'ecb' ? parseEcbRates(text) : parsePrices(text, source);
 }
 
-/** The newest rates, what they were made of, and the revision of the table they were read at. */
+/** The newest rates, their quotes, and the revision of the table. */
 export type LoadedRates = { rates: MidRates; quotes: readonly RateQuote[]; revision: bigint };
 
 export type LoadOptions = {
@@ -106,17 +106,17 @@ export type LoadOptions = {
 };
 
 /**
- * The book of an environment from the database. In live every quote has an age limit. In staging
- * none has, because its clock may be moved by months, and the bundled table fills in what was not
+ * The rate book of an environment. In live every quote has an age limit. In staging none has,
+ * because its clock may be moved by months, and the bundled table provides the pairs that were not
  * imported.
  */
 export async function loadRateBook(options: LoadOptions): Promise<LoadedRates> {
   const { db, environment, nowMs } = options;
-  // Read before the quotes: an import in between is then seen as a change by the next refresh.
+  // Read before the quotes, so that the next refresh notices an import in between.
   const revision = await readRevision(db.system);
   const imported = await readNewestRates(db.system);
   if (environment === 'live') {
-    // A source without a limit of its own (from another release, say) gets the shortest.
+    // A source without a limit, for example of another release, gets the shortest.
     const maxAgeMs = Math.min(...Object.values(liveAgeLimits).map((limit) => limit.maxAgeMs));
     const rates = createRateBook(imported, { maxAgeMs, limits: liveAgeLimits, nowMs });
     return { rates, quotes: imported, revision };

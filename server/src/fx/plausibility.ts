@@ -11,21 +11,21 @@ import { readNewestRates } from './fx.sql.ts';
 import { createRateBook, type MidRates, type RateQuote } from './rate-book.ts';
 
 /**
- * A misplaced decimal point at a source, or a source under somebody else's control, would pay out a
- * multiple of the right amount. A rate that moved too far is therefore left to an operator.
+ * A misplaced decimal point at a source, or a compromised source, would pay out a multiple of the
+ * right amount. A rate that moved too far therefore needs the operator's consent.
  */
 
 const jumpFactor = 2n;
 
-/** Several imports within so many days move a rate no further than one import may. */
+/** All imports within this period together may move a rate no further than one may. */
 export const windowDays = 7;
 
 const dayMs = 86_400_000;
 
 export type Plausibility = {
-  /** The first rate that must not be stored unless an operator accepts it. */
+  /** The first rate that needs the operator's consent. */
   jump: string | undefined;
-  /** Rates to look at; they are stored. */
+  /** Rates that are stored but should be checked. */
   warnings: string[];
 };
 
@@ -36,10 +36,9 @@ function keyOf({ base, quote, source }: PairOf): string {
 }
 
 /**
- * Compares each quote with the newest stored rate of its pair and source and with the checkpoints of
- * the window. The first quote of a pair from a source is compared with what the other sources give
- * for the pair, and where they give nothing with the bundled table, which only warns: that table is
- * illustrative.
+ * Compares each quote with the newest stored rate of its pair and source and with the checkpoints
+ * of the window. The first quote of a pair from a source is compared with the rate by the other
+ * sources, or else with the bundled table, which is illustrative and only causes a warning.
  */
 export async function checkPlausibility(
   session: Session,
@@ -70,8 +69,8 @@ export async function checkPlausibility(
 function describeJump(quote: RateQuote, before: Rate): string {
   return (
     `${quote.base}/${quote.quote} went from ${formatRate(before)} to ${formatRate(quote.rate)} ` +
-    `within ${windowDays} days or since its last import: ` +
-    'check it, and import with --accept-jumps if it is right'
+    `within ${windowDays} days or since its last import. ` +
+    'Check it, and import with --accept-jumps if it is right'
   );
 }
 
@@ -85,15 +84,15 @@ function checkFirst(
   if (implied.ok) {
     if (!isJump(implied.rate, quote.rate)) return {};
     const jump =
-      `${pair} is ${given} in its first import from this source, and ${formatRate(implied.rate)} ` +
-      'by the rates that were imported before: check it, and import with --accept-jumps if it is right';
+      `${pair} is ${given} in its first import from this source, but ${formatRate(implied.rate)} ` +
+      'by earlier imports. Check it, and import with --accept-jumps if it is right';
     return { jump };
   }
   const example = bundled.find(quote.base, quote.quote);
   if (!example.ok || !isJump(example.rate, quote.rate)) return {};
   const warning =
-    `${pair} is ${given} in its first import; the illustrative table of this release has ` +
-    `${formatRate(example.rate)}: check the rate before you quote with it`;
+    `${pair} is ${given} in its first import, but ${formatRate(example.rate)} in the illustrative ` +
+    'table of this release. Check the rate';
   return { warning };
 }
 
@@ -104,8 +103,8 @@ function isJump(before: Rate, after: Rate): boolean {
 }
 
 /**
- * Keeps the first rate of each pair and day, for the comparisons of the days to come. An accepted
- * jump starts its window anew: later rates are compared with the accepted one.
+ * Stores the first rate of each pair and day for later comparisons. An accepted jump restarts the
+ * window: later rates are compared with the accepted one.
  */
 export async function keepCheckpoints(
   session: Session,

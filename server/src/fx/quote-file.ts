@@ -2,20 +2,20 @@ import { parseRate, type Rate } from '../core/rate.ts';
 import type { RateQuote } from './rate-book.ts';
 
 /**
- * What a file of rates says. It is taken whole or not at all: a file with one impossible price
- * casts doubt on the others. Only currencies that Outlay does not know are left out, by their code.
+ * The quotes of a file of rates. A file with one invalid price is refused as a whole, because the
+ * others are doubtful too. Unknown currencies are left out.
  */
 export type ParsedQuotes =
   | { ok: true; quotes: RateQuote[]; unknownCurrencies: string[] }
   | { ok: false; fault: string };
 
-/** Eighteen digits fit a 64-bit integer, which is how a quote is stored. */
+/** Quotes are stored as 64-bit integers, which hold eighteen digits. */
 export const quoteDigitsMax = 10n ** 18n - 1n;
 export const quoteScaleMax = 24;
-/** No pair of real currencies is further apart than 1 to 10^12. */
+/** No rate between real currencies is beyond 10^12 or 10^-12. */
 const magnitudeMax = 10n ** 12n;
 
-/** The exact rate of a decimal text, or undefined when it is none, not positive, or out of range. */
+/** The exact rate of a decimal text; undefined if it is malformed, not positive or out of range. */
 export function parseQuoteRate(text: string): Rate | undefined {
   const rate = parseRate(text);
   if (rate === undefined || rate.digits > quoteDigitsMax || rate.scale > quoteScaleMax) {
@@ -26,7 +26,7 @@ export function parseQuoteRate(text: string): Rate | undefined {
   return isWithin ? rate : undefined;
 }
 
-/** Text of a stranger for a message: short, and without control characters. */
+/** Untrusted text for a message: shortened, and in visible ASCII. */
 export function quoteText(text: string): string {
   const visible = text.replaceAll(/[^\x20-\x7e]/g, '?');
   return `"${visible.length > 40 ? `${visible.slice(0, 40)}...` : visible}"`;

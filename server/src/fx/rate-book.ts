@@ -2,7 +2,7 @@ import { findCurrency } from '../core/currency.ts';
 import { divideRates, type Rate, rateOfOne } from '../core/rate.ts';
 import { type AgeLimit, getExpiryMs } from './age-limits.ts';
 
-/** 1 unit of `base` is worth `rate` units of `quote`, as `source` had it at `asOfMs`. */
+/** 1 unit of `base` is worth `rate` units of `quote`, according to `source` at `asOfMs`. */
 export type RateQuote = {
   readonly base: string;
   readonly quote: string;
@@ -11,28 +11,28 @@ export type RateQuote = {
   readonly asOfMs: number;
 };
 
-/** `asOfMs` is that of the oldest quote that the rate was made of. */
+/** `asOfMs` is that of the oldest quote in the rate. */
 export type MidRateResult =
   | { ok: true; rate: Rate; asOfMs: number }
   | { ok: false; reason: 'unknown' | 'stale'; detail: string };
 
 export type MidRates = {
-  /** Units of `to` for one unit of `from`, without any margin. */
+  /** Units of `to` for one unit of `from`, without margin. */
   find(from: string, to: string): MidRateResult;
 };
 
 export type RateBookOptions = {
-  /** The limit of sources that `limits` does not name; null: they never get stale. */
+  /** The limit of sources that are not in `limits`; null: none. */
   maxAgeMs: number | null;
   limits?: Readonly<Record<string, AgeLimit>>;
   nowMs: () => number;
 };
 
-/** A quote as a link between two currencies that can be walked in both directions. */
+/** A quote as a link between two currencies, in either direction. */
 type Link = { quote: RateQuote; expiresAtMs: number };
 type Links = ReadonlyMap<string, ReadonlyMap<string, readonly Link[]>>;
 
-/** Links from one currency to another, with the age of the oldest and the end of the first to end. */
+/** Links from one currency to another, with the age of the oldest and the earliest expiry. */
 type Path = {
   from: string;
   links: readonly Link[];
@@ -46,21 +46,21 @@ type Candidate = { result: MidRateResult & { ok: true }; expiresAtMs: number };
 const neverMs = Number.POSITIVE_INFINITY;
 
 /**
- * Every rate that follows from the quotes. The newest quote of a pair wins; a quoted pair is
- * preferred over one that is computed over a third currency (the euro for rates of the central
- * bank, the dollar for prices of cryptocurrencies), and that over two. When the preferred way is
- * stale, the next one that is not is taken. A price that moves as fast as a cryptocurrency's is
- * never a bridge between two others.
+ * All rates that follow from the quotes. The newest quote of a pair wins. A quoted pair is
+ * preferred to one computed through a third currency (the euro for rates of the central bank, the
+ * dollar for prices of cryptocurrencies), and that to one through two. If the preferred path is
+ * stale, the next one that is not is used. A volatile cryptocurrency is never a bridge between two
+ * others.
  *
- * A quote itself is given as it is; everything computed is one exact fraction, cut to twelve
- * significant digits, so that going from A to B and back never gains.
+ * A quoted rate is returned as it is; a computed one is an exact fraction, truncated to twelve
+ * significant digits, so that converting there and back never gains.
  */
 export function createRateBook(quotes: readonly RateQuote[], options: RateBookOptions): MidRates {
   const links = buildLinks(quotes, options);
   const candidatesByPair = new Map<string, Map<string, readonly Candidate[]>>();
 
   const resolve = (from: string, to: string): readonly Candidate[] => {
-    // Pairs outside the quotes are not kept, so that a caller cannot make the book grow.
+    // Pairs without quotes are not cached, so that a caller cannot make the book grow.
     if (!links.has(from) || !links.has(to)) return [];
     const candidates = findCandidates(links, from, to);
     let byDestination = candidatesByPair.get(from);
@@ -87,7 +87,7 @@ export function createRateBook(quotes: readonly RateQuote[], options: RateBookOp
 
 function findRateOfSame(code: string, nowMs: () => number): MidRateResult {
   if (findCurrency(code) === undefined) {
-    return { ok: false, reason: 'unknown', detail: `unknown currency ${code}` };
+    return { ok: false, reason: 'unknown', detail: `Unknown currency ${code}` };
   }
   return { ok: true, rate: rateOfOne, asOfMs: nowMs() };
 }
@@ -99,11 +99,11 @@ function explainAbsence(
 ): MidRateResult & { ok: false } {
   const last = candidates.at(-1);
   if (last === undefined) {
-    return { ok: false, reason: 'unknown', detail: `no exchange rate from ${from} to ${to}` };
+    return { ok: false, reason: 'unknown', detail: `No exchange rate from ${from} to ${to}` };
   }
   const asOf = new Date(last.result.asOfMs).toISOString();
   const end = new Date(last.expiresAtMs).toISOString();
-  const detail = `the exchange rate from ${from} to ${to} is of ${asOf} and could be used until ${end}`;
+  const detail = `The exchange rate from ${from} to ${to} of ${asOf} expired at ${end}`;
   return { ok: false, reason: 'stale', detail };
 }
 
@@ -117,7 +117,7 @@ function buildLinks(quotes: readonly RateQuote[], options: RateBookOptions): Lin
   };
   for (const quote of quotes) {
     if (quote.base === quote.quote || quote.rate.digits <= 0n) {
-      throw new Error(`not a quote: ${quote.base}/${quote.quote} of ${quote.source}`);
+      throw new Error(`invalid quote ${quote.base}/${quote.quote} of ${quote.source}`);
     }
     const link: Link = { quote, expiresAtMs: getQuoteExpiryMs(quote, options) };
     add(quote.base, quote.quote, link);
@@ -133,7 +133,7 @@ function getQuoteExpiryMs(quote: RateQuote, options: RateBookOptions): number {
   return getExpiryMs(quote.asOfMs, { maxAgeMs: options.maxAgeMs, calendar: 'every_day' });
 }
 
-/** The newest first; between quotes of one instant the order of the sources' names decides. */
+/** The newest first; of quotes of one instant the source first in the alphabet. */
 function compareLinks(left: Link, right: Link): number {
   return (
     right.quote.asOfMs - left.quote.asOfMs || compareText(left.quote.source, right.quote.source)
@@ -154,8 +154,8 @@ function compareText(left: string, right: string): number {
 }
 
 /**
- * In order of preference, what is worth keeping: something less preferred is ever used only when
- * it may be used for longer than everything before it.
+ * The items in order of preference, without those that can never be used because a preferred one
+ * expires later.
  */
 function keepUseful<T extends { expiresAtMs: number }>(
   items: T[],
@@ -170,8 +170,8 @@ function keepUseful<T extends { expiresAtMs: number }>(
 }
 
 /**
- * The ways of a pair are searched in alphabetical direction whichever way is asked for, so that a
- * rate and its inverse always come from the same quotes.
+ * Paths are searched in alphabetical direction, so that a rate and its inverse always follow from
+ * the same quotes.
  */
 function findCandidates(links: Links, from: string, to: string): Candidate[] {
   const isForward = from < to;
@@ -207,7 +207,7 @@ function listPivots(links: Links, from: string, to: string): string[] {
   return [...neighbours].filter((code) => code !== to && findCurrency(code)?.isCrypto !== true);
 }
 
-/** Every choice of quotes along the given currencies; none when two of them are not linked. */
+/** Every choice of quotes along the given currencies; none if two of them are not linked. */
 function walkLinks(links: Links, codes: readonly [string, ...string[]]): Path[] {
   let chains: Link[][] = [[]];
   for (let index = 1; index < codes.length; index += 1) {
@@ -223,7 +223,7 @@ function walkLinks(links: Links, codes: readonly [string, ...string[]]): Path[] 
   }));
 }
 
-/** The rate along the path, or against it: one fraction of exact products, cut once. */
+/** The rate along the path, or against it: a fraction of exact products, truncated once. */
 function computeRate(path: Path, isForward: boolean): Rate {
   let along = rateOfOne;
   let against = rateOfOne;

@@ -5,9 +5,9 @@ export type SourceText = { ok: true; text: string } | { ok: false; fault: string
 export type ReadOptions = {
   fetch: typeof fetch;
   /**
-   * `same_origin` (the default) follows a redirect only within scheme, host and port of the address
-   * that the operator configured. `any_https` follows it to any https address, for publishers that
-   * serve their files from another host.
+   * `same_origin` (the default) follows redirects only within scheme, host and port of the
+   * configured address. `any_https` follows them to any https address, for publishers with separate
+   * file hosts.
    */
   redirects?: 'same_origin' | 'any_https';
   bytesMax?: number;
@@ -20,9 +20,9 @@ const timeoutMsDefault = 20_000;
 const redirectsMax = 3;
 
 /**
- * The text (UTF-8) of a file or of an https address; http is accepted on a loopback address only,
- * because whoever can change the text on its way sets the prices. What can go wrong outside of us
- * (no such file, no answer, too much, not text) is an answer, not an exception.
+ * The text (UTF-8) of a file or an https address. http is accepted for loopback addresses only,
+ * because whoever can change the text in transit sets the prices. External failures (no such file,
+ * no response, too large, not UTF-8) are returned, not thrown.
  */
 export async function readSource(location: string, options: ReadOptions): Promise<SourceText> {
   const bytesMax = options.bytesMax ?? bytesMaxDefault;
@@ -39,13 +39,13 @@ export async function readSource(location: string, options: ReadOptions): Promis
   }
 }
 
-/** `fetch` says only that it failed; the reason is the cause of its error. */
+/** The reason of a failed `fetch` is the cause of its error. */
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 }
 
-/** The location without what may be a secret in an address: user, password, query. */
+/** The location without the parts of an address that may be secret: user, password, query. */
 export function describeLocation(location: string): string {
   const url = URL.canParse(location) ? new URL(location) : undefined;
   return url === undefined || url.host === '' ? location : `${url.origin}${url.pathname}`;
@@ -55,8 +55,8 @@ async function readFileBytes(path: string, bytesMax: number): Promise<Uint8Array
   const file = await open(path, 'r');
   try {
     const status = await file.stat();
-    if (!status.isFile()) throw new Error('it is not a file');
-    if (status.size > bytesMax) throw new Error(`it is larger than ${bytesMax} bytes`);
+    if (!status.isFile()) throw new Error('not a file');
+    if (status.size > bytesMax) throw new Error(`larger than ${bytesMax} bytes`);
     return await file.readFile();
   } finally {
     await file.close();
@@ -80,11 +80,11 @@ async function readAddress(
     }
     if (answer.status !== 200) {
       await answer.body?.cancel();
-      throw new Error(`it answers with status ${answer.status}`);
+      throw new Error(`HTTP status ${answer.status}`);
     }
     return await readBody(answer, options.bytesMax);
   }
-  throw new Error(`it redirects more than ${redirectsMax} times`);
+  throw new Error(`more than ${redirectsMax} redirects`);
 }
 
 function checkScheme({ protocol, hostname }: URL): void {
@@ -106,20 +106,20 @@ function resolveRedirect(from: URL, target: string, rule: ReadOptions['redirects
   const next = new URL(target, from);
   if (next.origin === from.origin && next.protocol === from.protocol) return next;
   if (next.protocol !== 'https:') {
-    throw new Error(`it redirects to ${describeLocation(next.href)}, which is not https`);
+    throw new Error(`redirect to ${describeLocation(next.href)}, which is not https`);
   }
   if (rule === 'any_https') return next;
-  throw new Error(`it redirects to another host (${next.host}): configure that address itself`);
+  throw new Error(`redirect to another host (${next.host}): configure that address instead`);
 }
 
-/** The length that a server declares proves nothing, so the bytes are counted as they come. */
+/** Counts the bytes, because the declared length may be wrong. */
 async function readBody(answer: Response, bytesMax: number): Promise<Uint8Array> {
   if (answer.body === null) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of answer.body as ReadableStream<Uint8Array>) {
     length += chunk.byteLength;
-    if (length > bytesMax) throw new Error(`it is larger than ${bytesMax} bytes`);
+    if (length > bytesMax) throw new Error(`larger than ${bytesMax} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

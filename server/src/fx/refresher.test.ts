@@ -35,7 +35,7 @@ after(async () => {
 });
 
 beforeEach(async () => {
-  await db.system.rows({ name: 'test_clear', text: 'truncate rates, rate_checkpoints' });
+  await db.system.query({ name: 'test_clear', text: 'truncate rates, rate_checkpoints' });
 });
 
 function writeEcb(day: string, rates: Record<string, string>): string {
@@ -66,7 +66,7 @@ function find(rates: Rates, from: string, to: string): string {
   return result.ok ? formatRate(result.rate) : result.reason;
 }
 
-test('live starts without any rate, and has those that were imported', async () => {
+test('live starts without rates and has imported ones', async () => {
   const ecb = await writeSource(
     'a.xml',
     writeEcb('2026-11-20', { USD: '1.25', MXN: '20', XYZ: '1' }),
@@ -92,7 +92,7 @@ test('live starts without any rate, and has those that were imported', async () 
   assert.equal(find(rates, 'USD', 'AED'), 'unknown');
 });
 
-test('staging fills in from the bundled table what was not imported', async () => {
+test('staging takes rates that were not imported from the bundled table', async () => {
   const ecb = await writeSource('b.xml', writeEcb('2026-11-20', { USD: '1.25', MXN: '20' }));
   const rates = await openRates('staging', { ecb });
   assert.equal(find(rates, 'USD', 'MXN'), '18.52');
@@ -103,7 +103,7 @@ test('staging fills in from the bundled table what was not imported', async () =
   assert.equal(find(rates, 'MXN', 'AED'), '0.22953125');
 });
 
-test('no rate of staging gets stale, however far its clock is moved', async () => {
+test('no rate of staging becomes stale when its clock is moved', async () => {
   const ecb = await writeSource('c.xml', writeEcb('2026-11-20', { USD: '1.25' }));
   const laterMs = nowMs + 400 * 24 * 60 * minuteMs;
   const rates = await openRates('staging', { ecb }, { nowMs: () => laterMs });
@@ -111,7 +111,7 @@ test('no rate of staging gets stale, however far its clock is moved', async () =
   assert.equal(find(rates, 'EUR', 'USD'), '1.25');
 });
 
-test('live refuses old prices of coins after minutes and old bank rates after days', async () => {
+test('in live, cryptocurrency prices expire after minutes and bank rates after days', async () => {
   let clockMs = nowMs;
   const ecb = await writeSource('d.xml', writeEcb('2026-11-20', { USD: '1.25' }));
   const prices = `{ "as_of": "2026-11-20T15:00:00Z", "prices": { "BTC": "100000" } }`;
@@ -142,7 +142,7 @@ test('an import of one process reaches another with its next refresh', async () 
   assert.equal(other.rates(), held, 'the same file again changes nothing');
 });
 
-test('a correction of a day replaces it, and an older day does not hide a newer one', async () => {
+test('a correction replaces the rates of its day, and older days do not supersede newer ones', async () => {
   const path = await writeSource('f.xml', writeEcb('2026-11-20', { USD: '1.25' }));
   const rates = await openRates('live', { ecb: path });
   await rates.importAll();
@@ -190,7 +190,7 @@ test('a file dated in the future is refused', async () => {
   assert.match(report.fault, /in the future/);
 });
 
-test('a price that more than doubled waits for a person', async () => {
+test('a price that more than doubled needs the consent of the operator', async () => {
   const path = await writeSource('i.xml', writeEcb('2026-11-19', { USD: '1.25', MXN: '20' }));
   const rates = await openRates('live', { ecb: path });
   await rates.importAll();
@@ -203,7 +203,7 @@ test('a price that more than doubled waits for a person', async () => {
   assert.equal(find(rates, 'EUR', 'MXN'), '200');
 });
 
-test('imports within a week move a rate no further than one import may', async () => {
+test('all imports within a week together move a rate no further than one may', async () => {
   let clockMs = nowMs;
   const path = await writeSource('w.xml', writeEcb('2026-11-20', { USD: '1', MXN: '18.4' }));
   const rates = await openRates('staging', { ecb: path }, { nowMs: () => clockMs });
@@ -247,11 +247,14 @@ test('the first rate of a pair is compared with the other sources, else with the
   assert.deepEqual(sources[0].warnings.length, 1);
   assert.match(sources[0].warnings[0] ?? '', /EUR\/MXN is 2\.5 in its first import/);
   assert.ok(sources[1]?.ok === false);
-  assert.match(sources[1].fault, /MXN\/USD is 0\.05 in its first import .* and 0\.5 by the rates/);
+  assert.match(
+    sources[1].fault,
+    /MXN\/USD is 0\.05 in its first import .* but 0\.5 by earlier imports/,
+  );
   assert.equal((await rates.importAll({ acceptJumps: true })).ok, true);
 });
 
-test('the table gives back every digit, and only the newest of each pair and source', async () => {
+test('the database returns every digit, and only the newest quote of each pair and source', async () => {
   const quote = (base: string, rate: string, from: Partial<RateQuote>): RateQuote => ({
     base,
     quote: 'USD',
@@ -274,7 +277,7 @@ test('the table gives back every digit, and only the newest of each pair and sou
   assert.deepEqual(byText(stored), byText(quotes.filter((row) => formatRate(row.rate) !== '1')));
 });
 
-test('history older than ninety days goes with the next price of its pair', async () => {
+test('history older than ninety days is deleted with the next import of its pair', async () => {
   const write = (days: number, rate: string): Promise<number> =>
     db.systemTransaction((session) =>
       writeRates(session, [
@@ -289,10 +292,10 @@ test('history older than ninety days goes with the next price of its pair', asyn
     );
   for (const days of [-100, -91, -89, 0]) await write(days, '100000');
   const count = { name: 'test_count', text: 'select count(*) as count from rates' };
-  assert.deepEqual(await db.system.rows(count), [{ count: 2n }]);
+  assert.deepEqual((await db.system.query(count)).rows, [{ count: 2n }]);
 });
 
-test('the table itself refuses what is no rate', async () => {
+test('the table refuses invalid rates', async () => {
   const insert = {
     name: 'test_insert',
     text: `insert into rates (base, quote, source, as_of, digits, scale)
@@ -312,14 +315,14 @@ test('the table itself refuses what is no rate', async () => {
   ];
   for (const [index, value] of faults) {
     const values = good.with(index, value as never);
-    await assert.rejects(db.system.rows(insert, values), (error) => {
+    await assert.rejects(db.system.query(insert, values), (error) => {
       assert.match(findConstraint(error) ?? '', /check/, `${index} ${String(value)}`);
       return true;
     });
   }
 });
 
-test('two processes that import at once both succeed', async () => {
+test('concurrent imports of two processes both succeed', async () => {
   const ecb = await writeSource(
     'j.xml',
     writeEcb('2026-11-20', { USD: '1.25', MXN: '20', GBP: '0.87' }),

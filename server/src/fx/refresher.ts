@@ -27,11 +27,11 @@ export type RatesOptions = {
 export type ImportReport = { ok: boolean; sources: SourceReport[] };
 
 export type Rates = {
-  /** The rates of now. A caller that computes several figures takes them once and keeps them. */
+  /** The present rates. Take them once for a computation, so that its figures are consistent. */
   rates(): MidRates;
-  /** When the newest quote of each source was true, milliseconds; staging's bundled table is one. */
+  /** The time of the newest quote of each source, milliseconds; staging's bundled table is one. */
   newestBySource(): ReadonlyMap<string, number>;
-  /** Reads the database again if any process has imported since; one small statement if not. */
+  /** Reads the rates again if any process has imported some; otherwise one small statement. */
   refresh(): Promise<void>;
   /** Imports every configured source, then refreshes. */
   importAll(options?: { acceptJumps?: boolean }): Promise<ImportReport>;
@@ -40,15 +40,15 @@ export type Rates = {
 const sourceNames: readonly RateSourceName[] = ['ecb', 'crypto', 'table'];
 
 /**
- * The environment's rates as this process holds them. Reading them never waits; a refresh builds
- * the next book aside and exchanges it in one assignment.
+ * The environment's rates in this process. Reading them never waits; a refresh builds the next book
+ * and replaces the present one.
  */
 export async function createRates(options: RatesOptions): Promise<Rates> {
   const { db, environment, sources, nowMs, log } = options;
   let current = await loadRateBook({ db, environment, nowMs });
 
   const refresh = async (): Promise<void> => {
-    // Unequal, not greater: a database that was restored from a backup counts from further back.
+    // Unequal instead of greater: the revision of a restored database may be lower.
     if ((await readRevision(db.system)) === current.revision) return;
     current = await loadRateBook({ db, environment, nowMs });
   };

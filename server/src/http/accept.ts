@@ -1,8 +1,8 @@
-/** Accept as HTTP has it (RFC 9110 12.5.1): ranges with weights, the most specific one counts. */
+/** The Accept header (RFC 9110 12.5.1): of weighted ranges the most specific one counts. */
 
 type Preference = { quality: number; isNamed: boolean };
 
-/** How much a client wants a media type, and whether it named it itself. */
+/** The weight of a media type, and whether the header names it in full. */
 export function getPreference(accept: string, type: string): Preference {
   if (accept.trim() === '') return { quality: 1, isNamed: false };
   const family = `${type.split('/', 1)[0]}/*`;
@@ -22,7 +22,7 @@ export function isAcceptable(accept: string, types: readonly string[]): boolean 
   return types.some((type) => getPreference(accept, type).quality > 0);
 }
 
-/** Whether a type is wanted rather than JSON, which is what a client gets that does not care. */
+/** Whether a client prefers a type to JSON, the default. */
 export function isPreferredToJson(accept: string, type: string): boolean {
   const wanted = getPreference(accept, type);
   const json = getPreference(accept, 'application/json');

@@ -1,44 +1,43 @@
 /**
- * How many requests may be at work at once, so that an accepted one is answered within a bounded
- * time: by Little's law, what is finished per millisecond times the wait that is allowed. The
- * limit follows what is measured; nobody has to know the capacity of a machine beforehand.
+ * How many requests may be in flight, so that an accepted one is answered within a bounded time: by
+ * Little's law, the completions per millisecond times the longest wait. The limit follows the
+ * measured completions, so that no machine's capacity has to be configured.
  */
 
 export type GateOptions = {
-  /** How long an accepted request may take when there are more than can be served. */
+  /** The longest time that an accepted request may take under overload. */
   waitMs: number;
-  /** Never more than this at once, however fast they are. */
+  /** The limit never exceeds this. */
   inFlightMax: number;
   /** A clock that never jumps. */
   steadyMs: () => number;
 };
 
 export type Gate = {
-  /** Whether one more would have to wait for too long. */
+  /** Whether one more request would wait for too long. */
   isFull(): boolean;
   enter(): void;
-  /** The work of one has ended, or pauses; `isDone` says that it did what was asked. */
+  /** A request ended or pauses; `isDone` if it succeeded, which counts as a completion. */
   leave(isDone: boolean): void;
-  /** Notes that somebody was sent away. */
-  turnAway(): void;
+  countShed(): void;
   read(): GateState;
 };
 
 export type GateState = { inFlight: number; limit: number; shed: number };
 
 /**
- * Always admitted, whatever is measured: a crowd of this size, such as all connections of a client
- * that starts, must not be turned away because the service was idle, or stalled, a moment ago.
+ * Always admitted: a burst of this size, such as all connections of a client that starts, must not
+ * be refused because the service was idle or stalled a moment ago.
  */
-export const inFlightFloor = 1024;
+export const inFlightMin = 1024;
 
-/** Batches end hundreds of requests at once: a shorter window would see none, or too many. */
+/** Group commits complete hundreds of requests at once: a shorter window would see none or all. */
 const windowMs = 250;
-/** How far an estimate moves towards what the last window showed. */
-const pace = 0.3;
+/** Weight of the last window in the estimate. */
+const smoothing = 0.3;
 
 export function createGate({ waitMs, inFlightMax, steadyMs }: GateOptions): Gate {
-  const floor = Math.min(inFlightFloor, inFlightMax);
+  const floor = Math.min(inFlightMin, inFlightMax);
   let limit = floor;
   let donePerMs = floor / waitMs;
   let inFlight = 0;
@@ -52,10 +51,10 @@ export function createGate({ waitMs, inFlightMax, steadyMs }: GateOptions): Gate
     const elapsedMs = nowMs - startedMs;
     if (elapsedMs < windowMs) return;
     const measured = done / elapsedMs;
-    // A window in which few were at work, or nobody came for long, does not show what can be done.
+    // A window with few requests in flight, or after a long pause, does not show the capacity.
     const wasBusy = highest * 2 >= limit && elapsedMs < 2 * windowMs;
-    const isTelling = measured > donePerMs || wasBusy;
-    if (isTelling) donePerMs += (measured - donePerMs) * pace;
+    const isInformative = measured > donePerMs || wasBusy;
+    if (isInformative) donePerMs += (measured - donePerMs) * smoothing;
     limit = Math.round(Math.min(inFlightMax, Math.max(floor, donePerMs * waitMs)));
     startedMs = nowMs;
     done = 0;
@@ -75,7 +74,7 @@ export function createGate({ waitMs, inFlightMax, steadyMs }: GateOptions): Gate
       inFlight -= 1;
       if (isDone) done += 1;
     },
-    turnAway: () => {
+    countShed: () => {
       shed += 1;
     },
     read: () => ({ inFlight, limit, shed }),

@@ -1,9 +1,23 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, mock, test } from 'node:test';
 import { createPace } from './body-pace.ts';
 
 const options = { bytesPerSecondMin: 1000, windowMs: 200 };
+
+let nowMs = 0;
+beforeEach(() => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  mock.method(performance, 'now', () => nowMs);
+});
+afterEach(() => {
+  mock.timers.reset();
+  mock.restoreAll();
+});
+
+function pass(timeMs: number): void {
+  nowMs += timeMs;
+  mock.timers.tick(timeMs);
+}
 
 function start() {
   let slowCount = 0;
@@ -13,7 +27,7 @@ function start() {
   return { pace, slowCount: () => slowCount };
 }
 
-test('a body that arrives at the rate is never slow, and one below it is', async () => {
+test('a body that arrives at the rate is never slow, and one below it is', () => {
   for (const [bytes, isSlow] of [
     [200, false],
     [5, true],
@@ -21,7 +35,7 @@ test('a body that arrives at the rate is never slow, and one below it is', async
     const { pace, slowCount } = start();
     for (let times = 0; times < 10; times += 1) {
       pace.wait();
-      await sleep(50);
+      pass(50);
       pace.receive(bytes);
     }
     pace.end();
@@ -29,22 +43,22 @@ test('a body that arrives at the rate is never slow, and one below it is', async
   }
 });
 
-test('nothing at all is slow after one window', async () => {
+test('nothing at all is slow after one window', () => {
   const { pace, slowCount } = start();
   pace.wait();
-  await sleep(400);
+  pass(400);
   assert.equal(slowCount(), 1);
 });
 
-test('the time in which the service does not read is not counted', async () => {
+test('the time in which the service does not read is not counted', () => {
   const { pace, slowCount } = start();
   for (let times = 0; times < 4; times += 1) {
     pace.wait();
     pace.receive(1);
-    await sleep(150);
+    pass(150);
   }
   pace.wait();
   pace.end();
-  await sleep(300);
+  pass(300);
   assert.equal(slowCount(), 0);
 });

@@ -1,26 +1,26 @@
 import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 
-/** The least rate at which bodies arrive: a client that sends next to nothing holds no connection. */
+/** The minimum rate at which bodies must arrive, so that slow senders do not hold connections. */
 
 export type PaceOptions = {
-  /** Averaged over a window; the time in which the service itself does not read does not count. */
+  /** Averaged over a window; time in which the service does not read is excluded. */
   bytesPerSecondMin: number;
   windowMs: number;
 };
 
-/** A slow mobile network sends about four times as much. */
+/** A slow mobile network achieves about four times this. */
 export const bodyPace: PaceOptions = { bytesPerSecondMin: 4096, windowMs: 10_000 };
 
 export type Pace = {
-  /** From now on the service waits for bytes. */
+  /** Starts the clock: the service waits for bytes. */
   wait(): void;
-  /** So many bytes arrived; nothing is waited for until `wait`. */
+  /** Counts bytes that arrived and stops the clock until `wait`. */
   receive(bytes: number): void;
   end(): void;
 };
 
-/** Calls `onSlow` once when a window of waiting brought fewer bytes than the rate asks for. */
+/** Calls `onSlow` once when a window of waiting brought fewer bytes than the rate requires. */
 export function createPace(onSlow: () => void, options: PaceOptions = bodyPace): Pace {
   const windowBytes = (options.bytesPerSecondMin * options.windowMs) / 1000;
   let waitedMs = 0;
@@ -50,17 +50,16 @@ export function createPace(onSlow: () => void, options: PaceOptions = bodyPace):
   };
 }
 
-/** After its answer a request may send the rest of its body for so long, at the least rate. */
+/** How long an answered request may go on sending its body, at the minimum rate. */
 const restMsMax = 30_000;
 const restWindowMs = 5000;
 
 /**
- * Closes the connection of an answered request unless the rest of its body keeps arriving: a client
- * that is still sending reads its answer only afterwards, and one that stopped holds a connection
- * for nothing. Node reads the rest and drops it.
+ * Closes the connection of an answered request unless the rest of its body keeps arriving. A client
+ * that is still sending reads its answer only afterwards; Node reads and discards the rest.
  */
 export function watchRest(request: IncomingMessage): void {
-  // A request that a test injects has no socket.
+  // A request injected by a test has no socket.
   if (request.complete || !(request.socket instanceof Socket)) return;
   const { headers, socket } = request;
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;

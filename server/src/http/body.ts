@@ -4,14 +4,14 @@ import { AppError } from '../core/errors.ts';
 import { createPace } from './body-pace.ts';
 import type { KeyRecord, Upload } from './route.ts';
 
-/** How request bodies are read: whole, up to the route's limit, each refused as soon as it is past it. */
+/** Reads request bodies: in full, up to the route's limit, or as a stream. */
 
-/** How long a body may take that is read whole. */
+/** How long a body that is read in full may take. */
 const bodyMsMax = 60_000;
 
 /**
- * What is too large is answered at once, and read on and dropped by Node: a connection that is
- * closed on a client that is still sending loses the answer. `watchRest` bounds how long that takes.
+ * A body that is too large is answered at once while Node reads and discards the rest: closing the
+ * connection on a client that is still sending would lose the answer. `watchRest` bounds the time.
  */
 export function addBodyReader(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
@@ -22,17 +22,17 @@ function readBody(
   request: FastifyRequest,
   payload: IncomingMessage,
 ): Promise<Buffer | IncomingMessage | undefined> {
-  // Each look at the options makes an object of all of them.
+  // `routeOptions` builds a new object on each access.
   const { config, bodyLimit: bytesMax } = request.routeOptions;
   if (config.takesBody === false) {
     payload.resume();
     return Promise.resolve(undefined);
   }
   const refuse = (): AppError =>
-    new AppError('body_too_large', `the body has more than ${bytesMax} bytes`);
+    new AppError('body_too_large', `The body must have at most ${bytesMax} bytes`);
   if (Number(request.headers['content-length'] ?? 0) > bytesMax) return Promise.reject(refuse());
   if (config.streamsBody === true) return Promise.resolve(payload);
-  // Without a length there is no body, and nothing more to wait for.
+  // A request without a length has no body.
   if (payload.readableEnded) return Promise.resolve(Buffer.alloc(0));
   const chunks: Buffer[] = [];
   let size = 0;
@@ -66,14 +66,18 @@ function readBody(
     });
     payload.on('error', (cause) => {
       end();
-      reject(new AppError('malformed_http', 'the body did not arrive whole', { cause }));
+      reject(
+        new AppError('malformed_http', 'The connection ended before the whole body had arrived', {
+          cause,
+        }),
+      );
     });
   });
 }
 
 /** The error handler closes the connection with this answer. */
 function describeSlow(): AppError {
-  return new AppError('request_timeout', 'the body arrived too slowly');
+  return new AppError('request_timeout', 'The body arrived too slowly');
 }
 
 const mediaTypePattern = /^([a-z]+\/[a-z0-9.+-]+)\s*(?:;\s*charset="?utf-?8"?\s*)?$/i;
@@ -89,22 +93,28 @@ export function openUpload(
 ): Upload {
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') {
-    throw new AppError('unsupported_media_type', 'the body must not be compressed');
+    throw new AppError(
+      'unsupported_media_type',
+      'The body must not be compressed: omit Content-Encoding',
+    );
   }
   const [, named = ''] = mediaTypePattern.exec(request.headers['content-type'] ?? '') ?? [];
   const mediaType = named.toLowerCase();
   if (!types.includes(mediaType)) {
-    throw new AppError('unsupported_media_type', `the body must be ${types.join(' or ')} in UTF-8`);
+    throw new AppError(
+      'unsupported_media_type',
+      `Content-Type must be ${types.join(' or ')}, in UTF-8`,
+    );
   }
   return { mediaType, bytes: streamBody(request.raw), record };
 }
 
 /**
- * The bytes as they arrive. Leaving off early does not close the connection, on which an answer is
- * still to be sent.
+ * The bytes as they arrive. Stopping early does not close the connection, which still carries the
+ * answer.
  *
- * @throws AppError malformed_http where the connection breaks, request_timeout where the body
- * arrives too slowly.
+ * @throws AppError malformed_http if the connection breaks, request_timeout if the body arrives too
+ * slowly.
  */
 async function* streamBody(payload: IncomingMessage): AsyncGenerator<Buffer, void> {
   const chunks = payload.iterator({ destroyOnReturn: false });
@@ -122,11 +132,13 @@ async function* streamBody(payload: IncomingMessage): AsyncGenerator<Buffer, voi
     }
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
-    throw new AppError('malformed_http', 'the body did not arrive whole', { cause });
+    throw new AppError('malformed_http', 'The connection ended before the whole body had arrived', {
+      cause,
+    });
   } finally {
     pace.end();
-    // What nobody reads any more is dropped as it comes, like any other body. Not awaited: the
-    // iterator may still wait for a chunk.
+    // The rest is discarded as it arrives. Not awaited, since the iterator may still wait for a
+    // chunk.
     void chunks
       .return?.()
       .catch(() => undefined)

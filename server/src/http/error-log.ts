@@ -1,6 +1,6 @@
 /**
- * What a log may know of an error: its kind and where it happened. Messages stay out, because a
- * database's message quotes values, and values are somebody's data.
+ * What is logged of an error: its kind and where it happened. Messages are left out, because a
+ * database's message quotes values, which may be personal data.
  */
 export type LoggedError = {
   name: string;
@@ -30,7 +30,7 @@ export function describeError(error: unknown, depth = 0): LoggedError {
   return logged;
 }
 
-/** What two errors have in common that a log need not tell apart. */
+/** Equal for errors that share a log line. */
 export function nameError({ name, code = '', constraint = '', at, cause }: LoggedError): string {
   const inner = cause === undefined ? '' : nameError(cause);
   return [name, code, constraint, at[0] ?? '', inner].join(' ');

@@ -1,15 +1,28 @@
 import type { Session, Statement } from '../db/postgres/pool.ts';
+import { column, defineQuery, exec, maybeOne, nullable, one, type RowOf } from '../db/rows.ts';
 
-const find: Statement = {
+const recordColumns = {
+  fingerprint: column.bytes,
+  status: column.integer,
+  body: nullable(column.bytes),
+  /** The user whose key seals the body, and that key as it is stored; null without a user. */
+  user_id: nullable(column.uuid),
+  data_key: nullable(column.bytes),
+};
+export type IdempotencyRow = RowOf<typeof recordColumns>;
+
+const find = defineQuery({
   name: 'find_idempotency_answer',
   text: `
     select fingerprint, status, body, user_id, data_key from find_idempotency_answer($1, $2)`,
-};
+  columns: recordColumns,
+});
 
-const store: Statement = {
+const store = defineQuery({
   name: 'store_idempotency_answers',
   text: `select store_idempotency_answers($1, $2, $3, $4, $5) as is_stored`,
-};
+  columns: { is_stored: column.boolean },
+});
 
 const answer: Statement = {
   name: 'answer_idempotency_record',
@@ -18,33 +31,24 @@ const answer: Statement = {
     where account_id = $1 and key = $2 and fingerprint = $3 and body is null`,
 };
 
-const findKey: Statement = {
+const findKey = defineQuery({
   name: 'find_key_of_answer',
   text: 'select data_key from users where account_id = $1 and id = $2',
-};
-
-export type IdempotencyRow = {
-  fingerprint: Buffer;
-  status: number;
-  body: Buffer | null;
-  /** The user whose key seals the body, and that key as it is stored; null where there is none. */
-  user_id: string | null;
-  data_key: Buffer | null;
-};
+  columns: { data_key: column.bytes },
+});
 
 export async function findRecord(
   session: Session,
   id: { accountId: string; key: string },
 ): Promise<IdempotencyRow | undefined> {
-  const [row] = await session.rows<IdempotencyRow>(find, [id.accountId, id.key]);
-  return row;
+  return maybeOne(session, find, [id.accountId, id.key]);
 }
 
 export type NewRecord = {
   accountId: string;
   key: string;
   fingerprint: Buffer;
-  /** The text of a 200; null where it is empty, or not known yet. */
+  /** The text of a 200; null if it is empty or not known yet. */
   body: Buffer | null;
   /** The user whose key seals the body. */
   userId?: string | undefined;
@@ -55,30 +59,28 @@ export async function findDataKey(
   session: Session,
   user: { accountId: string; userId: string },
 ): Promise<Buffer | undefined> {
-  const values = [user.accountId, user.userId];
-  const [row] = await session.rows<{ data_key: Buffer }>(findKey, values);
-  return row?.data_key;
+  return (await maybeOne(session, findKey, [user.accountId, user.userId]))?.data_key;
 }
 
-/** Stores all of them, or none and answers false: one of the keys was stored by somebody else. */
+/** Stores all records, or none and returns false if one of the keys is stored already. */
 export async function storeRecords(
   session: Session,
   records: readonly NewRecord[],
 ): Promise<boolean> {
-  const [row] = await session.rows<{ is_stored: boolean }>(store, [
+  const { is_stored } = await one(session, store, [
     records.map(({ accountId }) => accountId),
     records.map(({ key }) => key),
     records.map(({ fingerprint }) => fingerprint),
     records.map(({ body }) => body),
     records.map(({ userId }) => userId ?? null),
   ]);
-  return row?.is_stored === true;
+  return is_stored;
 }
 
-/** Gives a record that was stored without an answer its answer. */
+/** Completes a record that was stored without an answer. */
 export async function answerRecord(
   session: Session,
   { accountId, key, fingerprint, body }: NewRecord,
 ): Promise<void> {
-  await session.rows(answer, [accountId, key, fingerprint, body]);
+  await exec(session, answer, [accountId, key, fingerprint, body]);
 }

@@ -84,7 +84,7 @@ test('an empty answer is replayed as an empty answer', async () => {
   assert.equal(await centsOf(owner), 1n);
 });
 
-test('many requests with one key through two processes: one effect, and each answer is that one or "running"', async () => {
+test('concurrent requests with one key in two processes have one effect, and the others get its answer or idempotency_in_progress', async () => {
   for (let round = 0; round < 10; round += 1) {
     const owner = await money.createOwner();
     const key = randomUUID();
@@ -103,7 +103,7 @@ test('many requests with one key through two processes: one effect, and each ans
   }
 });
 
-test('a refusal leaves nothing, and the key is free again', async () => {
+test('an error stores nothing, and the key can be used again', async () => {
   const owner = await money.createOwner();
   const key = randomUUID();
   const refuse: Work = async (session) => {
@@ -119,7 +119,7 @@ test('a refusal leaves nothing, and the key is free again', async () => {
   assert.equal(await centsOf(owner), 1n);
 });
 
-test('where the first of two processes rolls back, the second has its effect', async () => {
+test('if the first of two processes rolls back, the second has its effect', async () => {
   const owner = await money.createOwner();
   const key = randomUUID();
   const inside = Promise.withResolvers<void>();
@@ -135,14 +135,14 @@ test('where the first of two processes rolls back, the second has its effect', a
   const second = run(owner, { key, work: fundCent(owner) }, processes[1]);
   mayEnd.resolve();
   const told = await first;
-  // Where the second was quick, its answer is the answer of the first one too.
+  // If the second was faster, the first one replays its answer.
   if (typeof told === 'string') assert.match(told, /the process died/);
   else assert.equal(isReplay(told), true);
   assert.equal(isReplay(await second), false);
   assert.equal(await centsOf(owner), 1n);
 });
 
-test('a refusal that only the twin in the other process caused gives way to its answer', async () => {
+test('an error caused by the same request in another process is replaced by its answer', async () => {
   const owner = await money.createOwner();
   const key = randomUUID();
   const inside = Promise.withResolvers<void>();
@@ -161,7 +161,7 @@ test('a refusal that only the twin in the other process caused gives way to its 
   assert.equal(await centsOf(owner), 1n);
 });
 
-test('the key belongs to method, path and value of the body, however these are written', async () => {
+test('a key is bound to method, path and body, however the body is written', async () => {
   const owner = await money.createOwner();
   const key = randomUUID();
   const first = { key, work: fundCent(owner), body: '{"amount":12.50,"list":[1,{"a":"é"}]}' };
@@ -192,7 +192,7 @@ test('the key belongs to method, path and value of the body, however these are w
   assert.equal(await centsOf(owner), 1n);
 });
 
-test('two different requests with one key at once: one has its effect, the other is told', async () => {
+test('of two different concurrent requests with one key, one has its effect and the other is refused', async () => {
   for (let round = 0; round < 10; round += 1) {
     const owner = await money.createOwner();
     const key = randomUUID();
@@ -207,7 +207,7 @@ test('two different requests with one key at once: one has its effect, the other
   }
 });
 
-test('a key means nothing to another account', async () => {
+test('keys of different accounts are independent', async () => {
   const [one, other] = [await money.createOwner(), await money.createOwner()];
   const key = randomUUID();
   await run(one, { key, work: fundCent(one) });
@@ -223,7 +223,7 @@ test('without a key every request has its effect', async () => {
   assert.equal(await centsOf(owner), 5n);
 });
 
-test('what is stored does not show the answer, which may tell of a person', async () => {
+test('stored answers are sealed', async () => {
   const owner = await money.createOwner();
   const secret = `Gómez ${randomUUID()}`;
   await run(owner, { key: randomUUID(), work: fundCent(owner, JSON.stringify({ secret })) });
@@ -234,7 +234,7 @@ test('what is stored does not show the answer, which may tell of a person', asyn
   assert.ok(row !== undefined && !row.body.includes(Buffer.from(secret)));
 });
 
-test('after thirty days a key is new, and months that are over for longer are dropped', async () => {
+test('after thirty days a key can be used anew, and older months are dropped', async () => {
   const owner = await money.createOwner();
   const [key, forgotten] = [randomUUID(), randomUUID()];
   await run(owner, { key, work: fundCent(owner) });
@@ -261,11 +261,11 @@ test('after thirty days a key is new, and months that are over for longer are dr
   assert.deepEqual(left, [{ key: 'the only one' }]);
 });
 
-test('a work that itself needs a connection does not starve: as many keys as connections, and more', async () => {
+test('work that needs a second connection does not starve with more keys than connections', async () => {
   const owner = await money.createOwner();
   const nested = (session: Session) =>
     fundCent(owner)(session).then(async () => {
-      await money.db.system.rows({ name: '', text: 'select 1' });
+      await money.db.system.query({ name: '', text: 'select 1' });
       return '{}';
     });
   await Promise.all(

@@ -12,20 +12,20 @@ import {
   storeRecords,
 } from './idempotency.sql.ts';
 import { type Answer, jsonType } from './problem.ts';
-import type { Answering, AnswerUser, KeyRecord, RequestKey, WriteOptions } from './route.ts';
+import type { AnswerBuilder, AnswerUser, KeyRecord, RequestKey, WriteOptions } from './route.ts';
 
 /**
  * Idempotency-Key: the first answer is stored in the transaction of its effect and replayed for
- * thirty days. A refusal rolls back and stores nothing. An answer about a user is sealed under that
- * user's key, and cannot be replayed once the key was destroyed.
+ * thirty days. An error rolls back and stores nothing. An answer about a user is sealed with that
+ * user's key, and cannot be replayed after the user's erasure.
  */
 
 export { storeRecords } from './idempotency.sql.ts';
 
 export type KeyedServices = { db: Database; keys: KeyRing };
 
-/** Another transaction stored the key first: everything this one did is rolled back. */
-class KeyTaken extends Error {}
+/** Another transaction stored the key first: rolls this one back. */
+class KeyStoredByOther extends Error {}
 
 export type Work = (session: Session) => Promise<string | null>;
 
@@ -40,16 +40,16 @@ export type RunningKeys = Set<string>;
 export async function runKeyed(
   services: KeyedServices,
   request: { accountId: string; requestKey: RequestKey | undefined },
-  options: Omit<WriteOptions, 'tryTogether'> & {
+  options: Omit<WriteOptions, 'tryGrouped'> & {
     running: RunningKeys;
-    tryTogether?: () => Promise<string | null | undefined>;
+    tryGrouped?: () => Promise<string | null | undefined>;
     work: Work;
   },
 ): Promise<Answer> {
   const { accountId, requestKey } = request;
   if (requestKey === undefined) {
-    const together = await options.tryTogether?.();
-    if (together !== undefined) return answerOf(together, false);
+    const grouped = await options.tryGrouped?.();
+    if (grouped !== undefined) return answerOf(grouped, false);
     const { db } = services;
     const text =
       options.isOneEffect === true && options.isAcrossAccounts !== true
@@ -59,14 +59,16 @@ export async function runKeyed(
   }
   const name = `${accountId} ${requestKey.key}`;
   if (options.running.has(name)) {
-    throw new AppError('idempotency_in_progress', 'the first request with this key is running', {
-      retryAfterSeconds: 1,
-    });
+    throw new AppError(
+      'idempotency_in_progress',
+      'The first request with this Idempotency-Key is still being processed',
+      { retryAfterSeconds: 1 },
+    );
   }
   options.running.add(name);
   try {
-    const together = await leaveRefusals(options.tryTogether);
-    if (together !== undefined) return answerOf(together, false);
+    const grouped = await ignoreErrors(options.tryGrouped);
+    if (grouped !== undefined) return answerOf(grouped, false);
     return await runOnce(services, { accountId, ...requestKey }, options);
   } finally {
     options.running.delete(name);
@@ -74,10 +76,10 @@ export async function runKeyed(
 }
 
 /**
- * What is refused may be the repeat of a request that was not: its first answer is looked for, and
- * the refusal comes again where there is none.
+ * Undefined for an error of the client: the request may repeat one that succeeded, whose answer
+ * `runOnce` looks for. Without one the error occurs again there.
  */
-async function leaveRefusals<T>(run: (() => Promise<T>) | undefined): Promise<T | undefined> {
+async function ignoreErrors<T>(run: (() => Promise<T>) | undefined): Promise<T | undefined> {
   try {
     return await run?.();
   } catch (error) {
@@ -86,21 +88,21 @@ async function leaveRefusals<T>(run: (() => Promise<T>) | undefined): Promise<T 
   }
 }
 
-/** How the answer of a shared transaction is made, and sealed for its key. */
-export function createAnswering(
+/** Makes the answer of a request in a shared transaction, and seals it for its key. */
+export function createAnswerBuilder(
   keys: KeyRing,
   request: {
     accountId: string;
     requestKey: RequestKey | undefined;
     write: (value: unknown) => string | null;
   },
-): Answering {
+): AnswerBuilder {
   const { accountId, requestKey, write } = request;
   return {
     requestKey,
     prepare: (valueOf, userOf) => {
       if (requestKey === undefined) {
-        return { keyed: undefined, tell: (result) => ({ value: valueOf(result) }) };
+        return { keyed: undefined, toContent: (result) => ({ value: valueOf(result) }) };
       }
       let text: string | null = null;
       const seal = (result: Parameters<typeof valueOf>[0]): SealedAnswer => {
@@ -109,7 +111,7 @@ export function createAnswering(
         const id = { accountId, ...requestKey };
         return { userId: user.userId, body: sealAnswer(keys, id, { text: text ?? '', user }) };
       };
-      return { keyed: { ...requestKey, seal }, tell: () => ({ text }) };
+      return { keyed: { ...requestKey, seal }, toContent: () => ({ text }) };
     },
   };
 }
@@ -131,12 +133,13 @@ function sealAnswer(
   return sealBytes(userKey, plain, contextOf(id));
 }
 
-/** Answers are sealed, except the plain ones of commits in groups, which tell nothing of a person. */
+/** All answers are sealed except those of group commits, which hold no personal data. */
 function openAnswer(keys: KeyRing, id: RecordId, row: IdempotencyRow & { body: Buffer }): string {
   const { body, user_id: userId, data_key: dataKey } = row;
   if (body[0] === '{'.charCodeAt(0)) return body.toString();
   if (userId === null) return keys.open(body, contextOf(id)).toString();
-  if (dataKey === null) throw new AppError('user_erased', 'the data of this user was erased');
+  if (dataKey === null)
+    throw new AppError('user_erased', 'The personal data of this user was erased');
   const userKey = keys.unwrap(dataKey, { accountId: id.accountId, userId });
   return openBytes(userKey, body, contextOf(id)).toString();
 }
@@ -169,12 +172,12 @@ async function runOnce(services: KeyedServices, id: KeyId, mode: Mode): Promise<
       const user = text === null ? undefined : await findUser(session, id, mode.aboutUser);
       const body = text === null ? null : sealAnswer(keys, id, { text, user });
       const record = { ...id, body, userId: user?.userId };
-      if (!(await storeRecords(session, [record]))) throw new KeyTaken();
+      if (!(await storeRecords(session, [record]))) throw new KeyStoredByOther();
       return answerOf(text, false);
     });
   } catch (error) {
-    // A second process may have answered the same key meanwhile. Its answer is the answer, also
-    // where ours was a refusal that only its effect had caused.
+    // Another process may have answered the same key meanwhile. Its answer counts, even if its
+    // effect caused our error.
     const first = await findRecord(services.db.tenant(id.accountId), id);
     if (first !== undefined) return replay(first);
     throw error;
@@ -184,19 +187,19 @@ async function runOnce(services: KeyedServices, id: KeyId, mode: Mode): Promise<
 function refuseReuse(): AppError {
   return new AppError(
     'idempotency_key_reused',
-    'this Idempotency-Key belongs to a request with another method, path or body',
+    'This Idempotency-Key was already used with another method, path or body',
   );
 }
 
-/** For a request that runs in several transactions, such as an upload that can be resumed. */
+/** For a request that takes several transactions, such as a resumable upload. */
 export function openKeyRecord(keys: KeyRing, id: KeyId): KeyRecord {
   const context = contextOf(id);
   return {
     key: id.key,
     claim: async (session) => {
       if (await storeRecords(session, [{ ...id, body: null }])) return;
-      const known = await findRecord(session, id);
-      if (known === undefined || !known.fingerprint.equals(id.fingerprint)) throw refuseReuse();
+      const stored = await findRecord(session, id);
+      if (stored === undefined || !stored.fingerprint.equals(id.fingerprint)) throw refuseReuse();
     },
     answer: async (session, text) => {
       const body = keys.seal(Buffer.from(text), context);
@@ -204,8 +207,8 @@ export function openKeyRecord(keys: KeyRing, id: KeyId): KeyRecord {
     },
     findAnswer: async (session) => {
       const row = await findRecord(session, id);
-      const isOurs = row?.fingerprint.equals(id.fingerprint) === true;
-      return !isOurs || row.body === null
+      const isSame = row?.fingerprint.equals(id.fingerprint) === true;
+      return !isSame || row.body === null
         ? undefined
         : openAnswer(keys, id, { ...row, body: row.body });
     },
@@ -221,7 +224,7 @@ export function answerOf(text: string | null, isReplay: boolean): Answer {
   };
 }
 
-/** Looked for after the work, which may be what creates the user. */
+/** Called after the work, which may create the user. */
 async function findUser(
   session: Session,
   { accountId }: KeyId,
@@ -229,11 +232,11 @@ async function findUser(
 ): Promise<AnswerUser | undefined> {
   if (userId === undefined) return undefined;
   const dataKey = await findDataKey(session, { accountId, userId });
-  assert(dataKey !== undefined, 'an answer is about a user of the account');
+  assert(dataKey !== undefined, 'the user of the answer belongs to the account');
   return { userId, dataKey };
 }
 
-/** Spelling, key order and number form of the body do not matter. */
+/** White space, escapes, key order and number form of the body do not matter. */
 export function fingerprintRequest(request: {
   method: string;
   path: string;
@@ -244,7 +247,7 @@ export function fingerprintRequest(request: {
   return hash.digest();
 }
 
-/** The header's value, or undefined when there is none. @throws AppError invalid_request. */
+/** @throws AppError invalid_request. */
 export function readKey(header: string | string[] | undefined): string | undefined {
   if (header === undefined) return undefined;
   if (typeof header !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(header)) {

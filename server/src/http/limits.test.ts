@@ -5,7 +5,7 @@ import { AppError } from '../core/errors.ts';
 import { createRateLimiters } from './limits.ts';
 
 const perSecond = 10;
-/** As many keys as a limiter remembers. */
+/** The number of keys that a limiter holds. */
 const keysMax = 50_000;
 
 function createLimiter() {
@@ -36,7 +36,7 @@ function createLimiter() {
   };
 }
 
-test("a second's worth passes at once, and then what the rate allows", () => {
+test("a burst of one second's requests passes, and then the rate applies", () => {
   const limiter = createLimiter();
   assert.equal(limiter.count('a', 25), perSecond);
   assert.equal(limiter.count('b', 25), perSecond);
@@ -46,7 +46,7 @@ test("a second's worth passes at once, and then what the rate allows", () => {
   assert.equal(limiter.count('a', 25), perSecond);
 });
 
-test('a key that is in use is not forgotten when there are more keys than are remembered', () => {
+test('a key in use is kept when the number of keys exceeds the maximum', () => {
   const limiter = createLimiter();
   limiter.count('busy', perSecond);
   limiter.wait(100);

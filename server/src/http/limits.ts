@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { AppError } from '../core/errors.ts';
 
-/** Requests allowed per second: by credential, by address, and for what is expensive to serve. */
+/** Requests allowed per second: by credential, by address, and for expensive operations. */
 export type RateLimits = {
   credentialPerSecond: number;
   addressPerSecond: number;
@@ -9,7 +9,7 @@ export type RateLimits = {
 };
 
 export type RateLimiter = {
-  /** @throws AppError rate_limited, with what the client needs to wait. */
+  /** @throws AppError rate_limited, with the time to wait. */
   check(key: string): void;
 };
 
@@ -17,14 +17,14 @@ export type RateLimiters = {
   credential: RateLimiter;
   address: RateLimiter;
   expensive: RateLimiter;
-  /** The keys that came near their limits since the last call. */
-  takeUse(): Use[];
+  /** The keys that used a notable part of their limits since the last call. */
+  takeUse(): RateLimitUse[];
 };
 
-/** How many requests of a key were let through; `add` counts what other processes have. */
-export type Use = { name: string; count: number; add(count: number): void };
+/** How many requests of a key were admitted; `add` counts those that other processes admitted. */
+export type RateLimitUse = { name: string; count: number; add(count: number): void };
 
-/** The counters are this process's own; `rate-exchange.ts` tells them of the other processes. */
+/** The counters are per process; `rate-exchange.ts` adds those of the other processes. */
 export function createRateLimiters(
   app: FastifyInstance,
   limits: RateLimits,
@@ -52,42 +52,44 @@ export function createRateLimiters(
   };
 }
 
-/** What is told to the other processes: keys that used this part of their limit since the last time. */
-const toldShare = 1 / 32;
-const toldMax = 1_000;
-/** However much other processes have let through, a client waits no longer than this for its turn. */
+/** Keys are reported to the other processes once they have used this part of their limit. */
+const reportedShare = 1 / 32;
+const reportedMax = 1_000;
+/** The longest wait that requests admitted by other processes can cause. */
 const aheadMsMax = 5_000;
 
-/** Beyond so many keys the oldest are forgotten, which at worst allows them a second burst. */
+/**
+ * Beyond this number the keys used longest ago are dropped, which at worst allows a second burst.
+ */
 const keysMax = 50_000;
 
-/** A busy key is moved to the end of the line so often, and not with each of its requests. */
+/** A busy key is moved to the end of the map this often instead of with each request. */
 const placeMs = 1000;
 
-/** `count`: how many were let through in the present turn, which ends with each `takeUse`. */
-type Bucket = { emptyAtMs: number; placedAtMs: number; turn: number; count: number };
+/** `count`: requests admitted in the present period, which ends with each `takeUse`. */
+type Bucket = { emptyAtMs: number; placedAtMs: number; period: number; count: number };
 
 /**
- * The generic cell rate algorithm: one number per key, the time at which its bucket would be empty
- * again. A burst of a second's worth passes at once. (The framework's own limiter reads its counter
- * only after a whole burst has been counted, and then refuses all of it.)
+ * The generic cell rate algorithm (ITU-T I.371): one number per key, the time at which its bucket
+ * would be empty again. A burst of one second's requests passes at once. (@fastify/rate-limit reads
+ * its counter only after a whole burst has been counted, and then refuses all of it.)
  */
 function createLimiter(
   perSecond: number,
   steadyMs: () => number,
-): RateLimiter & { takeUse(): Use[] } {
+): RateLimiter & { takeUse(): RateLimitUse[] } {
   const stepMs = 1000 / perSecond;
   const buckets = new Map<string, Bucket>();
-  const toldMin = Math.max(1, Math.floor(perSecond * toldShare));
-  let turn = 0;
-  let told: [string, Bucket][] = [];
+  const reportedMin = Math.max(1, Math.floor(perSecond * reportedShare));
+  let period = 0;
+  let reported: [string, Bucket][] = [];
   const count = (key: string, bucket: Bucket): void => {
-    if (bucket.turn !== turn) {
-      bucket.turn = turn;
+    if (bucket.period !== period) {
+      bucket.period = period;
       bucket.count = 0;
     }
     bucket.count += 1;
-    if (bucket.count === toldMin && told.length < toldMax) told.push([key, bucket]);
+    if (bucket.count === reportedMin && reported.length < reportedMax) reported.push([key, bucket]);
   };
   const add = (bucket: Bucket, others: number): void => {
     const nowMs = steadyMs();
@@ -96,25 +98,25 @@ function createLimiter(
   };
   return {
     takeUse: () => {
-      const uses = told.map(([name, bucket]) => ({
+      const uses = reported.map(([name, bucket]) => ({
         name,
         count: bucket.count,
         add: (others: number) => add(bucket, others),
       }));
-      told = [];
-      turn += 1;
+      reported = [];
+      period += 1;
       return uses;
     },
     check: (key) => {
       const nowMs = steadyMs();
       const bucket = buckets.get(key);
       const emptyAtMs = Math.max(nowMs, bucket?.emptyAtMs ?? 0) + stepMs;
-      // A step of tolerance, because the sum of the steps is not exactly a second.
+      // Half a step of tolerance, because the steps do not sum up to exactly a second.
       if (emptyAtMs - nowMs > 1000 + stepMs / 2) {
         const waitMs = emptyAtMs - nowMs - 1000;
         throw new RateLimited(perSecond, Math.max(1, Math.ceil(waitMs / 1000)));
       }
-      const kept = bucket ?? { emptyAtMs, placedAtMs: nowMs, turn, count: 0 };
+      const kept = bucket ?? { emptyAtMs, placedAtMs: nowMs, period, count: 0 };
       kept.emptyAtMs = emptyAtMs;
       count(key, kept);
       if (bucket !== undefined && nowMs - bucket.placedAtMs < placeMs) return;
@@ -130,7 +132,7 @@ class RateLimited extends AppError {
   readonly perSecond: number;
   readonly waitSeconds: number;
   constructor(perSecond: number, waitSeconds: number) {
-    super('rate_limited', `more than ${perSecond} requests in a second`, {
+    super('rate_limited', `At most ${perSecond} requests per second are allowed`, {
       retryAfterSeconds: waitSeconds,
     });
     this.perSecond = perSecond;

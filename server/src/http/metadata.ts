@@ -4,7 +4,7 @@ import { AppError } from '../core/errors.ts';
 import { canonicalizeJson, type ExactJson, JsonNumber } from '../core/exact-json.ts';
 import { controlCharacters } from './schema.ts';
 
-/** The client's own key-value object on users and payouts: kept exactly, found by key and value. */
+/** The client's own key-value object on users and payouts: stored exactly, searchable by entry. */
 
 const keysMax = 50;
 const bytesMax = 16 * 1024;
@@ -42,12 +42,12 @@ export const metadataField = z
     params: { code: 'too_long' },
   })
   .refine((value) => !hasControlCharacters(value), {
-    error: 'must not have control characters',
+    error: 'must not contain control characters',
     params: { code: 'control_characters' },
   })
   .meta({ jsonSchema: { type: 'object', additionalProperties: true, maxProperties: keysMax } });
 
-/** One hash per key and scalar value: what a search for `metadata[key]=value` looks up. */
+/** One hash per key and scalar value, for the search by `metadata[key]=value`. */
 export function hashMetadata(metadata: Metadata): Buffer[] {
   const hashes: Buffer[] = [];
   for (const [key, value] of Object.entries(metadata)) {
@@ -60,12 +60,12 @@ export function hashMetadata(metadata: Metadata): Buffer[] {
 }
 
 export function hashMetadataEntry(key: string, value: string): Buffer {
-  // In one call: a hash object of its own would wait for the collector with memory of its own.
+  // The one-shot function: a hash object holds memory of its own until it is collected.
   const text = `${key.length} ${key}\0${value}`;
   return hash('sha256', text, 'buffer').subarray(0, 16);
 }
 
-/** The entries that the query `metadata[key]=value` asks for; all of them must be there. */
+/** The entries of the query `metadata[key]=value`, all of which must match. */
 export function readMetadataQuery(
   query: Readonly<Record<string, string | string[] | undefined>>,
 ): Buffer[] {
@@ -74,7 +74,7 @@ export function readMetadataQuery(
     if (!name.startsWith('metadata') || given === undefined) continue;
     const key = /^metadata\[(.+)\]$/.exec(name)?.[1];
     if (key === undefined) {
-      const detail = 'search metadata as metadata[key]=value';
+      const detail = `${name} must have the form metadata[key]=value`;
       throw new AppError('invalid_request', detail, {
         faults: [{ parameter: name, code: 'invalid_value', detail }],
       });

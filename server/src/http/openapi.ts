@@ -11,12 +11,12 @@ import { describeFixedPaths } from './openapi/fixed-paths.ts';
 import { type JsonObject, SchemaBook } from './openapi/schemas.ts';
 import type { BaseServices, Route } from './route.ts';
 
-/** The OpenAPI 3.1 description, made from the routes and the schemas that they run on. */
+/** The OpenAPI 3.1 description, built from the routes and the schemas that they use. */
 
 export type OpenapiOptions = {
   /** Where clients reach the service: scheme and host, without a path. */
   serverUrl: string;
-  /** Recorded requests and answers; shown where they belong. */
+  /** Recorded requests and answers. */
   examples: readonly ExampleRecord[];
 };
 
@@ -62,7 +62,7 @@ function describeOperation(
   const parameters = describeParameters(route, book, examples);
   const notes = [
     route.description,
-    route.isSandbox === true ? 'In staging only: in live nothing is at this address.' : undefined,
+    route.isSandbox === true ? 'Staging only; 404 in live.' : undefined,
   ].filter((note) => note !== undefined);
   return {
     operationId: route.operationId,
@@ -111,7 +111,7 @@ function exampleOf(value: unknown): JsonObject {
   return value === undefined ? {} : { example: value };
 }
 
-/** A query's text as the JSON value that its schema means. */
+/** A query parameter's text as a value of its schema. */
 function readQueryExample(
   parameter: JsonObject,
   query: ExampleRecord['request']['query'],
@@ -124,7 +124,7 @@ function readQueryExample(
 const metadataParameter: JsonObject = {
   name: 'metadata',
   in: 'query',
-  description: 'Only those whose metadata has this value under this key: `metadata[key]=value`.',
+  description: 'Filter by metadata: `metadata[key]=value`. Several filters must all match.',
   style: 'deepObject',
   explode: true,
   schema: { type: 'object', additionalProperties: { type: 'string' } },
@@ -189,7 +189,7 @@ function describeSuccess(
   const isPaged =
     route.query !== undefined && 'cursor' in (readProperties(book, route.query) ?? {});
   return {
-    description: isEmpty ? 'Done; the body is empty.' : 'Done.',
+    description: isEmpty ? 'Success; the body is empty.' : 'Success.',
     headers: {
       'X-Request-Id': { $ref: '#/components/headers/RequestId' },
       ...(isPaged ? { Link: { $ref: '#/components/headers/Link' } } : {}),

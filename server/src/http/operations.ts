@@ -4,7 +4,7 @@ import { AppError } from '../core/errors.ts';
 import { hashSecret } from '../core/ids.ts';
 import { nameRoute } from './server.ts';
 
-/** For operators: liveness, readiness, and metrics in Prometheus' text form. */
+/** For operators: liveness, readiness, and metrics in the Prometheus text format. */
 
 export type Metrics = {
   registry: Registry;
@@ -14,13 +14,13 @@ export type Metrics = {
 export type OperationsOptions = {
   metrics: Metrics;
   metricsToken: string | undefined;
-  /** `faults`: why requests cannot be served. `warnings`: what else does not work. */
+  /** `faults` prevent requests from being served; `warnings` do not. */
   checkReady: () => Promise<{
     faults: readonly string[];
     warnings: readonly string[];
     cause?: unknown;
   }>;
-  /** Brings the gauges up to date; never rejects. */
+  /** Updates the gauges; never rejects. */
   refreshGauges: () => Promise<void>;
 };
 
@@ -31,7 +31,7 @@ export function createMetrics(): Metrics {
   collectDefaultMetrics({ register: registry, prefix: 'outlay_' });
   const answers = new Counter({
     name: 'outlay_rail_answers_total',
-    help: 'Answers of rails to sent and queried payouts',
+    help: 'Answers of rails to send and query',
     labelNames: ['rail', 'outcome'],
     registers: [registry],
   });
@@ -45,7 +45,7 @@ export function addOperations(app: FastifyInstance, options: OperationsOptions):
   const { registry } = options.metrics;
   const durations = new Histogram({
     name: 'outlay_http_request_duration_seconds',
-    help: 'Time from the header to the end of the answer',
+    help: 'Time from the request header to the end of the response',
     labelNames: ['method', 'route', 'status'],
     buckets: durationBuckets,
     registers: [registry],
@@ -72,9 +72,9 @@ export function addOperations(app: FastifyInstance, options: OperationsOptions):
   app.get('/metrics', async (request, reply) => {
     const token = options.metricsToken;
     const given = request.headers.authorization ?? '';
-    // Compared as hashes, so that the time tells nothing.
+    // Hashes are compared, so that the time reveals nothing.
     if (token !== undefined && !hashSecret(given).equals(hashSecret(`Bearer ${token}`))) {
-      throw new AppError('unauthorized', 'send Authorization: Bearer with the metrics token');
+      throw new AppError('unauthorized', 'Authorization must be Bearer with the metrics token');
     }
     await options.refreshGauges();
     return reply.type(registry.contentType).send(await registry.metrics());

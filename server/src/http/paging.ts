@@ -3,15 +3,15 @@ import { AppError, type Fault, throwFaults } from '../core/errors.ts';
 import { isUuid } from '../core/ids.ts';
 import { Page } from './route.ts';
 
-/** Lists are read newest first, a page at a time, from an opaque cursor. */
+/** Lists are read newest first, page by page, with an opaque cursor. */
 
 const recordsMax = 1000;
 const recordsDefault = 100;
-/** A page by its number costs as much as all pages before it. */
+/** A numbered page costs as much as all pages before it. */
 const numberedRecordsMax = 100;
 const pageMax = 1000;
 
-/** A count of the query from 1 to `max`; undefined where it is not given. */
+/** An optional whole number from 1 to `max`. */
 function countField(max: number, described: { default?: number } = {}) {
   return z
     .string()
@@ -30,7 +30,7 @@ const cursorField = z
   .string()
   .max(200)
   .optional()
-  .describe('From the Link header of the page before');
+  .describe('The cursor in the Link header of the previous page');
 
 /** The query parameters of every list. */
 export const pageQuery = {
@@ -42,19 +42,19 @@ export const pageQuery = {
   cursor: cursorField,
 };
 
-/** The query parameters by which a history is read: page by page, or along the cursor. */
+/** The query parameters of a history: a page number or a cursor. */
 export const historyPageQuery = {
   number_of_records: countField(recordsMax, { default: recordsDefault }).describe(
-    `How many rows; at most ${numberedRecordsMax} with page`,
+    `Rows per page; at most ${numberedRecordsMax} with page`,
   ),
-  page: countField(pageMax).describe('1 is the newest; instead of cursor'),
-  limit: countField(recordsMax).describe('The same as number_of_records; instead of it'),
+  page: countField(pageMax).describe('Page number; 1 is the newest. Excludes cursor'),
+  limit: countField(recordsMax).describe('Alias of number_of_records, which it excludes'),
   cursor: cursorField,
 };
 
 export type HistoryPage = { count: number; offset: number; cursor: string | undefined };
 
-/** @throws AppError invalid_request where parameters exclude each other. */
+/** @throws AppError invalid_request if parameters exclude each other. */
 export function readHistoryPage(query: {
   number_of_records?: number | undefined;
   page?: number | undefined;
@@ -64,11 +64,11 @@ export function readHistoryPage(query: {
   const { number_of_records: records, page, limit, cursor } = query;
   const faults: Fault[] = [];
   if (records !== undefined && limit !== undefined) {
-    const detail = 'limit must not be given beside number_of_records';
+    const detail = 'limit must not be combined with number_of_records';
     faults.push({ parameter: 'limit', code: 'parameters_exclusive', detail });
   }
   if (page !== undefined && cursor !== undefined) {
-    const detail = 'page must not be given beside cursor';
+    const detail = 'page must not be combined with cursor';
     faults.push({ parameter: 'page', code: 'parameters_exclusive', detail });
   }
   const count = records ?? limit ?? recordsDefault;
@@ -100,13 +100,13 @@ export function readCursor(
       return (kind === 'row' ? /^\d{1,9}$/ : /^\d{1,4}$/).test(part);
     });
   if (isValid) return parts;
-  const detail = 'cursor must come from the Link header of a page';
+  const detail = 'cursor must be copied unchanged from the Link header of a page';
   throw new AppError('invalid_request', detail, {
     faults: [{ parameter: 'cursor', code: 'invalid_cursor', detail }],
   });
 }
 
-/** A page of the first `count` rows; one row more than that says that there is a next page. */
+/** A page of the first `count` rows; an additional row means that there is a next page. */
 export function toPage<Row, T>(
   rows: readonly Row[],
   count: number,

@@ -4,10 +4,10 @@ import { describeProblem } from './problem.ts';
 
 const withCode = (code: string): Error => Object.assign(new Error('secret detail'), { code });
 
-test('a database that cannot be asked, or did not answer, is 503 with Retry-After', () => {
+test('an unavailable database is 503 with Retry-After', () => {
   const errors = [
     ...['ECONNRESET', 'ETIMEDOUT', 'EHOSTUNREACH', 'EAI_AGAIN', 'ENOENT'].map(withCode),
-    // A restart, a failover to a standby that only reads, too many sessions, a full disk.
+    // A restart, a failover to a read-only standby, too many sessions, a full disk.
     ...['57P01', '57P05', '25006', '53300', '53100', '08006', '57014', '40P01'].map(withCode),
     new Error('Connection terminated unexpectedly'),
     new Error('Connection terminated due to connection timeout'),
@@ -25,7 +25,7 @@ test('a database that cannot be asked, or did not answer, is 503 with Retry-Afte
   }
 });
 
-test('what is wrong with a statement or its data stays an error of the service', () => {
+test('an error in a statement or its data is 500', () => {
   const errors = ['42703', '23505', '22P02', '40002', 'P0001', 'XX000'].map(withCode);
   for (const error of [...errors, new Error('impossible: something'), 'no error at all']) {
     const { status, body } = describeProblem(error, 'req_1');

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { AppError, type AppErrorOptions, type ErrorCode, errorCatalogue } from '../core/errors.ts';
 
-/** A whole answer. A null body is sent without a Content-Type. */
+/** A response. A null body is sent without a Content-Type. */
 export type Answer = {
   readonly status: number;
   readonly contentType: string;
@@ -12,7 +12,7 @@ export type Answer = {
 export const jsonType = 'application/json; charset=utf-8';
 export const problemType = 'application/problem+json; charset=utf-8';
 
-/** The problem answer (RFC 9457) of an error. Whatever is no `AppError` becomes a bare 500. */
+/** The problem answer (RFC 9457) of an error: 500 without details unless it is an `AppError`. */
 export function describeProblem(error: unknown, requestId: string): Answer & { body: string } {
   const { code, detail, options } = readError(error);
   const { status, title } = errorCatalogue[code];
@@ -42,34 +42,34 @@ function readError(error: unknown): { code: ErrorCode; detail: string; options: 
   }
   const known = findHttpFault(error);
   if (known !== undefined) return { ...known, options: {} };
-  if (isDatabaseAway(error)) {
+  if (isDatabaseUnavailable(error)) {
     return {
       code: 'unavailable',
-      detail: 'the database cannot be reached, or did not answer: ask again',
+      detail: 'The database cannot be reached or did not answer in time. Retry the request.',
       options: {},
     };
   }
   return {
     code: 'internal_error',
-    detail: 'the request failed; quote the request_id when you ask about it',
+    detail: 'The request failed. Quote request_id when you report it.',
     options: {},
   };
 }
 
-/** The HTTP framework's and the parser's own refusals, by their error codes. */
+/** Errors of Fastify and of Node's HTTP parser, by their codes. */
 const httpFaults: Readonly<Record<string, { code: ErrorCode; detail: string }>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: { code: 'body_too_large', detail: 'the body is too large' },
+  FST_ERR_CTP_BODY_TOO_LARGE: { code: 'body_too_large', detail: 'The body is too large' },
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: {
     code: 'malformed_http',
-    detail: 'the body is not as long as Content-Length says',
+    detail: 'The length of the body differs from Content-Length',
   },
   FST_ERR_CTP_INVALID_MEDIA_TYPE: {
     code: 'unsupported_media_type',
-    detail: 'the Content-Type cannot be read',
+    detail: 'Malformed Content-Type header',
   },
-  FST_ERR_BAD_URL: { code: 'malformed_http', detail: 'the address cannot be decoded' },
-  HPE_HEADER_OVERFLOW: { code: 'header_too_large', detail: 'the header is too large' },
-  ERR_HTTP_REQUEST_TIMEOUT: { code: 'request_timeout', detail: 'the request came too slowly' },
+  FST_ERR_BAD_URL: { code: 'malformed_http', detail: 'The URL must be percent-encoded UTF-8' },
+  HPE_HEADER_OVERFLOW: { code: 'header_too_large', detail: 'The request header is too large' },
+  ERR_HTTP_REQUEST_TIMEOUT: { code: 'request_timeout', detail: 'The request arrived too slowly' },
 };
 
 export function findHttpFault(error: unknown): { code: ErrorCode; detail: string } | undefined {
@@ -77,7 +77,7 @@ export function findHttpFault(error: unknown): { code: ErrorCode; detail: string
   return code === undefined ? undefined : httpFaults[code];
 }
 
-const networkAwayCodes = new Set([
+const networkErrorCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'ECONNABORTED',
@@ -91,22 +91,21 @@ const networkAwayCodes = new Set([
 ]);
 
 /**
- * SQLSTATEs that say nothing of the request, by class or whole: the connection (08), resources (53),
- * an operator or a restart (57P), a system error (58); a server that only reads, as a standby after
- * a failover does; a session that was ended for idling; a statement, or the wait for a lock, that
- * took too long; a serialization failure or deadlock that trying again did not get past.
+ * SQLSTATEs that do not depend on the request, by class or in full: connection (08), resources
+ * (53), operator or restart (57P), system error (58); a read-only server, such as a standby after a
+ * failover; a session ended for idling; a statement or a wait for a lock that took too long; a
+ * serialization failure or deadlock that persisted over retries.
  */
-const databaseAwayStates =
-  /^(?:08...|53...|57P..|58...|25006|25P03|26000|57014|55P03|40001|40P01)$/;
+const unavailableStates = /^(?:08...|53...|57P..|58...|25006|25P03|26000|57014|55P03|40001|40P01)$/;
 
-/** What the driver says, without a code, of a connection that is gone or cannot be had. */
+/** The driver's messages, without codes, for a connection that is lost or cannot be opened. */
 const driverMessages =
   /^(?:Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed)/;
 
-/** Whether the outcome is unknown, or nothing was done, for a reason that passes: ask again. */
-function isDatabaseAway(error: unknown): boolean {
+/** Whether the request failed for a transient reason, with an unknown effect or none. */
+function isDatabaseUnavailable(error: unknown): boolean {
   const code = findErrorCode(error);
-  if (code !== undefined && (networkAwayCodes.has(code) || databaseAwayStates.test(code))) {
+  if (code !== undefined && (networkErrorCodes.has(code) || unavailableStates.test(code))) {
     return true;
   }
   return error instanceof Error && driverMessages.test(error.message);

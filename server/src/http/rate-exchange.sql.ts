@@ -1,9 +1,13 @@
-import type { Session, Statement } from '../db/postgres/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
+import { column, defineQuery, many, type RowOf } from '../db/rows.ts';
 
-/** How long a report of a process is of use to the others. */
+/** The age up to which the report of a process counts for the others. */
 export const reportMsMax = 5_000;
 
-const exchange: Statement = {
+const useColumns = { id: column.uuid, keys: column.byteArrays, counts: column.integers };
+export type UseReport = RowOf<typeof useColumns>;
+
+const exchange = defineQuery({
   name: 'exchange_rate_limit_use',
   text: `
     with own as (
@@ -15,15 +19,14 @@ const exchange: Statement = {
         or (process_id = $2 and created_at < clock_timestamp() - 2 * $5 * interval '1 millisecond'))
     select id, keys, counts from rate_limit_use
     where created_at > clock_timestamp() - $5 * interval '1 millisecond' and process_id <> $2`,
-};
+  columns: useColumns,
+});
 
-export type UseReport = { id: string; keys: Buffer[]; counts: number[] };
-
-/** Stores what this process has let through and answers what the others have, of the last seconds. */
+/** Stores what this process has admitted and returns the recent reports of the other processes. */
 export function exchangeReports(
   session: Session,
   processId: string,
   own: UseReport,
 ): Promise<UseReport[]> {
-  return session.rows<UseReport>(exchange, [own.id, processId, own.keys, own.counts, reportMsMax]);
+  return many(session, exchange, [own.id, processId, own.keys, own.counts, reportMsMax]);
 }

@@ -6,9 +6,9 @@ import type { RateLimiters } from './limits.ts';
 import { exchangeReports, reportMsMax } from './rate-exchange.sql.ts';
 
 /**
- * Rate limits over several processes. Each counts for itself, without asking anybody; once a second
- * it tells the others what it has let through and counts what they have as if it had done so itself.
- * A client at its limit thus gets it once over all processes, on the average of a few seconds.
+ * Rate limits across processes. Each process counts on its own and once a second exchanges with the
+ * others how many requests it admitted, which count as its own. Averaged over a few seconds, a
+ * limit thus holds once for all processes.
  */
 
 export type RateExchangeOptions = {
@@ -28,16 +28,16 @@ export function startRateExchange(options: RateExchangeOptions): Loop {
       await exchange();
       return false;
     },
-    // Without the database each process goes on with its own count.
+    // Without the database each process continues with its own count.
     onError: () => undefined,
   });
 }
 
-/** Answers a function that exchanges once. */
+/** Returns a function that exchanges once. */
 export function createRateExchange(options: RateExchangeOptions): () => Promise<void> {
   const { db, keys, limiters, steadyMs } = options;
   const processId = newId();
-  /** Reports that were read, and counts of keys that were not in use here when they were. */
+  /** Reports already counted, and counts of keys that were not in use here at the time. */
   const seenAtMs = new Map<string, number>();
   const pending = new Map<string, { count: number; atMs: number }>();
   const hash = (name: string): Buffer => keys.blindIndex('rate limit', name).subarray(0, 16);

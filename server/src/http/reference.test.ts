@@ -23,7 +23,7 @@ after(() => app.close());
 const get = (url: string, headers: Record<string, string> = {}) =>
   app.inject({ method: 'GET', url, headers });
 
-test('/openapi.json names the host that was asked, whatever that host is', async () => {
+test('/openapi.json names the requested host', async () => {
   for (const host of ['staging-api.pay.test:8443', 'api.pay.test']) {
     const answer = await get('/openapi.json', { host });
     assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8');
@@ -33,13 +33,13 @@ test('/openapi.json names the host that was asked, whatever that host is', async
   }
 });
 
-test('a host that is no host cannot break out of the JSON', async () => {
+test('a malformed host cannot inject into the JSON', async () => {
   const answer = await get('/openapi.json', { host: 'a"],"paths":{},"x":["' });
   assert.equal(answer.statusCode < 500, true);
   if (answer.statusCode === 200) assert.ok('paths' in answer.json<object>());
 });
 
-test('the page loads only what the service itself has, under a policy that says so', async () => {
+test('the page loads only files of the service, and its policy enforces it', async () => {
   const page = await get('/docs');
   const policy = String(page.headers['content-security-policy']);
   assert.match(policy, /default-src 'none'; script-src 'self';/);
@@ -53,7 +53,7 @@ test('the page loads only what the service itself has, under a policy that says 
   assert.equal((await get('/docs/constructor')).statusCode, 404);
 });
 
-test('the viewer comes packed to those who can unpack it, and plain to others', async () => {
+test('the viewer is compressed for clients that accept gzip', async () => {
   const packed = await get('/docs/viewer.js', { 'accept-encoding': 'gzip, br' });
   assert.equal(packed.headers['content-encoding'], 'gzip');
   const plain = await get('/docs/viewer.js', { 'accept-encoding': 'identity' });
@@ -73,14 +73,16 @@ test('every problem and every fault has a page', async () => {
   assert.equal(unknown.headers['content-type'], 'application/problem+json; charset=utf-8');
 });
 
-test('every fault code that the sources give is explained', () => {
+test('every fault code in the sources is explained', () => {
   const sources = join(import.meta.dirname, '..');
   const codes = new Set<string>();
   for (const file of readdirSync(sources, { recursive: true, encoding: 'utf8' })) {
     if (!/^(attributes|destinations|http|kyc|ledger|payouts|users)\/.*\.ts$/.test(file)) continue;
     if (/test|openapi|reference/.test(file)) continue;
     const text = readFileSync(join(sources, file), 'utf8');
-    for (const [, code = ''] of text.matchAll(/(?:\bcode: |\b(?:refuse|fault)\()'([a-z_]+)'/g)) {
+    for (const [, code = ''] of text.matchAll(
+      /(?:\bcode: |\b(?:refuse|fault)\(|\bcode = .*: )'([a-z_]+)'/g,
+    )) {
       codes.add(code);
     }
   }

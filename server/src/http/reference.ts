@@ -6,14 +6,14 @@ import { renderProblemPage } from './reference/problem-page.ts';
 import { pageFiles, sendViewer } from './reference/viewer.ts';
 import type { BaseServices, Route } from './route.ts';
 
-/** For readers: the description, a page that shows it, and what each problem means. */
+/** For integrators: the API description, a page that shows it, and a page for each problem. */
 
-/** Stands for the server's address until the request says which one that is. */
+/** Replaced by the address that the request used. */
 const serverPlaceholder = 'http://server.invalid';
 
 /**
- * What the page may do. The viewer sets styles of its own from scripts, hence `unsafe-inline`;
- * scripts come from here alone, and nothing is asked of any other host.
+ * The viewer sets styles from scripts, hence `unsafe-inline`; scripts come from this host alone,
+ * and no other host is contacted.
  */
 const contentSecurityPolicy = [
   "default-src 'none'",
@@ -33,7 +33,7 @@ export function addReference<S extends BaseServices>(
 ): void {
   let text: string | undefined;
   app.get('/openapi.json', async (request, reply) => {
-    // Built when somebody asks first: an idle service does not hold it.
+    // Built at the first request, so that an idle service does not hold it.
     text ??= JSON.stringify(
       buildOpenapi(routes, { serverUrl: serverPlaceholder, examples: readExamples() }),
     );
@@ -48,17 +48,17 @@ export function addReference<S extends BaseServices>(
     const { file } = request.params;
     if (file === 'viewer.js') return sendViewer(request, reply);
     const found = pageFiles.assets.get(file);
-    if (found === undefined) throw new AppError('not_found', 'there is no such file');
+    if (found === undefined) throw new AppError('not_found', 'No such file');
     return reply.type(found.type).header('cache-control', 'public, max-age=300').send(found.text);
   });
   app.get<{ Params: { code: string } }>('/problems/:code', async (request, reply) => {
     const page = renderProblemPage(request.params.code);
-    if (page === undefined) throw new AppError('not_found', 'there is no such problem');
+    if (page === undefined) throw new AppError('not_found', 'No such problem code');
     return sendPage(reply, page);
   });
 }
 
-/** The address that the client used, as the inside of a JSON text. */
+/** The address that the client used, escaped for a JSON string. */
 function quoteAddress(request: FastifyRequest): string {
   return JSON.stringify(`${request.protocol}://${request.host}`).slice(1, -1);
 }

@@ -9,9 +9,9 @@ import type { Database, Session } from '../db/postgres/pool.ts';
 import type { Answer } from './problem.ts';
 import type { UploadKind, UploadOwner } from './upload-slots.ts';
 
-/** How a module says what it serves. `server.ts` runs it, `openapi.ts` describes it. */
+/** How a module declares its operations. `routing.ts` serves them, `openapi.ts` describes them. */
 
-/** What every environment has. A module's routes ask for more by their own type of services. */
+/** The services of every environment. A module's routes require more by their own type. */
 export type BaseServices = {
   readonly name: EnvironmentName;
   readonly db: Database;
@@ -34,21 +34,21 @@ export type RequestView = {
 export type WriteOptions = {
   isOneEffect?: boolean;
   isAcrossAccounts?: boolean;
-  /** The id of the user of whom the answer tells something: it is stored under that user's key. */
+  /** The user whose personal data the answer holds: it is stored under that user's key. */
   aboutUser?: string;
   /**
-   * Does the whole effect in a transaction that many requests share, key and stored answer
-   * included; undefined leaves it to `work`, and so does a refusal where there is a key.
+   * Performs the effect in a transaction that many requests share, idempotency record included.
+   * Falls back to `work` if it returns undefined, or fails although the request has a key.
    */
-  tryTogether?: (answering: Answering) => Promise<Together | undefined>;
+  tryGrouped?: (builder: AnswerBuilder) => Promise<AnswerContent | undefined>;
 };
 
-/** How a request is answered that shares its transaction with others. */
-export type Answering = {
+/** Builds the answer of a request that shares its transaction with others. */
+export type AnswerBuilder = {
   readonly requestKey: RequestKey | undefined;
   /**
-   * `valueOf` makes the value for the response schema of what the transaction gave; `userOf` names
-   * the user of whom it tells something.
+   * `valueOf` turns the transaction's result into a value of the response schema; `userOf` names
+   * the user whose personal data it holds.
    */
   prepare<Result>(
     valueOf: (result: Result) => unknown,
@@ -60,15 +60,15 @@ export type Answering = {
 export type AnswerUser = { readonly userId: string; readonly dataKey: Buffer };
 
 export type PreparedAnswer<Result> = {
-  /** What is stored with the effect, where the client sent a key. */
+  /** Stored with the effect if the client sent a key. */
   readonly keyed: KeyedAnswer<Result> | undefined;
-  tell(result: Result): Together;
+  toContent(result: Result): AnswerContent;
 };
 
-/** An answer's text as it was stored, or a value for the response schema. */
-export type Together = { text: string | null } | { value: unknown };
+/** The text of an answer, or a value of the response schema. */
+export type AnswerContent = { text: string | null } | { value: unknown };
 
-/** The key that a client sent with its request, and what the request was. */
+/** An idempotency key and the fingerprint of its request. */
 export type RequestKey = { key: string; fingerprint: Buffer };
 
 export type RouteContext<S extends BaseServices> = {
@@ -76,42 +76,42 @@ export type RouteContext<S extends BaseServices> = {
   readonly principal: Principal;
   readonly accountId: string;
   readonly request: RequestView;
-  /** Of a route with `streams`; the one with which this request came. */
+  /** For a route with `streams`. */
   readonly upload: Upload | undefined;
   /**
-   * Runs the effect of a request in one transaction, together with its idempotency record when the
-   * client sent a key; a repeated key answers what the first one did. Everything the client is to
-   * be told is in what `work` returns. Without a key, `isOneEffect` spares begin and commit where a
-   * single statement of `work` changes anything. `isAcrossAccounts` gives `work` the owner's view:
-   * for the sandbox alone, where a client makes other accounts and moves everybody's clock.
+   * Runs the effect of a request in one transaction with its idempotency record if the client sent
+   * a key; a repeated key replays the first answer, which is what `work` returns. `isOneEffect`
+   * saves begin and commit without a key, if a single statement of `work` changes anything.
+   * `isAcrossAccounts` gives `work` the owner's view: for the sandbox alone, where a client creates
+   * accounts and moves the clock of all.
    */
   write(work: (session: Session) => Promise<unknown>, options?: WriteOptions): Promise<Answer>;
 };
 
-/** A body that the handler reads itself, as it arrives. */
+/** A body that the handler reads as a stream. */
 export type Upload = {
-  /** Without its parameters, in lower case. */
+  /** Without parameters, in lower case. */
   readonly mediaType: string;
   readonly bytes: AsyncIterable<Buffer>;
-  /** The record of the Idempotency-Key, where the client sent one. */
+  /** The record of the Idempotency-Key, if the client sent one. */
   readonly record: KeyRecord | undefined;
 };
 
 /**
- * The record of a key whose request is more than one transaction: it is claimed when the request
- * begins, and answered in the transaction that ends it.
+ * The record of a key whose request takes several transactions: claimed when the request begins,
+ * completed with the answer in the last one.
  */
 export type KeyRecord = {
   readonly key: string;
   /**
-   * Takes the key for this request; an earlier try of the same request may have taken it already.
+   * Claims the key for this request; an earlier attempt of the same request may have claimed it.
    *
-   * @throws AppError idempotency_key_reused where another request has it.
+   * @throws AppError idempotency_key_reused if another request has it.
    */
   claim(session: Session): Promise<void>;
-  /** Stores the answer of a claimed key; a later one does not replace it. */
+  /** Stores the answer of a claimed key once. */
   answer(session: Session, text: string): Promise<void>;
-  /** The stored answer, undefined where there is none. */
+  /** The stored answer, if there is one. */
   findAnswer(session: Session): Promise<string | undefined>;
 };
 
@@ -121,63 +121,63 @@ type Path = `/${string}`;
 
 export type RouteSpec<S extends BaseServices, P, Q, B> = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
-  /** With `{name}` for path parameters. */
+  /** Path parameters are written `{name}`. */
   readonly path: Path;
-  /** Whether it lives under `/{version}`. */
+  /** Whether its path begins with `/{version}`. */
   readonly isVersioned: boolean;
   readonly operationId: string;
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
-  /** A scope, `bearer` for any valid credential, or none for a public route. */
+  /** A scope, or `bearer` for any valid credential. */
   readonly access: Scope | 'bearer' | 'public';
   /**
-   * For a public upload, before its body is read: whose upload it is.
+   * Names the owner of a public upload before its body is read.
    *
-   * @throws AppError where the path proves nothing, or takes no upload now.
+   * @throws AppError if the path grants no upload.
    */
   readonly admit?: (env: S, params: unknown) => Promise<UploadOwner>;
-  /** Only served where the environment is staging. */
+  /** Served in staging only. */
   readonly isSandbox?: boolean;
   readonly params?: z.ZodType<P>;
   readonly query?: z.ZodType<Q>;
   /** Whether the list can be filtered by `metadata[key]=value`. */
   readonly searchesMetadata?: true;
   /**
-   * A GET refuses query parameters that `query` does not name: an ignored filter answers more than
-   * was asked for. `ignored` is for the specification's own operations, whose parameters it leaves
-   * open, and for pages, to whose links mail programs add parameters.
+   * A GET refuses query parameters that `query` does not name, since ignoring a filter would return
+   * too much. `ignored` is for the specification's own operations, which ignore them, and for
+   * pages, to whose links mail programs add parameters.
    */
   readonly unknownParameters?: 'ignored';
   readonly body?: z.ZodType<B>;
-  /** Faults of a body that depend on the environment, such as its date; found beside the schema's. */
+  /** Faults that depend on the environment, such as its date; reported with those of the schema. */
   readonly findFaults?: (env: S, json: ExactJson) => Fault[];
   readonly bodyBytesMax?: number;
-  /** A route with a large body: the slots that it shares with others of its kind. */
+  /** The kind of upload, for the limit on concurrent uploads. */
   readonly uploads?: UploadKind;
-  /** Media types of a body that the handler reads as it arrives, in place of `body`. */
+  /** Media types of a body that the handler reads as a stream, instead of `body`. */
   readonly streams?: readonly string[];
-  /** What 200 carries; null for an empty body. */
+  /** The body of 200; null if it is empty. */
   readonly response: z.ZodType | null;
-  /** Further media types that 200 can have. */
+  /** Further media types of 200. */
   readonly produces?: readonly string[];
   /** Error statuses besides those that every route has. */
   readonly refusals?: readonly number[];
-  /** A value for the response schema, or a whole `Answer`. */
+  /** Returns a value of the response schema, a `Page` or an `Answer`. */
   readonly handle: (context: RouteContext<S>, input: Input<P, Q, B>) => Promise<unknown>;
 };
 
-/** A route whose input types are settled: what `server.ts` and `openapi.ts` work with. */
+/** A route without the types of its input. */
 export type Route<S extends BaseServices> = RouteSpec<S, unknown, unknown, unknown>;
 
 export function defineRoute<S extends BaseServices, P = unknown, Q = unknown, B = unknown>(
   spec: RouteSpec<S, P, Q, B>,
 ): Route<S> {
-  // The schemas of the same spec produce what its handler takes; that is all the cast relies on.
+  // Sound, because the schemas of a spec produce the input of its handler.
   return spec as unknown as Route<S>;
 }
 
-/** Marks a handler's result as one page of a list; `next` is the cursor of the page after it. */
+/** One page of a list; `next` is the cursor of the next page. */
 export class Page<T> {
   readonly items: readonly T[];
   readonly next: string | undefined;

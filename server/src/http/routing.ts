@@ -5,7 +5,7 @@ import type { ExactJson } from '../core/exact-json.ts';
 import { isAcceptable } from './accept.ts';
 import { openUpload } from './body.ts';
 import {
-  createAnswering,
+  createAnswerBuilder,
   fingerprintRequest,
   openKeyRecord,
   type RunningKeys,
@@ -27,12 +27,12 @@ import { findAddress, getBaseUrl, type PublicAddress, readHeaders, sendAnswer } 
 import { createUploadSlots, type UploadOwner } from './upload-slots.ts';
 import { checkInput } from './validation.ts';
 
-/** Puts the modules' routes onto the server: credential, scope, limits, input, answer. */
+/** Adds the modules' routes to the server: credentials, scopes, limits, input, answers. */
 
 export type RoutingOptions<S extends BaseServices> = {
   environments: Readonly<Partial<Record<EnvironmentName, S>>>;
   routes: readonly Route<S>[];
-  /** Answers at once where it need not ask the database. */
+  /** Synchronous unless it needs the database. */
   authenticate: (
     env: S,
     token: string,
@@ -44,11 +44,11 @@ export type RoutingOptions<S extends BaseServices> = {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The route as it is described, for logs and metrics. */
+    /** The path of the route, for logs and metrics. */
     path?: string;
-    /** False: what a client sends all the same is read to its end and dropped. */
+    /** False: a body is read to its end and discarded. */
     takesBody?: boolean;
-    /** True: the handler reads the body as it arrives. */
+    /** True: the handler reads the body as a stream. */
     streamsBody?: boolean;
   }
   interface FastifyRequest {
@@ -59,11 +59,11 @@ declare module 'fastify' {
 type Caller<S extends BaseServices> = {
   readonly env: S;
   readonly principal: Principal;
-  /** Where it is not the principal's account. */
+  /** Set if it is not the principal's account. */
   readonly owner?: UploadOwner;
 };
 
-const nobody: Principal = { accountId: '', credentialId: '', scopes: new Set() };
+const anonymous: Principal = { accountId: '', credentialId: '', scopes: new Set() };
 
 export function addRoutes<S extends BaseServices>(
   app: FastifyInstance,
@@ -93,15 +93,15 @@ export function addRoutes<S extends BaseServices>(
         const enter = (caller: Caller<S>): void => {
           request.caller = caller;
           if (route.uploads === undefined) return;
-          // A client that went away during the admission closes nothing any more.
+          // After a disconnect during authentication, `close` would not free the slot.
           if (request.raw.socket.destroyed)
-            throw new AppError('unavailable', 'the client went away');
+            throw new AppError('unavailable', 'The client disconnected');
           const { env, principal, owner = principal } = caller;
           const upload = { environment: env.name, kind: route.uploads, owner };
           reply.raw.once('close', slots.take(upload));
         };
         const caller = admit(request);
-        // The framework takes either: a promise, or being called back.
+        // Fastify accepts a promise or a callback.
         if (caller instanceof Promise) return caller.then(enter);
         enter(caller);
         done();
@@ -113,8 +113,8 @@ export function addRoutes<S extends BaseServices>(
 }
 
 /**
- * Who may call a route: at once where nothing need be asked, because a promise per request costs
- * more than all the checks together.
+ * Identifies the caller and checks that it may call the route: synchronously where possible,
+ * because a promise per request costs more than all the checks.
  */
 function createAdmission<S extends BaseServices>(
   route: Route<S>,
@@ -124,23 +124,29 @@ function createAdmission<S extends BaseServices>(
   const served = ['application/json', ...(route.produces ?? [])];
   const enter = (env: S | undefined, principal: Principal | undefined): Caller<S> => {
     if (env === undefined || principal === undefined) {
-      throw new AppError('unauthorized', 'send Authorization: Bearer with a valid credential');
+      throw new AppError(
+        'unauthorized',
+        'Authorization must be Bearer with a valid access token or API key',
+      );
     }
     limiters.credential.check(principal.credentialId);
     if (route.bodyBytesMax !== undefined) limiters.expensive.check(principal.credentialId);
     if (route.access !== 'bearer' && !principal.scopes.has(route.access)) {
-      throw new AppError('insufficient_scope', `this needs the scope ${route.access}`);
+      throw new AppError(
+        'insufficient_scope',
+        `The credential must have the scope ${route.access}`,
+      );
     }
     return { env, principal };
   };
   return (request) => {
     const env = options.environments[request.environmentName];
     if (route.isSandbox === true && request.environmentName === 'live') {
-      throw new AppError('not_found', 'nothing is at this address');
+      throw new AppError('not_found', 'No such resource');
     }
     limiters.address.check(request.ip);
     if (!isAcceptable(request.headers.accept ?? '', served)) {
-      throw new AppError('not_acceptable', `this answers ${served.join(' or ')}`);
+      throw new AppError('not_acceptable', `Accept must allow ${served.join(' or ')}`);
     }
     if (route.access === 'public') return admitToPublic(route, { env, limiters }, request);
     const token = readBearer(readHeaders(request.raw, 'authorization'));
@@ -161,8 +167,8 @@ function admitToPublic<S extends BaseServices>(
   request: FastifyRequest,
 ): Caller<S> | Promise<Caller<S>> {
   if (route.bodyBytesMax !== undefined) limiters.expensive.check(request.ip);
-  if (env === undefined) throw new AppError('not_found', 'this environment is not served here');
-  const caller = { env, principal: nobody };
+  if (env === undefined) throw new AppError('not_found', 'This environment is not available here');
+  const caller = { env, principal: anonymous };
   if (route.admit === undefined) return caller;
   return route.admit(env, request.params).then((owner) => ({ ...caller, owner }));
 }
@@ -182,7 +188,7 @@ function createHandler<S extends BaseServices>(
   const isKeyed = route.method !== 'GET' && route.access !== 'public';
   return async (request, reply) => {
     const { env, principal } = request.caller as Caller<S>;
-    const view = new ViewedRequest(request, options.address);
+    const view = new LazyRequestView(request, options.address);
     const input = checkInput(
       route,
       {
@@ -194,7 +200,7 @@ function createHandler<S extends BaseServices>(
       },
       env,
     );
-    // The text of a large upload must not outlive its reading.
+    // Frees the memory of a large body.
     request.body = undefined;
     const requestKey = isKeyed ? readRequestKey(request, view, input.json) : undefined;
     const context: RouteContext<S> = {
@@ -216,27 +222,27 @@ function createHandler<S extends BaseServices>(
           {
             ...writeOptions,
             running,
-            tryTogether: async () => {
-              const answering = createAnswering(env.keys, {
+            tryGrouped: async () => {
+              const builder = createAnswerBuilder(env.keys, {
                 accountId: principal.accountId,
                 requestKey,
                 write,
               });
-              const together = await writeOptions.tryTogether?.(answering);
-              if (together === undefined) return undefined;
-              return 'text' in together ? together.text : write(together.value);
+              const content = await writeOptions.tryGrouped?.(builder);
+              if (content === undefined) return undefined;
+              return 'text' in content ? content.text : write(content.value);
             },
             work: async (session) => write(await work(session)),
           },
         ),
     };
     sendAnswer(reply, toAnswer(await route.handle(context, input), view, write));
-    // A reply can be awaited, and would be: only one that is still under way needs that.
+    // Fastify would await the reply, which only one that is not sent yet needs.
     return reply.sent ? undefined : reply;
   };
 }
 
-/** @throws AppError invalid_request where the header has no valid key. */
+/** @throws AppError invalid_request if the key is malformed. */
 function readRequestKey(
   request: FastifyRequest,
   { method, path }: RequestView,
@@ -248,7 +254,7 @@ function readRequestKey(
     : { key, fingerprint: fingerprintRequest({ method, path, body }) };
 }
 
-/** A handler's result as an answer: it may be one already, a page of a list, or a plain value. */
+/** The answer of a handler's result: an answer, a page of a list, or a value. */
 function toAnswer(
   result: unknown,
   request: RequestView,
@@ -273,14 +279,14 @@ function isAnswer(result: unknown): result is Answer {
 
 function linkNext(request: RequestView, cursor: string): string {
   const url = new URL(request.url, request.baseUrl);
-  // The cursor goes on after the last row of a numbered page too.
+  // The cursor continues after a numbered page too.
   url.searchParams.delete('page');
   url.searchParams.set('cursor', cursor);
   return `<${url.href}>; rel="next"`;
 }
 
-/** Read when it is asked for: most handlers look at nothing of it. */
-class ViewedRequest implements RequestView {
+/** Computed on access, since most handlers use none of it. */
+class LazyRequestView implements RequestView {
   readonly #request: FastifyRequest;
   readonly #address: PublicAddress;
   constructor(request: FastifyRequest, address: PublicAddress) {

@@ -3,29 +3,29 @@ import { z } from 'zod';
 import { type ExactJson, JsonNumber } from '../core/exact-json.ts';
 
 /**
- * The building blocks of request and answer schemas. One zod schema is the static type, the check
- * of the request, the writer of the answer and the text of the OpenAPI description.
+ * Building blocks of request and response schemas. One zod schema gives the static type, the check
+ * of the request, the serializer of the answer and the OpenAPI description.
  */
 
-/** Unicode's control characters and the ones that only confuse: none belongs in a name or address. */
+/** Unicode control characters, line separators and the byte order mark. */
 export const controlCharacters = /[\p{Cc}\u2028\u2029\ufeff]/u;
 
-/** A text without control characters, at most `lengthMax` characters long. */
+/** A text of at most `lengthMax` characters, none of them a control character. */
 export function textField(lengthMax: number): z.ZodString {
   return z
     .string()
     .max(lengthMax)
     .refine((value) => !controlCharacters.test(value), {
-      error: 'must not have control characters',
+      error: 'must not contain control characters',
     });
 }
 
-/** An exact decimal of a request, as its text. */
+/** An exact decimal in a request. */
 export const decimalField = z
   .custom<JsonNumber>((value) => value instanceof JsonNumber, { error: 'must be a number' })
   .meta({ jsonSchema: { type: 'number' } });
 
-/** A whole number of a request within bounds. */
+/** A whole number in a request. */
 export function integerField(bounds: { min: number; max: number }) {
   return z
     .custom<JsonNumber>((value) => value instanceof JsonNumber, { error: 'must be a number' })
@@ -36,32 +36,32 @@ export function integerField(bounds: { min: number; max: number }) {
     .meta({ jsonSchema: { type: 'integer', minimum: bounds.min, maximum: bounds.max } });
 }
 
-/** An object inside a body: a number of ours is an object to zod, and none to a client. */
+/** An object inside a body. Zod would take a `JsonNumber` for an object. */
 export function nestedObject<T extends z.ZodType>(schema: T) {
   return z.preprocess((value) => (value instanceof JsonNumber ? value.text : value), schema);
 }
 
-/** An exact decimal of an answer: a JSON number of any length, written raw. */
+/** An exact decimal in an answer: a JSON number of any length. */
 export const amountAnswer = z
   .custom<JsonNumber>(() => true)
   .meta({ jsonSchema: { type: 'number' }, isRaw: true });
 
-/** A JSON object of an answer, as the client once sent it. */
+/** A JSON object in an answer, as the client sent it. */
 export const objectAnswer = z
   .custom<{ [key: string]: ExactJson }>(() => true)
   .meta({ jsonSchema: { type: 'object', additionalProperties: true }, isRaw: true });
 
 type JsonSchema = { [key: string]: unknown };
 
-/** The JSON Schema of a zod schema, as the description shows it. */
+/** The JSON Schema of a zod schema for the OpenAPI description. */
 export function describeSchema(schema: z.ZodType, side: 'input' | 'output'): JsonSchema {
   return toJsonSchema(schema, side, (meta) => meta.jsonSchema);
 }
 
-/** Compiles the writer of an answer: only what the schema names is written. */
+/** Compiles the serializer of an answer, which writes only what the schema names. */
 export function compileWriter<T>(schema: z.ZodType<T>): (value: T) => string {
   const jsonSchema = toJsonSchema(schema, 'output', (meta) =>
-    // Without a schema fast-json-stringify leaves the value to JSON.stringify, which writes raw JSON.
+    // Without a schema fast-json-stringify uses JSON.stringify, which writes raw JSON.
     meta.isRaw === true ? {} : meta.jsonSchema,
   );
   return fastJson(jsonSchema as fastJson.AnySchema) as (value: T) => string;
@@ -91,7 +91,7 @@ function toJsonSchema(
       }
       delete node['jsonSchema'];
       delete node['isRaw'];
-      // Answers may gain fields; a client must not be told otherwise.
+      // Answers may gain fields, so that the description must not exclude them.
       if (side === 'output' && node['additionalProperties'] === false) {
         delete node['additionalProperties'];
       }
@@ -101,7 +101,7 @@ function toJsonSchema(
   return result;
 }
 
-/** A query parameter that is on or off. */
+/** A boolean query parameter. */
 export const flag = z
   .enum(['true', 'false'])
   .optional()
@@ -114,32 +114,32 @@ export function isRealDate(text: string): boolean {
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 }
 
-/** A date of the query, in UTC. */
+/** A date in the query, UTC. */
 export const dateQuery = z
   .string()
-  .refine(isRealDate, { error: 'must be a real date, YYYY-MM-DD' })
+  .refine(isRealDate, { error: 'must be a calendar date, YYYY-MM-DD' })
   .optional()
   .meta({ jsonSchema: { type: 'string', format: 'date' } });
 
 const momentPattern = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}:\d{2}Z?)?$/;
 
-/** A date, or a time to the second in UTC, of the query. */
+/** A date or a time to the second in the query, UTC. */
 export const momentQuery = z
   .string()
   .refine(
     (text) => isRealDate(momentPattern.exec(text)?.[1] ?? '') && !Number.isNaN(readMoment(text)),
-    { error: 'must be a real date YYYY-MM-DD, or a time YYYY-MM-DDThh:mm:ss in UTC' },
+    { error: 'must be a date YYYY-MM-DD or a time YYYY-MM-DDThh:mm:ss in UTC' },
   )
   .optional()
   .meta({ jsonSchema: { type: 'string', pattern: momentPattern.source } });
 
-/** Where a date or time of the query begins, in milliseconds. */
+/** The start of a date or time, in milliseconds. */
 export function readMoment(text: string): number {
   if (datePattern.test(text)) return Date.parse(`${text}T00:00:00Z`);
   return Date.parse(text.endsWith('Z') ? text : `${text}Z`);
 }
 
-/** Where a date or time of the query ends: the day, or the second, is part of it. */
+/** The end of a date or time: of the day, or of the second. */
 export function readMomentEnd(text: string): number {
   return readMoment(text) + (datePattern.test(text) ? 86_400_000 : 1000);
 }

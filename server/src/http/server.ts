@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer as createNodeServer, type IncomingMessage, type Server } from 'node:http';
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import fastify, {
@@ -15,29 +15,34 @@ import { createOutdatedError } from '../db/schema-version.ts';
 import { addBodyReader } from './body.ts';
 import { watchRest } from './body-pace.ts';
 import { describeError, nameError } from './error-log.ts';
+import {
+  addLoadShedding,
+  type LoadShedding,
+  overloadError,
+  type RequestHandler,
+  shedBeforeParsing,
+} from './load-shedding.ts';
 import { type Answer, describeProblem, findHttpFault, problemType } from './problem.ts';
 import type { BaseServices, Route } from './route.ts';
-import { addShedding, refusal, type Shedding, shedEarly } from './shedding.ts';
 
 /**
- * The HTTP server: what holds for every answer, whoever gives it. Which environment a request
- * means, problem answers for everything that goes wrong (the parser's own refusals included),
- * request ids, the drain.
+ * The HTTP server: what holds for every request. The environment that it addresses, problem answers
+ * for every error (those of the HTTP parser included), request ids, drain.
  */
 
 export type ServerOptions<S extends BaseServices> = {
   /** The environments that this process serves. */
   environments: Readonly<Partial<Record<EnvironmentName, S>>>;
-  /** What a Host without the label of an environment means. */
+  /** Where a Host without the label of an environment leads. */
   defaultEnvironment: EnvironmentName;
   log: Logger;
   /** One in this many successful requests is logged; every other outcome always is. */
   logEvery: number;
-  /** Addresses and ranges of reverse proxies whose X-Forwarded-* are believed; none: of nobody. */
+  /** Addresses and ranges of reverse proxies whose X-Forwarded-* headers are trusted. */
   trustedProxies: readonly string[];
-  /** Who is turned away under overload; nobody without it. */
-  shedding?: Shedding;
-  /** Whether a newer release has migrated the environment's database, asked after a failure. */
+  /** Without it no request is refused because of overload. */
+  loadShedding?: LoadShedding;
+  /** Whether a newer release has migrated the environment's database; called after a failure. */
   isOutdated?: (environment: EnvironmentName) => Promise<boolean>;
 };
 
@@ -50,7 +55,7 @@ export type HttpServer = {
 declare module 'fastify' {
   interface FastifyRequest {
     environmentName: EnvironmentName;
-    /** What `nameRoute` answers, where the route itself has said it. */
+    /** Set by a route that does not stand in the router under its own path; see `nameRoute`. */
     routeName: string | undefined;
   }
 }
@@ -63,36 +68,25 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
   const startedAt = process.hrtime.bigint().toString(36);
   const app = fastify({
     bodyLimit: bodyBytesMax,
-    // An upload that is read as it arrives waits for the database too. A header, and a body that is
-    // read whole, have a minute (`body.ts`); a body below the least byte rate ends earlier.
-    requestTimeout: 15 * 60_000,
-    keepAliveTimeout: 72_000,
-    // Its own remarks are for developers of it; what is logged of a request is decided below.
+    serverFactory: (handle) => createHttpServer(handle, options, () => isDraining),
+    // Fastify's own lines are for its developers; `logRequests` decides what is logged of a
+    // request.
     loggerInstance: options.log.child({}, { level: 'warn' }) as never,
     logController: new LogController({ disableRequestLogging: true }),
-    // A logger of its own for every request costs more than the line it might write.
+    // A child logger for every request costs more than the line that it might write.
     childLoggerFactory: (logger) => logger,
     genReqId: () => `req_${startedAt}${(requestCount++).toString(36)}`,
     requestIdHeader: false,
     trustProxy: options.trustedProxies.length > 0 && [...options.trustedProxies],
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    // Longer than any address can be: a token of any length is just not found.
+    // Longer than any path can be, so that a token of any length is not found.
     routerOptions: { maxParamLength: 16 * 1024, ignoreTrailingSlash: false },
-    // Both are checked here, so that their refusals are problem answers too.
-    http: {
-      requireHostHeader: false,
-      maxHeaderSize: 16 * 1024,
-      headersTimeout: 60_000,
-      // A request without a body is spared the events of one, a tenth of what it costs.
-      optimizeEmptyRequests: true,
-    },
     clientErrorHandler: (error, socket) => answerParserError(error, socket as Duplex),
     frameworkErrors: (error, request, reply) => {
       void sendAnswer(reply, describeProblem(error, request.id));
     },
   }) as unknown as FastifyInstance;
-  answerExpectations(app.server);
   rememberPlainRoutes(app);
   addBodyReader(app);
   app.decorateRequest('environmentName', options.defaultEnvironment);
@@ -104,11 +98,11 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
     request.environmentName = readEnvironment(request.raw, options.defaultEnvironment);
     if (isDraining) {
       void reply.header('connection', 'close');
-      throw new AppError('unavailable', 'the service is stopping', { retryAfterSeconds: 2 });
+      throw new AppError('unavailable', 'The service is stopping', { retryAfterSeconds: 2 });
     }
     done();
   });
-  addGates(app, options, () => isDraining);
+  if (options.loadShedding !== undefined) addLoadShedding(app, options.loadShedding);
   const repeated = createRepeatedLines();
   const isOutdated = options.isOutdated ?? (() => Promise.resolve(false));
   app.addHook('onClose', async () => repeated.close());
@@ -126,20 +120,38 @@ export function createServer<S extends BaseServices>(options: ServerOptions<S>):
   };
 }
 
-function addGates(
-  app: FastifyInstance,
-  { shedding, defaultEnvironment }: Pick<ServerOptions<never>, 'shedding' | 'defaultEnvironment'>,
+function createHttpServer(
+  handle: RequestHandler,
+  {
+    loadShedding,
+    defaultEnvironment,
+  }: Pick<ServerOptions<never>, 'loadShedding' | 'defaultEnvironment'>,
   isDraining: () => boolean,
-): void {
-  if (shedding === undefined) return;
-  addShedding(app, shedding);
-  shedEarly(app, shedding, {
-    findEnvironment: (host) => nameEnvironment(host, defaultEnvironment),
-    isDraining,
-  });
+): Server {
+  const findEnvironment = (host: string | undefined): EnvironmentName =>
+    nameEnvironment(host, defaultEnvironment);
+  const server = createNodeServer(
+    {
+      // A streamed upload waits for the database too. A header, and a body that is read whole, have
+      // a minute (`body.ts`); a body below the least byte rate ends earlier.
+      requestTimeout: 15 * 60_000,
+      keepAliveTimeout: 72_000,
+      headersTimeout: 60_000,
+      maxHeaderSize: 16 * 1024,
+      // `readEnvironment` checks it, with a problem answer.
+      requireHostHeader: false,
+      // Without the events of a body a request without one costs a tenth less.
+      optimizeEmptyRequests: true,
+    },
+    loadShedding === undefined
+      ? handle
+      : shedBeforeParsing(handle, loadShedding, { findEnvironment, isDraining }),
+  );
+  answerExpectations(server);
+  return server;
 }
 
-/** Every request that failed, and a sample of the others; the same failures of a route together. */
+/** Logs every failed request and a sample of the others; equal failures share a line. */
 function logRequests(
   app: FastifyInstance,
   options: { log: Logger; repeated: RepeatedLines; isSampled: () => boolean },
@@ -163,12 +175,12 @@ function logRequests(
       return;
     }
     const key = `${status} ${fields.environment} ${fields.method} ${fields.route}`;
-    repeated.occurred(key, (count) => log.info({ ...fields, ...tellCount(count) }, 'request'));
+    repeated.occurred(key, (count) => log.info({ ...fields, ...formatCount(count) }, 'request'));
   });
 }
 
-/** How many occurrences a line stands for, where it is more than itself. */
-function tellCount(count: number): { count?: number } {
+/** How many occurrences a line stands for, if more than one. */
+function formatCount(count: number): { count?: number } {
   return count === 1 ? {} : { count };
 }
 
@@ -181,21 +193,21 @@ function answerErrors(
   const { log, repeated, isDraining, isOutdated } = options;
   app.setErrorHandler(async (error, request, reply) => {
     let answer = describeProblem(error, request.id);
-    // The database of a newer release fails old code in ways that no request is to blame for.
+    // Against the database of a newer release, old code fails for reasons other than the request.
     if (answer.status === 500 && (await isOutdated(request.environmentName))) {
       answer = describeProblem(createOutdatedError(), request.id);
     }
-    // The framework would close on a body that it did not read, and the client that is still sending
-    // would lose the answer; `watchRest` closes where the rest does not arrive.
+    // Fastify closes the connection when the body was not read, and a client that is still sending
+    // would lose the answer; `watchRest` closes it if the rest does not arrive.
     if (answer.status === 408) void reply.header('connection', 'close');
     else if (!isDraining()) void reply.removeHeader('connection');
-    if (answer.status >= 500 && error !== refusal) {
+    if (answer.status >= 500 && error !== overloadError) {
       const about = { request_id: request.id, error: describeError(error) };
       const isDefect = answer.status === 500;
-      // Many meet the same trouble at once, and where in the program they did says nothing of it.
+      // Many requests fail together, and the place in the code says nothing about the cause.
       const logged = isDefect ? about : { ...about, error: { ...about.error, at: [] } };
       repeated.occurred(`${answer.status} ${nameError(logged.error)}`, (count) => {
-        const fields = { ...logged, ...tellCount(count) };
+        const fields = { ...logged, ...formatCount(count) };
         if (isDefect) log.error(fields, 'request failed');
         else log.warn(fields, 'request not answered');
       });
@@ -208,7 +220,7 @@ type PlainRoute = { method: string; pattern: RegExp; isSandbox?: boolean };
 
 const plainRoutes = new WeakMap<FastifyInstance, PlainRoute[]>();
 
-/** The routes that are no operation of the interface: health, tokens, the reference. */
+/** Routes that are not operations of the API: health, tokens, the reference. */
 function listPlainRoutes(app: FastifyInstance): readonly PlainRoute[] {
   return plainRoutes.get(app) ?? [];
 }
@@ -225,7 +237,7 @@ function rememberPlainRoutes(app: FastifyInstance): void {
   });
 }
 
-/** Answers every path that no route has: 405 with `Allow` where another method has it, else 404. */
+/** Answers unknown paths with 404, and known ones with another method with 405 and `Allow`. */
 export function setNotFound<S extends BaseServices>(
   app: FastifyInstance,
   routes: readonly Route<S>[],
@@ -244,9 +256,9 @@ export function setNotFound<S extends BaseServices>(
     if (allowed.size > 0) throw new MethodNotAllowed([...allowed]);
     const [label = ''] = path.slice(1).split('/', 1);
     if (/^v\d/.test(label) && !(versions as readonly string[]).includes(label)) {
-      throw new AppError('unknown_version', `the versions are ${versions.join(', ')}`);
+      throw new AppError('unknown_version', `The version must be one of ${versions.join(', ')}`);
     }
-    throw new AppError('not_found', 'nothing is at this address');
+    throw new AppError('not_found', 'No such resource');
   });
   app.addHook('onError', async (_request, reply, error) => {
     if (error instanceof MethodNotAllowed) void reply.header('allow', error.allowed.join(', '));
@@ -256,7 +268,7 @@ export function setNotFound<S extends BaseServices>(
 class MethodNotAllowed extends AppError {
   readonly allowed: readonly string[];
   constructor(allowed: readonly string[]) {
-    super('method_not_allowed', `this address takes ${allowed.join(', ')}`);
+    super('method_not_allowed', `This resource allows ${allowed.join(', ')}`);
     this.allowed = allowed;
   }
 }
@@ -280,11 +292,11 @@ function readEnvironment(raw: IncomingMessage, fallback: EnvironmentName): Envir
   const hosts = readHeaders(raw, 'host');
   const isOldHttp = raw.httpVersionMajor === 1 && raw.httpVersionMinor === 0;
   if (hosts.length > 1 || (hosts.length === 0 && !isOldHttp)) {
-    throw new AppError('malformed_http', 'a request has exactly one Host');
+    throw new AppError('malformed_http', 'A request must have exactly one Host header');
   }
   const [host] = hosts;
   if (host !== undefined && !isHost(host)) {
-    throw new AppError('malformed_http', 'the Host is not one');
+    throw new AppError('malformed_http', 'Malformed Host header');
   }
   return nameEnvironment(host, fallback);
 }
@@ -304,7 +316,9 @@ function isHost(text: string): boolean {
   return match !== null && Number(match[1] ?? 0) <= 65_535;
 }
 
-/** The client's address without zone or mapping; undefined when a proxy passes on something else. */
+/**
+ * The client's IP address without zone or mapping; undefined when a proxy passes something else.
+ */
 export function findAddress(request: FastifyRequest): string | undefined {
   const { ip } = request;
   const unmapped = ip.startsWith('::ffff:') ? ip.slice(7) : ip;
@@ -323,14 +337,14 @@ export function getBaseUrl(request: FastifyRequest, address: PublicAddress): str
     : `${request.protocol}://${request.host}`;
 }
 
-/** The route of a request as it is described; never the path itself, which names somebody. */
+/** The route of a request, never its path, which names a person. */
 export function nameRoute(request: FastifyRequest): string {
   if (request.routeName !== undefined) return request.routeName;
   const { config, url = 'none' } = request.routeOptions;
   return config.path ?? url;
 }
 
-/** Every value of a header, also of those that Node would fold into the first one. */
+/** Every value of a header; for some headers Node keeps only the first. */
 export function readHeaders(raw: IncomingMessage, name: string): string[] {
   const values: string[] = [];
   const { rawHeaders } = raw;
@@ -344,7 +358,7 @@ export function readHeaders(raw: IncomingMessage, name: string): string[] {
 
 let parserErrorCount = 0;
 
-/** Node's parser refused the bytes: there is no request to answer, only a socket. */
+/** Answers on the socket, since bytes that Node's parser refuses make no request. */
 function answerParserError(error: Error, socket: Duplex): void {
   if (!socket.writable) {
     socket.destroy();
@@ -352,7 +366,8 @@ function answerParserError(error: Error, socket: Duplex): void {
   }
   parserErrorCount += 1;
   const fault =
-    findHttpFault(error) ?? ({ code: 'malformed_http', detail: 'the bytes are not HTTP' } as const);
+    findHttpFault(error) ??
+    ({ code: 'malformed_http', detail: 'The request is not HTTP' } as const);
   const answer = describeProblem(
     new AppError(fault.code, fault.detail),
     `req_parser${parserErrorCount.toString(36)}`,
@@ -364,11 +379,11 @@ function answerParserError(error: Error, socket: Duplex): void {
   );
 }
 
-/** Node answers an unknown Expect, and drops CONNECT, without a body; neither is a problem answer. */
+/** Problem answers for an unknown Expect and for CONNECT, which Node answers without a body. */
 function answerExpectations(server: Server): void {
-  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+  server.on('checkExpectation', (_request, response) => {
     const answer = describeProblem(
-      new AppError('expectation_failed', 'only 100-continue is understood'),
+      new AppError('expectation_failed', 'Expect must be 100-continue'),
       'req_expectation',
     );
     response.writeHead(answer.status, { 'content-type': answer.contentType, connection: 'close' });

@@ -3,23 +3,23 @@ import type { Fault } from '../core/errors.ts';
 import type { BaseServices, Route } from './route.ts';
 
 /**
- * Query parameters that an operation does not take. The specification's own operations ignore them
- * (docs/decisions/0019-unknown-parameters.md).
+ * Refuses query parameters that an operation does not have. The specification's own operations
+ * ignore them (docs/decisions/0019-unknown-parameters.md).
  */
 
-/** Bounds the answer to a query of thousands of short names. */
+/** Bounds the answer to a query with thousands of names. */
 const faultsMax = 50;
 const nameLengthMax = 100;
 
 const metadataName = /^metadata\[.+\]$/;
 
-/** The names of the parameters that a route takes; `metadata[key]` stands for a search by metadata. */
+/** The names of a route's parameters; `metadata[key]` stands for the search by metadata. */
 export function listKnownParameters<S extends BaseServices>(route: Route<S>): string[] {
   const named = route.query instanceof z.ZodObject ? Object.keys(route.query.shape) : [];
   return route.searchesMetadata === true ? [...named, 'metadata[key]'] : named;
 }
 
-/** One fault per unknown parameter, the first of them naming the known ones. */
+/** One fault per unknown parameter; the first names the known ones. */
 export function findUnknownParameters<S extends BaseServices>(
   route: Route<S>,
   given: Readonly<Record<string, unknown>>,
@@ -32,14 +32,13 @@ export function findUnknownParameters<S extends BaseServices>(
     (name) =>
       !known.includes(name) && !(route.searchesMetadata === true && metadataName.test(name)),
   );
-  const taken =
-    known.length === 0 ? 'which takes no query parameters' : `which takes ${known.join(', ')}`;
+  const allowed = known.length === 0 ? 'no query parameters' : known.join(', ');
   return unknown.slice(0, faultsMax).map((name, index) => {
-    const detail = `${name.slice(0, nameLengthMax)} is not a parameter of this operation`;
+    const detail = `${name.slice(0, nameLengthMax)} is not a query parameter of this operation`;
     return {
       parameter: name,
       code: 'unknown_parameter',
-      detail: index === 0 ? `${detail}, ${taken}` : detail,
+      detail: index === 0 ? `${detail}, which allows ${allowed}` : detail,
     };
   });
 }

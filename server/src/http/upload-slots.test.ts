@@ -15,7 +15,7 @@ const upload = (accountId: string, changes: Partial<Upload> = {}): Upload => ({
 const isFull = (error: unknown): boolean =>
   error instanceof AppError && error.code === 'unavailable';
 
-test('an account takes its share of each kind and environment, and no more', () => {
+test('an account has its limit for each kind and environment', () => {
   for (const kind of ['images', 'batches'] satisfies UploadKind[]) {
     const slots = createUploadSlots();
     for (let taken = 0; taken < uploadLimits[kind].perAccount; taken += 1) {
@@ -28,7 +28,7 @@ test('an account takes its share of each kind and environment, and no more', () 
   }
 });
 
-test('all accounts together take what the service receives at once', () => {
+test('all accounts together have the limit of the service', () => {
   const slots = createUploadSlots();
   const { total } = uploadLimits.images;
   for (let taken = 0; taken < total; taken += 1) slots.take(upload(`account ${taken}`));
@@ -36,7 +36,7 @@ test('all accounts together take what the service receives at once', () => {
   slots.take(upload('another', { environment: 'staging' }));
 });
 
-test('a verification link has one upload, and takes no slot of its account', () => {
+test('a verification link has one upload and uses no slot of its account', () => {
   const slots = createUploadSlots();
   const byLink = (linkId: string): Upload => upload('a', { owner: { accountId: 'a', linkId } });
   slots.take(byLink('1'));
@@ -46,7 +46,7 @@ test('a verification link has one upload, and takes no slot of its account', () 
   slots.take(upload('a'));
 });
 
-test('a slot is given back once, however often it is said', () => {
+test('a slot is freed once, even if the function is called repeatedly', () => {
   const slots = createUploadSlots();
   const giveBack = slots.take(upload('a'));
   slots.take(upload('a'));

@@ -2,14 +2,14 @@ import type { EnvironmentName } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 
 /**
- * How many uploads are received at once. Images are held in memory while they arrive, and a batch
- * occupies the database, so both are bounded; environments and kinds are counted apart, and no
- * account (and no verification link) takes more than its share.
+ * Bounds the uploads received at the same time, because images are held in memory while they arrive
+ * and a batch occupies the database. Environments and kinds are counted separately, with a limit
+ * for each account and each verification link.
  */
 
 export type UploadKind = 'images' | 'batches';
 
-/** Whose upload it is; `linkId` where a verification link is the credential. */
+/** Whose upload it is; `linkId` if a verification link is the credential. */
 export type UploadOwner = { readonly accountId: string; readonly linkId?: string };
 
 type Limits = { total: number; perAccount: number };
@@ -24,7 +24,7 @@ const retryAfterSeconds = 2;
 
 export type UploadSlots = {
   /**
-   * Takes a slot and returns what gives it back, which may be called more than once.
+   * Takes a slot and returns a function that frees it and may be called more than once.
    *
    * @throws AppError unavailable.
    */
@@ -38,19 +38,19 @@ export function createUploadSlots(): UploadSlots {
     take: ({ environment, kind, owner }) => {
       const { total, perAccount } = uploadLimits[kind];
       const pool = `${environment} ${kind}`;
-      // Recipients who use a link do not take the slots of the account's own uploads.
+      // Uploads through links do not use up the account's own slots.
       const isLink = owner.linkId !== undefined;
       const account = `${pool} ${owner.accountId}${isLink ? ' links' : ''}`;
       const limits: [name: string, max: number, detail: string][] = [
-        [pool, total, 'the service already receives as many uploads as it can'],
+        [pool, total, `The service already receives ${total} uploads of this kind. Retry later.`],
         [
           account,
           perAccount,
-          `the account already has ${perAccount} uploads of this kind under way`,
+          `The account already has ${perAccount} uploads of this kind in progress`,
         ],
       ];
       if (isLink) {
-        const detail = 'an upload through this verification link is under way';
+        const detail = 'This verification link already has an upload in progress';
         limits.unshift([`${pool} link ${owner.linkId}`, perLink, detail]);
       }
       for (const [name, max, detail] of limits) {

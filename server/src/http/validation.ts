@@ -10,7 +10,7 @@ import {
 import type { BaseServices, Input, Route } from './route.ts';
 import { findUnknownParameters } from './unknown-parameters.ts';
 
-/** Turns what came over the wire into a handler's input, or into every fault at once. */
+/** Turns a request into a handler's input, or into all of its faults at once. */
 
 export type RawInput = {
   params: unknown;
@@ -21,7 +21,7 @@ export type RawInput = {
 };
 
 export type CheckedInput = Input<unknown, unknown, unknown> & {
-  /** The body before its schema shaped it: what an idempotency key is bound to. */
+  /** The body before its schema was applied: an idempotency key is bound to it. */
   readonly json: ExactJson | undefined;
 };
 
@@ -37,7 +37,8 @@ export function checkInput<S extends BaseServices>(
   const faults: Fault[] = [...unknown];
   for (const name in given) {
     if (!`${name}${String(given[name])}`.includes('\0')) continue;
-    faults.push({ parameter: name, code: 'invalid_value', detail: 'a NUL is no text' });
+    const detail = 'Query parameters must not contain the NUL character';
+    faults.push({ parameter: name, code: 'invalid_value', detail });
   }
   const check = (schema: z.ZodType | undefined, value: unknown, locate: Locate): unknown => {
     const result = schema?.safeParse(value);
@@ -47,10 +48,10 @@ export function checkInput<S extends BaseServices>(
   };
   const params = check(route.params, raw.params, locateParameter);
   const query = check(route.query, raw.query, locateParameter);
-  // A number of ours is an object to the schemas, and none to a client.
+  // A number in the body is an instance of a class, which the schemas take for an object.
   const isNumber = json instanceof JsonNumber;
   if (isNumber) {
-    faults.push({ pointer: '', code: 'invalid_type', detail: 'the body must not be a number' });
+    faults.push({ pointer: '', code: 'invalid_type', detail: 'The body must not be a number' });
   }
   const body = isNumber ? undefined : check(route.body, json, locatePointer);
   if (json !== undefined && !isNumber) faults.push(...(route.findFaults?.(env, json) ?? []));
@@ -62,10 +63,13 @@ const jsonTypePattern = /^application\/json\s*(?:;\s*charset="?utf-?8"?\s*)?$/i;
 
 function readJson(raw: RawInput): ExactJson {
   if (raw.contentEncoding !== undefined && raw.contentEncoding !== 'identity') {
-    throw new AppError('unsupported_media_type', 'the body must not be compressed');
+    throw new AppError(
+      'unsupported_media_type',
+      'The body must not be compressed: omit Content-Encoding',
+    );
   }
   if (raw.contentType === undefined || !jsonTypePattern.test(raw.contentType)) {
-    throw new AppError('unsupported_media_type', 'the body must be application/json in UTF-8');
+    throw new AppError('unsupported_media_type', 'Content-Type must be application/json, in UTF-8');
   }
   try {
     return parseExactBytes(raw.body ?? Buffer.alloc(0));
@@ -83,12 +87,12 @@ type Locate = (path: readonly PropertyKey[]) => Pick<Fault, 'pointer' | 'paramet
 const locateParameter: Locate = (path) => ({ parameter: path.join('.') });
 const locatePointer: Locate = (path) => ({ pointer: formatPointer(path) });
 
-function describeIssue(issue: z.core.$ZodIssue, value: unknown, locate: Locate): Fault {
+export function describeIssue(issue: z.core.$ZodIssue, value: unknown, locate: Locate): Fault {
   const isMissing = findAt(value, issue.path) === undefined;
   return {
     ...locate(issue.path),
     code: isMissing ? 'required' : codeOf(issue),
-    detail: `${issue.path.join('.') || 'the body'} ${isMissing ? 'is required' : describe(issue)}`,
+    detail: `${issue.path.join('.') || 'The body'} ${isMissing ? 'is required' : describe(issue)}`,
   };
 }
 
@@ -108,7 +112,7 @@ function codeOf(issue: z.core.$ZodIssue): string {
   }
 }
 
-/** Says what is wrong and never repeats the value, which may be somebody's data. */
+/** Never repeats the value, which may be personal data. */
 function describe(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -122,7 +126,7 @@ function describe(issue: z.core.$ZodIssue): string {
     case 'custom':
       return issue.message;
     default:
-      return 'does not have the form that is asked for';
+      return 'does not have the required form';
   }
 }
 

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { formatSeconds } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import { findTokenId, formatToken, isUuid } from '../core/ids.ts';
+import { formatToken, isUuid } from '../core/ids.ts';
 import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
 import { type BaseServices, defineRoute, type Route } from '../http/route.ts';
 import { integerField, textField } from '../http/schema.ts';
+import { readUserToken } from '../users/users.routes.ts';
 import {
   decidedByLengthMax,
   decideIdentity,
@@ -14,11 +15,11 @@ import {
 } from './decisions.ts';
 import { sessionStatuses } from './kyc.sql.ts';
 
-/** The interface for those who review identities. */
+/** The API for reviewers of identities. */
 
 const decisionFields = {
   decision: z.enum(identityDecisions),
-  decided_by: z.string().describe('Who decided'),
+  decided_by: z.string().describe('The name of the reviewer'),
 };
 
 const pendingAnswer = z
@@ -27,9 +28,9 @@ const pendingAnswer = z
     session_id: z.string(),
     provider: z.string(),
     status: z.enum(sessionStatuses),
-    submission: z.int().describe('Counts how often images were handed in'),
+    submission: z.int().describe('The number of uploads so far'),
     session_time: z.string().describe('When it started, UTC: YYYY-MM-DDThh:mm:ss'),
-    updated_on: z.string().describe('When it changed last, UTC: YYYY-MM-DDThh:mm:ss'),
+    updated_on: z.string().describe('When it last changed, UTC: YYYY-MM-DDThh:mm:ss'),
     decisions: z
       .array(z.object(decisionFields))
       .describe('Decisions that wait for a second person'),
@@ -38,10 +39,10 @@ const pendingAnswer = z
 
 const decisionRequest = z
   .object({
-    session_id: z.string().max(100).optional().describe('The session that was looked at'),
+    session_id: z.string().max(100).optional().describe('The session that was reviewed'),
     submission: integerField({ min: 1, max: 1_000_000 })
       .optional()
-      .describe('The images that were looked at; 409 where others came since'),
+      .describe('The upload that was reviewed; 409 if there is a newer one'),
     decision: z.enum(identityDecisions),
     decided_by: textField(decidedByLengthMax).min(1).describe('The name of the reviewer'),
     reason: textField(reasonLengthMax).min(1),
@@ -50,9 +51,7 @@ const decisionRequest = z
 
 const decidedAnswer = z
   .object({
-    result: z
-      .enum(['done', 'waiting'])
-      .describe('`waiting`: a second person has to decide the same'),
+    result: z.enum(['done', 'waiting']).describe('`waiting`: another person must decide the same'),
     session_id: z.string(),
     status: z.enum(sessionStatuses),
   })
@@ -61,12 +60,12 @@ const decidedAnswer = z
 const userParams = z.object({ user_token: z.string().max(100) });
 const listQuery = z.object(pageQuery);
 
-export function identityDecisionRoutes<S extends BaseServices>(): Route<S>[] {
-  return [pendingRoute<S>(), decideRoute<S>()];
+export function identityDecisionRoutes(): Route<BaseServices>[] {
+  return [pendingRoute(), decideRoute()];
 }
 
-function pendingRoute<S extends BaseServices>(): Route<S> {
-  return defineRoute<S, unknown, z.infer<typeof listQuery>>({
+function pendingRoute(): Route<BaseServices> {
+  return defineRoute({
     method: 'GET',
     path: '/identity/pending',
     isVersioned: true,
@@ -98,8 +97,8 @@ function pendingRoute<S extends BaseServices>(): Route<S> {
   });
 }
 
-function decideRoute<S extends BaseServices>(): Route<S> {
-  return defineRoute<S, z.infer<typeof userParams>, unknown, z.infer<typeof decisionRequest>>({
+function decideRoute(): Route<BaseServices> {
+  return defineRoute({
     method: 'POST',
     path: '/user/{user_token}/kyc/id/decision',
     isVersioned: true,
@@ -107,16 +106,15 @@ function decideRoute<S extends BaseServices>(): Route<S> {
     tag: 'Verification',
     summary: 'Decide about an identity',
     description:
-      'For the reviewers of the operator. Where the account needs two persons, the first decision ' +
-      'answers `waiting` and takes effect when another person decides the same.',
+      'For reviewers of the operator. If the account requires two persons, the first decision returns ' +
+      '`waiting` and takes effect when another person decides the same.',
     access: 'kyc:decide',
     params: userParams,
     body: decisionRequest,
     response: decidedAnswer,
     refusals: [404, 409],
     handle: ({ env, accountId, principal, write }, { params, body }) => {
-      const userId = findTokenId('user', params.user_token);
-      if (userId === undefined) throw new AppError('not_found', 'there is no such user');
+      const userId = readUserToken(params.user_token);
       if (body.session_id !== undefined && !isUuid(body.session_id)) {
         const detail = 'session_id must be the id of a verification session';
         throw new AppError('invalid_request', detail, {

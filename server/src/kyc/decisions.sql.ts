@@ -1,19 +1,31 @@
+import { z } from 'zod';
 import type { Session, Statement } from '../db/postgres/pool.ts';
-import type { ImageType } from './intake.ts';
-import type { SessionId, SessionStatus, UserId } from './kyc.sql.ts';
+import {
+  column,
+  defineQuery,
+  exec,
+  many,
+  maybeOne,
+  nullable,
+  one,
+  type RowOf,
+} from '../db/rows.ts';
+import { imageTypes } from './intake.ts';
+import { type SessionId, sessionStatuses, type UserId } from './kyc.sql.ts';
 
 /** The SQL of decisions about identities. Decisions are added and never changed. */
 
 export const identityDecisions = ['approved', 'declined', 'resubmission_requested'] as const;
 export type IdentityDecision = (typeof identityDecisions)[number];
 
-const needsTwoText: Statement = {
+const needsTwoQuery = defineQuery({
   name: 'kyc_needs_two_persons',
   text: 'select identity_two_persons from accounts where id = $1',
-};
+  columns: { identity_two_persons: column.boolean },
+});
 
-/** Of each person only the last word counts; a decision that took effect begins anew. */
-const countPersonsText: Statement = {
+/** Counts each person's last decision since the last one that took effect. */
+const countPersonsQuery = defineQuery({
   name: 'kyc_count_persons',
   text: `
     select count(*)::integer as count from (
@@ -26,11 +38,12 @@ const countPersonsText: Statement = {
             and e.submission = d.submission and e.is_effective and e.id > d.id)
         and not is_effective
       order by person, id desc
-    ) said
+    ) latest
     where decision = $4`,
-};
+  columns: { count: column.integer },
+});
 
-const insertText: Statement = {
+const insertStatement: Statement = {
   name: 'kyc_insert_decision',
   text: `
     insert into verification_decisions (account_id, id, session_id, user_id, submission, decision,
@@ -38,7 +51,20 @@ const insertText: Statement = {
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 };
 
-const historyText: Statement = {
+const historyColumns = {
+  id: column.uuid,
+  session_id: column.uuid,
+  submission: column.integer,
+  decision: column.oneOf(...identityDecisions),
+  decided_by: column.text,
+  reason: column.bytes,
+  credential_id: nullable(column.uuid),
+  is_effective: column.boolean,
+  decided_at: column.instant,
+};
+export type DecisionRow = RowOf<typeof historyColumns>;
+
+const historyQuery = defineQuery({
   name: 'kyc_list_decisions',
   text: `
     select id, session_id, submission, decision, decided_by, reason, credential_id, is_effective,
@@ -46,13 +72,36 @@ const historyText: Statement = {
     from verification_decisions
     where account_id = $1 and user_id = $2
     order by id desc limit 1000`,
-};
+  columns: historyColumns,
+});
 
-const pendingText: Statement = {
+const pendingColumns = {
+  account_id: column.uuid,
+  id: column.uuid,
+  user_id: column.uuid,
+  provider: column.text,
+  status: column.oneOf(...sessionStatuses),
+  submission: column.integer,
+  created_at: column.instant,
+  updated_at: column.instant,
+  /** The decisions of first persons, where a second one is needed. */
+  decisions: column.json(
+    z.array(
+      z.object({
+        decision: z.enum(identityDecisions),
+        decided_by: z.string(),
+        decided_at: z.string(),
+      }),
+    ),
+  ),
+};
+export type PendingRow = RowOf<typeof pendingColumns>;
+
+const pendingQuery = defineQuery({
   name: 'kyc_list_pending',
   text: `
     select s.account_id, s.id, s.user_id, s.provider, s.status, s.submission, s.created_at,
-      s.updated_at, coalesce(said.decisions, '[]') as decisions
+      s.updated_at, coalesce(first.decisions, '[]') as decisions
     from verification_sessions s
     left join lateral (
       select jsonb_agg(jsonb_build_object('decision', d.decision, 'decided_by', d.decided_by,
@@ -60,13 +109,20 @@ const pendingText: Statement = {
       from verification_decisions d
       where d.account_id = s.account_id and d.session_id = s.id and d.submission = s.submission
         and not d.is_effective
-    ) said on true
+    ) first on true
     where ($1::uuid is null or s.account_id = $1) and ($2::uuid is null or s.id < $2)
       and s.status in ('Submitted', 'Resubmitted', 'Review')
     order by s.id desc limit $3`,
+  columns: pendingColumns,
+});
+
+const imageColumns = {
+  type: column.oneOf(...imageTypes),
+  sealed: column.bytes,
+  data_key: column.bytes,
 };
 
-const imagesText: Statement = {
+const imagesQuery = defineQuery({
   name: 'kyc_select_images',
   text: `
     select i.type, i.sealed, u.data_key
@@ -74,31 +130,35 @@ const imagesText: Statement = {
     join users u on u.account_id = i.account_id and u.id = $4
     where i.account_id = $1 and i.session_id = $2 and i.submission = $3
     order by i.type`,
-};
+  columns: imageColumns,
+});
 
-const dataKeyText: Statement = {
+const dataKeyQuery = defineQuery({
   name: 'kyc_select_data_key',
   text: 'select data_key from users where account_id = $1 and id = $2',
-};
+  columns: { data_key: column.bytes },
+});
 
 export async function needsTwoPersons(session: Session, accountId: string): Promise<boolean> {
-  const [row] = await session.rows<{ identity_two_persons: boolean }>(needsTwoText, [accountId]);
-  return row?.identity_two_persons === true;
+  return (await one(session, needsTwoQuery, [accountId])).identity_two_persons;
 }
 
-export type Said = SessionId & { submission: number; decision: IdentityDecision; person: string };
+export type DecisionOutcome = SessionId & {
+  submission: number;
+  decision: IdentityDecision;
+  person: string;
+};
 
-/** How many others said the same of the same images. */
-export async function countOthers(session: Session, said: Said): Promise<number> {
-  const { accountId, sessionId, submission, decision, person } = said;
+/** The number of other persons with the same decision about the same images. */
+export async function countOthers(session: Session, outcome: DecisionOutcome): Promise<number> {
+  const { accountId, sessionId, submission, decision, person } = outcome;
   const values = [accountId, sessionId, submission, decision, person];
-  const [row] = await session.rows<{ count: number }>(countPersonsText, values);
-  return row?.count ?? 0;
+  return (await one(session, countPersonsQuery, values)).count;
 }
 
 export async function insertDecision(
   session: Session,
-  given: Said &
+  given: DecisionOutcome &
     UserId & {
       id: string;
       decidedBy: string;
@@ -108,7 +168,7 @@ export async function insertDecision(
       now: Date;
     },
 ): Promise<void> {
-  await session.rows(insertText, [
+  await exec(session, insertStatement, [
     given.accountId,
     given.id,
     given.sessionId,
@@ -124,59 +184,33 @@ export async function insertDecision(
   ]);
 }
 
-export type DecisionRow = {
-  id: string;
-  session_id: string;
-  submission: number;
-  decision: IdentityDecision;
-  decided_by: string;
-  reason: Buffer;
-  credential_id: string | null;
-  is_effective: boolean;
-  decided_at: Date;
-};
-
-/** The newest first. */
+/** Newest first. */
 export function listDecisionRows(
   session: Session,
   { accountId, userId }: UserId,
 ): Promise<DecisionRow[]> {
-  return session.rows(historyText, [accountId, userId]);
+  return many(session, historyQuery, [accountId, userId]);
 }
 
-export type PendingRow = {
-  account_id: string;
-  id: string;
-  user_id: string;
-  provider: string;
-  status: SessionStatus;
-  submission: number;
-  created_at: Date;
-  updated_at: Date;
-  /** Of first persons, where a second one is needed. */
-  decisions: { decision: IdentityDecision; decided_by: string; decided_at: string }[];
-};
-
-/** Newest first; of all accounts where none is named. */
+/** Newest first; of all accounts unless one is given. */
 export function listPendingRows(
   session: Session,
   page: { accountId: string | undefined; before: string | undefined; rowsMax: number },
 ): Promise<PendingRow[]> {
-  return session.rows(pendingText, [page.accountId ?? null, page.before ?? null, page.rowsMax]);
+  return many(session, pendingQuery, [page.accountId ?? null, page.before ?? null, page.rowsMax]);
 }
 
 export function selectImages(
   session: Session,
   images: SessionId & { submission: number; userId: string },
-): Promise<{ type: ImageType; sealed: Buffer; data_key: Buffer }[]> {
+): Promise<RowOf<typeof imageColumns>[]> {
   const { accountId, sessionId, submission, userId } = images;
-  return session.rows(imagesText, [accountId, sessionId, submission, userId]);
+  return many(session, imagesQuery, [accountId, sessionId, submission, userId]);
 }
 
 export async function findDataKey(
   session: Session,
   { accountId, userId }: UserId,
 ): Promise<Buffer | undefined> {
-  const [row] = await session.rows<{ data_key: Buffer }>(dataKeyText, [accountId, userId]);
-  return row?.data_key;
+  return (await maybeOne(session, dataKeyQuery, [accountId, userId]))?.data_key;
 }

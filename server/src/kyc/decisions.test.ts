@@ -85,7 +85,7 @@ const hasCode = (code: string, detail?: RegExp) => (error: unknown) =>
   error.code === code &&
   (detail === undefined || detail.test(error.message));
 
-test('a person approves an identity, which is kept with name and reason', async () => {
+test("an approval is stored with the reviewer's name and reason", async () => {
   const person = await createPerson();
   await person.submit();
   assert.equal((await person.pending()).length, 1);
@@ -107,7 +107,7 @@ test('a person approves an identity, which is kept with name and reason', async 
   assert.ok(row !== undefined && !row.reason.includes('document'));
 });
 
-test('declined and asked for other images, the user hands in again and is approved', async () => {
+test('after a decline and a request for new images, the user uploads again and is approved', async () => {
   const person = await createPerson();
   await person.submit();
   await person.decide('resubmission_requested', { reason: 'The document is blurred.' });
@@ -133,7 +133,7 @@ test('declined and asked for other images, the user hands in again and is approv
   );
 });
 
-test('where two persons are needed, one name in any spelling is one person', async () => {
+test('if two persons are required, one name in any spelling counts as one person', async () => {
   const person = await createPerson({ twoPersons: true });
   await person.submit();
   for (const decidedBy of ['Ada', ' ada ', 'A\u200Bda', 'ＡＤＡ', '\u00ADAda']) {
@@ -152,30 +152,30 @@ test('where two persons are needed, one name in any spelling is one person', asy
   ]);
 });
 
-test('two persons have to say the same of the same images', async () => {
+test('two persons must decide the same about the same images', async () => {
   const person = await createPerson({ twoPersons: true });
   await person.submit();
   const resultOf = async (decision: IdentityDecision, decidedBy: string) =>
     (await person.decide(decision, { decidedBy })).result;
   assert.equal(await resultOf('approved', 'Ada'), 'waiting');
   assert.equal(await resultOf('declined', 'Bob'), 'waiting');
-  // Other images make what was said before void.
+  // New images void earlier decisions.
   await person.submit();
   assert.equal(await resultOf('approved', 'Bob'), 'waiting');
-  // The last word of a person counts.
+  // The last decision of a person counts.
   assert.equal(await resultOf('declined', 'Bob'), 'waiting');
   assert.equal(await resultOf('approved', 'Ada'), 'waiting');
   assert.equal(await resultOf('declined', 'Ada'), 'done');
   assert.equal(await person.kycStatus(), 'declined');
 });
 
-test('a decision that cannot follow is refused and says why', async () => {
+test('an illegal decision is rejected with its reason', async () => {
   const person = await createPerson();
   await assert.rejects(person.decide('approved'), hasCode('illegal_move', /no verification/));
   const session = await person.submit();
   await assert.rejects(
     person.decide('approved', { sessionId: newId() }),
-    hasCode('illegal_move', /not the newest/),
+    hasCode('illegal_move', /must be the newest/),
   );
   await person.submit();
   await assert.rejects(
@@ -194,7 +194,7 @@ test('a decision that cannot follow is refused and says why', async () => {
   assert.equal((await person.history()).length, 1);
 });
 
-test('decisions cannot be changed, and only their account sees them', async () => {
+test('decisions are immutable and visible to their account only', async () => {
   const person = await createPerson();
   await person.submit();
   await person.decide('declined');
@@ -206,7 +206,7 @@ test('decisions cannot be changed, and only their account sees them', async () =
   assert.equal(row?.count, 0);
 });
 
-test('the images that were handed in last are opened for the reviewer', async () => {
+test('the reviewer gets the images of the last upload', async () => {
   const person = await createPerson();
   const services = { sql: kyc.db.system, keys: kyc.keys };
   await assert.rejects(openImages(services, person), hasCode('not_found'));
@@ -220,7 +220,7 @@ test('the images that were handed in last are opened for the reviewer', async ()
   );
 });
 
-test('a reviewer lists and decides over HTTP, and nobody without the scope does', async () => {
+test('a reviewer lists and decides over HTTP; without the scope it is 403', async () => {
   const person = await createPerson({ twoPersons: true });
   const session = await person.submit();
   const userToken = formatToken('user', person.userId);

@@ -19,7 +19,15 @@ import {
   type UserId,
   type VerificationSession,
 } from './kyc.sql.ts';
-import { announce, beginWork, imageContext, move, noSuchUser, statusAt, type Work } from './kyc.ts';
+import {
+  announce,
+  beginWork,
+  imageContext,
+  move,
+  statusAt,
+  userNotFound,
+  type Work,
+} from './kyc.ts';
 
 export {
   type IdentityDecision,
@@ -29,19 +37,19 @@ export {
 } from './decisions.sql.ts';
 
 /**
- * What persons decide about identities: by command or through the interface, in every environment.
- * Each decision is kept with who made it and why. Where the account says so, two persons have to
- * decide the same about the same images.
+ * Decisions of persons about identities, by command or through the API, in every environment. Each
+ * decision is stored with its author and reason. An account can require that two persons decide the
+ * same about the same images.
  */
 
 export type Services = { readonly sql: Session; readonly keys: KeyRing };
 
 export type GivenDecision = UserId & {
-  /** What the reviewer looked at; undefined: the newest. */
+  /** The session that the reviewer saw; undefined: the newest. */
   readonly sessionId: string | undefined;
   readonly submission: number | undefined;
   readonly decision: IdentityDecision;
-  /** A name that the operator knows reviewers by. */
+  /** The name of the reviewer. */
   readonly decidedBy: string;
   readonly reason: string;
   /** Undefined for a command. */
@@ -49,7 +57,7 @@ export type GivenDecision = UserId & {
 };
 
 export type DecidedIdentity = {
-  /** `waiting`: a second, different person has to decide the same. */
+  /** `waiting`: another person must decide the same. */
   readonly result: 'done' | 'waiting';
   readonly session: VerificationSession;
 };
@@ -57,7 +65,7 @@ export type DecidedIdentity = {
 export const decidedByLengthMax = 200;
 export const reasonLengthMax = 2_000;
 
-/** What may be decided about a session in which images were handed in. */
+/** The legal decisions for the status of a session with images. */
 const decidable: Readonly<Partial<Record<SessionStatus, readonly IdentityDecision[]>>> = {
   Submitted: ['approved', 'declined', 'resubmission_requested'],
   Resubmitted: ['approved', 'declined', 'resubmission_requested'],
@@ -75,8 +83,8 @@ const statuses: Readonly<Record<IdentityDecision, SessionStatus>> = {
 /**
  * Decides in the caller's transaction of the account.
  *
- * @throws AppError not_found (user), invalid_request (name, reason), illegal_move (with what stands
- * in the way).
+ * @throws AppError not_found (user), invalid_request (name, reason), illegal_move (with the
+ * obstacle).
  */
 export async function decideIdentity(
   { sql, keys }: Services,
@@ -88,13 +96,13 @@ export async function decideIdentity(
   const work = await beginWork(sql, { accountId, userId });
   const session = findDecidable(work, given);
   const { id: sessionId, submission } = session;
-  const said = { accountId, sessionId, submission, decision, person };
+  const outcome = { accountId, sessionId, submission, decision, person };
   const personsNeeded = (await needsTwoPersons(sql, accountId)) ? 2 : 1;
-  const isEffective = (await countOthers(sql, said)) + 1 >= personsNeeded;
+  const isEffective = (await countOthers(sql, outcome)) + 1 >= personsNeeded;
   const id = newId();
   const userKey = keys.unwrap(work.user.dataKey, { accountId, userId });
   await insertDecision(sql, {
-    ...said,
+    ...outcome,
     id,
     userId,
     decidedBy: decidedBy.trim(),
@@ -111,7 +119,7 @@ export async function decideIdentity(
 
 function findFaults({ reason, decidedBy }: GivenDecision, person: string): Fault[] {
   const faults: Fault[] = [];
-  // A character can become many in the normal form.
+  // One character can become several in the normal form.
   if (person === '' || person.length > 400 || decidedBy.length > decidedByLengthMax) {
     const detail = `decided_by must be a name of 1 to ${decidedByLengthMax} characters`;
     faults.push({ pointer: '/decided_by', code: 'invalid_value', detail });
@@ -123,27 +131,27 @@ function findFaults({ reason, decidedBy }: GivenDecision, person: string): Fault
   return faults;
 }
 
-/** The newest session, if it is the one that was looked at and the decision may follow. */
+/** The newest session, if the reviewer saw it and the decision is legal. */
 function findDecidable({ user, newest }: Work, given: GivenDecision): VerificationSession {
   const { sessionId, submission, decision } = given;
   if (newest === undefined) throw illegal('the user has no verification session');
   if (sessionId !== undefined && sessionId !== newest.id) {
-    throw illegal('session_id is not the newest verification session of the user');
+    throw illegal('session_id must be the newest verification session of the user');
   }
-  if (newest.submission === 0) throw illegal('the user has not handed in any images');
+  if (newest.submission === 0) throw illegal('the user has not uploaded any images');
   if (submission !== undefined && submission !== newest.submission) {
-    throw illegal('the user has handed in other images since');
+    throw illegal('the user has uploaded other images since');
   }
   const status = statusAt(newest, user.now);
   if (decidable[status]?.includes(decision) === true) return newest;
-  throw illegal(`${decision} cannot follow: the verification session is ${status}`);
+  throw illegal(`a verification session that is ${status} cannot become ${decision}`);
 }
 
 function illegal(detail: string): AppError {
   return new AppError('illegal_move', detail);
 }
 
-/** The first of two persons has decided: the session is under review. */
+/** After the first of two decisions, the session is under review. */
 async function review(work: Work, session: VerificationSession): Promise<VerificationSession> {
   if (session.status !== 'Submitted' && session.status !== 'Resubmitted') return session;
   const reviewed = await move(work, session, { status: 'Review', isSubmission: false });
@@ -172,7 +180,7 @@ export async function listDecisions(
   user: UserId,
 ): Promise<DecisionRecord[]> {
   const dataKey = await findDataKey(sql, user);
-  if (dataKey === undefined) throw noSuchUser();
+  if (dataKey === undefined) throw userNotFound();
   const userKey = keys.unwrap(dataKey, user);
   const rows = await listDecisionRows(sql, user);
   return rows.map((row) => ({
@@ -192,12 +200,12 @@ export type OpenedImages = {
   readonly images: readonly { readonly type: ImageType; readonly bytes: Buffer }[];
 };
 
-/** The images that were handed in last. @throws AppError not_found where there are none. */
+/** The images of the last upload. @throws AppError not_found where there are none. */
 export async function openImages({ sql, keys }: Services, user: UserId): Promise<OpenedImages> {
   const { accountId, userId } = user;
   const session = await findNewestSession(sql, user);
   if (session === undefined || session.submission === 0) {
-    throw new AppError('not_found', 'the user has not handed in any images');
+    throw new AppError('not_found', 'the user has not uploaded any images');
   }
   const { id: sessionId, submission } = session;
   const rows = await selectImages(sql, { accountId, userId, sessionId, submission });

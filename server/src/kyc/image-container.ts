@@ -1,31 +1,31 @@
 import { crc32 } from 'node:zlib';
 
 /**
- * What the bytes of an upload say of themselves, read before any decoder sees them: the format by
- * its signature, the size in pixels, and whether the file is one whole still image and nothing
- * else. PNG by ISO/IEC 15948, JPEG by ITU-T T.81 annex B.
+ * The container of an uploaded image, checked before a decoder sees it: the format by its signature,
+ * the size in pixels, and that the file is exactly one complete still image. PNG: ISO/IEC 15948;
+ * JPEG: ITU-T T.81 annex B.
  */
 export type ImageContainer = {
   format: 'png' | 'jpeg';
   width: number;
   height: number;
-  /** Bytes of the decoded pixels where they have to be held all at once, else 0. */
+  /** Decoded bytes of an interlaced image, which must be in memory as a whole; 0 for others. */
   interlacedBytes: number;
-  /** What is given to the decoder: for PNG, without the chunks that only carry text or times. */
+  /** The input of the decoder; a PNG without its text and time chunks. */
   bytes: Buffer;
 };
 
-/** The reason that a file is refused, as a code and a sentence that holds nothing of its content. */
+/** Why a file is rejected; the text repeats nothing of its content. */
 export type ImageRefusal = { refused: { code: string; detail: string } };
 
 export type ContainerResult = ImageContainer | ImageRefusal;
 
 const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** Real photographs need about ten scans; each further one costs the decoder a pass over all pixels. */
+/** Photographs have about ten scans; each one costs the decoder a pass over all pixels. */
 const jpegScansMax = 100;
 
-/** Only what changes the pixels goes to the decoder: a text chunk may inflate a thousandfold. */
+/** The chunks that affect pixels; others are removed, because a text chunk may inflate a thousandfold. */
 const pngChunksKept = new Set([
   'IHDR',
   'PLTE',
@@ -44,7 +44,7 @@ export function refuse(code: string, detail: string): ImageRefusal {
   return { refused: { code, detail } };
 }
 
-/** Reads the container in linear time. Never throws: whatever the bytes are, the answer is a value. */
+/** Reads the container in linear time. Never throws. */
 export function readImageContainer(bytes: Buffer): ContainerResult {
   if (bytes.subarray(0, 8).equals(pngSignature)) return readPng(bytes);
   if (bytes[0] === 0xff && bytes[1] === 0xd8 && bytes[2] === 0xff) return readJpeg(bytes);
@@ -86,7 +86,7 @@ function readPng(bytes: Buffer): ContainerResult {
   }
   if (!hasData) return damaged;
   if (!isPadding(bytes.subarray(position))) {
-    return refuse('trailing_data', 'something else follows the end of the PNG image');
+    return refuse('trailing_data', 'data follows the end of the PNG image');
   }
   return {
     format: 'png',
@@ -97,7 +97,7 @@ function readPng(bytes: Buffer): ContainerResult {
   };
 }
 
-/** Decoders widen a palette to four channels and fewer than eight bits to eight. */
+/** Decoders expand a palette to four channels, and samples below eight bits to eight. */
 function countPngBytes(bytes: Buffer): number {
   const pixels = bytes.readUInt32BE(16) * bytes.readUInt32BE(20);
   const channels = { 0: 1, 2: 3, 4: 2 }[bytes[25] ?? 0] ?? 4;
@@ -119,7 +119,7 @@ function readJpeg(bytes: Buffer): ContainerResult {
     const length = bytes.readUInt16BE(position);
     if (length < 2 || position + length > bytes.length) return damaged;
     if (isFrameHeader(marker.code)) {
-      // A second frame header would be a hierarchical JPEG, which no camera writes.
+      // A second frame header means a hierarchical JPEG, which no camera writes.
       if (size !== undefined || length < 8) return damaged;
       size = { height: bytes.readUInt16BE(position + 3), width: bytes.readUInt16BE(position + 5) };
     }
@@ -131,12 +131,12 @@ function readJpeg(bytes: Buffer): ContainerResult {
   }
   if (size === undefined || scans === 0) return damaged;
   if (!isCameraTrailer(bytes.subarray(position))) {
-    return refuse('trailing_data', 'something else follows the end of the JPEG image');
+    return refuse('trailing_data', 'data follows the end of the JPEG image');
   }
   return { format: 'jpeg', ...size, interlacedBytes: 0, bytes: bytes.subarray(0, position) };
 }
 
-/** The next marker at or after a position; stuffed zeros and fill bytes of scan data are passed over. */
+/** The next marker at or after a position; stuffed zeros and fill bytes of scan data are skipped. */
 function findMarker(bytes: Buffer, start: number): { code: number; end: number } | undefined {
   let position = bytes.indexOf(0xff, start);
   while (position !== -1 && position + 1 < bytes.length) {
@@ -160,9 +160,9 @@ function isPadding(rest: Buffer): boolean {
 }
 
 /**
- * Telephones append a gain map or thumbnail (a further JPEG), a short film (an ISO base media
- * file) or, on Samsung's, a trailer that ends in SEFT. Those are cut off; anything else after the
- * end is a second file hidden behind the picture and is refused.
+ * Phones append a gain map or thumbnail (a further JPEG), a short video (an ISO base media file) or,
+ * from Samsung, a trailer that ends in SEFT. Those are cut off; other data after the end may be a
+ * hidden second file, so the image is rejected.
  */
 function isCameraTrailer(rest: Buffer): boolean {
   if (rest.length === 0 || isPadding(rest)) return true;
@@ -174,7 +174,7 @@ function isCameraTrailer(rest: Buffer): boolean {
 
 function firstByteOfContent(rest: Buffer): number {
   const index = rest.findIndex((byte) => byte !== 0x00);
-  // The length field of an ISO base media file begins with zeros itself: stay on its boundary.
+  // The length field of an ISO base media file itself begins with zeros, which must be kept.
   const boxStart = rest.indexOf('ftyp', 0, 'latin1') - 4;
   return boxStart >= 0 && boxStart <= index ? boxStart : index;
 }

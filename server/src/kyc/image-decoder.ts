@@ -10,9 +10,9 @@ export type ImageDecoder = {
 };
 
 /**
- * Runs the work with a decoder in a process of its own, which ends with it. A decoder takes
- * hundreds of megabytes that an allocator does not give back, and reads what strangers send: in
- * its own process neither outlives the upload, and one that hangs can be stopped.
+ * Runs the work with a decoder in a child process, which ends with it. A decoder takes hundreds of
+ * megabytes that an allocator does not release, and reads untrusted files: in its own process neither
+ * outlives the upload, and one that hangs can be killed.
  */
 export async function withImageDecoder<Result>(
   work: (decoder: ImageDecoder) => Promise<Result>,
@@ -20,7 +20,7 @@ export async function withImageDecoder<Result>(
   const child = fork(join(import.meta.dirname, 'image-worker.ts'), {
     serialization: 'advanced',
     execArgv: [],
-    // Nothing of the service's settings; one heap, so that freed pages are used again.
+    // None of the service's settings; one heap, so that freed pages are reused.
     env: { MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1' },
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
@@ -37,7 +37,7 @@ function decodeIn(child: ChildProcess, bytes: Buffer): Promise<DecodeAnswer> {
   return new Promise((resolve, reject) => {
     const fail = (cause?: unknown): void => {
       finish();
-      const detail = 'The images cannot be read at this moment.';
+      const detail = 'images cannot be decoded now';
       reject(new AppError('unavailable', detail, { retryAfterSeconds: 2, cause }));
     };
     const timer = setTimeout(() => {

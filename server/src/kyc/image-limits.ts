@@ -1,18 +1,18 @@
-/** What an image may be, and what is kept of it (wire decisions 9). */
+/** The limits of uploaded and stored images. */
 
 /** Base64 text of one image, in characters: 10 MiB. */
 export const imageCharactersMax = 10 * 1024 * 1024;
 export const imageSideMax = 10_000;
 export const imagePixelsMax = 40_000_000;
 
-/** Decoded bytes of an interlaced PNG, which has to be held whole: 40 megapixels of RGBA. */
+/** Decoded bytes of an interlaced PNG, which must be in memory as a whole: 40 megapixels of RGBA. */
 export const interlacedBytesMax = 160_000_000;
 
-/** Enough to read the small print of a document, and a tenth of what cameras send. */
-export const keptSideMax = 3_000;
-export const keptQuality = 85;
+/** Enough to read the small print of a document, in a tenth of the size that cameras send. */
+export const storedSideMax = 3_000;
+export const storedQuality = 85;
 
-/** One image takes a second or two; a file that takes this long is made to. */
+/** One image takes a second or two; a file that takes this long is malicious. */
 export const decodeTimeMaxMs = 30_000;
 
 export type DecodeRequest = { bytes: Uint8Array };

@@ -3,23 +3,23 @@ import {
   type DecodeAnswer,
   type DecodeRequest,
   imagePixelsMax,
-  keptQuality,
-  keptSideMax,
+  storedQuality,
+  storedSideMax,
 } from './image-limits.ts';
 
 /**
- * The process in which strangers' images are decoded, started by `image-decoder.ts` for one
- * upload. It has no secrets, no database and no network code, and its memory ends with it.
+ * The process that decodes the images of one upload, started by `image-decoder.ts`. It has no secrets,
+ * no database and no network code, and its memory is freed with it.
  */
 
-// libvips would otherwise keep decoded pixels around and start a thread per core and image.
+// By default libvips caches decoded pixels and starts a thread per core and image.
 sharp.cache(false);
 sharp.concurrency(1);
 
 process.on('message', (request: DecodeRequest) => {
   void answer(request);
 });
-// The service is gone, or has what it wanted.
+// The service has ended, or is done with this upload.
 process.on('disconnect', () => process.exit(0));
 
 async function answer(request: DecodeRequest): Promise<void> {
@@ -27,26 +27,31 @@ async function answer(request: DecodeRequest): Promise<void> {
   try {
     result = await reencode(Buffer.from(request.bytes));
   } catch {
-    // The decoder's own words may quote the file, so they go no further.
+    // The decoder's message may quote the file, so it is dropped.
     result = { isDamaged: true };
   }
   process.send?.(result);
 }
 
 /**
- * Decodes row by row and shrinks; only the small result is turned, in a second pass, because
- * turning the original would hold all of its pixels.
+ * Decodes row by row and shrinks. Only the small result is rotated, in a second pass, because rotating
+ * the original would hold all of its pixels in memory.
  */
 async function reencode(bytes: Buffer): Promise<DecodeAnswer> {
   const decoder = sharp(bytes, {
-    // Also what libjpeg calls a warning: it paints over missing or broken data.
+    // libjpeg reports missing or broken data, which it paints over, as a warning.
     failOn: 'warning',
     limitInputPixels: imagePixelsMax,
     sequentialRead: true,
   });
   const { orientation = 1 } = await decoder.metadata();
   const shrunk = await decoder
-    .resize({ width: keptSideMax, height: keptSideMax, fit: 'inside', withoutEnlargement: true })
+    .resize({
+      width: storedSideMax,
+      height: storedSideMax,
+      fit: 'inside',
+      withoutEnlargement: true,
+    })
     .flatten({ background: '#ffffff' })
     .toColourspace('srgb')
     .raw({ depth: 'uchar' })
@@ -57,14 +62,14 @@ async function reencode(bytes: Buffer): Promise<DecodeAnswer> {
     orientation,
   );
   const { data, info } = await upright
-    .jpeg({ quality: keptQuality })
+    .jpeg({ quality: storedQuality })
     .toBuffer({ resolveWithObject: true });
   return { bytes: data, width: info.width, height: info.height };
 }
 
-/** The EXIF orientations 2 to 8 as moves (Exif 2.3, tag 274); sharp mirrors before it turns. */
+/** The EXIF orientations 2 to 8 (Exif 2.3, tag 274); sharp mirrors before it rotates. */
 function turnUpright(image: Sharp, orientation: number): Sharp {
-  const moves: Record<number, () => Sharp> = {
+  const transforms: Record<number, () => Sharp> = {
     2: () => image.flop(),
     3: () => image.rotate(180),
     4: () => image.flip(),
@@ -73,5 +78,5 @@ function turnUpright(image: Sharp, orientation: number): Sharp {
     7: () => image.flop().rotate(90),
     8: () => image.rotate(270),
   };
-  return moves[orientation]?.() ?? image;
+  return transforms[orientation]?.() ?? image;
 }

@@ -6,7 +6,7 @@ import { AppError } from '../core/errors.ts';
 import { type ImageType, imageTypes, prepareImages, readUpload } from './intake.ts';
 import { createUploadGate } from './upload-gate.ts';
 
-/** A picture whose four corners differ, so that every turn and mirror of it can be told apart. */
+/** An image whose four corners differ, so that every rotation and reflection is distinct. */
 function drawCorners(width = 64, height = 40) {
   const pixels = Buffer.alloc(width * height * 3);
   for (let y = 0; y < height; y += 1) {
@@ -80,7 +80,7 @@ test('an upload of one image of each type, in any order, is read', () => {
   );
 });
 
-test('every fault of the form is told at once, each with its pointer', () => {
+test('all faults of the form are reported at once, each with its pointer', () => {
   const items = [
     { type: 'face', content: 'AAA' },
     { type: 'face', content: 5 },
@@ -111,7 +111,7 @@ test('every fault of the form is told at once, each with its pointer', () => {
   ]);
 });
 
-test('only padded, canonical Base64 of the standard alphabet is taken', () => {
+test('only padded, canonical Base64 of the standard alphabet is accepted', () => {
   const wrong = [
     '',
     'A',
@@ -136,7 +136,7 @@ test('only padded, canonical Base64 of the standard alphabet is taken', () => {
   }
 });
 
-test('ten mebibytes of Base64 are taken and four characters more are 413', () => {
+test('10 MiB of Base64 are accepted, four more characters give 413', () => {
   const content = 'A'.repeat(10_485_760);
   const items = [{ type: 'face', content }, ...upload(png).slice(1)];
   assert.equal(readUpload(items)[0]?.bytes.length, 7_864_320);
@@ -180,12 +180,12 @@ test('all eight EXIF orientations end upright', async () => {
       (largest, value, index) => Math.max(largest, Math.abs(value - (expected.data[index] ?? 0))),
       0,
     );
-    // A wrong turn would swap 230 and 20; two JPEG codings of these edges differ by less than 80.
+    // A wrong rotation would swap 230 and 20; two JPEG codings of these edges differ by less than 80.
     assert.ok(distance < 80, `orientation ${orientation}: ${distance}`);
   }
 });
 
-test('unusual but real images are taken: 1 x 1, grey, palette, 16 bit, transparent, CMYK', async () => {
+test('unusual but valid images are accepted: 1 x 1, grey, palette, 16 bit, transparent, CMYK', async () => {
   const corners = await drawCorners().png().toBuffer();
   const images = [
     await drawCorners(1, 1).png().toBuffer(),
@@ -201,7 +201,7 @@ test('unusual but real images are taken: 1 x 1, grey, palette, 16 bit, transpare
   }
 });
 
-test('what is neither PNG nor JPEG by its bytes is refused', async () => {
+test('content that is neither PNG nor JPEG by its bytes is rejected', async () => {
   const others = [
     await drawCorners().webp().toBuffer(),
     await drawCorners().gif().toBuffer(),
@@ -213,7 +213,7 @@ test('what is neither PNG nor JPEG by its bytes is refused', async () => {
   for (const bytes of others) assert.equal(await refusalOf(bytes), 'unsupported_image');
 });
 
-test('an image cut short anywhere, or damaged inside, is refused', async () => {
+test('a truncated or damaged image is rejected', async () => {
   for (const bytes of [png, jpeg]) {
     for (const part of [0.2, 0.5, 0.9]) {
       assert.equal(await refusalOf(bytes.subarray(0, bytes.length * part)), 'damaged_image');
@@ -224,13 +224,13 @@ test('an image cut short anywhere, or damaged inside, is refused', async () => {
   const middle = Math.floor(png.length / 2);
   flipped[middle] = (flipped[middle] ?? 0) ^ 0xff;
   assert.equal(await refusalOf(flipped), 'damaged_image');
-  // A whole container around scan data that has holes.
+  // An intact container around damaged scan data.
   const scan = jpeg.indexOf(Buffer.from([0xff, 0xda])) + 14;
   const holed = Buffer.concat([jpeg.subarray(0, scan), Buffer.from([0xff, 0xd9])]);
   assert.equal(await refusalOf(holed), 'damaged_image');
 });
 
-test('a second file behind the picture is refused, a camera trailer is cut off', async () => {
+test('a second file behind the image is rejected, a camera trailer is cut off', async () => {
   for (const bytes of [png, jpeg]) {
     for (const tail of ['PK\x03\x04 a zip', '%PDF-1.4', '<script>alert(1)</script>']) {
       const polyglot = Buffer.concat([bytes, Buffer.from(tail, 'latin1')]);
@@ -244,7 +244,7 @@ test('a second file behind the picture is refused, a camera trailer is cut off',
   }
 });
 
-test('animated and oversized images are refused before they are decoded', async () => {
+test('animated and oversized images are rejected before they are decoded', async () => {
   const control = Buffer.from('0000000861 63544c 0000000200000000'.replaceAll(' ', ''), 'hex');
   const sum = Buffer.alloc(4);
   sum.writeUInt32BE(crc32(control.subarray(4)));
@@ -261,7 +261,7 @@ test('animated and oversized images are refused before they are decoded', async 
   }
 });
 
-test('a header that promises more than the data holds is refused', async () => {
+test('a header that states more pixels than the data has is rejected', async () => {
   const bomb = Buffer.from(png);
   bomb.writeUInt32BE(6_000, 16);
   bomb.writeUInt32BE(6_000, 20);
@@ -269,7 +269,7 @@ test('a header that promises more than the data holds is refused', async () => {
   assert.equal(await refusalOf(bomb), 'damaged_image');
 });
 
-test('a large image is kept with at most 3,000 pixels a side', async () => {
+test('a large image is stored with at most 3,000 pixels a side', async () => {
   const flat = {
     create: { width: 8_000, height: 5_000, channels: 3 as const, background: '#369' },
   };
@@ -277,7 +277,7 @@ test('a large image is kept with at most 3,000 pixels a side', async () => {
   assert.deepEqual([image.width, image.height], [3_000, 1_875]);
 });
 
-test('every image that cannot be used is named', async () => {
+test('every unusable image is named', async () => {
   const items = [item('face', jpeg.subarray(0, 300)), item('document-front', png)];
   items.push(item('document-back', Buffer.from('text')));
   await assert.rejects(prepareImages(readUpload(items)), (error) => {
@@ -289,7 +289,7 @@ test('every image that cannot be used is named', async () => {
   });
 });
 
-test('uploads past the waiting line are told to come back, the others take turns', async () => {
+test('uploads beyond the queue get Retry-After, the others run in turn', async () => {
   const gate = createUploadGate({ runningMax: 1, waitingMax: 1 });
   const order: string[] = [];
   const finish: (() => void)[] = [];

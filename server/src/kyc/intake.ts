@@ -10,19 +10,19 @@ import {
 } from './image-limits.ts';
 import { createUploadGate, type UploadGate } from './upload-gate.ts';
 
-/** The three pictures of one upload (specification 2.8). */
+/** The three images of one upload. */
 export const imageTypes = ['face', 'document-front', 'document-back'] as const;
 export type ImageType = (typeof imageTypes)[number];
 
-/** One item of an upload: `pointer` (RFC 6901) is its place in the body. */
+/** One item of an upload; `pointer` (RFC 6901) is its place in the body. */
 export type UploadItem = { type: ImageType; pointer: string; bytes: Buffer };
 
-/** One picture ready to be kept: JPEG, upright, without any metadata. */
+/** An image ready to be stored: JPEG, upright, without metadata. */
 export type PreparedImage = { type: ImageType; bytes: Buffer; width: number; height: number };
 
 /**
- * One for each environment: a crowd in staging stops nothing in live. As many as the server
- * receives at once find a place (`uploadLimits`).
+ * One gate per environment, so that staging cannot block live. It admits as many uploads as the server
+ * receives at once (`uploadLimits`).
  */
 const limits = { runningMax: 2, waitingMax: 4 };
 const gates: Readonly<Record<EnvironmentName, UploadGate>> = {
@@ -33,18 +33,18 @@ const gates: Readonly<Record<EnvironmentName, UploadGate>> = {
 /**
  * Checks the form of an upload and decodes its Base64: exactly three items, one of each type.
  * Throws `invalid_request` with every fault and its pointer, or `body_too_large` when an image is
- * past 10 MiB of Base64. Members other than `type` and `content` are ignored.
+ * larger than 10 MiB of Base64. Members other than `type` and `content` are ignored.
  */
 export function readUpload(items: unknown): UploadItem[] {
   if (!Array.isArray(items)) {
     throwFaults([
-      { pointer: '', code: 'invalid_type', detail: 'The body must be an array of three images.' },
+      { pointer: '', code: 'invalid_type', detail: 'the body must be an array of three images' },
     ]);
     return [];
   }
   const faults: Fault[] = [];
   if (items.length !== imageTypes.length) {
-    const detail = `Exactly three images are needed, one of each type; there are ${items.length}.`;
+    const detail = `the body must have exactly three images, one of each type, not ${items.length}`;
     faults.push({ pointer: '', code: 'invalid_length', detail });
   }
   const seen = new Set<ImageType>();
@@ -55,7 +55,7 @@ export function readUpload(items: unknown): UploadItem[] {
   }
   const tooLarge = faults.filter((fault) => fault.code === 'too_large');
   if (tooLarge.length > 0) {
-    throw new AppError('body_too_large', 'An image is larger than 10 MiB of Base64.', { faults });
+    throw new AppError('body_too_large', 'an image must have at most 10 MiB of Base64', { faults });
   }
   throwFaults(faults);
   return uploads;
@@ -66,7 +66,7 @@ type ItemContext = { pointer: string; seen: Set<ImageType>; faults: Fault[] };
 function readItem(item: unknown, context: ItemContext): UploadItem | undefined {
   const { pointer, faults } = context;
   if (typeof item !== 'object' || item === null || Array.isArray(item)) {
-    faults.push({ pointer, code: 'invalid_type', detail: 'An image must be an object.' });
+    faults.push({ pointer, code: 'invalid_type', detail: 'an image must be an object' });
     return undefined;
   }
   const fields = item as { type?: unknown; content?: unknown };
@@ -79,12 +79,16 @@ function readType(value: unknown, { pointer, seen, faults }: ItemContext): Image
   const type = imageTypes.find((known) => known === value);
   const at = `${pointer}/type`;
   if (type === undefined) {
-    const detail = `The type must be one of ${imageTypes.join(', ')}.`;
+    const detail = `type must be one of ${imageTypes.join(', ')}`;
     faults.push({ pointer: at, code: value === undefined ? 'required' : 'invalid_value', detail });
     return undefined;
   }
   if (seen.has(type)) {
-    faults.push({ pointer: at, code: 'duplicate', detail: `There is more than one ${type}.` });
+    faults.push({
+      pointer: at,
+      code: 'duplicate',
+      detail: `there must be only one image of type ${type}`,
+    });
     return undefined;
   }
   seen.add(type);
@@ -96,17 +100,17 @@ function readContent(value: unknown, { pointer, faults }: ItemContext): Buffer |
     faults.push({ pointer: `${pointer}/content`, code, detail });
     return undefined;
   };
-  if (value === undefined) return fault('required', 'The content is missing.');
-  if (typeof value !== 'string') return fault('invalid_type', 'The content must be a string.');
-  if (value === '') return fault('invalid_base64', 'The content is empty.');
+  if (value === undefined) return fault('required', 'content is required');
+  if (typeof value !== 'string') return fault('invalid_type', 'content must be of type string');
+  if (value === '') return fault('invalid_base64', 'content must not be empty');
   if (value.length > imageCharactersMax) {
-    return fault('too_large', 'The content is larger than 10 MiB (10,485,760 characters).');
+    return fault('too_large', 'content must have at most 10 MiB (10,485,760 characters)');
   }
   const bytes = decodeBase64(value);
   if (bytes !== undefined) return bytes;
   const detail = value.startsWith('data:')
-    ? 'The content must be plain Base64, without the prefix of a data URL.'
-    : 'The content must be Base64 (RFC 4648 section 4), padded, without white space.';
+    ? 'content must be plain Base64, without the prefix of a data URL'
+    : 'content must be Base64 (RFC 4648 section 4), padded, without white space';
   return fault('invalid_base64', detail);
 }
 
@@ -121,10 +125,10 @@ function decodeBase64(text: string): Buffer | undefined {
 }
 
 /**
- * Turns every item into a clean picture: the format told by its bytes, the whole image decoded,
- * turned upright, re-encoded as JPEG with at most 3,000 pixels a side. Nothing but pixels
- * survives. Throws `invalid_request` naming each item that is no whole still PNG or JPEG of at
- * most 10,000 pixels a side and 40 megapixels, and `unavailable` when too many uploads wait.
+ * Turns every item into a clean image: the bytes decide the format, the whole image is decoded, turned
+ * upright and encoded as JPEG with at most 3,000 pixels a side. Only pixels are kept. Throws
+ * `invalid_request` naming each item that is not a complete still PNG or JPEG of at most 10,000
+ * pixels a side and 40 megapixels, and `unavailable` when too many uploads wait.
  */
 export async function prepareImages(
   items: UploadItem[],
@@ -137,7 +141,7 @@ export async function prepareImages(
 async function prepareAll(items: UploadItem[], decoder: ImageDecoder): Promise<PreparedImage[]> {
   const faults: Fault[] = [];
   const images: PreparedImage[] = [];
-  // One after the other: the peak is that of the largest image, not of their sum.
+  // One after the other, so that peak memory is that of the largest image.
   for (const item of items) {
     const result = await prepareImage(item, decoder);
     if ('bytes' in result) images.push(result);
@@ -152,7 +156,7 @@ async function prepareImage(
   decoder: ImageDecoder,
 ): Promise<PreparedImage | Fault> {
   const refuseItem = (code: string, reason: string): Fault => {
-    const detail = `The ${item.type} image cannot be used: ${reason}.`;
+    const detail = `the ${item.type} image cannot be used: ${reason}`;
     return { pointer: `${item.pointer}/content`, code, detail };
   };
   const container = readImageContainer(item.bytes);

@@ -47,7 +47,7 @@ async function countImages(accountId: string): Promise<bigint | undefined> {
   return row?.count;
 }
 
-test('an upload is answered 200 with nothing in it', async () => {
+test('an upload returns 200 with an empty body', async () => {
   const person = await createPerson();
   const answer = await person.post(await drawUpload());
   assert.equal(answer.statusCode, 200, answer.body);
@@ -62,7 +62,7 @@ test('an upload is answered 200 with nothing in it', async () => {
   assert.match(session.session_time, /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}$/);
 });
 
-test('a refused upload names the items and stores nothing', async () => {
+test('a rejected upload names the faulty items and stores nothing', async () => {
   const person = await createPerson();
   const items = await drawUpload();
   const [first, second] = items;
@@ -92,7 +92,7 @@ test('the same Idempotency-Key stores one submission', async () => {
   assert.equal(await countImages(person.accountId), 3n);
 });
 
-test('a user of another account is not found, whatever is sent', async () => {
+test('a user of another account is not found, whatever the body', async () => {
   const person = await createPerson();
   const authorization = `Bearer account.${await kyc.createAccount()}`;
   for (const url of [person.url, '/v0.1.4/user/nobody/kyc/id']) {
@@ -123,7 +123,7 @@ test('the list of sessions is newest first, a page at a time', async () => {
   assert.equal((await person.list('?cursor=x')).statusCode, 400);
 });
 
-test('the page behind a link says nothing of the person and loads nothing from elsewhere', async () => {
+test('the page of a link has no data of the user and loads nothing external', async () => {
   const person = await createPerson();
   const link = await person.getLink();
   const page = await app.inject({ url: link, headers: { accept: 'text/html,*/*;q=0.8' } });
@@ -148,7 +148,7 @@ test('the page behind a link says nothing of the person and loads nothing from e
   assert.deepEqual(state.json(), { status: 'Started', takes_images: true });
 });
 
-test('an upload through the link is the same upload, once', async () => {
+test('a link accepts one upload, which is stored as through the API', async () => {
   const person = await createPerson();
   const link = await person.getLink();
   const items = await drawUpload();
@@ -170,7 +170,7 @@ test('an upload through the link is the same upload, once', async () => {
   assert.equal((await person.list()).json()[0].status, 'Submitted');
 });
 
-test('a link that we never gave out is 404, as a page for people too', async () => {
+test('an unknown link is 404, for the page too', async () => {
   const url = `/verify/${'A'.repeat(86)}`;
   const page = await app.inject({ url, headers: { accept: 'text/html' } });
   assert.equal(page.statusCode, 404);

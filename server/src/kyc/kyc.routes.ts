@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { formatSeconds } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
-import { findTokenId } from '../core/ids.ts';
 import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
 import { type BaseServices, defineRoute, type Route } from '../http/route.ts';
+import { readUserToken } from '../users/users.routes.ts';
 import { imageCharactersMax } from './image-limits.ts';
 import { imageTypes, prepareImages, readUpload } from './intake.ts';
 import { sessionStatuses } from './kyc.sql.ts';
@@ -16,10 +16,10 @@ import {
 } from './kyc.ts';
 import { readPageFiles } from './page-files.ts';
 
-/** Three images of 10 MiB of Base64, and room for the JSON around them. */
+/** Three images of 10 MiB of Base64 and the JSON around them. */
 const uploadBytesMax = 32 * 1024 * 1024;
 
-/** The intake reads the items itself: it knows what may be said of each, and holds no copies. */
+/** `readUpload` checks the items, because its faults must not repeat their content. */
 const uploadBody = z
   .custom<unknown>(() => true)
   .meta({
@@ -51,7 +51,9 @@ const fileParams = z.object({ file: z.string().max(100) });
 
 const sessionAnswer = z
   .object({
-    provider: z.string().meta({ description: 'Who verifies.', examples: ['outlay'] }),
+    provider: z
+      .string()
+      .meta({ description: 'The provider of the verification.', examples: ['outlay'] }),
     session_id: z.string(),
     session_time: z.string().meta({ description: 'When it started, UTC: YYYY-MM-DDThh:mm:ss.' }),
     status: z.enum(sessionStatuses),
@@ -67,13 +69,13 @@ const linkStatusAnswer = z
   })
   .meta({ id: 'VerificationLink' });
 
-/** The verification routes. The page's files are read once, here. */
-export function createKycRoutes<S extends BaseServices>(): Route<S>[] {
-  return [uploadRoute<S>(), sessionsRoute<S>(), ...createLinkRoutes<S>()];
+/** The verification routes. The files of the page are read once, here. */
+export function createKycRoutes(): Route<BaseServices>[] {
+  return [uploadRoute(), sessionsRoute(), ...createLinkRoutes()];
 }
 
-function uploadRoute<S extends BaseServices>(): Route<S> {
-  return defineRoute<S, z.infer<typeof userParams>>({
+function uploadRoute(): Route<BaseServices> {
+  return defineRoute({
     method: 'POST',
     path: '/user/{user_token}/kyc/id',
     isVersioned: true,
@@ -81,7 +83,7 @@ function uploadRoute<S extends BaseServices>(): Route<S> {
     tag: 'Verification',
     summary: 'Upload ID images',
     description:
-      'Takes a selfie and both sides of an identity document, and puts the user under review.',
+      'Accepts a selfie and both sides of an identity document, and starts the review of the user.',
     access: 'kyc:write',
     params: userParams,
     body: uploadBody,
@@ -90,8 +92,8 @@ function uploadRoute<S extends BaseServices>(): Route<S> {
     response: null,
     refusals: [404, 413, 503],
     handle: async ({ env, accountId, write }, { params, body }) => {
-      const userId = getUserId(params.user_token);
-      // Whose images they are is known before anything is decoded; the transaction looks again.
+      const userId = readUserToken(params.user_token);
+      // Rejects an unknown user before images are decoded; the transaction checks it again.
       await getSessions(env, { accountId, userId, before: undefined, rowsMax: 1 });
       const images = await prepareImages(readUpload(body), env.name);
       return write((sql) => submitImages({ sql, keys: env.keys }, { accountId, userId, images }));
@@ -99,8 +101,8 @@ function uploadRoute<S extends BaseServices>(): Route<S> {
   });
 }
 
-function sessionsRoute<S extends BaseServices>(): Route<S> {
-  return defineRoute<S, z.infer<typeof userParams>, z.infer<typeof listQuery>>({
+function sessionsRoute(): Route<BaseServices> {
+  return defineRoute({
     method: 'GET',
     path: '/user/{user_token}/kyc/id',
     isVersioned: true,
@@ -113,7 +115,7 @@ function sessionsRoute<S extends BaseServices>(): Route<S> {
     response: z.array(sessionAnswer),
     refusals: [404],
     handle: async ({ env, accountId }, { params, query }) => {
-      const userId = getUserId(params.user_token);
+      const userId = readUserToken(params.user_token);
       const count = query.number_of_records;
       const [before] = readCursor(query.cursor, ['uuid']) ?? [];
       const rows = await getSessions(env, { accountId, userId, before, rowsMax: count + 1 });
@@ -131,19 +133,13 @@ function sessionsRoute<S extends BaseServices>(): Route<S> {
   });
 }
 
-function getUserId(userToken: string): string {
-  const userId = findTokenId('user', userToken);
-  if (userId === undefined) throw new AppError('not_found', 'there is no such user');
-  return userId;
-}
-
 /**
- * What is behind a verification link. The link is the credential, so there is no bearer; and the
- * answers tell the state of the session, never whose it is.
+ * The routes of a verification link. The link is the credential; the answers contain the state of the
+ * session and no data of the user.
  */
-function createLinkRoutes<S extends BaseServices>(): Route<S>[] {
+function createLinkRoutes(): Route<BaseServices>[] {
   const { page, assets } = readPageFiles();
-  const showPage = defineRoute<S, z.infer<typeof linkParams>>({
+  const showPage: Route<BaseServices> = defineRoute({
     method: 'GET',
     path: '/verify/{token}',
     isVersioned: false,
@@ -161,7 +157,7 @@ function createLinkRoutes<S extends BaseServices>(): Route<S>[] {
       return isKnown ? page : { ...page, status: 404 };
     },
   });
-  const showFile = defineRoute<S, z.infer<typeof fileParams>>({
+  const showFile: Route<BaseServices> = defineRoute({
     method: 'GET',
     path: '/verify/assets/{file}',
     isVersioned: false,
@@ -175,11 +171,11 @@ function createLinkRoutes<S extends BaseServices>(): Route<S>[] {
     produces: ['text/css', 'text/javascript'],
     handle: async (_context, { params }) => {
       const asset = assets.get(params.file);
-      if (asset === undefined) throw new AppError('not_found', 'there is no such file');
+      if (asset === undefined) throw new AppError('not_found', 'file not found');
       return asset;
     },
   });
-  return [showPage, showFile, linkStatusRoute<S>(), linkUploadRoute<S>()];
+  return [showPage, showFile, linkStatusRoute(), linkUploadRoute()];
 }
 
 async function isKnownLink(
@@ -195,8 +191,8 @@ async function isKnownLink(
   }
 }
 
-function linkStatusRoute<S extends BaseServices>(): Route<S> {
-  return defineRoute<S, z.infer<typeof linkParams>>({
+function linkStatusRoute(): Route<BaseServices> {
+  return defineRoute({
     method: 'GET',
     path: '/verify/{token}/status',
     isVersioned: false,
@@ -216,18 +212,18 @@ function linkStatusRoute<S extends BaseServices>(): Route<S> {
   });
 }
 
-/** @throws AppError not_found, and illegal_move where the session takes no images (any more). */
+/** @throws AppError not_found, and illegal_move where the session accepts no images (any more). */
 async function getOpenSession(env: BaseServices, token: string): Promise<LinkedSession> {
   const { db, keys, clock } = env;
   const linked = await getLinkedSession({ db, keys, nowMs: clock.nowMs() }, token);
   if (!linked.takesImages) {
-    throw new AppError('illegal_move', 'this verification link takes no images any more');
+    throw new AppError('illegal_move', 'this verification link no longer accepts images');
   }
   return linked;
 }
 
-function linkUploadRoute<S extends BaseServices>(): Route<S> {
-  return defineRoute<S, z.infer<typeof linkParams>>({
+function linkUploadRoute(): Route<BaseServices> {
+  return defineRoute({
     method: 'POST',
     path: '/verify/{token}',
     isVersioned: false,

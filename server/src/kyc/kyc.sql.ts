@@ -1,7 +1,8 @@
 import type { Session, Statement } from '../db/postgres/pool.ts';
+import { column, defineQuery, exec, many, maybeOne, one, type RowOf } from '../db/rows.ts';
 import type { ImageType } from './intake.ts';
 
-/** The statuses of a verification session, as clients read them (wire decisions 9). */
+/** The statuses of a verification session in the API. */
 export const sessionStatuses = [
   'Started',
   'Submitted',
@@ -15,7 +16,8 @@ export const sessionStatuses = [
 ] as const;
 export type SessionStatus = (typeof sessionStatuses)[number];
 
-export type KycStatus = 'none' | 'pending' | 'approved' | 'declined';
+const kycStatuses = ['none', 'pending', 'approved', 'declined'] as const;
+export type KycStatus = (typeof kycStatuses)[number];
 
 export type UserId = { accountId: string; userId: string };
 export type SessionId = { accountId: string; sessionId: string };
@@ -23,103 +25,94 @@ export type SessionId = { accountId: string; sessionId: string };
 /** `dataKey` is wrapped. `now` is the environment's time in the database, after the lock. */
 export type LockedUser = { dataKey: Buffer; kycStatus: KycStatus; now: Date };
 
-export type VerificationSession = {
-  id: string;
-  userId: string;
-  provider: string;
-  status: SessionStatus;
-  submission: number;
-  expiresAt: Date;
-  createdAt: Date;
-  updatedAt: Date;
+const sessionColumns = {
+  id: column.uuid,
+  userId: column.uuid,
+  provider: column.text,
+  status: column.oneOf(...sessionStatuses),
+  submission: column.integer,
+  expiresAt: column.instant,
+  createdAt: column.instant,
+  updatedAt: column.instant,
 };
+export type VerificationSession = RowOf<typeof sessionColumns>;
 
-const sessionColumns = `id, user_id as "userId", provider, status, submission,
+const sessionNames = `id, user_id as "userId", provider, status, submission,
   expires_at as "expiresAt", created_at as "createdAt", updated_at as "updatedAt"`;
 
-const lockUserStatement: Statement = {
+const lockUserQuery = defineQuery({
   name: 'kyc_lock_user',
-  // The account's row first, as every writer does: two of them cannot wait for each other.
+  // The account's row first, as every writer does, so that two cannot deadlock.
   text: `
     with own as materialized (select id from accounts where id = $1 for update)
     select data_key as "dataKey", kyc_status as "kycStatus"
     from users, own where account_id = own.id and users.id = $2 for no key update of users`,
-};
-const readNowStatement: Statement = {
+  columns: { dataKey: column.bytes, kycStatus: column.oneOf(...kycStatuses) },
+});
+const readNowQuery = defineQuery({
   name: 'kyc_read_now',
   text: 'select environment_now() as now',
-};
+  columns: { now: column.instant },
+});
 
-/** Everything that changes a user's verification waits here for its turn. */
+/** Locks the user; every change of a verification does so first. */
 export async function findAndLockUser(
   session: Session,
   { accountId, userId }: UserId,
 ): Promise<LockedUser | undefined> {
-  const [user] = await session.rows<Omit<LockedUser, 'now'>>(lockUserStatement, [
-    accountId,
-    userId,
-  ]);
+  const user = await maybeOne(session, lockUserQuery, [accountId, userId]);
   if (user === undefined) return undefined;
-  // A statement of its own: the time is read after the lock was granted.
-  const [clock] = await session.rows<{ now: Date }>(readNowStatement);
-  return clock === undefined ? undefined : { ...user, now: clock.now };
+  // A statement of its own, so that the time is read after the lock was granted.
+  return { ...user, ...(await one(session, readNowQuery)) };
 }
 
-const findUserStatement: Statement = {
+const findUserQuery = defineQuery({
   name: 'kyc_find_user',
   text: `select kyc_status as "kycStatus" from users where account_id = $1 and id = $2`,
-};
+  columns: { kycStatus: column.oneOf(...kycStatuses) },
+});
 
 export async function findUserKycStatus(
   session: Session,
   { accountId, userId }: UserId,
 ): Promise<KycStatus | undefined> {
-  const [row] = await session.rows<{ kycStatus: KycStatus }>(findUserStatement, [
-    accountId,
-    userId,
-  ]);
-  return row?.kycStatus;
+  return (await maybeOne(session, findUserQuery, [accountId, userId]))?.kycStatus;
 }
 
-const newestSessionStatement: Statement = {
+const newestSessionQuery = defineQuery({
   name: 'kyc_newest_session',
-  text: `select ${sessionColumns} from verification_sessions
+  text: `select ${sessionNames} from verification_sessions
     where account_id = $1 and user_id = $2 order by id desc limit 1`,
-};
+  columns: sessionColumns,
+});
 
 export async function findNewestSession(
   session: Session,
   { accountId, userId }: UserId,
 ): Promise<VerificationSession | undefined> {
-  const [row] = await session.rows<VerificationSession>(newestSessionStatement, [
-    accountId,
-    userId,
-  ]);
-  return row;
+  return maybeOne(session, newestSessionQuery, [accountId, userId]);
 }
 
-const findSessionStatement: Statement = {
+const findSessionQuery = defineQuery({
   name: 'kyc_find_session',
-  text: `select ${sessionColumns} from verification_sessions where account_id = $1 and id = $2`,
-};
+  text: `select ${sessionNames} from verification_sessions where account_id = $1 and id = $2`,
+  columns: sessionColumns,
+});
 
 export async function findSession(
   session: Session,
   { accountId, sessionId }: SessionId,
 ): Promise<VerificationSession | undefined> {
-  const [row] = await session.rows<VerificationSession>(findSessionStatement, [
-    accountId,
-    sessionId,
-  ]);
-  return row;
+  return maybeOne(session, findSessionQuery, [accountId, sessionId]);
 }
 
-const listSessionsStatement: Statement = {
+const listSessionsQuery = defineQuery({
   name: 'kyc_list_sessions',
-  text: `select ${sessionColumns} from verification_sessions
+  text: `select ${sessionNames} from verification_sessions
     where account_id = $1 and user_id = $2 and ($3::uuid is null or id < $3)
     order by id desc limit $4`,
-};
+  columns: sessionColumns,
+});
 
 export type SessionPage = UserId & { before: string | undefined; rowsMax: number };
 
@@ -127,16 +120,17 @@ export async function listSessions(
   session: Session,
   { accountId, userId, before, rowsMax }: SessionPage,
 ): Promise<VerificationSession[]> {
-  return session.rows(listSessionsStatement, [accountId, userId, before ?? null, rowsMax]);
+  return many(session, listSessionsQuery, [accountId, userId, before ?? null, rowsMax]);
 }
 
-const insertSessionStatement: Statement = {
+const insertSessionQuery = defineQuery({
   name: 'kyc_insert_session',
   text: `insert into verification_sessions (account_id, id, user_id, status, submission,
       expires_at, created_at, updated_at)
     values ($1, $2, $3, $4, $5, $6, $7, $7)
-    returning ${sessionColumns}`,
-};
+    returning ${sessionNames}`,
+  columns: sessionColumns,
+});
 
 export type NewSession = UserId & {
   id: string;
@@ -150,7 +144,7 @@ export async function insertSession(
   session: Session,
   values: NewSession,
 ): Promise<VerificationSession> {
-  const [row] = await session.rows<VerificationSession>(insertSessionStatement, [
+  return one(session, insertSessionQuery, [
     values.accountId,
     values.id,
     values.userId,
@@ -159,29 +153,25 @@ export async function insertSession(
     values.expiresAt,
     values.now,
   ]);
-  if (row === undefined) throw new Error('impossible: an insert without its row');
-  return row;
 }
 
-const moveSessionStatement: Statement = {
+const moveSessionQuery = defineQuery({
   name: 'kyc_move_session',
   text: `update verification_sessions set status = $3, submission = $4, updated_at = $5
     where account_id = $1 and id = $2
-    returning ${sessionColumns}`,
-};
+    returning ${sessionNames}`,
+  columns: sessionColumns,
+});
 
 export type SessionMove = SessionId & { status: SessionStatus; submission: number; now: Date };
 
-/** Moves one session; the table refuses a move that is not legal. */
+/** Changes a session's status; the table rejects an illegal transition. */
 export async function moveSession(
   session: Session,
   move: SessionMove,
 ): Promise<VerificationSession> {
   const { accountId, sessionId, status, submission, now } = move;
-  const values = [accountId, sessionId, status, submission, now];
-  const [row] = await session.rows<VerificationSession>(moveSessionStatement, values);
-  if (row === undefined) throw new Error('impossible: a locked session has gone');
-  return row;
+  return one(session, moveSessionQuery, [accountId, sessionId, status, submission, now]);
 }
 
 const insertImagesStatement: Statement = {
@@ -198,7 +188,7 @@ export async function insertImages(
   session: Session,
   values: SessionId & { submission: number; images: SealedImage[]; now: Date },
 ): Promise<void> {
-  await session.rows(insertImagesStatement, [
+  await exec(session, insertImagesStatement, [
     values.accountId,
     values.sessionId,
     values.submission,
@@ -218,7 +208,7 @@ export async function setKycStatus(
   session: Session,
   { accountId, userId, status, now }: UserId & { status: KycStatus; now: Date },
 ): Promise<void> {
-  await session.rows(setKycStatusStatement, [accountId, userId, status, now]);
+  await exec(session, setKycStatusStatement, [accountId, userId, status, now]);
 }
 
 const writeEventStatement: Statement = {
@@ -234,5 +224,5 @@ export async function writeVerificationEvent(
   event: VerificationEvent,
 ): Promise<void> {
   const { accountId, type, sessionId, payload, now } = event;
-  await session.rows(writeEventStatement, [accountId, type, sessionId, payload, now]);
+  await exec(session, writeEventStatement, [accountId, type, sessionId, payload, now]);
 }

@@ -77,7 +77,7 @@ async function createPerson() {
 const hasCode = (code: string) => (error: unknown) =>
   error instanceof AppError && error.code === code;
 
-test('an upload makes a submitted session and puts the user under review', async () => {
+test('an upload creates a submitted session and sets the user to pending', async () => {
   const person = await createPerson();
   assert.equal(await person.kycStatus(), 'none');
   const session = await person.submit();
@@ -86,7 +86,7 @@ test('an upload makes a submitted session and puts the user under review', async
   assert.deepEqual(await person.events(), ['verification.submitted']);
 });
 
-test('images are sealed under the key of their user and bound to their place', async () => {
+test("images are sealed under the user's key and bound to their session and type", async () => {
   const person = await createPerson();
   const { accountId, userId } = person;
   const session = await person.submit();
@@ -109,7 +109,7 @@ test('images are sealed under the key of their user and bound to their place', a
   }
 });
 
-test('an upload completes the session that the link opened', async () => {
+test('an upload completes the session that the link started', async () => {
   const person = await createPerson();
   await person.getLink();
   assert.deepEqual(await person.statuses(), ['Started']);
@@ -124,7 +124,7 @@ test('an upload completes the session that the link opened', async () => {
   ]);
 });
 
-test('after a refusal an upload is a resubmission, and every submission is kept', async () => {
+test('an upload after a decline is a resubmission, and all submissions are kept', async () => {
   const person = await createPerson();
   await person.submit();
   await person.decide('declined');
@@ -142,7 +142,7 @@ test('after a refusal an upload is a resubmission, and every submission is kept'
   assert.equal(row?.count, 6n);
 });
 
-test('a decision without an upload makes a decided session', async () => {
+test('a decision without an upload creates a decided session', async () => {
   const person = await createPerson();
   await person.decide('declined');
   assert.equal(await person.kycStatus(), 'declined');
@@ -169,7 +169,7 @@ test('an approved identity stays approved', async () => {
   );
 });
 
-test('a user who does not exist, or is of another account, is not found', async () => {
+test('an unknown user, or one of another account, is not found', async () => {
   const person = await createPerson();
   const other = await createPerson();
   const mixed = { accountId: other.accountId, userId: person.userId };
@@ -185,7 +185,7 @@ test('a user who does not exist, or is of another account, is not found', async 
   );
 });
 
-test('the link is the same at every reading, also when many read at once', async () => {
+test('the link stays the same, also for concurrent requests', async () => {
   const person = await createPerson();
   const links = await Promise.all(Array.from({ length: 8 }, () => person.getLink()));
   const [link] = links;
@@ -200,7 +200,7 @@ test('the link is the same at every reading, also when many read at once', async
   assert.equal(await person.getLink(), link);
 });
 
-test('a link that we never gave out opens nothing', async () => {
+test('a forged link is not found', async () => {
   const person = await createPerson();
   const link = await person.getLink();
   assert.equal((await person.readToken(link)).userId, person.userId);
@@ -215,7 +215,7 @@ test('a link that we never gave out opens nothing', async () => {
   }
 });
 
-test('a link takes images until its session is handed in, and again after a refusal', async () => {
+test('a link accepts images until they are submitted, and again after a decline', async () => {
   const person = await createPerson();
   const { sessionId, takesImages } = await person.readLink();
   assert.equal(takesImages, true);
@@ -234,7 +234,7 @@ test('a link takes images until its session is handed in, and again after a refu
   await assert.rejects(person.submit(sessionId), hasCode('illegal_move'));
 });
 
-test('a link runs out after thirty days by the clock of the environment', async () => {
+test("a link expires after thirty days of the environment's clock", async () => {
   const person = await createPerson();
   const first = await person.getLink();
   const { sessionId } = await person.readToken(first);
@@ -253,7 +253,7 @@ test('a link runs out after thirty days by the clock of the environment', async 
   assert.deepEqual(await person.statuses(), ['Submitted', 'Expired']);
 });
 
-test('uploads and decisions at once leave one session that moves', async () => {
+test('concurrent uploads and decisions leave one open session', async () => {
   const person = await createPerson();
   await Promise.allSettled([
     person.submit(),
@@ -268,7 +268,7 @@ test('uploads and decisions at once leave one session that moves', async () => {
   assert.ok(statuses.filter((status) => moving.has(status)).length <= 1, statuses.join());
 });
 
-test('the table refuses moves that cannot be', async () => {
+test('the table rejects illegal status transitions', async () => {
   const person = await createPerson();
   const { id } = await person.submit();
   const where = 'where account_id = $1 and id = $2';

@@ -24,19 +24,19 @@ import {
 import { findLinkSession, formatLinkToken } from './verification-link.ts';
 
 /**
- * Identity verification: links, uploads and decisions. A user has at most one session that still
- * moves; `users.kyc_status` is what destinations that need a verification look at.
+ * Identity verification: links, uploads and decisions. A user has at most one open session;
+ * destinations that require a verification check `users.kyc_status`.
  */
 
 const linkLifeMs = 30 * 24 * 60 * 60 * 1000;
 
 export type Decision = 'approved' | 'declined';
 
-/** Sessions that take images as long as their link lives. */
+/** Sessions in these statuses accept images until their link expires. */
 const openStatuses = new Set<SessionStatus>(['Started', 'Declined', 'Resubmission requested']);
 const finalStatuses = new Set<SessionStatus>(['Approved', 'Abandoned', 'Expired']);
 
-/** The status as of a moment: nobody has to write down that an open session has run out. */
+/** The status at a time: an open session expires without a change of its row. */
 export function statusAt(session: VerificationSession, now: Date): SessionStatus {
   return openStatuses.has(session.status) && session.status !== 'Declined' && isPast(session, now)
     ? 'Expired'
@@ -51,7 +51,7 @@ function isPast(session: VerificationSession, now: Date): boolean {
   return now.getTime() >= session.expiresAt.getTime();
 }
 
-/** What one transaction works on: the locked user and the newest session, run out or not. */
+/** The subject of a transaction: the locked user and the newest session, expired or not. */
 export type Work = UserId & {
   sql: Session;
   user: LockedUser;
@@ -60,22 +60,22 @@ export type Work = UserId & {
 
 export async function beginWork(sql: Session, id: UserId): Promise<Work> {
   const user = await findAndLockUser(sql, id);
-  if (user === undefined) throw noSuchUser();
+  if (user === undefined) throw userNotFound();
   const newest = await findNewestSession(sql, id);
   return { ...id, sql, user, newest };
 }
 
-export function noSuchUser(): AppError {
-  return new AppError('not_found', 'there is no such user');
+export function userNotFound(): AppError {
+  return new AppError('not_found', 'user not found');
 }
 
 export type Upload = UserId & { images: PreparedImage[]; linkSessionId?: string };
 
 /**
- * Stores the three images of one upload: the open session becomes Submitted, or Resubmitted after
- * a refusal; without an open session there is a new one. Runs in the caller's transaction of the
- * account. With `linkSessionId` only that session may take them. Throws `not_found` for an unknown
- * user, and `illegal_move` when the session of the link takes no images (any more).
+ * Stores the three images of one upload: the open session becomes Submitted, or Resubmitted after a
+ * decline; without an open session a new one starts. Runs in the caller's transaction of the account.
+ * With `linkSessionId` only that session accepts them. Throws `not_found` for an unknown user, and
+ * `illegal_move` when the session of the link accepts no images (any more).
  */
 export async function submitImages(
   { sql, keys }: { sql: Session; keys: KeyRing },
@@ -102,10 +102,10 @@ export async function submitImages(
 
 function checkLink({ user, newest }: Work, linkSessionId: string): void {
   if (newest?.id === linkSessionId && takesImagesAt(newest, user.now)) return;
-  throw new AppError('illegal_move', 'this verification link takes no images any more');
+  throw new AppError('illegal_move', 'this verification link no longer accepts images');
 }
 
-/** What a sealed image is bound to, so that it cannot be put in another one's place. */
+/** The context of a sealed image, so that it cannot replace another one. */
 export function imageContext(
   accountId: string,
   session: Pick<VerificationSession, 'id' | 'submission'>,
@@ -120,10 +120,9 @@ function nextOnUpload(status: SessionStatus): SessionStatus {
 }
 
 /**
- * Decides on the newest open session. Approving a user who has handed in nothing makes an
- * Approved session (and declining a Declined one), because the sandbox is there to drive states.
- * Deciding the same again changes nothing. Throws `not_found` for an unknown user, and
- * `illegal_move` where an approved verification would be taken back.
+ * Decides about the newest open session, for the sandbox. Without one it creates an Approved or
+ * Declined session, so that a client can test each state. The same decision again changes nothing.
+ * Throws `not_found` for an unknown user, and `illegal_move` where it would revoke an approval.
  */
 export async function decideVerification(
   { sql }: { sql: Session },
@@ -135,7 +134,7 @@ export async function decideVerification(
   if (newest?.status === status) return newest;
   const isOpen = newest !== undefined && !finalStatuses.has(statusAt(newest, user.now));
   if (user.kycStatus === 'approved' && decision === 'declined' && !isOpen) {
-    throw new AppError('illegal_move', 'the user is approved, and an approval is final');
+    throw new AppError('illegal_move', 'the user is already approved, and an approval is final');
   }
   if (newest !== undefined && !isOpen) await expire(work, newest);
   const session = isOpen
@@ -148,9 +147,9 @@ export async function decideVerification(
 export type LinkRequest = UserId & { baseUrl: string };
 
 /**
- * The link to the user's verification session, `{baseUrl}/verify/{token}`: the same at every
- * reading while the session takes images, is under review or is approved. A new session is started
- * where there is none. Throws `not_found` for an unknown user.
+ * The link to the user's verification session, `{baseUrl}/verify/{token}`. It stays the same while the
+ * session accepts images, is under review or is approved; otherwise a new session starts. Throws
+ * `not_found` for an unknown user.
  */
 export async function getOrCreateVerificationLink(
   { db, keys, nowMs }: { db: Database; keys: KeyRing; nowMs: number },
@@ -158,7 +157,7 @@ export async function getOrCreateVerificationLink(
 ): Promise<string> {
   const format = (session: VerificationSession): string =>
     `${baseUrl}/verify/${formatLinkToken(keys, { accountId, sessionId: session.id })}`;
-  // Reading needs no lock: nearly every call finds the session that is there.
+  // Without a lock first, because nearly every call finds an existing session.
   const known = await findNewestSession(db.tenant(accountId), { accountId, userId });
   if (known !== undefined && isLinkable(known, new Date(nowMs))) return format(known);
   return db.tenantTransaction(accountId, async (sql) => {
@@ -183,11 +182,11 @@ export async function getSessions(
   page: SessionPage,
 ): Promise<VerificationSession[]> {
   const sql = db.tenant(page.accountId);
-  if ((await findUserKycStatus(sql, page)) === undefined) throw noSuchUser();
+  if ((await findUserKycStatus(sql, page)) === undefined) throw userNotFound();
   return listSessions(sql, page);
 }
 
-/** What the bearer of a link may know: nothing of the person. */
+/** What the holder of a link may know; it has no data of the person. */
 export type LinkedSession = {
   accountId: string;
   userId: string;
@@ -196,7 +195,7 @@ export type LinkedSession = {
   takesImages: boolean;
 };
 
-/** The session behind a link. Throws `not_found` for a token that we never gave out. */
+/** The session of a link. Throws `not_found` for a token that was never issued. */
 export async function getLinkedSession(
   { db, keys, nowMs }: { db: Database; keys: KeyRing; nowMs: number },
   token: string,
@@ -207,7 +206,7 @@ export async function getLinkedSession(
     throw new AppError('not_found', 'this verification link is not valid');
   }
   const takesImages = takesImagesAt(session, new Date(nowMs));
-  // A declined session whose link has run out cannot be handed in again through this link.
+  // The expired link of a declined session accepts no images, so it is shown as expired.
   const status = openStatuses.has(session.status) && !takesImages ? 'Expired' : session.status;
   return { ...id, userId: session.userId, status, takesImages };
 }
@@ -238,14 +237,14 @@ export async function move(
   return moveSession(sql, { accountId, sessionId: session.id, status, submission, now: user.now });
 }
 
-/** Writes down that a session has run out, when something else is about to follow it. */
+/** Stores that a session has expired, before another one follows it. */
 async function expire(work: Work, session: VerificationSession): Promise<void> {
   if (finalStatuses.has(session.status) || session.status === 'Declined') return;
   const expired = await move(work, session, { status: 'Expired', isSubmission: false });
   await announce(work, expired, undefined);
 }
 
-/** Keeps the user's status in step, and tells it as an event of the same transaction. */
+/** Updates the user's status and writes an event, in the same transaction. */
 export async function announce(
   { sql, accountId, userId, user }: Work,
   session: VerificationSession,

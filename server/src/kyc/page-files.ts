@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 
-/** One file of the hosted page as it is answered. */
+/** One file of the hosted page as an answer. */
 export type PageFile = {
   status: number;
   contentType: string;
@@ -9,10 +9,10 @@ export type PageFile = {
   headers: Record<string, string>;
 };
 
-/** The page and what it loads, by file name: a few small files, held in memory. */
+/** The page and its assets by file name, in memory. */
 export type PageFiles = { page: PageFile; assets: ReadonlyMap<string, PageFile> };
 
-/** Only the page's own files and the pictures in its memory: nothing from elsewhere, no framing. */
+/** Allows the page's own files and images in its memory; nothing external and no framing. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -27,7 +27,7 @@ const contentSecurityPolicy = [
 
 const safeHeaders = {
   'content-security-policy': contentSecurityPolicy,
-  // The address is the secret: it must not travel to anyone as a referrer.
+  // The address is the secret, so it must not be sent as a referrer.
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
   'cross-origin-resource-policy': 'same-origin',
@@ -41,7 +41,7 @@ const contentTypes: Record<string, string> = {
 
 const folder = join(import.meta.dirname, 'page');
 
-/** Reads the folder `page`. Throws when it is incomplete, so that a broken build does not start. */
+/** Reads the folder `page`. Throws when it is incomplete, so that a broken installation does not start. */
 export function readPageFiles(): PageFiles {
   const assets = new Map<string, PageFile>();
   for (const name of readdirSync(folder)) {

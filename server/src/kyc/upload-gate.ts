@@ -1,11 +1,11 @@
 import { AppError } from '../core/errors.ts';
 
 /**
- * Decoding holds tens of megabytes per image, so only a few uploads are worked on at once, a few
- * more wait, and the rest are told to come back: memory stays bounded whatever arrives.
+ * A semaphore for uploads. Decoding takes tens of megabytes per image, so only a few uploads run at
+ * once, a few more wait, and the rest are rejected with Retry-After.
  */
 export type UploadGate = {
-  /** Runs the work when its turn comes; throws `unavailable` (503, Retry-After) when too many wait. */
+  /** Runs the work when a slot is free; throws `unavailable` (503, Retry-After) when too many wait. */
   run<Result>(work: () => Promise<Result>): Promise<Result>;
 };
 
@@ -21,14 +21,14 @@ export function createUploadGate(limits: { runningMax: number; waitingMax: numbe
       return;
     }
     if (waiting.length >= limits.waitingMax) {
-      throw new AppError('unavailable', 'Too many image uploads at this moment.', {
+      throw new AppError('unavailable', 'too many image uploads at once', {
         retryAfterSeconds,
       });
     }
     await new Promise<void>((resolve) => waiting.push(resolve));
   }
 
-  /** A freed place goes straight to the one who has waited longest, so that no one overtakes. */
+  /** A freed slot goes to the upload that has waited longest. */
   function leave(): void {
     const next = waiting.shift();
     if (next === undefined) running -= 1;

@@ -3,9 +3,9 @@ import type { KeyRing } from '../core/sealing.ts';
 import type { SessionId } from './kyc.sql.ts';
 
 /**
- * The secret in a verification link: the account, the session, and 256 bits that only the holder
- * of the environment's master key can compute. So the link is the same at every reading and
- * nothing in the database gives it away.
+ * The secret in a verification link: the account, the session, and 256 bits that need the
+ * environment's master key. The link is therefore always the same, and the database does not reveal
+ * it.
  */
 
 const purpose = 'verification link';
@@ -19,16 +19,16 @@ export function formatLinkToken(keys: KeyRing, { accountId, sessionId }: Session
   return Buffer.concat([packId(accountId), packId(sessionId), proof]).toString('base64url');
 }
 
-/** The session that a token stands for, or undefined when we never gave it out. */
+/** The session of a token; undefined for a token that was never issued. */
 export function findLinkSession(keys: KeyRing, token: string): SessionId | undefined {
   if (token.length !== tokenCharacters) return undefined;
   const bytes = Buffer.from(token, 'base64url');
-  // The last character has spare bits: only the one spelling that we gave out is taken.
+  // The last character has spare bits; only the issued spelling is accepted.
   if (bytes.length !== tokenBytes || bytes.toString('base64url') !== token) return undefined;
   const accountId = unpackId(bytes.subarray(0, idBytes));
   const sessionId = unpackId(bytes.subarray(idBytes, 2 * idBytes));
   const proof = keys.blindIndex(purpose, `${accountId} ${sessionId}`);
-  // Constant time: a guesser must not learn how many leading bytes were right.
+  // In constant time, so that timing does not reveal how many leading bytes are right.
   if (!timingSafeEqual(bytes.subarray(2 * idBytes), proof)) return undefined;
   return { accountId, sessionId };
 }

@@ -1,19 +1,32 @@
 import type { Session, Statement } from '../db/postgres/pool.ts';
+import { column, defineQuery, exec, many, type RowOf } from '../db/rows.ts';
 
-/** What the gauges show of a database: how much waits, how long, and for whom. */
+/** The SQL of the gauges. */
 
-/** A scrape must not keep a connection for longer; then the last values stay. */
-const limitText: Statement = {
+/** The longest that a scrape may use a connection; after it the last values stay. */
+const limitStatement: Statement = {
   name: 'limit_gauges',
   text: `set local statement_timeout = 5000`,
 };
 
+const unfinishedColumns = {
+  rail: column.text,
+  status: column.text,
+  count: column.integer,
+  /** Payouts whose next step is due now. */
+  due: column.integer,
+  /** Payouts that wait for another try. */
+  backing_off: column.integer,
+  oldest_seconds: column.float,
+};
+export type UnfinishedRow = RowOf<typeof unfinishedColumns>;
+
 /**
- * Unfinished payouts: those with a dispatch, and those that wait for a person without one. A payout
- * backs off when it cannot be sent, or its rail gave no clear answer, and it will be tried again
- * later; one that its rail has accepted does not.
+ * Unfinished payouts: those with a dispatch, and those with only an open exception. A payout backs off
+ * when it could not be sent or its rail gave no clear answer, and it will be tried again; an accepted
+ * one does not.
  */
-const unfinishedText: Statement = {
+const unfinishedQuery = defineQuery({
   name: 'count_unfinished_payouts',
   text: `
     with now as materialized (
@@ -42,37 +55,34 @@ const unfinishedText: Statement = {
     cross join now
     where s.status not in ('COMPLETED', 'CANCELLED')
     group by open.rail, s.status`,
-};
+  columns: unfinishedColumns,
+});
 
-const exceptionsText: Statement = {
+const exceptionColumns = {
+  kind: column.text,
+  count: column.integer,
+  oldest_seconds: column.float,
+};
+export type OpenExceptionsRow = RowOf<typeof exceptionColumns>;
+
+const exceptionsQuery = defineQuery({
   name: 'count_open_exceptions',
   text: `
     select kind, count(*)::integer as count,
       extract(epoch from environment_now() - min(opened_at))::float8 as oldest_seconds
     from exceptions where closed_at is null
     group by kind`,
-};
-
-export type UnfinishedRow = {
-  rail: string;
-  status: string;
-  count: number;
-  /** Of these, what is due now, and what cannot be sent at present and waits for its next try. */
-  due: number;
-  backing_off: number;
-  oldest_seconds: number;
-};
-
-export type OpenExceptionsRow = { kind: string; count: number; oldest_seconds: number };
+  columns: exceptionColumns,
+});
 
 export async function limitGauges(session: Session): Promise<void> {
-  await session.rows(limitText);
+  await exec(session, limitStatement);
 }
 
 export async function countUnfinished(session: Session): Promise<UnfinishedRow[]> {
-  return session.rows(unfinishedText);
+  return many(session, unfinishedQuery);
 }
 
 export async function countOpenExceptions(session: Session): Promise<OpenExceptionsRow[]> {
-  return session.rows(exceptionsText);
+  return many(session, exceptionsQuery);
 }

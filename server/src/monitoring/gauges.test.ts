@@ -62,7 +62,7 @@ function open(db = money.db) {
   return { read, steady, errors };
 }
 
-test('payouts that cannot be sent count as due, and one that a rail accepted does not', async () => {
+test('payouts that cannot be sent count as due, accepted ones do not', async () => {
   let answer: RailAnswer = { outcome: 'retry', reason: 'unreachable' };
   const rail = createFakeRail(() => answer);
   const dispatcher = money.createDispatcherOf([rail]);
@@ -88,7 +88,7 @@ test('payouts that cannot be sent count as due, and one that a rail accepted doe
   assert.equal(accepted.get(`outlay_payouts_unfinished${ofStatus}`), 3);
 });
 
-test('open exceptions count by kind, with the age of the oldest, and held payouts stay visible', async () => {
+test('open exceptions are counted by kind with the age of the oldest, and held payouts stay visible', async () => {
   const rail = createFakeRail(() => ({ outcome: 'paid' }));
   const hold = {
     check: async (rows: readonly unknown[]) =>
@@ -106,7 +106,7 @@ test('open exceptions count by kind, with the age of the oldest, and held payout
   assert.equal(Math.round(gauges.get('outlay_rates_age_seconds{source="ecb"}') ?? 0), 60);
 });
 
-test('while the database is away the last values stay, with their age', async () => {
+test('during a database outage the last values stay, with their age', async () => {
   const db = connectDatabase({ url: money.url, connectionsMax: 2 });
   const { read, steady, errors } = open(db);
   const before = await read();
@@ -122,7 +122,7 @@ test('while the database is away the last values stay, with their age', async ()
   );
 });
 
-test('a database that was never reached leaves its gauges absent and the others there', async () => {
+test('a database that was never reached leaves only its own gauges absent', async () => {
   const db = connectDatabase({ url: 'postgresql://nobody@127.0.0.1:9/none', connectionsMax: 2 });
   const { read, errors } = open(db);
   const gauges = await read();

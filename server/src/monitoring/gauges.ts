@@ -10,19 +10,19 @@ import {
 import { listPairs, type ReadinessParts } from './readiness.ts';
 
 /**
- * The gauges that operators watch. What they show of the database is read when it is asked for, at
- * most every few seconds; while the database is away the last values stay, and their age tells so.
- * A scrape never waits long and never fails.
+ * The gauges for operators. Values of the database are read by a scrape, at most every few seconds;
+ * during an outage the last values stay, and a gauge shows their age. A scrape never waits long and
+ * never fails.
  */
 
 export type MeasuredEnvironment = ReadinessParts & {
   readonly railNames: readonly string[];
-  /** When the newest quote of each source was true, milliseconds. */
+  /** The time of the newest quote of each source, milliseconds. */
   newestRates(): ReadonlyMap<string, number>;
 };
 
 export type Gauges = {
-  /** Brings the gauges up to date as far as that takes no longer than a scrape may wait. */
+  /** Updates the gauges, within the time that a scrape may wait. */
   refresh(): Promise<void>;
 };
 
@@ -30,13 +30,13 @@ export type GaugesOptions = {
   registry: Registry;
   environments: readonly MeasuredEnvironment[];
   steadyMs: () => number;
-  /** The time of day: sanctions lists age by it. */
+  /** Real time, by which sanctions lists age. */
   realNowMs: () => number;
   onError: (error: unknown) => void;
 };
 
 const readEveryMs = 10_000;
-/** A database on which reading takes long is read less often: a twentieth of its time at most. */
+/** The longer a reading takes, the longer the pause: readings take a twentieth of the time at most. */
 const pausePerReadMs = 20;
 const scrapeMsMax = 2_000;
 
@@ -67,7 +67,7 @@ function createAll(registry: Registry) {
   return {
     due: gauge(
       'payouts_due',
-      'Payouts whose next step is due, or that cannot be sent at present and will be tried again',
+      'Payouts whose next step is due, or that could not be sent and will be tried again',
       'rail',
     ),
     backingOff: gauge(
@@ -89,15 +89,16 @@ function createAll(registry: Registry) {
       'kind',
     ),
     rateAge: gauge('rates_age_seconds', 'Age of the newest rate of a source', 'source'),
-    ratesUnusable: gauge(
-      'rates_unusable',
-      'Currencies that are delivered and have no usable exchange rate',
+    ratesUnusable: gauge('rates_unusable', 'Delivered currencies without a usable exchange rate'),
+    listAge: gauge(
+      'screening_list_age_seconds',
+      'Time since a sanctions list was last read',
+      'list',
     ),
-    listAge: gauge('screening_list_age_seconds', 'Time since a sanctions list was read', 'list'),
     connections: gauge('database_connections', 'Connections by pool', 'pool', 'state'),
     readAge: gauge(
       'database_gauges_age_seconds',
-      'Time since the gauges that come from the database were read',
+      'Time since the gauges of the database were read',
     ),
   };
 }
@@ -157,7 +158,7 @@ async function readSnapshot({ db }: MeasuredEnvironment): Promise<Omit<Snapshot,
   });
 }
 
-/** What this process knows by itself. */
+/** Gauges of this process. */
 function showProcess(gauges: AllGauges, environment: MeasuredEnvironment): void {
   const { name, clock, catalogue, db } = environment;
   for (const [source, asOfMs] of environment.newestRates()) {
@@ -181,7 +182,7 @@ function showSnapshot(
 ): void {
   const ageSeconds = (steadyMs() - snapshot.readAtMs) / 1000;
   gauges.readAge.set({ environment }, ageSeconds);
-  // Nothing due is 0 and not absent, so that alert rules have something to compare.
+  // 0 instead of absent, so that alert rules can compare it.
   for (const rail of railNames) gauges.due.set({ environment, rail }, 0);
   for (const row of snapshot.unfinished) {
     const { rail, status } = row;

@@ -7,7 +7,7 @@ import { createDatabaseIfAbsent } from '../db/postgres/create-database.ts';
 const outageMs = 12_000;
 const bytesPerMinuteMax = 1_000_000;
 
-test('while the database is away, a busy service logs less than 1 MB a minute', async (context) => {
+test('during a database outage, a busy service logs less than 1 MB a minute', async (context) => {
   const server = await startTestServer();
   const url = await createDatabaseIfAbsent(server, 'outage');
   const setup = await createLiveSetup({ url, drop: async () => undefined });

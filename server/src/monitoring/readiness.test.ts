@@ -17,9 +17,15 @@ import type { Database } from '../db/postgres/pool.ts';
 import { compileCatalogue } from '../destinations/catalogue.ts';
 import { checkReadiness } from './readiness.ts';
 
+const fields = [
+  { name: 'now', dataTypeID: pg.types.builtins.TIMESTAMPTZ },
+  { name: 'is_known', dataTypeID: pg.types.builtins.BOOL },
+];
 const answers = {
   checkReady: async () => undefined,
-  tenant: () => ({ rows: async () => [{ now: new Date() }] }),
+  tenant: () => ({
+    query: async () => ({ fields, rows: [{ now: new Date(), is_known: false }], rowCount: 1 }),
+  }),
 } as unknown as Database;
 const clock = { observe: () => undefined } as never;
 
@@ -34,18 +40,18 @@ function check(currencies: readonly string[], rates: Readonly<Record<string, str
 }
 
 describe('rates in readiness', () => {
-  it('refuses where no national currency has a usable rate', async () => {
+  it('is not ready if no national currency has a usable rate', async () => {
     const { faults } = await check(['MXN', 'COP', 'BTC'], { 'USD/BTC': '0.00001' });
     assert.match(faults.join(), /no exchange rate is usable .*USD\/COP, USD\/MXN/);
   });
 
-  it('lists a stale crypto price or one missing currency, and refuses nothing', async () => {
+  it('is ready with a warning for a stale crypto price or one missing currency', async () => {
     const { faults, warnings } = await check(['MXN', 'COP', 'BTC'], { 'USD/MXN': '18' });
     assert.deepEqual(faults, []);
     assert.deepEqual(warnings, ['live: no usable exchange rate for USD/BTC, USD/COP']);
   });
 
-  it('asks for no rate where only USD is delivered', async () => {
+  it('needs no rate if only USD is delivered', async () => {
     assert.deepEqual(await check(['USD'], {}), { faults: [], warnings: [] });
   });
 });
@@ -74,7 +80,7 @@ async function open(url: string): Promise<LiveSetup> {
   return setup;
 }
 
-test('without the tenant role or its grants a running service is not ready, and a start heals it', async () => {
+test('without the tenant role or its grants a service is not ready, and a restart restores them', async () => {
   await run('postgres', 'create database healed');
   const setup = await open(server.connectionUrl('healed'));
   try {
@@ -84,7 +90,7 @@ test('without the tenant role or its grants a running service is not ready, and 
     await run('healed', 'drop owned by outlay_tenant');
     const refused = await first.get('/health/ready');
     assert.equal(refused.status, 503);
-    assert.match(refused.text, /outlay_tenant is missing or lacks grants: run outlay doctor/);
+    assert.match(refused.text, /outlay_tenant is missing or lacks grants; run outlay doctor/);
     await run(
       'healed',
       'drop role outlay_tenant',
@@ -103,7 +109,7 @@ test('without the tenant role or its grants a running service is not ready, and 
   }
 });
 
-test('a start that may not create the tenant role says which statements to run', async () => {
+test('a start that may not create the tenant role prints the statements to run', async () => {
   await run(
     'postgres',
     'create role plain login',

@@ -1,7 +1,8 @@
 import type { EnvironmentName } from '../core/access.ts';
 import { findCurrency } from '../core/currency.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
-import { type Database, findSqlState, type Statement } from '../db/postgres/pool.ts';
+import { type Database, findSqlState } from '../db/postgres/pool.ts';
+import { column, defineQuery, one } from '../db/rows.ts';
 import type { Catalogue } from '../destinations/catalogue.ts';
 import { usd } from '../destinations/pricing.ts';
 import type { MidRates } from '../fx/rate-book.ts';
@@ -12,11 +13,11 @@ import type { MidRates } from '../fx/rate-book.ts';
  */
 
 export type Readiness = {
-  /** Why requests cannot be served; none: they can. */
+  /** Why requests cannot be served; empty: they can. */
   readonly faults: readonly string[];
-  /** What does not work although the others do; no reason to send requests elsewhere. */
+  /** Partial failures, which are no reason to send requests elsewhere. */
   readonly warnings: readonly string[];
-  /** What the database said, for the log. */
+  /** The error of the database, for the log. */
   readonly cause?: unknown;
 };
 
@@ -29,14 +30,15 @@ export type ReadinessParts = {
 };
 
 /** The tables that every request reads: its credential, and balances. */
-const probeText: Statement = {
+const probeQuery = defineQuery({
   name: 'probe_tenant',
   text: `
     select environment_now() as now, exists (select from credentials where account_id = $1)
       or exists (select from ledger_accounts where account_id = $1) as is_known`,
-};
+  columns: { now: column.instant, is_known: column.boolean },
+});
 
-const nobody = '00000000-0000-0000-0000-000000000000';
+const nilUuid = '00000000-0000-0000-0000-000000000000';
 
 export async function checkReadiness(parts: ReadinessParts): Promise<Readiness> {
   const rates = checkRates(parts);
@@ -53,26 +55,25 @@ async function probeDatabase({
 }: ReadinessParts): Promise<{ fault: string; cause: unknown } | undefined> {
   try {
     await db.checkReady();
-    const [row] = await db.tenant(nobody).rows<{ now: Date }>(probeText, [nobody]);
-    if (row !== undefined) clock.observe(row.now);
+    const { now } = await one(db.tenant(nilUuid), probeQuery, [nilUuid]);
+    clock.observe(now);
     return undefined;
   } catch (cause) {
     return { fault: describeDatabaseFault(findSqlState(cause)), cause };
   }
 }
 
-/** SQLSTATE 22023: no such role to set; 42501: no right to set it, or a missing grant. */
+/** SQLSTATE 22023: the role does not exist; 42501: no right to set it, or a missing grant. */
 function describeDatabaseFault(state: string | undefined): string {
   if (state === '22023' || state === '42501') {
-    return 'the database role outlay_tenant is missing or lacks grants: run outlay doctor';
+    return 'the database role outlay_tenant is missing or lacks grants; run outlay doctor';
   }
   return 'the database does not answer';
 }
 
 /**
- * A crypto price expires within minutes and must not take the national currencies with it, and one
- * missing currency must not take the others. So requests are refused only where no national
- * currency at all has a usable rate.
+ * Not ready only if no national currency has a usable rate: a crypto price expires within minutes and
+ * must not stop the national currencies, and one missing currency must not stop the others.
  */
 function checkRates({ catalogue, rates }: ReadinessParts): Readiness {
   const book = rates();
@@ -85,7 +86,7 @@ function checkRates({ catalogue, rates }: ReadinessParts): Readiness {
   if (national.length === 0 || isAnyUsable) {
     return { faults: [], warnings: [`no usable exchange rate for ${listed}`] };
   }
-  const fault = `no exchange rate is usable (missing or stale: ${listed}): import rates`;
+  const fault = `no exchange rate is usable (missing or stale: ${listed}); import rates`;
   return { faults: [fault], warnings: [] };
 }
 
@@ -98,7 +99,7 @@ function listNames(names: readonly string[]): string {
 
 type Pair = { readonly code: string; readonly isCrypto: boolean };
 
-/** A catalogue may have thousands of payers, and a probe comes every few seconds. */
+/** Cached, because a catalogue may have thousands of payers and a probe runs every few seconds. */
 const pairsOfCatalogue = new WeakMap<Catalogue, readonly Pair[]>();
 
 /**

@@ -11,7 +11,7 @@ import {
   yesterday,
 } from '../../testing/setups/live.ts';
 
-/** A process that serves and one that works, on one database. */
+/** A `serve` process and a `work` process on one database. */
 
 /** docs/rates.md promises this many milliseconds. */
 const promisedMs = 10_000;
@@ -25,7 +25,7 @@ before(async () => {
   setup = await createLiveSetup();
   limitsFile = join(setup.folder, 'velocity.json');
   writeFileSync(limitsFile, '{"limits":[]}');
-  // Served before the first import: nothing is in the table of rates, and no source is there.
+  // Before the first import: the table of rates is empty, and no source is configured.
   const limits = { OUTLAY_VELOCITY_LIMITS: limitsFile };
   serve = await setup.start('serve', { ...limits, OUTLAY_RATES_ECB: undefined });
   work = await setup.start('work', limits);
@@ -39,7 +39,7 @@ async function quoteRate(): Promise<string | undefined> {
   return /"exchange_rate":"?([\d.]+)/.exec(text)?.[1];
 }
 
-test('a serve process without any usable rate is not ready, and says why', async () => {
+test('a serve process without any usable rate is not ready and gives the reason', async () => {
   const { status, text } = await serve.get('/health/ready');
   assert.equal(status, 503);
   assert.match(text, /live: no exchange rate is usable \(missing or stale: USD\/MXN\)/);
@@ -58,7 +58,7 @@ test('a serve process quotes rates that another process imported within ten seco
   await waitUntil(async () => Number(await quoteRate()) === 22.5, promisedMs);
 });
 
-test('every role takes up changed velocity limits, and keeps the old ones where the file is broken', async () => {
+test('every role applies changed velocity limits, and keeps the old ones if the file is invalid', async () => {
   const limit = { name: 'five a day', per: 'account', windowHours: 24, countMax: 5 };
   writeFileSync(limitsFile, JSON.stringify({ limits: [limit] }));
   const logs = (app: LiveApp, message: string) => app.logged.some((line) => line.includes(message));
@@ -71,7 +71,7 @@ test('every role takes up changed velocity limits, and keeps the old ones where 
   }
 });
 
-test('a process that only works answers for its health and its metrics', async () => {
+test('a work process serves health and metrics', async () => {
   assert.equal((await work.get('/health/live')).status, 200);
   assert.equal((await work.get('/health/ready')).status, 200);
   assert.equal((await work.get('/v0.1.4/account/balance', token)).status, 404);

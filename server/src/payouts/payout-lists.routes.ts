@@ -18,7 +18,8 @@ import { deliveryTypes } from '../rails/contract/declarations.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import { findUser } from '../users/users.ts';
 import { listPayoutRows, type PayoutFilter } from './payout-lists.sql.ts';
-import { historyAnswer, payoutAnswer, payoutStatuses, writeHistoryRow } from './payout-view.ts';
+import { payoutStatuses } from './payout-states.ts';
+import { historyAnswer, payoutAnswer, writeHistoryRow } from './payout-view.ts';
 import { type Context, type PayoutServices, userParams, viewPayout } from './payouts.routes.ts';
 import type { PayoutRow } from './payouts.sql.ts';
 

@@ -15,20 +15,10 @@ import { type DeliveryType, deliveryTypes } from '../rails/contract/declarations
 import type { ReceiptData } from '../receipts/receipt.ts';
 import type { User } from '../users/users.ts';
 import { describePayoutReason, payoutReasonFields } from './payout-reason.ts';
+import { payoutStatuses } from './payout-states.ts';
 import type { PayoutRow } from './payouts.sql.ts';
 
 /** How a payout is shown: as an answer, as a row of a history, as the data of a receipt. */
-
-export const payoutStatuses = [
-  'PENDING',
-  'PROCESSING',
-  'COMPLETED',
-  'CANCELLED',
-  'SCHEDULED',
-  'READY_FOR_PICKUP',
-  'HOLD',
-  'ERROR',
-] as const;
 
 const payoutFields = {
   payout_token: z.string(),

@@ -86,6 +86,7 @@ const moves: Record<string, Record<string, string>> = {
     paid: 'COMPLETED',
     rejected: 'CANCELLED',
     returned: 'CANCELLED',
+    unknown: 'READY_FOR_PICKUP',
     accepted: 'READY_FOR_PICKUP',
   },
   HOLD: {

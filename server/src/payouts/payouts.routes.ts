@@ -56,51 +56,60 @@ const currencyField = z
     params: { code: 'unknown_currency' },
   });
 
-const payoutRequest = z
-  .object({
-    client_transfer_id: textField(50)
-      .min(1)
-      .refine((id) => id.trim() === id, { error: 'must not begin or end with a space' })
-      .optional()
-      .describe('Your own identifier; committed once, for ever. Made up when absent'),
-    source_currency_code: currencyField.optional().describe('Default USD'),
-    destination_currency_code: currencyField,
-    source_token: tokenText.describe('A balance; excludes destination_token'),
-    destination_token: tokenText.describe('From the country look-up; excludes source_token'),
-    source_amount: decimalField.optional().describe('What leaves the balance, before the fee'),
-    destination_amount: decimalField.optional().describe('What the recipient gets'),
-    attr_set_token: tokenText.describe('The attribute values to use; the latest ones without it'),
-    metadata: metadataField.optional().describe('Yours; lists can be searched by it'),
-    notify_user: z.boolean().optional().describe('Whether the user gets a message'),
-  })
-  .meta({
-    id: 'PayoutRequest',
-    allOf: [
-      { oneOf: [{ required: ['source_amount'] }, { required: ['destination_amount'] }] },
-      { anyOf: [{ required: ['source_token'] }, { required: ['destination_token'] }] },
-    ],
-  });
+/** The fields of a request; a row of a batch has the same. */
+export const payoutFields = {
+  client_transfer_id: textField(50)
+    .min(1)
+    .refine((id) => id.trim() === id, { error: 'must not begin or end with a space' })
+    .optional()
+    .describe('Your own identifier; committed once, for ever. Made up when absent'),
+  source_currency_code: currencyField.optional().describe('Default USD'),
+  destination_currency_code: currencyField,
+  source_token: tokenText.describe('A balance; excludes destination_token'),
+  destination_token: tokenText.describe('From the country look-up; excludes source_token'),
+  source_amount: decimalField.optional().describe('What leaves the balance, before the fee'),
+  destination_amount: decimalField.optional().describe('What the recipient gets'),
+  attr_set_token: tokenText.describe('The attribute values to use; the latest ones without it'),
+  metadata: metadataField.optional().describe('Yours; lists can be searched by it'),
+  notify_user: z.boolean().optional().describe('Whether the user gets a message'),
+};
 
-/** What the fields of a request say together; told beside what is wrong with each. */
+const payoutRequest = z.object(payoutFields).meta({
+  id: 'PayoutRequest',
+  allOf: [
+    { oneOf: [{ required: ['source_amount'] }, { required: ['destination_amount'] }] },
+    { anyOf: [{ required: ['source_token'] }, { required: ['destination_token'] }] },
+  ],
+});
+
+/** Faults in how fields of a request go together; reported beside those of each field. */
 function findExclusionFaults(_env: PayoutServices, json: ExactJson): Fault[] {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return [];
-  const has = (name: string): boolean => {
-    const value = (json as { [key: string]: ExactJson })[name];
-    return value !== undefined && value !== '';
-  };
-  const faults: Fault[] = [];
-  if (has('source_amount') && has('destination_amount')) {
-    const detail = 'destination_amount excludes source_amount: give exactly one';
-    faults.push({ pointer: '/destination_amount', code: 'amounts_exclusive', detail });
-  } else if (!has('source_amount') && !has('destination_amount')) {
-    const detail = 'source_amount or destination_amount is required';
-    faults.push({ pointer: '/source_amount', code: 'required', detail });
-  }
-  if (!has('source_token') && !has('destination_token')) {
+  const fields = json as { [key: string]: ExactJson };
+  const faults = findAmountFaults(fields);
+  if (!isGiven(fields['source_token']) && !isGiven(fields['destination_token'])) {
     const detail = 'destination_token or source_token is required';
     faults.push({ pointer: '/destination_token', code: 'required', detail });
   }
   return faults;
+}
+
+export function isGiven(value: ExactJson | undefined): boolean {
+  return value !== undefined && value !== '';
+}
+
+/** Exactly one of the two amounts must be given. */
+export function findAmountFaults(fields: { readonly [name: string]: ExactJson }): Fault[] {
+  const [hasSource, hasDestination] = [fields['source_amount'], fields['destination_amount']].map(
+    isGiven,
+  );
+  if (hasSource !== hasDestination) return [];
+  if (hasSource) {
+    const detail = 'destination_amount excludes source_amount: give exactly one';
+    return [{ pointer: '/destination_amount', code: 'amounts_exclusive', detail }];
+  }
+  const detail = 'source_amount or destination_amount is required';
+  return [{ pointer: '/source_amount', code: 'required', detail }];
 }
 
 const commitAnswer = z
@@ -148,10 +157,10 @@ function createRoute(): Route<PayoutServices> {
       const view = (row: PayoutRow) => writePayout(row, { keys: env.keys, payerLogo: '' });
       return write(async (session) => view(await create(openQuoteStore(session))), {
         aboutUser: userId,
-        tryTogether: async (answering) => {
+        tryGrouped: async (answering) => {
           const answer = answering.prepare(view, (row) => ({ userId, dataKey: row.data_key }));
           try {
-            return answer.tell(await create(openGroupStore(env.groupQuote, answer.keyed)));
+            return answer.toContent(await create(openGroupStore(env.groupQuote, answer.keyed)));
           } catch (error) {
             if (error instanceof KeyKnown) return undefined;
             throw error;
@@ -212,7 +221,7 @@ function commitRoute(): Route<PayoutServices> {
         },
         {
           isOneEffect: true,
-          tryTogether: async ({ requestKey }) => {
+          tryGrouped: async ({ requestKey }) => {
             const session = env.db.tenant(accountId);
             // Then the answer is written by itself.
             if ((await findRecipientRefusal(env, session, payout)) !== undefined) return undefined;

@@ -2,6 +2,7 @@ import { plainArray, textArray } from '../db/arrays.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { column, defineQuery, many, maybeOne, nullable, one, type RowOf } from '../db/rows.ts';
+import { openStatusList, payoutStatuses } from './payout-states.ts';
 
 /** What the database knows of quotes' users, balances, attribute sets and identifiers. */
 const selectQuoteContexts = defineQuery({
@@ -47,7 +48,7 @@ const selectQuoteContexts = defineQuery({
 
 /** Open exceptions explain why a committed payout waits. One that has ended needs no look-up. */
 const openExceptions = `
-  case when p.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD', 'ERROR') then array(
+  case when p.status in (${openStatusList}) then array(
     select e.kind from exceptions e
     where e.account_id = p.account_id and e.payout_id = p.id and e.closed_at is null
     order by e.opened_at, e.kind) else '{}' end`;
@@ -57,7 +58,7 @@ export const payoutColumns = {
   account_id: column.uuid,
   id: column.uuid,
   user_id: column.uuid,
-  status: column.text,
+  status: column.oneOf(...payoutStatuses),
   status_reason: column.text,
   client_transfer_id: column.text,
   source_token: column.uuid,

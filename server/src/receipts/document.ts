@@ -1,9 +1,10 @@
+import anyAscii from 'any-ascii';
 import { findCountry } from '../core/country.ts';
 import { findCurrency } from '../core/currency.ts';
 
-/** What a receipt shows. Amounts and the rate are exact decimal texts, times UTC ISO 8601 texts. */
+/** The data of a receipt. Amounts and the rate are exact decimal texts, times UTC ISO 8601 texts. */
 export type ReceiptData = {
-  /** On staging the page says that no money moved. */
+  /** A staging receipt says that no money moved. */
   environment: 'staging' | 'live';
   payoutToken: string;
   clientTransferId: string;
@@ -16,7 +17,7 @@ export type ReceiptData = {
   countryName: string;
   deliveryType: string;
   payerName: string;
-  /** Already masked by the caller: nothing here hides a digit. */
+  /** Masked by the caller. */
   destination: { label: string; value: string }[];
   sourceAmount: string;
   fee: string;
@@ -37,13 +38,13 @@ export type ReceiptData = {
 export type ReceiptText = {
   text: string;
   direction: 'ltr' | 'rtl';
-  /** Stretches without a line break opportunity that may be wider than a column. */
+  /** Parts without a line break opportunity that may be wider than a column. */
   longWords: string[];
 };
 
 export type ReceiptRow = { label: ReceiptText; value: ReceiptText };
 
-/** The number without its currency, `missing` being the digits that it lacks to align the points. */
+/** The number without its currency; `missing` are the digits that align its decimal point. */
 export type ReceiptAmount = {
   label: string;
   number: string;
@@ -54,11 +55,11 @@ export type ReceiptAmount = {
 
 export type HanRegion = 'sc' | 'tc' | 'jp' | 'kr';
 
-/** The finished texts of the page: all that the template does is to place them. */
+/** The texts of the page, which the template only places. */
 export type ReceiptDocument = {
   /** The page's heading. */
   title: string;
-  /** The title in the file's metadata: it tells one receipt from another in a list. */
+  /** The title in the file's metadata, unique in a list of files. */
   documentTitle: string;
   isTest: boolean;
   status: { name: string; tone: 'done' | 'open' | 'stopped'; reason: ReceiptText | null };
@@ -71,15 +72,15 @@ export type ReceiptDocument = {
   dates: ReceiptRow[];
   references: ReceiptRow[];
   issued: { text: string; parts: number[] | null };
-  /** Whose forms of Han characters to prefer where the regions draw one character differently. */
+  /** The region whose forms of Han characters are preferred. */
   hanRegion: HanRegion;
 };
 
-/** Longer values are cut with an ellipsis. No field of the interface comes near it. */
+/** Longer values are cut with an ellipsis. Fields of the API are much shorter. */
 const valueCharactersMax = 300;
 const addressLinesMax = 8;
 const destinationRowsMax = 24;
-/** A stretch shorter than this fits every column at the ordinary size, whatever its letters. */
+/** A shorter part fits every column at the ordinary size, whatever its letters. */
 const longWordCharactersMin = 18;
 
 const statusNames: Readonly<Record<string, { name: string; tone: 'done' | 'open' | 'stopped' }>> = {
@@ -103,7 +104,7 @@ const deliveryTypeNames: Readonly<Record<string, string>> = {
   CRYPTOCURRENCY: 'Cryptocurrency',
 };
 
-/** Turns a payout's data into the texts of its receipt. Pure; never throws on any text. */
+/** Turns a payout's data into the texts of its receipt. Never throws, whatever the texts. */
 export function composeReceipt(data: ReceiptData): ReceiptDocument {
   const status = statusNames[data.status] ?? {
     name: cleanText(data.status),
@@ -159,7 +160,7 @@ function composeDelivery(data: ReceiptData): ReceiptRow[] {
   ]);
 }
 
-/** Rows with an empty value are left out: an empty line tells an accountant nothing. */
+/** Leaves out rows with an empty value. */
 function rowsOf(rows: [label: string, value: string][]): ReceiptRow[] {
   return rows
     .filter(([, value]) => value !== '')
@@ -201,7 +202,7 @@ function fractionOf(number: string): string {
   return point === -1 ? '' : number.slice(point);
 }
 
-/** National currencies show all their minor digits (200 USD as 200.00); the value stays the same. */
+/** National currencies show all their minor digits (200 USD as 200.00). */
 function padToScale(amount: string, currencyCode: string): string {
   const currency = findCurrency(currencyCode);
   const match = /^(-?\d+)(?:\.(\d+))?$/.exec(amount);
@@ -211,7 +212,7 @@ function padToScale(amount: string, currencyCode: string): string {
   return `${match[1]}.${(match[2] ?? '').padEnd(currency.scale, '0')}`;
 }
 
-/** Groups the integer digits by three with commas; works on the text, so no digit can be lost. */
+/** Groups the integer digits by three with commas, on the text, so that no digit is lost. */
 export function groupDigits(amount: string): string {
   const match = /^(-?)(\d+)(\.\d+)?$/.exec(amount);
   if (match === null) return cleanText(amount);
@@ -241,9 +242,9 @@ function shapeText(value: string): ReceiptText {
 }
 
 /**
- * Makes a text safe to place: well-formed, composed, on one line. Explicit directional formatting
- * (UAX 9, section 2) goes, because it could show an account number in another order than the one
- * it has; the joiners that Persian and Indic names need, and the two marks, stay.
+ * Makes a text safe to place: well-formed, composed, on one line. Removes explicit directional
+ * formatting (UAX 9, section 2), which could reorder an account number; keeps the joiners of Persian
+ * and Indic names and the two directional marks.
  */
 function cleanText(value: string): string {
   const text = value
@@ -267,7 +268,7 @@ function baseDirection(text: string): 'ltr' | 'rtl' {
   return strong !== undefined && rightToLeftPattern.test(strong) ? 'rtl' : 'ltr';
 }
 
-/** Scripts written without spaces break between characters or by dictionary, so they never count. */
+/** Scripts without spaces break between characters or by dictionary, so they are excluded. */
 const unbrokenPattern = new RegExp(
   '[^\\s\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}]' +
     `{${longWordCharactersMin},}`,
@@ -293,7 +294,7 @@ for (const region of ['jp', 'kr', 'tc', 'sc'] as const) {
   }
 }
 
-/** The country decides; elsewhere the scripts that stand beside the Han characters give a hint. */
+/** By country, or else by other scripts in the text. */
 function chooseHanRegion(data: ReceiptData): HanRegion {
   const region = regionByCountryName.get(data.countryName);
   if (region !== undefined) return region;
@@ -301,4 +302,24 @@ function chooseHanRegion(data: ReceiptData): HanRegion {
   if (/[\p{sc=Hiragana}\p{sc=Katakana}]/u.test(text)) return 'jp';
   if (/\p{sc=Hangul}/u.test(text)) return 'kr';
   return /\p{sc=Bopomofo}/u.test(text) ? 'tc' : 'sc';
+}
+
+/** Changes every text of a value, at any depth. */
+export function mapTexts<Value>(value: Value, change: (text: string) => string): Value {
+  return JSON.parse(JSON.stringify(value), (_key, member: unknown) =>
+    typeof member === 'string' ? change(member) : member,
+  ) as Value;
+}
+
+/** Scripts without a base font; with the digits and punctuation that Arabic and East Asia share. */
+const otherScripts =
+  /(?:[^\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Devanagari}\p{sc=Common}\p{sc=Inherited}]|[\u0600-\u06ff\u3000-\u30ff\uff01-\uff9f])+/gu;
+
+/** Writes other scripts in Latin letters, for receipts without their fonts. */
+export function transliterate(text: string): string {
+  return text
+    .toWellFormed()
+    .replaceAll(otherScripts, (part) =>
+      anyAscii(part.replaceAll(/[\p{sc=Han}\p{sc=Hangul}]/gu, '$& ')).trim(),
+    );
 }

@@ -2,18 +2,18 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Blob, Face } from 'harfbuzzjs';
 import type { HanRegion } from './document.ts';
+import { areScriptFontsInstalled, requireOptional } from './optional-fonts.ts';
 
 const require = createRequire(import.meta.url);
 
-type SubsetOptions = {
-  targetFormat: 'truetype';
-  variationAxes: { wght: number };
-  keepAllGlyphs: true;
-};
-const subsetFont = require('subset-font') as (
+type SubsetFont = (
   font: Buffer,
   text: string,
-  options: SubsetOptions,
+  options: {
+    targetFormat: 'truetype';
+    variationAxes: { wght: number };
+    keepAllGlyphs: true;
+  },
 ) => Promise<Buffer>;
 
 /** A font file ready for the typesetter: static, with a family name of its own. */
@@ -22,7 +22,7 @@ type LoadedFont = { family: string; bytes: Buffer; codePoints: Set<number> };
 /** A part of a font as it is published: a file and the ranges of code points that it claims. */
 type FontSlice = { package: string; file: string; ranges: [first: number, last: number][] };
 
-/** Latin, Greek, Cyrillic, Vietnamese and Devanagari in one file, so that marks meet their letters. */
+/** Latin, Greek, Cyrillic and Devanagari in one file, because marks and letters must share a font. */
 const baseFamily = 'Receipt Base';
 const baseFiles = [
   '@expo-google-fonts/noto-sans/400Regular/NotoSans_400Regular.ttf',
@@ -39,17 +39,17 @@ const scriptPackages = (
 const hanRegions: readonly HanRegion[] = ['sc', 'tc', 'jp', 'kr'];
 const emojiPackage = '@fontsource-variable/noto-emoji';
 
-/** All slices of all four Han fonts would take some 60 MB; a working set is far below this. */
+/** All slices of the four Han fonts would take 60 MB; a working set is far smaller. */
 const cachedBytesMax = 24 * 1024 * 1024;
 
-/** What the typesetter needs for one document. */
+/** The fonts for one document. */
 export type FontSelection = {
-  /** Identifies the set of fonts, so that a typesetter that has it can be used again. */
+  /** Identifies the set of fonts, so that a typesetter with it can be reused. */
   key: string;
   blobs: Buffer[];
-  /** In the order in which to try them. */
+  /** In order of preference. */
   families: string[];
-  /** Code points of the text that no font has. */
+  /** Code points of the text that no font covers. */
   uncovered: Set<number>;
 };
 
@@ -59,15 +59,15 @@ let baseFonts: LoadedFont[] | undefined;
 let cachedBytes = 0;
 
 /**
- * Finds the fonts for a text. Only the slices that hold its characters are read, so a Latin receipt
- * costs two files and a Chinese name a few hundred kilobytes more.
+ * Selects the fonts for a text. Only the slices with its characters are read: a Latin receipt needs two
+ * files, and a Chinese name a few hundred kilobytes more.
  */
 export async function selectFonts(text: string, region: HanRegion): Promise<FontSelection> {
   baseFonts ??= baseFiles.map((file) => loadStaticFont(file));
   const uncovered = visibleCodePoints(text);
   for (const font of baseFonts) removeAll(uncovered, font.codePoints);
   const chosen: LoadedFont[] = [];
-  for (const name of packagesInOrder(region)) {
+  for (const name of areScriptFontsInstalled() ? packagesInOrder(region) : []) {
     if (uncovered.size === 0) break;
     for (const slice of slicesOf(name)) {
       if (!claimsAny(slice, uncovered)) continue;
@@ -91,7 +91,7 @@ function packagesInOrder(region: HanRegion): string[] {
   return [...scriptPackages, ...hanPackages, emojiPackage];
 }
 
-/** White space and default ignorable code points draw nothing, so no font has to have them. */
+/** White space and default ignorable code points are invisible and need no font. */
 function visibleCodePoints(text: string): Set<number> {
   const visible = text.replace(/[\s\p{Default_Ignorable_Code_Point}]/gu, '');
   return new Set(Array.from(visible, (character) => character.codePointAt(0) ?? 0));
@@ -112,7 +112,7 @@ function claimsAny(slice: FontSlice, codePoints: Set<number>): boolean {
 function slicesOf(name: string): FontSlice[] {
   const known = slicesByPackage.get(name);
   if (known !== undefined) return known;
-  const index = require(`${name}/unicode.json`) as Record<string, string>;
+  const index = requireOptional(`${name}/unicode.json`) as Record<string, string>;
   const family = name.slice(name.lastIndexOf('/') + 1);
   const slices = Object.entries(index).map(([slice, ranges]) => ({
     package: name,
@@ -133,14 +133,15 @@ function loadStaticFont(file: string): LoadedFont {
 }
 
 /**
- * The typesetter reads neither WOFF2 nor variable fonts: a slice is unpacked and pinned to the
- * regular weight. All its glyphs stay, because shaping decomposes characters (Thai AM, Indic
- * two-part vowels) into others that the text does not show.
+ * The typesetter reads neither WOFF2 nor variable fonts, so a slice is unpacked and pinned to the
+ * regular weight. All its glyphs are kept, because shaping decomposes characters (Thai AM, Indic
+ * two-part vowels) into others that are not in the text.
  */
 async function loadSlice(slice: FontSlice): Promise<LoadedFont> {
   const known = loadedFonts.get(slice.file);
   if (known !== undefined) return known;
-  const packed = readFileSync(require.resolve(slice.file));
+  const packed = readFileSync(requireOptional.resolve(slice.file));
+  const subsetFont = requireOptional('subset-font') as SubsetFont;
   const bytes = await subsetFont(packed, '', {
     targetFormat: 'truetype',
     variationAxes: { wght: 400 },
@@ -162,9 +163,8 @@ function finishFont(bytes: Buffer, family: string): LoadedFont {
 }
 
 /**
- * Gives a font a family name of its own (OpenType, "name" table). The typesetter also sees the
- * fonts of the system and its own built-in ones, and takes one font per family: under unique names
- * it can neither pick a stranger nor lose a slice among its sisters.
+ * Gives a font a unique family name (OpenType, "name" table). The typesetter also searches system and
+ * built-in fonts, and uses one font per family: with unique names it uses only ours, and all slices.
  */
 export function renameFamily(font: Buffer, family: string): Buffer {
   const tableCount = font.readUInt16BE(4);
@@ -177,7 +177,7 @@ export function renameFamily(font: Buffer, family: string): Buffer {
     result.writeUInt32BE(names.byteLength, record + 12);
     return result;
   }
-  throw new Error('a receipt font has no name table');
+  throw new Error('the receipt font has no name table');
 }
 
 /** Family (1), subfamily (2), full (4) and PostScript name (6); Windows platform, UTF-16, en-US. */

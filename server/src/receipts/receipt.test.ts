@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import sharp from 'sharp';
-import { composeReceipt, groupDigits } from './document.ts';
+import { composeReceipt, groupDigits, mapTexts, transliterate } from './document.ts';
 import { selectFonts } from './fonts.ts';
 import { closeReceipts, type ReceiptData, renderReceipt } from './receipt.ts';
 import { layOut, writePdf } from './worker.ts';
@@ -142,7 +142,7 @@ for (const [script, name] of Object.entries(namesByScript)) {
   });
 }
 
-test('the check for missing glyphs can fail', async () => {
+test('the check for missing glyphs detects one', async () => {
   const { compiler } = await layOut(composeReceipt(ordinary));
   const settings = '#set document(title: "x")\n#set text(font: "Receipt Base", fallback: false)\n';
   const page = (text: string) => {
@@ -152,6 +152,18 @@ test('the check for missing glyphs can fail', async () => {
   };
   assert.equal(page('Abc'), true);
   assert.equal(page('漢'), false);
+});
+
+test('without the optional fonts a receipt shows names in Latin letters', async () => {
+  assert.equal(transliterate('Łukasz Ελένη Ольга श्री'), 'Łukasz Ελένη Ольга श्री');
+  assert.equal(transliterate('王小明 (Ltd)'), 'Wang Xiao Ming (Ltd)');
+  for (const [script, name] of Object.entries(namesByScript)) {
+    if (script === 'Emoji') continue;
+    const shown = mapTexts({ ...ordinary, recipientName: name }, transliterate);
+    const { families } = await selectFonts(shown.recipientName, 'sc');
+    assert.deepEqual(families, ['Receipt Base'], shown.recipientName);
+    assert.match(shown.recipientName, /\p{L}/u);
+  }
 });
 
 test('Arabic letters join', async () => {
@@ -181,7 +193,7 @@ test('directional overrides do not reorder what is shown', async () => {
   assert.deepEqual(await glyphsOfName('\u202e1234\u202c'), await glyphsOfName('1234'));
 });
 
-test('Han characters take the forms of the country', async () => {
+test('Han characters have the forms of the country', async () => {
   const document = (countryName: string) => composeReceipt({ ...ordinary, countryName });
   assert.equal(document('Japan').hanRegion, 'jp');
   assert.equal(document('China').hanRegion, 'sc');
@@ -190,7 +202,7 @@ test('Han characters take the forms of the country', async () => {
   assert.match(japanese.families.join(), /noto-sans-jp/);
 });
 
-test('text is data: markup, code and escapes are shown as they are', async () => {
+test('markup, code and escapes in data are shown as text', async () => {
   const hostile = '#panic("x") *b* $x$ <l> @r `c` \\u{41} #{ [ // /* = #pagebreak()';
   const data = {
     ...ordinary,
@@ -206,14 +218,14 @@ test('text is data: markup, code and escapes are shown as they are', async () =>
   assert.equal((await glyphsOfName('\\u{41}')).length, 6);
 });
 
-test('code points that no font has, and broken text, give a page', async () => {
+test('unsupported code points and malformed text still give a page', async () => {
   const odd =
     '\ud800 \udfff \u{10ffff} \ue000 \u0378 \u{e0001} \u200b \ufeff \u2028 \u{1f9ff}\u{1fae0}';
   const pdf = await renderReceipt({ ...ordinary, recipientName: odd, statusReason: odd });
   assert.ok(textOfPdf(pdf).startsWith('%PDF-'));
 });
 
-test('very long values stay on one page and out of its margins', async () => {
+test('very long values stay on one page and within its margins', async () => {
   const long: ReceiptData = {
     ...ordinary,
     senderName: 'W'.repeat(300),
@@ -237,7 +249,7 @@ test('very long values stay on one page and out of its margins', async () => {
   assert.equal(inkInMargin, 0);
 });
 
-test('empty values leave no empty lines and no error', async () => {
+test('empty values are left out', async () => {
   const bare: ReceiptData = { ...ordinary, status: 'PENDING', recipientAddressLines: [] };
   for (const key of Object.keys(bare) as (keyof ReceiptData)[]) {
     if (typeof bare[key] === 'string' && key !== 'environment' && key !== 'status') {
@@ -278,7 +290,7 @@ test('national amounts show all minor digits, and the points are aligned', () =>
   );
 });
 
-test('only the staging environment says that no money moved', () => {
+test('only staging receipts say that no money moved', () => {
   assert.equal(composeReceipt(ordinary).isTest, true);
   assert.equal(composeReceipt({ ...ordinary, environment: 'live' }).isTest, false);
 });

@@ -1,4 +1,5 @@
-import { composeReceipt, type ReceiptData } from './document.ts';
+import { composeReceipt, mapTexts, type ReceiptData, transliterate } from './document.ts';
+import { areScriptFontsInstalled } from './optional-fonts.ts';
 import { ReceiptRenderer } from './renderer.ts';
 
 export type { ReceiptData } from './document.ts';
@@ -12,14 +13,16 @@ const renderer = new ReceiptRenderer({
 
 /**
  * Makes a payout's receipt: one A4 page, a tagged PDF (PDF/UA-1). The same data gives the same page.
- * @param data exact decimal texts for amounts, UTC ISO 8601 texts for times, '' for what there is not
+ * Without the optional fonts, other scripts are transliterated.
+ * @param data exact decimal texts for amounts, UTC ISO 8601 texts for times, '' for absent values
  * @throws ReceiptError when too many wait, the time limit passes, or typesetting fails
  */
 export async function renderReceipt(data: ReceiptData): Promise<Uint8Array> {
-  return renderer.render(composeReceipt(data));
+  const shown = areScriptFontsInstalled() ? data : mapTexts(data, transliterate);
+  return renderer.render(composeReceipt(shown));
 }
 
-/** Ends the typesetting process when the service stops; later receipts are refused. */
+/** Ends the typesetting process when the service stops; later receipts are rejected. */
 export function closeReceipts(): void {
   renderer.close();
 }

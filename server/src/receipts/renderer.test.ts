@@ -9,7 +9,7 @@ import { ReceiptRenderer } from './renderer.ts';
 const folder = mkdtempSync(join(tmpdir(), 'receipt-'));
 after(() => rmSync(folder, { recursive: true }));
 
-/** The stand-in workers never look at the document. */
+/** The stand-in workers ignore the document. */
 const document = {} as ReceiptDocument;
 const answers = "process.on('message', ({ id }) => process.send(";
 
@@ -22,7 +22,7 @@ function rendererWith(source: string, options: { waitingMax?: number; renderMs?:
   return new ReceiptRenderer({ ...limits, ...options, workerPath });
 }
 
-test('a child that crashes refuses its receipt and the next one gets a new child', async () => {
+test('a crash of the child rejects its receipt, and the next one gets a new child', async () => {
   const renderer = rendererWith("process.on('message', () => process.exit(3));");
   const first = renderer.render(document);
   const second = renderer.render(document);
@@ -33,18 +33,18 @@ test('a child that crashes refuses its receipt and the next one gets a new child
   assert.equal(renderer.childPid, undefined);
 });
 
-test('a worker that cannot start is a refusal', async () => {
+test('a worker that cannot start rejects the receipt', async () => {
   const renderer = rendererWith("throw new Error('no engine');");
   await assert.rejects(renderer.render(document), { reason: 'failed' });
 });
 
-test('a child that hangs is ended at the time limit', async () => {
+test('a child that hangs is killed at the time limit', async () => {
   const renderer = rendererWith("process.on('message', () => {});", { renderMs: 50 });
   await assert.rejects(renderer.render(document), { reason: 'timeout' });
   assert.equal(renderer.childPid, undefined);
 });
 
-test('the queue is bounded, and closing refuses what waits', async () => {
+test('the queue is bounded, and closing rejects waiting receipts', async () => {
   const renderer = rendererWith("process.on('message', () => {});", { waitingMax: 1 });
   const current = renderer.render(document);
   const waiting = renderer.render(document);
@@ -56,7 +56,7 @@ test('the queue is bounded, and closing refuses what waits', async () => {
   assert.equal(renderer.childPid, undefined);
 });
 
-test('the child sees none of the settings of the service', async () => {
+test("the child gets none of the service's settings", async () => {
   const renderer = rendererWith(
     `${answers}{ id, error: Object.keys(process.env).filter((key) => !key.startsWith('NODE_')).join() }));`,
   );
@@ -64,7 +64,7 @@ test('the child sees none of the settings of the service', async () => {
   renderer.close();
 });
 
-test('a child that has grown too large is ended after its answer', async () => {
+test('a child that uses too much memory is ended after its answer', async () => {
   const answer = (memoryBytes: number) =>
     `${answers}{ id, pdf: new Uint8Array([1]), memoryBytes: ${memoryBytes} }));`;
   const small = rendererWith(answer(1000));

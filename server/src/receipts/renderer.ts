@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { ReceiptDocument } from './document.ts';
 import type { WorkerAnswer, WorkerRequest } from './worker.ts';
 
-/** Why there is no receipt: too many wait, it took too long, or the typesetter failed. */
+/** Why there is no receipt: too many wait, the time limit passed, or the typesetter failed. */
 export class ReceiptError extends Error {
   readonly reason: 'busy' | 'timeout' | 'failed' | 'closed';
 
@@ -15,15 +15,15 @@ export class ReceiptError extends Error {
 }
 
 export type ReceiptRendererOptions = {
-  /** How many may wait while one is typeset; the next is refused. */
+  /** How many may wait while one is typeset; more are rejected. */
   waitingMax: number;
-  /** How long one receipt may take, the start of the child process included. */
+  /** The time limit of one receipt, including the start of the child process. */
   renderMs: number;
-  /** How long the child process lives on without work. */
+  /** How long an idle child process is kept. */
   idleMs: number;
-  /** A child that has grown past this is ended after its answer; the next receipt starts afresh. */
+  /** A child with more memory is ended after its answer. */
   childBytesMax: number;
-  /** The child's program; the tests put others in its place. */
+  /** The child's program; tests replace it. */
   workerPath?: string;
 };
 
@@ -36,9 +36,9 @@ type Job = {
 const defaultWorkerPath = fileURLToPath(new URL('./worker.ts', import.meta.url));
 
 /**
- * Typesets receipts one after another in a child process that is started on first use and ended
- * after idling: the engine and its fonts take 120 MB and more that an idle service does not have, and a
- * crash of native code ends one receipt instead of the service.
+ * Typesets receipts one after another in a child process that starts on first use and ends when idle:
+ * the engine and its fonts take 120 MB and more, and a crash of native code ends one receipt instead
+ * of the service.
  */
 export class ReceiptRenderer {
   readonly #options: ReceiptRendererOptions;
@@ -53,13 +53,13 @@ export class ReceiptRenderer {
     this.#options = options;
   }
 
-  /** Gives the PDF's bytes; rejects with a ReceiptError. */
+  /** @returns The bytes of the PDF. @throws ReceiptError */
   render(document: ReceiptDocument): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) {
-        reject(new ReceiptError('closed', 'receipts are no longer made: the service stops'));
+        reject(new ReceiptError('closed', 'the service is stopping'));
       } else if (this.#waiting.length >= this.#options.waitingMax) {
-        reject(new ReceiptError('busy', `${this.#waiting.length} receipts wait already`));
+        reject(new ReceiptError('busy', `${this.#waiting.length} receipts are already waiting`));
       } else {
         this.#waiting.push({ document, resolve, reject });
         this.#startNext();
@@ -67,15 +67,15 @@ export class ReceiptRenderer {
     });
   }
 
-  /** Refuses what waits and ends the child process. Idempotent. */
+  /** Rejects waiting receipts and ends the child process. Idempotent. */
   close(): void {
     this.#isClosed = true;
-    const error = new ReceiptError('closed', 'receipts are no longer made: the service stops');
+    const error = new ReceiptError('closed', 'the service is stopping');
     for (const job of this.#waiting.splice(0)) job.reject(error);
     this.#dropChild(error);
   }
 
-  /** The child's process id while there is one; for tests and diagnosis. */
+  /** The child's process id, for tests and diagnosis. */
   get childPid(): number | undefined {
     return this.#child?.pid;
   }
@@ -98,14 +98,14 @@ export class ReceiptRenderer {
     const request: WorkerRequest = { id, document: job.document };
     child.send(request, (error) => {
       if (error !== null && this.#current?.id === id) {
-        this.#dropChild(new ReceiptError('failed', `the typesetter is gone: ${error.message}`));
+        this.#dropChild(new ReceiptError('failed', `the typesetter has ended: ${error.message}`));
       }
     });
   }
 
   #ensureChild(): ChildProcess {
     if (this.#child !== undefined) return this.#child;
-    // No setting of the service (the database's address, keys) is any business of the typesetter.
+    // The typesetter gets none of the service's settings, such as the database's address or keys.
     const child = fork(this.#options.workerPath ?? defaultWorkerPath, [], {
       env: { OUTLAY_RECEIPT_WORKER: '1' },
       execArgv: [],
@@ -134,7 +134,7 @@ export class ReceiptRenderer {
     if (this.#current === undefined) this.#rest(child);
   }
 
-  /** An idle child keeps neither the process alive nor its memory for long. */
+  /** An idle child must not keep the process alive, and is ended after a while. */
   #rest(child: ChildProcess): void {
     child.unref();
     child.channel?.unref();
@@ -146,7 +146,7 @@ export class ReceiptRenderer {
     this.#dropChild(new ReceiptError('failed', `the typesetter ended unexpectedly: ${how}`));
   }
 
-  /** Ends the child at once; the receipt it had in hand is refused, the next gets a new child. */
+  /** Kills the child; its receipt is rejected, and the next one gets a new child. */
   #dropChild(error: ReceiptError | undefined): void {
     clearTimeout(this.#idle);
     const child = this.#child;

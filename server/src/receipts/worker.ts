@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { NodeCompiler, type NodeTypstDocument } from '@myriaddreamin/typst-ts-node-compiler';
-import type { ReceiptDocument } from './document.ts';
+import { mapTexts, type ReceiptDocument } from './document.ts';
 import { selectFonts } from './fonts.ts';
 
 /**
- * The child process that typesets receipts. It holds the engine and the fonts, so that their memory
- * ends with it and a crash of native code stays here. It lives as long as its parent's channel.
+ * The child process that typesets receipts. It holds the engine and the fonts, so that their memory is
+ * freed with it and a crash of native code does not reach the service. It ends with its parent.
  */
 export type WorkerRequest = { id: number; document: ReceiptDocument };
 export type WorkerAnswer =
@@ -15,12 +15,12 @@ export type WorkerAnswer =
 
 const template = readFileSync(fileURLToPath(new URL('./receipt.typ', import.meta.url)), 'utf8');
 const replacementCharacter = '\ufffd';
-/** Results that no compilation of the last ten used are dropped from the engine's cache. */
+/** Results that the last ten compilations did not use are dropped from the engine's cache. */
 const cacheAgeMax = 10;
 
 let engine: { key: string; compiler: NodeCompiler } | undefined;
 
-/** A laid-out receipt, from which the engine writes a PDF or, in tests, outlines as SVG. */
+/** A laid-out receipt, which the engine writes as PDF or, in tests, as SVG outlines. */
 export type LaidOutReceipt = { compiler: NodeCompiler; compiled: NodeTypstDocument };
 
 /** Lays out one document with the fonts that its text needs. */
@@ -38,14 +38,14 @@ export async function layOut(document: ReceiptDocument): Promise<LaidOutReceipt>
   const result = compiler.compile({ mainFileContent: template, inputs });
   const compiled = result.result;
   if (compiled === null) throw new Error(describeError(result.takeError()));
-  if (compiled.numOfPages !== 1) throw new Error(`a receipt has ${compiled.numOfPages} pages`);
+  if (compiled.numOfPages !== 1)
+    throw new Error(`the receipt has ${compiled.numOfPages} pages instead of one`);
   return { compiler, compiled };
 }
 
 /**
- * Writes the PDF. PDF/UA-1 is asked for first; it is refused when a glyph is missing, which can
- * still happen where a mark and its letter are in different fonts. Then a plain tagged PDF is
- * better than none.
+ * Writes the PDF as PDF/UA-1. The engine rejects that when a glyph is missing, which happens where a
+ * mark and its letter are in different fonts; then it writes a plain tagged PDF.
  */
 export function writePdf({ compiler, compiled }: LaidOutReceipt): {
   pdf: Uint8Array;
@@ -76,9 +76,7 @@ function replaceUncovered<Value>(value: Value, uncovered: Set<number>): Value {
     Array.from(text, (character) =>
       uncovered.has(character.codePointAt(0) ?? 0) ? replacementCharacter : character,
     ).join('');
-  return JSON.parse(JSON.stringify(value), (_key, member: unknown) =>
-    typeof member === 'string' ? replace(member) : member,
-  ) as Value;
+  return mapTexts(value, replace);
 }
 
 async function answer(request: WorkerRequest): Promise<WorkerAnswer> {
@@ -90,13 +88,13 @@ async function answer(request: WorkerRequest): Promise<WorkerAnswer> {
   }
 }
 
-/** The engine quotes the document in its messages; people's names do not belong in a log. */
+/** The engine quotes the document in its messages, and personal data must not be logged. */
 function withoutQuotedText(message: string): string {
   return message.replace(/`[^`]*`/g, '`...`').slice(0, 1000);
 }
 
 if (process.send !== undefined && process.env.OUTLAY_RECEIPT_WORKER === '1') {
-  // A signal to the process group must not take away the receipt that a draining parent waits for.
+  // A signal to the process group must not end the receipt that a draining parent waits for.
   process.on('SIGINT', () => {});
   process.on('SIGTERM', () => {});
   process.on('disconnect', () => process.exit(0));

@@ -1,14 +1,28 @@
 import type { Session, Statement } from '../db/postgres/pool.ts';
-import type { ScreenedRow } from './screened-payout.ts';
+import { column, defineQuery, exec, many, nullable, type RowOf } from '../db/rows.ts';
 
-/** The SQL of screening payouts again that are on their way. */
+/** The SQL of screening payouts again while they are in flight. */
+
+const liveColumns = {
+  account_id: column.uuid,
+  payout_id: column.uuid,
+  user_id: column.uuid,
+  status: column.text,
+  attr_set_id: nullable(column.uuid),
+  attributes: nullable(column.bytes),
+  data_key: column.bytes,
+  person: column.bytes,
+  user_country: column.text,
+  is_outdated: column.boolean,
+};
+export type LiveRow = RowOf<typeof liveColumns>;
 
 /**
- * A portion of the payouts that a rail is working on, or that wait for a rail or for a person, in
- * the order of their keys. Outdated are those that were not screened under the lists in force, and
- * those that were and have yet to be stopped.
+ * A portion of the payouts that have a dispatch or an open exception, in the order of their keys. A
+ * payout is outdated if it was not screened under the lists in force, or has a hit and is not
+ * stopped yet.
  */
-const selectLive: Statement = {
+const selectLive = defineQuery({
   name: 'rescreening_select_live',
   text: `
     with live as materialized (
@@ -40,7 +54,8 @@ const selectLive: Statement = {
       order by sequence desc limit 1
     ) last on true
     order by live.account_id, live.payout_id`,
-};
+  columns: liveColumns,
+});
 
 const openException: Statement = {
   name: 'rescreening_open_exception',
@@ -56,7 +71,6 @@ const openException: Statement = {
           and e.closed_at is null)`,
 };
 
-export type LiveRow = ScreenedRow & { status: string; is_outdated: boolean };
 export type LiveCursor = Pick<LiveRow, 'account_id' | 'payout_id'>;
 
 export function readLivePayouts(
@@ -70,14 +84,14 @@ export function readLivePayouts(
 ): Promise<LiveRow[]> {
   const { after, count, fingerprint, thresholdPermille } = query;
   const values = [after.account_id, after.payout_id, count, fingerprint, thresholdPermille];
-  return session.rows(selectLive, values);
+  return many(session, selectLive, values);
 }
 
-/** Puts a payout that is not at its end before a person, once. */
+/** Opens an exception of kind screening for an unfinished payout, unless one is open. */
 export async function openScreeningException(
   session: Session,
   payout: LiveCursor,
   detail: string,
 ): Promise<void> {
-  await session.rows(openException, [payout.account_id, payout.payout_id, detail]);
+  await exec(session, openException, [payout.account_id, payout.payout_id, detail]);
 }

@@ -11,27 +11,26 @@ import type { RulesOptions } from './rules.ts';
 import { describeScreening, readScreenedPayout } from './screened-payout.ts';
 
 /**
- * When another version of a list comes into force, the payouts that are on their way are screened
- * again: those that wait to be sent, and those that a rail has accepted, for instance into a file
- * that is not written yet. A hit stops the payout where that is still possible and opens an
- * exception in any case.
+ * When another version of a list comes into force, unfinished payouts are screened again: those that
+ * wait to be sent, and those that a rail has accepted, for instance into a file that is not written
+ * yet. A hit stops the payout if that is still possible, and opens an exception in any case.
  */
 
 export type RescreeningOptions = Pick<RulesOptions, 'db' | 'keys' | 'screening' | 'realNowMs'> & {
   dispatcher: Pick<Dispatcher, 'cancelOne'>;
-  /** Told of a payout that cannot be read; the others go on. */
+  /** Called for a payout that cannot be read; the others are screened. */
   onError: (error: unknown) => void;
 };
 
 const portionPayouts = 250;
-/** What another claim has is tried again; leases end long before so many rounds. */
+/** A payout under another claim is tried again; leases expire long before this many rounds. */
 const roundsMax = 30;
-const nil = '00000000-0000-0000-0000-000000000000';
-const beginning: LiveCursor = { account_id: nil, payout_id: nil };
+const nilUuid = '00000000-0000-0000-0000-000000000000';
+const beginning: LiveCursor = { account_id: nilUuid, payout_id: nilUuid };
 
 /**
- * Undefined where nobody is screened. The pass does one portion and answers true while there is more
- * to do; after the last one it has nothing to do until a list changes.
+ * Undefined without screening. Each pass does one portion and returns true while there are more; after
+ * the last one it does nothing until a list changes.
  */
 export function createRescreening(
   options: RescreeningOptions,
@@ -43,7 +42,7 @@ export function createRescreening(
   let round = beginRound(Buffer.alloc(0));
   return async () => {
     const lists = await readListsInForce(db.system);
-    // Nothing is sent without the lists, and there is nothing to compare with.
+    // Without usable lists nothing is sent, and nothing can be compared.
     if (findListFaults(lists, screening, realNowMs()).length > 0) return false;
     const { fingerprint } = lists;
     if (!round.fingerprint.equals(fingerprint)) {
@@ -79,7 +78,7 @@ function beginRound(fingerprint: Buffer): Round {
   return { fingerprint, number: 1, after: beginning, isBusy: false, isDone: false };
 }
 
-/** False where something could not be stopped because another claim has it. */
+/** False where a payout could not be stopped because another process has claimed it. */
 async function rescreen(
   options: RescreeningOptions,
   rows: readonly LiveRow[],
@@ -95,7 +94,7 @@ async function rescreen(
     const screening = screenings[index];
     const hit = screening === undefined ? undefined : describeScreening(screening);
     if (hit === undefined) continue;
-    // Asked first, so that the person is asked whatever becomes of the attempt to stop it.
+    // First, so that the exception is open whether or not the payout can be stopped.
     await openScreeningException(db.system, row, hit.detail);
     if (row.status !== 'PROCESSING') continue;
     const isClaimed = await dispatcher.cancelOne(row.account_id, row.payout_id, hit);

@@ -11,7 +11,7 @@ import { getRate } from '../core/rate.ts';
 import { createRules } from './rules.ts';
 import type { VelocityLimit } from './velocity.ts';
 
-/** Velocity limits as a payout meets them. */
+/** Velocity limits. */
 
 let money: MoneyTest;
 before(async () => {

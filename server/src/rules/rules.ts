@@ -7,29 +7,29 @@ import { createSpellingCache, findListFaults, readListsInForce } from '../screen
 import { describeScreening, readScreenedPayout } from './screened-payout.ts';
 import { checkVelocity, type VelocityLimit } from './velocity.ts';
 
-/** What must let a payout pass before anything of it is sent: sanctions lists and velocity limits. */
+/** The checks that a payout must pass before it is sent: sanctions lists and velocity limits. */
 
 export type RulesOptions = {
   db: Database;
   keys: KeyRing;
   rates: () => MidRates;
   limits: readonly VelocityLimit[];
-  /** Whether limits may come later, from a file that has none yet. */
+  /** Whether the file of limits may gain its first limit later. */
   mayGainLimits?: boolean;
-  /** Undefined: no list is configured, and nobody is screened. */
+  /** Undefined: no list is configured, so there is no screening. */
   screening: ScreeningSettings | undefined;
-  /** Real time: lists age by it, whatever the sandbox's clock shows. */
+  /** Real time, by which lists age, whatever the sandbox's clock shows. */
   realNowMs: () => number;
 };
 
 export type ScreeningSettings = {
   lists: readonly string[];
   thresholdPermille: number;
-  /** Lists that were not read for longer let nothing pass. */
+  /** If a list was not read for longer, no payout passes. */
   ageMsMax: number;
 };
 
-/** Undefined where there is nothing to check. */
+/** Undefined without any check. */
 export function createRules(options: RulesOptions): Rules | undefined {
   const { screening, mayGainLimits = false } = options;
   if (!mayGainLimits && options.limits.length === 0 && screening === undefined) return undefined;
@@ -48,7 +48,7 @@ export function createRules(options: RulesOptions): Rules | undefined {
   };
 }
 
-/** @throws Error where a list is missing or too old: then nothing is sent until it is there. */
+/** @throws Error where a list is missing or too old; until it is imported nothing is sent. */
 async function screenAll(
   { db, keys, screening, realNowMs }: RulesOptions,
   rows: readonly DispatchRow[],

@@ -4,7 +4,7 @@ import type { DispatchRow, RuleHit } from '../dispatch/dispatch.ts';
 import type { PayoutScreening, PayoutToScreen } from '../screening/payout-screenings.ts';
 import { openPerson } from '../users/users.ts';
 
-/** What screening has to know of a payout, and its result as a rule says it. */
+/** The data of a payout that is screened, and the result as a rule's hit. */
 
 export type ScreenedRow = Pick<
   DispatchRow,
@@ -42,7 +42,7 @@ export function readScreenedPayout(keys: KeyRing, row: ScreenedRow): PayoutToScr
   };
 }
 
-/** Which entries were found and by which field; nothing of the person. */
+/** The entries and fields of a hit, without data of the person. */
 export function describeScreening(screening: PayoutScreening): RuleHit | undefined {
   if (screening.isPassed) return undefined;
   const { recipient, hits } = screening;
@@ -51,7 +51,7 @@ export function describeScreening(screening: PayoutScreening): RuleHit | undefin
     const field = matchedOn.field.replace('_', ' ');
     return `${list} ${entryId} (${scorePermille}/1000, ${field})`;
   });
-  // Whom a person confirmed stays held, whatever the lists say now.
+  // A confirmed user stays held without hits in the present lists.
   const detail = entries.length === 0 ? 'confirmed by a person' : entries.join(', ');
   return { exception: 'screening', detail };
 }

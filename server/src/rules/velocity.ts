@@ -2,25 +2,30 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { findCurrency } from '../core/currency.ts';
 import { convert } from '../core/rate.ts';
-import type { Session, Statement } from '../db/postgres/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
+import { column, defineQuery, one } from '../db/rows.ts';
 import { readUsdMinor, usd } from '../destinations/pricing.ts';
 import type { DispatchRow, RuleHit } from '../dispatch/dispatch.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 
 /**
- * Limits on how often and how much is paid in a rolling window: to one recipient, by one account, or
- * by one account through one corridor. A payout over a limit waits for a person.
+ * Limits on the number and sum of payouts in a rolling window: to one recipient, by one account, or by
+ * one account through one corridor. A payout over a limit is held.
  */
 
 const dollars = z.string().transform((text, context) => {
   const minor = readUsdMinor(text);
-  if (minor === undefined) context.addIssue({ code: 'custom', message: 'no amount of USD' });
+  if (minor === undefined)
+    context.addIssue({
+      code: 'custom',
+      message: 'must be an amount in USD as text, such as "1000.00"',
+    });
   return minor ?? 0n;
 });
 
 const limit = z
   .strictObject({
-    /** As it is shown to who decides. */
+    /** Shown to the person who decides about a held payout. */
     name: z.string().min(1).max(60),
     per: z.enum(['recipient', 'account', 'corridor']),
     windowHours: z
@@ -29,11 +34,11 @@ const limit = z
       .max(24 * 366),
     countMax: z.int().min(0).optional(),
     usdMax: dollars.optional(),
-    /** Only of this corridor: `MEX BANK_DEPOSIT MXN`. */
+    /** Restricts the limit to one corridor: `MEX BANK_DEPOSIT MXN`. */
     corridor: z.string().optional(),
   })
   .refine(({ countMax, usdMax }) => countMax !== undefined || usdMax !== undefined, {
-    error: 'has neither countMax nor usdMax',
+    error: 'must have countMax or usdMax',
   });
 
 const fileSchema = z.strictObject({ limits: z.array(limit).max(50) });
@@ -46,7 +51,7 @@ export function readVelocityLimits(path: string): readonly VelocityLimit[] {
   try {
     written = JSON.parse(readFileSync(path, 'utf8'));
   } catch (cause) {
-    throw new Error(`${path} is not a file of JSON`, { cause });
+    throw new Error(`${path} must be a JSON file`, { cause });
   }
   const parsed = fileSchema.safeParse(written);
   if (parsed.success) return parsed.data.limits;
@@ -56,12 +61,13 @@ export function readVelocityLimits(path: string): readonly VelocityLimit[] {
   throw new Error(`${path}: ${faults.join('; ')}`);
 }
 
-const countText: Statement = {
+const countQuery = defineQuery({
   name: 'count_velocity',
   text: `select count_velocity($1, $2, $3, $4, $5, $6) as broken`,
-};
+  columns: { broken: column.texts },
+});
 
-/** The limits that the payout breaks, as a hit; it is counted either way. */
+/** The limits that the payout exceeds, as a hit. The payout is counted in any case. */
 export async function checkVelocity(
   session: Session,
   row: DispatchRow,
@@ -69,11 +75,11 @@ export async function checkVelocity(
 ): Promise<RuleHit | undefined> {
   const corridor = `${row.country} ${row.delivery_type} ${row.destination_currency}`;
   const worthMinor = findUsdWorth(row, rates);
-  // What cannot be valued cannot be let pass under a limit of value.
+  // Without a value the payout could exceed a limit unnoticed.
   if (worthMinor === undefined) {
     return { exception: 'velocity', detail: `no rate from ${row.source_currency} to USD` };
   }
-  const [answer] = await session.rows<{ broken: string[] }>(countText, [
+  const { broken } = await one(session, countQuery, [
     row.account_id,
     row.payout_id,
     row.user_id,
@@ -81,7 +87,6 @@ export async function checkVelocity(
     worthMinor,
     JSON.stringify(limits.map(describeLimit)),
   ]);
-  const broken = answer?.broken ?? [];
   if (broken.length === 0) return undefined;
   return { exception: 'velocity', detail: `over the limit: ${broken.join(', ')}` };
 }

@@ -11,6 +11,7 @@ import { decimalField, integerField, textField } from '../http/schema.ts';
 import { balanceAnswer, writeBalance } from '../ledger/ledger.routes.ts';
 import { fundBalance } from '../ledger/ledger.ts';
 import { type PayoutServices, readPayoutToken } from '../payouts/payouts.routes.ts';
+import { scriptedOutcomes } from '../rails/sandbox/rail.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import { aimClock, followClock, scriptPayout } from './sandbox.ts';
 
@@ -33,12 +34,12 @@ const clockAnswer = z
   .object({ now: z.string().describe('RFC 3339, UTC, milliseconds') })
   .meta({ id: 'SandboxClock' });
 
-/** A century: past it times no longer have the form that clients expect. */
+/** A century; later times would not have the form that clients expect. */
 const advanceSecondsMax = 100 * 366 * 86_400;
 
 const instantPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z$/;
 
-/** A real instant: the runtime's own reader takes 30 February for 2 March. */
+/** A real instant; `Date.parse` reads 30 February as 2 March. */
 function isInstant(text: string): boolean {
   if (!instantPattern.test(text)) return false;
   const time = Date.parse(text);
@@ -51,7 +52,7 @@ const clockRequest = z
     to: z
       .string()
       .refine(isInstant, {
-        error: 'must be RFC 3339 with Z',
+        error: 'must be a time in RFC 3339 ending in Z',
       })
       .optional()
       .describe('RFC 3339, ending in Z'),
@@ -75,7 +76,7 @@ export function sandboxRoutes(): Route<SandboxServices>[] {
 const sandbox = {
   isVersioned: false,
   isSandbox: true,
-  // Moves money, or what everybody's payouts depend on.
+  // The operations move money, or the clock on which all payouts depend.
   access: 'payouts:commit',
   tag: 'Sandbox',
 } as const;
@@ -120,7 +121,7 @@ function fundRoute(): Route<SandboxServices> {
     path: '/sandbox/fund',
     operationId: 'fundSandboxBalance',
     summary: 'Fund a balance',
-    description: 'Opens the balance where there is none.',
+    description: 'Creates the balance if there is none.',
     body: z
       .object({ currency_code: z.string(), amount: decimalField })
       .meta({ id: 'SandboxFunding' }),
@@ -128,7 +129,7 @@ function fundRoute(): Route<SandboxServices> {
     handle: ({ accountId, write }: Context, { body }) => {
       const currency = findCurrency(body.currency_code);
       if (currency === undefined) {
-        const detail = 'currency_code is not a currency that is known here';
+        const detail = 'currency_code must be a supported currency';
         throw new AppError('invalid_request', detail, {
           faults: [{ pointer: '/currency_code', code: 'unknown_currency', detail }],
         });
@@ -179,7 +180,7 @@ function moveClockRoute(): Route<SandboxServices> {
     operationId: 'moveSandboxClock',
     summary: 'Move the clock forward',
     description:
-      'One clock for all accounts. Everything that is due by then has happened before the answer. It stays within a configured number of days of real time, 400 unless set otherwise.',
+      'All accounts share the clock. Everything due until the new time happens before the answer. The clock must stay within a configured number of days of real time, by default 400.',
     body: clockRequest,
     response: clockAnswer,
     refusals: [409],
@@ -207,14 +208,11 @@ function payoutRoute(): Route<SandboxServices> {
     method: 'POST',
     path: '/sandbox/payout/{payout_token}',
     operationId: 'scriptSandboxPayout',
-    summary: 'Decide what becomes of a payout',
-    description: 'The simulated network does this with a committed payout; 409 where it cannot.',
+    summary: 'Set the outcome of a payout',
+    description:
+      'The simulated network reports this outcome of a committed payout; 409 where it is not possible.',
     params: z.object({ payout_token: z.string() }),
-    body: z
-      .object({
-        outcome: z.enum(['ready_for_pickup', 'completed', 'rejected', 'returned', 'unknown']),
-      })
-      .meta({ id: 'SandboxOutcome' }),
+    body: z.object({ outcome: z.enum(scriptedOutcomes) }).meta({ id: 'SandboxOutcome' }),
     response: z
       .object({ payout_token: z.string(), outcome: z.string() })
       .meta({ id: 'SandboxOutcomeApplied' }),

@@ -1,36 +1,46 @@
 import type { Session, Statement } from '../db/postgres/pool.ts';
-import type { ScriptedOutcome } from '../rails/sandbox/rail.ts';
+import { column, defineQuery, exec, maybeOne, one, type RowOf } from '../db/rows.ts';
+import { type ScriptedOutcome, scriptedOutcomes } from '../rails/sandbox/rail.ts';
 
-const upsertScriptText: Statement = {
+const upsertScriptStatement: Statement = {
   name: 'upsert_sandbox_script',
   text: `select script_sandbox_payout($1, $2, $3)`,
 };
 
-const findScriptText: Statement = {
+const findScriptQuery = defineQuery({
   name: 'find_sandbox_script',
   text: `
     select s.outcome from attempts a
     join sandbox_scripts s on s.account_id = a.account_id and s.payout_id = a.payout_id
     where a.reference = $1 limit 1`,
+  columns: { outcome: column.oneOf(...scriptedOutcomes) },
+});
+
+const payoutColumns = {
+  status: column.text,
+  delivery_type: column.text,
+  estimated_availability: column.instant,
 };
 
-const findPayoutText: Statement = {
+const findPayoutQuery = defineQuery({
   name: 'find_sandbox_payout',
   text: `
     select status, delivery_type, estimated_availability from payouts
     where account_id = $1 and id = $2`,
-};
+  columns: payoutColumns,
+});
 
-/** The row is locked, so that two moves add up. */
-const lockClockText: Statement = {
+/** Locks the row, so that two moves add up. */
+const lockClockQuery = defineQuery({
   name: 'lock_sandbox_clock',
   text: `
     select clock_timestamp() as real,
       clock_timestamp() + clock_target_us * interval '1 microsecond' as target
     from environment where name = 'staging' for update`,
-};
+  columns: { real: column.instant, target: column.instant },
+});
 
-const setTargetText: Statement = {
+const setTargetStatement: Statement = {
   name: 'set_sandbox_clock_target',
   text: `
     update environment
@@ -39,16 +49,17 @@ const setTargetText: Statement = {
     where name = 'staging'`,
 };
 
-const findTargetText: Statement = {
+const findTargetQuery = defineQuery({
   name: 'find_sandbox_clock_target',
   text: `
     select clock_timestamp() + clock_target_us * interval '1 microsecond' as target,
       clock_target_us > clock_offset_us as is_ahead
     from environment`,
-};
+  columns: { target: column.instant, is_ahead: column.boolean },
+});
 
-/** To an instant on the way to the target, or to the target itself; never backwards. */
-const moveClockText: Statement = {
+/** Moves to an instant before the target, or to the target itself; never backwards. */
+const moveClockStatement: Statement = {
   name: 'move_sandbox_clock',
   text: `
     update environment
@@ -64,7 +75,7 @@ export async function storeScript(
   session: Session,
   script: PayoutId & { outcome: ScriptedOutcome },
 ): Promise<void> {
-  await session.rows(upsertScriptText, [script.accountId, script.payoutId, script.outcome]);
+  await exec(session, upsertScriptStatement, [script.accountId, script.payoutId, script.outcome]);
 }
 
 /** Across accounts: the simulated network knows a payment by its reference only. */
@@ -72,44 +83,32 @@ export async function findScript(
   session: Session,
   reference: string,
 ): Promise<ScriptedOutcome | undefined> {
-  const [row] = await session.rows<{ outcome: ScriptedOutcome }>(findScriptText, [reference]);
-  return row?.outcome;
+  return (await maybeOne(session, findScriptQuery, [reference]))?.outcome;
 }
-
-export type SandboxPayoutRow = {
-  status: string;
-  delivery_type: string;
-  estimated_availability: Date;
-};
 
 export async function findSandboxPayout(
   session: Session,
   id: PayoutId,
-): Promise<SandboxPayoutRow | undefined> {
-  const [row] = await session.rows<SandboxPayoutRow>(findPayoutText, [id.accountId, id.payoutId]);
-  return row;
+): Promise<RowOf<typeof payoutColumns> | undefined> {
+  return maybeOne(session, findPayoutQuery, [id.accountId, id.payoutId]);
 }
 
-/** Real time, and where the clock will be when every move that was asked for has been made. */
+/** Real time, and the time of the clock after all requested moves. Staging only. */
 export async function lockClock(session: Session): Promise<{ real: Date; target: Date }> {
-  const [row] = await session.rows<{ real: Date; target: Date }>(lockClockText);
-  if (row === undefined) throw new Error('only staging has a clock to move');
-  return row;
+  return one(session, lockClockQuery);
 }
 
 export async function setClockTarget(session: Session, to: Date): Promise<void> {
-  await session.rows(setTargetText, [to]);
+  await exec(session, setTargetStatement, [to]);
 }
 
 export async function findClockTarget(
   session: Session,
 ): Promise<{ target: Date; is_ahead: boolean }> {
-  const [row] = await session.rows<{ target: Date; is_ahead: boolean }>(findTargetText);
-  if (row === undefined) throw new Error('an environment without a row');
-  return row;
+  return one(session, findTargetQuery);
 }
 
 /** Undefined: to the target. */
 export async function moveClock(session: Session, to: Date | undefined): Promise<void> {
-  await session.rows(moveClockText, [to ?? null]);
+  await exec(session, moveClockStatement, [to ?? null]);
 }

@@ -16,25 +16,25 @@ import {
 
 export { findScript } from './sandbox.sql.ts';
 
-/** What clients of the staging environment may do to the simulated world. */
+/** The control of the simulated network and clock by clients of staging. */
 
 export type ClockServices = {
   db: Database;
   clock: EnvironmentClock;
   dispatcher: Dispatcher;
-  /** Forgets what this process had read under the old time. */
+  /** Clears what this process has cached under the old time. */
   forget: () => void;
 };
 
-/** Past so many stops the rest of the way is one step: the clock's answer has to come some time. */
+/** After this many stops the rest is one step, which bounds the time of the request. */
 const stopsMax = 200;
 
 const dayMs = 86_400_000;
 
 /**
- * Says where the environment's clock shall be, and answers that time. Moves that are asked for at
- * once add up. Whoever asks then calls `followClock`. All accounts share the clock and it cannot be
- * moved back, so it stays within `daysMax` of real time.
+ * Sets the target of the environment's clock and returns it. Concurrent moves add up. The caller then
+ * calls `followClock`. All accounts share the clock and it cannot be moved back, so it must stay
+ * within `daysMax` of real time.
  *
  * @throws AppError clock_backwards, invalid_request.
  */
@@ -46,13 +46,13 @@ export async function aimClock(
   const { target, real } = await lockClock(session);
   const toMs = 'toMs' in move ? move.toMs : target.getTime() + move.advanceMs;
   if (toMs < target.getTime()) {
-    throw new AppError('clock_backwards', `the clock shows ${target.toISOString()} already`);
+    throw new AppError('clock_backwards', `the clock is already at ${target.toISOString()}`);
   }
   const latestMs = real.getTime() + daysMax * dayMs;
   if (toMs > latestMs && toMs > target.getTime()) {
     const detail =
       `the clock must stay within ${daysMax} days of real time: ` +
-      `it shows ${target.toISOString()} and goes to ${new Date(latestMs).toISOString()} at the latest`;
+      `it is at ${target.toISOString()} and can move to ${new Date(latestMs).toISOString()} at most`;
     throw new AppError('invalid_request', detail, {
       faults: [{ pointer: 'toMs' in move ? '/to' : '/advance_s', code: 'too_late', detail }],
     });
@@ -63,8 +63,8 @@ export async function aimClock(
 }
 
 /**
- * Brings the clock to where it shall be. On the way it stops at each instant at which something is
- * due, so that what happens carries its own time; at the end nothing is due any more.
+ * Moves the clock to its target. It stops at each instant at which a payout is due, so that events
+ * have their own time; at the end no payout is due.
  */
 export async function followClock(services: ClockServices): Promise<void> {
   const { db, clock, dispatcher } = services;
@@ -82,11 +82,11 @@ export async function followClock(services: ClockServices): Promise<void> {
     await goTo(next);
   }
   await goTo(undefined);
-  // Until then other processes may believe the old time.
+  // Until then other processes may use the old time.
   await sleep(clock.cacheMs);
 }
 
-/** Ends a move whose process died on the way. */
+/** Completes a move that a crash interrupted. */
 export async function resumeClock(services: ClockServices): Promise<void> {
   const { is_ahead: isAhead } = await findClockTarget(services.db.system);
   if (isAhead) await followClock(services);
@@ -101,11 +101,11 @@ const observedOutcomes = {
 } as const satisfies Record<ScriptedOutcome, string>;
 
 const pickupTypes = new Set(['CASH_PICKUP', 'PAPER_CHECK']);
-/** When an outcome that stays unknown is asked about first. */
+/** The time until the first query of an unknown outcome. */
 const unknownCheckMs = 60_000;
 
 /**
- * Lets the simulated network do something with a payout, by the same way as what it says by itself.
+ * Makes the simulated network report an outcome of a payout, in the same way as its own reports.
  *
  * @throws AppError not_found, illegal_move.
  */
@@ -115,12 +115,12 @@ export async function scriptPayout(
 ): Promise<void> {
   const { accountId, payoutId, outcome, nowMs } = script;
   const payout = await findSandboxPayout(session, { accountId, payoutId });
-  if (payout === undefined) throw new AppError('not_found', 'no such payout');
+  if (payout === undefined) throw new AppError('not_found', 'payout not found');
   const illegal = new AppError(
     'illegal_move',
-    `${outcome} cannot follow: the payout is ${payout.status}, by ${payout.delivery_type}`,
+    `${outcome} is not possible: the payout is ${payout.status}, by ${payout.delivery_type}`,
   );
-  // The network would also take a return before it had paid; a client that asks for it errs.
+  // The network would accept a return before a payment, but the client's request is a mistake.
   if (outcome === 'returned' && payout.status !== 'COMPLETED') throw illegal;
   if (outcome === 'ready_for_pickup' && !pickupTypes.has(payout.delivery_type)) throw illegal;
   await storeScript(session, { accountId, payoutId, outcome });
@@ -142,11 +142,11 @@ export async function scriptPayout(
 function reasonOf(outcome: ScriptedOutcome): string {
   switch (outcome) {
     case 'rejected':
-      return 'refused by the sandbox';
+      return 'rejected by the sandbox';
     case 'returned':
-      return 'sent back by the sandbox';
+      return 'returned by the sandbox';
     case 'unknown':
-      return 'the sandbox gives no clear answer';
+      return 'the sandbox gave no clear answer';
     case 'completed':
     case 'ready_for_pickup':
       return '';

@@ -1,8 +1,9 @@
-import type { ListEntry, NameQuality } from './list-entry.ts';
+import { z } from 'zod';
+import { entryKinds, nameQualities } from './list-entry.ts';
 
-/** What is asked, of which lists, and what is answered. */
+/** The subjects of screening, the lists that they are compared with, and the results. */
 
-/** Texts are "" where nothing is known; the date is YYYY-MM-DD, the country ISO 3166-1 alpha-3. */
+/** Unknown texts are ""; the date is YYYY-MM-DD, the country ISO 3166-1 alpha-3. */
 export type ScreenedPerson = {
   readonly firstName: string;
   readonly middleName: string;
@@ -10,18 +11,18 @@ export type ScreenedPerson = {
   readonly businessName: string;
   readonly dateOfBirth: string;
   readonly countryCode: string;
-  /** Further names under which the payment goes out, such as the holder of the account. */
+  /** Further names in the payment, such as the holder of the account. */
   readonly otherNames?: readonly OtherName[];
 };
 
 export type OtherName = {
   readonly field: NameField;
   readonly text: string;
-  /** Companies have digits in their names. */
+  /** Names of companies may contain digits. */
   readonly isCompany: boolean;
 };
 
-/** Attributes that are names, or parts of one. */
+/** Attributes that hold a name or part of one. */
 export const nameFields = [
   'BankAccountName',
   'BankName',
@@ -32,50 +33,52 @@ export const nameFields = [
 ] as const;
 export type NameField = (typeof nameFields)[number];
 
-/** A version of a list that is in force. */
-export type ListVersion = {
-  readonly list: string;
-  /** Counts the versions of the list here, from 1. */
-  readonly sequence: number;
-  readonly version: string;
-  readonly importedAtMs: number;
-  /** When its source was last read and found in order. */
-  readonly checkedAtMs: number;
-  readonly publishedAtMs: number | null;
-  readonly entryCount: number;
-  readonly nameCount: number;
-  /** Which release of the parsers read it. */
-  readonly reader: number;
-};
+/** The version of a list that is in force. */
+export const listVersion = z.object({
+  list: z.string(),
+  /** Counts the versions of the list in this database, from 1. */
+  sequence: z.int(),
+  version: z.string(),
+  importedAtMs: z.int(),
+  /** When its source was last read without errors. */
+  checkedAtMs: z.int(),
+  publishedAtMs: z.int().nullable(),
+  entryCount: z.int(),
+  nameCount: z.int(),
+  /** The version of the parser that read it. */
+  reader: z.int(),
+});
+export type ListVersion = Readonly<z.infer<typeof listVersion>>;
 
 export type ListsInForce = {
   readonly versions: readonly ListVersion[];
-  /** Another one as soon as any list is in force in another version. */
+  /** Changes whenever another version of any list comes into force. */
   readonly fingerprint: Buffer;
 };
 
 /**
- * In place of a list: nothing resembles an entry, but the way in which a name is written asks for a
- * person. The entry is the reason, see `disguised-names.ts`.
+ * Stands for a list in hits that no entry caused: the spelling of a name needs a review. The entry
+ * is the reason, see `obfuscated-names.ts`.
  */
 export const nameReview = 'name_review';
 
-/** Everything in it is from the lists; nothing is from the person. */
-export type Hit = {
-  readonly list: string;
-  readonly entryId: string;
-  /** The name under which the list has the entry. */
-  readonly name: string;
-  readonly kind: ListEntry['kind'];
-  readonly programmes: readonly string[];
-  readonly scorePermille: number;
+/** Holds data of the lists only, and none of the person. */
+export const hit = z.object({
+  list: z.string(),
+  entryId: z.string(),
+  /** The primary name of the entry. */
+  name: z.string(),
+  kind: z.enum(entryKinds),
+  programmes: z.array(z.string()),
+  scorePermille: z.int(),
   /** Which name of the person resembles which name of the entry, and what else was compared. */
-  readonly matchedOn: {
-    readonly field: 'person_name' | 'business_name' | 'wallet' | NameField;
+  matchedOn: z.object({
+    field: z.enum(['person_name', 'business_name', 'wallet', ...nameFields]),
     /** Of a wallet: its currency and address as listed. */
-    readonly listedName: string;
-    readonly quality: NameQuality;
-    readonly dateOfBirth: 'same' | 'near' | 'different' | 'unknown';
-    readonly country: 'same' | 'different' | 'unknown';
-  };
-};
+    listedName: z.string(),
+    quality: z.enum(nameQualities),
+    dateOfBirth: z.enum(['same', 'near', 'different', 'unknown']),
+    country: z.enum(['same', 'different', 'unknown']),
+  }),
+});
+export type Hit = Readonly<z.infer<typeof hit>>;

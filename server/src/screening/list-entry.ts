@@ -1,51 +1,55 @@
 import iso3166 from 'i18n-iso-countries';
+import { z } from 'zod';
 
-/** What a list says of one person or organisation, whatever form the list has. */
+export const entryKinds = ['person', 'organisation'] as const;
+/** `weak` is an alias that the list itself calls weak or low-quality: a nickname, a common name. */
+export const nameQualities = ['primary', 'alias', 'weak'] as const;
+
+/** An entry about one person or organisation, independent of the format of the list. */
 export type ListEntry = {
-  /** The list's own number for it, which stays the same from version to version. */
+  /** The list's own number for it, the same in all versions. */
   readonly entryId: string;
-  readonly kind: 'person' | 'organisation';
-  /** The first one is the name under which the list has it. */
+  readonly kind: (typeof entryKinds)[number];
+  /** The first one is the primary name. */
   readonly names: readonly ListedName[];
-  readonly births: readonly Birth[];
+  readonly births: readonly DateOfBirth[];
   /** ISO 3166-1 alpha-3: nationalities of a person, seats of an organisation. */
   readonly countries: readonly string[];
   readonly programmes: readonly string[];
-  /** Wallet addresses of the entry, as the list has them: currency and address. */
   readonly wallets: readonly ListedWallet[];
 };
 
-/** `weak` is what the list itself calls a weak or low-quality alias: a nickname, a common name. */
-export type NameQuality = 'primary' | 'alias' | 'weak';
+export type NameQuality = (typeof nameQualities)[number];
 export type ListedName = { readonly text: string; readonly quality: NameQuality };
 export type ListedWallet = { readonly currency: string; readonly address: string };
 
-/** Dates of birth are lists of possibilities, each a span of days (YYYY-MM-DD, both included). */
-export type Birth = { readonly from: string; readonly to: string };
+/** One possible date of birth: a range of days (YYYY-MM-DD, both included). */
+export const dateOfBirth = z.object({ from: z.string(), to: z.string() });
+export type DateOfBirth = Readonly<z.infer<typeof dateOfBirth>>;
 
 export type ParsedList =
   | {
       readonly ok: true;
       readonly entries: readonly ListEntry[];
-      /** When the list was published (RFC 3339), where the file itself says so. */
+      /** When the list was published (RFC 3339); null where the file does not say it. */
       readonly publishedAt: string | null;
-      /** Entries of kinds that nobody pays: ships and aircraft. */
+      /** Entries that cannot be paid: ships and aircraft. */
       readonly skipped: number;
-      /** Entries whose remarks the file cuts off: wallet addresses of theirs may be missing. */
+      /** Entries whose remarks the file truncates, so that wallet addresses may be missing. */
       readonly cutOff: number;
-      /** What looks as if the file were damaged and might yet be right; a person may accept it. */
-      readonly doubts: readonly string[];
+      /** Signs of a damaged file, which a person may accept. */
+      readonly warnings: readonly string[];
     }
   | { readonly ok: false; readonly fault: string };
 
-/** A year apart is usual for births that are known roughly. */
+/** Added on both sides of an approximate date of birth. */
 export const roughYears = 2;
 
-export function spanYears(from: number, to: number): Birth {
+export function spanYears(from: number, to: number): DateOfBirth {
   return { from: `${pad(from, 4)}-01-01`, to: `${pad(to, 4)}-12-31` };
 }
 
-export function spanMonth(year: number, month: number): Birth {
+export function spanMonth(year: number, month: number): DateOfBirth {
   const days = new Date(Date.UTC(year, month, 0)).getUTCDate();
   const prefix = `${pad(year, 4)}-${pad(month, 2)}`;
   return { from: `${prefix}-01`, to: `${prefix}-${pad(days, 2)}` };
@@ -59,7 +63,7 @@ function pad(value: number, digits: number): string {
   return String(value).padStart(digits, '0');
 }
 
-/** Names that lists use and the standard's English names do not contain. */
+/** Names on the lists that are not among the English names of ISO 3166. */
 const otherCountryNames: Readonly<Record<string, string>> = {
   burma: 'MMR',
   'cabo verde': 'CPV',

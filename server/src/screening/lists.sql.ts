@@ -1,26 +1,37 @@
 import type { Session, Statement } from '../db/postgres/pool.ts';
+import { column, defineQuery, exec, many, nullable, one, type RowOf } from '../db/rows.ts';
 
-/** The SQL of imports. All of an import is one transaction, which holds its list's row. */
+/** The SQL of imports. An import is one transaction, which locks its list's row. */
 
 const insertList: Statement = {
   name: 'screening_insert_list',
   text: 'insert into screening_lists (list) values ($1) on conflict (list) do nothing',
 };
 
-const lockList: Statement = {
+const listColumns = {
+  sequence: column.integer,
+  content_hash: nullable(column.bytes),
+  published_at: nullable(column.instant),
+  entry_count: nullable(column.integer),
+};
+export type ListRow = RowOf<typeof listColumns>;
+
+const lockList = defineQuery({
   name: 'screening_lock_list',
   text: `
     with own as materialized (select list, sequence from screening_lists where list = $1 for update)
     select own.sequence, v.content_hash, v.published_at, v.entry_count
     from own left join screening_versions v on v.list = own.list and v.sequence = own.sequence`,
-};
+  columns: listColumns,
+});
 
-const selectHashes: Statement = {
+const selectHashes = defineQuery({
   name: 'screening_select_entry_hashes',
   text: `
     select entry_id, content_hash from screening_entries
     where list = $1 and until_sequence is null`,
-};
+  columns: { entry_id: column.text, content_hash: column.bytes },
+});
 
 const insertVersion: Statement = {
   name: 'screening_insert_version',
@@ -34,8 +45,7 @@ const retireEntries: Statement = {
   name: 'screening_retire_entries',
   text: `
     update screening_entries set until_sequence = $2
-    where list = $1 and until_sequence is null and entry_id = any($3::text[])
-    returning entry_id`,
+    where list = $1 and until_sequence is null and entry_id = any($3::text[])`,
 };
 
 const insertEntries: Statement = {
@@ -75,44 +85,35 @@ const refreshWords: Statement = {
   text: 'select refresh_screening_words()',
 };
 
-/** Plans made with the sizes of before would hold for the first screenings of the new list. */
+/** The first screenings of a new list need plans for its size. */
 const analyzeTables: Statement = {
   name: 'screening_analyze',
   text: 'analyze screening_entries, screening_names, screening_words, screening_wallets',
 };
 
-/** Imports of different lists make the words anew one after the other. */
+/** Imports of different lists rebuild the words one after the other. */
 const lockWords: Statement = {
   name: 'screening_lock_words',
   text: 'lock table screening_words in share row exclusive mode',
 };
 
-export type ListRow = {
-  sequence: number;
-  content_hash: Buffer | null;
-  published_at: Date | null;
-  entry_count: number | null;
-};
-
 export async function lockListRow(session: Session, list: string): Promise<ListRow> {
-  await session.rows(insertList, [list]);
-  const [row] = await session.rows<ListRow>(lockList, [list]);
-  if (row === undefined) throw new Error(`impossible: the list ${list} has no row`);
-  return row;
+  await exec(session, insertList, [list]);
+  return one(session, lockList, [list]);
 }
 
-/** Entry number to hash, of the entries in force. */
+/** From entry number to hash, for the entries in force. */
 export async function readEntryHashes(
   session: Session,
   list: string,
 ): Promise<Map<string, string>> {
-  const rows = await session.rows<{ entry_id: string; content_hash: Buffer }>(selectHashes, [list]);
+  const rows = await many(session, selectHashes, [list]);
   return new Map(rows.map((row) => [row.entry_id, row.content_hash.toString('hex')]));
 }
 
-/** The version in force, perhaps the same as before, is what the source has now. */
+/** Records that this version, perhaps the same as before, is the source's current one. */
 export async function setInForce(session: Session, list: string, sequence: number): Promise<void> {
-  await session.rows(setVersion, [list, sequence]);
+  await exec(session, setVersion, [list, sequence]);
 }
 
 export type NewVersion = {
@@ -120,7 +121,7 @@ export type NewVersion = {
   sequence: number;
   version: string;
   contentHash: Buffer;
-  readerVersion: number;
+  parserVersion: number;
   publishedAt: string | null;
   entryCount: number;
   nameCount: number;
@@ -128,7 +129,7 @@ export type NewVersion = {
   removedCount: number;
 };
 
-/** As the columns of the tables are called, because PostgreSQL reads them from JSON. */
+/** With the names of the tables' columns, because PostgreSQL reads the rows from JSON. */
 export type EntryRow = {
   entry_id: string;
   kind: string;
@@ -161,7 +162,7 @@ export async function writeVersion(
   },
 ): Promise<void> {
   const { list, sequence } = version;
-  await session.rows(insertVersion, [
+  await exec(session, insertVersion, [
     list,
     sequence,
     version.version,
@@ -171,25 +172,23 @@ export async function writeVersion(
     version.nameCount,
     version.addedCount,
     version.removedCount,
-    version.readerVersion,
+    version.parserVersion,
   ]);
-  const retired = await session.rows(retireEntries, [list, sequence, rows.retired]);
-  if (retired.length !== rows.retired.length) {
-    throw new Error(
-      `impossible: ${retired.length} of ${rows.retired.length} entries were in force`,
-    );
+  const retired = await exec(session, retireEntries, [list, sequence, rows.retired]);
+  if (retired !== rows.retired.length) {
+    throw new Error(`only ${retired} of ${rows.retired.length} removed entries were in force`);
   }
   const insertAll = async (statement: Statement, all: readonly unknown[]): Promise<void> => {
     for (let from = 0; from < all.length; from += portionRows) {
       const portion = JSON.stringify(all.slice(from, from + portionRows));
-      await session.rows(statement, [list, sequence, portion]);
+      await exec(session, statement, [list, sequence, portion]);
     }
   };
   await insertAll(insertEntries, rows.entries);
   await insertAll(insertNames, rows.names);
   await insertAll(insertWallets, rows.wallets);
   await setInForce(session, list, sequence);
-  await session.rows(lockWords);
-  await session.rows(refreshWords);
-  await session.rows(analyzeTables);
+  await exec(session, lockWords);
+  await exec(session, refreshWords);
+  await exec(session, analyzeTables);
 }

@@ -5,15 +5,16 @@ import {
   asFile,
   createScreeningTest,
   person,
+  screenPerson,
   sdnLine,
   sdnLines,
   unText,
 } from '../../testing/setups/screening.ts';
 import { findListedWallets } from './payout-screenings.sql.ts';
-import { findListFaults, readListsInForce, screenPerson } from './screening.ts';
+import { findListFaults, readListsInForce } from './screening.ts';
 import { normalizeWallet } from './wallets.ts';
 
-test('an import puts a list in force, and the same content again changes nothing', async () => {
+test('an import puts a list in force; importing the same content again changes nothing', async () => {
   await using screening = await createScreeningTest();
   const first = await screening.load();
   assert.deepEqual(
@@ -35,7 +36,7 @@ test('an import puts a list in force, and the same content again changes nothing
   assert.match(after.versions[0]?.version ?? '', /^sha256:[0-9a-f]{16}$/);
 });
 
-test('a new version replaces the old one at once, which stays for evidence', async () => {
+test('a new version replaces the old one, which is kept as evidence', async () => {
   await using screening = await createScreeningTest();
   await screening.load();
   const before = await readListsInForce(screening.db.system);
@@ -64,34 +65,34 @@ test('a new version replaces the old one at once, which stays for evidence', asy
   );
 });
 
-test('a list that lost a tenth of its entries is refused until a person accepts it', async () => {
+test('a list that lost a tenth of its entries is rejected until a person accepts the warning', async () => {
   await using screening = await createScreeningTest();
   await screening.load();
   const shrunken = { sdn: asFile(sdnLines.slice(0, 3)) };
   const [refused, other] = await screening.load(shrunken);
   assert.ok(refused !== undefined && !refused.ok);
-  assert.match(refused.fault, /3 entries, and the one in force 4/);
+  assert.match(refused.fault, /3 entries, the version in force 4/);
   assert.ok(other?.ok);
   const found = await screenPerson(screening.db.system, person('Evaristo Obregoso', 'Palmadillo'));
   assert.equal(found.isHit, true, 'the list in force is still the old one');
-  const [accepted] = await screening.load(shrunken, { acceptDoubts: true });
+  const [accepted] = await screening.load(shrunken, { acceptWarnings: true });
   assert.ok(accepted?.ok && accepted.isNew && accepted.removed === 1);
   const later = await screenPerson(screening.db.system, person('Evaristo Obregoso', 'Palmadillo'));
   assert.equal(later.isHit, false);
 });
 
-test('an older list and one from the future are refused', async () => {
+test('lists with an older or a future date are rejected', async () => {
   await using screening = await createScreeningTest();
   await screening.load();
   const [, older] = await screening.load({ un: unText({ generated: '2026-02-20T00:00:00Z' }) });
   assert.ok(older !== undefined && !older.ok);
-  assert.match(older.fault, /the one in force is newer/);
+  assert.match(older.fault, /before the version in force/);
   const [, future] = await screening.load({ un: unText({ generated: '2027-02-20T00:00:00Z' }) });
   assert.ok(future !== undefined && !future.ok);
   assert.match(future.fault, /in the future/);
 });
 
-test('a source that cannot be read says why, and leaves what is in force', async () => {
+test('an unreadable source reports its fault and leaves the lists in force', async () => {
   await using screening = await createScreeningTest();
   await screening.load();
   const before = await readListsInForce(screening.db.system);
@@ -103,7 +104,7 @@ test('a source that cannot be read says why, and leaves what is in force', async
   assert.ok(after.fingerprint.equals(before.fingerprint));
 });
 
-test('an import that fails half way leaves no trace', async () => {
+test('a failed import changes nothing', async () => {
   await using screening = await createScreeningTest();
   await screening.load();
   await screening.rows(`create function fail() returns trigger language plpgsql as
@@ -118,7 +119,7 @@ test('an import that fails half way leaves no trace', async () => {
   assert.equal(list?.sequence, 1);
 });
 
-test('imports of one list at the same moment queue', async () => {
+test('concurrent imports of one list run one after the other', async () => {
   await using screening = await createScreeningTest();
   await screening.load();
   const versions = ['NOWAKOWSKY', 'PRZYBYLOWSKY', 'ZIELINSKOWY'].map((name, index) =>
@@ -134,7 +135,7 @@ test('imports of one list at the same moment queue', async () => {
   assert.equal(open.length, 5);
 });
 
-test('lists that are missing, or not looked for any more, are told', async () => {
+test('missing and outdated lists are reported', async () => {
   await using screening = await createScreeningTest();
   const wanted = { lists: ['ofac_sdn', 'un_consolidated'], ageMsMax: 86_400_000 };
   const none = await readListsInForce(screening.db.system);
@@ -147,7 +148,7 @@ test('lists that are missing, or not looked for any more, are told', async () =>
   assert.match(late.join(), /the list ofac_sdn was last read at 2/);
 });
 
-test('wallets come into force and go with their entry', async () => {
+test('wallets come into force and retire with their entry', async () => {
   await using screening = await createScreeningTest();
   const wallet = '0x7F367cC41522cE07553e823bf3be79A889DEbe1B';
   const sdn = asFile([
@@ -167,11 +168,11 @@ test('wallets come into force and go with their entry', async () => {
     (await find()).map((row) => [row.list, row.entry_id, row.text]),
     [['ofac_sdn', '200', `ETH ${wallet}`]],
   );
-  await screening.load({}, { acceptDoubts: true });
+  await screening.load({}, { acceptWarnings: true });
   assert.deepEqual(await find(), []);
 });
 
-test('a list that an earlier release read lets nothing pass until it is imported again', async () => {
+test('a list that an earlier release imported blocks payouts until it is imported again', async () => {
   await using screening = await createScreeningTest();
   await screening.load();
   await screening.rows(
@@ -180,7 +181,7 @@ test('a list that an earlier release read lets nothing pass until it is imported
   const wanted = { lists: ['ofac_sdn', 'un_consolidated'], ageMsMax: 1e15 };
   const findFaults = async () =>
     findListFaults(await readListsInForce(screening.db.system), wanted, Date.now());
-  assert.match((await findFaults()).join(), /ofac_sdn was read by an earlier release/);
+  assert.match((await findFaults()).join(), /ofac_sdn was imported by an earlier release/);
   const reports = await screening.load();
   assert.ok(reports.every((report) => report.ok && report.isNew));
   assert.deepEqual(await findFaults(), []);

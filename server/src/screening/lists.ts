@@ -18,8 +18,8 @@ import { parseUn } from './un.ts';
 import { normalizeWallet } from './wallets.ts';
 
 /**
- * Imports of sanctions lists, from files or http(s) addresses. A list comes into force as a whole,
- * in one transaction; what it replaces is kept. Nothing here trusts that a download was complete.
+ * Imports sanctions lists from files or http(s) addresses. A list comes into force as a whole, in one
+ * transaction; the versions before it are kept. A truncated download must not come into force.
  */
 
 export type ListSource =
@@ -27,7 +27,7 @@ export type ListSource =
       readonly list: 'ofac_sdn';
       readonly sdn: string;
       readonly alt: string;
-      /** The rest of remarks that `sdn` cuts off; undefined where it is not configured. */
+      /** The rest of remarks that `sdn` truncates; undefined where it is not configured. */
       readonly comments?: string | undefined;
     }
   | { readonly list: 'un_consolidated'; readonly location: string };
@@ -35,17 +35,17 @@ export type ListSource =
 export type ListReport = { readonly list: ListSource['list'] } & (
   | {
       readonly ok: true;
-      /** False where this very content is in force already. */
+      /** False where the same content was in force already. */
       readonly isNew: boolean;
       readonly version: string;
       readonly entries: number;
       readonly names: number;
-      /** A changed entry is one removed and one added. */
+      /** A changed entry counts as one removed and one added. */
       readonly added: number;
       readonly removed: number;
       readonly skipped: number;
       readonly wallets: number;
-      /** Entries of which wallet addresses may be missing: `comments` is not configured. */
+      /** Entries with possibly missing wallet addresses, because `comments` is not configured. */
       readonly cutOff: number;
     }
   | { readonly ok: false; readonly fault: string }
@@ -55,20 +55,20 @@ export type ImportOptions = {
   readonly db: Database;
   readonly fetch: typeof fetch;
   readonly nowMs: () => number;
-  /** Take what looks damaged, much smaller than before, or older: a person has looked at it. */
-  readonly acceptDoubts?: boolean;
+  /** Import despite warnings (damaged, much smaller, older), after a person has checked it. */
+  readonly acceptWarnings?: boolean;
 };
 
-/** The lists are about 6 MB and grow by some per cent a year. */
+/** The lists have about 6 MB and grow by a few per cent a year. */
 const bytesMax = 64 * 1_048_576;
-/** Lists lose entries by the dozen, not by the tenth. */
+/** Lists lose dozens of entries at a time, not a tenth. */
 const shrinkPercentMax = 10;
 const futureToleranceMs = 48 * 3_600_000;
 const readMsMax = 120_000;
-/** Goes up when a release reads more of a list than the one before: then it is imported again. */
-export const readerVersion = 2;
+/** Increased by a release that reads more of a list, which must then be imported again. */
+export const parserVersion = 2;
 
-/** Reads one list after the other; the fault of a source is an answer and does not stop the others. */
+/** Imports one list after the other; a faulty source does not stop the others. */
 export async function importLists(
   sources: readonly ListSource[],
   options: ImportOptions,
@@ -98,7 +98,7 @@ async function readTexts(
       : [source.location];
   const texts: string[] = [];
   for (const location of locations) {
-    // OFAC serves its files from another host than the address that it publishes.
+    // The address that OFAC publishes redirects to another host.
     const reading = await readSource(location, {
       fetch: options.fetch,
       redirects: 'any_https',
@@ -114,7 +114,7 @@ async function readTexts(
   return { ok: true, texts };
 }
 
-/** Reads and parses a list, and stores nothing; answers its fault, if it has one. */
+/** Reads and parses a list without storing it. @returns Its fault, if it has one. */
 export async function findListFault(
   source: ListSource,
   options: Pick<ImportOptions, 'fetch'>,
@@ -140,7 +140,7 @@ async function importTexts(
 ): Promise<Outcome> {
   const parsed = parseTexts(source, texts);
   if (!parsed.ok) return parsed;
-  const hash = createHash('sha256').update(`reader ${readerVersion}\n`);
+  const hash = createHash('sha256').update(`reader ${parserVersion}\n`);
   for (const text of texts) hash.update(`${Buffer.byteLength(text)}\n`).update(text);
   const contentHash = hash.digest();
   const rows = prepareRows(parsed.entries);
@@ -153,15 +153,15 @@ async function importTexts(
       names: rows.names.length,
       wallets: rows.wallets.length,
     };
-    const told = { version, ...counts, skipped, cutOff };
+    const summary = { version, ...counts, skipped, cutOff };
     if (inForce.content_hash?.equals(contentHash) === true) {
       await setInForce(session, source.list, inForce.sequence);
-      return { ok: true, isNew: false, ...told, added: 0, removed: 0 };
+      return { ok: true, isNew: false, ...summary, added: 0, removed: 0 };
     }
-    const doubts = [...parsed.doubts, ...compareWithLast(parsed, inForce, options.nowMs())];
-    if (doubts.length > 0 && options.acceptDoubts !== true) {
-      const said = `${doubts.join('; ')}: check it, and import with doubts accepted if it is right`;
-      return { ok: false, fault: said };
+    const warnings = [...parsed.warnings, ...compareWithLast(parsed, inForce, options.nowMs())];
+    if (warnings.length > 0 && options.acceptWarnings !== true) {
+      const fault = `${warnings.join('; ')}; check the list, then import it with --accept-doubts`;
+      return { ok: false, fault };
     }
     const changes = await writeChanges(session, rows, {
       list: source.list,
@@ -170,7 +170,7 @@ async function importTexts(
       contentHash,
       publishedAt: parsed.publishedAt,
     });
-    return { ok: true, isNew: true, ...told, ...changes };
+    return { ok: true, isNew: true, ...summary, ...changes };
   });
 }
 
@@ -179,19 +179,19 @@ function compareWithLast(
   inForce: ListRow,
   nowMs: number,
 ): string[] {
-  const doubts: string[] = [];
+  const warnings: string[] = [];
   const [before, after] = [inForce.entry_count ?? 0, parsed.entries.length];
   if (after * 100 < before * (100 - shrinkPercentMax)) {
-    doubts.push(`it has ${after} entries, and the one in force ${before}`);
+    warnings.push(`it has ${after} entries, the version in force ${before}`);
   }
   const publishedMs = parsed.publishedAt === null ? undefined : Date.parse(parsed.publishedAt);
   if (publishedMs !== undefined && publishedMs < (inForce.published_at?.getTime() ?? 0)) {
-    doubts.push(`it is of ${parsed.publishedAt}, and the one in force is newer`);
+    warnings.push(`it was published ${parsed.publishedAt}, before the version in force`);
   }
   if (publishedMs !== undefined && publishedMs > nowMs + futureToleranceMs) {
-    doubts.push(`it is dated ${parsed.publishedAt}, which is in the future`);
+    warnings.push(`its publication date ${parsed.publishedAt} is in the future`);
   }
-  return doubts;
+  return warnings;
 }
 
 type ListRows = {
@@ -217,7 +217,7 @@ function prepareRows(entries: readonly ListEntry[]): ListRows {
       births: entry.births,
       countries: entry.countries.join(' '),
     };
-    // Words are part of it: where a release reads names in another way, the next import renews all.
+    // The words are included, so that a release that splits names differently renews all entries.
     const content = createHash('sha256')
       .update(JSON.stringify([row, own, ownWallets]))
       .digest('hex');
@@ -226,7 +226,7 @@ function prepareRows(entries: readonly ListEntry[]): ListRows {
   return { entries: rows, names, wallets };
 }
 
-/** Its different wallets; several currencies may have the same one. */
+/** The distinct wallets; several currencies may share one. */
 function describeWallets(entry: ListEntry): WalletRow[] {
   const rows = new Map<string, WalletRow>();
   for (const { currency, address } of entry.wallets) {
@@ -237,7 +237,7 @@ function describeWallets(entry: ListEntry): WalletRow[] {
   return [...rows.values()];
 }
 
-/** Its different names; those of which no letter is left after transliteration cannot be found. */
+/** The distinct names, except those without any letter after transliteration. */
 function describeNames(entry: ListEntry): NameRow[] {
   const rows = new Map<string, NameRow>();
   for (const { text, quality } of entry.names) {
@@ -257,7 +257,7 @@ function describeNames(entry: ListEntry): NameRow[] {
   return [...rows.values()];
 }
 
-/** An abbreviation behind a name, as in "Some Bank (SB)", is rarely given with it. */
+/** Payments rarely repeat an abbreviation behind a name, as in "Some Bank (SB)". */
 function withoutBrackets(text: string): string {
   return text.replaceAll(/\s*\([^()]*\)\s*/g, ' ').trim();
 }
@@ -283,7 +283,7 @@ async function writeChanges(
   const totals = { entryCount: rows.entries.length, nameCount: rows.names.length };
   await writeVersion(
     session,
-    { ...version, readerVersion, ...totals, ...counts },
+    { ...version, parserVersion, ...totals, ...counts },
     {
       retired,
       entries: fresh,

@@ -1,29 +1,28 @@
 import anyAscii from 'any-ascii';
 
 /**
- * Names as words that can be compared: in Latin letters, lower case, without marks. What follows
- * here is done alike to the names on the lists and to the names of recipients.
+ * Splits names into words that can be compared: in Latin letters, lower case, without marks. Listed
+ * names and names of recipients are treated alike.
  */
 
 /**
- * `word`: carries the name. `initial`: one letter, stands for a word that begins with it.
- * `particle`: an article, a title, a legal form: there or not, it tells nothing.
+ * `word`: a significant word. `initial`: one letter, which stands for a word that begins with it.
+ * `particle`: an article, a title or a legal form, which is not significant.
  */
 export type WordKind = 'word' | 'initial' | 'particle';
 
 export type NameWord = {
   readonly text: string;
-  /** The word with the commonest variations of spelling put together. */
+  /** The word with its commonest variations of spelling unified. */
   readonly plain: string;
-  /** The consonants of it, see `findSkeleton`; equal for most spellings of one name. */
+  /** Its consonants, see `findSkeleton`; equal for most spellings of one name. */
   readonly skeleton: string;
   readonly kind: WordKind;
 };
 
-/** More words than any real name has; the rest of a longer text is not looked at. */
+/** More words than any real name has; the rest of a longer text is ignored. */
 const wordsMax = 16;
 const wordLengthMax = 40;
-/** As much of a text as can fill the words above. */
 const textLengthMax = 600;
 
 const particles = new Set(
@@ -37,9 +36,9 @@ const particles = new Set(
 );
 
 /**
- * The words of a name, in its order. Compatibility forms (full width and the like) are folded and
- * marks composed first, because the transliteration knows composed letters best; a Chinese or a
- * Korean syllable becomes a word of its own, since where the family's name ends cannot be seen.
+ * The words of a name, in order. Compatibility forms (such as full width) are folded and marks
+ * composed first, because the transliteration handles composed letters best. Each Chinese character
+ * and Korean syllable becomes a word, because the end of the family name is not marked.
  */
 export function readWords(name: string): NameWord[] {
   const folded = name
@@ -55,8 +54,8 @@ export function readWords(name: string): NameWord[] {
 }
 
 /**
- * Arabic writes the article together with its word, and letters that only carry a vowel; at the
- * beginning of a word both are worth keeping, and the transliteration drops the vowels.
+ * Arabic joins the article to its word, and has letters that only carry a vowel. At the beginning of
+ * a word both are kept here, because the transliteration drops the vowels.
  */
 function readArabicBeginnings(text: string): string {
   return text
@@ -64,7 +63,7 @@ function readArabicBeginnings(text: string): string {
     .replaceAll(/(?<!\p{Script=Arabic})[\u0622\u0623\u0625\u0627\u0639]/gu, 'a');
 }
 
-/** "S. A." and "L L C" are one word; two letters alone may be a person's initials and stay. */
+/** Joins "S. A. R. L." and "L L C" to one word; two letters may be a person's initials and stay. */
 function joinLetters(texts: readonly string[]): string[] {
   const joined: string[] = [];
   for (let index = 0; index < texts.length; index += 1) {
@@ -81,9 +80,9 @@ function joinLetters(texts: readonly string[]): string[] {
 }
 
 /**
- * Arabic names of the form "servant of ..." are written in one word, two or three, with an article
- * that changes its vowel and its consonant: Abdulrahman, Abdel Rahman, Abdurrahman, Abd ar-Rahman.
- * Abdullah and what derives from it is a word of its own in every spelling.
+ * Splits Arabic names of the form "servant of ...", which are written as one, two or three words with
+ * an article whose vowel and consonant change: Abdulrahman, Abdel Rahman, Abdurrahman, Abd
+ * ar-Rahman. Abdullah and its derivatives stay one word in every spelling.
  */
 function splitServant(text: string): string[] {
   if (/^abd[aeou]l$/.test(text)) return ['abd', 'al'];
@@ -99,7 +98,7 @@ function describeWord(whole: string): NameWord {
   return restoreWord(text, findSkeleton(text));
 }
 
-/** A word that was stored with its skeleton. */
+/** The word of a stored text and skeleton. */
 export function restoreWord(text: string, skeleton: string): NameWord {
   const isParticle = particles.has(text);
   const kind = isParticle ? 'particle' : /^[a-z]$/.test(text) ? 'initial' : 'word';
@@ -115,7 +114,7 @@ function simplifySpelling(text: string): string {
     .replaceAll(/(.)\1+/g, '$1');
 }
 
-/** Applied in this order; what sounds alike in one of the usual transliterations becomes one. */
+/** Applied in order; unifies sounds that the usual transliterations write differently. */
 const soundRules: readonly (readonly [RegExp, string])[] = [
   [/tch|tsch|sch|sh/g, 's'],
   [/dzh|dj|zh|j/g, 'g'],
@@ -138,9 +137,9 @@ const soundRules: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * What is left of a word without its vowels, and with the consonants put together that languages
- * exchange: Muhammad, Mohamed and (from Arabic letters) mhmd are all `mhmd`. Whatever begins with a
- * vowel begins with A. A number is its own.
+ * A word without its vowels, with the consonants unified that transliterations exchange: Muhammad,
+ * Mohamed and (from Arabic letters) mhmd are all `mhmd`. An initial vowel becomes A; a word with
+ * digits stays as it is.
  */
 export function findSkeleton(word: string): string {
   if (/\d/.test(word)) return word;

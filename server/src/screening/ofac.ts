@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import {
-  type Birth,
+  type DateOfBirth,
   findCountryByName,
   formatDay,
   type ListEntry,
@@ -13,11 +13,11 @@ import {
 } from './list-entry.ts';
 
 /**
- * The list of Specially Designated Nationals of the US Treasury (OFAC) in its CSV form: `sdn.csv`
- * with an entry per line, `alt.csv` with further names. There is no header, `-0-` stands for nothing,
- * and the files end in the control character SUB. Weak aliases, dates of birth, nationalities and
- * wallet addresses stand in the remarks. `sdn.csv` cuts remarks at 1,000 characters, in the middle of
- * a word, and `sdn_comments.csv` has the rest.
+ * The list of Specially Designated Nationals of the US Treasury (OFAC) as CSV: `sdn.csv` with an entry
+ * per line, `alt.csv` with further names. There is no header, `-0-` marks an empty field, and the
+ * files end with the control character SUB. Weak aliases, dates of birth, nationalities and wallet
+ * addresses are in the remarks. `sdn.csv` truncates remarks at 1,000 characters, even within a word,
+ * and `sdn_comments.csv` has the rest.
  */
 
 const sdnColumns = 12;
@@ -37,7 +37,7 @@ const sdn: SdnColumns = { number: 0, name: 1, type: 2, programmes: 3, remarks: 1
 const alt = { name: 3 };
 const comment = { rest: 1 };
 
-/** Without `comments`, what `sdn.csv` cuts off is not known. */
+/** Without `comments`, truncated remarks of `sdn.csv` stay incomplete. */
 export type OfacFiles = {
   readonly sdn: string;
   readonly alt: string;
@@ -61,25 +61,25 @@ export function parseOfac(files: OfacFiles): ParsedList {
   let [skipped, cutOff] = [0, 0];
   for (const row of entryRows.rows) {
     const number = row[sdn.number] ?? '';
-    if (numbers.has(number)) return fail(`sdn.csv: the entry ${quote(number)} is there twice`);
+    if (numbers.has(number)) return fail(`sdn.csv: duplicate entry ${quote(number)}`);
     numbers.add(number);
     const rest = rests.get(number)?.join('') ?? '';
     const first = row[sdn.remarks] ?? '';
-    // As they stand: a space at the cut belongs to the text.
+    // Not trimmed, because a space at the cut belongs to the text.
     const remarks = clear(first) === '' ? rest : first + rest;
     const entry = readEntry(row, aliases.get(number) ?? [], remarks);
     if (entry === undefined) skipped += 1;
     else entries.push(entry);
     if (entry !== undefined && rest === '' && remarks.length >= remarksLengthMax) cutOff += 1;
   }
-  const doubts = [...entryRows.doubts, ...aliasRows.doubts, ...(commentRows?.doubts ?? [])];
+  const warnings = [...entryRows.warnings, ...aliasRows.warnings, ...(commentRows?.warnings ?? [])];
   const orphans = [...aliases.keys()].filter((number) => !numbers.has(number)).length;
   if (orphans > 0) {
-    doubts.push(
-      `alt.csv names ${orphans} entries that sdn.csv does not have: not of the same day?`,
+    warnings.push(
+      `alt.csv names ${orphans} entries that sdn.csv does not have; are both of the same day?`,
     );
   }
-  return { ok: true, entries, publishedAt: null, skipped, cutOff, doubts };
+  return { ok: true, entries, publishedAt: null, skipped, cutOff, warnings };
 }
 
 function groupByEntry(
@@ -95,18 +95,18 @@ function groupByEntry(
 }
 
 type Rows =
-  | { ok: true; rows: readonly (readonly string[])[]; doubts: readonly string[] }
+  | { ok: true; rows: readonly (readonly string[])[]; warnings: readonly string[] }
   | { ok: false; fault: string };
 
 function readRows(text: string, file: string, columns: number): Rows {
   const end = text.indexOf(endMark);
   const body = end < 0 ? text : text.slice(0, end);
   if (end >= 0 && text.slice(end + 1).trim() !== '') {
-    return fail(`${file}: something follows its end mark`);
+    return fail(`${file}: data follows the end mark`);
   }
-  // A file that was cut off has neither the mark nor, as a rule, a line's end.
-  if (end < 0 && !body.endsWith('\n')) return fail(`${file} is cut off in the middle of a line`);
-  const doubts = end < 0 ? [`${file} has no end mark, as if it were cut off`] : [];
+  // A truncated file has neither the mark nor, usually, an end of line.
+  if (end < 0 && !body.endsWith('\n')) return fail(`${file} is truncated within a line`);
+  const warnings = end < 0 ? [`${file} has no end mark and may be truncated`] : [];
   let rows: string[][];
   try {
     rows = parse(body, {
@@ -118,15 +118,17 @@ function readRows(text: string, file: string, columns: number): Rows {
       trim: true,
     });
   } catch (error) {
-    return fail(`${file} is not CSV that can be read: ${String(error).slice(0, 200)}`);
+    return fail(`${file} must be CSV: ${String(error).slice(0, 200)}`);
   }
   for (const [index, row] of rows.entries()) {
     if (row.length !== columns || !/^\d{1,9}$/.test(row[0] ?? '')) {
-      return fail(`${file}: line ${index + 1} is no entry of this list (${columns} columns)`);
+      return fail(
+        `${file}: line ${index + 1} must have ${columns} columns and begin with an entry number`,
+      );
     }
   }
   if (rows.length === 0) return fail(`${file} is empty`);
-  return { ok: true, rows, doubts };
+  return { ok: true, rows, warnings };
 }
 
 function readEntry(
@@ -163,34 +165,34 @@ function clear(field: string | undefined): string {
   return text === '-0-' ? '' : text;
 }
 
-/** "FAMILY NAMES, Given Names" in the order in which people write them. */
+/** "FAMILY NAMES, Given Names" in the usual order. */
 function arrangePerson(text: string): string {
   const [family = '', ...given] = text.split(',');
   return `${given.join(' ')} ${family}`.trim();
 }
 
 type Remarks = {
-  births: Birth[];
+  births: DateOfBirth[];
   countries: string[];
   weakAliases: string[];
   wallets: ListedWallet[];
 };
 
-/** Statements with semicolons between them and a full stop at the end. */
+/** Remarks are statements separated by semicolons, with a full stop at the end. */
 function readRemarks(text: string): Remarks {
   const remarks: Remarks = { births: [], countries: [], weakAliases: [], wallets: [] };
   for (const statement of text.trim().replace(/\.$/, '').split(';')) {
-    const said = statement.trim().replace(/^alt\.\s+/i, '');
-    const weak = /^a\.k\.a\.\s+'(.+)'\.?$/.exec(said)?.[1];
+    const remark = statement.trim().replace(/^alt\.\s+/i, '');
+    const weak = /^a\.k\.a\.\s+'(.+)'\.?$/.exec(remark)?.[1];
     if (weak !== undefined) remarks.weakAliases.push(weak);
-    const birth = /^DOB\s+(.+)$/.exec(said)?.[1];
+    const birth = /^DOB\s+(.+)$/.exec(remark)?.[1];
     const span = birth === undefined ? undefined : readBirth(birth);
     if (span !== undefined) remarks.births.push(span);
-    const country = /^(?:nationality|citizen)\s+(.+)$/.exec(said)?.[1];
+    const country = /^(?:nationality|citizen)\s+(.+)$/.exec(remark)?.[1];
     const code = country === undefined ? undefined : findCountryByName(country);
     if (code !== undefined && !remarks.countries.includes(code)) remarks.countries.push(code);
     const [, currency, address] =
-      /^Digital Currency Address - ([A-Z0-9]{1,12}):? ([0-9A-Za-z:]{20,120})$/.exec(said) ?? [];
+      /^Digital Currency Address - ([A-Z0-9]{1,12}):? ([0-9A-Za-z:]{20,120})$/.exec(remark) ?? [];
     if (currency !== undefined && address !== undefined)
       remarks.wallets.push({ currency, address });
   }
@@ -199,8 +201,8 @@ function readRemarks(text: string): Remarks {
 
 const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
 
-/** `12 Aug 1965`, `Aug 1965`, `1965`, each perhaps after `circa`, or two of them around `to`. */
-function readBirth(text: string): Birth | undefined {
+/** `12 Aug 1965`, `Aug 1965` or `1965`, perhaps after `circa`, or two of them joined by `to`. */
+function readBirth(text: string): DateOfBirth | undefined {
   const isRough = /^circa\s/i.test(text);
   const parts = text.replace(/^circa\s+/i, '').split(/\s+to\s+|(?<=\d{4})-(?=\d{4})/);
   const [first, last = first] = [parts[0], parts[1]].map((part) =>
@@ -212,7 +214,7 @@ function readBirth(text: string): Birth | undefined {
   return spanYears(from - roughYears, to + roughYears);
 }
 
-function readDate(text: string): Birth | undefined {
+function readDate(text: string): DateOfBirth | undefined {
   const [, day, monthName, yearText] =
     /^(?:(?:(\d{1,2}) )?([A-Z][a-z]{2}) )?(\d{4})$/.exec(text) ?? [];
   if (yearText === undefined) return undefined;

@@ -30,7 +30,7 @@ function findEntry(parsed: ParsedList, entryId: string): ListEntry {
   return entry;
 }
 
-test('an SDN entry has its names, weak ones from the remarks, births and countries', () => {
+test('an SDN entry has its names, weak aliases from the remarks, dates of birth and countries', () => {
   const parsed = parseOfac(files);
   assert.deepEqual(findEntry(parsed, '101'), {
     entryId: '101',
@@ -53,14 +53,14 @@ test('an SDN entry has its names, weak ones from the remarks, births and countri
   assert.equal(findEntry(parsed, '103').kind, 'organisation');
 });
 
-test('ships are counted and left out', () => {
+test('ships are skipped and counted', () => {
   const parsed = expectOk(parseOfac(files));
   assert.equal(parsed.skipped, 1);
   assert.equal(parsed.entries.length, 4);
-  assert.deepEqual(parsed.doubts, []);
+  assert.deepEqual(parsed.warnings, []);
 });
 
-test('dates of birth in months and spans are read', () => {
+test('months and ranges are read as dates of birth', () => {
   const birthsOf = (text: string): ListEntry['births'] => {
     const sdn = asFile([
       sdnLine({ id: 1, name: 'X, Y', type: 'individual', remarks: `DOB ${text}.` }),
@@ -75,29 +75,32 @@ test('dates of birth in months and spans are read', () => {
   assert.deepEqual(birthsOf('some day'), []);
 });
 
-test('a file of OFAC that was cut off is refused or doubted', () => {
+test('a truncated OFAC file is rejected or gives a warning', () => {
   const { sdn, alt } = files;
-  expectFault(parseOfac({ sdn: sdn.slice(0, -30), alt }), /cut off in the middle of a line/);
-  const [, ...rest] = expectOk(parseOfac({ sdn: sdn.slice(0, -1), alt })).doubts;
+  expectFault(parseOfac({ sdn: sdn.slice(0, -30), alt }), /truncated within a line/);
+  const [, ...rest] = expectOk(parseOfac({ sdn: sdn.slice(0, -1), alt })).warnings;
   assert.deepEqual(rest, []);
-  assert.match(expectOk(parseOfac({ sdn, alt: alt.slice(0, -1) })).doubts.join(), /no end mark/);
+  assert.match(expectOk(parseOfac({ sdn, alt: alt.slice(0, -1) })).warnings.join(), /no end mark/);
 });
 
-test('what is not the list of OFAC is refused', () => {
+test('a file that is not the OFAC list is rejected', () => {
   const { sdn, alt } = files;
-  expectFault(parseOfac({ sdn: '<html>not found</html>\n', alt }), /not CSV|no entry of this list/);
-  expectFault(parseOfac({ sdn: alt, alt: sdn }), /no entry of this list/);
+  expectFault(
+    parseOfac({ sdn: '<html>not found</html>\n', alt }),
+    /must be CSV|must have 12 columns/,
+  );
+  expectFault(parseOfac({ sdn: alt, alt: sdn }), /must have 12 columns/);
   expectFault(parseOfac({ sdn: '\u001A', alt }), /empty/);
-  expectFault(parseOfac({ sdn: asFile([...sdnLines, sdnLines[0] ?? '']), alt }), /twice/);
-  expectFault(parseOfac({ sdn: `${sdn}\n1,2`, alt }), /follows its end mark/);
+  expectFault(parseOfac({ sdn: asFile([...sdnLines, sdnLines[0] ?? '']), alt }), /duplicate entry/);
+  expectFault(parseOfac({ sdn: `${sdn}\n1,2`, alt }), /follows the end mark/);
 });
 
-test('aliases of entries that are not there make the pair doubtful', () => {
+test('aliases of missing entries give a warning', () => {
   const alt = asFile([...altLines, altLine(999, 7, 'NOBODY')]);
-  assert.match(expectOk(parseOfac({ sdn: files.sdn, alt })).doubts.join(), /1 entries/);
+  assert.match(expectOk(parseOfac({ sdn: files.sdn, alt })).warnings.join(), /1 entries/);
 });
 
-test('a UN entry has its names by quality, its original script, births and countries', () => {
+test('a UN entry has its names by quality and in original script, dates of birth and countries', () => {
   const parsed = parseUn(unText());
   assert.equal(expectOk(parsed).publishedAt, '2026-02-27T00:00:09.554Z');
   assert.deepEqual(findEntry(parsed, '900001'), {
@@ -127,22 +130,22 @@ test('a UN entry has its names by quality, its original script, births and count
   );
 });
 
-test('a UN list that is cut off anywhere is refused', () => {
+test('a UN list truncated anywhere is rejected', () => {
   const text = unText();
   for (let length = 0; length < text.length - 1; length += 97) {
     assert.ok(!parseUn(text.slice(0, length)).ok, `${length} characters`);
   }
 });
 
-test('entities, foreign roots and deep nesting are refused', () => {
+test('entities, other root elements and deep nesting are rejected', () => {
   const doctype = unText().replace('?>', '?><!DOCTYPE x [<!ENTITY a "b">]>');
   expectFault(parseUn(doctype), /document type/);
-  expectFault(parseUn('<html></html>'), /root is not/);
+  expectFault(parseUn('<html></html>'), /root element must be/);
   const open = '<X>'.repeat(20);
   expectFault(parseUn(unText({ more: open + open.replaceAll('<', '</') })), /nested too deeply/);
 });
 
-test('countries are known by the names that the lists use', () => {
+test('countries are found by the names on the lists', () => {
   const expected = {
     Burma: 'MMR',
     Syria: 'SYR',
@@ -169,7 +172,7 @@ test('wallet addresses are read from the remarks of an SDN entry', () => {
   assert.equal(expectOk(parsed).cutOff, 0);
 });
 
-test('remarks that sdn.csv cuts off go on in sdn_comments.csv, and are counted without it', () => {
+test('remarks truncated in sdn.csv continue in sdn_comments.csv, and are counted without it', () => {
   const whole = `${'Linked To: A; '.repeat(64)}${walletText}.`;
   for (const cut of [1_000, whole.indexOf('XBT ') + 4]) {
     const filled = ' '.repeat(Math.max(0, 1_000 - cut));

@@ -1,11 +1,25 @@
+import { z } from 'zod';
 import { plainArray, textArray } from '../db/arrays.ts';
 import type { Session, Statement } from '../db/postgres/pool.ts';
-import type { Hit } from './hit.ts';
-import type { ListEntry } from './list-entry.ts';
+import { column, defineQuery, exec, many, nullable, type RowOf } from '../db/rows.ts';
+import { type Hit, hit } from './hit.ts';
+import { entryKinds } from './list-entry.ts';
 
 /** The SQL of screening payouts. Rows are added and never changed. */
 
-const selectWallets: Statement = {
+const walletColumns = {
+  wallet: column.text,
+  /** As listed: currency and address. */
+  text: column.text,
+  list: column.text,
+  entry_id: column.text,
+  name: column.text,
+  kind: column.oneOf(...entryKinds),
+  programmes: column.json(z.array(z.string())),
+};
+export type WalletHitRow = RowOf<typeof walletColumns>;
+
+const selectWallets = defineQuery({
   name: 'screening_select_wallets',
   text: `
     select w.wallet, w.text, w.list, w.entry_id, e.name, e.kind, e.programmes
@@ -13,10 +27,20 @@ const selectWallets: Statement = {
     join screening_entries e using (list, entry_id, from_sequence)
     where w.wallet = any ($1::text[]) and e.until_sequence is null
     order by w.list, w.entry_id`,
-};
+  columns: walletColumns,
+});
 
-/** What was cleared last, of the payout itself or of an earlier one with the same names. */
-const selectCleared: Statement = {
+const clearedColumns = {
+  ordinal: column.integer,
+  payout_id: column.uuid,
+  hits: column.json(z.array(hit)),
+  cleared_by: column.text,
+  cleared_at: column.instant,
+};
+export type ClearedRow = RowOf<typeof clearedColumns>;
+
+/** The last clearance of the payout itself, or of an earlier one with the same names. */
+const selectCleared = defineQuery({
   name: 'screening_select_cleared',
   text: `
     select given.ordinal::integer, s.payout_id, s.hits, s.cleared_by, s.cleared_at
@@ -33,9 +57,10 @@ const selectCleared: Statement = {
         and subject_index = decode(given.subject_index, 'hex') and cleared_by is not null
       order by screened_at desc, sequence desc limit 1)
     ) s`,
-};
+  columns: clearedColumns,
+});
 
-/** Nothing is added where the last row says the same. */
+/** Adds no row that equals the last one. */
 const insertRows: Statement = {
   name: 'screening_insert_payout_rows',
   text: `
@@ -76,7 +101,19 @@ const insertClearance: Statement = {
     on conflict (account_id, payout_id, sequence) do nothing`,
 };
 
-const selectHistory: Statement = {
+const historyColumns = {
+  sequence: column.integer,
+  is_passed: column.boolean,
+  recipient_sequence: column.integer,
+  threshold_permille: column.integer,
+  hits: column.json(z.array(hit)),
+  screened_at: column.instant,
+  cleared_by: nullable(column.text),
+  cleared_at: nullable(column.instant),
+};
+export type PayoutScreeningRow = RowOf<typeof historyColumns>;
+
+const selectHistory = defineQuery({
   name: 'screening_select_payout_history',
   text: `
     select sequence, is_passed, recipient_sequence, threshold_permille, hits, screened_at,
@@ -85,26 +122,8 @@ const selectHistory: Statement = {
     where account_id = $1 and payout_id = $2
     order by sequence desc
     limit $3`,
-};
-
-export type WalletHitRow = {
-  wallet: string;
-  /** As listed: currency and address. */
-  text: string;
-  list: string;
-  entry_id: string;
-  name: string;
-  kind: ListEntry['kind'];
-  programmes: string[];
-};
-
-export type ClearedRow = {
-  ordinal: number;
-  payout_id: string;
-  hits: Hit[];
-  cleared_by: string;
-  cleared_at: Date;
-};
+  columns: historyColumns,
+});
 
 export type PayoutKey = { readonly accountId: string; readonly payoutId: string };
 
@@ -119,33 +138,22 @@ export type NewPayoutRow = {
   cleared_at: Date | null;
 };
 
-export type PayoutScreeningRow = {
-  sequence: number;
-  is_passed: boolean;
-  recipient_sequence: number;
-  threshold_permille: number;
-  hits: Hit[];
-  screened_at: Date;
-  cleared_by: string | null;
-  cleared_at: Date | null;
-};
-
 export function findListedWallets(
   session: Session,
   wallets: readonly string[],
 ): Promise<WalletHitRow[]> {
-  return session.rows(selectWallets, [textArray(wallets)]);
+  return many(session, selectWallets, [textArray(wallets)]);
 }
 
 export function readCleared(
   session: Session,
-  asked: readonly (PayoutKey & { userId: string; subjectIndex: Buffer })[],
+  payouts: readonly (PayoutKey & { userId: string; subjectIndex: Buffer })[],
 ): Promise<ClearedRow[]> {
-  return session.rows(selectCleared, [
-    plainArray(asked.map(({ accountId }) => accountId)),
-    plainArray(asked.map(({ payoutId }) => payoutId)),
-    plainArray(asked.map(({ userId }) => userId)),
-    plainArray(asked.map(({ subjectIndex }) => subjectIndex.toString('hex'))),
+  return many(session, selectCleared, [
+    plainArray(payouts.map(({ accountId }) => accountId)),
+    plainArray(payouts.map(({ payoutId }) => payoutId)),
+    plainArray(payouts.map(({ userId }) => userId)),
+    plainArray(payouts.map(({ subjectIndex }) => subjectIndex.toString('hex'))),
   ]);
 }
 
@@ -160,7 +168,7 @@ export async function writePayoutRows(
 ): Promise<void> {
   const { accountId, fingerprint, thresholdPermille, rows } = given;
   const values = [accountId, fingerprint, thresholdPermille, JSON.stringify(rows)];
-  await session.rows(insertRows, values);
+  await exec(session, insertRows, values);
 }
 
 export async function writeClearance(
@@ -168,14 +176,14 @@ export async function writeClearance(
   { accountId, payoutId }: PayoutKey,
   clearedBy: string,
 ): Promise<void> {
-  await session.rows(insertClearance, [accountId, payoutId, clearedBy]);
+  await exec(session, insertClearance, [accountId, payoutId, clearedBy]);
 }
 
-/** The newest first. */
+/** Newest first. */
 export function readPayoutHistory(
   session: Session,
   { accountId, payoutId }: PayoutKey,
   countMax: number,
 ): Promise<PayoutScreeningRow[]> {
-  return session.rows(selectHistory, [accountId, payoutId, countMax]);
+  return many(session, selectHistory, [accountId, payoutId, countMax]);
 }

@@ -28,8 +28,8 @@ import {
 import { normalizeWallet } from './wallets.ts';
 
 /**
- * Screening of payouts: the recipient, the names in the attributes (the account's holder becomes the
- * creditor of a bank transfer), and the wallet. The result is kept with each payout.
+ * Screens payouts: the recipient, the names in the attributes (the account's holder becomes the
+ * creditor of a bank transfer), and the wallet. The result is stored with each payout.
  */
 
 export type PayoutToScreen = UserToScreen & {
@@ -40,17 +40,17 @@ export type PayoutToScreen = UserToScreen & {
 
 export type PayoutScreening = PayoutKey & {
   readonly recipient: UserScreening;
-  /** Of the attributes; those included that a person has cleared. */
+  /** Hits of the attributes, including those that a person has cleared. */
   readonly hits: readonly Hit[];
   readonly isPassed: boolean;
 };
 
-/** The attribute that has the wallet's address, and elsewhere the number of an account. */
+/** The attribute with the wallet's address; for other delivery types the number of an account. */
 const accountField = 'BankAccountNumber';
 const companyFields: ReadonlySet<string> = new Set(['BankName', 'EmploymentName']);
 const triesMax = 3;
 
-/** One result per payout, in their order. The session is the system's, outside any transaction. */
+/** One result per payout, in their order. The session is the system's, outside a transaction. */
 export async function screenPayouts(
   services: ScreeningServices,
   payouts: readonly PayoutToScreen[],
@@ -64,29 +64,30 @@ export async function screenPayouts(
     const found = await screenSubjects(session, subjects, options);
     const after = await readListsInForce(session);
     if (after.fingerprint.equals(lists.fingerprint) || tries === triesMax) {
-      const judged = payouts.flatMap((payout, index): Judged[] => {
+      const screened = payouts.flatMap((payout, index): ScreenedSubject[] => {
         const [recipient, hits = []] = [recipients[index], found[index]];
         if (recipient === undefined) return [];
         const subjectIndex = keys.blindIndex('payout screening', JSON.stringify(subjects[index]));
         return [{ payout, recipient, hits, subjectIndex, cleared: undefined }];
       });
-      await addCleared(session, judged);
-      // Under the older lists where they kept changing: those payouts are screened again.
-      await write(session, { judged, lists, options });
-      return judged.map(describe);
+      await addCleared(session, screened);
+      // If the lists kept changing, the older fingerprint is stored, and these payouts are
+      // screened again.
+      await write(session, { screened, lists, options });
+      return screened.map(describe);
     }
     lists = after;
   }
 }
 
-/** What of a payout is compared with the lists besides its recipient. */
+/** The data of a payout that is compared with the lists besides its recipient. */
 type Subject = { readonly names: readonly OtherName[]; readonly wallet: string };
 
 function readSubject({ attributes, person }: PayoutToScreen): Subject {
   const own = new Set([nameKey(fullName(person)), nameKey(person.businessName), '']);
   const names = nameFields.flatMap((field): OtherName[] => {
     const text = completeName(field, attributes[field] ?? '', person);
-    // The recipient's own names are screened with what else is known of the recipient.
+    // The recipient's own names are screened with the recipient's other data.
     if (own.has(nameKey(text))) return [];
     return [{ field, text, isCompany: companyFields.has(field) || person.businessName !== '' }];
   });
@@ -97,7 +98,7 @@ function fullName({ firstName, middleName, lastName }: ScreenedPerson): string {
   return `${firstName} ${middleName} ${lastName}`;
 }
 
-/** Some attributes are a part of the recipient's name and tell nothing alone. */
+/** Some attributes are a part of the recipient's name and cannot be compared alone. */
 function completeName(field: OtherName['field'], value: string, person: ScreenedPerson): string {
   if (value === '') return '';
   if (field === 'MaidenName') return `${person.firstName} ${person.middleName} ${value}`;
@@ -122,7 +123,7 @@ async function screenSubjects(
     names.length > 0 ? [{ names, index }] : [],
   );
   const screenings =
-    named.length === 0 ? [] : await screenPersons(session, named.map(asPerson), options);
+    named.length === 0 ? [] : await screenPersons(session, named.map(toPerson), options);
   for (const [place, { index }] of named.entries()) {
     hits[index]?.push(...(screenings[place]?.hits ?? []));
   }
@@ -136,9 +137,9 @@ async function screenSubjects(
   return hits;
 }
 
-function asPerson({ names }: Pick<Subject, 'names'>): ScreenedPerson {
-  const nobody = { firstName: '', middleName: '', lastName: '', businessName: '' };
-  return { ...nobody, dateOfBirth: '', countryCode: '', otherNames: names };
+function toPerson({ names }: Pick<Subject, 'names'>): ScreenedPerson {
+  const noName = { firstName: '', middleName: '', lastName: '', businessName: '' };
+  return { ...noName, dateOfBirth: '', countryCode: '', otherNames: names };
 }
 
 function describeWallet(row: WalletHitRow): Hit {
@@ -159,7 +160,7 @@ function describeWallet(row: WalletHitRow): Hit {
   };
 }
 
-type Judged = {
+type ScreenedSubject = {
   readonly payout: PayoutToScreen;
   readonly recipient: UserScreening;
   readonly hits: readonly Hit[];
@@ -168,21 +169,21 @@ type Judged = {
 };
 
 /**
- * A name that a person cleared stays cleared for the recipient, as long as it resembles only what was
- * cleared and none of it more. A listed wallet is the listed one, so that it is cleared for its
- * payout alone.
+ * A name that a person cleared stays cleared for the recipient while all its hits are among the
+ * cleared ones, with no higher score. The address of a wallet identifies it, so a wallet is cleared
+ * for its payout only.
  */
-async function addCleared(session: Session, judged: readonly Judged[]): Promise<void> {
-  const asked = judged.filter(({ hits }) => hits.length > 0);
-  if (asked.length === 0) return;
-  const keys = asked.map(({ payout, subjectIndex }) => ({ ...payout, subjectIndex }));
+async function addCleared(session: Session, screened: readonly ScreenedSubject[]): Promise<void> {
+  const withHits = screened.filter(({ hits }) => hits.length > 0);
+  if (withHits.length === 0) return;
+  const keys = withHits.map(({ payout, subjectIndex }) => ({ ...payout, subjectIndex }));
   for (const row of await readCleared(session, keys)) {
-    const one = asked[row.ordinal - 1];
-    if (one !== undefined && isCovered(one, row)) one.cleared = row;
+    const subject = withHits[row.ordinal - 1];
+    if (subject !== undefined && isCovered(subject, row)) subject.cleared = row;
   }
 }
 
-function isCovered({ payout, hits }: Judged, row: ClearedRow): boolean {
+function isCovered({ payout, hits }: ScreenedSubject, row: ClearedRow): boolean {
   const isOwn = row.payout_id === payout.payoutId;
   const cleared = new Map(row.hits.map((hit) => [nameHit(hit), hit.scorePermille]));
   return hits.every(
@@ -196,18 +197,18 @@ function nameHit({ list, entryId, matchedOn }: Hit): string {
   return `${list} ${entryId} ${matchedOn.field}`;
 }
 
-function isPassed({ recipient, hits, cleared }: Judged): boolean {
+function isPassed({ recipient, hits, cleared }: ScreenedSubject): boolean {
   return !recipient.isBlocked && (hits.length === 0 || cleared !== undefined);
 }
 
-/** Rows of one account per statement: no transaction touches two. */
+/** One statement per account, because a transaction must touch only one. */
 async function write(
   session: Session,
-  given: { judged: readonly Judged[]; lists: ListsInForce; options: ScreeningOptions },
+  given: { screened: readonly ScreenedSubject[]; lists: ListsInForce; options: ScreeningOptions },
 ): Promise<void> {
-  const { judged, lists, options } = given;
+  const { screened, lists, options } = given;
   const byAccount = new Map<string, Map<string, NewPayoutRow>>();
-  for (const one of judged) {
+  for (const one of screened) {
     const { accountId, payoutId, userId } = one.payout;
     const rows = byAccount.get(accountId) ?? new Map<string, NewPayoutRow>();
     byAccount.set(accountId, rows);
@@ -230,18 +231,18 @@ async function write(
   }
 }
 
-function describe(one: Judged): PayoutScreening {
+function describe(one: ScreenedSubject): PayoutScreening {
   const { accountId, payoutId } = one.payout;
   return { accountId, payoutId, recipient: one.recipient, hits: one.hits, isPassed: isPassed(one) };
 }
 
-/** Whether the payout was screened and may be paid: nothing was found, or a person cleared it. */
+/** Whether the payout was screened without hits, or a person cleared them. */
 export async function wasScreened(session: Session, payout: PayoutKey): Promise<boolean> {
   const [last] = await readPayoutHistory(session, payout, 1);
   return last?.is_passed === true;
 }
 
-/** All that was found and cleared for a payout, the newest first. */
+/** All results and clearances of a payout, newest first. */
 export async function listPayoutScreenings(session: Session, payout: PayoutKey) {
   const rows = await readPayoutHistory(session, payout, 100);
   return rows.map((row) => ({
@@ -256,7 +257,7 @@ export async function listPayoutScreenings(session: Session, payout: PayoutKey) 
   }));
 }
 
-/** A person lets the payout go in spite of what was found; nothing happens where it has passed. */
+/** Records that a person cleared the payout despite its hits; no effect where it has passed. */
 export function clearPayout(session: Session, payout: PayoutKey, clearedBy: string): Promise<void> {
   return writeClearance(session, payout, clearedBy);
 }

@@ -1,19 +1,40 @@
-import type { Session, Statement } from '../db/postgres/pool.ts';
-import type { Hit, ListVersion } from './hit.ts';
+import { z } from 'zod';
+import type { Session } from '../db/postgres/pool.ts';
+import { column, defineQuery, many, maybeOne, nullable, type RowOf } from '../db/rows.ts';
+import { type Hit, hit, type ListVersion, listVersion } from './hit.ts';
 
-/** The SQL of what came of screening recipients. Rows are added and never changed. */
+/** The SQL of screening results. Rows are added and never changed. */
 
-export type ScreeningState = 'clear' | 'hit' | 'cleared_by_person' | 'confirmed_by_person';
+const states = ['clear', 'hit', 'cleared_by_person', 'confirmed_by_person'] as const;
+export type ScreeningState = (typeof states)[number];
 export type UserKey = { readonly accountId: string; readonly userId: string };
 
-const columns = `s.account_id, s.user_id, s.sequence, s.state, s.subject_index, s.list_fingerprint,
-  s.list_versions, s.threshold_permille, s.top_score_permille, s.hits, s.screened_at, s.decided_by,
-  s.decided_at, s.decision_reason`;
+const columns = {
+  account_id: column.uuid,
+  user_id: column.uuid,
+  sequence: column.integer,
+  state: column.oneOf(...states),
+  subject_index: column.bytes,
+  list_fingerprint: column.bytes,
+  list_versions: column.json(z.array(listVersion)),
+  threshold_permille: column.integer,
+  top_score_permille: column.integer,
+  hits: column.json(z.array(hit)),
+  screened_at: column.instant,
+  decided_by: nullable(column.text),
+  decided_at: nullable(column.instant),
+  decision_reason: nullable(column.bytes),
+};
+export type ScreeningRow = RowOf<typeof columns>;
 
-const selectLast: Statement = {
+const names = Object.keys(columns)
+  .map((name) => `s.${name}`)
+  .join(', ');
+
+const selectLast = defineQuery({
   name: 'screening_select_last',
   text: `
-    select given.ordinal::integer, ${columns}
+    select given.ordinal::integer, ${names}
     from unnest($1::uuid[], $2::uuid[]) with ordinality as given (account_id, user_id, ordinal)
     cross join lateral (
       select * from screenings
@@ -21,19 +42,21 @@ const selectLast: Statement = {
       order by sequence desc
       limit 1
     ) s`,
-};
+  columns: { ...columns, ordinal: column.integer },
+});
 
-const selectHistory: Statement = {
+const selectHistory = defineQuery({
   name: 'screening_select_history',
   text: `
-    select ${columns} from screenings s
+    select ${names} from screenings s
     where s.account_id = $1 and s.user_id = $2
     order by s.sequence desc
     limit $3`,
-};
+  columns,
+});
 
-/** A decision that still holds is taken over from the row before. */
-const insertRows: Statement = {
+/** A decision that still holds is copied from the previous row. */
+const insertRows = defineQuery({
   name: 'screening_insert_rows',
   text: `
     insert into screenings as s (account_id, user_id, sequence, state, subject_index,
@@ -49,10 +72,11 @@ const insertRows: Statement = {
       and last.sequence = given.sequence - 1 and last.state = given.state
     order by given.user_id
     on conflict (account_id, user_id, sequence) do nothing
-    returning ${columns}`,
-};
+    returning ${names}`,
+  columns,
+});
 
-const insertDecision: Statement = {
+const insertDecision = defineQuery({
   name: 'screening_insert_decision',
   text: `
     insert into screenings as s (account_id, user_id, sequence, state, subject_index,
@@ -63,48 +87,33 @@ const insertDecision: Statement = {
     from screenings
     where account_id = $1 and user_id = $2 and sequence = $3 and state <> 'clear'
     on conflict (account_id, user_id, sequence) do nothing
-    returning ${columns}`,
-};
+    returning ${names}`,
+  columns,
+});
 
-const selectDataKey: Statement = {
+const selectDataKey = defineQuery({
   name: 'screening_select_data_key',
-  text: 'select id, data_key from users where account_id = $1 and id = $2',
-};
-
-export type ScreeningRow = {
-  account_id: string;
-  user_id: string;
-  sequence: number;
-  state: ScreeningState;
-  subject_index: Buffer;
-  list_fingerprint: Buffer;
-  list_versions: ListVersion[];
-  threshold_permille: number;
-  top_score_permille: number;
-  hits: Hit[];
-  screened_at: Date;
-  decided_by: string | null;
-  decided_at: Date | null;
-  decision_reason: Buffer | null;
-};
+  text: 'select data_key from users where account_id = $1 and id = $2',
+  columns: { data_key: column.bytes },
+});
 
 export function readLastRows(
   session: Session,
   users: readonly UserKey[],
 ): Promise<(ScreeningRow & { ordinal: number })[]> {
-  return session.rows(selectLast, [
+  return many(session, selectLast, [
     users.map(({ accountId }) => accountId),
     users.map(({ userId }) => userId),
   ]);
 }
 
-/** The newest first. */
+/** Newest first. */
 export function readHistory(
   session: Session,
   { accountId, userId }: UserKey,
   countMax: number,
 ): Promise<ScreeningRow[]> {
-  return session.rows(selectHistory, [accountId, userId, countMax]);
+  return many(session, selectHistory, [accountId, userId, countMax]);
 }
 
 export type NewRows = {
@@ -122,9 +131,9 @@ export type NewRows = {
   }[];
 };
 
-/** Those that were written; where one is missing, somebody else has written it meanwhile. */
+/** The rows that were written; a missing one was written by another process meanwhile. */
 export function writeRows(session: Session, given: NewRows): Promise<ScreeningRow[]> {
-  return session.rows(insertRows, [
+  return many(session, insertRows, [
     given.accountId,
     given.fingerprint,
     JSON.stringify(given.versions),
@@ -140,17 +149,12 @@ export async function writeDecision(
 ): Promise<ScreeningRow | undefined> {
   const { sequence, state, decidedBy, reason } = given;
   const values = [user.accountId, user.userId, sequence, state, decidedBy, reason];
-  const [row] = await session.rows<ScreeningRow>(insertDecision, values);
-  return row;
+  return maybeOne(session, insertDecision, values);
 }
 
 export async function findDataKey(
   session: Session,
   { accountId, userId }: UserKey,
-): Promise<{ id: string; data_key: Buffer } | undefined> {
-  const [row] = await session.rows<{ id: string; data_key: Buffer }>(selectDataKey, [
-    accountId,
-    userId,
-  ]);
-  return row;
+): Promise<Buffer | undefined> {
+  return (await maybeOne(session, selectDataKey, [accountId, userId]))?.data_key;
 }

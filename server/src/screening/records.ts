@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import { type KeyRing, openBytes, rowContext, sealBytes } from '../core/sealing.ts';
+import { type KeyRing, rowContext, sealBytes } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import {
   findDataKey,
@@ -26,17 +26,17 @@ import {
 export type { ScreeningState, UserKey } from './records.sql.ts';
 
 /**
- * What came of screening recipients, and what a person decided. A recipient is screened again when
- * a list, the threshold or what is known of the recipient has changed; else the last result holds.
+ * The results of screening recipients, and decisions about them. A recipient is screened again when a
+ * list, the threshold or the recipient's data has changed; otherwise the last result holds.
  */
 
 export type UserToScreen = UserKey & { readonly person: ScreenedPerson };
 
 export type UserScreening = UserKey & {
-  /** Counts what was written about the user, from 1; a decision names the one that it is about. */
+  /** Counts the rows about the user, from 1; a decision names the row that it is about. */
   readonly sequence: number;
   readonly state: ScreeningState;
-  /** Nothing may be paid to the user as things are. */
+  /** No payout may be sent to the user in this state. */
   readonly isBlocked: boolean;
   readonly listVersions: readonly ListVersion[];
   readonly thresholdPermille: number;
@@ -52,8 +52,8 @@ export type ScreeningServices = { readonly session: Session; readonly keys: KeyR
 const triesMax = 4;
 
 /**
- * One result per user, in their order; a user may be among them more than once. The session is the
- * system's, and not inside a transaction: each account's rows are written in one of their own.
+ * One result per user, in their order; users may repeat. The session is the system's, outside a
+ * transaction, because each account's rows are written in a transaction of their own.
  */
 export async function screenUsers(
   services: ScreeningServices,
@@ -64,15 +64,16 @@ export async function screenUsers(
   const done = new Map<string, UserScreening>();
   for (let tries = 1; done.size < byKey.size; tries += 1) {
     const waiting = [...byKey.values()].filter((user) => !done.has(keyOf(user)));
-    if (tries > triesMax)
-      throw new Error(`${waiting.length} users are screened by others all the time`);
+    if (tries > triesMax) {
+      throw new Error(`${waiting.length} users were screened by other processes each time`);
+    }
     for (const row of await screenOnce(services, waiting, options)) {
       done.set(`${row.account_id} ${row.user_id}`, describe(row));
     }
   }
   return users.map((user) => {
     const screening = done.get(keyOf(user));
-    if (screening === undefined) throw new Error('impossible: a user without a screening');
+    if (screening === undefined) throw new Error('unreachable: every user has a screening');
     return screening;
   });
 }
@@ -81,7 +82,7 @@ function keyOf({ accountId, userId }: UserKey): string {
   return `${accountId} ${userId}`;
 }
 
-/** A user whose state changes, with all that is known of it. */
+/** A user who must be screened again, with the last result. */
 type Change = { user: UserToScreen; index: Buffer; last: ScreeningRow | undefined };
 
 async function screenOnce(
@@ -113,7 +114,7 @@ async function screenOnce(
   return rows;
 }
 
-/** Rows of one account per statement: no transaction touches two. */
+/** One statement per account, because a transaction must touch only one. */
 async function write(
   session: Session,
   given: {
@@ -152,9 +153,9 @@ async function write(
 }
 
 /**
- * Whom a person confirmed to be on a list stays so, whatever changes, until a person says otherwise:
- * another spelling of the name must not be the way out. Whom a person cleared stays cleared as long
- * as the user is the same and resembles only entries that were cleared, and none more than then.
+ * A user whom a person confirmed to be on a list stays confirmed until a person decides otherwise, so
+ * that another spelling does not evade it. A cleared user stays cleared while the data is the same
+ * and all hits are among the cleared ones, with no higher score.
  */
 function decideState({ last, index }: Change, screening: Screening): ScreeningState {
   if (last?.state === 'confirmed_by_person') return last.state;
@@ -171,14 +172,14 @@ function entryOf(hit: Hit): string {
   return `${hit.list} ${hit.entryId}`;
 }
 
-/** Tells whether what was compared is still the same, and nothing else about it. */
+/** A hash that shows only whether the compared data is still the same. */
 function indexSubject(keys: KeyRing, person: ScreenedPerson): Buffer {
   const { firstName, middleName, lastName, businessName, dateOfBirth, countryCode } = person;
   const compared = [firstName, middleName, lastName, businessName, dateOfBirth, countryCode];
   return keys.blindIndex('screening', JSON.stringify(compared));
 }
 
-/** The last result of a user, decisions included, or undefined where there was none. */
+/** The last result of a user, decisions included; undefined where there is none. */
 export async function findScreening(
   session: Session,
   user: UserKey,
@@ -187,22 +188,12 @@ export async function findScreening(
   return row === undefined ? undefined : describe(row);
 }
 
-/** All that was ever found and decided about a user, the newest first. */
-export async function listScreenings(
-  session: Session,
-  user: UserKey,
-  countMax = 100,
-): Promise<UserScreening[]> {
-  const rows = await readHistory(session, user, countMax);
-  return rows.map(describe);
-}
-
 export type Decision = UserKey & {
-  /** What the person has seen; where something newer is there, the decision is not taken. */
+  /** The result that the person has seen; with a newer one the decision is `stale`. */
   readonly sequence: number;
-  /** `cleared`: somebody else than the entries found; `confirmed`: the one on the list. */
+  /** `cleared`: not the listed person; `confirmed`: the listed person. */
   readonly decision: 'cleared' | 'confirmed';
-  /** Who decides: a name or number of the operator's own staff, at most 200 characters. */
+  /** The name or number of a member of the operator's staff, at most 200 characters. */
   readonly decidedBy: string;
   /** At most 2,000 characters; sealed under the user's key. */
   readonly reason: string;
@@ -213,17 +204,20 @@ export type DecisionResult =
   | { readonly kind: 'stale' }
   | { readonly kind: 'nothing_to_decide' };
 
-/** @throws AppError not_found where there is no such user, invalid_request without a reason. */
+/** @throws AppError not_found for an unknown user, invalid_request without a reason. */
 export async function recordDecision(
   { session, keys }: ScreeningServices,
   given: Decision,
 ): Promise<DecisionResult> {
   const { sequence, decidedBy, reason } = given;
   if (reason.trim() === '' || reason.length > reasonLengthMax) {
-    throw new AppError('invalid_request', `a reason has 1 to ${reasonLengthMax} characters`);
+    throw new AppError('invalid_request', `reason must have 1 to ${reasonLengthMax} characters`);
   }
   if (decidedBy.trim() === '' || decidedBy.length > decidedByLengthMax) {
-    throw new AppError('invalid_request', `who decides has 1 to ${decidedByLengthMax} characters`);
+    throw new AppError(
+      'invalid_request',
+      `decided_by must have 1 to ${decidedByLengthMax} characters`,
+    );
   }
   const userKey = await getUserKey({ session, keys }, given);
   const sealed = sealBytes(userKey, Buffer.from(reason), reasonContext(given));
@@ -237,25 +231,13 @@ export async function recordDecision(
 const reasonLengthMax = 2_000;
 const decidedByLengthMax = 200;
 
-/** The reason of the decision that holds for a user, or undefined where none does. */
-export async function findDecisionReason(
-  services: ScreeningServices,
-  user: UserKey,
-): Promise<string | undefined> {
-  const [row] = await readHistory(services.session, user, 1);
-  if (row === undefined || row.decision_reason === null) return undefined;
-  const userKey = await getUserKey(services, user);
-  return openBytes(userKey, row.decision_reason, reasonContext(user)).toString();
-}
-
 async function getUserKey({ session, keys }: ScreeningServices, user: UserKey): Promise<Buffer> {
-  const row = await findDataKey(session, user);
-  if (row === undefined) throw new AppError('not_found', 'no such user');
-  return keys.unwrap(row.data_key, user);
+  const dataKey = await findDataKey(session, user);
+  if (dataKey === undefined) throw new AppError('not_found', 'user not found');
+  return keys.unwrap(dataKey, user);
 }
 
-/** A decision is taken over into later rows, so that its number is no part of it. */
-/** A decision is carried over to the later rows of its user, so it is not bound to one of them. */
+/** Not bound to a row, because later rows of the user repeat the decision. */
 function reasonContext({ accountId, userId }: UserKey): string {
   return rowContext('screenings.decision_reason', accountId, userId);
 }

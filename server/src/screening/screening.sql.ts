@@ -1,10 +1,12 @@
-import type { Session, Statement } from '../db/postgres/pool.ts';
+import { z } from 'zod';
+import type { Session } from '../db/postgres/pool.ts';
+import { column, defineQuery, many, nullable, type RowOf } from '../db/rows.ts';
 import type { ListVersion } from './hit.ts';
-import type { Birth, ListEntry, NameQuality } from './list-entry.ts';
+import { dateOfBirth, entryKinds, nameQualities } from './list-entry.ts';
 
-/** The SQL of lists and of the search in them; that of what came of it is in `records.sql.ts`. */
+/** The SQL of lists and of searches in them; that of their results is in `records.sql.ts`. */
 
-const selectVersions: Statement = {
+const selectVersions = defineQuery({
   name: 'screening_select_versions',
   text: `
     select v.list, v.sequence, v.version, v.imported_at, l.checked_at,
@@ -12,32 +14,71 @@ const selectVersions: Statement = {
     from screening_lists l
     join screening_versions v on v.list = l.list and v.sequence = l.sequence
     order by v.list`,
-};
+  columns: {
+    list: column.text,
+    sequence: column.integer,
+    version: column.text,
+    imported_at: column.instant,
+    checked_at: column.instant,
+    published_at: nullable(column.instant),
+    entry_count: column.integer,
+    name_count: column.integer,
+    reader: column.integer,
+  },
+});
 
-const selectSimilarWords: Statement = {
+const similarWordColumns = {
+  given: column.text,
+  listed: column.text,
+  skeleton: column.text,
+  name_count: column.integer,
+};
+export type SimilarWordRow = RowOf<typeof similarWordColumns>;
+
+const selectSimilarWords = defineQuery({
   name: 'screening_select_similar_words',
   text: `
     select given, listed, skeleton, name_count
     from find_similar_words($1::text[], $2::text[])`,
+  columns: similarWordColumns,
+});
+
+const candidateColumns = {
+  ordinal: column.integer,
+  list: column.text,
+  entry_id: column.text,
+  /** The name that was found. */
+  text: column.text,
+  quality: column.oneOf(...nameQualities),
+  words: column.text,
+  skeletons: column.text,
+  /** The primary name of the entry. */
+  name: column.text,
+  kind: column.oneOf(...entryKinds),
+  births: column.json(z.array(dateOfBirth)),
+  countries: column.text,
+  programmes: column.json(z.array(z.string())),
 };
+export type CandidateRow = RowOf<typeof candidateColumns>;
 
 /**
- * For each asked name ($1: its ordinal) the names of the lists that share the most weight ($4) of
- * words with it; of equal ones the shortest, which it covers best.
+ * For each searched name ($1: its ordinal) the listed names that share the most weight ($4) of words
+ * with it; of equals the shortest, which it covers best.
  */
-const selectCandidates: Statement = {
+const selectCandidates = defineQuery({
   name: 'screening_select_candidates',
   text: `
-    with asked as (
+    with searched as (
       select ordinal, given, listed, weight
       from unnest($1::integer[], $2::text[], $3::text[], $4::real[])
-        as a (ordinal, given, listed, weight)
+        as s (ordinal, given, listed, weight)
     ), found as (
-      select asked.ordinal, asked.given, posting.name_id, posting.length, max(asked.weight) as weight
-      from asked
-      join screening_words w on w.word = asked.listed
+      select searched.ordinal, searched.given, posting.name_id, posting.length,
+        max(searched.weight) as weight
+      from searched
+      join screening_words w on w.word = searched.listed
       cross join lateral unnest(w.name_ids, w.lengths) as posting (name_id, length)
-      group by asked.ordinal, asked.given, posting.name_id, posting.length
+      group by searched.ordinal, searched.given, posting.name_id, posting.length
     ), ranked as (
       select ordinal, name_id,
         row_number() over (
@@ -46,7 +87,7 @@ const selectCandidates: Statement = {
       from found
       group by ordinal, name_id, length
     )
-    select ranked.ordinal, n.id, n.list, n.entry_id, n.text, n.quality, n.words, n.skeletons,
+    select ranked.ordinal, n.list, n.entry_id, n.text, n.quality, n.words, n.skeletons,
       e.name, e.kind, e.births, e.countries, e.programmes
     from ranked
     join screening_names n on n.id = ranked.name_id
@@ -54,9 +95,10 @@ const selectCandidates: Statement = {
       and e.from_sequence = n.from_sequence
     where ranked.place <= $5
     order by ranked.ordinal, ranked.place`,
-};
+  columns: candidateColumns,
+});
 
-const selectWordCounts: Statement = {
+const selectWordCounts = defineQuery({
   name: 'screening_select_word_counts',
   text: `
     select w.word as text, w.spelling_count
@@ -69,49 +111,13 @@ const selectWordCounts: Statement = {
       select w.spelling_count from screening_words w where w.skeleton = given.skeleton limit 1
     ) alike
     where length(given.skeleton) >= 4`,
-};
+  columns: { text: column.text, spelling_count: column.integer },
+});
 
-export type SimilarWordRow = {
-  given: string;
-  listed: string;
-  skeleton: string;
-  name_count: number;
-};
-
-export type CandidateRow = {
-  ordinal: number;
-  id: number;
-  list: string;
-  entry_id: string;
-  /** The name that was found. */
-  text: string;
-  quality: NameQuality;
-  words: string;
-  skeletons: string;
-  /** The name under which the list has the entry. */
-  name: string;
-  kind: ListEntry['kind'];
-  births: Birth[];
-  countries: string;
-  programmes: string[];
-};
-
-export type AskedWord = { ordinal: number; given: string; listed: string; weight: number };
-
-type VersionRow = {
-  list: string;
-  sequence: number;
-  version: string;
-  imported_at: Date;
-  checked_at: Date;
-  published_at: Date | null;
-  entry_count: number;
-  name_count: number;
-  reader: number;
-};
+export type SearchedWord = { ordinal: number; given: string; listed: string; weight: number };
 
 export async function readVersions(session: Session): Promise<ListVersion[]> {
-  const rows = await session.rows<VersionRow>(selectVersions);
+  const rows = await many(session, selectVersions);
   return rows.map((row) => ({
     list: row.list,
     sequence: row.sequence,
@@ -129,7 +135,7 @@ export function findSimilarWords(
   session: Session,
   words: readonly { text: string; skeleton: string }[],
 ): Promise<SimilarWordRow[]> {
-  return session.rows<SimilarWordRow>(selectSimilarWords, [
+  return many(session, selectSimilarWords, [
     words.map(({ text }) => text),
     words.map(({ skeleton }) => skeleton),
   ]);
@@ -137,31 +143,31 @@ export function findSimilarWords(
 
 export function findCandidates(
   session: Session,
-  asked: readonly AskedWord[],
+  searched: readonly SearchedWord[],
   countMax: number,
 ): Promise<CandidateRow[]> {
-  return session.rows<CandidateRow>(selectCandidates, [
-    asked.map(({ ordinal }) => ordinal),
-    asked.map(({ given }) => given),
-    asked.map(({ listed }) => listed),
-    asked.map(({ weight }) => weight),
+  return many(session, selectCandidates, [
+    searched.map(({ ordinal }) => ordinal),
+    searched.map(({ given }) => given),
+    searched.map(({ listed }) => listed),
+    searched.map(({ weight }) => weight),
     countMax,
   ]);
 }
 
 /**
- * In how many names in force each word is, in any spelling; for words asked for that no name has,
- * their skeleton under a slash. Absent where in none.
+ * The number of listed names that have each word in any spelling. A searched word that no name has is
+ * counted by its skeleton, under a slash. Words that occur in no name are absent.
  */
 export async function countWords(
   session: Session,
-  asked: readonly { text: string; skeleton: string }[],
+  searched: readonly { text: string; skeleton: string }[],
   listed: readonly string[],
 ): Promise<Map<string, number>> {
-  const texts = new Set([...asked.map(({ text }) => text), ...listed]);
-  const rows = await session.rows<{ text: string; spelling_count: number }>(selectWordCounts, [
+  const texts = new Set([...searched.map(({ text }) => text), ...listed]);
+  const rows = await many(session, selectWordCounts, [
     [...texts],
-    [...new Set(asked.map(({ skeleton }) => skeleton))],
+    [...new Set(searched.map(({ skeleton }) => skeleton))],
   ]);
   return new Map(rows.map((row) => [row.text, row.spelling_count]));
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createScreeningTest, person, type ScreeningTest } from '../../testing/setups/screening.ts';
 import {
-  createSpellingCache,
-  type ScreenedPerson,
+  createScreeningTest,
+  person,
+  type ScreeningTest,
   screenPerson,
-  screenPersons,
-} from './screening.ts';
+} from '../../testing/setups/screening.ts';
+import { createSpellingCache, type ScreenedPerson, screenPersons } from './screening.ts';
 
 let screening: ScreeningTest;
 before(async () => {
@@ -15,12 +15,12 @@ before(async () => {
 });
 after(async () => screening[Symbol.asyncDispose]());
 
-async function findIds(asked: ScreenedPerson): Promise<string[]> {
-  const { hits } = await screenPerson(screening.db.system, asked);
+async function findIds(subject: ScreenedPerson): Promise<string[]> {
+  const { hits } = await screenPerson(screening.db.system, subject);
   return hits.map(({ entryId }) => entryId);
 }
 
-test('a listed name is found however it is written', async () => {
+test('a listed name is found in any spelling', async () => {
   const spellings = [
     person('Timofey', 'Zverovsky'),
     person('ZVEROVSKY', 'TIMOFEY'),
@@ -30,14 +30,17 @@ test('a listed name is found however it is written', async () => {
     person('T. Arkadyevich', 'Zverovsky'),
     person('Timofey Arkadyevichh', 'Zverowsky'),
   ];
-  for (const asked of spellings) {
-    assert.deepEqual(await findIds(asked), ['101'], `${asked.firstName} ${asked.lastName}`);
+  for (const subject of spellings) {
+    assert.deepEqual(await findIds(subject), ['101'], `${subject.firstName} ${subject.lastName}`);
   }
 });
 
-test('a hit says which list, entry and name it is, and nothing of who was asked for', async () => {
-  const asked = person('Timofej', 'Zverovskij', { dateOfBirth: '1965-08-12', countryCode: 'RUS' });
-  const { hits, isHit, lists, topScorePermille } = await screenPerson(screening.db.system, asked);
+test('a hit names the list, entry and listed name, and has no data of the person', async () => {
+  const subject = person('Timofej', 'Zverovskij', {
+    dateOfBirth: '1965-08-12',
+    countryCode: 'RUS',
+  });
+  const { hits, isHit, lists, topScorePermille } = await screenPerson(screening.db.system, subject);
   const [hit] = hits;
   assert.equal(isHit, true);
   assert.equal(topScorePermille, hit?.scorePermille);
@@ -66,10 +69,10 @@ test('a hit says which list, entry and name it is, and nothing of who was asked 
   assert.ok(!JSON.stringify(hits).includes('Zverovskij'));
 });
 
-test('a date of birth that fits raises the score, and one far off lowers it', async () => {
+test('a matching date of birth raises the score, a distant one lowers it', async () => {
   const scoreOf = async (dateOfBirth: string): Promise<number> => {
-    const asked = person('Timofey', 'Zverovsky', { dateOfBirth });
-    return (await screenPerson(screening.db.system, asked)).topScorePermille;
+    const subject = person('Timofey', 'Zverovsky', { dateOfBirth });
+    return (await screenPerson(screening.db.system, subject)).topScorePermille;
   };
   const [same, near, unknown, far] = [
     await scoreOf('1965-08-12'),
@@ -81,15 +84,15 @@ test('a date of birth that fits raises the score, and one far off lowers it', as
 });
 
 test('a listed name in full is a hit even with another date of birth and country', async () => {
-  const asked = person('Timofey', 'Zverovsky', {
+  const subject = person('Timofey', 'Zverovsky', {
     middleName: 'Arkadyevich',
     dateOfBirth: '1999-01-01',
     countryCode: 'PRT',
   });
-  assert.deepEqual(await findIds(asked), ['101']);
+  assert.deepEqual(await findIds(subject), ['101']);
 });
 
-test('organisations are found by the business name, with and without what is in brackets', async () => {
+test('organisations are found by business name, with and without the part in brackets', async () => {
   for (const businessName of [
     'Quartzbridge Maritime Trading Co LLC',
     'Quartz Bridge Maritime Trading Company',
@@ -104,13 +107,13 @@ test('organisations are found by the business name, with and without what is in 
   }
 });
 
-test('a name in its original script is found in that and in Latin script', async () => {
+test('a name listed in its original script is found in that and in Latin script', async () => {
   assert.deepEqual(await findIds(person('سلطان', 'اوردوخان')), ['900001']);
   assert.deepEqual(await findIds(person('Sultan', 'Ordukhan')), ['900001']);
 });
 
-test('people who share a word with an entry are left alone', async () => {
-  for (const asked of [
+test('a person who shares one word with an entry is no hit', async () => {
+  for (const subject of [
     person('Timofey', 'Ivanov'),
     person('Anna', 'Zverovsky'),
     person('Idris', 'Elbasan'),
@@ -118,17 +121,17 @@ test('people who share a word with an entry are left alone', async () => {
     person('Evaristo', 'Gomez'),
     person('Grey', 'Walker', { businessName: 'Falcon Trading' }),
   ]) {
-    assert.deepEqual(await findIds(asked), [], `${asked.firstName} ${asked.lastName}`);
+    assert.deepEqual(await findIds(subject), [], `${subject.firstName} ${subject.lastName}`);
   }
 });
 
-test('a weak alias counts less than a good one', async () => {
+test('a weak alias scores less than a good one', async () => {
   const weak = await screenPerson(screening.db.system, person('The', 'Clockmaker'));
   assert.ok(weak.hits.length === 1 && weak.topScorePermille < 1000, `${weak.topScorePermille}`);
 });
 
-test('many at once are answered like each by itself, in their order', async () => {
-  const asked = [
+test('screening many at once gives the same results as one by one, in order', async () => {
+  const subjects = [
     person('Timofey', 'Zverovsky'),
     person('', ''),
     person('Anna', 'Schmidt'),
@@ -137,9 +140,9 @@ test('many at once are answered like each by itself, in their order', async () =
     person('—', '…'),
   ];
   const cache = createSpellingCache();
-  const together = await screenPersons(screening.db.system, asked, { cache });
-  const cached = await screenPersons(screening.db.system, asked, { cache });
-  const alone = await Promise.all(asked.map((one) => screenPerson(screening.db.system, one)));
+  const together = await screenPersons(screening.db.system, subjects, { cache });
+  const cached = await screenPersons(screening.db.system, subjects, { cache });
+  const alone = await Promise.all(subjects.map((one) => screenPerson(screening.db.system, one)));
   assert.deepEqual(together, alone);
   assert.deepEqual(cached, alone);
   assert.deepEqual(
@@ -148,16 +151,16 @@ test('many at once are answered like each by itself, in their order', async () =
   );
 });
 
-test('the threshold decides what is a hit', async () => {
-  const asked = person('Timofej', 'Zverowskij', { dateOfBirth: '1999-01-01' });
-  const low = await screenPerson(screening.db.system, asked, { thresholdPermille: 700 });
-  const high = await screenPerson(screening.db.system, asked, { thresholdPermille: 1000 });
+test('the threshold decides which candidates are hits', async () => {
+  const subject = person('Timofej', 'Zverowskij', { dateOfBirth: '1999-01-01' });
+  const low = await screenPerson(screening.db.system, subject, { thresholdPermille: 700 });
+  const high = await screenPerson(screening.db.system, subject, { thresholdPermille: 1000 });
   assert.equal(low.isHit, true);
   assert.equal(high.isHit, false);
   assert.equal(low.topScorePermille, high.topScorePermille);
 });
 
-test('a listed name is found behind look-alikes and digits, and waits for a person anyway', async () => {
+test('a listed name written with look-alikes and digits is found, and needs a review anyway', async () => {
   const spellings: [string, string][] = [
     // Cyrillic i, o and e among Latin letters.
     ['T\u0456mofey', 'Zver\u043Evsky'],
@@ -178,19 +181,19 @@ test('a listed name is found behind look-alikes and digits, and waits for a pers
   assert.deepEqual(await findIds(company), ['103']);
 });
 
-test('further names are compared without what is known of the person', async () => {
-  const asked = person('Anna', 'Schmidt', {
+test('further names are compared without date of birth and country', async () => {
+  const subject = person('Anna', 'Schmidt', {
     dateOfBirth: '1999-01-01',
     otherNames: [{ field: 'BankAccountName', text: 'ZVEROVSKY TIMOFEI', isCompany: false }],
   });
-  const { hits } = await screenPerson(screening.db.system, asked);
+  const { hits } = await screenPerson(screening.db.system, subject);
   assert.deepEqual(
     hits.map(({ entryId, matchedOn }) => [entryId, matchedOn.field, matchedOn.dateOfBirth]),
     [['101', 'BankAccountName', 'unknown']],
   );
 });
 
-test('the name of a bank is a hit only where it is nearly the listed one', async () => {
+test('the name of a bank is a hit only with a very high score', async () => {
   const named = (field: 'BankName' | 'BankAccountName', text: string): ScreenedPerson =>
     person('', '', { otherNames: [{ field, text, isCompany: true }] });
   const bank = (text: string): ScreenedPerson => named('BankName', text);

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 import type { Session } from '../db/postgres/pool.ts';
-import { type Disguise, findDisguises, unmaskName } from './disguised-names.ts';
 import { type Hit, type ListsInForce, nameReview, type ScreenedPerson } from './hit.ts';
-import { judge } from './judge.ts';
-import { readerVersion } from './lists.ts';
+import { parserVersion } from './lists.ts';
+import { matchName } from './match-name.ts';
 import { type NameWord, readWords, restoreWord } from './names.ts';
+import { findObfuscations, type Obfuscation, readObfuscatedName } from './obfuscated-names.ts';
 import {
-  type AskedWord,
   type CandidateRow,
   countWords,
   findCandidates,
   findSimilarWords,
   readVersions,
+  type SearchedWord,
 } from './screening.sql.ts';
 import { compareWords, wordSimilarityMin } from './similarity.ts';
 
@@ -19,9 +19,9 @@ export type { Hit, ListsInForce, ListVersion, ScreenedPerson } from './hit.ts';
 export { findListFault, importLists, type ListReport, type ListSource } from './lists.ts';
 
 /**
- * Screening of names against the sanctions lists in force: PostgreSQL finds the names that share
- * words, or spellings of words, with the one asked for (trigrams and skeletons); those are then
- * compared as a whole. Scores are thousandths. What comes of it is kept by `records.ts`.
+ * Screens names against the sanctions lists in force: PostgreSQL finds the listed names that share
+ * words, or spellings of words, with the searched name (trigrams and skeletons); those are then
+ * compared as a whole. Scores are thousandths. `records.ts` stores the results.
  */
 
 export type Screening = {
@@ -29,18 +29,18 @@ export type Screening = {
   /** At or above the threshold, one per entry, the highest score first. */
   readonly hits: readonly Hit[];
   readonly isHit: boolean;
-  /** Of the best candidate, whether it is a hit or not; 0 without any. */
+  /** The score of the best candidate, hit or not; 0 without candidates. */
   readonly topScorePermille: number;
 };
 
 export type ScreeningOptions = {
-  /** From which score on a candidate is a hit; see README.md for how the default was found. */
+  /** The least score of a hit; see README.md for how the default was found. */
   readonly thresholdPermille?: number;
-  /** Of the process: spares most of the search, because most words of names are common ones. */
+  /** Shared in a process, it saves most of the search, because most words of names are common. */
   readonly cache?: SpellingCache;
 };
 
-/** The spellings of words that were looked for, as long as the lists stay the same. */
+/** The spellings of searched words, valid while the lists stay the same. */
 export type SpellingCache = { fingerprint: Buffer; readonly spellings: Map<string, Spelling[]> };
 
 export function createSpellingCache(): SpellingCache {
@@ -49,17 +49,17 @@ export function createSpellingCache(): SpellingCache {
 
 export const defaultThresholdPermille = 870;
 /**
- * Names of banks are made of a few common words ("Commercial International Bank" resembles a listed
- * one by 883), and every recipient of a bank has the same one; listed banks are at 980 and above.
+ * Names of banks consist of a few common words ("Commercial International Bank" matches a listed one
+ * at 883), and all recipients at a bank share its name; listed banks score 980 and above.
  */
-const bankNameLeast = 950;
+const bankNameScoreMin = 950;
 
-/** Names of the lists that are compared as a whole, for each name asked for. */
+/** Listed names that are compared as a whole, for each searched name. */
 const candidatesMax = 40;
-/** Spellings of one word that are looked for, the most alike first. */
+/** Spellings of one word that are searched, the most similar first. */
 const spellingsMax = 40;
 const hitsMax = 20;
-/** Names asked for by one statement. */
+/** Names searched by one statement. */
 const portionNames = 250;
 const triesMax = 3;
 
@@ -72,8 +72,8 @@ export async function readListsInForce(session: Session): Promise<ListsInForce> 
 }
 
 /**
- * What is wrong with the lists in force, for whoever must not pay without them: one that is missing,
- * or whose source was not read for longer than `ageMsMax`. `nowMs` is real time, as imports are.
+ * The reasons why the lists in force must not be relied on: one is missing, or its source was not
+ * read for longer than `ageMsMax`. `nowMs` is real time, as imports are.
  */
 export function findListFaults(
   { versions }: ListsInForce,
@@ -85,24 +85,14 @@ export function findListFaults(
     if (version === undefined) return [`the list ${list} was never imported`];
     const isOld = nowMs - version.checkedAtMs > wanted.ageMsMax;
     const last = new Date(version.checkedAtMs).toISOString();
-    if (version.reader < readerVersion) {
-      return [`the list ${list} was read by an earlier release and must be imported again`];
+    if (version.reader < parserVersion) {
+      return [`the list ${list} was imported by an earlier release and must be imported again`];
     }
     return isOld ? [`the list ${list} was last read at ${last}`] : [];
   });
 }
 
-export async function screenPerson(
-  session: Session,
-  person: ScreenedPerson,
-  options: ScreeningOptions = {},
-): Promise<Screening> {
-  const [screening] = await screenPersons(session, [person], options);
-  if (screening === undefined) throw new Error('impossible: a person without a screening');
-  return screening;
-}
-
-/** The same for many at once, in their order: a few statements for all of them. */
+/** Screens many persons in a few statements. @returns The results in their order. */
 export async function screenPersons(
   session: Session,
   persons: readonly ScreenedPerson[],
@@ -114,7 +104,7 @@ export async function screenPersons(
     const cache = prepareCache(options.cache ?? createSpellingCache(), lists);
     const found = await findHits(session, { names, persons, lists, cache });
     const after = await readListsInForce(session);
-    // What was found while a list changed belongs to neither version.
+    // Results found while a list changed belong to neither version.
     if (after.fingerprint.equals(lists.fingerprint) || tries === triesMax) {
       const threshold = options.thresholdPermille ?? defaultThresholdPermille;
       return persons.map((person, index) =>
@@ -128,7 +118,7 @@ export async function screenPersons(
 function conclude(lists: ListsInForce, found: readonly Hit[], threshold: number): Screening {
   const best = new Map<string, Hit>();
   for (const hit of found) {
-    const least = hit.matchedOn.field === 'BankName' ? bankNameLeast : 0;
+    const least = hit.matchedOn.field === 'BankName' ? bankNameScoreMin : 0;
     if (hit.scorePermille < Math.max(threshold, least)) continue;
     const key = `${hit.list} ${hit.entryId}`;
     if ((best.get(key)?.scorePermille ?? -1) < hit.scorePermille) best.set(key, hit);
@@ -144,19 +134,19 @@ function conclude(lists: ListsInForce, found: readonly Hit[], threshold: number)
   return { lists, hits, isHit: hits.length > 0, topScorePermille };
 }
 
-type AskedName = {
+type SearchedName = {
   readonly personIndex: number;
   readonly field: Hit['matchedOn']['field'];
   readonly words: readonly NameWord[];
 };
 
-type WrittenName = {
+type GivenName = {
   readonly field: Hit['matchedOn']['field'];
   readonly text: string;
   readonly isCompany: boolean;
 };
 
-function listWrittenNames(person: ScreenedPerson): WrittenName[] {
+function listGivenNames(person: ScreenedPerson): GivenName[] {
   const { firstName, middleName, lastName, businessName, otherNames = [] } = person;
   const personName = `${firstName} ${middleName} ${lastName}`;
   return [
@@ -166,27 +156,27 @@ function listWrittenNames(person: ScreenedPerson): WrittenName[] {
   ];
 }
 
-/** Each name as it is written, and as what it looks like where letters are disguised. */
-function listNames(person: ScreenedPerson, personIndex: number): AskedName[] {
-  return listWrittenNames(person).flatMap(({ field, text }) =>
-    [text, ...unmaskName(text)]
+/** Each name as it is written, and as it reads where letters are obfuscated. */
+function listNames(person: ScreenedPerson, personIndex: number): SearchedName[] {
+  return listGivenNames(person).flatMap(({ field, text }) =>
+    [text, ...readObfuscatedName(text)]
       .map((variant) => ({ personIndex, field, words: readWords(variant) }))
       .filter(({ words }) => words.length > 0),
   );
 }
 
-const disguiseTexts: Readonly<Record<Disguise, string>> = {
+const obfuscationTexts: Readonly<Record<Obfuscation, string>> = {
   mixed_scripts: 'a word of the name mixes scripts',
-  digits_in_word: 'a word of the name has digits in it',
+  digits_in_word: 'a word of the name contains digits',
 };
 
-/** What a person has to look at whatever the lists say. */
+/** Hits that need a review whatever the lists contain. */
 function listReviews(person: ScreenedPerson): Hit[] {
-  return listWrittenNames(person).flatMap(({ field, text, isCompany }) =>
-    findDisguises(text, isCompany).map((disguise) => ({
+  return listGivenNames(person).flatMap(({ field, text, isCompany }) =>
+    findObfuscations(text, isCompany).map((obfuscation) => ({
       list: nameReview,
-      entryId: disguise,
-      name: disguiseTexts[disguise],
+      entryId: obfuscation,
+      name: obfuscationTexts[obfuscation],
       kind: isCompany ? 'organisation' : 'person',
       programmes: [],
       scorePermille: 1000,
@@ -201,15 +191,15 @@ function listReviews(person: ScreenedPerson): Hit[] {
   );
 }
 
-/** What is looked for, and where. */
+/** The names of a search and the lists. */
 type Task = {
-  readonly names: readonly AskedName[];
+  readonly names: readonly SearchedName[];
   readonly persons: readonly ScreenedPerson[];
   readonly lists: ListsInForce;
   readonly cache: SpellingCache;
 };
 
-/** What resembles each person, by their index, with scores of any height. */
+/** The candidates for each person, by index, with scores of any height. */
 async function findHits(session: Session, task: Task): Promise<Hit[][]> {
   const { names, persons } = task;
   const hits: Hit[][] = persons.map(() => []);
@@ -217,37 +207,37 @@ async function findHits(session: Session, task: Task): Promise<Hit[][]> {
     const portion = names.slice(from, from + portionNames);
     const { candidates, weightOf, wordOf } = await search(session, portion, task);
     for (const row of candidates) {
-      const asked = portion[row.ordinal - 1];
-      const person = asked === undefined ? undefined : persons[asked.personIndex];
-      if (asked === undefined || person === undefined) continue;
-      hits[asked.personIndex]?.push(judge(row, { asked, person, weightOf, wordOf }));
+      const name = portion[row.ordinal - 1];
+      const person = name === undefined ? undefined : persons[name.personIndex];
+      if (name === undefined || person === undefined) continue;
+      hits[name.personIndex]?.push(matchName(row, { name, person, weightOf, wordOf }));
     }
   }
   return hits;
 }
 
-type Found = {
+type SearchResult = {
   candidates: readonly CandidateRow[];
-  /** How much a word tells, 0 to 1: the rarer on the lists, the more. */
+  /** The weight of a word, 0 to 1: the rarer on the lists, the higher. */
   weightOf: (word: NameWord) => number;
-  /** A stored word; the same ones come in many candidates. */
+  /** A stored word, cached because candidates share many words. */
   wordOf: (text: string, skeleton: string) => NameWord;
 };
 
 async function search(
   session: Session,
-  names: readonly AskedName[],
+  names: readonly SearchedName[],
   { lists, cache }: Task,
-): Promise<Found> {
+): Promise<SearchResult> {
   const words = new Map<string, NameWord>();
   for (const word of names.flatMap((name) => name.words)) words.set(word.text, word);
-  const sought = [...words.values()].filter(({ kind }) => kind === 'word');
-  const similar = await findSpellings(session, sought, cache);
+  const searchedWords = [...words.values()].filter(({ kind }) => kind === 'word');
+  const similar = await findSpellings(session, searchedWords, cache);
   const nameCount = lists.versions.reduce((sum, list) => sum + list.nameCount, 0);
-  const asked = names.flatMap((name, index) =>
-    listAskedWords(name.words, index + 1, { similar, nameCount }),
+  const searched = names.flatMap((name, index) =>
+    listSearchedWords(name.words, index + 1, { similar, nameCount }),
   );
-  const candidates = await findCandidates(session, asked, candidatesMax);
+  const candidates = await findCandidates(session, searched, candidatesMax);
   const listed = candidates.flatMap((row) => row.words.split(' '));
   const counts = await countWords(session, [...words.values()], listed);
   const countOf = ({ text, skeleton }: NameWord): number =>
@@ -264,7 +254,7 @@ async function search(
 
 type Spelling = { listed: string; similarity: number; nameCount: number };
 
-/** Words are personal data: what is kept of them is bounded and leaves with the process. */
+/** Words are personal data, so the cache is bounded and ends with the process. */
 const cachedWordsMax = 20_000;
 
 function prepareCache(cache: SpellingCache, lists: ListsInForce): SpellingCache {
@@ -274,7 +264,7 @@ function prepareCache(cache: SpellingCache, lists: ListsInForce): SpellingCache 
   return cache;
 }
 
-/** For each word the words of the lists that may be meant by it. */
+/** For each word the listed words that may be spellings of it. */
 async function findSpellings(
   session: Session,
   words: readonly NameWord[],
@@ -284,21 +274,21 @@ async function findSpellings(
   const known = words.map(({ text }) => [text, cache.spellings.get(text)] as const);
   const found = new Map(known.map(([text, spellings]) => [text, spellings ?? []]));
   const byText = new Map(words.map((word) => [word.text, word]));
-  const sought = words.filter((_, index) => known[index]?.[1] === undefined);
-  if (sought.length === 0) return found;
-  for (const row of await findSimilarWords(session, sought)) {
+  const unknown = words.filter((_, index) => known[index]?.[1] === undefined);
+  if (unknown.length === 0) return found;
+  for (const row of await findSimilarWords(session, unknown)) {
     const given = byText.get(row.given);
     if (given === undefined) continue;
     const similarity = compareForSearch(given, { text: row.listed, skeleton: row.skeleton });
     if (similarity < wordSimilarityMin) continue;
     found.get(row.given)?.push({ listed: row.listed, similarity, nameCount: row.name_count });
   }
-  for (const { text } of sought) {
+  for (const { text } of unknown) {
     const spellings = (found.get(text) ?? [])
       .toSorted((a, b) => b.similarity - a.similarity || (a.listed < b.listed ? -1 : 1))
       .slice(0, spellingsMax);
     found.set(text, spellings);
-    // Another call may have turned to newer lists meanwhile.
+    // Another call may have replaced the lists meanwhile.
     if (cache.fingerprint === fingerprint) cache.spellings.set(text, spellings);
   }
   return found;
@@ -306,7 +296,7 @@ async function findSpellings(
 
 const partLengthMin = 4;
 
-/** A word that is part of another one may be half of it: names are written together or not. */
+/** A word may begin or end a longer one, because names are joined or split in writing. */
 function compareForSearch(given: NameWord, listed: { text: string; skeleton: string }): number {
   const [short = '', long = ''] = [given.text, listed.text].toSorted((a, b) => a.length - b.length);
   const isPart = short.length >= partLengthMin && (long.startsWith(short) || long.endsWith(short));
@@ -315,14 +305,14 @@ function compareForSearch(given: NameWord, listed: { text: string; skeleton: str
 }
 
 /**
- * Each spelling weighs by how alike it is, and by how rare the one is that is most alike. Where a
- * single word tells something, articles and titles are looked for too, as they are.
+ * Each spelling is weighted by its similarity, and by how rare the most similar one is. A name with a
+ * single significant word is searched by its articles and titles too, unchanged.
  */
-function listAskedWords(
+function listSearchedWords(
   words: readonly NameWord[],
   ordinal: number,
   found: { similar: ReadonlyMap<string, Spelling[]>; nameCount: number },
-): AskedWord[] {
+): SearchedWord[] {
   const isShort = words.filter(({ kind }) => kind === 'word').length < 2;
   return words.flatMap(({ text, kind }) => {
     if (kind !== 'word') {
@@ -341,7 +331,7 @@ function listAskedWords(
 
 const weights = { particle: 0.06, initial: 0.3, wordMin: 0.3 } as const;
 
-/** By how rare a word is among the names (inverse document frequency), within bounds. */
+/** The rarity of a word among the listed names (inverse document frequency), within bounds. */
 function weigh(kind: NameWord['kind'], count: number, nameCount: number): number {
   if (kind !== 'word') return weights[kind];
   const rarity = Math.log((nameCount + 1) / (count + 1)) / Math.log(nameCount + 1);

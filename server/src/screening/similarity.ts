@@ -1,35 +1,34 @@
 import type { NameWord } from './names.ts';
 
 /**
- * How alike two names are: words are paired wherever they stand, each pair counts by how alike its
- * words are (Jaro and Winkler's measure) and by how much a word tells, and what finds no partner
- * counts against.
+ * The similarity of two names: words are paired in any position, each pair counts by the similarity
+ * of its words (Jaro-Winkler) and by their weight, and words without a partner reduce it.
  */
 
-/** A name in words, each with its weight between 0 and 1: how much it tells. */
-export type WeighedName = {
+/** A name in words, each with its weight between 0 and 1. */
+export type WeightedName = {
   readonly words: readonly NameWord[];
   readonly weights: readonly number[];
 };
 
-/** Below it two words are different ones. */
+/** Below it two words do not match. */
 export const wordSimilarityMin = 0.82;
-/** An initial that fits says something, and not much. */
+/** A word and its initial. */
 const initialSimilarity = 0.9;
-/** How far equal skeletons bring two spellings together. */
+/** How much of the difference equal skeletons remove. */
 const skeletonPull = 0.6;
-/** A skeleton of fewer letters is shared by too many names. */
+/** Too many names share a shorter skeleton. */
 const skeletonLengthMin = 3;
-/** Words alike in their simplified spelling, or of which only the consonants could be compared. */
+/** Words equal in simplified spelling only, or compared by consonants only. */
 const plainOnly = 0.98;
 const consonantsOnly = 0.97;
-/** Jaro and Winkler's measure takes a short word for the beginning of a much longer one. */
+/** Jaro-Winkler rates a short word too similar to a much longer one that begins alike. */
 const lengthsApartMax = 2;
 const costPerLetterApart = 0.06;
 const joinedSimilarityMin = 0.92;
-/** Of the score: what the better covered of the two names counts, and the other one the rest. */
+/** The share of the better covered name in the score; the other name has the rest. */
 const betterShare = 0.7;
-/** The same where a single word is all that fits, of names that have more. */
+/** The same where only one word matches, of names that have more. */
 const betterShareAlone = 0.3;
 
 /** Jaro-Winkler with the usual prefix scale of 0.1 over four letters; 0 to 1. */
@@ -66,13 +65,13 @@ function compareJaro(left: string, right: string): number {
   return (count / left.length + count / right.length + (count - moved / 2) / count) / 3;
 }
 
-/** How alike two words are, 0 to 1; a word and its initial a little less than two spellings of it. */
+/** The similarity of two words, 0 to 1. */
 export function compareWords(left: NameWord, right: NameWord): number {
   if (left.text === right.text) return 1;
   if (left.kind === 'initial' || right.kind === 'initial') {
     return left.text[0] === right.text[0] ? initialSimilarity : 0;
   }
-  // Numbers, as in the names of brigades and companies, are the same or they are not.
+  // Numbers, as in the names of brigades and companies, must be equal.
   if (/\d/.test(left.text) || /\d/.test(right.text)) return 0;
   if (isWithoutVowels(left.text) || isWithoutVowels(right.text)) {
     return compareLetters(left.skeleton, right.skeleton) * consonantsOnly;
@@ -88,49 +87,51 @@ export function compareWords(left: NameWord, right: NameWord): number {
   return pulled - Math.max(0, lengthsApart - lengthsApartMax) * costPerLetterApart;
 }
 
-/** As names are that come from Arabic or Hebrew letters, which leave most vowels to the reader. */
+/** As in names from Arabic or Hebrew script, which omits most vowels. */
 function isWithoutVowels(text: string): boolean {
   return text.length > 1 && !/[aeiou]/.test(text.slice(1));
 }
 
-/** Words side by side that may be written as one; `first` is where they begin. */
+/** Adjacent words that may be written as one; `first` is the index of the first. */
 type Span = { readonly first: number; readonly count: number; readonly text: string };
 type Pair = { readonly left: Span; readonly right: Span; readonly similarity: number };
 
 /**
- * The likeness of two names, 0 to 1, the same in both directions. Each side is asked how much of its
- * weight found a partner. The better answer counts most, so that a missing middle name costs little;
- * where all that fits is one word among several, the worse one does. A pair weighs what the commoner
- * of its words does, and counts by the square of its likeness: Jaro and Winkler's measure has little
- * room between a slip of the pen and another name.
+ * The similarity of two names, 0 to 1, symmetric. For each name it computes how much of its weight
+ * was matched. The higher share counts most, so that a missing middle name costs little; where only
+ * one word of several matches, the lower one does. A pair has the weight of the commoner of its
+ * words and counts by the square of its similarity, because Jaro-Winkler leaves little room between
+ * a typing error and another name.
  */
-export function compareNames(left: WeighedName, right: WeighedName): number {
+export function compareNames(left: WeightedName, right: WeightedName): number {
   const pairs = choosePairs(listPairs(left, right));
   const paired = pairs.map((pair) =>
     Math.min(weightOf(left, pair.left), weightOf(right, pair.right)),
   );
-  const told = sum(pairs.map((pair, index) => (paired[index] ?? 0) * pair.similarity ** 2));
+  const matched = sum(pairs.map((pair, index) => (paired[index] ?? 0) * pair.similarity ** 2));
   const whole = sum(paired);
-  const cover = (name: WeighedName, sideOf: (pair: Pair) => Span): number => {
-    const lonely = sum(name.weights) - sum(pairs.map((pair) => weightOf(name, sideOf(pair))));
-    return told / (whole + lonely);
+  const cover = (name: WeightedName, sideOf: (pair: Pair) => Span): number => {
+    const unpaired = sum(name.weights) - sum(pairs.map((pair) => weightOf(name, sideOf(pair))));
+    return matched / (whole + unpaired);
   };
   if (whole === 0) return 0;
   const leftCover = cover(left, (pair) => pair.left);
   const rightCover = cover(right, (pair) => pair.right);
   const [worse, better] =
     leftCover < rightCover ? [leftCover, rightCover] : [rightCover, leftCover];
-  const telling = pairs.filter((pair) => tells(left, pair.left) && tells(right, pair.right));
-  const words = sum(telling.map((pair) => Math.max(pair.left.count, pair.right.count)));
+  const significant = pairs.filter(
+    (pair) => isSignificant(left, pair.left) && isSignificant(right, pair.right),
+  );
+  const words = sum(significant.map((pair) => Math.max(pair.left.count, pair.right.count)));
   const share = words > 1 ? betterShare : betterShareAlone;
   return share * better + (1 - share) * worse;
 }
 
-function tells(name: WeighedName, span: Span): boolean {
+function isSignificant(name: WeightedName, span: Span): boolean {
   return name.words.slice(span.first, span.first + span.count).some(({ kind }) => kind === 'word');
 }
 
-function listPairs(left: WeighedName, right: WeighedName): Pair[] {
+function listPairs(left: WeightedName, right: WeightedName): Pair[] {
   const pairs: Pair[] = [];
   for (const [first, word] of left.words.entries()) {
     for (const [other, listed] of right.words.entries()) {
@@ -143,14 +144,14 @@ function listPairs(left: WeighedName, right: WeighedName): Pair[] {
       });
     }
   }
-  const joined = (name: WeighedName): Span[] => listSpans(name.words, 2);
-  const single = (name: WeighedName): Span[] => listSpans(name.words, 1);
+  const joined = (name: WeightedName): Span[] => listSpans(name.words, 2);
+  const single = (name: WeightedName): Span[] => listSpans(name.words, 1);
   addJoined(pairs, joined(left), [...single(right), ...joined(right)]);
   addJoined(pairs, single(left), joined(right));
   return pairs;
 }
 
-/** Neighbours put together, with an article between them left in or not: `abd al latif`. */
+/** Adjacent words joined, with an article between them: `abd al latif`. */
 function listSpans(words: readonly NameWord[], countMin: 1 | 2): Span[] {
   const spanOf = (first: number, count: number): Span => ({
     first,
@@ -163,7 +164,7 @@ function listSpans(words: readonly NameWord[], countMin: 1 | 2): Span[] {
   if (countMin === 1) return words.map((_, first) => spanOf(first, 1));
   const spans: Span[] = [];
   for (let first = 0; first + 1 < words.length; first += 1) {
-    // An article belongs to the word that follows it: "Hernan de" is not nearly "Hernandez".
+    // An article belongs to the word after it: "Hernan de" does not resemble "Hernandez".
     if (words[first + 1]?.kind !== 'particle') spans.push(spanOf(first, 2));
     else if (first + 2 < words.length) spans.push(spanOf(first, 3));
   }
@@ -184,7 +185,7 @@ function addJoined(pairs: Pair[], lefts: readonly Span[], rights: readonly Span[
   }
 }
 
-/** The most alike first, each word once; of equals the pair of fewer words, then the earlier one. */
+/** The most similar first, each word once; of equals the pair of fewer words, then the earlier one. */
 function choosePairs(pairs: readonly Pair[]): Pair[] {
   const inOrder = pairs.toSorted(
     (a, b) =>
@@ -206,7 +207,7 @@ function overlap(one: Span, other: Span): boolean {
   return one.first < other.first + other.count && other.first < one.first + one.count;
 }
 
-function weightOf(name: WeighedName, span: Span): number {
+function weightOf(name: WeightedName, span: Span): number {
   return sum(name.weights.slice(span.first, span.first + span.count));
 }
 

@@ -1,6 +1,6 @@
 import { SaxesParser } from 'saxes';
 import {
-  type Birth,
+  type DateOfBirth,
   findCountryByName,
   formatDay,
   type ListEntry,
@@ -13,19 +13,19 @@ import {
 
 /**
  * The consolidated list of the United Nations Security Council (XML, schema sc-sanctions.xsd).
- * The text is read element by element, so that nothing but the entries is ever built.
+ * It is read element by element, so that only the entries are held in memory.
  */
 
 const depthMax = 12;
 const textLengthMax = 100_000;
 
-/** An element that holds others: name to values, in the order in which they came. */
+/** An element with children: from name to values, in their order. */
 type Node = { readonly name: string; readonly children: Map<string, (string | Node)[]> };
 
 export function parseUn(text: string): ParsedList {
   const reader = createReader();
   try {
-    // The parser takes any portions; a megabyte keeps its own copies small.
+    // In portions of a megabyte, because the parser copies each.
     for (let from = 0; from < text.length; from += 1_048_576) {
       reader.write(text.slice(from, from + 1_048_576));
     }
@@ -34,20 +34,21 @@ export function parseUn(text: string): ParsedList {
     return fail(String(error instanceof Error ? error.message : error).slice(0, 200));
   }
   const { publishedAt, entries } = reader;
-  if (publishedAt === undefined) return fail('its root is not CONSOLIDATED_LIST with a date');
+  if (publishedAt === undefined)
+    return fail('the root element must be CONSOLIDATED_LIST with dateGenerated');
   const seen = new Set<string>();
   for (const { entryId } of entries) {
     if (!/^\d{1,12}$/.test(entryId)) return fail('an entry has no number');
-    if (seen.has(entryId)) return fail(`the entry ${entryId} is there twice`);
+    if (seen.has(entryId)) return fail(`duplicate entry ${entryId}`);
     seen.add(entryId);
   }
-  if (entries.length === 0) return fail('it has no entries');
-  return { ok: true, entries, publishedAt, skipped: 0, cutOff: 0, doubts: [] };
+  if (entries.length === 0) return fail('the list has no entries');
+  return { ok: true, entries, publishedAt, skipped: 0, cutOff: 0, warnings: [] };
 }
 
 type Reader = {
   write(portion: string): void;
-  /** @throws Error where the document is not at its end. */
+  /** @throws Error where the document is incomplete. */
   close(): void;
   readonly entries: readonly ListEntry[];
   readonly publishedAt: string | undefined;
@@ -60,11 +61,11 @@ function createReader(): Reader {
   const open: Node[] = [];
   let text = '';
   parser.on('doctype', () => {
-    // The list declares none; one that does is an attempt at entity expansion.
-    throw new Error('it declares a document type');
+    // The list never declares one, and a declaration could attempt entity expansion.
+    throw new Error('a document type declaration is not allowed');
   });
   parser.on('opentag', ({ name, attributes }) => {
-    if (open.length === depthMax) throw new Error('its elements are nested too deeply');
+    if (open.length === depthMax) throw new Error('elements are nested too deeply');
     if (open.length === 0 && name === 'CONSOLIDATED_LIST') {
       publishedAt = readInstant(attributes['dateGenerated'] ?? '');
     }
@@ -73,14 +74,14 @@ function createReader(): Reader {
   });
   parser.on('text', (portion) => {
     text += portion;
-    if (text.length > textLengthMax) throw new Error('one of its texts is too long');
+    if (text.length > textLengthMax) throw new Error('a text is too long');
   });
   parser.on('closetag', () => {
     const node = open.pop();
     if (node === undefined) return;
     const entry = open.length === 2 ? readEntry(node) : undefined;
     if (entry !== undefined) entries.push(entry);
-    else if (open.length > 2) keep(open.at(-1), node, text);
+    else if (open.length > 2) addValue(open.at(-1), node, text);
     text = '';
   });
   return {
@@ -93,7 +94,7 @@ function createReader(): Reader {
   };
 }
 
-function keep(parent: Node | undefined, node: Node, text: string): void {
+function addValue(parent: Node | undefined, node: Node, text: string): void {
   if (parent === undefined) return;
   const value = node.children.size > 0 ? node : text.trim();
   if (value === '') return;
@@ -127,14 +128,14 @@ function readEntry(node: Node): ListEntry | undefined {
   };
 }
 
-/** Quality is Good or Low; organisations have a.k.a. and f.k.a. in its place. */
+/** Quality is Good or Low; organisations have a.k.a. and f.k.a. instead. */
 function readAlias(alias: Node): ListedName[] {
   const quality: NameQuality = textsOf(alias, 'QUALITY')[0] === 'Low' ? 'weak' : 'alias';
   return textsOf(alias, 'ALIAS_NAME').map((text) => ({ text, quality }));
 }
 
-/** A day (DATE), a year, or the years between which it lies; rough where the list says so. */
-function readBirth(birth: Node): Birth | undefined {
+/** A day (DATE), a year or a range of years; wider where the list calls it approximate. */
+function readBirth(birth: Node): DateOfBirth | undefined {
   const numberOf = (name: string): number | undefined => {
     const text = textsOf(birth, name)[0];
     return text !== undefined && /^\d{4}$/.test(text) ? Number(text) : undefined;
@@ -162,7 +163,7 @@ function nodesOf(node: Node, name: string): Node[] {
   return values.filter((value): value is Node => typeof value !== 'string');
 }
 
-/** The instant in the form in which we keep it, or undefined where the text is none. */
+/** The instant in RFC 3339, or undefined where the text is none. */
 function readInstant(text: string): string | undefined {
   const timeMs = Date.parse(text);
   return Number.isNaN(timeMs) ? undefined : new Date(timeMs).toISOString();

@@ -12,13 +12,13 @@ function base58(version: number, hex: string): string {
   return createBase58check(sha256).encode(Uint8Array.from([version, ...hexToBytes(hex)]));
 }
 
-test('an EVM address is the same in any case', () => {
+test('an EVM address is equal in upper and lower case', () => {
   const address = '0x7F367cC41522cE07553e823bf3be79A889DEbe1B';
   assert.equal(normalizeWallet(address), normalizeWallet(address.toLowerCase()));
   assert.equal(normalizeWallet(address), normalizeWallet(`0x${address.slice(2).toUpperCase()}`));
 });
 
-test('a key is the same in the old and the new form, on Bitcoin and on Litecoin', () => {
+test('a key is equal in its old and new form, on Bitcoin and Litecoin', () => {
   const witness = (prefix: string): string =>
     bech32.encode(prefix, [0, ...bech32.toWords(hexToBytes(hash))]);
   const forms = [
@@ -31,17 +31,17 @@ test('a key is the same in the old and the new form, on Bitcoin and on Litecoin'
   assert.deepEqual(new Set(forms.map(normalizeWallet)), new Set([`key:${hash}`]));
 });
 
-test('a script of Litecoin is the same with 3 and with M, and no key', () => {
+test('a Litecoin script is equal with prefix 3 and M, and differs from a key', () => {
   assert.equal(normalizeWallet(base58(0x05, script)), normalizeWallet(base58(0x32, script)));
   assert.notEqual(normalizeWallet(base58(0x05, hash)), normalizeWallet(base58(0x00, hash)));
 });
 
-test('base58 is compared exactly: another case is another address', () => {
+test('base58 addresses are case-sensitive', () => {
   const address = base58(0x00, hash);
   assert.notEqual(normalizeWallet(address), normalizeWallet(address.toLowerCase()));
 });
 
-test('an address of a form that is not known here stays as it is', () => {
+test('an address in an unknown format is unchanged', () => {
   const form = 'XnPFsRWTaSgiVauosEwQ6dEitGYXgwznz2';
   assert.equal(normalizeWallet(` ${form} `), form);
   const taproot = 'bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0';

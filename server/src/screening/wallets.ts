@@ -3,15 +3,15 @@ import { bytesToHex } from '@noble/hashes/utils.js';
 import { bech32, createBase58check } from '@scure/base';
 
 /**
- * Wallet addresses in the form in which equal wallets are equal. The currency that a list names is
- * no part of it: an address on an EVM chain is the same key on all of them and for every token.
+ * Wallet addresses in a canonical form. The currency is not part of it: an address on an EVM chain is
+ * the same key on all EVM chains and for every token.
  */
 
 const base58check = createBase58check(sha256);
 
-/** Versions of 21-byte addresses on Bitcoin and Litecoin: the hash of a key or of a script. */
+/** Versions of 21-byte addresses on Bitcoin and Litecoin that hold the hash of a key. */
 const keyVersions = new Set([0x00, 0x30]);
-/** Litecoin writes one script as `3...` (0x05) and as `M...` (0x32). */
+/** Those with the hash of a script. Litecoin writes one script as `3...` (0x05) and as `M...` (0x32). */
 const scriptVersions = new Set([0x05, 0x32]);
 
 export function normalizeWallet(address: string): string {
@@ -20,7 +20,7 @@ export function normalizeWallet(address: string): string {
   return normalizeWitness(text) ?? normalizeBase58(text) ?? text;
 }
 
-/** A version 0 address of 20 bytes is the key that the older form has too (BIP 141, BIP 173). */
+/** A version 0 address of 20 bytes is the same key as in the older form (BIP 141, BIP 173). */
 function normalizeWitness(text: string): string | undefined {
   if (!/^(?:bc|ltc)1[02-9ac-hj-np-z]+$/i.test(text)) return undefined;
   const decoded = bech32.decodeUnsafe(text, 90);
@@ -37,7 +37,7 @@ function normalizeBase58(text: string): string | undefined {
   try {
     bytes = base58check.decode(text);
   } catch (cause) {
-    // The decoder throws on what is no such address, which here is an answer and no failure.
+    // The decoder throws on text that is not such an address.
     if (cause instanceof Error) return undefined;
     throw cause;
   }

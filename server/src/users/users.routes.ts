@@ -26,15 +26,14 @@ const datePattern = /^\d{4}-\d{2}-\d{2}$/;
 
 const timeZones = new Set<string>();
 
-/** Whether the name is a time zone of the IANA database, as this runtime has it. */
+/** Whether the name is a time zone of the runtime's IANA database. */
 function isTimeZone(name: string): boolean {
   if (timeZones.has(name)) return true;
-  // The database's names have this form; the runtime also takes offsets, which are no names.
+  // The runtime also accepts offsets, which do not have this form.
   if (!/^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/.test(name)) return false;
   try {
     const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
-    // The runtime takes any spelling; the name of the database is the one that it resolves to, or
-    // an older name of the same zone.
+    // The runtime ignores case and resolves older names; only the spelling must be exact.
     const isOtherSpelling = timeZone !== name && timeZone.toLowerCase() === name.toLowerCase();
     if (timeZone === name) timeZones.add(name);
     return !isOtherSpelling;
@@ -44,7 +43,7 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-/** An optional text may also be sent as "", which is how answers show that it is absent. */
+/** An optional text may also be "", as absent texts are in answers. */
 function optional(schema: z.ZodType<string>, pattern?: RegExp) {
   const { $schema: _dialect, ...described } = z.toJSONSchema(schema, {
     io: 'input',
@@ -66,20 +65,20 @@ const userFields = {
   internal_user_id: z
     .string()
     .regex(/^[A-Za-z0-9+,\-./_~|]{1,75}$/, {
-      error: 'must be 1 to 75 of letters, digits and + , - . / _ ~ |',
+      error: 'must be 1 to 75 letters, digits or + , - . / _ ~ |',
     })
-    .describe('The user in your own system; unique in the account'),
+    .describe('Your own identifier of the user; unique in the account'),
   country: z
     .string()
     .refine((code) => findCountry(code) !== undefined, {
-      error: 'must be an ISO 3166-1 alpha-3 code',
+      error: 'must be an ISO 3166-1 alpha-3 country code',
     })
     .meta({ jsonSchema: { type: 'string', pattern: '^[A-Z]{3}$' } })
     .describe('ISO 3166-1 alpha-3'),
   first_name: nameField,
   last_name: nameField,
   email: textField(254)
-    .regex(/^[^\s@<>()]{1,64}@[^\s@<>()]+\.[^\s@<>()]{2,}$/, { error: 'must be an e-mail address' })
+    .regex(/^[^\s@<>()]{1,64}@[^\s@<>()]+\.[^\s@<>()]{2,}$/, { error: 'must be an email address' })
     .describe('Unique in the account'),
   middle_name: optional(textField(100)),
   business_name: optional(textField(200)),
@@ -89,18 +88,18 @@ const userFields = {
   state_province: optional(textField(100)),
   postal_code: optional(textField(20)),
   mobile_number: optional(
-    z.string().regex(/^\d{5,20}$/, { error: 'must be 5 to 20 digits and nothing else' }),
-  ).describe('With the country code, digits only'),
+    z.string().regex(/^\d{5,20}$/, { error: 'must be 5 to 20 digits, without + or spaces' }),
+  ).describe('Digits only, with the country code'),
   date_of_birth: optional(
-    z.string().refine(isRealDate, { error: 'must be a real date, YYYY-MM-DD' }),
+    z.string().refine(isRealDate, { error: 'must be a calendar date, YYYY-MM-DD' }),
     datePattern,
-  ).describe('YYYY-MM-DD, eighteen years ago or more'),
+  ).describe('YYYY-MM-DD, at least eighteen years ago'),
   language: optional(
-    z.string().regex(/^[a-z]{2}$/, { error: 'must be two small letters' }),
-  ).describe('Of messages to the user; default en'),
+    z.string().regex(/^[a-z]{2}$/, { error: 'must be an ISO 639-1 code: two lower-case letters' }),
+  ).describe('ISO 639-1; of messages to the user. Default en'),
   timezone: optional(
-    z.string().max(64).refine(isTimeZone, { error: 'must be a name of the IANA database' }),
-  ).describe('A name such as America/Mexico_City; that of the country when absent'),
+    z.string().max(64).refine(isTimeZone, { error: 'must be an IANA time zone name' }),
+  ).describe('An IANA name such as America/Mexico_City. Default: the time zone of the country'),
   metadata: metadataField.optional(),
 };
 
@@ -128,8 +127,8 @@ export const userAnswer = z
     language: z.string(),
     mobile_number: z.string().describe('Digits only'),
     business_name: z.string(),
-    timezone: z.string().describe('A name of the IANA database'),
-    date_of_birth: z.string().describe('YYYY-MM-DD, "" when unknown'),
+    timezone: z.string().describe('An IANA time zone name'),
+    date_of_birth: z.string().describe('YYYY-MM-DD; "" if unknown'),
     metadata: objectAnswer,
   })
   .meta({ id: 'User' });
@@ -157,12 +156,12 @@ function writeUser(user: User) {
 
 type Fields = z.infer<typeof userChanges>;
 
-/** A fault that depends on the environment's date, found whatever else is wrong. */
+/** The age depends on the environment's date, which the schema does not know. */
 function findAgeFault(env: BaseServices, json: ExactJson): Fault[] {
   const isObject = typeof json === 'object' && json !== null && !Array.isArray(json);
   const born = isObject && !(json instanceof JsonNumber) ? json['date_of_birth'] : undefined;
   if (typeof born !== 'string' || !isRealDate(born) || isAdult(born, env.clock.nowMs())) return [];
-  const detail = 'date_of_birth must be eighteen years ago or more';
+  const detail = 'date_of_birth must be at least eighteen years ago';
   return [{ pointer: '/date_of_birth', code: 'too_young', detail }];
 }
 
@@ -170,7 +169,7 @@ function readUserData(fields: Fields): Partial<UserData> {
   const { metadata, ...rest } = fields;
   return {
     ...(rest as Partial<UserData>),
-    // "" asks for what follows from the country, as absence does.
+    // "" means the default, like an absent value.
     ...(rest.timezone === '' ? { timezone: undefined as never } : {}),
     ...(rest.language === '' ? { language: undefined as never } : {}),
     metadata: metadata === undefined ? undefined : JSON.stringify(metadata),
@@ -182,10 +181,10 @@ function isAdult(dateOfBirth: string, nowMs: number): boolean {
   return Date.UTC(year + 18, month - 1, day) <= nowMs;
 }
 
-/** The user that a path names. What is no token of a user is just not found. */
+/** @throws AppError not_found if the text is not a user token. */
 export function readUserToken(token: string): string {
   const id = findTokenId('user', token);
-  if (id === undefined) throw new AppError('not_found', 'no such user');
+  if (id === undefined) throw new AppError('not_found', 'User not found');
   return id;
 }
 
@@ -216,7 +215,7 @@ export function userRoutes(): Route<UserServices>[] {
       refusals: [404],
       handle: async (context, { params }) => {
         const user = await findUser(contextOf(context), readUserToken(params.user_token));
-        if (user === undefined) throw new AppError('not_found', 'no such user');
+        if (user === undefined) throw new AppError('not_found', 'User not found');
         return writeUser(user);
       },
     }),
@@ -226,8 +225,8 @@ export function userRoutes(): Route<UserServices>[] {
       isVersioned: true,
       operationId: 'updateUser',
       tag: 'Users',
-      summary: 'Change a recipient',
-      description: 'Fields that are not sent keep their values.',
+      summary: 'Update a recipient',
+      description: 'Fields that are absent keep their values.',
       access: 'users:write',
       params: userParams,
       body: userChanges,
@@ -249,8 +248,13 @@ export function userRoutes(): Route<UserServices>[] {
 
 const listQuery = z.object({
   ...pageQuery,
-  internal_user_id: z.string().min(1).max(75).optional().describe('The user in your own system'),
-  email: z.string().min(1).max(254).optional().describe('Compared without case'),
+  internal_user_id: z
+    .string()
+    .min(1)
+    .max(75)
+    .optional()
+    .describe('Your own identifier of the user'),
+  email: z.string().min(1).max(254).optional().describe('Case is ignored'),
   country: userFields.country.optional(),
   status: z.enum(userStatuses).optional(),
 });
@@ -262,7 +266,7 @@ function listRoute(): Route<BaseServices> {
     isVersioned: true,
     operationId: 'listUsers',
     tag: 'Users',
-    summary: 'List the recipients',
+    summary: 'List recipients',
     access: 'users:read',
     query: listQuery,
     response: z.array(userAnswer),
@@ -302,15 +306,15 @@ function createRoute(): Route<UserServices> {
       return context.write(async (session) => writeUser(await createUser(session, user)), {
         isOneEffect: true,
         aboutUser: user.stored.id,
-        tryTogether: async (answering) => {
+        tryGrouped: async (builder) => {
           const { id: userId, dataKey } = user.stored;
-          const answer = answering.prepare(
+          const answer = builder.prepare(
             (at: Date) => writeUser(user.describe(at)),
             () => ({ userId, dataKey }),
           );
           const { keyed } = answer;
           const at = await context.env.userGroup.submit({ command: user.stored, keyed });
-          return at === undefined ? undefined : answer.tell(at);
+          return at === undefined ? undefined : answer.toContent(at);
         },
       });
     },
@@ -324,7 +328,7 @@ function lookUpRoute(): Route<BaseServices> {
     isVersioned: true,
     operationId: 'lookUpUser',
     tag: 'Users',
-    summary: 'Find a recipient by your own identifier, or by e-mail and first name',
+    summary: 'Find a recipient by your own identifier, or by email and first name',
     access: 'users:read',
     query: z.object({
       internal_user_id: z.string().max(75).optional(),
@@ -335,7 +339,7 @@ function lookUpRoute(): Route<BaseServices> {
     refusals: [404],
     handle: async (context, { query }) => {
       const user = await lookUpUser(contextOf(context), readLookup(query));
-      if (user === undefined) throw new AppError('not_found', 'no such user');
+      if (user === undefined) throw new AppError('not_found', 'User not found');
       return {
         user_token: formatToken('user', user.id),
         first_name: user.person.first_name,
@@ -355,7 +359,7 @@ function readLookup(query: {
   if (query.email !== undefined && query.first_name !== undefined) {
     return { email: query.email, firstName: query.first_name };
   }
-  const detail = 'give internal_user_id, or email and first_name';
+  const detail = 'internal_user_id, or email and first_name, is required';
   throw new AppError('invalid_request', detail, {
     faults: [{ parameter: 'internal_user_id', code: 'required', detail }],
   });

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { getCountry } from '../core/country.ts';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
@@ -27,25 +28,26 @@ import {
   updateUserRow,
 } from './users.sql.ts';
 
-/** Recipients. Everything personal is sealed under a key of the user's own. */
+/** Recipients. Personal data is sealed with a key for each user. */
 
-/** The personal part of a user: what only the user's key opens. Absent texts are "". */
-export type Person = {
-  first_name: string;
-  middle_name: string;
-  last_name: string;
-  email: string;
-  mobile_number: string;
-  date_of_birth: string;
-  business_name: string;
-  address1: string;
-  address2: string;
-  city: string;
-  state_province: string;
-  postal_code: string;
-  language: string;
-  timezone: string;
-};
+/** The personal part of a user, sealed with the user's key. Absent texts are "". */
+const personSchema = z.object({
+  first_name: z.string(),
+  middle_name: z.string(),
+  last_name: z.string(),
+  email: z.string(),
+  mobile_number: z.string(),
+  date_of_birth: z.string(),
+  business_name: z.string(),
+  address1: z.string(),
+  address2: z.string(),
+  city: z.string(),
+  state_province: z.string(),
+  postal_code: z.string(),
+  language: z.string(),
+  timezone: z.string(),
+});
+export type Person = z.infer<typeof personSchema>;
 
 export { findAccountOfUser } from './users.sql.ts';
 
@@ -62,7 +64,7 @@ export type User = {
 
 export type UserContext = { session: Session; keys: KeyRing; accountId: string };
 
-/** What a client says of a user; `metadata` is its JSON text. */
+/** A user as sent by a client; `metadata` is JSON text. */
 export type UserData = Partial<Person> & {
   internal_user_id: string;
   country: string;
@@ -72,7 +74,7 @@ export type UserData = Partial<Person> & {
   metadata: string | undefined;
 };
 
-/** New users in groups; undefined leaves one alone whose id or e-mail address is taken. */
+/** Creates users in groups; undefined for a user whose id or email is already taken. */
 export type UserGroup = KeyedBatcher<NewUser, Date>;
 
 export function createUserGroup(db: Database, storeAnswers: StoreAnswers): UserGroup {
@@ -87,7 +89,7 @@ export function createUserGroup(db: Database, storeAnswers: StoreAnswers): UserG
   });
 }
 
-/** A user as it will be stored, and as it is once it has been. */
+/** A user to be stored, and how it is described afterwards. */
 export type PreparedUser = { stored: NewUser; describe(createdAt: Date): User };
 
 export function prepareUser(
@@ -114,14 +116,14 @@ export function prepareUser(
   };
 }
 
-/** @throws AppError user_exists, naming which of the two unique fields is taken. */
+/** @throws AppError user_exists, naming the field that is already taken. */
 export async function createUser(session: Session, user: PreparedUser): Promise<User> {
-  const row = await refuseTwins(insertUser(session, user.stored));
+  const row = await refuseDuplicates(insertUser(session, user.stored));
   return user.describe(row.created_at);
 }
 
 /**
- * Changes the fields that are given and keeps the others.
+ * Changes the given fields and keeps the others.
  *
  * @throws AppError not_found, user_exists.
  */
@@ -132,7 +134,7 @@ export async function updateUser(
 ): Promise<User> {
   const { session, keys, accountId } = context;
   const before = await lockUserRow(session, { accountId, userId });
-  if (before === undefined) throw new AppError('not_found', 'no such user');
+  if (before === undefined) throw new AppError('not_found', 'User not found');
   const old = openUser(before, context);
   const data: UserData = {
     ...old.person,
@@ -143,7 +145,7 @@ export async function updateUser(
   };
   const person = completePerson(data);
   const dataKey = keys.unwrap(before.data_key, { accountId, userId });
-  const row = await refuseTwins(
+  const row = await refuseDuplicates(
     updateUserRow(session, store({ accountId, id: userId, data, keys }, { person, dataKey })),
   );
   return { ...describe(row), person };
@@ -175,14 +177,13 @@ export async function lookUpUser(
 }
 
 export type UserFilter = {
-  /** Undefined in any of these: all of them. */
   internalUserId: string | undefined;
   email: string | undefined;
   country: string | undefined;
   status: string | undefined;
 };
 
-/** The users of an account, newest first: those before the one that is named. */
+/** The users of an account before the given one, newest first. */
 export async function listUsers(
   context: UserContext,
   range: { beforeId: string | undefined; count: number },
@@ -194,24 +195,26 @@ export async function listUsers(
     const rows = await listUserRows(session, { accountId, ...range, country, status });
     return rows.map((row) => openUser(row, context));
   }
-  // Each of the two is unique in the account.
+  // Both are unique in the account.
   const row =
     internalUserId === undefined
       ? await findUserByEmail(session, { accountId, emailIndex: indexEmail(keys, email ?? '') })
       : await findUserByInternalId(session, { accountId, internalUserId });
   const user = row === undefined ? undefined : openUser(row, context);
-  const isWanted =
+  const matches =
     user !== undefined &&
     (email === undefined || user.person.email.toLowerCase() === email.toLowerCase()) &&
     (country === undefined || user.country === country) &&
     (status === undefined || user.status === status) &&
     (range.beforeId === undefined || user.id < range.beforeId);
-  return isWanted ? [user] : [];
+  return matches ? [user] : [];
 }
 
-/** The personal part of a stored user, opened with the user's key. */
+/** Opens the personal part of a stored user. */
 export function openPerson(userKey: Buffer, owner: KeyOwner & { sealed: Buffer }): Person {
-  return JSON.parse(openBytes(userKey, owner.sealed, sealContext(owner)).toString()) as Person;
+  return personSchema.parse(
+    JSON.parse(openBytes(userKey, owner.sealed, sealContext(owner)).toString()),
+  );
 }
 
 function openUser(row: UserRow, { keys, accountId }: UserContext): User {
@@ -253,7 +256,7 @@ function sealContext({ accountId, userId }: KeyOwner): string {
   return rowContext('users.sealed', accountId, userId);
 }
 
-/** Addresses that differ in case only reach the same person. */
+/** Email addresses are compared without case. */
 function indexEmail(keys: KeyRing, email: string): Buffer {
   return keys.blindIndex('email', email.toLowerCase());
 }
@@ -283,7 +286,7 @@ function dropUndefined<T extends object>(value: T): Partial<T> {
   ) as Partial<T>;
 }
 
-async function refuseTwins(stored: Promise<UserRow>): Promise<UserRow> {
+async function refuseDuplicates<Row>(stored: Promise<Row>): Promise<Row> {
   try {
     return await stored;
   } catch (error) {
@@ -292,7 +295,7 @@ async function refuseTwins(stored: Promise<UserRow>): Promise<UserRow> {
       users_email: 'email',
     }[findConstraint(error) ?? ''];
     if (taken === undefined) throw error;
-    const detail = `another user of this account has this ${taken}`;
+    const detail = `${taken} is already used by another user of this account`;
     throw new AppError('user_exists', detail, {
       faults: [{ pointer: `/${taken}`, code: 'already_used', detail }],
       cause: error,

@@ -1,31 +1,31 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * A background loop: runs again at once while there is work, waits otherwise, and stops between two
- * runs. What it works on is claimed in the database, so any number of processes may run the same.
+ * A background loop: repeats a run while there is work, waits otherwise, and stops between runs. Work
+ * is claimed in the database, so any number of processes may run the same loop.
  */
 export type Loop = {
-  /** Cuts the present wait short. */
+  /** Ends the present wait. */
   wake(): void;
-  /** Resolves when the run that is under way has ended; none begins after it. */
+  /** Resolves when the present run has ended; no other begins. */
   stop(): Promise<void>;
 };
 
 export type LoopOptions = {
   idleMs: number;
-  /** Answers whether there may be more to do at once. */
+  /** Returns whether there may be more to do. */
   run: () => Promise<boolean>;
   onError: (error: unknown) => void;
-  /** The longest wait between failed runs, milliseconds; 30 seconds when absent. */
+  /** The longest wait between failed runs, milliseconds; by default 5 seconds. */
   errorWaitMaxMs?: number;
 };
 
 const errorWaitFirstMs = 100;
-/** A database that is back finds its background work going again within this. */
-const errorWaitMaxMsUsual = 5_000;
+/** Background work resumes within this time after a database outage. */
+const errorWaitMaxMsDefault = 5_000;
 
 export function startLoop(options: LoopOptions): Loop {
-  const { errorWaitMaxMs = errorWaitMaxMsUsual } = options;
+  const { errorWaitMaxMs = errorWaitMaxMsDefault } = options;
   let isStopped = false;
   let isWoken = false;
   let waiting = new AbortController();

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { createChecks } from './checks.ts';
 import { connectionCases } from './connection.ts';
 import { crashCases } from './crashes.ts';
-import { type CallbackServer, openCallbackServer } from './delivery.ts';
-import { type Case, happyPathCases, type TestStage } from './happy-path.ts';
+import { openCallbackServer } from './delivery.ts';
+import { type Case, happyPathCases } from './happy-path.ts';
 import { notificationCases } from './notifications.ts';
 import type { Capability, ConformanceSubject } from './subject.ts';
 import { openTestRun, railName, type TestRunOptions } from './test-run.ts';
@@ -15,6 +15,9 @@ import { openTestRun, railName, type TestRunOptions } from './test-run.ts';
  * happen to payments (killed and paused processes, lost and corrupted answers, notifications that are
  * repeated, early, stale or forged), and prints a scorecard. In every case there must be at most one
  * payment for each instruction, with the outcome that the counterparty's own record has.
+ *
+ * With OUTLAY_TEST_LONG=1 every kind of crash is tried at each step; otherwise the kinds take turns at
+ * the steps, except around the booking.
  *
  * A subject (described in subject.ts) looks like this:
  *
@@ -46,51 +49,67 @@ import { openTestRun, railName, type TestRunOptions } from './test-run.ts';
  */
 export function testConformance<Config>(subject: ConformanceSubject<Config>): void {
   const checks = createChecks();
-  const score: Row[] = [];
-  describe(`the rail ${subject.module.kind} conforms`, { concurrency: 1 }, () => {
-    let callbackServer: CallbackServer;
-    before(async () => {
-      callbackServer = await openCallbackServer(railName);
-    });
-    after(async () => {
-      await callbackServer.close();
-      process.stdout.write(formatScorecard(subject.module.kind, score));
-    });
-    const enter = (): TestRunOptions<Config> => ({ subject, checks, callbackServer });
-    for (const { name, lack, run } of listCases(subject)) {
+  const score = new Map<string, Row>();
+  const cases = listCases(subject);
+  const register = (looksBack: boolean): void => {
+    for (const { name, lack, run } of cases.filter((item) => item.looksBack === looksBack)) {
       test(name, { timeout: caseMsMax }, () => {
-        if (lack === undefined) return keep(score, name, () => run(enter()));
-        score.push({ name, result: 'not applicable', runs: 0, note: lack });
+        if (lack === undefined) return keep(score, name, () => run({ subject, checks }));
+        score.set(name, { name, result: 'not applicable', runs: 0, note: lack });
         return undefined;
       });
     }
+  };
+  describe(`the rail ${subject.module.kind} conforms`, { concurrency: 1 }, () => {
+    after(() => {
+      const rows = cases.flatMap(({ name }) => score.get(name) ?? []);
+      process.stdout.write(formatScorecard(subject.module.kind, rows));
+    });
+    describe('in each case', { concurrency: subject.casesAtOnce ?? casesAtOnce }, () =>
+      register(false),
+    );
+    describe('over all cases', { concurrency: 1 }, () => register(true));
   });
 }
+
+/** Each case has a world of its own, and waits most of its time for answers that do not come. */
+const casesAtOnce = 4;
+
+type Prepared<Config> = Omit<TestRunOptions<Config>, 'callbackServer'>;
 
 /** One row of the scorecard, for this subject. */
 export type ListedCase<Config> = {
   readonly name: string;
   /** Why it does not apply; undefined where it does. */
   readonly lack: string | undefined;
+  /** Whether it checks what the other cases recorded. */
+  readonly looksBack: boolean;
   /** Returns the number of runs. */
-  run(options: TestRunOptions<Config>): Promise<number>;
+  run(options: Prepared<Config>): Promise<number>;
 };
 
 /** All cases in order; the last ones check what the others recorded. */
 export function listCases<Config>(
   subject: ConformanceSubject<Config>,
 ): readonly ListedCase<Config>[] {
-  const cases = [...happyPathCases, ...notificationCases, ...connectionCases, ...crashCases];
+  const cases = [
+    capabilityCase,
+    ...happyPathCases,
+    ...notificationCases,
+    ...connectionCases,
+    ...crashCases,
+  ];
   return [
-    { name: 'the capabilities are declared', lack: undefined, run: checkCapabilities },
     ...cases.map((item) => ({
       name: item.name,
       lack: findLack(item, subject.unsupported ?? {}),
-      run: (options: TestRunOptions<Config>) => item.run(setStage(options)),
+      looksBack: false,
+      run: (options: Prepared<Config>) => runOnStage(item, options),
     })),
     {
       name: 'every output has the documented form',
       lack: undefined,
+      looksBack: true,
       run: async ({ checks }) => {
         assert.deepEqual([...checks.form], []);
         return checks.count;
@@ -99,6 +118,7 @@ export function listCases<Config>(
     {
       name: 'keys, states, logs, errors and codes hold no personal data',
       lack: undefined,
+      looksBack: true,
       run: async ({ checks }) => {
         assert.deepEqual([...checks.leaks], []);
         return checks.count;
@@ -119,12 +139,16 @@ const caseMsMax = 900_000;
 const scorecardNameMax = 80;
 const noteMax = 100;
 
-async function keep(score: Row[], name: string, run: () => Promise<number>): Promise<void> {
+async function keep(
+  score: Map<string, Row>,
+  name: string,
+  run: () => Promise<number>,
+): Promise<void> {
   try {
-    score.push({ name, result: 'passed', runs: await run(), note: '' });
+    score.set(name, { name, result: 'passed', runs: await run(), note: '' });
   } catch (error) {
     const [note = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
-    score.push({ name, result: 'failed', runs: 0, note });
+    score.set(name, { name, result: 'failed', runs: 0, note });
     throw error;
   }
 }
@@ -132,55 +156,67 @@ async function keep(score: Row[], name: string, run: () => Promise<number>): Pro
 /** Why a case does not apply. */
 function findLack(
   { needs, needsOne = [] }: Case,
-  cannot: Partial<Readonly<Record<Capability, string>>>,
+  unsupported: Partial<Readonly<Record<Capability, string>>>,
 ): string | undefined {
-  const missing = needs.find((capability) => cannot[capability] !== undefined);
-  if (missing !== undefined) return cannot[missing];
+  const missing = needs.find((capability) => unsupported[capability] !== undefined);
+  if (missing !== undefined) return unsupported[missing];
   const isAllMissing =
-    needsOne.length > 0 && needsOne.every((capability) => cannot[capability] !== undefined);
+    needsOne.length > 0 && needsOne.every((capability) => unsupported[capability] !== undefined);
   return isAllMissing
-    ? [...new Set(needsOne.map((capability) => cannot[capability]))].join('; ')
+    ? [...new Set(needsOne.map((capability) => unsupported[capability]))].join('; ')
     : undefined;
 }
 
-function setStage<Config>(options: TestRunOptions<Config>): TestStage {
-  const { subject } = options;
-  return {
-    stepsMax: subject.stepsMax ?? 40,
-    exchangesMax: subject.exchangesMax ?? 8,
-    callMsMax: subject.callMsMax ?? 1500,
-    booking: subject.booking,
-    supports: (capability) => subject.unsupported?.[capability] === undefined,
-    runInTestRun: async (run) => {
-      const testRun = await openTestRun(options);
-      try {
-        return await run(testRun);
-      } finally {
-        await testRun.close();
-      }
-    },
-  };
+async function runOnStage<Config>(item: Case, prepared: Prepared<Config>): Promise<number> {
+  const { subject } = prepared;
+  // One for all runs of the case, so that callbacks of one run can be delivered in another.
+  const callbackServer = await openCallbackServer(railName);
+  try {
+    return await item.run({
+      stepsMax: subject.stepsMax ?? 40,
+      isShort: process.env['OUTLAY_TEST_LONG'] !== '1',
+      exchangesMax: subject.exchangesMax ?? 8,
+      callMsMax: subject.callMsMax ?? 1500,
+      booking: subject.booking,
+      supports: (capability) => subject.unsupported?.[capability] === undefined,
+      runInTestRun: async (run) => {
+        const testRun = await openTestRun({ ...prepared, callbackServer });
+        try {
+          return await run(testRun);
+        } finally {
+          await testRun.close();
+        }
+      },
+    });
+  } finally {
+    await callbackServer.close();
+  }
 }
 
 /** Capabilities that are declared missing must be missing, and all others must be there. */
-async function checkCapabilities<Config>(options: TestRunOptions<Config>): Promise<number> {
-  const { unsupported: cannot = {} } = options.subject;
-  return setStage(options).runInTestRun(async (testRun) => {
-    const { rail, close } = await testRun.openActor();
-    const present: Partial<Record<Capability, boolean>> = {
-      connection: testRun.counterparty.address !== undefined,
-      callbacks: rail.readCallback !== undefined,
-      files: testRun.counterparty.files !== undefined,
-      cancellation: rail.cancel !== undefined,
-    };
-    for (const [capability, isThere] of Object.entries(present)) {
-      const isDeclaredMissing = cannot[capability as Capability] !== undefined;
-      assert.equal(isDeclaredMissing, !isThere, `${capability} is declared as it is`);
-    }
-    await close();
-    return Object.keys(present).length;
-  });
-}
+const capabilityCase: Case = {
+  name: 'the capabilities are declared',
+  needs: [],
+  run: (stage) =>
+    stage.runInTestRun(async (testRun) => {
+      const { rail, close } = await testRun.openActor();
+      const present: Partial<Record<Capability, boolean>> = {
+        connection: testRun.counterparty.address !== undefined,
+        callbacks: rail.readCallback !== undefined,
+        files: testRun.counterparty.files !== undefined,
+        cancellation: rail.cancel !== undefined,
+      };
+      for (const [capability, isThere] of Object.entries(present)) {
+        assert.equal(
+          stage.supports(capability as Capability),
+          isThere,
+          `${capability} is declared as it is`,
+        );
+      }
+      await close();
+      return Object.keys(present).length;
+    }),
+};
 
 function formatScorecard(kind: string, score: readonly Row[]): string {
   const counted = (result: Row['result']): number =>

@@ -17,6 +17,8 @@ export type Case = {
 
 export type TestStage = {
   readonly stepsMax: number;
+  /** The walks share the steps among them, and what is repeated is repeated less. */
+  readonly isShort: boolean;
   readonly exchangesMax: number;
   readonly callMsMax: number;
   readonly booking: RegExp | undefined;
@@ -152,7 +154,8 @@ async function sendTwice(
   stage: TestStage,
   how: { areTogether: boolean; areTwoInstances: boolean },
 ): Promise<number> {
-  const runs = how.areTogether ? 5 : 1;
+  const times = stage.isShort ? 2 : 5;
+  const runs = how.areTogether ? times : 1;
   await stage.runInTestRun(async (testRun) => {
     const first = await start(testRun);
     const second = how.areTwoInstances ? await testRun.openActor() : first;

@@ -30,6 +30,8 @@ export type ConformanceSubject<Config> = {
   readonly callMsMax?: number;
   /** How long a payment may take to end, in real time. 60,000 if absent. */
   readonly timeoutMs?: number;
+  /** How many cases run at the same time, 4 if absent: 1 where they share a slow counterparty. */
+  readonly casesAtOnce?: number;
   /**
    * How many steps of a payment are crash points, from the first one; with `booking` known, at least
    * those up to it. 40 if absent.

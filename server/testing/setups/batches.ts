@@ -1,5 +1,5 @@
-import { readRowForm } from '../../src/batches/file/row-form.routes.ts';
 import { type ReceiveServices, receiveBatch, type Upload } from '../../src/batches/receive.ts';
+import { rowForm } from '../../src/batches/upload.routes.ts';
 import { getRate } from '../../src/core/rate.ts';
 import { compileCatalogue } from '../../src/destinations/catalogue.ts';
 import { createRateBook } from '../../src/fx/rate-book.ts';
@@ -27,7 +27,7 @@ export async function createBatchTest() {
     catalogue,
     lockSeconds: { national: 900, crypto: 120 },
     limits: { bytesMax: 1_000_000, rowsMax: 10_000, rowBytesMax: 1000 },
-    readForm: readRowForm,
+    rowForm,
     rates: () =>
       createRateBook(
         [{ base: 'USD', quote: 'MXN', rate: getRate(mid), source: 'test', asOfMs: nowMs() }],

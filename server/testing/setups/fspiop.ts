@@ -98,6 +98,9 @@ export function describeConfig(simulator: HubSimulator, hubUrl: string) {
 
 let wallets = 0;
 
+/** Generous: only what never comes waits for it. */
+const untilMsMax = 60_000;
+
 /** A wallet of its own for each payment; a habit of the simulated hub says what becomes of it. */
 export function nameWallet(habit: string): string {
   wallets += 1;
@@ -204,11 +207,13 @@ export async function openScene(
       found.rail = scene.rail;
     },
     until: async (isDone) => {
-      for (;;) {
+      const endMs = performance.now() + untilMsMax;
+      while (performance.now() < endMs) {
         await scene.rail.work?.(context);
         if (await isDone()) return;
         await sleep(20);
       }
+      throw new Error(`it did not come within ${untilMsMax} ms`);
     },
     close: async () => {
       await proxy.close();

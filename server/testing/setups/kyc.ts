@@ -4,6 +4,7 @@ import sharp from 'sharp';
 import { newId } from '../../src/core/ids.ts';
 import { createKeyRing, newDataKey } from '../../src/core/sealing.ts';
 import { connectDatabase, type Statement } from '../../src/db/postgres/pool.ts';
+import { exec } from '../../src/db/rows.ts';
 import { createRateLimiters } from '../../src/http/limits.ts';
 import { addRoutes } from '../../src/http/routing.ts';
 import { createServer, setNotFound } from '../../src/http/server.ts';
@@ -12,7 +13,7 @@ import { imageTypes } from '../../src/kyc/intake.ts';
 import { createKycRoutes } from '../../src/kyc/kyc.routes.ts';
 import { createTestDatabase } from './database.ts';
 
-/** What the tests of this folder start from: an empty environment, its keys, and users. */
+/** Set-up of identity tests: an empty environment, its keys, and users. */
 
 const insertEnvironment: Statement = {
   name: 'test_insert_environment',
@@ -38,7 +39,7 @@ export async function createKycTest() {
   const database = await createTestDatabase();
   const db = connectDatabase({ url: database.url, connectionsMax: 8 });
   const keys = createKeyRing(randomBytes(32));
-  await db.system.rows(insertEnvironment);
+  await exec(db.system, insertEnvironment);
   let offsetMs = 0;
   const test = {
     db,
@@ -46,22 +47,22 @@ export async function createKycTest() {
     clock: { nowMs: () => performance.timeOrigin + performance.now() + offsetMs },
     createAccount: async (): Promise<string> => {
       const accountId = newId();
-      await db.system.rows(insertAccount, [accountId]);
+      await exec(db.system, insertAccount, [accountId]);
       return accountId;
     },
     createUser: async (accountId: string): Promise<string> => {
       const userId = newId();
       const dataKey = keys.wrap(newDataKey(), { accountId, userId });
-      await db.system.rows(insertUser, [accountId, userId, userId, randomBytes(32), dataKey]);
+      await exec(db.system, insertUser, [accountId, userId, userId, randomBytes(32), dataKey]);
       return userId;
     },
     advanceDays: async (days: number): Promise<void> => {
       const milliseconds = days * 24 * 60 * 60 * 1000;
       offsetMs += milliseconds;
-      await db.system.rows(moveClock, [BigInt(milliseconds) * 1000n]);
+      await exec(db.system, moveClock, [BigInt(milliseconds) * 1000n]);
     },
-    rows: <Row>(text: string, values: unknown[] = []): Promise<Row[]> =>
-      db.system.rows<Row>({ name: '', text }, values),
+    rows: async <Row>(text: string, values: unknown[] = []): Promise<Row[]> =>
+      (await db.system.query({ name: '', text }, values)).rows as Row[],
     [Symbol.asyncDispose]: async (): Promise<void> => {
       await db.close();
       await database.drop();
@@ -71,8 +72,8 @@ export async function createKycTest() {
 }
 
 /**
- * The routes of this folder on a server of their own; the bearer `account.{id}` is that account, and
- * `reviewer.{id}` one who decides for it.
+ * The verification routes on a server; the bearer `account.{id}` is that account, and `reviewer.{id}`
+ * a reviewer of it.
  */
 export async function createKycServer(kyc: Awaited<ReturnType<typeof createKycTest>>) {
   const env = { name: 'staging' as const, db: kyc.db, keys: kyc.keys, clock: kyc.clock };
@@ -108,7 +109,7 @@ export async function createKycServer(kyc: Awaited<ReturnType<typeof createKycTe
   return app;
 }
 
-/** A small real upload; each call draws other pixels. */
+/** A small valid upload; each call draws different pixels. */
 export async function drawUpload(): Promise<{ type: string; content: string }[]> {
   const items = [];
   for (const [index, type] of imageTypes.entries()) {

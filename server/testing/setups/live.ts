@@ -8,7 +8,7 @@ import { type App, createApp, type Role } from '../../src/app.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
-/** Live set-ups for tests: a database of their own, rates from a file, and a rail that pays MXN. */
+/** Live set-ups for tests: a database, rates from a file, and a rail that pays MXN. */
 
 export type LiveSetup = {
   readonly folder: string;
@@ -37,7 +37,7 @@ const signingKey = (id: string) => ({
   key: randomBytes(32).toString('base64'),
 });
 
-/** A rail of the kind `partner`; nothing listens at its address unless one is given. */
+/** A rail of the kind `partner`; without an address its counterparty is unreachable. */
 export const partnerRail = (changes: object = {}, payer: object = {}) => ({
   kind: 'partner',
   name: 'cash_mx',
@@ -131,7 +131,7 @@ async function startLive(config: Config, role: Role): Promise<LiveApp> {
   };
 }
 
-/** Rates of a day ago, which live takes on every day of the year. */
+/** The date of rates that live accepts on every day of the year. */
 export function yesterday(): string {
   return new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
 }
@@ -146,7 +146,7 @@ export async function createKey({ app }: LiveApp): Promise<string> {
   return account.api_key;
 }
 
-/** Waits until `holds` answers true; @throws Error after so many milliseconds. */
+/** Waits until `holds` returns true. @throws Error after `msMax`. */
 export async function waitUntil(holds: () => Promise<boolean>, msMax: number): Promise<void> {
   const endMs = performance.now() + msMax;
   while (!(await holds())) {

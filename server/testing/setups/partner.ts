@@ -97,7 +97,11 @@ export async function startPartner(
     kill,
     restart: run,
     close: async () => {
-      await kill();
+      // It ends with its input, and leaves what it compiled for the next one.
+      const hasEnded = child.exitCode !== null || child.signalCode !== null;
+      const ended = hasEnded ? undefined : once(child, 'exit');
+      child.stdin?.end();
+      await ended;
       rmSync(folder, { recursive: true, force: true });
     },
   };

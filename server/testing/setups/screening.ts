@@ -2,18 +2,21 @@ import { randomBytes } from 'node:crypto';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { newId } from '../../src/core/ids.ts';
 import { createKeyRing } from '../../src/core/sealing.ts';
-import { connectDatabase, type Database } from '../../src/db/postgres/pool.ts';
+import { connectDatabase, type Database, type Session } from '../../src/db/postgres/pool.ts';
 import {
   importLists,
   type ListReport,
   type ScreenedPerson,
+  type Screening,
+  type ScreeningOptions,
+  screenPersons,
 } from '../../src/screening/screening.ts';
 import { createUser, prepareUser } from '../../src/users/users.ts';
 import { createTestDatabase } from './database.ts';
 
-/** What the tests of this folder start from: lists of invented people, in the true formats. */
+/** Set-up of screening tests: lists of invented people, in the real formats. */
 
-/** One line of sdn.csv; what is absent is `-0-`. */
+/** One line of sdn.csv; absent fields are `-0-`. */
 export function sdnLine(entry: {
   id: number;
   name: string;
@@ -31,7 +34,7 @@ export function altLine(id: number, number: number, name: string): string {
   return `${id},${number},"aka","${name}",-0- `;
 }
 
-/** Lines as the file has them, with its end mark. */
+/** Lines as in the file, with its end mark. */
 export function asFile(lines: readonly string[]): string {
   return `${lines.join('\r\n')}\r\n\u001A`;
 }
@@ -104,11 +107,11 @@ export type ListTexts = { sdn?: string; alt?: string; un?: string };
 
 const listsAt = 'https://lists.example';
 
-/** Imports the lists of these texts; the invented ones where none is given. */
+/** Imports the lists of these texts; by default the invented ones. */
 export function loadLists(
   db: Database,
   texts: ListTexts = {},
-  options: { acceptDoubts?: boolean } = {},
+  options: { acceptWarnings?: boolean } = {},
 ): Promise<ListReport[]> {
   const { sdn = asFile(sdnLines), alt = asFile(altLines), un = unText() } = texts;
   const bodies: Record<string, string> = { '/sdn': sdn, '/alt': alt, '/un': un };
@@ -125,14 +128,25 @@ export function loadLists(
   );
 }
 
+/** Screens one person. */
+export async function screenPerson(
+  session: Session,
+  subject: ScreenedPerson,
+  options?: ScreeningOptions,
+): Promise<Screening> {
+  const [screening] = await screenPersons(session, [subject], options);
+  if (screening === undefined) throw new Error('unreachable: every person has a screening');
+  return screening;
+}
+
 export async function createScreeningTest() {
   const database = await createTestDatabase();
   const db = connectDatabase({ url: database.url, connectionsMax: 6 });
   const keys = createKeyRing(randomBytes(32));
-  const rows = <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
-    db.system.rows<Row>({ name: '', text }, values);
+  const rows = async <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
+    (await db.system.query({ name: '', text }, values)).rows as Row[];
   await rows(`insert into environment (name, master_key_id) values ('staging', 'test')`);
-  const load = (texts?: ListTexts, more?: { acceptDoubts?: boolean }): Promise<ListReport[]> =>
+  const load = (texts?: ListTexts, more?: { acceptWarnings?: boolean }): Promise<ListReport[]> =>
     loadLists(db, texts, more);
   const newUser = async (): Promise<{ accountId: string; userId: string }> => {
     const { account: accountId } = await db.systemTransaction((session) =>

@@ -6,26 +6,26 @@ import {
   type FileReading,
   type FileRow,
   ignoreColumn,
-  isColumn,
   portionRows,
+  type RowColumns,
   type RowFault,
   refuseFile,
   refuseLongRow,
 } from './file-row.ts';
 
-/** CSV (RFC 4180) with a header row; comma or semicolon, whichever the header has. */
+/** Reads CSV (RFC 4180) with a header row, separated by commas or semicolons as the header is. */
 
 type CsvRecord = { record: string[]; info: { lines: number } };
 
-/** What a cell is: a field of the row, an entry of its metadata, or neither. */
+/** Whether a cell is a field of the row, an entry of its metadata, or neither. */
 type Column = { field?: string; metadataKey?: string };
 
 /** @throws AppError invalid_request. */
 export async function* readCsvRows(
   bytes: AsyncIterable<Buffer>,
-  { limits, ignored }: FileReading,
+  reading: FileReading,
 ): AsyncGenerator<FileRow[]> {
-  const { rowBytesMax } = limits;
+  const { rowBytesMax } = reading.limits;
   const iterator = bytes[Symbol.asyncIterator]();
   const head = await readHead(iterator, rowBytesMax);
   const parser = parseRecords(joinBytes(head, iterator), findDelimiter(head), rowBytesMax);
@@ -35,12 +35,12 @@ export async function* readCsvRows(
   try {
     for await (const { record, info } of parser as AsyncIterable<CsvRecord>) {
       if (columns === undefined) {
-        columns = readHeader(record, ignored);
+        columns = readHeader(record, reading);
         header = JSON.stringify(record);
         continue;
       }
       rows.push(readRecord(record, { columns, header, endLine: info.lines }));
-      // What the columns mean belongs to what the file says, and is told with the first row.
+      // The header is content too, so it is part of the source of the first row.
       header = '';
       if (rows.length < portionRows) continue;
       yield rows;
@@ -52,7 +52,7 @@ export async function* readCsvRows(
   yield rows;
 }
 
-/** What comes before the first line's end, at least. */
+/** Reads at least to the end of the first line. */
 async function readHead(iterator: AsyncIterator<Buffer>, rowBytesMax: number): Promise<Buffer> {
   let head = Buffer.alloc(0);
   while (!head.includes(10)) {
@@ -96,36 +96,39 @@ function parseRecords(
     bom: true,
     info: true,
     record_delimiter: ['\r\n', '\n'],
-    // A row with too few or too many cells is that row's fault, not the end of the file.
+    // Too few or too many cells are a fault of that row only.
     relax_column_count: true,
     skip_empty_lines: true,
     max_record_size: rowBytesMax,
   });
-  // Its errors come out of the parser, which is read to its end below.
+  // Errors of the source come out of the parser, which the caller reads to its end.
   return pipeline(Readable.from(bytes, { objectMode: false }), parser, () => undefined);
 }
 
-/** @throws AppError invalid_request with every column that is missing or there twice. */
-function readHeader(record: readonly string[], ignored: Set<string>): Column[] {
+/** @throws AppError invalid_request with every column that is missing or repeated. */
+function readHeader(
+  record: readonly string[],
+  { columns: known, ignored }: { columns: RowColumns; ignored: Set<string> },
+): Column[] {
   const seen = new Set<string>();
   const faults: Fault[] = [];
   const columns = record.map((cell): Column => {
     const name = cell.trim();
     const metadataKey = /^metadata\.(.+)$/i.exec(name)?.[1];
     const field = metadataKey === undefined ? name.toLowerCase() : undefined;
-    if (field !== undefined && !isColumn(field)) {
+    if (field !== undefined && !known.names.has(field)) {
       ignoreColumn(ignored, name);
       return {};
     }
-    const known = field ?? `metadata.${metadataKey}`;
-    if (seen.has(known)) {
-      const detail = `the header has the column ${shorten(known)} twice`;
+    const column = field ?? `metadata.${metadataKey}`;
+    if (seen.has(column)) {
+      const detail = `the header has the column ${shorten(column)} twice`;
       faults.push({ code: 'repeated_column', detail });
     }
-    seen.add(known);
+    seen.add(column);
     return field === undefined ? { metadataKey: metadataKey ?? '' } : { field };
   });
-  for (const names of requiredColumns) {
+  for (const names of known.required) {
     if (names.some((name) => seen.has(name))) continue;
     const detail = `the header has no column ${names.join(' or ')}`;
     faults.push({ code: 'missing_column', detail });
@@ -134,14 +137,6 @@ function readHeader(record: readonly string[], ignored: Set<string>): Column[] {
   if (first !== undefined) throw new AppError('invalid_request', first.detail, { faults });
   return columns;
 }
-
-const requiredColumns = [
-  ['client_transfer_id'],
-  ['user_token', 'internal_user_id'],
-  ['destination_token'],
-  ['destination_currency_code'],
-  ['source_amount', 'destination_amount'],
-];
 
 function shorten(name: string): string {
   return name.slice(0, 100).toWellFormed();
@@ -156,7 +151,7 @@ function readRecord(
   // A quoted cell may span lines; the parser counts to the last one.
   const line = endLine - (source.includes('\\n') ? countLineEnds(record) : 0);
   if (record.length !== columns.length) {
-    const detail = `the row has ${record.length} cells, the header ${columns.length}`;
+    const detail = `the row must have ${columns.length} cells as the header has, not ${record.length}`;
     return { line, fields: {}, fault: { column: '', code: 'cell_count', detail }, source };
   }
   const fields: { [name: string]: ExactJson } = {};
@@ -166,7 +161,7 @@ function readRecord(
     const cell = record[index] ?? '';
     const { field, metadataKey } = columns[index] ?? {};
     if (cell === '') continue;
-    // The parser puts this in the place of bytes that are no UTF-8.
+    // The parser replaces bytes that are not UTF-8 by this character.
     if (cell.includes('\ufffd')) fault ??= describeEncoding(field ?? `metadata.${metadataKey}`);
     if (field !== undefined) fields[field] = cell;
     else if (metadataKey !== undefined) {
@@ -193,11 +188,11 @@ const faultsOfCsv: Readonly<Record<string, string>> = {
   CSV_QUOTE_NOT_CLOSED: 'a quote does not end',
 };
 
-/** Behind a broken quote nobody can tell where rows begin: the file as a whole is refused. */
+/** After a broken quote the beginnings of rows are unknown, so the whole file is rejected. */
 function explainFault(error: unknown, rowBytesMax: number): unknown {
   if (!(error instanceof CsvError)) return error;
   const line = Number(error['lines'] ?? 0);
   if (error.code === 'CSV_MAX_RECORD_SIZE') return refuseLongRow(line, rowBytesMax);
-  const what = faultsOfCsv[error.code] ?? 'the text is not CSV';
+  const what = faultsOfCsv[error.code] ?? 'the file must be CSV';
   return refuseFile('malformed_csv', `${what}, at line ${line}`);
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../core/errors.ts';
 import { JsonNumber } from '../../core/exact-json.ts';
+import { rowForm } from '../upload.routes.ts';
 import type { FileFormat, FileRow } from './file-row.ts';
 import { readFileRows } from './file-rows.ts';
 
@@ -11,7 +12,7 @@ const header =
 
 type Read = { rows: FileRow[]; ignored: string[] };
 
-/** Reads the file in pieces of so many bytes. */
+/** Reads the file in pieces of this size. */
 async function read(file: string | Buffer, format: FileFormat, pieceBytes = 7): Promise<Read> {
   const bytes = Buffer.from(file);
   async function* pieces(): AsyncGenerator<Buffer> {
@@ -21,7 +22,11 @@ async function read(file: string | Buffer, format: FileFormat, pieceBytes = 7): 
   }
   const rows: FileRow[] = [];
   const ignored = new Set<string>();
-  for await (const portion of readFileRows(pieces(), format, { limits, ignored })) {
+  for await (const portion of readFileRows(pieces(), format, {
+    limits,
+    columns: rowForm.columns,
+    ignored,
+  })) {
     rows.push(...portion);
   }
   return { rows, ignored: [...ignored] };
@@ -39,7 +44,7 @@ async function refuse(file: string | Buffer, format: FileFormat, expected: strin
   }
 }
 
-test('cells are found by the names of their columns, in any order', async () => {
+test('columns are found by name, in any order', async () => {
   const file = [
     '\ufeffSource_Amount , user_token,client_transfer_id,destination_token,destination_currency_code,note,metadata.Ref',
     '100.10,usr_1,a,d,MXN,hello,"x, ""y"""',
@@ -70,12 +75,12 @@ test('cells are found by the names of their columns, in any order', async () => 
   assert.deepEqual(ignored, ['note']);
 });
 
-test('a semicolon separates cells where the header has it', async () => {
+test('a semicolon separates cells if the header uses it', async () => {
   const { rows } = await read(`${header.replaceAll(',', ';')}\na;u;d;MXN;1,5\n`, 'csv');
   assert.equal(rows[0]?.fields['source_amount'], '1,5');
 });
 
-test('rows know the line on which they begin', async () => {
+test('each row has the line on which it begins', async () => {
   const file = `${header}\na,u,d,MXN,1\n\n"b\nb",u,d,MXN,1\nc,u,d,MXN,1`;
   const { rows } = await read(file, 'csv');
   assert.deepEqual(
@@ -94,7 +99,7 @@ test('rows know the line on which they begin', async () => {
   );
 });
 
-test('what is wrong with one row does not touch its neighbours', async () => {
+test('a faulty row does not affect others', async () => {
   const file = Buffer.concat([
     Buffer.from(`${header}\na,u,d,MXN\nb,`),
     Buffer.from([0xff]),
@@ -112,7 +117,7 @@ test('what is wrong with one row does not touch its neighbours', async () => {
   );
 });
 
-test('elements of an array are found whatever their texts contain, and keep their numbers', async () => {
+test('elements of an array are found whatever their texts contain, and numbers stay exact', async () => {
   const file = '\ufeff [ {"a":"]},{[\\"\\\\","n":100.10} ,{"b":[{"c":[]}]},3,"x" ] ';
   for (const pieceBytes of [1, 2, 5, 1000]) {
     const { rows, ignored } = await read(file, 'json', pieceBytes);
@@ -129,7 +134,7 @@ test('elements of an array are found whatever their texts contain, and keep thei
   }
 });
 
-test('a file that cannot be read to its end is refused as a whole', async () => {
+test('an unreadable file is rejected as a whole', async () => {
   await refuse('', 'csv', 'empty_file');
   await refuse(`${header}\n`, 'csv', 'empty_file');
   await refuse('a,b\n1,2\n', 'csv', 'missing_column');
@@ -149,7 +154,7 @@ test('a file that cannot be read to its end is refused as a whole', async () => 
   await refuse(`[{"a":"${'x'.repeat(2000)}"}]`, 'json', 'row_too_long');
 });
 
-test('more rows or bytes than allowed are refused', async () => {
+test('files with too many rows or bytes are rejected', async () => {
   await refuse(`[${Array.from({ length: 1001 }, () => '{}').join()}]`, 'json', 'body_too_large');
   await refuse('\n'.repeat(1_000_001), 'ndjson', 'body_too_large');
 });

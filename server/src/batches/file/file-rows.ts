@@ -4,11 +4,11 @@ import { type FileFormat, type FileReading, type FileRow, refuseFile } from './f
 import { readArrayRows, readLineRows } from './json-rows.ts';
 
 /**
- * The rows of a file as it comes over the wire, in portions: never whole in memory, and read no
- * faster than its rows are taken.
+ * Reads the rows of a file while it arrives, in portions: the file is never whole in memory, and is
+ * read no faster than its rows are processed.
  *
- * @throws AppError invalid_request for a file that cannot be read to its end as what it says it is,
- * body_too_large for too many bytes or rows.
+ * @throws AppError invalid_request for a file that is not in the stated format, body_too_large for
+ * too many bytes or rows.
  */
 export async function* readFileRows(
   bytes: AsyncIterable<Buffer>,
@@ -20,7 +20,7 @@ export async function* readFileRows(
   for await (const rows of readers[format](limitBytes(bytes, bytesMax), reading)) {
     count += rows.length;
     if (count > rowsMax) {
-      throw new AppError('body_too_large', `the file has more than ${rowsMax} rows`);
+      throw new AppError('body_too_large', `the file must have at most ${rowsMax} rows`);
     }
     if (rows.length > 0) yield rows;
   }
@@ -34,7 +34,7 @@ async function* limitBytes(bytes: AsyncIterable<Buffer>, bytesMax: number): Asyn
   for await (const chunk of bytes) {
     size += chunk.length;
     if (size > bytesMax) {
-      throw new AppError('body_too_large', `the file has more than ${bytesMax} bytes`);
+      throw new AppError('body_too_large', `the file must have at most ${bytesMax} bytes`);
     }
     yield chunk;
   }

@@ -3,19 +3,18 @@ import {
   type FileReading,
   type FileRow,
   ignoreColumn,
-  isColumn,
   portionRows,
   type RowFault,
   refuseFile,
   refuseLongRow,
 } from './file-row.ts';
 
-/** Rows as JSON objects: one per line (NDJSON), or the elements of one array. */
+/** Reads rows that are JSON objects: one per line (NDJSON), or the elements of one array. */
 
 /** Turns pieces of the file into rows; `end` is called once, after the last piece. */
 type Splitter = { push(chunk: Buffer): void; end(): void };
 
-type Take = (bytes: Buffer, line: number) => void;
+type EmitRow = (bytes: Buffer, line: number) => void;
 
 /** @throws AppError invalid_request. */
 export function readLineRows(
@@ -35,13 +34,13 @@ export function readArrayRows(
 
 async function* readRows(
   bytes: AsyncIterable<Buffer>,
-  { limits, ignored }: FileReading,
-  split: (take: Take, rowBytesMax: number) => Splitter,
+  reading: FileReading,
+  split: (emit: EmitRow, rowBytesMax: number) => Splitter,
 ): AsyncGenerator<FileRow[]> {
   let rows: FileRow[] = [];
   const splitter = split((row, line) => {
-    rows.push(readRow(row, line, ignored));
-  }, limits.rowBytesMax);
+    rows.push(readRow(row, line, reading));
+  }, reading.limits.rowBytesMax);
   for await (const chunk of skipMark(bytes)) {
     splitter.push(chunk);
     if (rows.length < portionRows) continue;
@@ -54,7 +53,7 @@ async function* readRows(
 
 const byteOrderMark = Buffer.from('\ufeff');
 
-/** Without the mark that some programs put before UTF-8, however the bytes come in pieces. */
+/** Removes a UTF-8 byte order mark, however the bytes are divided into pieces. */
 async function* skipMark(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let head: Buffer | undefined = Buffer.alloc(0);
   for await (const chunk of bytes) {
@@ -71,7 +70,7 @@ async function* skipMark(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   if (head !== undefined) yield head;
 }
 
-function readRow(bytes: Buffer, line: number, ignored: Set<string>): FileRow {
+function readRow(bytes: Buffer, line: number, { columns, ignored }: FileReading): FileRow {
   const refuse = (fault: RowFault): FileRow => ({ line, fields: {}, fault, source: bytes });
   let value: ExactJson;
   try {
@@ -87,12 +86,12 @@ function readRow(bytes: Buffer, line: number, ignored: Set<string>): FileRow {
   }
   const fields = value as { [name: string]: ExactJson };
   for (const name of Object.keys(fields)) {
-    if (name !== 'metadata' && !isColumn(name)) ignoreColumn(ignored, name);
+    if (name !== 'metadata' && !columns.names.has(name)) ignoreColumn(ignored, name);
   }
   return { line, fields, fault: undefined, source: bytes };
 }
 
-/** Collects the bytes of one row over pieces of the file, and no more than a row may have. */
+/** Collects the bytes of one row from pieces of the file, up to the limit of a row. */
 function createPiece(rowBytesMax: number) {
   let parts: Buffer[] = [];
   let size = 0;
@@ -112,12 +111,12 @@ function createPiece(rowBytesMax: number) {
   };
 }
 
-function splitLines(take: Take, rowBytesMax: number): Splitter {
+function splitLines(emit: EmitRow, rowBytesMax: number): Splitter {
   const piece = createPiece(rowBytesMax);
   let line = 1;
   const finish = (): void => {
     const row = piece.take();
-    if (!isBlank(row)) take(row, line);
+    if (!isBlank(row)) emit(row, line);
   };
   return {
     push: (chunk) => {
@@ -151,10 +150,10 @@ const openBrace = 123;
 const closeBrace = 125;
 
 /**
- * Finds the elements of the outermost array in one pass: only strings and the depth of brackets
- * matter for that. Whether an element is JSON is decided by who reads it.
+ * Finds the elements of the outermost array in one pass, by strings and the depth of brackets alone.
+ * `readRow` checks that an element is JSON.
  */
-function splitArray(take: Take, rowBytesMax: number): Splitter {
+function splitArray(emit: EmitRow, rowBytesMax: number): Splitter {
   const piece = createPiece(rowBytesMax);
   let place: 'before' | 'inside' | 'after' = 'before';
   let depth = 0;
@@ -163,17 +162,18 @@ function splitArray(take: Take, rowBytesMax: number): Splitter {
   let line = 1;
   let rowLine = 1;
   let count = 0;
-  /** The first byte of the present element in this piece of the file; -1 between elements. */
+  /** Where the current element begins in this piece of the file; -1 between elements. */
   let start = -1;
   let hasRow = false;
 
   const finish = (chunk: Buffer, end: number): void => {
-    if (!hasRow) throw refuseFile('malformed_json', `a row is missing at line ${line}`);
+    if (!hasRow)
+      throw refuseFile('malformed_json', `the array has an empty element at line ${line}`);
     if (start >= 0) piece.add(chunk.subarray(start, end), rowLine);
     start = -1;
     hasRow = false;
     count += 1;
-    take(piece.take(), rowLine);
+    emit(piece.take(), rowLine);
   };
   const beginAt = (index: number): void => {
     if (hasRow) return;
@@ -185,7 +185,7 @@ function splitArray(take: Take, rowBytesMax: number): Splitter {
     const byte = chunk[index] ?? 0;
     if (depth === 0 && byte === comma) finish(chunk, index);
     else if (depth === 0 && byte === closeBracket) {
-      // An empty array has no row; a comma before the end promises one.
+      // An empty array has no row; after a comma there must be one.
       if (hasRow || count > 0) finish(chunk, index);
       place = 'after';
     } else {
@@ -198,7 +198,7 @@ function splitArray(take: Take, rowBytesMax: number): Splitter {
   const readOutside = (byte: number): void => {
     if (place === 'before' && byte === openBracket) place = 'inside';
     else {
-      const what = place === 'before' ? 'the file is no JSON array' : 'text follows the array';
+      const what = place === 'before' ? 'the file must be a JSON array' : 'text follows the array';
       throw refuseFile('malformed_json', `${what}, at line ${line}`);
     }
   };
@@ -222,7 +222,7 @@ function splitArray(take: Take, rowBytesMax: number): Splitter {
       start = -1;
     },
     end: () => {
-      if (place !== 'after') throw refuseFile('malformed_json', 'the array does not end');
+      if (place !== 'after') throw refuseFile('malformed_json', 'the array is not closed');
     },
   };
 }

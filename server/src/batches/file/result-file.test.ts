@@ -4,7 +4,7 @@ import { JsonNumber } from '../../core/exact-json.ts';
 import { plainArray, textArray } from '../../db/arrays.ts';
 import { writeCell } from './result-file.ts';
 
-test('no text of a cell begins as a formula does', () => {
+test('no cell begins like a formula', () => {
   for (const text of ['=1+1', '+1+1', '-1+1', '@SUM(1)', '\t=1', '\r=1', '\n=1', '\uff1d1', '+5']) {
     const cell = writeCell(text);
     assert.match(cell, /^"'/, JSON.stringify(text));
@@ -12,7 +12,7 @@ test('no text of a cell begins as a formula does', () => {
   }
 });
 
-test('plain numbers stay numbers, and plain texts stay as they are', () => {
+test('plain numbers and texts are unchanged', () => {
   assert.equal(writeCell(new JsonNumber('-12.50')), '-12.50');
   assert.equal(writeCell(7), '7');
   assert.equal(writeCell('-12.5'), '-12.5');
@@ -20,14 +20,14 @@ test('plain numbers stay numbers, and plain texts stay as they are', () => {
   assert.equal(writeCell(undefined), '');
 });
 
-test('separators, quotes and line ends stay inside of their cell', () => {
+test('separators, quotes and line ends are quoted', () => {
   assert.equal(writeCell('a,b'), '"a,b"');
   assert.equal(writeCell('a;=1'), '"a;=1"');
   assert.equal(writeCell('a"\n=1'), '"a""\n=1"');
   assert.equal(writeCell(' a'), '" a"');
 });
 
-test('arrays are written as the database reads them', () => {
+test('arrays are written in the form that PostgreSQL reads', () => {
   assert.equal(plainArray([1, undefined, 2n, true]), '{1,NULL,2,true}');
   assert.equal(
     textArray(['a', undefined, 'NULL', '', 'x"\\,{}']),

@@ -1,20 +1,17 @@
+import { JsonNumber } from '../../core/exact-json.ts';
 import type { Session } from '../../db/postgres/pool.ts';
-import { listReportRows, type ReportRow } from '../row-report.sql.ts';
+import { writeBatchRow } from '../batches-view.ts';
+import { listReportRows } from '../row-report.sql.ts';
 
 /** The result of a batch as a file, written row by row while it is read. */
 
-/** A row as it is shown, field by field; texts, numbers as their text, and the faults. */
-export type ShownRow = {
-  readonly [field: string]: unknown;
-  readonly faults: readonly { column: string; code: string; detail: string }[];
-};
+type ShownRow = ReturnType<typeof writeBatchRow>;
 
 export type ResultOptions = {
   session: Session;
   accountId: string;
   batchId: string;
   format: 'csv' | 'ndjson';
-  show: (row: ReportRow) => ShownRow;
 };
 
 const portionRows = 1000;
@@ -38,12 +35,12 @@ const columns = [
   'pickup_code',
 ] as const;
 
-/** After the faults, so that the columns before them keep their places. */
+/** They follow the faults, because clients may read the earlier columns by position. */
 const laterColumns = ['details', 'attr_set_token', 'details_stored_on'] as const;
 
-/** Portions of the file, each as long as a portion of rows. */
+/** The file in portions of rows. */
 export async function* writeResult(options: ResultOptions): AsyncGenerator<string> {
-  const { session, accountId, batchId, format, show } = options;
+  const { session, accountId, batchId, format } = options;
   if (format === 'csv') yield `${[...columns, 'faults', ...laterColumns].join(',')}\r\n`;
   let afterNumber = 0;
   for (;;) {
@@ -52,7 +49,7 @@ export async function* writeResult(options: ResultOptions): AsyncGenerator<strin
     const last = rows.at(-1);
     if (last === undefined) return;
     const write = format === 'csv' ? writeCsvRow : writeJsonRow;
-    yield rows.map((row) => write(show(row))).join('');
+    yield rows.map((row) => write(writeBatchRow(row))).join('');
     afterNumber = last.number;
   }
 }
@@ -71,24 +68,19 @@ function writeCsvRow(row: ShownRow): string {
   return `${cells.join(',')}\r\n`;
 }
 
-/** What a spreadsheet takes for the beginning of a formula; the wide forms count for some too. */
+/** How a formula begins in a spreadsheet; some accept the wide forms too. */
 const formulaStart = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 const plainNumber = /^-?\d+(?:\.\d+)?$/;
-/** A semicolon and a tab separate cells as well, where a spreadsheet's language says so. */
+/** In some languages a spreadsheet separates cells by semicolons or tabs. */
 const needsQuotes = /[",;\t\r\n']|^\s|\s$/;
 
 /**
- * One cell (RFC 4180). A text that a spreadsheet would run as a formula gets an apostrophe before
- * it (OWASP, CSV Injection); a plain number stays a number. NDJSON has every value as it is.
+ * One cell (RFC 4180). An apostrophe precedes text that a spreadsheet would run as a formula (OWASP,
+ * CSV Injection); a plain number stays a number.
  */
-export function writeCell(value: unknown): string {
-  const text = value === undefined || value === null ? '' : readText(value);
+export function writeCell(value: string | number | JsonNumber | undefined): string {
+  const text = value instanceof JsonNumber ? value.text : String(value ?? '');
   const isFormula = formulaStart.test(text) && !plainNumber.test(text);
   const safe = isFormula ? `'${text}` : text;
   return needsQuotes.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
-function readText(value: unknown): string {
-  if (typeof value === 'string') return value;
-  return typeof value === 'number' ? String(value) : (value as { text: string }).text;
 }

@@ -2,7 +2,7 @@ import { type Config, ConfigError, findUnknownSettings, readConfig } from '../..
 import type { EnvironmentName } from '../../core/access.ts';
 import { checkDatabase, type DatabaseReport } from './database-checks.ts';
 import { type Finding, fine, wrong } from './finding.ts';
-import { checkDataFolder, checkNode, checkPorts } from './machine-checks.ts';
+import { checkDataFolder, checkFonts, checkNode, checkPorts } from './machine-checks.ts';
 import { checkRailSetup } from './rail-checks.ts';
 import {
   checkLimits,
@@ -50,6 +50,7 @@ export async function examine(
   const names = config.OUTLAY_ENVIRONMENTS.split(',') as EnvironmentName[];
   const findings = [
     checkNode(),
+    checkFonts(),
     ...checkNames(variables, listSecretNames(config)),
     ...checkDataFolder(config),
     ...(await checkPorts(config)),

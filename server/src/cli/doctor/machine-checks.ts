@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import type { Config } from '../../config.ts';
 import type { EnvironmentName } from '../../core/access.ts';
 import { placeMasterKey } from '../../environment/key.ts';
+import { areScriptFontsInstalled } from '../../receipts/optional-fonts.ts';
 import { explain, type Finding, fine, wrong } from './finding.ts';
 
 /** What the machine has to offer: Node, a folder, ports. */
@@ -14,6 +15,14 @@ const answerMsMax = 2_000;
 export function checkNode(): Finding {
   const major = Number(process.versions.node.split('.', 1)[0]);
   return { isFine: major >= 24, text: `Node ${process.versions.node} (24 or newer is needed)` };
+}
+
+export function checkFonts(): Finding {
+  return fine(
+    areScriptFontsInstalled()
+      ? 'receipts have fonts for all scripts'
+      : 'receipts transliterate names in other scripts; npm run fonts installs their fonts',
+  );
 }
 
 export function checkDataFolder(config: Config): Finding[] {

@@ -28,6 +28,27 @@ alter table credentials enable row level security;
 create policy own_account on credentials using (account_id = current_account());
 grant select on credentials to outlay_tenant;
 
+-- How often credentials have changed. A process that has authenticated a token trusts the result until
+-- this moves: one look-up for all tokens of a moment instead of one for each.
+create table credential_revision (
+  only_row boolean primary key default true check (only_row),
+  revision bigint not null default 0
+);
+insert into credential_revision default values;
+alter table credential_revision enable row level security;
+
+create function advance_credential_revision() returns trigger
+  language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  update credential_revision set revision = revision + 1;
+  return null;
+end
+$$;
+
+-- New credentials are not cached yet.
+create trigger advance_revision after update or delete on credentials
+  for each statement execute function advance_credential_revision();
+
 create table access_tokens (
   account_id uuid not null,
   token_hash bytea not null check (length(token_hash) = 32),
@@ -38,6 +59,8 @@ create table access_tokens (
   foreign key (account_id, credential_id) references credentials (account_id, id)
 );
 create index access_tokens_expiry on access_tokens (expires_at);
+create trigger advance_revision after update on access_tokens
+  for each statement execute function advance_credential_revision();
 alter table access_tokens enable row level security;
 create policy own_account on access_tokens using (account_id = current_account());
 grant select, insert on access_tokens to outlay_tenant;

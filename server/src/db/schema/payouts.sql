@@ -70,24 +70,25 @@ create table payout_transitions (
   -- The journal that the move posts; null: none. What comes back after completion is posted by
   -- `post_return`, in the amount that came back.
   journal_kind text,
+  cause text not null,
   primary key (from_status, to_status)
 );
-insert into payout_transitions (from_status, to_status, journal_kind) values
-  ('PENDING', 'PROCESSING', 'commit'),
-  ('PENDING', 'SCHEDULED', 'commit'),
-  ('SCHEDULED', 'PROCESSING', null),
-  ('PROCESSING', 'HOLD', null),
-  ('PROCESSING', 'ERROR', null),
-  ('PROCESSING', 'READY_FOR_PICKUP', null),
-  ('PROCESSING', 'COMPLETED', 'complete'),
-  ('PROCESSING', 'CANCELLED', 'refund'),
-  ('READY_FOR_PICKUP', 'COMPLETED', 'complete'),
-  ('READY_FOR_PICKUP', 'CANCELLED', 'refund'),
-  ('HOLD', 'PROCESSING', null),
-  ('HOLD', 'CANCELLED', 'refund'),
-  ('ERROR', 'PROCESSING', null),
-  ('ERROR', 'CANCELLED', 'refund'),
-  ('COMPLETED', 'CANCELLED', null);
+insert into payout_transitions (from_status, to_status, journal_kind, cause) values
+  ('PENDING', 'PROCESSING', 'commit', 'commit'),
+  ('PENDING', 'SCHEDULED', 'commit', 'commit for a later day; not offered yet'),
+  ('SCHEDULED', 'PROCESSING', null, 'the day has come; not offered yet'),
+  ('PROCESSING', 'HOLD', null, 'unknown or not sent for 24 hours, stopped by a check, or contradicted'),
+  ('PROCESSING', 'ERROR', null, 'rejected, and no other payer is left within the quoted cost'),
+  ('PROCESSING', 'READY_FOR_PICKUP', null, 'the rail'),
+  ('PROCESSING', 'COMPLETED', 'complete', 'the rail, or a decision'),
+  ('PROCESSING', 'CANCELLED', 'refund', 'the rail, or a decision'),
+  ('READY_FOR_PICKUP', 'COMPLETED', 'complete', 'the rail, or a decision'),
+  ('READY_FOR_PICKUP', 'CANCELLED', 'refund', 'the rail, or a decision'),
+  ('HOLD', 'PROCESSING', null, 'a definite outcome, or a decision'),
+  ('HOLD', 'CANCELLED', 'refund', 'the rail, or a decision'),
+  ('ERROR', 'PROCESSING', null, 'a decision'),
+  ('ERROR', 'CANCELLED', 'refund', 'a decision'),
+  ('COMPLETED', 'CANCELLED', null, 'a return, even weeks later');
 
 -- No row: the outcome does not fit the state, and is classified as a contradiction or has no effect.
 create table payout_outcomes (
@@ -170,32 +171,41 @@ grant select on payout_states to outlay_tenant;
 -- No foreign key leads to the quote: the commit has just read it under the account's lock, and a
 -- look-up for each payout is a good part of the cost of a commit in a batch.
 
--- A payout begins and moves along payout_transitions only. Checked once per statement.
-create function require_transition() returns trigger
+-- A payout begins and moves along payout_transitions only. Checked once for each statement.
+create function require_legal_start() returns trigger
   language plpgsql as $$
 declare
-  v_illegal text;
+  v_status text;
 begin
-  if tg_op = 'INSERT' then
-    select format('PENDING to %s', n.status) into v_illegal
-    from new_states n
-    where not exists (
-      select from payout_transitions t
-      where t.from_status = 'PENDING' and t.to_status = n.status)
-    limit 1;
-  else
-    select format('%s to %s', o.status, n.status) into v_illegal
-    from new_states n
-    join old_states o on o.account_id = n.account_id and o.payout_id = n.payout_id
-    where n.status <> o.status and not exists (
-        select from payout_transitions t
-        where t.from_status = o.status and t.to_status = n.status)
-      or n.completed_at is distinct from o.completed_at
-        and (o.completed_at is not null or n.status <> 'COMPLETED')
-    limit 1;
+  select n.status into v_status
+  from new_states n
+  where not exists (
+    select from payout_transitions t where t.from_status = 'PENDING' and t.to_status = n.status)
+  limit 1;
+  if found then
+    raise exception 'payout_states: illegal transition from PENDING to %', v_status
+      using errcode = 'restrict_violation';
   end if;
-  if v_illegal is not null then
-    raise exception 'payout_states: illegal transition from %', v_illegal
+  return null;
+end
+$$;
+
+create function require_legal_move() returns trigger
+  language plpgsql as $$
+declare
+  v_move text;
+begin
+  select format('%s to %s', o.status, n.status) into v_move
+  from new_states n
+  join old_states o on o.account_id = n.account_id and o.payout_id = n.payout_id
+  where n.status <> o.status and not exists (
+      select from payout_transitions t
+      where t.from_status = o.status and t.to_status = n.status)
+    or n.completed_at is distinct from o.completed_at
+      and (o.completed_at is not null or n.status <> 'COMPLETED')
+  limit 1;
+  if found then
+    raise exception 'payout_states: illegal transition from %', v_move
       using errcode = 'restrict_violation';
   end if;
   return null;
@@ -204,10 +214,10 @@ $$;
 
 create trigger legal_start after insert on payout_states
   referencing new table as new_states
-  for each statement execute function require_transition();
+  for each statement execute function require_legal_start();
 create trigger legal_move after update on payout_states
   referencing old table as old_states new table as new_states
-  for each statement execute function require_transition();
+  for each statement execute function require_legal_move();
 create trigger fixed_commit before update of account_id, payout_id, client_transfer_id, attr_set_id,
   attr_version, pickup_code, committed_at on payout_states
   for each statement execute function refuse_change('the terms of a commit are immutable');

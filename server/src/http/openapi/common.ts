@@ -5,49 +5,49 @@ import { type BaseServices, type Route } from '../route.ts';
 import { type ExampleRecord, listExamples } from './examples.ts';
 import type { JsonObject, SchemaBook } from './schemas.ts';
 
-/** What the operations of the description share: words, security, headers, refusals. */
+/** What the operations share: introduction, tags, security, headers, error responses. */
 
 export const infoText = `Outlay sends payouts to people in many countries, in national currency or in cryptocurrency.
 
 **A payout in six calls.** Get an access token; create the recipient (a *user*) once; look up destinations
-for the user's country; read what the chosen destination requires and store the values; create a payout,
-which is a quote with a locked rate; commit it. A committed payout cannot be cancelled.
+for the user's country; read the attributes that the chosen destination needs and store their values; create
+a payout, which is a quote with a locked rate; commit it. A committed payout cannot be cancelled.
 
 **Versions.** The first path segment is one of ${versions.join(', ')}; all behave alike.
 
-**Environments.** The first label of the host chooses: \`staging-api\` is a sandbox with a simulated network
-and a clock that you can move, \`api\` is live. Any other host means the environment that the service
-was set up with. Credentials of one are unknown to the other.
+**Environments.** The first label of the host selects the environment: \`staging-api\` is a sandbox with a
+simulated network and a clock that you can move, \`api\` is live. Any other host leads to the service's
+default environment. Credentials are valid in one environment only.
 
-**Authentication.** Exchange client credentials for an access token at \`/oauth2/token\`, or send an API key;
-both go into \`Authorization: Bearer\`.
+**Authentication.** Exchange client credentials for an access token at \`/oauth2/token\`, or use an API key.
+Send either as \`Authorization: Bearer\`.
 
-**Amounts** are JSON numbers and exact: read and written as decimals, never rounded to binary. Read them with
-a decimal parser where your language has one. More fraction digits than the currency has are refused.
+**Amounts** are exact JSON numbers. Read them with a decimal parser if your language has one. Amounts with
+more fraction digits than the currency has are refused.
 
-**Retries.** Send an \`Idempotency-Key\` with every POST, PUT and PATCH: the same key with the same request
-gives the first answer again and does nothing twice.
+**Retries.** Send an \`Idempotency-Key\` with every POST, PUT and PATCH: repeating the same request with the same
+key returns the first answer and has no further effect.
 
-**Lists** are newest first. \`Link\` with \`rel="next"\` leads to the next page; without it there is none.
+**Lists** are newest first. \`Link\` with \`rel="next"\` leads to the next page; the last page has none.
 
-**Times** are UTC. \`created_on\`, \`expiration\` and \`time_of_txn\` carry no offset; \`estimated_availability\` ends in Z.
+**Times** are UTC. \`created_on\`, \`expiration\` and \`time_of_txn\` have no offset; \`estimated_availability\` ends in Z.
 
 **Errors** are problem answers (RFC 9457). Decide by \`code\`, which never changes its meaning; \`errors\` lists
-every fault that was found. Each \`type\` can be opened. A method that an address does not have is 405 with \`Allow\`.`;
+all faults. \`type\` is the address of a page that explains the problem.`;
 
 const tagTexts = {
   Authentication: 'Access tokens by OAuth 2.0 client credentials.',
-  Account: 'Balances of your account, and what moved them.',
-  Users: 'The people who are paid.',
-  Destinations: 'Where and how a payout can arrive, and what it costs.',
-  Attributes: 'What a destination must know about a user before it pays.',
+  Account: 'Balances of your account and their statements.',
+  Users: 'The recipients of payouts.',
+  Destinations: 'Where and how a payout can be delivered, and what it costs.',
+  Attributes: 'The recipient data that a destination needs.',
   Payouts: 'Quotes, commits, statuses and receipts.',
   Batches: 'Many payouts from one file, quoted and committed as a whole.',
   Verification: 'Identity checks of users.',
-  'Verification page': 'What the hosted page behind a verification link talks to.',
-  Events: 'Everything that happened in the account, in order.',
-  Sandbox: 'Drives the simulated world of the staging environment.',
-  Operations: 'For those who run the service.',
+  'Verification page': 'The API of the hosted verification page.',
+  Events: 'The events of the account, in order.',
+  Sandbox: 'Controls the simulated network of the staging environment.',
+  Operations: 'Health, metrics and this description.',
 };
 
 export function describeTags(): JsonObject[] {
@@ -63,20 +63,20 @@ const scopeTexts: Record<Scope, string> = {
   'payouts:create': 'Create payouts',
   'payouts:commit': 'Commit payouts',
   'kyc:write': 'Upload images for identity checks',
-  'kyc:decide': 'Decide about identity checks; only where it is asked for by name',
+  'kyc:decide': 'Decide about identity checks; granted by name only',
 };
 
 const problemAnswer = z
   .object({
     type: z
       .string()
-      .describe('A page about this kind of problem')
+      .describe('The address of a page that explains the problem')
       .meta({ format: 'uri-reference' }),
-    title: z.string().describe('The kind of problem in words'),
+    title: z.string().describe('The kind of problem'),
     status: z.int().describe('The HTTP status'),
     detail: z.string().describe('What is wrong with this request'),
-    code: z.string().describe('Stable, for programs to decide by'),
-    request_id: z.string().describe('Quote it when you ask about this answer'),
+    code: z.string().describe('A stable code for programs'),
+    request_id: z.string().describe('Quote it when you report the problem'),
     payout_token: z
       .string()
       .optional()
@@ -86,14 +86,17 @@ const problemAnswer = z
         z
           .object({
             pointer: z.string().optional().describe('JSON Pointer (RFC 6901) into the body'),
-            parameter: z.string().optional().describe('The parameter or header instead'),
-            token: z.string().optional().describe('The attribute that it is about'),
+            parameter: z
+              .string()
+              .optional()
+              .describe('The parameter or header, instead of `pointer`'),
+            token: z.string().optional().describe('The token of the attribute'),
             code: z.string(),
             detail: z.string(),
           })
           .meta({ id: 'Fault' }),
       )
-      .describe('Every fault that was found; empty where the detail says it all'),
+      .describe('All faults; empty if `detail` is enough'),
   })
   .meta({ id: 'Problem' });
 
@@ -108,35 +111,42 @@ const refusals: Readonly<Record<number, Refusal>> = {
     text: 'The bearer credential is missing, malformed, unknown or expired.',
     headers: { 'WWW-Authenticate': { $ref: '#/components/headers/WwwAuthenticate' } },
   },
-  403: { name: 'Forbidden', text: 'The credential is valid, but not for this.' },
-  404: { name: 'NotFound', text: 'It does not exist, or belongs to another account.' },
-  406: { name: 'NotAcceptable', text: '`Accept` leaves no form of the answer.' },
+  403: { name: 'Forbidden', text: 'The credential lacks the required scope.' },
+  404: { name: 'NotFound', text: 'The resource does not exist, or belongs to another account.' },
+  406: { name: 'NotAcceptable', text: '`Accept` excludes every media type of the response.' },
   408: {
     name: 'RequestTimeout',
     text: 'The body arrived too slowly; the connection is closed.',
   },
-  409: { name: 'Conflict', text: 'It conflicts with what is there.', headers: retryAfter },
-  410: { name: 'Gone', text: 'It was there, and is no longer kept.' },
+  409: {
+    name: 'Conflict',
+    text: 'The request conflicts with the present state.',
+    headers: retryAfter,
+  },
+  410: { name: 'Gone', text: 'The data is no longer kept.' },
   413: { name: 'BodyTooLarge', text: 'The body, or an image in it, is too large.' },
-  415: { name: 'UnsupportedMediaType', text: 'The body is not `application/json` in UTF-8.' },
-  422: { name: 'IdempotencyKeyReused', text: 'The Idempotency-Key belongs to another request.' },
+  415: {
+    name: 'UnsupportedMediaType',
+    text: 'The `Content-Type` is not supported, or the body is compressed.',
+  },
+  422: { name: 'IdempotencyKeyReused', text: 'The Idempotency-Key was used for another request.' },
   429: {
     name: 'TooManyRequests',
-    text: 'Wait as long as `Retry-After` says.',
+    text: 'Too many requests. Retry after the time in `Retry-After`.',
     headers: { ...retryAfter, 'RateLimit-Limit': { $ref: '#/components/headers/RateLimitLimit' } },
   },
   500: {
     name: 'InternalError',
-    text: 'A defect of the service. Nothing is known about the effect.',
+    text: 'An error in the service. The effect is unknown.',
   },
   503: {
     name: 'Unavailable',
-    text: 'The service is starting, stopping or busy, or has no fresh rates.',
+    text: 'The service is starting, stopping or overloaded, or has no recent exchange rate.',
     headers: retryAfter,
   },
 };
 
-/** The responses other than 200 that a route has, by status. */
+/** The error responses of a route, by status. */
 export function describeRefusals(route: Route<BaseServices>): Record<string, JsonObject> {
   const isPublic = route.access === 'public';
   const statuses = new Set([400, 406, 429, 500, 503, ...(route.refusals ?? [])]);
@@ -149,22 +159,22 @@ export function describeRefusals(route: Route<BaseServices>): Record<string, Jso
   if (route.path === '/user' || route.path.includes('{user_token}')) statuses.add(410);
   const result: Record<string, JsonObject> = {};
   for (const status of statuses) result[status] = refuse(status);
-  // The hosted page speaks to a person, also about a link that leads nowhere.
+  // The hosted page answers a person in HTML, errors included.
   if (route.produces?.includes('text/html') === true) {
     result[404] = {
-      description: 'The link leads nowhere (any more).',
+      description: 'The link is unknown or has expired.',
       content: { 'text/html': { schema: { type: 'string' } } },
     };
   }
   return result;
 }
 
-/** Whether the route honours Idempotency-Key. */
+/** Whether the route supports Idempotency-Key. */
 export function isKeyed(route: Route<never>): boolean {
   return route.method !== 'GET' && route.access !== 'public';
 }
 
-/** A reference to the shared response of a status. */
+/** Refers to the shared response of a status. */
 export function refuse(status: number): JsonObject {
   const refusal = refusals[status];
   if (refusal === undefined) throw new Error(`status ${status} is not described`);
@@ -179,7 +189,7 @@ export function describeComponents(
     securitySchemes: {
       oauth2: {
         type: 'oauth2',
-        description: 'An access token, good for an hour.',
+        description: 'An access token, valid for an hour.',
         flows: {
           clientCredentials: {
             tokenUrl: `${serverUrl}/oauth2/token`,
@@ -190,18 +200,17 @@ export function describeComponents(
       clientBasic: {
         type: 'http',
         scheme: 'basic',
-        description: 'The client id and secret, form-encoded first (RFC 6749 2.3.1).',
+        description: 'The client id and secret, each form-encoded (RFC 6749 2.3.1).',
       },
       metricsToken: {
         type: 'http',
         scheme: 'bearer',
-        description: 'The token that the operator has set for metrics.',
+        description: 'The token for metrics that the operator has set.',
       },
       apiKey: {
         type: 'http',
         scheme: 'bearer',
-        description:
-          'A long-lived API key: it begins with `test_` in staging, with `live_` in live.',
+        description: 'A long-lived API key, beginning with `test_` in staging and `live_` in live.',
       },
     },
     parameters: sharedParameters,
@@ -215,7 +224,7 @@ const sharedParameters: JsonObject = {
     name: 'version',
     in: 'path',
     required: true,
-    description: 'The version of the interface.',
+    description: 'The version of the API.',
     schema: { type: 'string', enum: versions },
     example: versions.at(-1),
   },
@@ -223,7 +232,7 @@ const sharedParameters: JsonObject = {
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      'Of your own making, one per intention. For 30 days the same key gives the first answer again.',
+      'Chosen by you, one per operation. For 30 days a request with the same key returns the first answer.',
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
   },
 };
@@ -233,14 +242,14 @@ function textHeader(description: string, schema: JsonObject = { type: 'string' }
 }
 
 const sharedHeaders: JsonObject = {
-  RequestId: textHeader('The id of this request, as in the logs and in problem answers.'),
+  RequestId: textHeader('The id of this request, as in problem answers.'),
   Link: textHeader('`<address>; rel="next"`: the next page (RFC 8288); absent on the last one.'),
-  IdempotentReplayed: textHeader('Present when this is the stored answer of an earlier request.', {
+  IdempotentReplayed: textHeader('Present if this is the stored answer of an earlier request.', {
     type: 'string',
     enum: ['true'],
   }),
-  RetryAfter: textHeader('After how many seconds to try again.', { type: 'integer' }),
-  RateLimitLimit: textHeader('How many requests a second are allowed.', { type: 'integer' }),
+  RetryAfter: textHeader('Seconds until the next attempt.', { type: 'integer' }),
+  RateLimitLimit: textHeader('Allowed requests per second.', { type: 'integer' }),
   WwwAuthenticate: textHeader('How to authenticate (RFC 6750).'),
 };
 
@@ -272,7 +281,7 @@ function listCodes(status: number): string {
     .join(', ');
 }
 
-/** Adds the schemas that the shared parts refer to. */
+/** Adds the schemas of the shared responses. */
 export function describeProblemSchemas(book: SchemaBook): void {
   book.describe(problemAnswer, 'output');
 }

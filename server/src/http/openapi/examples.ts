@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { JsonObject } from './schemas.ts';
 
 /**
- * The examples of the description: requests that were sent and answers that came, recorded by
- * `npm run record` from a running service. An acceptance test sends them again.
+ * The examples of the description: requests and answers that `npm run record` recorded from a
+ * running service. An acceptance test sends them again.
  */
 
 export type ExampleRequest = {
@@ -19,18 +19,18 @@ export type ExampleRecord = {
   operationId: string;
   summary: string;
   request: ExampleRequest;
-  /** A null body stands for an empty one, or one that is no JSON. */
+  /** `body` is null if it is empty or not JSON. */
   answer: { status: number; contentType: string; body: unknown };
 };
 
 export const examplesFile = join(import.meta.dirname, 'examples.json');
 
-/** Read when they are asked for, so that an idle service does not hold them. */
+/** Read on demand, so that an idle service does not hold them. */
 export function readExamples(): ExampleRecord[] {
   return JSON.parse(readFileSync(examplesFile, 'utf8')) as ExampleRecord[];
 }
 
-/** The `examples` of a media type, by a name made of the summary. */
+/** The `examples` of a media type, named after their summaries. */
 export function listExamples(
   examples: readonly ExampleRecord[],
   read: (example: ExampleRecord) => unknown,

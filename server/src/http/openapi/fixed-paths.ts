@@ -4,16 +4,16 @@ import { type ExampleRecord, listExamples } from './examples.ts';
 import type { JsonObject, SchemaBook } from './schemas.ts';
 
 /**
- * The paths that are no `Route`: the token endpoint, whose form and errors are OAuth's own, and
- * what operators and readers use. A test holds them against what the server has registered.
+ * The paths that are not declared as `Route`: the token endpoint, whose form and errors are
+ * OAuth's, and those for operators and readers. A test compares them with the registered paths.
  */
 
 const tokenAnswer = z
   .object({
-    access_token: z.string().describe('Opaque; send it as a bearer token'),
+    access_token: z.string().describe('Opaque; to be sent as bearer token'),
     token_type: z.enum(['Bearer']),
-    expires_in: z.int().describe('In seconds'),
-    scope: z.string().describe('The scopes that it has, separated by spaces'),
+    expires_in: z.int().describe('Lifetime in seconds'),
+    scope: z.string().describe('The granted scopes, separated by spaces'),
   })
   .meta({ id: 'AccessToken' });
 
@@ -27,9 +27,12 @@ const tokenError = z
 const tokenForm = z
   .object({
     grant_type: z.enum(['client_credentials']),
-    client_id: z.string().optional().describe('Here, or as the user name of HTTP Basic'),
-    client_secret: z.string().optional().describe('Here, or as the password of HTTP Basic'),
-    scope: z.string().optional().describe('Fewer scopes than the client has, separated by spaces'),
+    client_id: z.string().optional().describe('Either here or as the user name of HTTP Basic'),
+    client_secret: z.string().optional().describe('Either here or as the password of HTTP Basic'),
+    scope: z
+      .string()
+      .optional()
+      .describe('A subset of the scopes of the client, separated by spaces; all by default'),
   })
   .meta({ id: 'TokenRequest' });
 
@@ -51,7 +54,7 @@ const healthAnswer = z
     degraded: z
       .array(z.string())
       .optional()
-      .describe('What does not work although requests can be served; readiness only'),
+      .describe('What does not work although requests are served; readiness only'),
   })
   .meta({ id: 'Health' });
 
@@ -60,7 +63,7 @@ export function describeFixedPaths(
   examples: readonly ExampleRecord[],
 ): Record<string, JsonObject> {
   const json = (schema: z.ZodType, operationId: string): JsonObject => ({
-    description: 'Done.',
+    description: 'Success.',
     content: {
       'application/json': {
         schema: book.describe(schema, 'output'),
@@ -80,34 +83,34 @@ export function describeFixedPaths(
       get: {
         operationId: discovery,
         tags: ['Authentication'],
-        summary: 'Read where and how tokens are issued (RFC 8414)',
+        summary: 'Read the metadata of the authorization server (RFC 8414)',
         responses: { 200: json(serverMetadata, discovery), 400: refuse(400), 503: refuse(503) },
         security: [],
       },
     },
-    '/health/live': describeHealth('Tell whether the process answers', 'live', json),
-    '/health/ready': describeHealth('Tell whether requests can be served', 'ready', json),
+    '/health/live': describeHealth('Check whether the process answers', 'live', json),
+    '/health/ready': describeHealth('Check whether requests can be served', 'ready', json),
     '/metrics': { get: describeMetrics() },
     '/openapi.json': {
-      get: describePage('readDescription', 'This description', {
+      get: describePage('readDescription', 'Read this description', {
         'application/json': { schema: { type: 'object' } },
       }),
     },
     '/docs': {
-      get: describePage('showReference', 'This description as a page to read', htmlContent),
+      get: describePage('showReference', 'Show this description as a page', htmlContent),
     },
     '/docs/{file}': {
-      parameters: [pathText('file', 'A file that the page loads.')],
+      parameters: [pathText('file', 'The name of a file that the page loads.')],
       get: {
-        ...describePage('getReferenceFile', 'A script or style of the page', {
+        ...describePage('getReferenceFile', 'Read a script or style of the page', {
           'text/javascript': { schema: { type: 'string' } },
           'text/css': { schema: { type: 'string' } },
         }),
       },
     },
     '/problems/{code}': {
-      parameters: [pathText('code', 'The code of a problem or of one of its faults.')],
-      get: describePage('showProblem', 'What a problem means and what to do about it', htmlContent),
+      parameters: [pathText('code', 'The code of a problem or a fault.')],
+      get: describePage('showProblem', 'Explain a problem and how to solve it', htmlContent),
     },
   };
 }
@@ -123,7 +126,7 @@ function describePage(operationId: string, summary: string, content: JsonObject)
     operationId,
     tags: ['Operations'],
     summary,
-    responses: { 200: { description: 'Done.', content }, 404: refuse(404), 503: refuse(503) },
+    responses: { 200: { description: 'Success.', content }, 404: refuse(404), 503: refuse(503) },
     security: [],
   };
 }
@@ -149,10 +152,10 @@ function describeMetrics(): JsonObject {
   return {
     operationId: 'readMetrics',
     tags: ['Operations'],
-    summary: "Metrics in Prometheus' text form",
-    description: 'Open to everybody unless the service is set up with a token for it.',
+    summary: 'Read metrics in the Prometheus text format',
+    description: 'Public, unless the operator has set a token for metrics.',
     responses: {
-      200: { description: 'Done.', content: { 'text/plain': { schema: { type: 'string' } } } },
+      200: { description: 'Success.', content: { 'text/plain': { schema: { type: 'string' } } } },
       401: refuse(401),
       503: refuse(503),
     },
@@ -180,7 +183,7 @@ function describeTokenEndpoint(
     tags: ['Authentication'],
     summary: 'Exchange client credentials for an access token',
     description:
-      'The client credentials grant of OAuth 2.0 (RFC 6749 4.4). Give the credentials by HTTP Basic or in the form, not both.',
+      'The client credentials grant of OAuth 2.0 (RFC 6749 4.4). Send the credentials by HTTP Basic or in the form, not both.',
     requestBody: {
       required: true,
       content: {
@@ -199,7 +202,7 @@ function describeTokenEndpoint(
       },
       400: fail(400, 'The request is not valid (RFC 6749 5.2).'),
       401: {
-        ...fail(401, 'The client is unknown or its secret wrong.'),
+        ...fail(401, 'The client is unknown or its secret is wrong.'),
         headers: { 'WWW-Authenticate': { $ref: '#/components/headers/WwwAuthenticate' } },
       },
       413: refuse(413),

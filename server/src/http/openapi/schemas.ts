@@ -7,20 +7,20 @@ export type JsonObject = { [key: string]: unknown };
 const localPrefix = '#/$defs/';
 
 /**
- * The schemas that an OpenAPI document shares. What a zod schema names with `.meta({ id })` is
- * kept once under `components.schemas` and referred to from everywhere else.
+ * The shared schemas of an OpenAPI document. A zod schema with `.meta({ id })` is written once
+ * under `components.schemas` and referred to.
  */
 export class SchemaBook {
   readonly #schemas = new Map<string, JsonObject>();
 
-  /** @throws Error when two different schemas claim the same id. */
+  /** @throws Error if two different schemas have the same id. */
   describe(schema: z.ZodType, side: 'input' | 'output'): JsonObject {
     const { $defs, ...root } = describeSchema(schema, side);
     for (const [id, found] of Object.entries(($defs ?? {}) as Record<string, JsonObject>)) {
       const shared = relink(found) as JsonObject;
       const known = this.#schemas.get(id);
       if (known !== undefined && !isDeepStrictEqual(known, shared)) {
-        throw new Error(`two schemas are called ${id}`);
+        throw new Error(`two different schemas have the id ${id}`);
       }
       this.#schemas.set(id, shared);
     }

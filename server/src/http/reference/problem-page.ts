@@ -1,7 +1,7 @@
 import { type ErrorCode, errorCatalogue } from '../../core/errors.ts';
 import { faultTexts, problemTexts } from './problem-texts.ts';
 
-/** One page for every problem: the one that was asked for, and the others below it. */
+/** The page of a problem, with a list of all problems below it. */
 
 type Entry = { code: string; title: string; status: number | undefined; text: string };
 
@@ -13,7 +13,7 @@ const problems: readonly Entry[] = (Object.keys(errorCatalogue) as ErrorCode[]).
 
 const faults: readonly Entry[] = Object.entries(faultTexts).map(([code, text]) => ({
   code,
-  title: 'A fault of one value',
+  title: 'A fault in one value',
   status: undefined,
   text,
 }));
@@ -41,8 +41,8 @@ export function renderProblemPage(code: string): string | undefined {
 <p><a href="/docs">API reference</a></p>
 <h2>All problems</h2>
 ${list(problems, code)}
-<h2>Faults of single values</h2>
-<p>These stand in <code>errors</code>, with a pointer to the value.</p>
+<h2>Faults</h2>
+<p>Listed in <code>errors</code>, each with a pointer to the value or the name of the parameter.</p>
 ${list(faults, code)}
 </main>
 </body>
@@ -60,7 +60,7 @@ function list(entries: readonly Entry[], current: string): string {
   return `<dl>${items.join('\n')}</dl>`;
 }
 
-/** The texts are our own: of HTML they need only what back quotes stand for. */
+/** Renders back quotes. The texts are trusted, so that nothing is escaped. */
 function mark(text: string): string {
   return text.replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 }

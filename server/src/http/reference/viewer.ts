@@ -1,42 +1,31 @@
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { createGunzip } from 'node:zlib';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { gunzip, gzip } from 'node:zlib';
+import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 
-/** The page that shows the description with the viewer Scalar, whose script comes from npm. */
-
-const packer = join(import.meta.dirname, 'viewer-packer.ts');
-const packMsMax = 60_000;
-const packedBytesMax = 16 * 1024 * 1024;
+/** The page that shows the API description with the viewer Scalar. */
 
 let packed: Promise<Buffer> | undefined;
 
-/** The viewer's script, packed by the first request for it and kept so: about a megabyte. */
-function packViewer(): Promise<Buffer> {
-  packed ??= promisify(execFile)(process.execPath, [packer], {
-    // Third-party code: it gets no setting and no secret of the service.
-    env: {},
-    encoding: 'buffer',
-    maxBuffer: packedBytesMax,
-    timeout: packMsMax,
-  }).then(
-    ({ stdout }) => stdout,
-    (cause: unknown) => {
-      // The next request tries again.
-      packed = undefined;
-      throw new Error('the viewer could not be packed', { cause });
-    },
-  );
-  return packed;
+/**
+ * The viewer's script, about a megabyte compressed. Its package provides it through a Fastify
+ * plugin only, and is imported at the first request, so that an idle service does not hold it.
+ */
+async function packViewer(): Promise<Buffer> {
+  const { default: viewer } = await import('@scalar/fastify-api-reference');
+  const app = fastify();
+  await app.register(viewer, { routePrefix: '/viewer', configuration: { url: '/openapi.json' } });
+  const { statusCode, rawPayload } = await app.inject('/viewer/js/scalar.js');
+  await app.close();
+  if (statusCode !== 200) throw new Error(`the viewer answered ${statusCode} for its script`);
+  return promisify(gzip)(rawPayload, { level: 9 });
 }
 
 export async function sendViewer(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const script = await packViewer();
+  packed ??= packViewer();
+  const script = await packed;
   void reply.type('text/javascript; charset=utf-8').headers({
     'cache-control': 'public, max-age=86400',
     vary: 'accept-encoding',
@@ -45,10 +34,10 @@ export async function sendViewer(
   if (/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) {
     return reply.header('content-encoding', 'gzip').send(script);
   }
-  return reply.send(Readable.from([script]).pipe(createGunzip()));
+  return reply.send(await promisify(gunzip)(script));
 }
 
-/** Nothing that would leave this host: no fonts, no proxy, no telemetry, no assistant. */
+/** Off is all that would call another host: fonts, proxy, telemetry, assistant. */
 const start = `Scalar.createApiReference('#reference', {
   url: '/openapi.json',
   withDefaultFonts: false,
@@ -69,7 +58,7 @@ const start = `Scalar.createApiReference('#reference', {
 
 const style = `body { margin: 0 }
 #reference:empty::before {
-  content: 'Loading the reference';
+  content: 'Loading …';
   display: block;
   padding: 40px 24px;
   font: 16px/1.5 system-ui, sans-serif;
@@ -88,7 +77,7 @@ const page = `<!doctype html>
 </head>
 <body>
 <div id="reference"></div>
-<noscript><p>This page needs JavaScript. The description itself is at
+<noscript><p>This page needs JavaScript. The description is at
 <a href="/openapi.json">/openapi.json</a>.</p></noscript>
 <script src="/docs/viewer.js"></script>
 <script src="/docs/page.js"></script>

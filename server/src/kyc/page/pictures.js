@@ -1,4 +1,4 @@
-/** Pictures from a file or the camera, made small enough to send: JPEG, upright, no metadata. */
+/** Pictures from a file or the camera, reduced for sending: JPEG, upright, without metadata. */
 
 const sideMax = 2600;
 const shortSideMin = 200;
@@ -12,7 +12,7 @@ export class PictureProblem extends Error {
   }
 }
 
-/** Throws PictureProblem when the file is no picture that this browser can read. */
+/** Throws PictureProblem when the browser cannot read the file as a picture. */
 export async function readPicture(file) {
   let bitmap;
   try {
@@ -38,7 +38,7 @@ async function encode(source, width, height) {
   canvas.width = Math.round(width * scale);
   canvas.height = Math.round(height * scale);
   const context = canvas.getContext('2d');
-  // JPEG has no transparency: what shows through is white, as the server makes it.
+  // JPEG has no transparency; the background is white, as on the server.
   context.fillStyle = '#ffffff';
   context.fillRect(0, 0, canvas.width, canvas.height);
   context.drawImage(source, 0, 0, canvas.width, canvas.height);
@@ -59,12 +59,12 @@ export function readBase64(blob) {
   });
 }
 
-/** Whether a camera can be asked for: it needs HTTPS (or this machine) and a browser that has it. */
+/** Whether the page can use a camera, which needs HTTPS (or localhost) and a browser with support. */
 export function hasCamera() {
   return navigator.mediaDevices?.getUserMedia !== undefined;
 }
 
-/** The back camera for documents, the front one for the face, as large as it goes. */
+/** The back camera for documents, the front one for the face, at high resolution. */
 export function openCamera(type) {
   return navigator.mediaDevices.getUserMedia({
     audio: false,

@@ -1,6 +1,6 @@
 import { readBase64 } from './pictures.js';
 
-/** The order in which the pictures are taken, and in which they are sent. */
+/** The order in which the pictures are taken and sent. */
 export const types = ['document-front', 'document-back', 'face'];
 
 const address = location.pathname.replace(/\/+$/, '');
@@ -22,9 +22,9 @@ export async function readStatus() {
 }
 
 /**
- * Sends the pictures, a map of type to blob, and tells how much has gone (0 to 1). Resolves to
- * `{ kind: 'sent' }`, `{ kind: 'changed' }` when the link takes nothing any more, or
- * `{ kind: 'refused', problems: [{ key, type }] }`, where `type` says which picture is meant.
+ * Sends the pictures, a map of type to blob, and reports progress (0 to 1). Resolves to
+ * `{ kind: 'sent' }`, `{ kind: 'changed' }` when the link no longer accepts images, or
+ * `{ kind: 'refused', problems: [{ key, type }] }`, where `type` is the picture.
  */
 export async function sendPictures(pictures, onProgress) {
   const items = [];
@@ -35,7 +35,7 @@ export async function sendPictures(pictures, onProgress) {
   return { kind: 'refused', problems: readProblems(status, text) };
 }
 
-/** XMLHttpRequest, because fetch does not tell how much of a body has been sent. */
+/** XMLHttpRequest, because fetch does not report upload progress. */
 function post(body, onProgress) {
   return new Promise((resolve) => {
     const request = new XMLHttpRequest();
@@ -64,7 +64,7 @@ function readProblems(status, text) {
   return [{ key: status === 413 ? 'largeProblem' : 'serverProblem' }];
 }
 
-/** Where the problem answer (RFC 9457) says that the faults are. */
+/** The pointers of the faults in a problem answer (RFC 9457). */
 function readPointers(text) {
   try {
     const { errors = [] } = JSON.parse(text);

@@ -1,11 +1,12 @@
 /**
- * Everything the page says. A further language is a further member with the same keys; one that
- * is missing falls back to English.
+ * The texts of the page. A further language is a further member with the same keys; a missing key
+ * falls back to English.
  */
 const texts = {
   en: {
     title: 'Verify your identity',
-    intro: 'To send you money we have to know that you are you. It takes about two minutes.',
+    intro:
+      'We must confirm your identity before we can send you money. It takes about two minutes.',
     needs:
       'You need an identity document (passport, identity card or driving licence) and a camera.',
     privacy: 'Your pictures are stored encrypted and are used only for this verification.',
@@ -52,7 +53,7 @@ const texts = {
     submittedText: 'We have your pictures and are checking them. You can close this page.',
     approvedTitle: 'You are verified',
     approvedText: 'There is nothing more to do. You can close this page.',
-    expiredTitle: 'This link has run out',
+    expiredTitle: 'This link has expired',
     expiredText: 'Please ask whoever sent you the link for a new one.',
     invalidTitle: 'This link is not valid',
     invalidText: 'Check that you opened the whole link, or ask whoever sent it to you.',
@@ -61,7 +62,7 @@ const texts = {
   },
 };
 
-/** The first of the reader's languages that there is, else English. */
+/** The first available language of the reader, or else English. */
 export function chooseLanguage(wanted) {
   for (const tag of wanted) {
     const [language] = tag.toLowerCase().split('-');
@@ -70,7 +71,7 @@ export function chooseLanguage(wanted) {
   return 'en';
 }
 
-/** `say('stepCount', { step: 1 })`: the sentence of a key with its values put in. */
+/** `say('stepCount', { step: 1 })`: the text of a key with its values inserted. */
 export function createSpeaker(language) {
   return (key, values = {}) =>
     (texts[language][key] ?? texts.en[key]).replace(/\{([a-z]+)\}/g, (_match, name) =>

@@ -10,16 +10,16 @@ import {
 import { readStatus, sendPictures, types } from './sending.js';
 import { chooseLanguage, createSpeaker } from './texts.js';
 
-/** One screen at a time: introduction, three pictures, check, sending, and what became of it. */
+/** One screen at a time: introduction, three pictures, check, sending, result. */
 
 const language = chooseLanguage(navigator.languages ?? [navigator.language ?? 'en']);
 const say = createSpeaker(language);
 const main = document.getElementById('main');
 const announcer = document.getElementById('announcer');
 
-/** The pictures taken so far: type to blob. They live in this page's memory only. */
+/** The pictures taken so far, type to blob, in the memory of this page only. */
 const pictures = new Map();
-/** Where the page shows each of them from: type to the URL of its blob. */
+/** The URLs of their blobs, by type. */
 const previewUrls = new Map();
 let stream;
 
@@ -31,7 +31,7 @@ function showScreen(title, ...children) {
   main.replaceChildren(...before, heading, ...after);
   main.removeAttribute('aria-busy');
   document.title = title;
-  // So that a screen reader begins at the new screen, and a phone at its top.
+  // A screen reader starts at the new screen, and a phone scrolls to its top.
   heading.focus({ preventScroll: true });
   scrollTo(0, 0);
 }
@@ -112,7 +112,7 @@ function filePicker(type, isPrimary) {
     id: 'file',
     class: 'visually-hidden',
     accept: 'image/jpeg,image/png,image/*',
-    // Without camera access from the page, a phone's own camera can still be asked for.
+    // Without camera access from the page, a phone can open its own camera.
     capture: isPrimary ? (type === 'face' ? 'user' : 'environment') : undefined,
     onchange,
   });

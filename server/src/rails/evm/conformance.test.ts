@@ -7,17 +7,23 @@ import type { Instruction } from '../contract/contract.ts';
 import { addressAttribute } from './order.ts';
 import { railModule } from './rail.ts';
 
-/** One chain for all cases; each case pays from an account of its own. */
-let chain: Promise<{ anvil: Anvil; token: Address }> | undefined;
+type Chain = { readonly anvil: Anvil; readonly token: Address };
 
-function openChain(): Promise<{ anvil: Anvil; token: Address }> {
-  chain ??= startAnvil().then(async (anvil) => ({ anvil, token: await anvil.deployToken(6) }));
+/** Cases at the same time have each a chain of their own; the next ones go on with it. */
+const chains: Chain[] = [];
+const idle: Chain[] = [];
+
+async function openChain(): Promise<Chain> {
+  const free = idle.pop();
+  if (free !== undefined) return free;
+  const anvil = await startAnvil();
+  const chain = { anvil, token: await anvil.deployToken(6) };
+  chains.push(chain);
   return chain;
 }
 
 after(async () => {
-  const started = await chain;
-  await started?.anvil.close();
+  for (const { anvil } of chains) await anvil.close();
 });
 
 testConformance({
@@ -30,7 +36,8 @@ testConformance({
   },
   booking: /eth_sendRawTransaction/,
   openCounterparty: async () => {
-    const { anvil, token } = await openChain();
+    const chain = await openChain();
+    const { anvil, token } = chain;
     const privateKey = generatePrivateKey();
     const payer = privateKeyToAccount(privateKey).address;
     await anvil.giveEther(payer, '10');
@@ -80,7 +87,9 @@ testConformance({
         }
         await anvil.mine(1);
       },
-      close: () => Promise.resolve(),
+      close: async () => {
+        idle.push(chain);
+      },
     };
   },
 });

@@ -31,9 +31,11 @@ describe('a rail of Ethereum that dies, forgets or is told nonsense', () => {
   after(() => scene.close());
 
   test('a process that dies at any step leaves each payment to be paid once', async () => {
+    // The short form takes every third step.
+    const stride = process.env['OUTLAY_TEST_LONG'] === '1' ? 1 : 3;
     let deaths = 0;
     for (const side of ['before', 'after'] as const) {
-      for (let step = 1; ; step += 1) {
+      for (let step = side === 'before' ? 1 : 2; ; step += stride) {
         const order = { to: makeAddress(), amountMinor: 7n };
         const instruction = makeInstruction(
           step % 2 === 0 ? order : { ...order, currency: 'USDC' },
@@ -56,7 +58,7 @@ describe('a rail of Ethereum that dies, forgets or is told nonsense', () => {
         deaths += 1;
       }
     }
-    assert.ok(deaths > 20, `${deaths} deaths`);
+    assert.ok(deaths > 20 / stride, `${deaths} deaths`);
     assert.deepEqual(listErrors(scene, 0), []);
     const told = scene.host.observations.map(({ reference }) => reference);
     assert.equal(new Set(told).size, told.length);

@@ -10,7 +10,9 @@ import { nameTransfer } from './payment.ts';
 const clock = { aheadMs: 0 };
 let scene: Scene;
 before(async () => {
-  scene = await openScene({ nowMs: () => Date.now() + clock.aheadMs });
+  // A quote is asked for again by itself where a busy machine takes longer than this to answer.
+  const config = { againMs: 1_000 };
+  scene = await openScene({ nowMs: () => Date.now() + clock.aheadMs, config });
 });
 after(() => scene.close());
 
@@ -27,7 +29,8 @@ test('a quote that ran out before the transfer was begun is replaced by another 
   await scene.rail.send(instruction, context);
   await scene.until(async () => {
     const record = await scene.host.store.get('payments', transferId);
-    if (record?.state !== 'quote') return false;
+    // The terms may have come by now.
+    if (record?.state !== 'quote' && record?.state !== 'transfer_due') return false;
     await scene.simulator.settle();
     return true;
   });

@@ -23,6 +23,7 @@ after(() => server.stop());
 testConformance({
   module: railModule,
   clock: 'steered',
+  casesAtOnce: 1,
   callMsMax: 10_000,
   stepsMax: 4,
   exchangesMax: 1,

@@ -103,7 +103,7 @@ export function getHolidays(calendar: string, year: number): ReadonlySet<string>
 
 function computeHolidays(calendar: string, year: number): ReadonlySet<string> {
   const days = new Set<string>();
-  // A holiday of several days may begin in the year before.
+  // A holiday of several days may begin in the previous year.
   for (const { date, start, end, type } of [
     ...listHolidays(calendar, year - 1),
     ...listHolidays(calendar, year),

@@ -9,12 +9,14 @@ import { sandboxCompanies, sandboxPayers } from './network.ts';
  */
 
 /** What a client of the sandbox asked for; it wins over magic values. */
-export type ScriptedOutcome =
-  | 'ready_for_pickup'
-  | 'completed'
-  | 'rejected'
-  | 'returned'
-  | 'unknown';
+export const scriptedOutcomes = [
+  'ready_for_pickup',
+  'completed',
+  'rejected',
+  'returned',
+  'unknown',
+] as const;
+export type ScriptedOutcome = (typeof scriptedOutcomes)[number];
 
 /** Those whose destination lets another payer take over. */
 const dynamicPayers: ReadonlySet<string> = new Set(

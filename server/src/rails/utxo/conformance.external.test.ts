@@ -16,6 +16,7 @@ after(() => node.close());
 testConformance({
   module: railModule,
   clock: 'steered',
+  casesAtOnce: 1,
   unsupported: {
     callbacks: 'a chain calls nobody; the rail looks at it',
     files: 'a chain has no files',

@@ -5,12 +5,12 @@ import { connect } from 'node:net';
 import { test } from 'node:test';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
+import { createLoadShedding, measureLoadShedding } from './load-shedding.ts';
 import { createServer } from './server.ts';
-import { createShedding, measureShedding } from './shedding.ts';
 
-/** A server with room for one request of a kind, whose work ends when the test says so. */
-async function startTight() {
-  const shedding = createShedding({
+/** A server with room for one request of each kind, whose requests end when the test says so. */
+async function startFull() {
+  const loadShedding = createLoadShedding({
     environmentNames: ['staging'],
     waitMs: 500,
     inFlightMax: 1,
@@ -23,7 +23,7 @@ async function startTight() {
     log: pino({ level: 'silent' }),
     logEvery: 1,
     trustedProxies: [],
-    shedding,
+    loadShedding,
   });
   const working: (() => void)[] = [];
   const work = (): Promise<{ done: boolean }> =>
@@ -38,16 +38,16 @@ async function startTight() {
   const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
   const agent = new Agent({ keepAlive: true });
   const { port } = new URL(baseUrl);
-  const inside = (kind: string): number =>
-    shedding.gates.find((one) => one.kind === kind)?.gate.read().inFlight ?? -1;
+  const countInFlight = (kind: string): number =>
+    loadShedding.gates.find((one) => one.kind === kind)?.gate.read().inFlight ?? -1;
   return {
     app,
-    shedding,
+    loadShedding,
     startDrain,
     port: Number(port),
-    inside,
+    countInFlight,
     end: () => working.shift()?.(),
-    /** Resolves when this many are at work for good: their bodies have been read. */
+    /** Resolves when this many requests are in their handlers. */
     untilWorking: async (count: number) => {
       while (working.length < count) await new Promise((resolve) => setImmediate(resolve));
     },
@@ -90,8 +90,8 @@ function call(what: {
   });
 }
 
-test('what is beyond the limit gets a problem answer with Retry-After and its own id', async () => {
-  await using server = await startTight();
+test('requests beyond the limit get a problem answer with Retry-After and their own id', async () => {
+  await using server = await startFull();
   const first = server.call('PUT', '/work');
   await server.untilWorking(1);
   const [second, third] = [await server.call('PUT', '/work'), await server.call('PUT', '/work')];
@@ -115,8 +115,8 @@ test('what is beyond the limit gets a problem answer with Retry-After and its ow
   assert.equal((await fourth).status, 200);
 });
 
-test('a crowd of one kind does not shut the others out, and health always answers', async () => {
-  await using server = await startTight();
+test('overload by one kind does not refuse the others, and health always answers', async () => {
+  await using server = await startFull();
   const reading = server.call('GET', '/work');
   await server.untilWorking(1);
   assert.equal((await server.call('GET', '/work')).status, 503);
@@ -128,8 +128,8 @@ test('a crowd of one kind does not shut the others out, and health always answer
   assert.deepEqual([(await reading).status, (await committing).status], [200, 200]);
 });
 
-test('a body that is refused is read on, so that the connection goes on serving', async () => {
-  await using server = await startTight();
+test('the body of a refused request is read to its end, so that the connection stays usable', async () => {
+  await using server = await startFull();
   const first = server.call('POST', '/work', '{}');
   await server.untilWorking(1);
   const large = 'x'.repeat(200_000);
@@ -140,8 +140,8 @@ test('a body that is refused is read on, so that the connection goes on serving'
   assert.equal((await first).status, 200);
 });
 
-test('clients that send their bodies slowly hold nobody up', async () => {
-  await using server = await startTight();
+test('slow bodies do not count as in flight', async () => {
+  await using server = await startFull();
   const slow = connect(server.port, '127.0.0.1');
   slow.write('POST /work HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\n{');
   await once(slow, 'connect');
@@ -149,12 +149,12 @@ test('clients that send their bodies slowly hold nobody up', async () => {
   await server.untilWorking(1);
   server.end();
   assert.equal((await quick).status, 200);
-  assert.equal(server.inside('write'), 0);
+  assert.equal(server.countInFlight('write'), 0);
   slow.destroy();
 });
 
-test('work goes on counting after its client has gone, until it ends', async () => {
-  await using server = await startTight();
+test('a request counts after its client disconnects, until its work ends', async () => {
+  await using server = await startFull();
   const gone = connect(server.port, '127.0.0.1');
   gone.write('GET /work HTTP/1.1\r\nhost: a\r\n\r\n');
   await server.untilWorking(1);
@@ -162,11 +162,11 @@ test('work goes on counting after its client has gone, until it ends', async () 
   await once(gone, 'close');
   assert.equal((await server.call('GET', '/work')).status, 503);
   server.end();
-  await server.until(() => server.inside('read') === 0);
+  await server.until(() => server.countInFlight('read') === 0);
 });
 
-test('nothing stays counted after errors, unknown addresses and broken requests', async () => {
-  await using server = await startTight();
+test('nothing stays counted after errors, unknown paths and broken requests', async () => {
+  await using server = await startFull();
   for (let times = 0; times < 5; times += 1) {
     assert.equal((await server.call('GET', '/fails')).status, 500);
     assert.equal((await server.call('GET', '/nowhere')).status, 404);
@@ -176,11 +176,13 @@ test('nothing stays counted after errors, unknown addresses and broken requests'
     broken.resetAndDestroy();
     await once(broken, 'close');
   }
-  await server.until(() => server.inside('read') === 0 && server.inside('write') === 0);
+  await server.until(
+    () => server.countInFlight('read') === 0 && server.countInFlight('write') === 0,
+  );
 });
 
-test('a service that stops says so, also to those it could not serve anyway', async () => {
-  await using server = await startTight();
+test('a draining service answers so under overload too', async () => {
+  await using server = await startFull();
   const first = server.call('GET', '/work');
   await server.untilWorking(1);
   server.startDrain();
@@ -191,10 +193,10 @@ test('a service that stops says so, also to those it could not serve anyway', as
   assert.equal((await first).status, 200);
 });
 
-test('operators see how many are at work, how many may be, and how many were turned away', async () => {
-  await using server = await startTight();
+test('metrics show requests in flight, the limit and refused requests', async () => {
+  await using server = await startFull();
   const registry = new Registry();
-  measureShedding(registry, server.shedding);
+  measureLoadShedding(registry, server.loadShedding);
   const first = server.call('GET', '/work');
   await server.untilWorking(1);
   await server.call('GET', '/work');

@@ -1,11 +1,11 @@
 /**
- * Names written so that a comparison misses them: letters of another script that look like Latin
- * ones, and digits in place of letters. The pairs are the Cyrillic, Greek and Armenian letters that
- * have the shape of one Latin letter (after the confusables of Unicode, UTS #39); a word of any
- * other mixture is found by its scripts alone.
+ * Names that are written to evade a comparison: with letters of another script that look like Latin
+ * ones, or digits in place of letters. The table has the Cyrillic, Greek and Armenian letters with the
+ * shape of one Latin letter (from the confusables of Unicode, UTS #39); words that mix other scripts
+ * are detected by their scripts alone.
  */
 
-export type Disguise = 'mixed_scripts' | 'digits_in_word';
+export type Obfuscation = 'mixed_scripts' | 'digits_in_word';
 
 const shapes: Readonly<Record<string, string>> = {
   // Cyrillic
@@ -35,8 +35,8 @@ function pairs(foreign: string, latin: string): Record<string, string> {
 }
 
 /**
- * Latin is written together with Han, Kana, Hangul and Bopomofo (the "Highly Restrictive" level of
- * UTS #39, which allows "NTTデータ"); every other script stands alone within a word.
+ * Scripts that may share a word with Latin (the "Highly Restrictive" level of UTS #39, which allows
+ * "NTTデータ"); every other script must be alone within a word.
  */
 const togetherWithLatin =
   /[\p{Script=Latin}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}]/u;
@@ -49,28 +49,28 @@ const otherScripts = (
   .split(' ')
   .map((name) => new RegExp(`\\p{Script=${name}}`, 'u'));
 
-/** What is suspicious in the writing of a name; nothing for what people and companies are called. */
-export function findDisguises(name: string, isCompany: boolean): Disguise[] {
+/** The suspicious features of a name's spelling; ordinary names of people and companies have none. */
+export function findObfuscations(name: string, isCompany: boolean): Obfuscation[] {
   const words = splitWords(name);
-  const found: Disguise[] = [];
+  const found: Obfuscation[] = [];
   if (words.some(isMixed)) found.push('mixed_scripts');
   if (!isCompany && words.some(hasDigits)) found.push('digits_in_word');
   return found;
 }
 
 /**
- * The name with look-alikes as the Latin letters that they resemble, where it has any: in words that
- * mix scripts, in words of look-alikes only, and with digits as letters. A name may be read in two
- * ways, because 1 stands for i and for l.
+ * The name with look-alikes replaced by the Latin letters that they resemble: in words that mix
+ * scripts, in words of look-alikes only, and with digits as letters. Empty where it has none. There
+ * may be two readings, because 1 stands for i and for l.
  */
-export function unmaskName(name: string): string[] {
+export function readObfuscatedName(name: string): string[] {
   const words = splitWords(name);
-  const unmasked = words.map(unmaskWord).join(' ');
-  if (unmasked === words.join(' ')) return [];
+  const replaced = words.map(readObfuscatedWord).join(' ');
+  if (replaced === words.join(' ')) return [];
   const others = words.some((word) => word.includes('1') && hasDigits(word))
-    ? [words.map((word) => unmaskWord(word.replaceAll('1', 'l'))).join(' ')]
+    ? [words.map((word) => readObfuscatedWord(word.replaceAll('1', 'l'))).join(' ')]
     : [];
-  return [unmasked, ...others];
+  return [replaced, ...others];
 }
 
 const wordsMax = 40;
@@ -88,7 +88,7 @@ function lettersOf(word: string): string[] {
 }
 
 function isMixed(word: string): boolean {
-  // Almost every word: no regular expression per letter and script.
+  // Nearly every word; saves a regular expression for each letter and script.
   if (/^[\u0000-\u024F]*$/.test(word)) return false;
   return new Set(lettersOf(word).map(findScript)).size > 1;
 }
@@ -99,12 +99,12 @@ function findScript(letter: string): number {
     : otherScripts.findIndex((script) => script.test(letter)) + 1;
 }
 
-/** "3rd" and "2nd" follow names; any other digits within a word stand for something. */
+/** "3rd" and "2nd" follow names; other digits within a word stand for letters. */
 function hasDigits(word: string): boolean {
   return /\p{L}\p{M}*\p{Nd}|\p{Nd}\p{L}/u.test(word) && !/^\d+(?:st|nd|rd|th)$/i.test(word);
 }
 
-function unmaskWord(word: string): string {
+function readObfuscatedWord(word: string): string {
   const isLikeLatin = isMixed(word) || lettersOf(word).every((letter) => letter in shapes);
   const letters = isLikeLatin
     ? Array.from(word, (letter) => shapes[letter] ?? letter).join('')

@@ -3,10 +3,10 @@ import type { NameWord } from './names.ts';
 import type { CandidateRow } from './screening.sql.ts';
 import { compareNames } from './similarity.ts';
 
-/** The score of one candidate: its name, then what else is known of both. */
+/** The score of one candidate: by name, then by date of birth, country and kind. */
 
-export type Asked = {
-  readonly asked: {
+export type NameSearch = {
+  readonly name: {
     readonly field: Hit['matchedOn']['field'];
     readonly words: readonly NameWord[];
   };
@@ -15,33 +15,33 @@ export type Asked = {
   readonly wordOf: (text: string, skeleton: string) => NameWord;
 };
 
-/** Thousandths that are added to the score of the names. */
+/** Thousandths added to the score of the names. */
 const changes = {
   dateOfBirth: { same: 40, near: 15, different: -70, unknown: 0 },
   country: { same: 10, different: -10, unknown: 0 },
-  /** Nicknames and common names, which lists call weak themselves. */
+  /** Nicknames and common names, which the list itself calls weak. */
   weakName: -40,
-  /** A person whose name is like an organisation's, and the other way round. */
+  /** A person whose name resembles an organisation's, or the reverse. */
   otherKind: -30,
 } as const;
 
-/** Births on lists are often wrong by a year or two. */
+/** Listed dates of birth are often wrong by a year or two. */
 const nearDays = 2 * 366;
 const dayMs = 86_400_000;
 
-export function judge(row: CandidateRow, { asked, person, weightOf, wordOf }: Asked): Hit {
+export function matchName(row: CandidateRow, { name, person, weightOf, wordOf }: NameSearch): Hit {
   const skeletons = row.skeletons.split(' ');
   const listedWords = row.words
     .split(' ')
     .map((text, index) => wordOf(text, skeletons[index] ?? ''));
   const similarity = compareNames(
-    { words: asked.words, weights: asked.words.map(weightOf) },
+    { words: name.words, weights: name.words.map(weightOf) },
     { words: listedWords, weights: listedWords.map(weightOf) },
   );
-  const isPersonName = asked.field === 'person_name';
-  // Whose name an attribute is, a person's or an organisation's, is not known.
-  const isOwnName = isPersonName || asked.field === 'business_name';
-  const dateOfBirth = isPersonName ? compareBirth(person.dateOfBirth, row) : 'unknown';
+  const isPersonName = name.field === 'person_name';
+  // An attribute may name a person or an organisation.
+  const isOwnName = isPersonName || name.field === 'business_name';
+  const dateOfBirth = isPersonName ? compareDateOfBirth(person.dateOfBirth, row) : 'unknown';
   const country = isOwnName ? compareCountry(person.countryCode, row) : 'unknown';
   const isOtherKind = isOwnName && isPersonName !== (row.kind === 'person');
   const score =
@@ -58,7 +58,7 @@ export function judge(row: CandidateRow, { asked, person, weightOf, wordOf }: As
     programmes: row.programmes,
     scorePermille: Math.max(0, Math.min(1000, score)),
     matchedOn: {
-      field: asked.field,
+      field: name.field,
       listedName: row.text,
       quality: row.quality,
       dateOfBirth,
@@ -67,7 +67,7 @@ export function judge(row: CandidateRow, { asked, person, weightOf, wordOf }: As
   };
 }
 
-function compareBirth(date: string, row: CandidateRow): Hit['matchedOn']['dateOfBirth'] {
+function compareDateOfBirth(date: string, row: CandidateRow): Hit['matchedOn']['dateOfBirth'] {
   const bornMs = Date.parse(date);
   if (Number.isNaN(bornMs) || row.births.length === 0) return 'unknown';
   let isNear = false;

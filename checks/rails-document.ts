@@ -8,7 +8,7 @@ import {
 import { loadRailModules } from '../server/src/rails/host/registry.ts';
 import { sandboxPayers } from '../server/src/rails/sandbox/network.ts';
 
-/** docs/rails.md: what can be paid where, by which kind of rail, from the declarations. */
+/** docs/rails.md: which kind of rail can pay where, from the declarations. */
 export async function generateRailsDocument(): Promise<Map<string, string>> {
   const modules = [...(await loadRailModules()).values()];
   const text = [
@@ -30,7 +30,7 @@ export async function generateRailsDocument(): Promise<Map<string, string>> {
     '',
     '| delivery type | currencies | rails |',
     '|---|---|---|',
-    ...describeUnbound(modules),
+    ...describeWorldwide(modules),
     '',
     '## By country',
     '',
@@ -49,7 +49,7 @@ function describeModule({ kind, about, reference, pace }: RailModule): string {
   return `| [\`${kind}\`](${folder}) | ${about} | ${reference.lengthMax} | ${pace.concurrencyMax} |`;
 }
 
-function describeUnbound(modules: readonly RailModule[]): string[] {
+function describeWorldwide(modules: readonly RailModule[]): string[] {
   const rows = new Map<string, string[]>();
   for (const { kind, corridors } of modules) {
     for (const { countries, deliveryType, currencies } of corridors) {
@@ -80,7 +80,7 @@ function describeCountry(
     }
     for (const { kind, corridors } of modules) {
       for (const corridor of corridors) {
-        if (!isBound(corridor, country.code, deliveryType)) continue;
+        if (!isInCountry(corridor, country.code, deliveryType)) continue;
         const { currencies } = corridor;
         for (const currency of currencies === 'any' ? ['every'] : currencies) add(currency, kind);
       }
@@ -97,7 +97,7 @@ function describeCountry(
   });
 }
 
-function isBound(
+function isInCountry(
   { countries, deliveryType }: CorridorDeclaration,
   code: string,
   wanted: DeliveryType,

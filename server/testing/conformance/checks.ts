@@ -9,22 +9,22 @@ import type {
 } from '../../src/rails/contract/contract.ts';
 import { reasonTexts } from '../../src/rails/contract/reasons.ts';
 
-/** What holds for every word of a rail, in whichever case it is said. */
+/** What must hold for every output of a rail, in every case. */
 
 export type Checks = {
-  /** Sentences about answers and observations that have not the documented form. */
+  /** Rules of the documented form that answers and observations broke. */
   readonly form: ReadonlySet<string>;
-  /** Sentences about places where something of a person was found. */
+  /** Places in which personal data was found. */
   readonly leaks: ReadonlySet<string>;
-  /** How many words were looked at. */
+  /** How many outputs were checked. */
   readonly count: number;
-  /** From now on nothing of this instruction's person may be seen anywhere. */
+  /** From now on no personal data of this instruction may occur anywhere. */
   watch(instruction: Instruction): void;
-  /** `answer` is what came back, whatever it is. */
+  /** `answer` is whatever the rail returned. */
   readAnswer(instruction: Instruction, answer: unknown, nowMs: number): void;
   readMessage(message: InboundMessage, channel: InboundMessage['channel'] | undefined): void;
   readText(where: string, text: string): void;
-  /** The rail ended a call with an error where it may not. */
+  /** The rail threw where it must not. */
   addThrown(where: string, error: unknown): void;
   addForm(sentence: string): void;
 };
@@ -42,7 +42,7 @@ const extraKeys = ['outcome', 'providerReference', 'charges', 'code'];
 const needReason: ReadonlySet<string> = new Set(['rejected', 'returned', 'retry', 'unknown']);
 const chargeKinds: ReadonlySet<string> = new Set(['network', 'bank', 'partner']);
 const yearMs = 366 * 24 * 3_600_000;
-/** Before it no environment's time lies, and no number of seconds since 1970 beyond it. */
+/** Before every environment's time, and above every time in seconds. */
 const timeMsMin = Date.UTC(2020, 0, 1);
 
 export function createChecks(): Checks {
@@ -54,7 +54,7 @@ export function createChecks(): Checks {
     count += 1;
     const plain = normalize(text);
     for (const value of personal) {
-      if (plain.includes(value)) leaks.add(`${where} holds something of the person`);
+      if (plain.includes(value)) leaks.add(`${where} holds personal data`);
     }
   };
   const addForm = (sentence: string): void => {
@@ -80,13 +80,13 @@ export function createChecks(): Checks {
       for (const value of listPersonalTexts(instruction)) personal.add(normalize(value));
     },
     addThrown: (where, error) => {
-      addForm(`${where} does not throw (${error instanceof Error ? error.name : typeof error})`);
+      addForm(`${where} must not throw (${error instanceof Error ? error.name : typeof error})`);
       if (error instanceof Error) readText(`the error of ${where}`, error.message);
     },
   };
 }
 
-/** Reads answers and messages, and remembers what was told, so as to notice what changes. */
+/** Checks answers and messages, also against earlier ones with the same id. */
 function createReader({
   addForm,
   readText,
@@ -95,17 +95,17 @@ function createReader({
   Checks,
   'readAnswer' | 'readMessage'
 > {
-  const told = new Map<string, string>();
+  const seen = new Map<string, string>();
   const keepSame = (key: string, now: string, sentence: string): void => {
-    if ((told.get(key) ?? now) !== now) addForm(sentence);
-    told.set(key, now);
+    if ((seen.get(key) ?? now) !== now) addForm(sentence);
+    seen.set(key, now);
   };
   const readExtras = (said: Said, reference: string): void => {
     for (const name of ['providerReference', 'code'] as const) {
       const value = said[name];
       if (value === undefined) continue;
       if (typeof value !== 'string' || value === '' || value.length > 200) {
-        addForm(`${name} is a text of 1 to 200 characters`);
+        addForm(`${name} must be a text of 1 to 200 characters`);
       } else {
         readText(name, value);
       }
@@ -115,7 +115,7 @@ function createReader({
       readText('the id of a charge', charge.id);
       const { id, kind, currency, amountMinor } = charge;
       const now = `${kind} ${currency} ${amountMinor}`;
-      keepSame(`charge ${reference} ${id}`, now, 'a charge told again is the same charge');
+      keepSame(`charge ${reference} ${id}`, now, 'a repeated charge must be the same charge');
     }
   };
   return {
@@ -134,13 +134,13 @@ function createReader({
         for (const fault of findObservationFaults(observation)) addForm(fault);
         readExtras(observation, reference);
         const now = `${reference} ${outcome}`;
-        keepSame(`observation ${id}`, now, 'one id of an observation is one observation');
+        keepSame(`observation ${id}`, now, 'observations with the same id must be the same');
       }
     },
   };
 }
 
-/** The same host, with what is written in the clear looked at. */
+/** The same host, checking everything that is stored or logged in the clear. */
 export function watchHost(host: RailHost, checks: Checks): RailHost {
   return {
     ...host,
@@ -179,19 +179,20 @@ type Said = {
 };
 
 function findAnswerFaults(said: Said | null | undefined, nowMs: number): readonly string[] {
-  if (said === null || typeof said !== 'object') return ['an answer is an object'];
+  if (said === null || typeof said !== 'object') return ['an answer must be an object'];
   const outcome = String(said.outcome) as RailAnswer['outcome'];
-  if (!Object.hasOwn(answerKeys, outcome)) return [`no outcome is called ${outcome}`];
+  if (!Object.hasOwn(answerKeys, outcome)) return [`${outcome} is not an outcome`];
   const faults: string[] = [];
   const known = new Set([...extraKeys, ...answerKeys[outcome]]);
   for (const key of Object.keys(said)) {
-    if (!known.has(key)) faults.push(`${outcome} has no ${key}`);
+    if (!known.has(key)) faults.push(`${outcome} must not have ${key}`);
   }
-  if (needReason.has(outcome) && !isReason(said.reason)) faults.push(`${outcome} says a reason`);
-  if (!isAmountOrNothing(said.amountMinor)) faults.push('an amount is a positive bigint');
+  if (needReason.has(outcome) && !isReason(said.reason))
+    faults.push(`${outcome} must have a reason of the vocabulary`);
+  if (!isAmountOrNothing(said.amountMinor)) faults.push('an amount must be a positive bigint');
   const { checkAtMs } = said;
   if (checkAtMs !== undefined && !isTimeMs(checkAtMs, nowMs + yearMs)) {
-    faults.push('checkAtMs is a time in milliseconds, at most a year ahead');
+    faults.push('checkAtMs must be a time in milliseconds, at most a year ahead');
   }
   return faults;
 }
@@ -201,40 +202,41 @@ function findMessageFaults(
   channel: InboundMessage['channel'] | undefined,
 ): readonly string[] {
   const faults: string[] = [];
-  if (message.id === '') faults.push('a message has an id');
-  if (!(message.raw instanceof Uint8Array)) faults.push('a message has its bytes');
+  if (message.id === '') faults.push('a message must have an id');
+  if (!(message.raw instanceof Uint8Array)) faults.push('a message must have its bytes');
   if (channel !== undefined && message.channel !== channel) {
-    faults.push(`a message of a ${channel} says that it is one`);
+    faults.push(`the channel of a message must be ${channel}`);
   }
   const ids = message.observations.map(({ id }) => id);
   if (new Set(ids).size < ids.length)
-    faults.push('observations of one message differ in their ids');
+    faults.push('observations of one message must have different ids');
   return faults;
 }
 
 function findObservationFaults(observation: RailObservation): readonly string[] {
   const { id, reference, outcome, reason, amountMinor, atMs } = observation;
   const faults: string[] = [];
-  if (id === '') faults.push('an observation has an id');
-  if (reference === '') faults.push('an observation has a reference');
+  if (id === '') faults.push('an observation must have an id');
+  if (reference === '') faults.push('an observation must have a reference');
   if (!['accepted', 'ready_for_pickup', 'paid', 'rejected', 'returned'].includes(outcome)) {
-    faults.push(`no observation is called ${outcome}`);
+    faults.push(`${outcome} is not an outcome of an observation`);
   }
   if (reason === undefined ? needReason.has(outcome) : !isReason(reason)) {
-    faults.push(`an observation of ${outcome} says a reason of the vocabulary`);
+    faults.push(`an observation of ${outcome} must have a reason of the vocabulary`);
   }
-  if (!isAmountOrNothing(amountMinor)) faults.push('an observed amount is a positive bigint');
-  if (!isTimeMs(atMs, Number.MAX_SAFE_INTEGER)) faults.push('atMs is a time in milliseconds');
+  if (!isAmountOrNothing(amountMinor)) faults.push('an observed amount must be a positive bigint');
+  if (!isTimeMs(atMs, Number.MAX_SAFE_INTEGER)) faults.push('atMs must be a time in milliseconds');
   return faults;
 }
 
 function findChargeFaults(charge: Charge): readonly string[] {
   const faults: string[] = [];
-  if (charge.id === '') faults.push('a charge has an id');
-  if (!chargeKinds.has(charge.kind)) faults.push('a charge has a kind');
-  if (findCurrency(charge.currency) === undefined) faults.push('a charge has a known currency');
+  if (charge.id === '') faults.push('a charge must have an id');
+  if (!chargeKinds.has(charge.kind)) faults.push('a charge must have a kind');
+  if (findCurrency(charge.currency) === undefined)
+    faults.push('a charge must have a known currency');
   if (typeof charge.amountMinor !== 'bigint' || charge.amountMinor <= 0n) {
-    faults.push('a charge is a positive bigint');
+    faults.push('a charge must be a positive bigint');
   }
   return faults;
 }
@@ -251,7 +253,7 @@ function isTimeMs(value: unknown, max: number): boolean {
   return Number.isSafeInteger(value) && Number(value) >= timeMsMin && Number(value) <= max;
 }
 
-/** What would tell somebody who it is: names, addresses, and values with digits such as accounts. */
+/** Personal texts: names, addresses, and values with digits such as account numbers. */
 function listPersonalTexts(instruction: Instruction): readonly string[] {
   const { countryCode: _country, ...person } = instruction.beneficiary;
   const accounts = Object.values(instruction.attributes).filter(

@@ -6,46 +6,46 @@ import { describeMiniRail, type PlantedDefect, plantedDefects } from './mini-rai
 
 testConformance(describeMiniRail('none'));
 
-const form = 'every word of it had the documented form';
-const leaks = 'nothing of a person was in keys, states, logs, errors and codes';
+const form = 'every output has the documented form';
+const leaks = 'keys, states, logs, errors and codes hold no personal data';
 
 /** The case that has to find each defect. */
 const found: Record<Exclude<PlantedDefect, 'none'>, string> = {
-  new_key_each_time: 'what a query says was never sent does not arrive afterwards',
-  forgets_what_was_sent: 'sent twice, one after the other, it is one payment',
-  ignores_revisions: 'sent twice at the same moment it is one payment',
+  new_key_each_time: 'an order does not arrive after a query has answered retry',
+  forgets_what_was_sent: 'two sends of a reference in sequence are one payment',
+  ignores_revisions: 'concurrent sends of a reference are one payment',
   silence_is_refusal: 'a reset before the first byte of the answer',
-  silence_is_retry: 'an error 500 for what was booked',
-  believes_404: 'an error 404 by somebody in between',
+  silence_is_retry: 'status 500 after booking',
+  believes_404: 'status 404 from an intermediary',
   throws: form,
   believes_anybody: 'forged callbacks are refused',
-  callback_needs_record: 'callbacks about payments of somebody else do no fault',
-  resends_refused: 'once paid, it is not paid again, however often it is sent',
+  callback_needs_record: 'callbacks of unknown payments have no effect',
+  resends_refused: 'a payment that is paid is not paid again by another send',
   logs_names: leaks,
   keys_by_account: leaks,
   says_zero: form,
   says_own_words: form,
-  books_first: 'killed after each step, the successor brings it to its end',
-  never_asks: 'callbacks that get lost are made up for by asking',
+  books_first: 'killed after each step, a successor completes the payment',
+  never_asks: 'queries make up for lost callbacks',
 };
 
 describe('a rail with a defect does not pass', { concurrency: 4 }, () => {
   for (const defect of plantedDefects) {
     test(defect, async () => {
-      assert.ok(await findsFault(defect), 'the case that is to find it passed');
+      assert.ok(await isFound(defect), 'the case that has to find it passed');
     });
   }
 });
 
-/** Runs what can make a rail say something wrong, and then the case that has to notice it. */
-async function findsFault(defect: Exclude<PlantedDefect, 'none'>): Promise<boolean> {
+/** Runs cases that provoke the defect, and the case that has to find it. */
+async function isFound(defect: Exclude<PlantedDefect, 'none'>): Promise<boolean> {
   const subject = describeMiniRail(defect);
   const options = { subject, checks: createChecks() };
   const wanted = found[defect];
   const looksBack = wanted === form || wanted === leaks;
   const provoking = [
-    'a payment is made once and ends as paid',
-    'once rejected, it is not paid again, however often it is sent',
+    'a payment is made once and is paid',
+    'a payment that is rejected is not paid again by another send',
     'a reset before the first byte of the answer',
   ];
   for (const { name, run } of listCases(subject)) {

@@ -10,17 +10,16 @@ import type { Capability, ConformanceSubject } from './subject.ts';
 import { openTestRun, railName, type TestRunOptions } from './test-run.ts';
 
 /**
- * The suite that every rail must pass: `testConformance(subject)` in a file `conformance.test.ts` in
- * the rail's folder. It runs the rail, on the service's own memory for rails in a real database,
- * against a counterparty whose records are the judge, does everything to it that happens to payments
- * (kills, stopped processes that wake up again, lost and mangled answers, observations twice, early,
- * stale and forged), and prints a scorecard. After everything, at most one payment exists for each
- * instruction, and it ended as the counterparty says.
+ * The suite that every rail must pass: `testConformance(subject)` in `conformance.test.ts` of the
+ * rail's folder. It runs the rail on its real store against a counterparty, injects the faults that
+ * happen to payments (killed and paused processes, lost and corrupted answers, notifications that are
+ * repeated, early, stale or forged), and prints a scorecard. In every case there must be at most one
+ * payment for each instruction, with the outcome that the counterparty's own record has.
  *
- * With OUTLAY_TEST_LONG=1 each way to die is tried at each step; else the ways share the steps
- * among them, but for those around the booking.
+ * With OUTLAY_TEST_LONG=1 every kind of crash is tried at each step; otherwise the kinds take turns at
+ * the steps, except around the booking.
  *
- * A subject (subject.ts says what each part has to be) looks like this:
+ * A subject (described in subject.ts) looks like this:
  *
  *     import { testConformance } from '../../../testing/conformance/conformance.ts';
  *     import { railModule } from './rail.ts';
@@ -28,27 +27,25 @@ import { openTestRun, railName, type TestRunOptions } from './test-run.ts';
  *     testConformance({
  *       module: railModule,
  *       clock: 'real',
- *       unsupported: { files: 'it is told by callbacks' },
+ *       unsupported: { files: 'the partner posts callbacks' },
  *       booking: /^PUT \/payments\//,
- *       openCounterpart: async ({ callbackUrl }) => {
+ *       openCounterparty: async ({ callbackUrl }) => {
  *         const partner = await startPartner({ callbackUrl });
  *         return {
  *           address: partner.address,
  *           config: (address) => ({ url: `http://${address?.host}:${address?.port}`, secret }),
  *           instruct: (draft, expectedOutcome) => ({ ...draft, payerKey: 'cash', countryCode: 'MEX', ... }),
  *           payments: (instruction) => partner.listAmounts(instruction.reference),
- *           turn: () => partner.settleOne(),
+ *           advance: () => partner.settleOne(),
  *           close: () => partner.stop(),
  *         };
  *       },
  *     });
  *
- * - Everything in `unsupported` needs a sentence, which the scorecard shows; what is neither there nor
- *   in `unsupported` fails.
- * - Each instance of the rail has a proxy of its own before `address`, so that `config` is asked
- *   anew for each. Its own time-outs towards the counterparty should be below `callMsMax`.
- * - `turn` is the counterparty's processRun: with a steered clock it also hears the time. Fates are brought
- *   about by it, however it likes; a payment has ended within some tens of rounds.
+ * - Each capability in `unsupported` needs a reason, which the scorecard shows.
+ * - Each instance of the rail has its own proxy before `address`, so `config` is called for each. The
+ *   rail's own time-outs should be below `callMsMax`.
+ * - `advance` is a step of the counterparty, which produces the expected outcomes.
  */
 export function testConformance<Config>(subject: ConformanceSubject<Config>): void {
   const checks = createChecks();
@@ -85,13 +82,13 @@ export type ListedCase<Config> = {
   readonly name: string;
   /** Why it does not apply; undefined where it does. */
   readonly lack: string | undefined;
-  /** Whether it judges what the other cases saw. */
+  /** Whether it checks what the other cases recorded. */
   readonly looksBack: boolean;
-  /** Answers how many runs it took. */
+  /** Returns the number of runs. */
   run(options: Prepared<Config>): Promise<number>;
 };
 
-/** All cases in their order; the last ones look back at what the others saw. */
+/** All cases in order; the last ones check what the others recorded. */
 export function listCases<Config>(
   subject: ConformanceSubject<Config>,
 ): readonly ListedCase<Config>[] {
@@ -110,7 +107,7 @@ export function listCases<Config>(
       run: (options: Prepared<Config>) => runOnStage(item, options),
     })),
     {
-      name: 'every word of it had the documented form',
+      name: 'every output has the documented form',
       lack: undefined,
       looksBack: true,
       run: async ({ checks }) => {
@@ -119,7 +116,7 @@ export function listCases<Config>(
       },
     },
     {
-      name: 'nothing of a person was in keys, states, logs, errors and codes',
+      name: 'keys, states, logs, errors and codes hold no personal data',
       lack: undefined,
       looksBack: true,
       run: async ({ checks }) => {
@@ -137,7 +134,7 @@ type Row = {
   readonly note: string;
 };
 
-/** For a case that hangs in spite of everything. */
+/** For a case that hangs. */
 const caseMsMax = 900_000;
 const scorecardNameMax = 80;
 const noteMax = 100;
@@ -172,7 +169,7 @@ function findLack(
 
 async function runOnStage<Config>(item: Case, prepared: Prepared<Config>): Promise<number> {
   const { subject } = prepared;
-  // One for all scenes of the case, so that what was called back in one can be told in another.
+  // One for all runs of the case, so that callbacks of one run can be delivered in another.
   const callbackServer = await openCallbackServer(railName);
   try {
     return await item.run({
@@ -196,9 +193,9 @@ async function runOnStage<Config>(item: Case, prepared: Prepared<Config>): Promi
   }
 }
 
-/** What is declared missing is, and what is not declared missing is there. */
+/** Capabilities that are declared missing must be missing, and all others must be there. */
 const capabilityCase: Case = {
-  name: 'what it has and has not is declared',
+  name: 'the capabilities are declared',
   needs: [],
   run: (stage) =>
     stage.runInTestRun(async (testRun) => {

@@ -6,8 +6,8 @@ import type { Capability } from './subject.ts';
 import type { Actor, TestRun } from './test-run.ts';
 
 /**
- * One exchange of a payment's is injected, and in another run the one after an answer that got lost;
- * then the connection is as good as ever.
+ * A fault is injected into one exchange of a payment, and in another run into the one that follows a
+ * lost answer; afterwards the connection works again.
  */
 
 type Kind = {
@@ -20,8 +20,8 @@ const page = '<!doctype html><title>Sorry</title><p>Something went wrong.';
 
 const kinds: readonly Kind[] = [
   { name: 'a connection reset before the request arrives', fault: { kind: 'reset' } },
-  { name: 'silence before booking', fault: { kind: 'drop_request' } },
-  { name: 'silence after booking', fault: { kind: 'drop_answer' } },
+  { name: 'a request lost before booking', fault: { kind: 'drop_request' } },
+  { name: 'an answer lost after booking', fault: { kind: 'drop_answer' } },
   {
     name: 'a reset before the first byte of the answer',
     fault: { kind: 'truncate_answer', afterBytes: 0 },
@@ -31,39 +31,39 @@ const kinds: readonly Kind[] = [
     fault: { kind: 'truncate_answer', afterBytes: 60 },
   },
   {
-    name: 'an error 500 for what was booked',
+    name: 'status 500 after booking',
     needs: ['http'],
     fault: { kind: 'replace_answer', answer: formatHttpAnswer(500, page) },
   },
   {
-    name: 'a page of HTML for what was booked',
+    name: 'an HTML page after booking',
     needs: ['http'],
     fault: { kind: 'replace_answer', answer: formatHttpAnswer(200, page) },
   },
   {
-    name: 'an empty object for what was booked',
+    name: 'an empty object after booking',
     needs: ['http'],
     fault: { kind: 'replace_answer', answer: formatHttpAnswer(200, '{}', 'application/json') },
   },
   {
-    name: 'an error 404 by somebody in between',
+    name: 'status 404 from an intermediary',
     needs: ['http'],
     fault: { kind: 'forge_answer', answer: formatHttpAnswer(404, page) },
   },
   {
-    name: 'an error 503 by somebody in between',
+    name: 'status 503 from an intermediary',
     needs: ['http'],
     fault: { kind: 'forge_answer', answer: formatHttpAnswer(503, page) },
   },
   {
-    name: 'noise instead of an answer',
+    name: 'garbage instead of an answer',
     fault: { kind: 'replace_answer', answer: Buffer.from('\u0000\u0007#?\r\n'.repeat(40)) },
   },
   {
-    name: 'an answer with corrupted bytes',
+    name: 'a corrupted answer',
     fault: { kind: 'corrupt_answer', fromByte: 40, everyBytes: 13 },
   },
-  { name: 'an answer whose bytes trickle', fault: { kind: 'slow_answer', everyMs: 8 } },
+  { name: 'a slow answer', fault: { kind: 'slow_answer', everyMs: 8 } },
 ];
 
 export const connectionCases: readonly Case[] = [
@@ -76,9 +76,9 @@ export const connectionCases: readonly Case[] = [
     }),
   ),
   {
-    name: 'what a query says was never sent does not arrive afterwards',
+    name: 'an order does not arrive after a query has answered retry',
     needs: ['connection', 'books'],
-    run: (stage) => stage.runInTestRun((testRun) => arriveLate(stage, testRun)),
+    run: (stage) => stage.runInTestRun((testRun) => deliverLate(stage, testRun)),
   },
 ];
 
@@ -97,7 +97,7 @@ async function goThroughExchanges(
   if (booking !== undefined) await run(booking);
   await run(booking ?? 1, [{ kind: 'drop_answer' }, kind.fault]);
   for (let number = 1; number <= stage.exchangesMax; number += 1) {
-    // With the one that books known, the kinds share the others among them.
+    // Where the booking request is known, the kinds take turns at the other exchanges.
     if (booking !== undefined && (number - 1) % kinds.length !== index) continue;
     if (!(await run(number))) break;
   }
@@ -105,7 +105,7 @@ async function goThroughExchanges(
   return runs;
 }
 
-/** False when the payment ended without such an exchange. */
+/** False where the payment ended without such an exchange. */
 async function injectInOne(
   testRun: TestRun,
   faults: readonly Fault[],
@@ -126,7 +126,7 @@ async function injectInOne(
   return countInjected() > 0;
 }
 
-/** Harms the target and the exchanges that follow it; answers how many were. */
+/** Injects the faults into the target and the exchanges after it; returns how many it injected. */
 function injectOnce(actor: Actor, target: number | RegExp, faults: readonly Fault[]): () => number {
   const { proxy } = actor;
   if (proxy === undefined) throw new Error('the counterparty has no address');
@@ -144,8 +144,8 @@ function injectOnce(actor: Actor, target: number | RegExp, faults: readonly Faul
 
 const queriesMax = 200;
 
-/** A request stays on its way until the rail has said that nothing was sent, and arrives then. */
-async function arriveLate(stage: TestStage, testRun: TestRun): Promise<number> {
+/** Delays a request until the rail has answered that nothing was sent. */
+async function deliverLate(stage: TestStage, testRun: TestRun): Promise<number> {
   const targets =
     stage.booking === undefined
       ? Array.from({ length: stage.exchangesMax }, (_, index) => index + 1)

@@ -4,22 +4,26 @@ import type { CrashKind } from './process-run.ts';
 import type { Actor, TestRun } from './test-run.ts';
 
 /**
- * The process dies at each step of a payment, or is stopped there while another one takes over, or
- * is refused its step. The walk goes on until a payment ends without coming to the step.
+ * The process is killed at each step of a payment, or paused there while another one takes over, or
+ * its database fails. Steps are tried in turn until a payment ends before the step is reached.
  */
 
 type Walk = { readonly how: CrashKind; readonly wakes?: 'early' | 'late' };
 
 const walks: readonly (Walk & { readonly name: string })[] = [
   {
-    name: 'killed before each step, the successor brings it to its end',
+    name: 'killed before each step, a successor completes the payment',
     how: 'killed_before_step',
   },
-  { name: 'killed after each step, the successor brings it to its end', how: 'killed_after_step' },
-  { name: 'stopped at each step, it goes on beside its successor', how: 'paused', wakes: 'early' },
-  { name: 'stopped at each step, it goes on when all is done', how: 'paused', wakes: 'late' },
-  { name: 'the database is away for each step', how: 'database_fails_before' },
-  { name: 'the database is lost after each step', how: 'database_fails_after' },
+  { name: 'killed after each step, a successor completes the payment', how: 'killed_after_step' },
+  { name: 'paused at each step, it resumes beside its successor', how: 'paused', wakes: 'early' },
+  {
+    name: 'paused at each step, it resumes when the payment has ended',
+    how: 'paused',
+    wakes: 'late',
+  },
+  { name: 'the database fails before each step', how: 'database_fails_before' },
+  { name: 'the database fails after each step', how: 'database_fails_after' },
 ];
 
 export const crashCases: readonly Case[] = walks.map((walk, index) => ({
@@ -40,10 +44,10 @@ async function goThroughSteps(
   for (let atStep = 1; atStep <= lastStep; atStep += 1) {
     const isShared = Math.abs(atStep - bookingStep) > 1 && (atStep - 1) % walks.length !== index;
     if (stage.isShort && isShared) continue;
-    // Said of a case that goes wrong: at which step it did.
+    // The message of a failed case names the step.
     try {
       if (!(await interruptAt(stage, testRun, { ...walk, atStep }))) {
-        if (atStep === 1) throw new Error('a payment took no step that could be seen');
+        if (atStep === 1) throw new Error('no step of a payment was visible');
         break;
       }
       runs += 1;
@@ -54,10 +58,10 @@ async function goThroughSteps(
   return runs;
 }
 
-/** However long the way there is, what happens runContext the booking is walked through. */
+/** The steps around the booking are always covered, however many come before. */
 const stepsAfterBooking = 8;
 
-/** At which step a flow without interruption books for the last time; 0 where that is not known. */
+/** The last booking step of an undisturbed run; 0 where that is not known. */
 async function probe(testRun: TestRun): Promise<number> {
   const actor = await start(testRun);
   await finish(testRun, actor, await instructSome(testRun, actor));
@@ -66,14 +70,14 @@ async function probe(testRun: TestRun): Promise<number> {
   return bookingStep;
 }
 
-/** Passes work on several at once, and may die between two of them. */
+/** Two payments for a rail with passes, which may be killed between them. */
 async function instructSome(testRun: TestRun, actor: Actor | undefined): Promise<Payment[]> {
   const payments = [await testRun.instruct()];
   if (actor?.rail.work !== undefined) payments.push(await testRun.instruct());
   return payments;
 }
 
-/** False when the payment ended before the step came. */
+/** False where the payment ended before the step was reached. */
 async function interruptAt(
   stage: TestStage,
   testRun: TestRun,
@@ -98,7 +102,7 @@ async function interruptAt(
     actor.processRun.resume();
     await Promise.all([
       testRun.drive(successor, payments),
-      // What it does without anybody listening is to be over when the counterparty is asked.
+      // Its pending calls must have ended before the counterparty's record is compared.
       actor.settle(4 * stage.callMsMax),
     ]);
   }

@@ -4,17 +4,16 @@ import { join } from 'node:path';
 import type { CallbackMessage } from '../../src/rails/contract/contract.ts';
 
 /**
- * What the counterparty tells of itself passes through here: callbacks as the service would take
- * them, and files as they would be fetched. On the way they may be told twice, in another order, or
- * not at all.
+ * Delivers what the counterparty sends: callbacks and files. Under a delivery policy they are
+ * repeated, reordered or lost.
  */
 
 export type DeliveryPolicy =
   | 'each'
   | 'twice'
-  /** Kept back until somebody asks for what is held, the newest first. */
+  /** Held until `release`, which delivers the newest first. */
   | 'hold'
-  /** Of callbacks every second one, beginning with the first, is taken and forgotten. */
+  /** Every second callback, beginning with the first, is accepted and lost. */
   | 'lose_every_other';
 
 export type CallbackAnswer = {
@@ -27,27 +26,27 @@ export type CallbackHandler = (message: CallbackMessage) => Promise<CallbackAnsw
 
 export type CallbackServer = {
   readonly callbackUrl: string;
-  /** Genuine ones, as they came, since the last `open`. */
+  /** Genuine callbacks in order since the last `open`. */
   readonly seen: readonly CallbackMessage[];
-  /** How many of them were handed on, counted again when told again. */
+  /** The number of deliveries, repetitions included. */
   readonly delivered: number;
   readonly held: number;
   open(take: CallbackHandler): void;
   setPolicy(policy: DeliveryPolicy): void;
-  /** Hands on what was held when this was called, the newest first. */
+  /** Delivers the held callbacks, the newest first. */
   release(): Promise<void>;
   close(): Promise<void>;
 };
 
 const bodyBytesMax = 1_000_000;
-const nobody: CallbackAnswer = { status: 503, headers: {}, body: '' };
+const unavailable: CallbackAnswer = { status: 503, headers: {}, body: '' };
 
 export async function openCallbackServer(railName: string): Promise<CallbackServer> {
   const basePath = `/rails/${railName}`;
   const state = { policy: 'each' as DeliveryPolicy, delivered: 0, count: 0 };
   let seen: CallbackMessage[] = [];
   let held: CallbackMessage[] = [];
-  let take: CallbackHandler = async () => nobody;
+  let take: CallbackHandler = async () => unavailable;
   const deliver = (message: CallbackMessage): Promise<CallbackAnswer> => {
     state.delivered += 1;
     return take(message);
@@ -129,8 +128,8 @@ async function serve(
 ): Promise<void> {
   try {
     const message = await readCallback(request, callbackServer.basePath);
-    const answer = message === undefined ? nobody : await callbackServer.receive(message);
-    // A process that died while it had the callback answers nothing.
+    const answer = message === undefined ? unavailable : await callbackServer.receive(message);
+    // A process that was killed while handling the callback does not answer.
     if (answer.status === 0) return void response.destroy();
     response.writeHead(answer.status, answer.headers).end(answer.body);
   } catch {
@@ -165,12 +164,12 @@ async function readCallback(
 }
 
 export type FileCourier = {
-  /** Names of the files that were delivered, as they were called at their origin. */
+  /** The original names of the delivered files. */
   readonly delivered: readonly string[];
   setPolicy(policy: DeliveryPolicy): void;
-  /** Carries what is complete; under `hold` one file, the newest, and only when asked for it. */
+  /** Delivers complete files; under `hold` only the newest one, and only when asked to. */
   carry(mayRelease: boolean): Promise<void>;
-  /** Delivers every file that ever was once more, under other names. */
+  /** Delivers every file once more, under other names. */
   repeat(): Promise<void>;
   /** The genuine files so far. */
   read(): Promise<Buffer[]>;

@@ -7,11 +7,11 @@ import type { TestRun } from './test-run.ts';
 /** A row of the scorecard. */
 export type Case = {
   readonly name: string;
-  /** All of these it takes; what is missing makes it not applicable. */
+  /** All of these are required; without one the case is not applicable. */
   readonly needs: readonly Capability[];
-  /** One of these it takes, if any are named. */
+  /** At least one of these is required, if any are named. */
   readonly needsOne?: readonly Capability[];
-  /** Answers how many runs it took. */
+  /** Returns the number of runs. */
   run(stage: TestStage): Promise<number>;
 };
 
@@ -23,11 +23,11 @@ export type TestStage = {
   readonly callMsMax: number;
   readonly booking: RegExp | undefined;
   supports(capability: Capability): boolean;
-  /** A world of its own, closed at the end. */
+  /** Runs in a test run of its own, closed at the end. */
   runInTestRun<T>(run: (testRun: TestRun) => Promise<T>): Promise<T>;
 };
 
-/** The counterparty's word against what was heard: nothing twice, nothing otherwise than it says. */
+/** Compares the counterparty's own record with the payout: nothing paid twice, the same outcome. */
 export async function assertPayments(
   testRun: TestRun,
   payments: readonly Payment[],
@@ -41,13 +41,17 @@ export async function assertPayments(
     assert.deepEqual(contradictions, [], story);
     const isRefused = standing === 'rejected' && options.mayBeRefused === true;
     if (!isRefused)
-      assert.equal(standing, expectedOutcome, `ended otherwise than its expectedOutcome: ${story}`);
+      assert.equal(
+        standing,
+        expectedOutcome,
+        `expected ${expectedOutcome}, is ${standing}: ${story}`,
+      );
     const expected = standing === 'rejected' ? [] : [instruction.amountMinor];
-    assert.deepEqual(amounts, expected, `${standing}, and the counterparty says: ${story}`);
+    assert.deepEqual(amounts, expected, `${standing}, but the counterparty booked: ${story}`);
   }
 }
 
-/** Drives what is there to its end, waits for what might follow, and judges. */
+/** Drives the payments to their ends, runs extra rounds, and compares with the counterparty's record. */
 export async function finish(
   testRun: TestRun,
   actor: Parameters<TestRun['drive']>[0],
@@ -60,7 +64,7 @@ export async function finish(
 
 export const happyPathCases: readonly Case[] = [
   {
-    name: 'a payment is made once and ends as paid',
+    name: 'a payment is made once and is paid',
     needs: [],
     run: (stage) =>
       stage.runInTestRun(async (testRun) => {
@@ -70,7 +74,7 @@ export const happyPathCases: readonly Case[] = [
       }),
   },
   {
-    name: 'twenty payments at once are made once each',
+    name: 'twenty concurrent payments are made once each',
     needs: [],
     run: (stage) =>
       stage.runInTestRun(async (testRun) => {
@@ -83,29 +87,29 @@ export const happyPathCases: readonly Case[] = [
       }),
   },
   {
-    name: 'sent twice, one after the other, it is one payment',
+    name: 'two sends of a reference in sequence are one payment',
     needs: [],
     run: (stage) => sendTwice(stage, { areTogether: false, areTwoInstances: false }),
   },
   {
-    name: 'sent twice at the same moment it is one payment',
+    name: 'concurrent sends of a reference are one payment',
     needs: [],
     run: (stage) => sendTwice(stage, { areTogether: true, areTwoInstances: false }),
   },
   {
-    name: 'sent by two instances at once it is one payment',
+    name: 'concurrent sends by two instances are one payment',
     needs: [],
     run: (stage) => sendTwice(stage, { areTogether: true, areTwoInstances: true }),
   },
   {
-    name: 'what was never sent is not said to be under way',
+    name: 'a query of a reference that was never sent does not report it in flight',
     needs: ['books'],
     run: (stage) =>
       stage.runInTestRun(async (testRun) => {
         const actor = await start(testRun);
         const payment = await testRun.instruct();
         const answer = await testRun.driver.call('query', payment, actor);
-        assert.ok(typeof answer === 'object', 'the query gave no answer');
+        assert.ok(typeof answer === 'object', 'the query returned no answer');
         assert.ok(['retry', 'unknown'].includes(answer.outcome), `it is ${answer.outcome}`);
         await testRun.runExtraRounds(actor);
         assert.deepEqual(await testRun.counterparty.payments(payment.instruction), []);
@@ -115,7 +119,7 @@ export const happyPathCases: readonly Case[] = [
   },
   ...(['paid', 'rejected', 'returned'] as const).map(makeForEverCase),
   {
-    name: 'cancelled as soon as it is sent, it is never paid or it is paid',
+    name: 'a payment cancelled right after its send is either paid or never paid',
     needs: ['cancellation'],
     run: (stage) =>
       stage.runInTestRun(async (testRun) => {
@@ -134,7 +138,7 @@ export const happyPathCases: readonly Case[] = [
       }),
   },
   {
-    name: 'cancelled too late it stays paid; cancelled before it is sent it stays cancelled',
+    name: 'a late cancel leaves a payment paid; a cancel before the send is final',
     needs: ['cancellation'],
     run: (stage) => stage.runInTestRun(cancelOutOfTime),
   },
@@ -159,7 +163,7 @@ async function sendTwice(
       const payment = await testRun.instruct();
       const send = (actor: typeof first) => testRun.driver.call('send', payment, actor);
       if (how.areTogether) {
-        // Nobody hears what they say: it counts as unknown, and is asked about.
+        // The answers are lost: the outcome counts as unknown, and is queried.
         await Promise.all([send(first), send(second), send(first)]);
         if (how.areTwoInstances) await Promise.all([pass(first), pass(second)]);
       } else {
@@ -174,9 +178,9 @@ async function sendTwice(
   return runs;
 }
 
-/** A pass outside of the rounds, as of a process that woke up beside another one. */
+/** A pass outside of the rounds, as of a process that resumed beside another one. */
 export async function pass({ rail }: Parameters<TestRun['drive']>[0]): Promise<void> {
-  // What it throws is for the log.
+  // The service logs what a pass throws.
   await rail.work?.({ signal: AbortSignal.timeout(5_000) }).catch(() => undefined);
 }
 
@@ -187,7 +191,7 @@ function makeForEverCase(expectedOutcome: ExpectedOutcome): Case {
     returned: ['return'],
   };
   return {
-    name: `once ${expectedOutcome}, it is not paid again, however often it is sent`,
+    name: `a payment that is ${expectedOutcome} is not paid again by another send`,
     needs: needs[expectedOutcome],
     run: (stage) =>
       stage.runInTestRun(async (testRun) => {
@@ -211,16 +215,19 @@ async function cancelOutOfTime(testRun: TestRun): Promise<number> {
   const paid = await testRun.instruct();
   await finish(testRun, actor, [paid]);
   const late = await testRun.driver.call('cancel', paid, actor);
-  assert.ok(typeof late === 'object' && late.outcome !== 'rejected', 'what was paid is paid');
+  assert.ok(
+    typeof late === 'object' && late.outcome !== 'rejected',
+    'a paid payment must not be rejected',
+  );
   await testRun.driver.apply(paid, late);
   await assertPayments(testRun, [paid]);
 
   const unsent = await testRun.instruct();
   const early = await testRun.driver.call('cancel', unsent, actor);
-  assert.ok(typeof early === 'object', 'the cancellation gave no answer');
+  assert.ok(typeof early === 'object', 'the cancel returned no answer');
   await testRun.driver.apply(unsent, early);
   if (!hasExpectedOutcome(unsent)) {
-    // It was not promised that it never will be paid.
+    // The answer did not exclude that it will be paid.
     unsent.dueAtMs = testRun.nowMs();
     await finish(testRun, actor, [unsent]);
     return 2;

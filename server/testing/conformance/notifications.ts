@@ -7,44 +7,44 @@ import { assertPayments, type Case, finish, pass, start, type TestStage } from '
 import type { ExpectedOutcome } from './subject.ts';
 import type { Actor, TestRun } from './test-run.ts';
 
-/** What the counterparty tells is told twice, late, early, out of order, not at all, or by another. */
+/** Notifications are repeated, late, early, out of order, lost or forged. */
 
-const told = ['callbacks', 'files'] as const;
+const inboundChannels = ['callbacks', 'files'] as const;
 
 export const notificationCases: readonly Case[] = [
   {
-    name: 'observations told twice count once',
+    name: 'repeated notifications count once',
     needs: [],
-    needsOne: told,
+    needsOne: inboundChannels,
     run: (stage) => runUnderPolicy(stage, 'twice'),
   },
   {
-    name: 'observations in the wrong order come to the same end',
+    name: 'notifications out of order lead to the same outcome',
     needs: [],
-    needsOne: told,
+    needsOne: inboundChannels,
     run: (stage) => runUnderPolicy(stage, 'hold'),
   },
   {
-    name: 'callbacks that get lost are made up for by asking',
+    name: 'queries make up for lost callbacks',
     needs: ['callbacks'],
-    // What comes back after it was paid nobody asks about: that callback has to arrive.
+    // A paid payment is not queried, so the callback of its return has to arrive.
     run: (stage) => runUnderPolicy(stage, 'lose_every_other', ['paid', 'rejected']),
   },
   {
-    name: 'callbacks come before the answer to the request that caused them',
+    name: 'a callback may come before the answer to its request',
     needs: ['callbacks', 'connection'],
-    run: (stage) => stage.runInTestRun((testRun) => hearEarly(stage, testRun)),
+    run: (stage) => stage.runInTestRun((testRun) => receiveEarly(stage, testRun)),
   },
   {
-    name: 'stale observations, told again when all is over, change nothing',
+    name: 'stale notifications change nothing',
     needs: [],
-    needsOne: told,
-    run: (stage) => stage.runInTestRun((testRun) => hearStale(stage, testRun)),
+    needsOne: inboundChannels,
+    run: (stage) => stage.runInTestRun((testRun) => receiveStale(stage, testRun)),
   },
   {
-    name: 'callbacks about payments of somebody else do no fault',
+    name: 'callbacks of unknown payments have no effect',
     needs: ['callbacks'],
-    run: hearForeign,
+    run: receiveUnknown,
   },
   {
     name: 'forged callbacks are refused',
@@ -52,13 +52,13 @@ export const notificationCases: readonly Case[] = [
     run: (stage) => stage.runInTestRun(refuseForged),
   },
   {
-    name: 'senseless files do not stop those that make sense',
+    name: 'unreadable files do not block readable ones',
     needs: ['files'],
-    run: (stage) => stage.runInTestRun((testRun) => readSenselessFiles(stage, testRun)),
+    run: (stage) => stage.runInTestRun((testRun) => receiveUnreadableFiles(stage, testRun)),
   },
 ];
 
-/** As many ends as the counterparty can bring about. */
+/** One payment for each outcome that the counterparty can produce. */
 async function instructAll(
   stage: TestStage,
   testRun: TestRun,
@@ -85,20 +85,20 @@ async function runUnderPolicy(
     testRun.fileCourier?.setPolicy(policy);
     const payments = await instructAll(stage, testRun, expectedOutcomes);
     await finish(testRun, actor, payments);
-    assertTold(testRun);
+    assertDelivered(testRun);
     return payments.length;
   });
 }
 
-function assertTold({ callbackServer, fileCourier }: TestRun): void {
+function assertDelivered({ callbackServer, fileCourier }: TestRun): void {
   const count = callbackServer.seen.length + (fileCourier?.delivered.length ?? 0);
-  assert.ok(count > 0, 'the counterparty told nothing');
+  assert.ok(count > 0, 'the counterparty delivered nothing');
 }
 
 const earlyTriesMax = 10;
 
-/** Answers are held back until a callback came, while the counterparty goes on living. */
-async function hearEarly(stage: TestStage, testRun: TestRun): Promise<number> {
+/** Holds answers back until a callback has arrived, while the counterparty continues. */
+async function receiveEarly(stage: TestStage, testRun: TestRun): Promise<number> {
   const actor = await start(testRun);
   const { callbackServer, counterparty } = testRun;
   let early = 0;
@@ -114,7 +114,7 @@ async function hearEarly(stage: TestStage, testRun: TestRun): Promise<number> {
     return { kind: 'hold_answer', until: hold };
   });
   const payments: Payment[] = [];
-  // On a slow machine not every callback makes it before the answer has to go.
+  // On a slow machine a callback may not arrive before the answer must go.
   while (early === 0 && payments.length < earlyTriesMax) {
     const payment = await testRun.instruct();
     payments.push(payment);
@@ -138,13 +138,13 @@ async function hearEarly(stage: TestStage, testRun: TestRun): Promise<number> {
   return early;
 }
 
-async function hearStale(stage: TestStage, testRun: TestRun): Promise<number> {
+async function receiveStale(stage: TestStage, testRun: TestRun): Promise<number> {
   const actor = await start(testRun);
   const payments = await instructAll(stage, testRun);
   await finish(testRun, actor, payments);
-  assertTold(testRun);
+  assertDelivered(testRun);
   await testRun.fileCourier?.repeat();
-  await tellAll(testRun, actor, testRun.callbackServer.seen.slice());
+  await deliverAll(testRun, actor, testRun.callbackServer.seen.slice());
   await testRun.runExtraRounds(actor);
   await assertPayments(testRun, payments);
   for (const payment of payments) {
@@ -155,8 +155,8 @@ async function hearStale(stage: TestStage, testRun: TestRun): Promise<number> {
   return payments.length;
 }
 
-/** As the service would take them; whether they are refused by now is the rail's matter. */
-async function tellAll(
+/** Delivers callbacks as the service does; the rail may refuse them by now. */
+async function deliverAll(
   testRun: TestRun,
   { rail }: Actor,
   messages: readonly CallbackMessage[],
@@ -169,17 +169,17 @@ async function tellAll(
   }
 }
 
-/** Genuine ones, told to a rail whose store never knew of them. */
-async function hearForeign(stage: TestStage): Promise<number> {
+/** Delivers genuine callbacks to a rail with an empty store. */
+async function receiveUnknown(stage: TestStage): Promise<number> {
   const seen = await stage.runInTestRun(async (testRun) => {
     const actor = await start(testRun);
     await finish(testRun, actor, await instructAll(stage, testRun));
     return testRun.callbackServer.seen.slice();
   });
-  assert.ok(seen.length > 0, 'the counterparty told nothing');
+  assert.ok(seen.length > 0, 'the counterparty delivered nothing');
   return stage.runInTestRun(async (testRun) => {
     const actor = await start(testRun);
-    await tellAll(testRun, actor, seen);
+    await deliverAll(testRun, actor, seen);
     await finish(testRun, actor, [await testRun.instruct()]);
     return seen.length;
   });
@@ -201,7 +201,7 @@ async function refuseForged(testRun: TestRun): Promise<number> {
       );
     }
   }
-  assert.ok(count > 0, 'the counterparty called nothing back');
+  assert.ok(count > 0, 'the counterparty sent no callback');
   await testRun.runExtraRounds(actor);
   await assertPayments(testRun, payments);
   return count;
@@ -209,7 +209,7 @@ async function refuseForged(testRun: TestRun): Promise<number> {
 
 const unsignedHeaders = ['host', 'connection', 'content-type', 'content-length', 'date', 'accept'];
 
-/** What somebody could make of a genuine callback who has no key. */
+/** Changes of a genuine callback that need no key. */
 function* forge(
   genuine: CallbackMessage,
   references: readonly string[],
@@ -237,31 +237,31 @@ function* forge(
     if (!/signature|digest|authorization/.test(name)) continue;
     yield [
       `a changed ${name}`,
-      { ...genuine, headers: { ...genuine.headers, [name]: twist(value) } },
+      { ...genuine, headers: { ...genuine.headers, [name]: scramble(value) } },
     ];
   }
 }
 
-/** The last digit of the body becomes another one; a letter where there is no digit. */
+/** Changes the last digit of the body, or its first character. */
 function changeDigit(text: string): Buffer {
   const index = Math.max(text.search(/\d(?=\D*$)/), 0);
   const changed = text[index] === '7' ? '8' : '7';
   return Buffer.from(text.slice(0, index) + changed + text.slice(index + 1), 'latin1');
 }
 
-/** Some letters in its middle are replaced. */
-function twist(value: string): string {
+/** Replaces some characters in the middle. */
+function scramble(value: string): string {
   const middle = Math.floor(value.length / 2);
   const part = value.slice(middle, middle + 4);
-  const twisted = part.replace(/[A-Za-z0-9]/g, (letter) => (letter === 'A' ? 'B' : 'A'));
-  return value.slice(0, middle) + twisted + value.slice(middle + 4);
+  const scrambled = part.replace(/[A-Za-z0-9]/g, (letter) => (letter === 'A' ? 'B' : 'A'));
+  return value.slice(0, middle) + scrambled + value.slice(middle + 4);
 }
 
-async function readSenselessFiles(stage: TestStage, testRun: TestRun): Promise<number> {
+async function receiveUnreadableFiles(stage: TestStage, testRun: TestRun): Promise<number> {
   const { fileCourier } = testRun;
   assert.ok(fileCourier !== undefined);
   const actor = await start(testRun);
-  // Nothing settles by the calendar while an exception about such a file is open.
+  // Nothing settles by the calendar while an exception about an inbound file is open.
   testRun.operator.isPresent = true;
   const drop = async (bytes: Uint8Array, mark: string): Promise<void> => {
     const ends = [
@@ -275,7 +275,7 @@ async function readSenselessFiles(stage: TestStage, testRun: TestRun): Promise<n
   await drop(Buffer.from([0, 1, 2, 255, 254, 10, 13, 60, 63]), '000-noise');
   const payments = await instructAll(stage, testRun);
   await finish(testRun, actor, payments);
-  assertTold(testRun);
+  assertDelivered(testRun);
   await drop(Buffer.from('<?xml version="1.0"?><Document><a>'), '001-broken');
   await drop(Buffer.from('9'.repeat(40_000)), '001-long');
   for (const [index, bytes] of (await fileCourier.read()).entries()) {

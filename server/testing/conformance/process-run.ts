@@ -2,49 +2,49 @@ import type { RailHost } from '../../src/rails/contract/contract.ts';
 import type { Decide, Fault } from '../fault-proxy/fault-proxy.ts';
 
 /**
- * The processRun of one instance of a rail, as of the process that it would be in. Everything that can be
- * seen outside is a step: a write to the store, something heard, an exchange with the counterparty.
- * At one of them the process may die, be stopped for a while, or be refused what it asked for.
+ * The process that one instance of a rail would run in. Everything with an effect outside is a step: a
+ * write to the store, an inbound message, an exchange with the counterparty. At one of them the
+ * process may be killed, be paused, or lose its database.
  */
 
 export const crashKinds = [
-  /** Killed before the step has an effect: what the instance did since the last step is done. */
+  /** Killed before the step has its effect. */
   'killed_before_step',
-  /** Killed when the step has had its effect, before the instance knows. */
+  /** Killed after the step had its effect, before the instance learns of it. */
   'killed_after_step',
-  /** Stopped before the step, as by a stopped machine; a successor takes over, then it goes on. */
+  /** Paused before the step, as by a frozen machine; a successor takes over, then it resumes. */
   'paused',
-  /** The database is away for this one step. */
+  /** The database fails for this one step. */
   'database_fails_before',
-  /** The database did it, and the connection was lost before it could say so. */
+  /** The database did it, and the connection was lost before its answer. */
   'database_fails_after',
 ] as const;
 export type CrashKind = (typeof crashKinds)[number];
 
 export type ProcessRun = {
-  /** How many steps were begun. */
+  /** The number of steps begun. */
   readonly steps: number;
-  /** The last step that was a request with the pattern `booking`; 0: none was. */
+  /** The last step whose request matched `booking`; 0: none did. */
   readonly bookingStep: number;
-  /** Whether the step at which something was to happen has come. */
+  /** Whether the step of the crash point was reached. */
   readonly isReached: boolean;
-  /** Resolves when the process is dead or stopped, so that nobody hears from it any more. */
+  /** Resolves when the process is killed or paused. */
   readonly gone: Promise<'gone'>;
   readonly isGone: boolean;
-  /** A step of the host: counted. */
+  /** Runs a counted step of the host. */
   step<T>(act: () => Promise<T>): Promise<T>;
-  /** Something without an effect outside: not counted, but the dead do not do it. */
+  /** Runs something without an effect outside; never in a killed process. */
   runUncounted<T>(act: () => Promise<T>): Promise<T>;
-  /** What a proxy does with the exchanges of this process: each of them is a step. */
+  /** For the proxy of this process: each exchange is a step. */
   readonly decide: Decide;
-  /** Ends the sleep. */
+  /** Ends the pause. */
   resume(): void;
   kill(): void;
 };
 
 export type CrashPoint = { readonly how: CrashKind; readonly atStep: number };
 
-/** A processRun without an crashPoint lasts until it is killed. */
+/** Without a crash point the process runs until it is killed. */
 export function createProcessRun(crashPoint?: CrashPoint, booking?: RegExp): ProcessRun {
   const course = createCourse(crashPoint);
   let bookingStep = 0;
@@ -85,9 +85,9 @@ type Course = {
   readonly left: Signal<'gone'>;
   readonly woken: Signal<'awake'>;
   leave(state: 'asleep' | 'dead'): void;
-  /** What happens at the step that begins. */
+  /** Begins a step, and returns what happens at it. */
   begin(): CrashKind | undefined;
-  /** Answers when the process runs; false when it never will again. */
+  /** Resolves when the process runs; false where it never will again. */
   runs(): Promise<boolean>;
 };
 
@@ -164,7 +164,7 @@ async function decideExchange(course: Course): Promise<Fault> {
     case 'paused':
       course.leave('asleep');
       return (await course.runs()) ? { kind: 'none' } : { kind: 'reset' };
-    // An exchange is no matter of the database.
+    // An exchange does not use the database.
     case 'database_fails_before':
     case 'database_fails_after':
     case undefined:
@@ -172,12 +172,12 @@ async function decideExchange(course: Course): Promise<Fault> {
   }
 }
 
-/** The dead say nothing. */
+/** A killed process never answers. */
 function never<T>(): Promise<T> {
   return new Promise<T>(() => undefined);
 }
 
-/** The same host, as an instance with this processRun has it. */
+/** The host as the instance of this process has it. */
 export function runOn(host: RailHost, processRun: ProcessRun, isProxied: boolean): RailHost {
   return {
     ...host,

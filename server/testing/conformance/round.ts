@@ -5,9 +5,9 @@ import type { CallbackAnswer, CallbackServer, FileCourier } from './delivery.ts'
 import { type Caller, type Driver, isEnded, isHostError, type Payment } from './driver.ts';
 import type { ConformanceSubject, Counterparty } from './subject.ts';
 
-/** What the service and the counterparty do, over and over, until payments have ended. */
+/** What the service and the counterparty do in turn until the payments have ended. */
 
-/** What goes on runContext an instance of a rail. */
+/** What surrounds an instance of a rail. */
 export type RunContext<Config> = {
   readonly subject: ConformanceSubject<Config>;
   readonly driver: Driver;
@@ -19,11 +19,11 @@ export type RunContext<Config> = {
 };
 
 export type Time = {
-  /** How far the clock is ahead of the real one. */
+  /** How far the clock is ahead of real time. */
   aheadMs: number;
   /** When the next pass is due: 0 at once. */
   workDueMs: number;
-  /** How many callbacks were held back when last looked at. */
+  /** How many callbacks were held back in the round before. */
   heldCount: number;
 };
 
@@ -34,12 +34,12 @@ const pollMs = 20;
 const roundsMax = 5_000;
 const lingerRounds = 3;
 
-/** Whether a payment is where its expectedOutcome or a definite refusal leads it. */
+/** Whether a payment has its expected outcome, or was definitely refused. */
 export function hasExpectedOutcome(payment: Payment): boolean {
   return isEnded(payment) || (payment.expectedOutcome === 'paid' && payment.standing === 'paid');
 }
 
-/** Rounds until the payments ended as is their expectedOutcome, or otherwise for good. */
+/** Rounds until the payments have their expected or another final outcome. */
 export async function drive<Config>(
   runContext: RunContext<Config>,
   caller: Caller,
@@ -53,11 +53,11 @@ export async function drive<Config>(
   const stuck = payments.find((payment) => !hasExpectedOutcome(payment));
   const story = stuck?.history.slice(-12).join(', ');
   throw new Error(
-    `to be ${stuck?.expectedOutcome}, it is ${stuck?.standing} and does not end: ${story}`,
+    `expected ${stuck?.expectedOutcome}, is ${stuck?.standing} and does not end: ${story}`,
   );
 }
 
-/** A few rounds more, in which whoever would pay once more does. */
+/** A few more rounds, in which a second payment would show. */
 export async function runExtraRounds<Config>(
   runContext: RunContext<Config>,
   caller: Caller,
@@ -69,7 +69,7 @@ export async function runExtraRounds<Config>(
   }
 }
 
-/** One round of everything, and the time until the next one; false when the instance is gone. */
+/** One round, and the time until the next one; false where the instance is gone. */
 export async function runRound<Config>(
   runContext: RunContext<Config>,
   caller: Caller,
@@ -78,7 +78,7 @@ export async function runRound<Config>(
   const { subject, driver, counterparty, callbackServer, fileCourier, time, nowMs } = runContext;
   const isReal = subject.clock === 'real';
   await counterparty.advance?.(nowMs());
-  // What is held is released when nothing more comes.
+  // Held callbacks are released when no more arrive.
   const isQuiet = callbackServer.held > 0 && callbackServer.held === time.heldCount;
   time.heldCount = callbackServer.held;
   if (isQuiet) await callbackServer.release();
@@ -98,7 +98,7 @@ export async function runRound<Config>(
   return true;
 }
 
-/** One pass, and when the next one is due. What it throws is for the log: the service comes again. */
+/** One pass, and when the next one is due. The service logs what it throws, and tries again. */
 async function runWork<Config>(
   { subject, time, nowMs }: RunContext<Config>,
   { rail, processRun, pending }: Caller,
@@ -106,7 +106,7 @@ async function runWork<Config>(
   const controller = new AbortController();
   const patience = new AbortController();
   const timer = setTimeout(() => controller.abort(), 4 * (subject.callMsMax ?? 1500));
-  // What wakes it up meanwhile sets it to 0, and counts.
+  // `wake` sets it to 0 meanwhile, which takes precedence.
   time.workDueMs = -1;
   try {
     const work = async (): Promise<number | undefined> =>
@@ -128,7 +128,7 @@ async function runWork<Config>(
   }
 }
 
-/** To whatever is due next; with a real clock a little while. */
+/** Moves the clock to what is due next; waits a moment where the clock is real. */
 async function passTime<Config>(
   { subject, time, nowMs }: RunContext<Config>,
   payments: readonly Payment[],
@@ -145,7 +145,7 @@ async function passTime<Config>(
   time.aheadMs += Math.min(Math.max(waitMs, 0), dayMs);
 }
 
-/** What the service's route for callbacks does; status 0 where the process died meanwhile. */
+/** What the service's callback route does; status 0 where the process died meanwhile. */
 export async function handleCallback(
   caller: Caller | undefined,
   message: CallbackMessage,
@@ -163,12 +163,14 @@ export async function handleCallback(
   if (reading === 'gone') return answer(0);
   if (reading === 'failed') return answer(500);
   if (reading.kind !== 'accepted') {
-    checks.readText('what is said of a refused callback', reading.detail);
+    checks.readText('the detail of a refused callback', reading.detail);
     return answer(reading.kind === 'refused' ? 401 : 400);
   }
   checks.readMessage(reading.message, 'callback');
-  const heard = processRun.step(() => base.receive(reading.message)).catch(() => 'failed' as const);
-  const kept = await Promise.race([heard, processRun.gone]);
+  const received = processRun
+    .step(() => base.receive(reading.message))
+    .catch(() => 'failed' as const);
+  const kept = await Promise.race([received, processRun.gone]);
   if (kept === 'gone') return answer(0);
   if (kept === 'failed') return answer(500);
   return reading.answer ?? answer(200);

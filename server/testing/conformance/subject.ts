@@ -3,70 +3,70 @@ import type { PayerDeclaration } from '../../src/rails/contract/declarations.ts'
 import type { Address } from '../fault-proxy/fault-proxy.ts';
 
 /**
- * What `testConformance` (conformance.ts) has to be given for a kind of rail: the module itself, and
- * a counterparty that it did not write itself into, which is the judge.
+ * What `testConformance` (conformance.ts) needs for a kind of rail: the module, and a counterparty
+ * with a record of its own.
  */
 export type ConformanceSubject<Config> = {
   readonly module: Pick<RailModule<Config>, 'kind' | 'reference' | 'configSchema' | 'create'>;
   /**
-   * Called for every case, each time with a new, empty store: everything that it answers is fresh
-   * (folder, key, account), or as good as fresh. What is heavy (a node, a toolkit) is started once
-   * by the test file and shared: references never repeat.
+   * Called for every case, each time with an empty store: folder, key and account must be new, or as
+   * good as new. A heavy counterparty (a node, a toolkit) is started once by the test file and shared,
+   * because references never repeat.
    */
   openCounterparty(place: Place): Promise<Counterparty>;
   /**
-   * `steered`: the suite's clock jumps to whatever is due next, hours and days ahead; the
-   * counterparty is told the time by `turn`. `real`: it goes with the real time, for counterparties
-   * that have a clock of their own, and everything is asked about every few milliseconds.
+   * `steered`: the suite's clock jumps to what is due next, hours and days ahead; the counterparty
+   * gets the time by `advance`. `real`: real time, for counterparties with a clock of their own;
+   * payments are queried every few milliseconds.
    */
   readonly clock: 'steered' | 'real';
   /**
-   * What this kind of rail or its counterparty does not have, with a sentence that says why; the
-   * scorecard shows it. What is missing without a reason fails, and so does what is there and
-   * declared missing.
+   * Capabilities that the rail or its counterparty does not have, with a reason that the scorecard
+   * shows. A capability that is missing without a reason fails, and so does one that is declared
+   * missing and is there.
    */
   readonly unsupported?: Partial<Readonly<Record<Capability, string>>>;
-  /** How long an answer is waited for; the rail's `context.signal` is aborted then. 1500 if absent. */
+  /** Time-out of a call; the rail's `context.signal` is aborted then. 1500 if absent. */
   readonly callMsMax?: number;
-  /** How long, in real time, a payment may take to end. Generous: 60,000 if absent. */
+  /** How long a payment may take to end, in real time. 60,000 if absent. */
   readonly timeoutMs?: number;
   /** How many cases run at the same time, 4 if absent: 1 where they share a slow counterparty. */
   readonly casesAtOnce?: number;
   /**
-   * How many steps of a flow die, are interrupted or fail, from its first one; with `booking` known,
-   * those up to it in any case. 40 if absent.
+   * How many steps of a payment are crash points, from the first one; with `booking` known, at least
+   * those up to it. 40 if absent.
    */
   readonly stepsMax?: number;
-  /** How many exchanges of a flow are injected, from its first one. 8 if absent. */
+  /** How many exchanges of a payment get a fault, from the first one. 8 if absent. */
   readonly exchangesMax?: number;
   /**
-   * Recognises the request that books (Latin-1 text), where an exchange is one. Every kind of fault
-   * is then done to it, and the other exchanges get one kind each, in turn. Without it every kind is
-   * done to every exchange.
+   * Matches the request that books (Latin-1 text). Every kind of fault is injected into it, and one
+   * kind in turn into each of the other exchanges. Without it every kind is injected into every
+   * exchange.
    */
   readonly booking?: RegExp;
 };
 
 export type Capability =
-  /** `Counterparty.address` is there: fault can be done between the rail and the counterparty. */
+  /** `Counterparty.address` is there: faults can be injected between rail and counterparty. */
   | 'connection'
-  /** What is spoken on the connection is HTTP: errors of servers can be put in an answer's place. */
+  /** The connection is HTTP: an error status can replace an answer. */
   | 'http'
-  /** The rail has `readCallback`, and the counterparty calls it. */
+  /** The rail has `readCallback`, and the counterparty sends callbacks. */
   | 'callbacks'
-  /** `Counterparty.files` is there: the counterparty tells what happened in files. */
+  /** `Counterparty.files` is there: the counterparty reports in files. */
   | 'files'
-  /** Payments with the expectedOutcome `rejected`, and `returned`. */
+  /** The counterparty can produce the outcomes `rejected` and `returned`. */
   | 'rejection'
   | 'return'
   /** The rail has `cancel`. */
   | 'cancellation'
-  /** It is possible to tell that a reference was never sent. */
+  /** The rail knows when a reference was never sent. */
   | 'books'
-  /** It writes, says or sends anything, so that there are steps at which a process can die. */
+  /** The rail writes or sends, so that there are steps at which a process can be killed. */
   | 'steps';
 
-/** How the counterparty is to end a payment. */
+/** The outcome that the counterparty has to produce. */
 export type ExpectedOutcome = 'paid' | 'rejected' | 'returned';
 
 export type Place = {
@@ -76,43 +76,43 @@ export type Place = {
   nowMs(): number;
 };
 
-/** An instruction but for what only the rail's own tests can know. */
+/** An instruction without what only the rail's own tests know. */
 export type Draft = Omit<
   Instruction,
   'payerKey' | 'countryCode' | 'deliveryType' | 'currency' | 'amountMinor' | 'attributes'
 >;
 
 export type Counterparty = {
-  /** Of the operator's configuration; none where the rail does not look at them. */
+  /** Of the operator's configuration; absent where the rail does not use them. */
   readonly payers?: readonly PayerDeclaration[];
-  /** Where it listens; undefined where rail and counterparty meet in files. */
+  /** Where it listens; undefined where rail and counterparty exchange files. */
   readonly address?: Address;
   /**
-   * What `configSchema` reads, for a rail that finds its counterparty at `address` (a proxy's, most
-   * of the time; undefined when `Counterparty.address` is). Called for each instance of the rail: the
-   * same but for the address.
+   * The input of `configSchema` for a rail whose counterparty is at `address` (usually of a proxy;
+   * undefined when `Counterparty.address` is). Called for each instance of the rail; only the address
+   * may differ.
    */
   config(address: Address | undefined): unknown;
   /**
-   * A valid instruction, with a destination of its own where the judge counts by destination. The
-   * beneficiary is the draft's, for its texts are what the suite looks for where they must not be.
+   * A valid instruction, with a destination of its own where `payments` counts by destination. The
+   * beneficiary is the draft's, because the suite searches for its texts.
    */
   instruct(draft: Draft, expectedOutcome: ExpectedOutcome): Instruction | Promise<Instruction>;
   /**
-   * The judge: the amounts, in minor units, of all payments that the counterparty has made or may yet
-   * make under this instruction by its own records, also of those that came back later. What it
-   * refused is not among them.
+   * The amounts, in minor units, of all payments that the counterparty has made or may still make
+   * under this instruction by its own record, including those returned later, without those that it
+   * refused.
    */
   payments(instruction: Instruction): Promise<readonly bigint[]>;
   /**
-   * One step of its processRun: reads what was sent, mines a block, settles, answers, calls back. Called
-   * over and over; the payments come to the end that is their expectedOutcome within some tens of turns.
+   * One step of the counterparty: reads what was sent, mines a block, settles, sends callbacks. Called
+   * in every round; payments reach their expected outcome within some tens of steps.
    */
   advance?(nowMs: number): Promise<void>;
   /**
-   * Where it leaves its files for the rail, and where the rail looks for them: two folders of one
-   * file system between which the suite is the fileCourier. Names with a leading dot, and those that
-   * end in `.tmp` or `.part`, are not complete yet.
+   * Where it writes its files for the rail, and where the rail reads them: two folders of one file
+   * system, between which the suite delivers. Names with a leading dot, and those that end in `.tmp` or
+   * `.part`, are incomplete.
    */
   readonly files?: { readonly from: string; readonly to: string };
   close(): Promise<void>;

@@ -22,17 +22,17 @@ import {
 } from './round.ts';
 import type { ConformanceSubject, Counterparty, Draft, ExpectedOutcome } from './subject.ts';
 
-/** One case's world: an empty store, a counterparty, a clock, and instances of the rail in it. */
+/** The run of a case: an empty store, a counterparty, a clock, and instances of the rail. */
 
 export const railName = 'conformance';
-/** For calls that were aborted to end: generous, since only those that hang wait for it. */
+/** How long aborted calls may take to end; only calls that hang wait so long. */
 const settleMs = 15_000;
 
-/** An instance of the rail, as the process that it runs in. */
+/** An instance of the rail, with the process that it runs in. */
 export type Actor = Caller & {
-  /** Between this instance and the counterparty; undefined where they do not talk over TCP. */
+  /** Between this instance and the counterparty; undefined where they do not use TCP. */
   readonly proxy: FaultProxy | undefined;
-  /** False where calls that should have ended have not. */
+  /** False where calls have not ended in time. */
   settle(timeMs: number): Promise<boolean>;
   close(): Promise<void>;
 };
@@ -43,22 +43,22 @@ export type TestRun = {
   readonly callbackServer: CallbackServer;
   readonly fileCourier: FileCourier | undefined;
   readonly host: TestHost;
-  /** Closes exceptions about inbound messages as they are opened, where the case wants it. */
+  /** Whether exceptions about inbound messages are closed as they are opened. */
   readonly operator: { isPresent: boolean };
   nowMs(): number;
-  /** A payment that was not sent yet. */
+  /** Adds a payment, without sending it. */
   instruct(expectedOutcome?: ExpectedOutcome): Promise<Payment>;
-  /** A new instance on the store as it is; undefined when it died while it was made. */
+  /** A new instance on the same store; undefined where it was killed while starting. */
   open(crashPoint?: CrashPoint): Promise<Actor | undefined>;
-  /** An instance that lives. */
+  /** A new instance without a crash point. */
   openActor(): Promise<Actor>;
-  /** Who is called back from now on. */
+  /** Sets the instance that receives callbacks. */
   listen(actor: Actor | undefined): void;
-  /** One round of everything; false when the instance is gone. */
+  /** One round; false where the instance is gone. */
   runRound(actor: Actor, payments: readonly Payment[]): Promise<boolean>;
-  /** Rounds until they ended as is their expectedOutcome, or otherwise for good. */
+  /** Rounds until the payments have their expected or another final outcome. */
   drive(actor: Actor, payments: readonly Payment[]): Promise<'ended' | 'gone'>;
-  /** A few rounds more, in which whoever would pay once more does. */
+  /** A few more rounds, in which a second payment would show. */
   runExtraRounds(actor: Actor): Promise<void>;
   close(): Promise<void>;
 };
@@ -91,7 +91,7 @@ export async function openTestRun<Config>(options: TestRunOptions<Config>): Prom
     open,
     openActor: async () => {
       const actor = await open();
-      if (actor === undefined) throw new Error('an instance without an crashPoint died');
+      if (actor === undefined) throw new Error('an instance without a crash point was killed');
       return actor;
     },
     listen: (actor) => {
@@ -116,7 +116,7 @@ export async function openTestRun<Config>(options: TestRunOptions<Config>): Prom
 
 type World<Config> = {
   readonly runContext: RunContext<Config> & Pick<TestRun, 'host' | 'operator'>;
-  /** What instances have of the service, if nothing happens to them. */
+  /** The host of an instance without a crash point. */
   readonly base: RailHost;
   readonly folder: string;
 };
@@ -177,7 +177,7 @@ async function openInstance<Config>(
   proxy?.decide(processRun.decide);
   const config = subject.module.configSchema.parse(runContext.counterparty.config(proxy?.address));
   const made = subject.module.create(config, runOn(base, processRun, proxy !== undefined));
-  // A process that dies while it starts has said nothing to anybody.
+  // The error of a process that is killed while starting is not observed.
   made.catch(() => undefined);
   const rail = await Promise.race([made, processRun.gone]);
   if (rail === 'gone') {
@@ -194,7 +194,7 @@ async function openInstance<Config>(
     settle: (timeMs) => settle(pending, timeMs),
     close: async () => {
       const isSettled = processRun.isGone || (await settle(pending, settleMs));
-      if (!isSettled) checks.addForm('a call ends soon when nobody waits for it any more');
+      if (!isSettled) checks.addForm('an aborted call must end soon');
       actors.delete(actor);
       await closeActor(actor);
     },
@@ -206,13 +206,13 @@ async function openInstance<Config>(
 async function closeActor({ rail, processRun, proxy }: Actor): Promise<void> {
   const isGone = processRun.isGone;
   const closed = rail.close?.().catch(() => undefined);
-  // What is dead or hangs on something dead does not keep the others waiting.
+  // A killed instance, or one that waits for a killed one, must not delay the others.
   await Promise.race([closed, sleep(isGone ? 5 : 5_000, undefined, { ref: false })]);
   processRun.kill();
   await proxy?.close();
 }
 
-/** Texts that nothing else holds, so that finding them anywhere means something. */
+/** Texts that occur nowhere else, so that finding one shows a leak. */
 function draftInstruction(rule: ReferenceRule, nowMs: number): Draft {
   return {
     reference: makeReference(rule),
@@ -225,7 +225,7 @@ function draftInstruction(rule: ReferenceRule, nowMs: number): Draft {
       address2: '',
       city: 'Thistledown',
       stateProvince: '',
-      // Letters that no hexadecimal text has: it would be found in one by chance.
+      // Not hexadecimal, so that it cannot occur in an id by chance.
       postalCode: 'QW9-0417-ZX',
       countryCode: 'USA',
       email: 'zephyrine.quillfeather@example.org',

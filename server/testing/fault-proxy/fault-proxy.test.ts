@@ -168,7 +168,7 @@ async function expectFault(
 ): Promise<void> {
   await withProxy(faultNth(1, fault), async (proxy) => {
     assert.deepEqual(await call(proxy), expected, fault.kind);
-    // Only that one exchange was harmed.
+    // Only that one exchange got a fault.
     assert.equal((await call(proxy)).status, 200, fault.kind);
   });
 }

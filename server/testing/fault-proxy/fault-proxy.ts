@@ -2,9 +2,9 @@ import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * A TCP proxy between a rail and its counterpart that does fault on purpose. It knows no protocol:
- * what it decides about is an exchange, which begins when the client speaks on a connection for the
- * first time, or again after the other side has spoken. With HTTP that is one request.
+ * A TCP proxy between a rail and its counterparty that injects faults. It knows no protocol: a fault
+ * is decided for an exchange, which begins when the client first sends on a connection, or sends again
+ * after the other side has answered. With HTTP that is one request.
  */
 
 export type Address = { readonly host: string; readonly port: number };
@@ -20,30 +20,30 @@ export type Exchange = {
 
 export type Fault =
   | { readonly kind: 'none' }
-  /** The request is not handed on and the connection is reset. */
+  /** The request is not forwarded and the connection is reset. */
   | { readonly kind: 'reset' }
-  /** The request is not handed on, and nobody says so. */
+  /** The request is dropped silently. */
   | { readonly kind: 'drop_request' }
   /**
-   * The request is on its way for so long, and arrives even when the client has given up by then;
-   * `arrived` is called when the counterpart has answered it or ended the connection.
+   * The request is forwarded after this resolves, even when the client has given up by then;
+   * `arrived` is called when the counterparty has answered it or ended the connection.
    */
   | { readonly kind: 'delay_request'; until(): Promise<void>; arrived(): void }
-  /** The request is not handed on, and the proxy answers in the counterpart's place. */
+  /** The request is not forwarded; the proxy answers instead of the counterparty. */
   | { readonly kind: 'forge_answer'; readonly answer: Uint8Array }
-  /** The request is handed on; the answer is thrown away, and nobody says so. */
+  /** The request is forwarded; the answer is dropped silently. */
   | { readonly kind: 'drop_answer' }
-  /** The request is handed on; the answer is cut after so many bytes by a reset. */
+  /** The request is forwarded; the answer is truncated after so many bytes by a reset. */
   | { readonly kind: 'truncate_answer'; readonly afterBytes: number }
-  /** The request is handed on; when the answer begins, the client gets these bytes instead. */
+  /** The request is forwarded; the client gets these bytes instead of the answer. */
   | { readonly kind: 'replace_answer'; readonly answer: Uint8Array }
-  /** In the answer, every so manieth byte from an offset on gets its highest bit set. */
+  /** In the answer, every n-th byte from an offset on gets its highest bit set. */
   | { readonly kind: 'corrupt_answer'; readonly fromByte: number; readonly everyBytes: number }
-  /** The answer comes byte by byte. */
+  /** The answer arrives byte by byte. */
   | { readonly kind: 'slow_answer'; readonly everyMs: number }
   /**
-   * The answer is held back until this says what is to be done; it is called when the answer begins,
-   * so that the counterpart is known to have had the request.
+   * The answer is held until this says what is to be done. It is called when the answer begins, so
+   * that the counterparty is known to have received the request.
    */
   | { readonly kind: 'hold_answer'; until(): Promise<'go' | 'reset'> };
 
@@ -53,14 +53,14 @@ export type FaultProxy = {
   readonly address: Address;
   /** How many exchanges have begun. */
   readonly exchanges: number;
-  /** From now on this decides, also on connections that are open. */
+  /** Sets what decides from now on, also for open connections. */
   decide(decide: Decide): void;
-  /** Resets everything that is open; new connections are taken as before. */
+  /** Resets all open connections; new ones are accepted as before. */
   reset(): void;
   close(): Promise<void>;
 };
 
-/** On a free port of 127.0.0.1; without a decision nothing is harmed. */
+/** On a free port of 127.0.0.1; injects nothing until `decide` is called. */
 export async function openFaultProxy(target: Address): Promise<FaultProxy> {
   const pairs = new Set<Pair>();
   const counted = { connections: 0, exchanges: 0 };
@@ -114,12 +114,12 @@ export function formatHttpAnswer(status: number, body: string, contentType = 'te
   return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), bytes]);
 }
 
-/** Fault for the n-th exchange (from 1) only. */
+/** Injects a fault into the n-th exchange (from 1) only. */
 export function faultNth(number: number, fault: Fault): Decide {
   return (exchange) => (exchange.number === number ? fault : { kind: 'none' });
 }
 
-/** Fault for the first `count` exchanges whose request has this pattern. */
+/** Injects a fault into the first `count` exchanges whose request has this pattern. */
 export function faultMatching(pattern: RegExp, fault: Fault, count = 1): Decide {
   let left = count;
   return ({ request }) => {
@@ -185,7 +185,7 @@ function joinSockets(
   });
   upstream.on('end', () =>
     answers.afterwards(() => {
-      // Who was to hear nothing does not hear the end either.
+      // A dropped answer has no visible end either.
       if (fault.kind !== 'drop_answer') client.end();
     }),
   );
@@ -195,7 +195,7 @@ function joinSockets(
     if (client.destroyed) upstream.destroy();
   };
   upstream.on('data', arrive).on('close', arrive).on('error', reset);
-  // What is still on its way outlives its sender.
+  // A delayed request outlives its client.
   const giveUp = (): void => {
     if (fault.kind !== 'delay_request') reset();
   };
@@ -216,7 +216,7 @@ async function waitForClose(sockets: readonly Socket[]): Promise<void> {
   );
 }
 
-/** How the counterpart's bytes reach the client under the fault of the present exchange. */
+/** How the counterparty's bytes reach the client under the fault of the current exchange. */
 function createAnswering(
   client: Socket,
   reset: () => void,
@@ -236,7 +236,7 @@ function createAnswering(
           return;
         }
         const rest = chunk.subarray(0, Math.max(0, fault.afterBytes - fromBytes));
-        // A reset takes along what is still on its way, so the bytes get a moment to arrive.
+        // A reset discards bytes in flight, so they get a moment to arrive.
         await new Promise<void>((resolve) => {
           client.write(rest, () => {
             resolve();
@@ -291,7 +291,7 @@ function corrupt(
   return changed;
 }
 
-/** One after the other, in order; what fails ends the connection. */
+/** Runs in order, one at a time; a failure ends the connection. */
 function createQueue(
   take: (chunk: Buffer) => Promise<void>,
   fail: () => void,

@@ -196,8 +196,8 @@ export type Verification =
   | { readonly ok: false; readonly detail: string };
 
 /**
- * Whether a message is as a holder of one of the keys sent it. When it was sent is told and not
- * judged. The library's own `verifyMessage` takes any list of components and any of several
+ * Whether a message was sent by a holder of one of the keys, unchanged. Its time is returned and not
+ * checked. The library's own `verifyMessage` takes any list of components and any of several
  * signatures, so that only its signature base is used here.
  */
 export function verifyMessage(

@@ -4,27 +4,27 @@ import { promisify } from 'node:util';
 import type { PaymentOrder, PaymentReturn } from '../../../src/rails/partner/protocol.ts';
 
 /**
- * The books of the reference partner: an append-only file of JSON lines. What has been answered for
- * is on the disk, so that the process may be killed at any moment.
+ * The simulator's payment book: an append-only file of JSON lines. What has been answered is on the
+ * disk, so that the process may be killed at any moment.
  */
 
 export type State = 'accepted' | 'ready_for_pickup' | 'paid' | 'rejected' | 'returned';
 
 export type Entry =
   | { type: 'booked'; reference: string; digest: string; order: BookedOrder; atMs: number }
-  /** A reference that was cancelled before anything came under it. */
+  /** A reference that was cancelled before an order arrived. */
   | { type: 'tombstone'; reference: string; amount: string; currency: string; atMs: number }
   | { type: 'state'; reference: string; state: State; reason: string; event: string; atMs: number }
   | { type: 'return'; reference: string; entry: PaymentReturn; event: string; atMs: number }
   | { type: 'delivered'; event: string };
 
-/** What is kept of an order; nothing of a person. */
+/** The part of an order that is stored; nothing personal. */
 export type BookedOrder = Pick<
   PaymentOrder,
   'amount' | 'currency' | 'payer' | 'delivery_type' | 'callback_url'
 >;
 
-/** What a callback tells; the payment as it was at that moment. */
+/** The content of a callback: the payment as it was at that moment. */
 export type BookedEvent = {
   readonly id: string;
   readonly reference: string;
@@ -39,24 +39,24 @@ export type BookedPayment = {
   readonly reference: string;
   /** The partner's own number. */
   readonly number: string;
-  /** Of the order's text; "" for a tombstone, which any order meets. */
+  /** Of the body of the order; "" for a tombstone, which answers every order. */
   readonly digest: string;
   readonly order: BookedOrder;
   readonly bookedAtMs: number;
   state: State;
   reason: string;
   returns: PaymentReturn[];
-  /** How often money went out under this reference. */
+  /** How often the money of this reference went out. */
   paidCount: number;
 };
 
-export type Books = {
+export type PaymentBook = {
   readonly payments: ReadonlyMap<string, BookedPayment>;
-  /** Events whose callback has not been taken yet, by id, oldest first. */
+  /** Events whose callback has not been accepted yet, by id, oldest first. */
   readonly pending: ReadonlyMap<string, BookedEvent>;
-  /** All that ever happened, in order. */
+  /** All events in order. */
   readonly events: readonly BookedEvent[];
-  /** Counts at once; on the disk when `flushed` returns. */
+  /** Visible at once; on the disk when `flushed` returns. */
   append(entry: Entry): void;
   flushed(): Promise<void>;
   close(): Promise<void>;
@@ -65,7 +65,7 @@ export type Books = {
 const writeFile = promisify(write);
 const syncFile = promisify(fdatasync);
 
-export function openBooks(folder: string): Books {
+export function openPaymentBook(folder: string): PaymentBook {
   const path = join(folder, 'books.jsonl');
   const file = openSync(path, 'a');
   const payments = new Map<string, BookedPayment>();
@@ -104,7 +104,7 @@ export function openBooks(folder: string): Books {
   };
 }
 
-/** A last line that was cut off by a kill had not been answered for, and is removed. */
+/** An incomplete last line, left by a kill, had not been answered, and is removed. */
 function readEntries(path: string): Entry[] {
   const bytes = readFileSync(path);
   const end = bytes.lastIndexOf('\n') + 1;
@@ -187,7 +187,7 @@ function describeEvent(
 
 function getPayment(payments: Map<string, BookedPayment>, reference: string): BookedPayment {
   const payment = payments.get(reference);
-  if (payment === undefined) throw new Error(`the books lack the payment ${reference}`);
+  if (payment === undefined) throw new Error(`no payment is booked under ${reference}`);
   return payment;
 }
 

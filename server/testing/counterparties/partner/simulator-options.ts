@@ -2,11 +2,11 @@ import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 import { deliveryTypes } from '../../../src/rails/contract/declarations.ts';
 
-/** How the reference partner behaves, well or badly; everything can be changed while it runs. */
+/** The behavior of the simulator and its faults; all options can be changed while it runs. */
 
 /**
  * `before` is before anything was booked, `after` is after. `silent` keeps the connection open and
- * says nothing; `cut` ends it in the middle of the answer; `drip` sends the answer byte by byte.
+ * answers nothing; `cut` ends it in the middle of the answer; `drip` sends the answer byte by byte.
  */
 export const faultKinds = [
   'delay',
@@ -31,26 +31,26 @@ const share = z.number().min(0).max(1);
 const milliseconds = z.int().min(0).max(86_400_000);
 const pattern = z.string().max(500);
 
-export const knobsSchema = z.strictObject({
+export const simulatorOptionsSchema = z.strictObject({
   /** From booked to paid, or to ready for pick-up. */
   settleMs: milliseconds.default(200),
   /** Paid or ready in the answer to the order. */
   isInstant: z.boolean().default(false),
-  /** From ready for pick-up to collected; null: only when told (`/control/state`). */
+  /** From ready for pick-up to collected; null: only by `/control/state`. */
   collectMs: milliseconds.nullable().default(200),
-  /** What waits to be collected, beside what matches `readyPattern`. */
+  /** Delivery types that wait to be collected, in addition to `readyPattern`. */
   pickupTypes: z.array(z.enum(deliveryTypes)).default(['CASH_PICKUP']),
   readyPattern: pattern.default(''),
-  /** References or payers that are refused at once, or after `settleMs`. "" is none. */
+  /** References or payers that are rejected at once, or after `settleMs`. "": none. */
   rejectPattern: pattern.default(''),
   rejectLaterPattern: pattern.default(''),
   rejectReason: z.string().default('account_closed'),
-  /** What comes back, in parts of hundredths of a percent; more than 10000 is too much. */
+  /** Returned parts in hundredths of a percent; more than 10000 is more than was paid. */
   returnPattern: pattern.default(''),
   returnAfterMs: milliseconds.default(500),
   returnParts: z.array(z.int().min(1).max(100_000)).default([10_000]),
   returnReason: z.string().default('account_closed'),
-  /** What the partner takes for a payment, in its currency; "" is nothing. */
+  /** The charge for a payment, in its currency; "": none. */
   fee: z.string().default(''),
   faults: z
     .array(
@@ -58,24 +58,24 @@ export const knobsSchema = z.strictObject({
         on: z.enum(['put', 'get', 'cancel', 'health', 'any']).default('put'),
         kind: z.enum(faultKinds),
         share: share.default(1),
-        /** How many times; null: without end. */
+        /** How many times; null: unlimited. */
         count: z.int().min(1).nullable().default(null),
         pattern: pattern.default(''),
         delayMs: milliseconds.default(1000),
       }),
     )
     .default([]),
-  /** Of callbacks: never sent, sent twice, held back so that later ones overtake. */
+  /** Shares of callbacks: never sent, sent twice, delayed so that later ones arrive first. */
   lostShare: share.default(0),
   duplicateShare: share.default(0),
   reorderShare: share.default(0),
   reorderMs: milliseconds.default(500),
-  /** Sent once more under a wrong signature, saying that the payment was rejected. */
+  /** Share sent once more with a wrong signature, as if the payment was rejected. */
   forgedShare: share.default(0),
   callbackRetryMs: milliseconds.default(500),
 });
-export type Knobs = z.output<typeof knobsSchema>;
-export type Fault = Knobs['faults'][number];
+export type SimulatorOptions = z.output<typeof simulatorOptionsSchema>;
+export type Fault = SimulatorOptions['faults'][number];
 
 /** Whether the reference or the payer, where there is one, has the pattern. */
 export function matches(patternText: string, { reference, payer = '' }: Named): boolean {
@@ -91,18 +91,18 @@ export function isHit(probability: number): boolean {
 
 /** The fault for a request; one that is counted is used up by it. */
 export function takeFault(
-  knobs: Knobs,
+  options: SimulatorOptions,
   { on, reference }: { on: Exclude<Fault['on'], 'any'>; reference: string },
 ): Fault | undefined {
-  const index = knobs.faults.findIndex(
+  const index = options.faults.findIndex(
     (fault) =>
       (fault.on === on || fault.on === 'any') &&
       (fault.pattern === '' || matches(fault.pattern, { reference })) &&
       isHit(fault.share),
   );
-  const fault = knobs.faults[index];
+  const fault = options.faults[index];
   if (fault === undefined || fault.count === null) return fault;
-  if (fault.count === 1) knobs.faults.splice(index, 1);
+  if (fault.count === 1) options.faults.splice(index, 1);
   else fault.count -= 1;
   return fault;
 }

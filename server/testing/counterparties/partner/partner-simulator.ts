@@ -9,20 +9,25 @@ import {
   signingKeySchema,
   verifyingKeySchema,
 } from '../../../src/rails/partner/signatures.ts';
-import { sendAnswer } from './reference-answer.ts';
-import { openBooks } from './reference-books.ts';
-import { createCourier } from './reference-callbacks.ts';
-import { control } from './reference-control.ts';
-import { decide, type Partner, type Received } from './reference-desk.ts';
-import { type Fault, type Knobs, knobsSchema, takeFault } from './reference-knobs.ts';
-import { createLife } from './reference-life.ts';
+import { createCallbackSender } from './callback-sender.ts';
+import { control } from './control.ts';
+import { handleRequest, type PartnerHttpRequest, type PartnerState } from './handlers.ts';
+import { openPaymentBook } from './payment-book.ts';
+import { createPaymentLifecycle } from './payment-lifecycle.ts';
+import { sendAnswer } from './signed-answers.ts';
+import {
+  type Fault,
+  type SimulatorOptions,
+  simulatorOptionsSchema,
+  takeFault,
+} from './simulator-options.ts';
 
 /**
- * A partner as one could be: a process of its own with its own books, which speaks the protocol's
- * other side, pays each reference once, and misbehaves on request. Run it by
- * `node reference-partner.ts --port 0 --folder books --secret-file keys.json`; it writes one line
- * of JSON with its port when it listens. With `--attached` it ends when its standard input does, so
- * that it does not outlive who started it. Never for real money.
+ * A simulator of a partner: a process of its own with its own payment book, which speaks the other
+ * side of the protocol, pays each reference once, and injects faults on request. Start it with
+ * `node partner-simulator.ts --port 0 --folder books --secret-file keys.json`; it prints one line of
+ * JSON with its port when it listens. With `--attached` it ends when its standard input does, so that
+ * it does not outlive the process that started it. Never for real money.
  */
 
 const secretsSchema = z.strictObject({
@@ -34,7 +39,7 @@ function nowMs(): number {
   return performance.timeOrigin + performance.now();
 }
 
-async function receive(request: IncomingMessage): Promise<Received> {
+async function receive(request: IncomingMessage): Promise<PartnerHttpRequest> {
   const parts: Buffer[] = [];
   for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
   const headers = Object.fromEntries(
@@ -46,13 +51,13 @@ async function receive(request: IncomingMessage): Promise<Received> {
 }
 
 async function handle(
-  partner: Partner,
+  partner: PartnerState,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const received = await receive(request);
   const { path } = received;
-  if (path === '/judge' || path.startsWith('/control/')) {
+  if (path === '/records' || path.startsWith('/control/')) {
     const { status, json } = control(partner, received);
     await partner.books.flushed();
     response.writeHead(status, { 'content-type': 'application/json' });
@@ -61,18 +66,19 @@ async function handle(
   }
   const on = nameRequest(received);
   const reference = path.split('/')[2] ?? '';
-  if (on === 'put') partner.seen.set(reference, (partner.seen.get(reference) ?? 0) + 1);
-  const fault = takeFault(partner.knobs, { on, reference });
+  if (on === 'put')
+    partner.orderCounts.set(reference, (partner.orderCounts.get(reference) ?? 0) + 1);
+  const fault = takeFault(partner.options, { on, reference });
   if (await breakBefore(fault, response)) return;
   const reply = isBusy(fault)
     ? { status: 503, json: { error: 'busy' }, createdS: Math.floor(partner.nowMs() / 1000) }
-    : decide(partner, received);
-  // What is answered for is on the disk before.
+    : handleRequest(partner, received);
+  // A booking is on the disk before it is answered.
   await partner.books.flushed();
   await sendAnswer({ partner, received, reply, fault }, response);
 }
 
-function nameRequest({ method, path }: Received): Exclude<Fault['on'], 'any'> {
+function nameRequest({ method, path }: PartnerHttpRequest): Exclude<Fault['on'], 'any'> {
   if (path === '/health') return 'health';
   if (method === 'PUT') return 'put';
   return method === 'POST' ? 'cancel' : 'get';
@@ -82,7 +88,7 @@ function isBusy(fault: Fault | undefined): boolean {
   return fault?.kind === 'busy';
 }
 
-/** Whether that was all. */
+/** Whether nothing else is to be answered. */
 async function breakBefore(fault: Fault | undefined, response: ServerResponse): Promise<boolean> {
   switch (fault?.kind) {
     case 'delay':
@@ -109,28 +115,40 @@ async function main(): Promise<void> {
       port: { type: 'string', default: '0' },
       folder: { type: 'string' },
       'secret-file': { type: 'string' },
-      knobs: { type: 'string', default: '{}' },
+      options: { type: 'string', default: '{}' },
       attached: { type: 'boolean', default: false },
     },
   });
   const { folder, 'secret-file': secretFile } = values;
   if (folder === undefined || secretFile === undefined) {
-    throw new Error('--folder and --secret-file are needed');
+    throw new Error('--folder and --secret-file are required');
   }
   const secrets = secretsSchema.parse(JSON.parse(readFileSync(secretFile, 'utf8')));
-  const books = openBooks(folder);
+  const books = openPaymentBook(folder);
   const key = createSigningKey(secrets.partnerKey);
-  const state: { knobs: Knobs } = { knobs: knobsSchema.parse(JSON.parse(values.knobs)) };
-  const courier = createCourier({ books, key, nowMs, knobs: () => state.knobs });
-  const life = createLife({ books, nowMs, knobs: () => state.knobs, onEvent: courier.wake });
-  const outlayKeys = createVerifyingKeys(secrets.outlayKeys);
-  const partner: Partner = Object.assign(state, {
+  const state: { options: SimulatorOptions } = {
+    options: simulatorOptionsSchema.parse(JSON.parse(values.options)),
+  };
+  const callbackSender = createCallbackSender({
     books,
-    life,
+    key,
+    nowMs,
+    getOptions: () => state.options,
+  });
+  const lifecycle = createPaymentLifecycle({
+    books,
+    nowMs,
+    getOptions: () => state.options,
+    onEvent: callbackSender.wake,
+  });
+  const outlayKeys = createVerifyingKeys(secrets.outlayKeys);
+  const partner: PartnerState = Object.assign(state, {
+    books,
+    lifecycle,
     outlayKeys,
     key,
     nowMs,
-    seen: new Map<string, number>(),
+    orderCounts: new Map<string, number>(),
   });
   const server = createServer((request, response) => {
     handle(partner, request, response).catch(() => response.destroy());
@@ -138,15 +156,15 @@ async function main(): Promise<void> {
   server.listen(Number(values.port), '127.0.0.1', () => {
     const { port } = server.address() as AddressInfo;
     process.stdout.write(`${JSON.stringify({ port })}\n`);
-    life.resume();
-    courier.wake();
+    lifecycle.resume();
+    callbackSender.wake();
   });
   if (values.attached) process.stdin.resume().once('close', () => process.exit());
   process.once('SIGTERM', () => {
-    life.stop();
+    lifecycle.stop();
     server.close();
     server.closeAllConnections();
-    void courier.stop().then(books.close);
+    void callbackSender.stop().then(books.close);
   });
 }
 

@@ -5,17 +5,17 @@ import {
   type SigningKey,
   signMessage,
 } from '../../../src/rails/partner/signatures.ts';
-import type { BookedEvent, Books } from './reference-books.ts';
-import { isHit, type Knobs } from './reference-knobs.ts';
-import { showEvent } from './reference-life.ts';
+import type { BookedEvent, PaymentBook } from './payment-book.ts';
+import { showEvent } from './payment-lifecycle.ts';
+import { isHit, type SimulatorOptions } from './simulator-options.ts';
 
-/** The reference partner's callbacks: signed anew each time, and repeated until they are taken. */
+/** The simulator's callbacks: signed for each attempt, and repeated until they are accepted. */
 
-export type Courier = { wake(): void; stop(): Promise<void> };
+export type CallbackSender = { wake(): void; stop(): Promise<void> };
 
-export type CourierOptions = {
-  readonly books: Books;
-  readonly knobs: () => Knobs;
+export type CallbackSenderOptions = {
+  readonly books: PaymentBook;
+  readonly getOptions: () => SimulatorOptions;
   readonly key: SigningKey;
   readonly nowMs: () => number;
 };
@@ -23,21 +23,21 @@ export type CourierOptions = {
 const retryMsMax = 30_000;
 const postTimeoutMs = 10_000;
 
-export function createCourier(options: CourierOptions): Courier {
-  const { books, knobs } = options;
+export function createCallbackSender(options: CallbackSenderOptions): CallbackSender {
+  const { books, getOptions } = options;
   const busy = new Map<string, Promise<void>>();
   const stopping = new AbortController();
   const deliver = async (event: BookedEvent): Promise<void> => {
-    // Nobody may be told of what the books could still lose.
+    // An event is on the disk before it is sent.
     await books.flushed();
-    if (isHit(knobs().lostShare)) return books.append({ type: 'delivered', event: event.id });
-    if (isHit(knobs().reorderShare)) await pause(knobs().reorderMs, stopping.signal);
-    let waitMs = knobs().callbackRetryMs;
+    if (isHit(getOptions().lostShare)) return books.append({ type: 'delivered', event: event.id });
+    if (isHit(getOptions().reorderShare)) await pause(getOptions().reorderMs, stopping.signal);
+    let waitMs = getOptions().callbackRetryMs;
     while (!stopping.signal.aborted) {
       const isTaken = await post(event, options);
       if (isTaken) {
-        if (isHit(knobs().duplicateShare)) await post(event, options);
-        if (isHit(knobs().forgedShare)) await post(event, { ...options, key: forgedKey });
+        if (isHit(getOptions().duplicateShare)) await post(event, options);
+        if (isHit(getOptions().forgedShare)) await post(event, { ...options, key: forgedKey });
         return books.append({ type: 'delivered', event: event.id });
       }
       await pause(waitMs, stopping.signal);
@@ -66,11 +66,11 @@ const forgedKey = createSigningKey({
   key: randomBytes(32).toString('base64'),
 });
 
-async function post(event: BookedEvent, options: CourierOptions): Promise<boolean> {
+async function post(event: BookedEvent, options: CallbackSenderOptions): Promise<boolean> {
   const payment = options.books.payments.get(event.reference);
   const url = payment?.order.callback_url ?? '';
   if (payment === undefined || url === '') return true;
-  const body = JSON.stringify(showEvent(event, payment, options.knobs()));
+  const body = JSON.stringify(showEvent(event, payment, options.getOptions()));
   const createdS = Math.floor(options.nowMs() / 1000);
   const headers = await signMessage(
     {

@@ -5,14 +5,14 @@ import {
   digestBody,
   signMessage,
 } from '../../../src/rails/partner/signatures.ts';
-import type { Partner, Received, Reply } from './reference-desk.ts';
-import type { Fault } from './reference-knobs.ts';
+import type { PartnerHttpRequest, PartnerState, Reply } from './handlers.ts';
+import type { Fault } from './simulator-options.ts';
 
-/** The reference partner's signed answers, and the ways in which an answer can go wrong. */
+/** The simulator's signed answers, with the faults of an answer. */
 
 type Answering = {
-  readonly partner: Partner;
-  readonly received: Received;
+  readonly partner: PartnerState;
+  readonly received: PartnerHttpRequest;
   readonly reply: Reply;
   readonly fault: Fault | undefined;
 };
@@ -61,7 +61,7 @@ async function signReply(
     'content-digest': digestBody(body),
   };
   const { method, url, headers: requestHeaders } = received;
-  // Without the digest of the request there is nothing that an answer to it could cover.
+  // Without the digest of the request an answer cannot cover it.
   if (fault?.kind === 'unsigned' || requestHeaders['content-digest'] === undefined) return headers;
   const nonce = /;nonce="([0-9A-Za-z_-]{16,64})"/.exec(
     requestHeaders['signature-input'] ?? '',

@@ -9,33 +9,33 @@ import type {
   PaymentOrder,
   PaymentReturn,
 } from '../../../src/rails/partner/protocol.ts';
-import type { BookedEvent, BookedPayment, Books, State } from './reference-books.ts';
-import { type Knobs, matches } from './reference-knobs.ts';
+import type { BookedEvent, BookedPayment, PaymentBook, State } from './payment-book.ts';
+import { matches, type SimulatorOptions } from './simulator-options.ts';
 
-/** What happens to a payment at the reference partner, and when. */
+/** What happens to a payment at the simulator, and when. */
 
-export type Life = {
+export type PaymentLifecycle = {
   /** Books an order once; `conflict` where another order has its reference. */
   book(order: PaymentOrder, text: string): BookedPayment | 'conflict';
   /** Stops what is not paid yet, and keeps an unknown reference from ever being paid. */
   cancel(order: CancelOrder): BookedPayment;
   move(reference: string, to: { state: State; reason: string }): void;
   giveBack(reference: string, back: { id: string; amount: string; reason: string }): void;
-  /** Goes on with what was under way when the process ended. */
+  /** Continues what was under way when the process ended. */
   resume(): void;
   stop(): void;
 };
 
-export type LifeOptions = {
-  readonly books: Books;
-  readonly knobs: () => Knobs;
+export type PaymentLifecycleOptions = {
+  readonly books: PaymentBook;
+  readonly getOptions: () => SimulatorOptions;
   readonly nowMs: () => number;
-  /** Told that there is a callback to send. */
+  /** Called when there is a callback to send. */
   readonly onEvent: () => void;
 };
 
-export function createLife(options: LifeOptions): Life {
-  const { books, knobs, nowMs, onEvent } = options;
+export function createPaymentLifecycle(options: PaymentLifecycleOptions): PaymentLifecycle {
+  const { books, getOptions, nowMs, onEvent } = options;
   const timers = new Set<NodeJS.Timeout>();
   const later = (delayMs: number, step: () => void): void => {
     const timer = setTimeout(() => {
@@ -44,14 +44,14 @@ export function createLife(options: LifeOptions): Life {
     }, delayMs);
     timers.add(timer);
   };
-  const move: Life['move'] = (reference, { state, reason }) => {
+  const move: PaymentLifecycle['move'] = (reference, { state, reason }) => {
     const event = randomUUID();
     books.append({ type: 'state', reference, state, reason, event, atMs: nowMs() });
     onEvent();
     const payment = books.payments.get(reference);
     if (payment !== undefined) plan(payment);
   };
-  const giveBack: Life['giveBack'] = (reference, { id, amount, reason }) => {
+  const giveBack: PaymentLifecycle['giveBack'] = (reference, { id, amount, reason }) => {
     const payment = books.payments.get(reference);
     if (payment === undefined || payment.returns.some((entry) => entry.id === id)) return;
     const atMs = nowMs();
@@ -60,14 +60,14 @@ export function createLife(options: LifeOptions): Life {
     books.append({ type: 'return', reference, entry, event: randomUUID(), atMs });
     onEvent();
   };
-  /** Sets the next step; it looks at the state again when its time has come. */
+  /** Schedules the next step, which checks the state again when it is due. */
   const plan = (payment: BookedPayment): void => {
-    const step = findNextStep(payment, knobs());
+    const step = findNextStep(payment, getOptions());
     if (step === undefined) return;
     later(step.afterMs, () => {
       if (payment.state !== step.from) return;
       if (step.state === 'returned') {
-        for (const back of listReturns(payment, knobs())) giveBack(payment.reference, back);
+        for (const back of listReturns(payment, getOptions())) giveBack(payment.reference, back);
       } else {
         move(payment.reference, { state: step.state, reason: step.reason });
       }
@@ -84,15 +84,16 @@ export function createLife(options: LifeOptions): Life {
 }
 
 function book(
-  life: LifeOptions & Pick<Life, 'move'> & { plan: (payment: BookedPayment) => void },
+  life: PaymentLifecycleOptions &
+    Pick<PaymentLifecycle, 'move'> & { plan: (payment: BookedPayment) => void },
   order: PaymentOrder,
   text: string,
 ): BookedPayment | 'conflict' {
-  const { books, knobs, nowMs, move, plan } = life;
+  const { books, getOptions, nowMs, move, plan } = life;
   const { reference } = order;
   const digest = createHash('sha256').update(text).digest('hex');
   const known = books.payments.get(reference);
-  // A tombstone answers for any order: it was cancelled before one was seen.
+  // A tombstone answers every order: the reference was cancelled before one arrived.
   if (known !== undefined) {
     return known.digest === '' || known.digest === digest ? known : 'conflict';
   }
@@ -100,15 +101,15 @@ function book(
   const kept = { amount, currency, payer, delivery_type, callback_url };
   books.append({ type: 'booked', reference, digest, order: kept, atMs: nowMs() });
   const payment = getBooked(books, reference);
-  const first = findNextStep(payment, knobs());
-  const isAtOnce = knobs().isInstant || matches(knobs().rejectPattern, order);
+  const first = findNextStep(payment, getOptions());
+  const isAtOnce = getOptions().isInstant || matches(getOptions().rejectPattern, order);
   if (isAtOnce && first !== undefined) move(reference, first);
   else plan(payment);
   return payment;
 }
 
 function cancel(
-  { books, nowMs, move }: LifeOptions & Pick<Life, 'move'>,
+  { books, nowMs, move }: PaymentLifecycleOptions & Pick<PaymentLifecycle, 'move'>,
   { reference, amount, currency }: CancelOrder,
 ): BookedPayment {
   const known = books.payments.get(reference);
@@ -120,7 +121,7 @@ function cancel(
   return getBooked(books, reference);
 }
 
-function getBooked(books: Books, reference: string): BookedPayment {
+function getBooked(books: PaymentBook, reference: string): BookedPayment {
   const payment = books.payments.get(reference);
   if (payment === undefined) throw new Error(`${reference} is not in the books`);
   return payment;
@@ -128,35 +129,35 @@ function getBooked(books: Books, reference: string): BookedPayment {
 
 type Step = { from: State; state: State; reason: string; afterMs: number };
 
-function findNextStep(payment: BookedPayment, knobs: Knobs): Step | undefined {
+function findNextStep(payment: BookedPayment, options: SimulatorOptions): Step | undefined {
   const { state, order, returns } = payment;
   const named = { reference: payment.reference, payer: order.payer };
   if (state === 'accepted') {
-    const next = { from: state, reason: '', afterMs: knobs.settleMs };
-    if (matches(knobs.rejectPattern, named) || matches(knobs.rejectLaterPattern, named)) {
-      return { ...next, state: 'rejected', reason: knobs.rejectReason };
+    const next = { from: state, reason: '', afterMs: options.settleMs };
+    if (matches(options.rejectPattern, named) || matches(options.rejectLaterPattern, named)) {
+      return { ...next, state: 'rejected', reason: options.rejectReason };
     }
-    const isPickup = knobs.pickupTypes.includes(order.delivery_type);
-    const isReady = isPickup || matches(knobs.readyPattern, named);
+    const isPickup = options.pickupTypes.includes(order.delivery_type);
+    const isReady = isPickup || matches(options.readyPattern, named);
     return { ...next, state: isReady ? 'ready_for_pickup' : 'paid' };
   }
-  if (state === 'ready_for_pickup' && knobs.collectMs !== null) {
-    return { from: state, state: 'paid', reason: '', afterMs: knobs.collectMs };
+  if (state === 'ready_for_pickup' && options.collectMs !== null) {
+    return { from: state, state: 'paid', reason: '', afterMs: options.collectMs };
   }
-  if (state === 'paid' && returns.length === 0 && matches(knobs.returnPattern, named)) {
-    return { from: state, state: 'returned', reason: '', afterMs: knobs.returnAfterMs };
+  if (state === 'paid' && returns.length === 0 && matches(options.returnPattern, named)) {
+    return { from: state, state: 'returned', reason: '', afterMs: options.returnAfterMs };
   }
   return undefined;
 }
 
-function listReturns({ order }: BookedPayment, knobs: Knobs) {
+function listReturns({ order }: BookedPayment, options: SimulatorOptions) {
   const amountMinor = getAmountMinor(order.amount, getCurrency(order.currency));
-  return knobs.returnParts.map((part, index) => {
+  return options.returnParts.map((part, index) => {
     const minor = (amountMinor * BigInt(part)) / 10_000n || 1n;
     return {
       id: `r${index + 1}`,
       amount: formatFixedAmount(minor, order.currency),
-      reason: knobs.returnReason,
+      reason: options.returnReason,
     };
   });
 }
@@ -166,11 +167,11 @@ export function showPayment(
   payment: Pick<BookedPayment, 'reference' | 'number' | 'order' | 'state' | 'reason'> & {
     returns: readonly PaymentReturn[];
   },
-  knobs: Knobs,
+  options: SimulatorOptions,
 ): Payment {
   const { reference, number, order, state, reason, returns } = payment;
   const { amount, currency } = order;
-  const hasFee = knobs.fee !== '' && (state === 'paid' || state === 'returned');
+  const hasFee = options.fee !== '' && (state === 'paid' || state === 'returned');
   return {
     reference,
     amount,
@@ -178,17 +179,21 @@ export function showPayment(
     state,
     ...(reason === '' ? {} : { reason }),
     partner_reference: number,
-    charges: hasFee ? [{ id: 'fee', amount: knobs.fee, currency }] : [],
+    charges: hasFee ? [{ id: 'fee', amount: options.fee, currency }] : [],
     returns: [...returns],
   };
 }
 
 /** An event as the protocol shows it, with the payment as it was then. */
-export function showEvent(event: BookedEvent, payment: BookedPayment, knobs: Knobs): PaymentEvent {
+export function showEvent(
+  event: BookedEvent,
+  payment: BookedPayment,
+  options: SimulatorOptions,
+): PaymentEvent {
   return {
     id: event.id,
     occurred_at: new Date(event.atMs).toISOString(),
-    payment: showPayment({ ...payment, ...event }, knobs),
+    payment: showPayment({ ...payment, ...event }, options),
     ...(event.entry === undefined ? {} : { return: event.entry }),
   };
 }

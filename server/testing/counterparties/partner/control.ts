@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { Partner, Received } from './reference-desk.ts';
-import { knobsSchema } from './reference-knobs.ts';
+import type { PartnerHttpRequest, PartnerState } from './handlers.ts';
+import { simulatorOptionsSchema } from './simulator-options.ts';
 
 /**
- * The reference partner's back door, for tests only and without signatures: what it has booked
- * (`/judge`), how it is to behave (`/control/knobs`), and what is to happen to a payment.
+ * Control of the simulator by tests, without signatures: what it has booked (`/records`), its options
+ * (`/control/options`), and what is to happen to a payment.
  */
 
 const stateSchema = z.strictObject({
@@ -21,30 +21,30 @@ const returnSchema = z.strictObject({
 
 type ControlReply = { readonly status: number; readonly json: object };
 
-export function control(partner: Partner, received: Received): ControlReply {
+export function control(partner: PartnerState, received: PartnerHttpRequest): ControlReply {
   const { path, body } = received;
-  if (path === '/judge') return { status: 200, json: judge(partner) };
+  if (path === '/records') return { status: 200, json: listRecords(partner) };
   const json: unknown = JSON.parse(body.toString('utf8') || '{}');
   switch (path) {
-    case '/control/knobs': {
-      const wanted = knobsSchema.partial().parse(json);
+    case '/control/options': {
+      const wanted = simulatorOptionsSchema.partial().parse(json);
       const given = Object.keys(json as object);
       const changes = Object.fromEntries(
         Object.entries(wanted).filter(([name]) => given.includes(name)),
       );
-      partner.knobs = { ...partner.knobs, ...changes };
-      return { status: 200, json: partner.knobs };
+      partner.options = { ...partner.options, ...changes };
+      return { status: 200, json: partner.options };
     }
     case '/control/state': {
       const { reference, ...to } = stateSchema.parse(json);
       if (!partner.books.payments.has(reference)) return notFound;
-      partner.life.move(reference, to);
+      partner.lifecycle.move(reference, to);
       return { status: 200, json: {} };
     }
     case '/control/return': {
       const { reference, ...back } = returnSchema.parse(json);
       if (!partner.books.payments.has(reference)) return notFound;
-      partner.life.giveBack(reference, back);
+      partner.lifecycle.giveBack(reference, back);
       return { status: 200, json: {} };
     }
     default:
@@ -52,10 +52,10 @@ export function control(partner: Partner, received: Received): ControlReply {
   }
 }
 
-const notFound: ControlReply = { status: 404, json: { error: 'there is nothing of the kind' } };
+const notFound: ControlReply = { status: 404, json: { error: 'there is no such path or payment' } };
 
-/** What the books say, by reference; `paidCount` is how often money went out. */
-export type Judgement = {
+/** The payment book by reference; `paidCount` is how often the money went out. */
+export type PartnerRecords = {
   readonly payments: Readonly<
     Record<
       string,
@@ -66,17 +66,17 @@ export type Judgement = {
         readonly state: string;
         readonly reason: string;
         readonly paidCount: number;
-        /** Orders received in this run of the process, also repeated and refused ones. */
+        /** Orders received in this run of the process, including repeated and refused ones. */
         readonly orders: number;
         readonly returns: readonly { readonly id: string; readonly amount: string }[];
       }
     >
   >;
-  /** Callbacks that have not been taken yet. */
+  /** Callbacks that have not been accepted yet. */
   readonly pendingEvents: number;
 };
 
-function judge({ books, seen }: Partner): Judgement {
+function listRecords({ books, orderCounts: seen }: PartnerState): PartnerRecords {
   const payments = [...books.payments.values()].map((payment) => {
     const { reference, order, state, reason, paidCount, returns } = payment;
     const { amount, currency, payer } = order;

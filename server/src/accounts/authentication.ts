@@ -25,33 +25,11 @@ export type Authenticator = {
 const knownMax = 10_000;
 
 export function createAuthenticator(env: { db: Database; clock: EnvironmentClock }): Authenticator {
-  const known = new Map<string, Known>();
+  const cache = createCache(env);
   const running = new Map<string, Promise<Principal | undefined>>();
-  let revision: bigint | undefined;
-  let checkedAtMs = Number.NEGATIVE_INFINITY;
-  let checking: Promise<void> | undefined;
-
-  const isFresh = (): boolean => env.clock.steadyMs() - checkedAtMs < env.clock.cacheMs;
-
-  /** Shared by all requests of the moment. */
-  const check = async (): Promise<void> => {
-    const startedAtMs = env.clock.steadyMs();
-    const row = await findCredentialRevision(env.db.system);
-    env.clock.observe(row.now);
-    if (row.revision !== revision) known.clear();
-    revision = row.revision;
-    checkedAtMs = startedAtMs;
-  };
-
-  const findCached = (name: string): Principal | undefined => {
-    const hit = known.get(name);
-    if (hit === undefined || env.clock.nowMs() < hit.endsAtMs) return hit?.principal;
-    known.delete(name);
-    return undefined;
-  };
 
   const lookUp = async (name: string, token: BearerToken, address: string) => {
-    const before = revision;
+    const before = cache.revision();
     const session = env.db.tenant(token.accountId);
     const row =
       token.kind === 'api_key'
@@ -64,34 +42,26 @@ export function createAuthenticator(env: { db: Database; clock: EnvironmentClock
       credentialId: row.credential_id,
       scopes: new Set(row.scopes),
     };
+    const endsAtMs = row.expires_at?.getTime() ?? Number.POSITIVE_INFINITY;
     // A credential that changed meanwhile may have been read as it was before.
-    if (revision === before) {
-      if (known.size >= knownMax) known.delete(known.keys().next().value ?? '');
-      known.set(name, {
-        principal,
-        endsAtMs: row.expires_at?.getTime() ?? Number.POSITIVE_INFINITY,
-      });
-    }
+    if (cache.revision() === before) cache.set(name, { principal, endsAtMs });
     return principal;
   };
 
   const authenticateAnew = async (name: string, token: BearerToken, address: string) => {
-    if (!isFresh()) {
-      checking ??= check().finally(() => {
-        checking = undefined;
-      });
-      await checking;
-      const cached = findCached(name);
+    if (!cache.isFresh()) {
+      await cache.refresh();
+      const cached = cache.find(name);
       if (cached !== undefined) return cached;
     }
     return lookUp(name, token, address);
   };
 
   return {
-    clear: () => known.clear(),
+    clear: cache.clear,
     authenticate: (text, remoteAddress) => {
       const name = `${text} ${remoteAddress}`;
-      const cached = isFresh() ? findCached(name) : undefined;
+      const cached = cache.isFresh() ? cache.find(name) : undefined;
       if (cached !== undefined) return cached;
       const token = readBearerToken(text);
       if (token === undefined) return undefined;
@@ -103,5 +73,43 @@ export function createAuthenticator(env: { db: Database; clock: EnvironmentClock
       running.set(name, promise);
       return promise;
     },
+  };
+}
+
+/** What was authenticated, as long as the revision of credentials that it was read under is current. */
+function createCache({ db, clock }: { db: Database; clock: EnvironmentClock }) {
+  const known = new Map<string, Known>();
+  let revision: bigint | undefined;
+  let checkedAtMs = Number.NEGATIVE_INFINITY;
+  let checking: Promise<void> | undefined;
+  const check = async (): Promise<void> => {
+    const startedAtMs = clock.steadyMs();
+    const row = await findCredentialRevision(db.system);
+    clock.observe(row.now);
+    if (row.revision !== revision) known.clear();
+    revision = row.revision;
+    checkedAtMs = startedAtMs;
+  };
+  return {
+    revision: () => revision,
+    isFresh: () => clock.steadyMs() - checkedAtMs < clock.cacheMs,
+    /** Shared by all requests of the moment. */
+    refresh: (): Promise<void> => {
+      checking ??= check().finally(() => {
+        checking = undefined;
+      });
+      return checking;
+    },
+    find: (name: string): Principal | undefined => {
+      const hit = known.get(name);
+      if (hit === undefined || clock.nowMs() < hit.endsAtMs) return hit?.principal;
+      known.delete(name);
+      return undefined;
+    },
+    set: (name: string, entry: Known): void => {
+      if (known.size >= knownMax) known.delete(known.keys().next().value ?? '');
+      known.set(name, entry);
+    },
+    clear: () => known.clear(),
   };
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { getSandboxPayer, sandboxCatalogue } from '../../testing/setups/destinations.ts';
 import type { AvailabilityRule } from '../rails/contract/declarations.ts';
+import { getHolidays } from '../rails/kit/holidays.ts';
 import { estimateAvailability, findAvailability } from './availability.ts';
-import { getHolidays } from './holidays.ts';
 
 function estimate(rule: AvailabilityRule, now: string): string {
   return new Date(estimateAvailability(rule, Date.parse(now))).toISOString().slice(0, 19);

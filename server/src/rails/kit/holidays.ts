@@ -2,18 +2,40 @@ import { createRequire } from 'node:module';
 import type HolidayCalendar from 'date-holidays';
 
 /**
- * The national holidays of a country, by the `date-holidays` library. Its rules for all countries
- * take some 30 MB once loaded, so that it is loaded when the first calendar is asked for and not
- * before: an idle service does not carry it.
+ * Holidays by the `date-holidays` library. Its rules for all countries take some 30 MB once loaded,
+ * so that it is loaded for the first calendar that is used: an idle service does not carry it.
  */
 
 /**
- * Countries the library has no calendar of, in its own grammar. The days that follow the moon of
- * another calendar are those the library computes; days that an authority fixes each year from
+ * The holidays of the Federal Reserve Banks: one on a Sunday is kept on the Monday after it, one on
+ * a Saturday on no other day.
+ */
+const federalReserve = [
+  '01-01 and if sunday then next monday',
+  '3rd monday in January',
+  '3rd monday in February',
+  'monday before 06-01',
+  '06-19 and if sunday then next monday since 2022',
+  '07-04 and if sunday then next monday',
+  '1st monday in September',
+  '2nd monday in October',
+  '11-11 and if sunday then next monday',
+  '4th thursday in November',
+  '12-25 and if sunday then next monday',
+];
+
+/** The long-term calendar of the European Central Bank, in force since 2002. */
+const target = ['01-01', 'easter -2', 'easter 1', '05-01', '12-25', '12-26'];
+
+/**
+ * Payment systems, and countries that the library has no calendar of, in its own grammar. Days that
+ * follow the moon are those that the library computes; days that an authority fixes each year from
  * observation may differ by one.
  */
 const islamic = ['1 Shawwal P3D', '10 Dhu al-Hijjah P4D', '1 Muharram', '12 Rabi al-awwal'];
 const addedCalendars: Readonly<Record<string, readonly string[]>> = {
+  FEDERAL_RESERVE: federalReserve,
+  TARGET: target,
   AF: [...islamic, '08-19'],
   BT: ['02-21', '02-22', '02-23', '05-02', '11-11', '12-17'],
   IQ: [...islamic, '01-01', '01-06', '05-01', '07-14', '10-03', '12-25'],
@@ -64,9 +86,10 @@ const daysByYear = new Map<string, ReadonlySet<string>>();
 const daysByYearMax = 600;
 
 /**
- * The days (`YYYY-MM-DD`) of the year on which business rests in the country, ISO 3166-1 alpha-2.
- * Only public holidays of the whole country that cover noon. A country without a calendar in the
- * library and in the list above has no holidays, only weekends.
+ * The days (`YYYY-MM-DD`) of the year that are holidays of a country (ISO 3166-1 alpha-2), of the
+ * Federal Reserve (`FEDERAL_RESERVE`) or of T2, the euro's settlement system (`TARGET`). Of a
+ * country only public holidays everywhere in it that cover noon. A country that neither the library
+ * nor the list above knows has none.
  */
 export function getHolidays(calendar: string, year: number): ReadonlySet<string> {
   const name = `${calendar} ${year}`;

@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import type { RailStore, RecordChange, StoredRecord } from '../contract/contract.ts';
+
+/**
+ * A collection of a rail's store with the states and the value schema of its records. What is read
+ * is parsed by the schema and what is written is encoded by it, so that amounts can be `bigint` in
+ * code and text in JSON (`minorUnits`). A schema holds codecs only, because a one-way `.transform()`
+ * cannot be encoded. Members that the schema does not name are neither read nor written.
+ */
+export type Records<State extends string, Value> = {
+  find(key: string): Promise<TypedRecord<State, Value> | undefined>;
+  /** All records in the order of their keys, read page by page. */
+  list(query?: {
+    readonly state?: State;
+    /** Only keys that begin with it and are longer. */
+    readonly prefix?: string;
+  }): AsyncGenerator<TypedRecord<State, Value>, void>;
+  /** One page, for a pass that continues after the last key next time. */
+  page(query: {
+    readonly state?: State;
+    readonly after?: string;
+    readonly count: number;
+  }): Promise<readonly TypedRecord<State, Value>[]>;
+  /** For `RailStore.write`; `next` undefined removes the record. */
+  change(seen: SeenRecord, next: NextRecord<State, Value> | undefined): RecordChange;
+};
+
+export type TypedRecord<State extends string, Value> = {
+  readonly key: string;
+  readonly state: State;
+  readonly revision: number;
+  readonly value: Value;
+};
+
+export type NextRecord<State extends string, Value> = {
+  readonly state: State;
+  readonly value: Value;
+};
+
+/** The record as it was read; revision 0: there is none yet. */
+export type SeenRecord = { readonly key: string; readonly revision: number };
+
+export type RecordsOptions<State extends string, Schema extends z.ZodType> = {
+  readonly collection: string;
+  readonly states: readonly State[];
+  readonly value: Schema;
+};
+
+/** An amount or another whole number: `bigint` in code, digits in JSON. */
+export const minorUnits = z.codec(z.string().regex(/^\d{1,38}$/), z.bigint().nonnegative(), {
+  decode: (text) => BigInt(text),
+  encode: (amount) => amount.toString(),
+});
+
+const pageSize = 200;
+
+export function openRecords<const State extends string, Schema extends z.ZodType>(
+  store: RailStore,
+  { collection, states, value: schema }: RecordsOptions<State, Schema>,
+): Records<State, z.output<Schema>> {
+  type Value = z.output<Schema>;
+  const stateSchema = z.enum(states);
+  const read = ({ key, state, revision, value }: StoredRecord): TypedRecord<State, Value> => ({
+    key,
+    state: stateSchema.parse(state),
+    revision,
+    value: schema.parse(value),
+  });
+  const page: Records<State, Value>['page'] = async (query) =>
+    (await store.list(collection, query)).map(read);
+  return {
+    find: async (key) => {
+      const record = await store.get(collection, key);
+      return record && read(record);
+    },
+    list: async function* list({ state, prefix = '' } = {}) {
+      const ofState = state === undefined ? {} : { state };
+      for (let after = prefix; ; ) {
+        const records = await page({ ...ofState, after, count: pageSize });
+        for (const record of records) {
+          if (!record.key.startsWith(prefix)) return;
+          yield record;
+        }
+        const last = records.at(-1);
+        if (last === undefined || records.length < pageSize) return;
+        after = last.key;
+      }
+    },
+    page,
+    change: ({ key, revision }, next) => ({
+      collection,
+      key,
+      revision,
+      next: next && { state: next.state, value: z.encode(schema, next.value) },
+    }),
+  };
+}

@@ -1,11 +1,5 @@
 import type { Charge, RailObservation } from '../contract/contract.ts';
-import {
-  describeReport,
-  type EntryContext,
-  earlierBookings,
-  findReturned,
-  isAmountOf,
-} from './booked-amounts.ts';
+import { describeReport, type EntryContext, findReturned, isAmountOf } from './booked-amounts.ts';
 import { identifyBooking } from './bookings.ts';
 import type { AccountReport, BookedEntry, Money } from './camt.ts';
 import { getReason } from './codes.ts';
@@ -154,8 +148,8 @@ async function observeDebit(
     return fault('unmatched', 'the debit does not have the amount of the payment');
   }
   const report = describeReport('debit', { entry, booked, given });
-  const context = { earlier: [], ordered: moneyOf(payment) };
-  const identified = await identifyBooking(given.context.host, reference, { report, context });
+  const ordered = moneyOf(payment);
+  const identified = await identifyBooking(given.context.host, reference, { report, ordered });
   if (identified === undefined || identified.ordinal > 1) {
     return fault('not_understood', 'the payment was debited already: this may be a second debit');
   }
@@ -194,8 +188,8 @@ async function observeReturn(
     return fault('unmatched', 'the return does not name an amount in the currency of the payment');
   }
   const report = describeReport('return', { entry, booked, given });
-  const context = { earlier: earlierBookings(payment), ordered: moneyOf(payment) };
-  const identified = await identifyBooking(given.context.host, reference, { report, context });
+  const ordered = moneyOf(payment);
+  const identified = await identifyBooking(given.context.host, reference, { report, ordered });
   if (identified === undefined) {
     return fault('unmatched', 'it may repeat a known return of this amount, or be another one');
   }
@@ -234,8 +228,8 @@ async function observeCharge(
   if (booked === undefined) return fault('not_understood', 'the charge has no amount');
   const { reference } = payment.value.order;
   const report = describeReport('charge', { entry, booked, given });
-  const context = { earlier: [], ordered: undefined };
-  const identified = await identifyBooking(given.context.host, reference, { report, context });
+  const ordered = undefined;
+  const identified = await identifyBooking(given.context.host, reference, { report, ordered });
   if (identified === undefined) {
     return fault('unmatched', 'it may repeat a known charge of this amount, or be another one');
   }
@@ -264,8 +258,8 @@ async function observeUnknown(
   }
   const kind = direction === 'debit' ? 'debit' : 'return';
   const report = describeReport(kind, { entry, booked, given });
-  const context = { earlier: [], ordered: undefined };
-  const identified = await identifyBooking(given.context.host, reference, { report, context });
+  const ordered = undefined;
+  const identified = await identifyBooking(given.context.host, reference, { report, ordered });
   if (identified === undefined) return fault('unmatched', 'it may repeat a known booking, or not');
   const { amountMinor } = booked;
   const described = { id: identified.id, reference, amountMinor, given };

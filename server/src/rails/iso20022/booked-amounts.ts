@@ -1,4 +1,4 @@
-import type { Booking, BookingKind, BookingReport } from './bookings.ts';
+import type { BookingKind, BookingReport } from './bookings.ts';
 import type { BookedEntry, Money, ReportSource } from './camt.ts';
 import { type MessageContext, moneyOf } from './findings.ts';
 import type { Payment } from './payments.ts';
@@ -62,25 +62,4 @@ function sumIncluded({ charges }: BookedEntry, { currency }: Money): bigint {
   return charges
     .filter((charge) => charge.isIncluded && charge.currency === currency)
     .reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
-}
-
-/** Returns as earlier releases named them: `<payment>:return:<reference or day>:<amount>`. */
-const earlierPattern = /:return:(.+):(\d+)(?::\d+)?$/;
-
-/** The returns that the payment had before bookings were noted by themselves. */
-export function earlierBookings({ value: { order, returns } }: Payment): Booking[] {
-  return Object.keys(returns).flatMap((id): Booking[] => {
-    const [, name = '', amountMinor = ''] = earlierPattern.exec(id) ?? [];
-    if (amountMinor === '') return [];
-    const isDay = /^\d{4}-\d{2}-\d{2}$/.test(name);
-    const mention = {
-      source: '' as const,
-      message: '',
-      position: '',
-      bankReference: isDay ? '' : name,
-      day: isDay ? name : '',
-    };
-    const { currency } = order;
-    return [{ id, kind: 'return', currency, amountMinor, mentions: [mention] }];
-  });
 }

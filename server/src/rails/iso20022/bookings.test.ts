@@ -159,17 +159,3 @@ test('a message that is read again after a crash gives the same observations', a
   await it.work();
   assert.equal(await sum(), '12000, 0 problems');
 });
-
-test('a return that an earlier release named counts once', async () => {
-  const record = await it.host.store.get('payments', payment.reference);
-  assert.ok(record !== undefined && typeof record.value === 'object');
-  const returns = { [`${payment.reference}:return:2026-03-04:6000`]: '6000' };
-  const value = { ...record.value, returns };
-  const { key, revision } = record;
-  await it.host.store.write([
-    { collection: 'payments', key, revision, next: { state: 'returned', value } },
-  ]);
-  await state({ number: 'BANK-1' });
-  const answer = await it.rail.query(payment, { signal: noSignal });
-  assert.deepEqual(answer.outcome === 'returned' && answer.amountMinor, 6_000n);
-});

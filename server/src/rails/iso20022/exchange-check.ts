@@ -18,7 +18,7 @@ export async function checkExchange(
   const faults: string[] = [];
   try {
     await using exchange = await openExchange(signal);
-    await exchange.list();
+    await exchange.inbox.list();
     const unknown = await guard.listUnknown(exchange);
     if (unknown.length > 0) {
       const names = listNames(unknown.map(({ messageId }) => messageId));
@@ -27,7 +27,7 @@ export async function checkExchange(
           'it may have been restored to an earlier moment: recover its payments first',
       );
     }
-    const aside = await exchange.listFolder('quarantine');
+    const aside = await exchange.quarantine.list();
     if (aside.length > 0) {
       // The rest of a name may say whose statement it is.
       const names = listNames(aside.map(({ name }) => name.slice(0, labelLength)));

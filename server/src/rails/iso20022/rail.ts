@@ -3,8 +3,8 @@ import type { CollectedAttributes, RailHost, RailModule } from '../contract/cont
 import type { PayerDeclaration } from '../contract/declarations.ts';
 import { readAccount } from './account.ts';
 import { findClearingMember } from './codes.ts';
-import { type Config, configSchema, type DirectoryConfig } from './config.ts';
-import { placeFolders, requireFolder } from './directory.ts';
+import { type Config, configSchema } from './config.ts';
+import { checkFolders } from './directory.ts';
 
 /**
  * Bank files of ISO 20022: payments are collected, written into a credit transfer file at each
@@ -47,14 +47,6 @@ function checkPayer(
   return isNamed
     ? []
     : ['recipients are asked for no bank that this rail can name (IBAN, SWIFT or clearing code)'];
-}
-
-/** Sub folders are made at the first pass; what lies elsewhere is a share that must be there. */
-async function checkFolders(config: DirectoryConfig): Promise<void> {
-  await requireFolder(config.folder);
-  for (const folder of Object.values(placeFolders(config))) {
-    if (!folder.startsWith(`${config.folder.replace(/\/+$/, '')}/`)) await requireFolder(folder);
-  }
 }
 
 function checkPayers(config: Config, { payers }: RailHost): void {

@@ -5,7 +5,7 @@ import type { RailHost, RecoveredPayment } from '../contract/contract.ts';
 import type { Config } from './config.ts';
 import type { Exchange } from './exchange.ts';
 import type { Files } from './files.ts';
-import { type InboxContext, takeInAgain, takeInFiles } from './inbox.ts';
+import { type InboxContext, processFiles, reprocessFile } from './inbox.ts';
 import type { PaymentBook } from './payments.ts';
 import { listSentFiles, nameOf } from './sent-files.ts';
 import { readWrittenFile, type WrittenFile, type WrittenPayment } from './written-file.ts';
@@ -39,7 +39,7 @@ export async function recoverPayments(
     const known = await files.find(sent.messageId);
     const bytes =
       known === undefined
-        ? await exchange.readFrom(sent.folder, nameOf(sent), config.fileBytesMax)
+        ? await exchange[sent.folder].read(nameOf(sent), config.fileBytesMax)
         : Buffer.from(known.xml);
     const written = readWrittenFile(bytes);
     if (known === undefined) {
@@ -64,12 +64,12 @@ async function readMessagesAgain(
 ): Promise<void> {
   // The clock of the environment may be ahead of that of the machine, which files follow.
   const fromMs = sinceMs - (host.nowMs() - host.realNowMs()) - marginMs;
-  for (const { name, writtenAtMs } of await exchange.listFolder('archive')) {
+  for (const { name, changedAtMs } of await exchange.archive.list()) {
     signal.throwIfAborted();
-    if (!archivedPattern.test(name) || writtenAtMs < fromMs) continue;
-    await takeInAgain(await exchange.readFrom('archive', name, config.fileBytesMax), inbox);
+    if (!archivedPattern.test(name) || changedAtMs < fromMs) continue;
+    await reprocessFile(await exchange.archive.read(name, config.fileBytesMax), inbox);
   }
-  await takeInFiles(exchange, inbox, signal);
+  await processFiles(exchange, inbox, signal);
 }
 
 /** Messages of the bank are archived under the beginning of their hash. */

@@ -1,7 +1,7 @@
 import type { RailHost } from '../contract/contract.ts';
 import type { Config } from './config.ts';
 import type { Exchange } from './exchange.ts';
-import { type Files, nameSentCopy, readCounter } from './files.ts';
+import { type Files, nameSentCopy, readFileCounter } from './files.ts';
 
 /**
  * Payment files of this rail that lie outside of the database: in the outbox until the bank takes
@@ -19,7 +19,7 @@ export async function listSentFiles(
   const pattern = new RegExp(`^(?:sent-)?(${messagePrefix}-[0-9a-f-]{10,30})\\.xml$`);
   const found = new Map<string, SentFile>();
   for (const folder of ['archive', 'outbox'] as const) {
-    for (const { name } of await exchange.listFolder(folder)) {
+    for (const { name } of await exchange[folder].list()) {
       const messageId = pattern.exec(name)?.[1];
       if (messageId === undefined || found.has(messageId)) continue;
       if ((folder === 'archive') !== name.startsWith('sent-')) continue;
@@ -49,7 +49,7 @@ export function openSentFileGuard(parts: {
   let closedCount = 0;
   return {
     listUnknown: async (exchange) => {
-      const { next } = await readCounter(host.store);
+      const { next } = await readFileCounter(host.store);
       // The database went back: what it knew then it may not know now.
       if (next < closedCount) known.clear();
       closedCount = next;

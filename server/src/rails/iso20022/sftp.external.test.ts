@@ -66,7 +66,7 @@ const content = Buffer.alloc(100_000, 'ISO 20022 ');
 describe('the SFTP exchange', () => {
   test('a file is there whole, under its name, with nothing beside it', async () => {
     const exchange = await openSftp(sftpConfig(), noSignal);
-    await exchange.put('A-1.xml', content);
+    await exchange.outbox.put('A-1.xml', content);
     assert.deepEqual(await readdir(join(folder, 'outbox')), ['A-1.xml']);
     assert.deepEqual(await readFile(join(folder, 'outbox', 'A-1.xml')), content);
     await exchange[Symbol.asyncDispose]();
@@ -74,9 +74,9 @@ describe('the SFTP exchange', () => {
 
   test('the same file again changes nothing, another one under its name is refused', async () => {
     const exchange = await openSftp(sftpConfig(), noSignal);
-    assert.equal(await exchange.put('A-1.xml', content), 'left');
-    assert.equal(await exchange.put('A-1.xml', content), 'left');
-    assert.equal(await exchange.put('A-1.xml', Buffer.from('other')), 'taken');
+    assert.equal(await exchange.outbox.put('A-1.xml', content), 'written');
+    assert.equal(await exchange.outbox.put('A-1.xml', content), 'written');
+    assert.equal(await exchange.outbox.put('A-1.xml', Buffer.from('other')), 'taken');
     assert.deepEqual(await readFile(join(folder, 'outbox', 'A-1.xml')), content);
     await exchange[Symbol.asyncDispose]();
   });
@@ -84,7 +84,7 @@ describe('the SFTP exchange', () => {
   test('what an earlier try left unfinished is replaced', async () => {
     await writeFile(join(folder, 'outbox', '.A-1.xml.part'), Buffer.alloc(200_000, 'x'));
     const exchange = await openSftp(sftpConfig(), noSignal);
-    await exchange.put('A-1.xml', content);
+    await exchange.outbox.put('A-1.xml', content);
     assert.deepEqual(await readdir(join(folder, 'outbox')), ['A-1.xml']);
     assert.deepEqual(await readFile(join(folder, 'outbox', 'A-1.xml')), content);
     await exchange[Symbol.asyncDispose]();
@@ -97,19 +97,21 @@ describe('the SFTP exchange', () => {
     await writeFile(join(inbox, '.c.xml'), 'c');
     await writeFile(join(inbox, 'd.xml.part'), 'd');
     const exchange = await openSftp(sftpConfig(), noSignal);
-    const names = (await exchange.list()).map(({ name, sizeBytes }) => `${name} ${sizeBytes}`);
+    const names = (await exchange.inbox.list()).map(
+      ({ name, sizeBytes }) => `${name} ${sizeBytes}`,
+    );
     assert.deepEqual(names, ['a.xml 100000', 'b.xml 2']);
-    assert.deepEqual(await exchange.read('a.xml', 100_000), content);
-    await assert.rejects(exchange.read('a.xml', 99_999), /longer than 99999 bytes/);
-    await exchange.archive('a.xml', 'label');
-    await exchange.quarantine('b.xml', 'label');
-    assert.deepEqual(await exchange.list(), []);
+    assert.deepEqual(await exchange.inbox.read('a.xml', 100_000), content);
+    await assert.rejects(exchange.inbox.read('a.xml', 99_999), /longer than 99999 bytes/);
+    await exchange.inbox.move('a.xml', exchange.archive, 'label-a.xml');
+    await exchange.inbox.move('b.xml', exchange.quarantine, 'label-b.xml');
+    assert.deepEqual(await exchange.inbox.list(), []);
     assert.deepEqual(await readdir(join(folder, 'archive')), ['label-a.xml']);
     assert.deepEqual(await readdir(join(folder, 'quarantine')), ['label-b.xml']);
     // The same file once more takes the place of its copy.
     await writeFile(join(inbox, 'a.xml'), content);
-    await exchange.archive('a.xml', 'label');
-    assert.deepEqual(await exchange.list(), []);
+    await exchange.inbox.move('a.xml', exchange.archive, 'label-a.xml');
+    assert.deepEqual(await exchange.inbox.list(), []);
     await exchange[Symbol.asyncDispose]();
   });
 

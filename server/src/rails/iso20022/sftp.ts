@@ -3,8 +3,9 @@ import { connect, type Socket } from 'node:net';
 import { posix } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import SftpClient, { type FileInfo } from 'ssh2-sftp-client';
+import { isFileName } from '../kit/folder.ts';
 import type { SftpConfig } from './config.ts';
-import { type Exchange, filesPerPassMax, isFileName, nameUnfinished } from './exchange.ts';
+import type { Exchange, ExchangeFolder } from './exchange.ts';
 
 /**
  * The exchange with a bank's SFTP server. The server is identified by a pinned host key and this side
@@ -12,31 +13,31 @@ import { type Exchange, filesPerPassMax, isFileName, nameUnfinished } from './ex
  */
 export async function openSftp(config: SftpConfig, signal: AbortSignal): Promise<Exchange> {
   const remote = await openRemote(config, signal);
-  const find = (name: string): string => posix.join(config.inbox, name);
+  const open = (path: string): ExchangeFolder => openRemoteFolder(remote, path);
   return {
-    put: (name, bytes) => putFile(remote, { folder: config.outbox, name, bytes }),
-    list: async () =>
-      (await listFiles(remote, config.inbox))
-        .slice(0, filesPerPassMax)
-        .map(({ name, size, modifyTime }) => ({
-          name,
-          sizeBytes: size,
-          changedAt: `${size} ${modifyTime}`,
-        })),
-    read: (name, bytesMax) => readFile(remote, find(name), bytesMax),
-    archive: (name, label) =>
-      moveFile(remote, find(name), posix.join(config.archive, `${label}-${name}`)),
-    quarantine: (name, label) =>
-      moveFile(remote, find(name), posix.join(config.quarantine, `${label}-${name}`)),
-    listFolder: async (folder) =>
-      (await listFiles(remote, config[folder])).map(({ name, modifyTime }) => ({
+    outbox: open(config.outbox),
+    inbox: open(config.inbox),
+    archive: open(config.archive),
+    quarantine: open(config.quarantine),
+    [Symbol.asyncDispose]: remote.close,
+  };
+}
+
+function openRemoteFolder(remote: Remote, path: string): ExchangeFolder {
+  const locate = (name: string): string => posix.join(path, name);
+  return {
+    path,
+    list: async ({ countMax = Number.POSITIVE_INFINITY } = {}) =>
+      (await listFiles(remote, path)).slice(0, countMax).map(({ name, size, modifyTime }) => ({
         name,
-        writtenAtMs: modifyTime,
+        sizeBytes: size,
+        changedAtMs: modifyTime,
       })),
-    readFrom: (folder, name, bytesMax) =>
-      readFile(remote, posix.join(config[folder], name), bytesMax),
-    keep: (name, bytes) => putFile(remote, { folder: config.archive, name, bytes }),
-    [Symbol.asyncDispose]: () => remote.close(),
+    read: (name, bytesMax) => readFile(remote, locate(name), bytesMax),
+    put: (name, bytes) =>
+      putFile(remote, { path: locate(name), temporaryPath: locate(`.${name}.part`), bytes }),
+    move: (name, target, targetName) =>
+      moveFile(remote, locate(name), posix.join(target.path, targetName)),
   };
 }
 
@@ -47,7 +48,7 @@ type Remote = {
   readonly session: Session;
   /** Bounds the wait for the server, and ends it when the connection is lost. */
   call<T>(run: () => Promise<T>): Promise<T>;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 };
 
 async function openRemote(config: SftpConfig, signal: AbortSignal): Promise<Remote> {
@@ -146,18 +147,16 @@ function hasCode(error: unknown, code: number): boolean {
 
 async function putFile(
   remote: Remote,
-  { folder, name, bytes }: { folder: string; name: string; bytes: Uint8Array },
-): Promise<'left' | 'taken'> {
-  const target = posix.join(folder, name);
-  const present = await readIfPresent(remote, target, bytes.length);
-  if (present !== undefined) return present.equals(bytes) ? 'left' : 'taken';
-  const unfinished = posix.join(folder, nameUnfinished(name));
-  await writeFile(remote, unfinished, Buffer.from(bytes));
-  const written = await readFile(remote, unfinished, bytes.length);
-  if (!written.equals(bytes)) throw new Error(`${name} read back differs from what was written`);
+  { path, temporaryPath, bytes }: { path: string; temporaryPath: string; bytes: Uint8Array },
+): Promise<'written' | 'taken'> {
+  const present = await readIfPresent(remote, path, bytes.length);
+  if (present !== undefined) return present.equals(bytes) ? 'written' : 'taken';
+  await writeFile(remote, temporaryPath, Buffer.from(bytes));
+  const written = await readFile(remote, temporaryPath, bytes.length);
+  if (!written.equals(bytes)) throw new Error(`${path} reads back with other bytes than were sent`);
   // The plain rename of the protocol refuses to replace an existing file.
-  await remote.call(() => remote.client.rename(unfinished, target));
-  return 'left';
+  await remote.call(() => remote.client.rename(temporaryPath, path));
+  return 'written';
 }
 
 /** By the session itself, since the library has no fsync. */

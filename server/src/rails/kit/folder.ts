@@ -32,7 +32,7 @@ export type Folder = {
   /** Removes all that was staged for the name and not published. */
   discardAll(name: string): Promise<void>;
   /** Moves a file into another folder of the same file system; nothing where it is gone already. */
-  move(name: string, target: Folder, targetName: string): Promise<void>;
+  move(name: string, target: Pick<Folder, 'path'>, targetName: string): Promise<void>;
 };
 
 export type FolderFile = {

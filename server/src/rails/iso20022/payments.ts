@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { getCurrency } from '../../core/currency.ts';
 import { getAmountMinor } from '../../core/money.ts';
 import type { RailAnswer, RailHost, RecordChange } from '../contract/contract.ts';
-import { type Reason, reasonTexts } from '../contract/reasons.ts';
+import type { Reason } from '../contract/reasons.ts';
 import {
   type PaymentBook as KitBook,
   openPaymentBook as openKitBook,
 } from '../kit/payment-book.ts';
-import { type NextRecord, openRecords, type TypedRecord } from '../kit/records.ts';
+import { type NextRecord, openRecords, reasonSchema, type TypedRecord } from '../kit/records.ts';
 import { normalizeAccount, orderSchema, type PaymentOrder } from './orders.ts';
 import type { WrittenPayment } from './written-file.ts';
 
@@ -35,7 +35,7 @@ const paymentSchema = z.object({
   dueAtMs: z.number(),
   /** The file that holds it, or "": it never left. */
   messageId: z.string(),
-  reason: z.string(),
+  reason: reasonSchema.optional(),
   code: z.string(),
   /** Returned amounts by the id of the observation; "" is the whole amount. */
   returns: z.record(z.string(), z.string()),
@@ -126,7 +126,7 @@ export function startPayment(
   order: PaymentOrder,
   some: Partial<Pick<PaymentValue, 'dueAtMs' | 'messageId'>> & { readonly reason?: Reason } = {},
 ): NextPayment {
-  const empty = { dueAtMs: 0, messageId: '', reason: '', code: '', returns: {} };
+  const empty = { dueAtMs: 0, messageId: '', code: '', returns: {} };
   return { state, value: { order, ...empty, ...some } };
 }
 
@@ -183,7 +183,7 @@ function moveForward({ state, value }: Payment, reported: ReportedState): NextPa
     state: isForward ? reported.state : state,
     value: {
       ...value,
-      reason: reported.reason ?? '',
+      reason: reported.reason,
       code: reported.code,
       returns: isNewReturn
         ? { ...value.returns, [observationId]: amountMinor?.toString() ?? '' }
@@ -196,6 +196,7 @@ function moveForward({ state, value }: Payment, reported: ReportedState): NextPa
 const checkAfterMs = 3_600_000;
 
 function answerFrom({ state, value }: Payment, nowMs: number): RailAnswer {
+  const { reason = 'other' } = value;
   const code = value.code === '' ? {} : { code: value.code };
   switch (state) {
     case 'waiting':
@@ -204,25 +205,16 @@ function answerFrom({ state, value }: Payment, nowMs: number): RailAnswer {
     case 'accepted':
       return { outcome: 'accepted', checkAtMs: nowMs + checkAfterMs, ...code };
     case 'rejected':
-      return { outcome: 'rejected', reason: readReason(value.reason), ...code };
+      return { outcome: 'rejected', reason, ...code };
     case 'paid':
       return { outcome: 'paid', ...code };
     case 'returned': {
       const amounts = Object.values(value.returns);
       const isWhole = amounts.includes('');
       const amountMinor = amounts.reduce((sum, text) => sum + BigInt(text === '' ? '0' : text), 0n);
-      const reason = readReason(value.reason);
       return isWhole || amountMinor === 0n
         ? { outcome: 'returned', reason, ...code }
         : { outcome: 'returned', reason, amountMinor, ...code };
     }
   }
-}
-
-function readReason(text: string): Reason {
-  return isReason(text) ? text : 'other';
-}
-
-function isReason(text: string): text is Reason {
-  return Object.hasOwn(reasonTexts, text);
 }

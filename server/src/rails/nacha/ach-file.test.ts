@@ -11,7 +11,7 @@ import { formatAchFile } from './ach-file.ts';
 import { parseAchFile } from './ach-parser.ts';
 import { type BuiltFile, buildFile } from './build-file.ts';
 import { type Draft, draftEntry } from './drafts.ts';
-import { checkBuiltFile, listEntries } from './last-check.ts';
+import { checkBuiltFile, listEntries } from './final-check.ts';
 
 const created = { day: '2026-11-20', time: '10:00' };
 
@@ -116,7 +116,7 @@ test('the last look finds an entry that is not what was to be paid', () => {
   checkBuiltFile(built, drafts);
   const tamper = (change: Partial<Draft>) => [{ ...first, ...change } as Draft, second];
   const wrong = /entry of a1 is not what was to be paid/;
-  assert.throws(() => checkBuiltFile(built, tamper({ amountMinor: '1235' })), wrong);
+  assert.throws(() => checkBuiltFile(built, tamper({ amountMinor: 1235n })), wrong);
   assert.throws(() => checkBuiltFile(built, tamper({ account: '1234567891' })), wrong);
   assert.throws(() => checkBuiltFile(built, tamper({ routingNumber: '121042882' })), wrong);
   assert.throws(() => checkBuiltFile(built, tamper({ transactionCode: '32' })), wrong);

@@ -1,3 +1,4 @@
+import type { LocalTime } from '../kit/calendar.ts';
 import { getCheckDigit } from './aba.ts';
 import {
   type AchFile,
@@ -11,15 +12,15 @@ import {
   type IatEntryDetail,
 } from './ach-file.ts';
 import type { Addenda } from './addenda-layout.ts';
-import { type EasternTime, formatRecordDate } from './banking-days.ts';
-import type { FileEntry } from './books.ts';
+import { formatRecordDate } from './banking-days.ts';
 import type { NachaConfig } from './config.ts';
 import { type Draft, entryAmountMinorMax, type International } from './drafts.ts';
+import type { FileEntry } from './records.ts';
 
 /** A file from drafts: batches by class, trace numbers in the order of the file, control sums. */
 export type FilePlan = {
   readonly config: NachaConfig;
-  readonly created: EasternTime;
+  readonly created: LocalTime;
   /** A to Z or a digit. */
   readonly modifier: string;
   /** Says which payments the file has, in up to eight characters. */
@@ -62,12 +63,7 @@ export function buildFile(plan: FilePlan): BuiltFile {
     const traced = group.map((draft) => ({ draft, trace: takeTrace() }));
     for (const { draft, trace } of traced) {
       const { reference, payerKey, countryCode } = draft;
-      entries.push({
-        reference,
-        trace,
-        ...(payerKey === undefined ? {} : { payerKey }),
-        ...(countryCode === undefined ? {} : { countryCode }),
-      });
+      entries.push({ reference, trace, payerKey, countryCode });
     }
     batches.push(buildBatch(plan, traced, batches.length + 1));
   }
@@ -189,7 +185,7 @@ function buildEntry({ draft, trace }: Traced): Entry<EntryDetail> {
       rdfi: draft.routingNumber.slice(0, 8),
       checkDigit: getCheckDigit(draft.routingNumber.slice(0, 8)),
       account: draft.account,
-      amount: draft.amountMinor.padStart(10, '0'),
+      amount: draft.amountMinor.toString().padStart(10, '0'),
       // Only a part of the reference fits here; the whole of it is in the addenda.
       individualId: draft.reference.slice(-15),
       individualName: draft.name,
@@ -227,7 +223,7 @@ function buildIatEntry({ draft, trace }: Traced, config: NachaConfig): Entry<Iat
       checkDigit: getCheckDigit(draft.routingNumber.slice(0, 8)),
       addendaCount: String(addenda.length).padStart(4, '0'),
       reserved: '',
-      amount: draft.amountMinor.padStart(10, '0'),
+      amount: draft.amountMinor.toString().padStart(10, '0'),
       account: draft.account,
       reservedToo: '',
       gatewayScreening: international.gatewayScreening,
@@ -247,7 +243,7 @@ function buildIatAddenda(
   const parts: Record<string, Record<string, string>> = {
     '10': {
       transactionType: international.transactionType,
-      foreignAmount: draft.amountMinor.padStart(18, '0'),
+      foreignAmount: draft.amountMinor.toString().padStart(18, '0'),
       foreignTrace: '',
       receiverName: draft.name,
       reserved: '',
@@ -293,7 +289,7 @@ function buildIatAddenda(
 
 /** What the credits of a file take from the operator's account, in amounts that an entry can hold. */
 function splitTotal(drafts: readonly Draft[]): bigint[] {
-  let rest = drafts.reduce((sum, { amountMinor }) => sum + BigInt(amountMinor), 0n);
+  let rest = drafts.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
   const parts: bigint[] = [];
   while (rest > 0n) {
     const part = rest < entryAmountMinorMax ? rest : entryAmountMinorMax;

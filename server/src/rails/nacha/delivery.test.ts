@@ -169,7 +169,9 @@ test('contents that are not those that were checked do not leave', async () => {
 
 test('the simulated bank as a process of its own, killed and started again, books once', async () => {
   const bench = await openBench();
-  const program = fileURLToPath(new URL('ach-simulator.ts', import.meta.url));
+  const program = fileURLToPath(
+    new URL('../../../testing/counterparties/nacha/ach-simulator.ts', import.meta.url),
+  );
   const start = async () => {
     const flags = [program, '--folder', bench.folder, '--everyMs', '20'];
     const child = spawn(process.execPath, flags, { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -24,7 +24,7 @@ test('an entry is drafted from what the instruction says', () => {
     reference: 'r1',
     payerKey: 'ach',
     countryCode: 'USA',
-    amountMinor: '1234',
+    amountMinor: 1234n,
     name: 'Zoe Fournier',
     speed: 'same_day',
     entryDescription: '',

@@ -346,26 +346,3 @@ test('parts of one payment that come back one after the other add up in an answe
     assert.equal(answer.outcome === 'returned' && answer.amountMinor, 1200n);
     assert.equal(new Set(bench.host.observations.map(({ id }) => id)).size, 2);
   }));
-
-test('notices that an earlier version kept sealed become exceptions', () =>
-  withBench({}, async (bench) => {
-    const { host, rail } = bench;
-    const old = {
-      unmatched: { code: 'R03', amountMinor: '97500', addenda: { originalTrace: '1' } },
-      refused_file: { fault: 'the modifier' },
-      contested: { code: 'R73', reference: 'p9', amountMinor: '100' },
-    };
-    for (const [state, value] of Object.entries(old)) {
-      await host.store.write([
-        { collection: 'notices', key: `old-${state}`, revision: 0, next: { state, value } },
-      ]);
-    }
-    await rail.work?.(context);
-    await rail.work?.(context);
-    assert.deepEqual(host.problems.map(({ kind, amountMinor }) => [kind, amountMinor]).toSorted(), [
-      ['not_understood', 100n],
-      ['unmatched', 97_500n],
-      ['unreadable', undefined],
-    ]);
-    assert.deepEqual(await host.store.list('notices', { count: 9 }), []);
-  }));

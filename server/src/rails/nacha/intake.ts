@@ -1,9 +1,9 @@
 import type { InboundMessage, InboundProblem, RailObservation } from '../contract/contract.ts';
 import { readAddendaField } from './addenda-layout.ts';
-import { type Context, changePayment, findPayment, type KnownPayment } from './books.ts';
 import { changeTexts } from './change-codes.ts';
 import { type InboundEntry, type InboundFault, readInboundFile } from './inbound-reader.ts';
 import { matchEntry, readCode } from './matching.ts';
+import type { Context, PaymentRecord } from './records.ts';
 import { readReturnCode } from './return-codes.ts';
 
 /**
@@ -87,7 +87,7 @@ function boundProblems(file: InboundFile, problems: InboundProblem[]): InboundPr
   const money = sorted.filter(({ amountMinor }) => amountMinor !== undefined).length;
   const kept = sorted.slice(0, Math.max(money, problemsMax));
   if (kept.length === problems.length) return kept;
-  const detail = `${nameFile(file)}: ${problems.length - kept.length} further faults`;
+  const detail = `${nameFile(file.name)}: ${problems.length - kept.length} further faults`;
   return [...kept, { id: `${file.digest.slice(0, 24)}-more`, kind: 'unreadable', detail }];
 }
 
@@ -96,13 +96,13 @@ function describeFault(file: InboundFile, fault: InboundFault): InboundProblem {
   return {
     id: `${file.digest.slice(0, 24)}-${kind}-${line}`,
     kind,
-    detail: `${nameFile(file)}, line ${line}: ${detail}`,
+    detail: `${nameFile(file.name)}, line ${line}: ${detail}`,
     ...(amountMinor === undefined ? {} : { currency: 'USD', amountMinor }),
   };
 }
 
 /** Names of files are the bank's and may hold anything. */
-function nameFile({ name }: InboundFile): string {
+export function nameFile(name: string): string {
   return `file ${name.replaceAll(/[^ -~]/g, '?').slice(0, 100)}`;
 }
 
@@ -136,7 +136,7 @@ type Report = {
 function judgeReturn(
   context: Context,
   report: Report,
-  { payment, amountMinor }: { payment: KnownPayment; amountMinor: bigint },
+  { payment, amountMinor }: { payment: PaymentRecord; amountMinor: bigint },
 ): Finding {
   const { entry, code } = report;
   const { stage, reason } = readReturnCode(code);
@@ -161,7 +161,7 @@ function judgeReturn(
   };
 }
 
-function describeChange(context: Context, report: Report, payment: KnownPayment): Finding {
+function describeChange(context: Context, report: Report, payment: PaymentRecord): Finding {
   const { code, file } = report;
   context.host.log('warn', 'a bank asks for a correction of the details', {
     reference: payment.key,
@@ -178,7 +178,7 @@ function describeChange(context: Context, report: Report, payment: KnownPayment)
   };
 }
 
-function describeBase({ host }: Context, { entry, code }: Report, payment: KnownPayment) {
+function describeBase({ host }: Context, { entry, code }: Report, payment: PaymentRecord) {
   return {
     reference: payment.key,
     code,
@@ -188,7 +188,7 @@ function describeBase({ host }: Context, { entry, code }: Report, payment: Known
 }
 
 /** The returning bank's own number tells two returns of one payment apart, whatever file they are in. */
-function nameReport({ entry, code }: Report, payment: KnownPayment): string {
+function nameReport({ entry, code }: Report, payment: PaymentRecord): string {
   return `${payment.key}-${code}-${readAddendaField(entry.record, 'trace')}`;
 }
 
@@ -206,7 +206,7 @@ function describeProblem(
     id: `${kind}-${originalTrace}-${code}-${trace}-${amountMinor}`,
     kind,
     detail:
-      `${nameFile(file)}, line ${line}: ${what} ${code} of the original trace ${originalTrace}, ` +
+      `${nameFile(file.name)}, line ${line}: ${what} ${code} of the original trace ${originalTrace}, ` +
       `returned as trace ${trace}: ${why}`,
     ...(amountMinor > 0n ? { currency: 'USD', amountMinor } : {}),
   };
@@ -217,35 +217,28 @@ function describeProblem(
  * only be a return.
  */
 function chooseEnd(
-  payment: KnownPayment,
+  payment: PaymentRecord,
   { isEdit, isWhole }: { isEdit: boolean; isWhole: boolean },
 ): End['state'] {
   if (payment.state === 'returned' || payment.state === 'rejected') return payment.state;
   return isEdit && isWhole && payment.state === 'filed' ? 'rejected' : 'returned';
 }
 
-const conflictsMax = 10;
-
 async function endPayment(
-  context: Context,
+  { payments }: Context,
   { id, reference }: RailObservation,
   { state, code, amountMinor }: End,
 ): Promise<void> {
-  for (let conflicts = 0; conflicts < conflictsMax; conflicts += 1) {
-    const payment = await findPayment(context, reference);
-    if (payment === undefined || payment.state === 'rejected') return;
-    const { returnedMinor = {} } = payment.value;
-    const isKnown = payment.state === 'returned';
-    // Returned before the parts were kept, or this very part is known: nothing to add.
-    if (isKnown && (payment.value.returnedMinor === undefined || id in returnedMinor)) return;
+  await payments.update(reference, (payment) => {
+    if (payment === undefined || payment.state === 'rejected') return undefined;
+    const { returnedMinor } = payment.value;
+    const isReturned = payment.state === 'returned';
+    if (isReturned && id in returnedMinor) return undefined;
     const value = {
       ...payment.value,
-      ...(isKnown ? {} : { reason: readReturnCode(code).reason, code }),
-      ...(state === 'returned'
-        ? { returnedMinor: { ...returnedMinor, [id]: amountMinor.toString() } }
-        : {}),
+      ...(isReturned ? {} : { reason: readReturnCode(code).reason, code }),
+      ...(state === 'returned' ? { returnedMinor: { ...returnedMinor, [id]: amountMinor } } : {}),
     };
-    if (await context.host.store.write([changePayment(payment, { state, value })])) return;
-  }
-  throw new Error(`the return of ${reference} could not be written down`);
+    return { state, value };
+  });
 }

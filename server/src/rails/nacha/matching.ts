@@ -1,30 +1,19 @@
 import { readAddendaField } from './addenda-layout.ts';
 import { formatRecordDate } from './banking-days.ts';
-import {
-  type Context,
-  findFile,
-  findPayment,
-  type KnownPayment,
-  listOwners,
-  type TraceOwner,
-} from './books.ts';
 import { isChangeCode } from './change-codes.ts';
 import type { InboundEntry } from './inbound-reader.ts';
+import { type Context, listOwners, type PaymentRecord, type TraceOwner } from './records.ts';
 
 /**
  * Finds the payment that a return or a notification of change is about. The original trace number
  * identifies it; everything else that the entry repeats of the original must not contradict it.
  */
 export type Match =
-  | { readonly kind: 'payment'; readonly payment: KnownPayment; readonly amountMinor: bigint }
+  | { readonly kind: 'payment'; readonly payment: PaymentRecord; readonly amountMinor: bigint }
   | { readonly kind: 'own_debit' }
   | { readonly kind: 'none'; readonly why: string };
 
-type Candidate = {
-  readonly owner: TraceOwner;
-  readonly payment: KnownPayment;
-  readonly amountMinor: bigint;
-};
+type Candidate = { readonly owner: TraceOwner; readonly payment: PaymentRecord };
 
 export async function matchEntry(context: Context, entry: InboundEntry): Promise<Match> {
   const owners = await listOwners(context, readAddendaField(entry.record, 'originalTrace'));
@@ -36,8 +25,8 @@ export async function matchEntry(context: Context, entry: InboundEntry): Promise
   let why = '';
   for (const owner of owners) {
     if (owner.reference === '') continue;
-    const payment = await findPayment(context, owner.reference);
-    const candidate = payment && { owner, payment, amountMinor: BigInt(owner.amountMinor) };
+    const payment = await context.payments.find(owner.reference);
+    const candidate = payment && { owner, payment };
     if (candidate === undefined) continue;
     const contradiction = findContradiction(candidate, entry);
     if (contradiction === undefined) candidates.push(candidate);
@@ -48,14 +37,15 @@ export async function matchEntry(context: Context, entry: InboundEntry): Promise
     const several = `${candidates.length} payments have had the original trace number`;
     return { kind: 'none', why: candidates.length > 1 ? several : why };
   }
-  const { payment, amountMinor } = found;
+  const { payment, owner } = found;
+  const { amountMinor } = owner;
   if (entry.isBatchSound || isExact(found, entry)) return { kind: 'payment', payment, amountMinor };
   return { kind: 'none', why: 'its batch is not sound and it does not repeat the payment exactly' };
 }
 
 /** What the entry says that the payment does not; undefined where the two agree. */
 function findContradiction(
-  { payment, amountMinor }: Candidate,
+  { payment, owner: { amountMinor } }: Candidate,
   entry: InboundEntry,
 ): string | undefined {
   const { draft } = payment.value;
@@ -94,22 +84,22 @@ async function narrow(
 ): Promise<readonly Candidate[]> {
   const ofDate: Candidate[] = [];
   for (const candidate of candidates) {
-    const file = await findFile(context, candidate.owner.fileId);
+    const file = await context.files.find(candidate.owner.fileId);
     const date = file && formatRecordDate(file.value.effectiveOn);
     if (date === entry.effectiveDate) ofDate.push(candidate);
   }
   if (ofDate.length === 1) return ofDate;
   const left = ofDate.length > 1 ? ofDate : candidates;
-  const ofAmount = left.filter(({ amountMinor }) => amountMinor === entry.amountMinor);
+  const ofAmount = left.filter(({ owner }) => owner.amountMinor === entry.amountMinor);
   return ofAmount.length === 1 ? ofAmount : [];
 }
 
 /** Whether an entry repeats bank and whole amount, so that a faulty batch casts no doubt on it. */
-function isExact({ payment, amountMinor }: Candidate, entry: InboundEntry): boolean {
+function isExact({ payment, owner }: Candidate, entry: InboundEntry): boolean {
   const rdfi = readAddendaField(entry.record, 'originalRdfi');
   return (
     entry.record.typeCode === '99' &&
-    entry.amountMinor === amountMinor &&
+    entry.amountMinor === owner.amountMinor &&
     payment.value.draft !== null &&
     rdfi === payment.value.draft.routingNumber.slice(0, 8)
   );

@@ -10,8 +10,8 @@ import {
 import { parseAchFile } from './ach-parser.ts';
 import { buildFile } from './build-file.ts';
 import { type Draft, draftEntry } from './drafts.ts';
+import { checkBuiltFile, listEntries } from './final-check.ts';
 import { readInboundFile } from './inbound-reader.ts';
-import { checkBuiltFile, listEntries } from './last-check.ts';
 import { AchFormatError } from './record-layout.ts';
 
 const config = readTestConfig(withIat());

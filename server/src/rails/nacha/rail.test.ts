@@ -284,7 +284,7 @@ test('a missing bank folder is an error at the start and in every check, and is 
         { ...config, folders: { ...config.folders, [name]: missing } },
         host,
       );
-      const fault = `${missing} does not exist: create it, or mount what has it`;
+      const fault = `the folder ${missing} does not exist: create it, or mount the share`;
       assert.deepEqual(host.lines.at(-1)?.fields['fault'], fault);
       assert.deepEqual(await rail.check?.(context), [fault]);
       await rail.send(makeInstruction(`p-${name}`), context);

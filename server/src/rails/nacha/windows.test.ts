@@ -10,7 +10,8 @@ import {
   readTestConfig,
   withBench,
 } from '../../../testing/setups/nacha.ts';
-import { addDays, type EasternTime, fromEastern } from './banking-days.ts';
+import { addDays, type LocalTime } from '../kit/calendar.ts';
+import { fromEastern } from './banking-days.ts';
 import { railModule } from './rail.ts';
 
 const windows = [
@@ -34,7 +35,7 @@ async function readDates({ folder }: NachaBench): Promise<Record<string, string>
   return dates;
 }
 
-async function sendAt(bench: NachaBench, reference: string, at: EasternTime) {
+async function sendAt(bench: NachaBench, reference: string, at: LocalTime) {
   bench.clock.nowMs = fromEastern(at);
   await bench.rail.send(makeInstruction(reference), context);
 }

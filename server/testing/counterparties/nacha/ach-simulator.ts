@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
+import { openFolder } from '../../../src/rails/kit/folder.ts';
 import type { AchFile, Batch } from '../../../src/rails/nacha/ach-file.ts';
 import { parseAchFile } from '../../../src/rails/nacha/ach-parser.ts';
-import { listNames, publish, writeTemporary } from '../../../src/rails/nacha/folder-exchange.ts';
-import { listEntries, type ReadEntry } from '../../../src/rails/nacha/last-check.ts';
+import { listEntries, type ReadEntry } from '../../../src/rails/nacha/final-check.ts';
 import {
   type BookLine,
   describeEntry,
@@ -97,7 +97,7 @@ async function readKnobs(folder: string): Promise<Knobs> {
 /** One rename takes a file away; one of a name that was taken before gets a number. */
 async function takeFiles(folder: string): Promise<void> {
   const taken = path.join(folder, 'taken');
-  for (const name of await listNames(path.join(folder, 'outbox'))) {
+  for (const { name } of await openFolder(path.join(folder, 'outbox')).list()) {
     const known = new Set(await readdir(taken));
     let target = name;
     for (let count = 2; known.has(target); count += 1) target = `${name}.${count}`;
@@ -109,7 +109,7 @@ type Bank = { readonly folder: string; readonly books: SimulatorBooks; readonly 
 
 async function bookFiles({ folder, books, knobs }: Bank, nowMs: number): Promise<void> {
   const done = new Set(books.lines.flatMap((line) => ('taken' in line ? [line.taken] : [])));
-  for (const taken of await listNames(path.join(folder, 'taken'))) {
+  for (const { name: taken } of await openFolder(path.join(folder, 'taken')).list()) {
     if (done.has(taken)) continue;
     const bytes = await readFile(path.join(folder, 'taken', taken));
     await books.add(bookFile({ books, knobs, taken, bytes }, nowMs));
@@ -199,12 +199,11 @@ async function tellDue(folder: string, books: SimulatorBooks, nowMs: number): Pr
     .filter(({ id, dueMs }) => dueMs <= nowMs && !told.has(id));
   if (due.length === 0) return;
   const copiesMax = Math.max(...due.map(({ copies }) => copies));
-  const inbox = path.join(folder, 'inbox');
+  const inbox = openFolder(path.join(folder, 'inbox'));
   for (let copy = 0; copy < copiesMax; copy += 1) {
     const again = due.filter(({ copies }) => copies > copy);
     const { name, text } = buildNoticeFile(again, copy);
-    const temporaryName = await writeTemporary(inbox, name, Buffer.from(text, 'ascii'));
-    await publish(inbox, temporaryName, name);
+    await inbox.replace(name, Buffer.from(text, 'ascii'));
   }
   await books.add(due.map(({ id }) => ({ kind: 'told', noticeId: id })));
 }

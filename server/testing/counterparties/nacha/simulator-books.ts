@@ -1,6 +1,6 @@
 import { open, readFile } from 'node:fs/promises';
 import type { Batch } from '../../../src/rails/nacha/ach-file.ts';
-import { type ReadEntry } from '../../../src/rails/nacha/last-check.ts';
+import { type ReadEntry } from '../../../src/rails/nacha/final-check.ts';
 
 /**
  * The books of the simulated bank: lines of JSON, only ever added to. All lines that follow from one

@@ -23,7 +23,7 @@ export function checkBuiltFile({ text, offsetTraces }: BuiltFile, drafts: readon
     if (draft === undefined) throw new AchFormatError('a file has an entry that nobody asked for');
     wanted.delete(entry.reference);
     const isSame =
-      entry.amountMinor === BigInt(draft.amountMinor) &&
+      entry.amountMinor === draft.amountMinor &&
       entry.routingNumber === draft.routingNumber &&
       isRoutingNumber(entry.routingNumber) &&
       entry.account === draft.account &&

@@ -13,7 +13,7 @@ import { railModule } from '../../src/rails/nacha/rail.ts';
 import {
   type AchSimulator,
   openAchSimulator,
-  type SimulatorKnobs,
+  type SimulatorOptions,
 } from '../counterparties/nacha/ach-simulator.ts';
 import { openTestHost, type TestHost } from './rail.ts';
 
@@ -142,7 +142,10 @@ export function makeInstruction(
   };
 }
 
-export function makeForeign(reference: string, changes: Partial<Instruction> = {}): Instruction {
+export function makeForeignEntry(
+  reference: string,
+  changes: Partial<Instruction> = {},
+): Instruction {
   return makeInstruction(reference, {
     countryCode: 'CAN',
     attributes: {
@@ -176,15 +179,18 @@ export async function withBench(
   }
 }
 
-export async function turnKnobs(bench: NachaBench, knobs: SimulatorKnobs): Promise<void> {
-  await writeFile(path.join(bench.folder, 'knobs.json'), JSON.stringify(knobs));
+export async function setSimulatorOptions(
+  bench: NachaBench,
+  options: SimulatorOptions,
+): Promise<void> {
+  await writeFile(path.join(bench.folder, 'options.json'), JSON.stringify(options));
 }
 
 /** Time goes to the local hour of New York; the rail works, the bank works, the rail works. */
-export async function goTo(bench: NachaBench, day: string, time: string): Promise<void> {
+export async function advanceTo(bench: NachaBench, day: string, time: string): Promise<void> {
   bench.clock.nowMs = fromEastern({ day, time });
   await bench.rail.work?.(context);
-  await bench.bank.turn(bench.clock.nowMs);
+  await bench.bank.advance(bench.clock.nowMs);
   await bench.rail.work?.(context);
 }
 

@@ -116,10 +116,10 @@ describe('what the bank says', () => {
   test('refused, paid, returned in part and as a whole, with the charges', async () => {
     await setBankOptions(it.folder, {
       rules: [
-        { match: { amount: '101.00' }, fate: 'reject', reason: 'AC04' },
-        { match: { amount: '102.00' }, fate: 'return', reason: 'AC06' },
-        { match: { amount: '103.00' }, fate: 'partial_return', returnedAmount: '50.00' },
-        { match: { amount: '104.00' }, fate: 'silent' },
+        { match: { amount: '101.00' }, decision: 'reject', reason: 'AC04' },
+        { match: { amount: '102.00' }, decision: 'return', reason: 'AC06' },
+        { match: { amount: '103.00' }, decision: 'partial_return', returnedAmount: '50.00' },
+        { match: { amount: '104.00' }, decision: 'silent' },
       ],
       charge: '0.35',
       answersTwice: true,
@@ -129,7 +129,7 @@ describe('what the bank says', () => {
     const instructions = amounts.map((amountMinor) => makeInstruction({ amountMinor }));
     for (const instruction of instructions) await it.rail.send(instruction, context);
     await it.work();
-    await it.bank.turn(it.clock.nowMs);
+    await it.bank.advance(it.clock.nowMs);
     await it.work();
     const answers: RailAnswer[] = [];
     for (const instruction of instructions) answers.push(await query(instruction));
@@ -213,9 +213,9 @@ describe('what the bank says', () => {
     await it.work();
     const [name = ''] = await listOutbox();
     const copy = await readFile(join(it.folder, 'outbox', name));
-    await it.bank.turn(it.clock.nowMs);
+    await it.bank.advance(it.clock.nowMs);
     await writeFile(join(it.folder, 'outbox', name), copy);
-    await it.bank.turn(it.clock.nowMs);
+    await it.bank.advance(it.clock.nowMs);
     assert.deepEqual(
       it.bank.books.secondCopies.map(({ isSame }) => isSame),
       [true],
@@ -297,7 +297,7 @@ describe('files that are no messages', () => {
     await it.work();
     for (const [name, content] of senseless) await leave(name, content);
     await leave('long.xml', Buffer.alloc(30_000_000, 'x'));
-    await it.bank.turn(it.clock.nowMs);
+    await it.bank.advance(it.clock.nowMs);
     await it.work();
     assert.equal((await query(instruction)).outcome, 'paid');
     assert.deepEqual(await readdir(join(it.folder, 'quarantine')), ['too-long-long.xml']);
@@ -347,7 +347,7 @@ test('a reference that comes again with another amount is answered by unknown, a
   const answer = await it.rail.send({ ...instruction, amountMinor: 1n }, context);
   assert.deepEqual(answer, { outcome: 'unknown', reason: 'duplicate' });
   await it.work();
-  await it.bank.turn(it.clock.nowMs);
+  await it.bank.advance(it.clock.nowMs);
   assert.deepEqual(listPaidAmounts(it.bank.books, instruction.reference), [
     { amount: '123.45', currency: 'EUR' },
   ]);
@@ -379,10 +379,10 @@ test('the simulated bank pays what comes twice under different ids, and its book
   await it.work();
   const [name = ''] = await listOutbox();
   const text = await readFile(join(it.folder, 'outbox', name), 'utf8');
-  await it.bank.turn(it.clock.nowMs);
+  await it.bank.advance(it.clock.nowMs);
   await writeFile(join(it.folder, 'outbox', 'again.xml'), text.replace('<MsgId>T1', '<MsgId>T2'));
   const again = await openBankSimulator({ folder: it.folder });
-  await again.turn(it.clock.nowMs);
+  await again.advance(it.clock.nowMs);
   assert.deepEqual(listPaidTwice(again.books), [instruction.reference]);
 });
 

@@ -168,7 +168,7 @@ test('a payment goes through SFTP and its answers come back', async () => {
     const instruction = makeInstruction();
     await rail.rail.send(instruction, { signal: noSignal });
     await rail.work();
-    await bank.turn(rail.clock.nowMs);
+    await bank.advance(rail.clock.nowMs);
     await rail.work();
     const answer = await rail.rail.query(instruction, { signal: noSignal });
     assert.equal(answer.outcome, 'paid');
@@ -214,7 +214,7 @@ describe('a line that breaks at any moment of a pass', () => {
           // The bank may have taken the file before the rail knew that it was there.
           let outcome = '';
           for (let tries = 0; tries < 50 && outcome !== 'paid'; tries += 1) {
-            await bank.turn(rail.clock.nowMs);
+            await bank.advance(rail.clock.nowMs);
             await rail.work();
             ({ outcome } = await rail.rail.query(instruction, { signal: noSignal }));
           }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  makeForeign,
+  makeForeignEntry,
   makeInstruction,
   readTestConfig,
   withIat,
@@ -52,7 +52,7 @@ test('a file has the records that the rules ask for, character by character', ()
 
 test('an IAT entry has its seven mandatory addenda and our reference', () => {
   const { text } = build([
-    draft(makeForeign('0198c0ffee00700080000000000000a3', { screening: 'clear' })),
+    draft(makeForeignEntry('0198c0ffee00700080000000000000a3', { screening: 'clear' })),
   ]);
   const lines = text.split('\n');
   assert.deepEqual(lines.slice(1, 12), [
@@ -74,7 +74,7 @@ test('a balanced file takes the same from the own account as it gives', () => {
   const drafts = [
     draft(makeInstruction('a1', { amountMinor: 9_999_999_999n })),
     draft(makeInstruction('a2')),
-    draft(makeForeign('a3')),
+    draft(makeForeignEntry('a3')),
   ];
   const built = build(drafts, {
     settlement: { kind: 'balanced', routingNumber: '121042882', accountNumber: '99887766' },
@@ -89,7 +89,7 @@ test('a balanced file takes the same from the own account as it gives', () => {
 
 test('what is written is read again the same, whatever the ends of lines', () => {
   const drafts = ['a1', 'a2', 'a3'].map((reference) => draft(makeInstruction(reference)));
-  const { file, text } = build([...drafts, draft(makeForeign('a4'))]);
+  const { file, text } = build([...drafts, draft(makeForeignEntry('a4'))]);
   const read = parseText(text);
   assert.equal(formatAchFile(read), text);
   assert.deepEqual(parseText(formatAchFile(file, '\r\n')), read);

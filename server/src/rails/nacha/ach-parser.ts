@@ -28,7 +28,7 @@ import {
 } from './record-layout.ts';
 
 /** A record with its place in the file, counted from one. */
-export type Line = { readonly text: string; readonly number: number };
+export type AchRecord = { readonly text: string; readonly number: number };
 
 /**
  * Reads and checks a file: order of the records, every count, hash and total, check digits, order
@@ -60,10 +60,10 @@ export function parseAchFile(bytes: Uint8Array, strictness: Strictness = 'strict
 }
 
 export class RecordReader {
-  readonly #lines: readonly Line[];
+  readonly #lines: readonly AchRecord[];
   #next = 0;
 
-  constructor(lines: readonly Line[]) {
+  constructor(lines: readonly AchRecord[]) {
     this.#lines = lines;
   }
 
@@ -72,7 +72,7 @@ export class RecordReader {
     return this.#lines[this.#next]?.text[0];
   }
 
-  take(type: string, expected: string): Line {
+  take(type: string, expected: string): AchRecord {
     const line = this.#lines[this.#next];
     if (line === undefined) throw new AchFormatError(`the file ends where ${expected} has to be`);
     if (line.text[0] !== type) {
@@ -112,7 +112,7 @@ export function splitRecords(bytes: Uint8Array): string[] {
 }
 
 /** @throws AchFormatError where the record is too long or has a control character. */
-export function readText(record: string, number: number): Line {
+export function readText(record: string, number: number): AchRecord {
   if (/[\u0000-\u001f\u007f]/.test(record)) {
     throw new AchFormatError(`line ${number} has a control character`);
   }
@@ -125,7 +125,7 @@ export function readText(record: string, number: number): Line {
   return { text, number };
 }
 
-export function readLine<Name extends string>(layout: Layout<Name>, line: Line): Values<Name> {
+export function readLine<Name extends string>(layout: Layout<Name>, line: AchRecord): Values<Name> {
   return readRecord(layout, line.text, line.number);
 }
 
@@ -171,7 +171,7 @@ function readEntries<Detail extends Values<string>>(
   return entries;
 }
 
-export function readAddenda(line: Line): Addenda {
+export function readAddenda(line: AchRecord): Addenda {
   const typeCode = line.text.slice(1, 3);
   const layout = findAddendaLayout(typeCode, line.text.slice(3, 6));
   if (layout === undefined) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  makeForeign,
+  makeForeignEntry,
   makeInstruction,
   readTestConfig,
   withIat,
@@ -53,14 +53,14 @@ test('what ACH cannot carry is refused for a reason', () => {
 });
 
 test('an account abroad is paid by IAT, with who, where and which bank', () => {
-  const result = draftEntry(makeForeign('r2'), config, undefined);
+  const result = draftEntry(makeForeignEntry('r2'), config, undefined);
   assert.ok(result.ok && result.draft.entryClass === 'IAT');
   assert.equal(result.draft.routingNumber, '091000019');
   assert.equal(result.draft.speed, 'next_day');
   assert.equal(result.draft.international.country, 'CA');
   assert.equal(result.draft.international.receiverCity, 'Lettertown*AB\\');
   assert.equal(result.draft.international.bankIdQualifier, '02');
-  const unknown = draftEntry(makeForeign('r2'), readTestConfig(), undefined);
+  const unknown = draftEntry(makeForeignEntry('r2'), readTestConfig(), undefined);
   assert.deepEqual(unknown, { ok: false, reason: 'not_configured' });
 });
 
@@ -88,9 +88,9 @@ test('a name with a letter or digit of another script is refused, never shortene
     const { beneficiary } = makeInstruction('r1');
     assert.equal(refuse({ beneficiary: { ...beneficiary, firstName: name } }), 'invalid_details');
   }
-  const { beneficiary } = makeForeign('r2');
+  const { beneficiary } = makeForeignEntry('r2');
   for (const part of ['address1', 'city', 'stateProvince', 'postalCode'] as const) {
-    const changed = makeForeign('r2', { beneficiary: { ...beneficiary, [part]: 'Nord 北' } });
+    const changed = makeForeignEntry('r2', { beneficiary: { ...beneficiary, [part]: 'Nord 北' } });
     assert.deepEqual(draftEntry(changed, config, undefined), {
       ok: false,
       reason: 'invalid_details',
@@ -99,9 +99,11 @@ test('a name with a letter or digit of another script is refused, never shortene
 });
 
 test('the state of an IAT is written whole, or the payment is refused', () => {
-  const { beneficiary } = makeForeign('r2');
+  const { beneficiary } = makeForeignEntry('r2');
   const draftCity = (city: string, stateProvince: string) => {
-    const changed = makeForeign('r2', { beneficiary: { ...beneficiary, city, stateProvince } });
+    const changed = makeForeignEntry('r2', {
+      beneficiary: { ...beneficiary, city, stateProvince },
+    });
     const result = draftEntry(changed, config, undefined);
     return result.ok && result.draft.entryClass === 'IAT'
       ? result.draft.international.receiverCity
@@ -122,7 +124,7 @@ test('the state of an IAT is written whole, or the payment is refused', () => {
 
 test('an IAT says that its parties were screened only where they were', () => {
   const read = (screening?: 'clear' | 'not_screened') => {
-    const instruction = makeForeign('r2', screening === undefined ? {} : { screening });
+    const instruction = makeForeignEntry('r2', screening === undefined ? {} : { screening });
     const result = draftEntry(instruction, config, undefined);
     assert.ok(result.ok && result.draft.entryClass === 'IAT');
     const { gatewayScreening, secondaryScreening } = result.draft.international;

@@ -9,7 +9,7 @@ import {
   sumEntries,
 } from './ach-file.ts';
 import {
-  type Line,
+  type AchRecord,
   RecordReader,
   readAddenda,
   readBatch,
@@ -67,7 +67,7 @@ type LogicalFile = { readonly line: number; readonly batches: Batch[]; isWhole: 
 
 type Section = {
   readonly kind: 'header' | 'batch' | 'control' | 'stray';
-  readonly lines: readonly Line[];
+  readonly lines: readonly AchRecord[];
 };
 
 /** Never throws because of the contents. */
@@ -95,7 +95,7 @@ function addFault(state: State, line: number, detail: string): void {
 }
 
 function splitSections(records: readonly string[]): Section[] {
-  const sections: { kind: Section['kind']; lines: Line[] }[] = [];
+  const sections: { kind: Section['kind']; lines: AchRecord[] }[] = [];
   let isBatchOpen = false;
   for (const [index, text] of records.entries()) {
     if (/^9{94} *$/.test(text) || text.trim() === '') continue;
@@ -154,7 +154,7 @@ function findFault(step: () => void): string | undefined {
   }
 }
 
-function readHeader(line: Line, state: State): void {
+function readHeader(line: AchRecord, state: State): void {
   if (state.file !== undefined) {
     addFault(state, line.number, `the file before line ${line.number} has no file control`);
   }
@@ -166,7 +166,7 @@ function readHeader(line: Line, state: State): void {
   if (fault !== undefined) addFault(state, line.number, fault);
 }
 
-function readControl(line: Line, state: State): void {
+function readControl(line: AchRecord, state: State): void {
   const { file } = state;
   state.file = undefined;
   if (file === undefined) {
@@ -186,7 +186,7 @@ function readControl(line: Line, state: State): void {
   if (fault !== undefined) addFault(state, line.number, fault);
 }
 
-function readBatchSection(lines: readonly Line[], state: State): void {
+function readBatchSection(lines: readonly AchRecord[], state: State): void {
   const [first] = lines;
   if (first === undefined) return;
   if (state.file === undefined) {
@@ -215,7 +215,7 @@ function readBatchSection(lines: readonly Line[], state: State): void {
   state.entries.push(...listSoundEntries(batch, lines, state));
 }
 
-function listSoundEntries(batch: Batch, lines: readonly Line[], state: State): InboundEntry[] {
+function listSoundEntries(batch: Batch, lines: readonly AchRecord[], state: State): InboundEntry[] {
   const entryLines = lines.filter(({ text }) => text.startsWith('6'));
   const forward: AnyEntry[] = [];
   const found: InboundEntry[] = [];
@@ -280,7 +280,7 @@ function describeEntry(
 }
 
 /** The entries of a faulty batch whose own records are well-formed and agree with each other. */
-function salvageEntries(lines: readonly Line[]): InboundEntry[] {
+function salvageEntries(lines: readonly AchRecord[]): InboundEntry[] {
   const header = lines[0]?.text ?? '';
   const isInternational = header.slice(50, 53) === 'IAT' || header.startsWith('IATCOR', 4);
   if (header.slice(50, 53) === 'ADV') return [];

@@ -3,13 +3,13 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import {
+  advanceTo,
   context,
-  goTo,
-  makeForeign,
+  makeForeignEntry,
   makeInstruction,
   type NachaBench,
+  setSimulatorOptions,
   summarize,
-  turnKnobs,
   withBench,
   withIat,
 } from '../../../testing/setups/nacha.ts';
@@ -22,12 +22,12 @@ async function collectReturns(
   payments: readonly Instruction[],
   code = 'R03',
 ): Promise<string[]> {
-  await turnKnobs(bench, { rules: [{ everyNth: 1, code }] });
+  await setSimulatorOptions(bench, { rules: [{ everyNth: 1, code }] });
   for (const payment of payments) await bench.rail.send(payment, context);
   bench.clock.nowMs = fromEastern({ day: '2026-11-20', time: '10:00' });
   await bench.rail.work?.(context);
-  await bench.bank.turn(bench.clock.nowMs);
-  await turnKnobs(bench, { silent: true });
+  await bench.bank.advance(bench.clock.nowMs);
+  await setSimulatorOptions(bench, { silent: true });
   const inbox = path.join(bench.folder, 'inbox');
   const [name = ''] = (await readdir(inbox)).filter((one) => !one.startsWith('.'));
   const text = await readFile(path.join(inbox, name), 'ascii');
@@ -92,10 +92,10 @@ function closeAgain(lines: readonly string[], batchCount: number): string[] {
 }
 
 async function expectHeld(bench: NachaBench, held: Instruction): Promise<void> {
-  await goTo(bench, '2026-12-01', '12:00');
+  await advanceTo(bench, '2026-12-01', '12:00');
   assert.equal((await bench.rail.query(held, context)).outcome, 'accepted');
   await bench.host.closeExceptions();
-  await goTo(bench, '2026-12-01', '12:05');
+  await advanceTo(bench, '2026-12-01', '12:05');
   assert.equal((await bench.rail.query(held, context)).outcome, 'paid');
 }
 
@@ -207,7 +207,7 @@ function returnLess(lines: readonly string[], originalMinor: string, returnedMin
 
 test('an IAT that comes back with less is returned with that amount', () =>
   withBench(withIat(), async (bench) => {
-    const payment = makeForeign('abroad', { amountMinor: 100_000n });
+    const payment = makeForeignEntry('abroad', { amountMinor: 100_000n });
     const lines = await collectReturns(bench, [payment], 'R04');
     await receive(bench, returnLess(lines, '100000', '97500'));
     assert.deepEqual(bench.host.problems, []);
@@ -219,7 +219,7 @@ test('an IAT that comes back with less is returned with that amount', () =>
 
 test('an IAT whose original amount is not that of the payment is not matched', () =>
   withBench(withIat(), async (bench) => {
-    const payment = makeForeign('abroad', { amountMinor: 100_000n });
+    const payment = makeForeignEntry('abroad', { amountMinor: 100_000n });
     const lines = await collectReturns(bench, [payment], 'R04');
     await receive(bench, returnLess(lines, '100100', '97500'));
     assert.deepEqual(bench.host.observations, []);
@@ -303,7 +303,7 @@ test('of two payments with one trace number the return names the one of its date
     ]);
     // Its identification is the same, as where banks leave it out.
     await bench.rail.send(makeInstruction('late'), context);
-    await goTo(bench, '2026-11-23', '10:00');
+    await advanceTo(bench, '2026-11-23', '10:00');
     const blank = change(lines, { type: '6' }, (line) => put(line, 40, ' '.repeat(15)));
     await receive(bench, blank);
     assert.deepEqual(summarize(bench.host.observations), ['early returned R03']);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import {
-  makeForeign,
+  makeForeignEntry,
   makeInstruction,
   readTestConfig,
   withIat,
@@ -33,7 +33,7 @@ const draftArbitrary = fc
     street: text,
   })
   .map(({ reference, amountMinor, account, type, isForeign, ...person }) => {
-    const base = (isForeign ? makeForeign : makeInstruction)(reference, { amountMinor });
+    const base = (isForeign ? makeForeignEntry : makeInstruction)(reference, { amountMinor });
     const { beneficiary, attributes } = base;
     return draftEntry(
       {

@@ -43,8 +43,10 @@ export function writeFileRefusal(
 
 /** One word for the file where all is well, else a status for each payment. */
 export function writeStatusReport(head: AnswerHead, file: BankFile): string {
-  const told = file.orders.filter(({ fate }) => fate !== 'silent');
-  const isAllWell = file.orders.every(({ fate }) => fate !== 'silent' && fate !== 'reject');
+  const told = file.orders.filter(({ decision }) => decision !== 'silent');
+  const isAllWell = file.orders.every(
+    ({ decision }) => decision !== 'silent' && decision !== 'reject',
+  );
   const groups = Map.groupBy(told, ({ paymentInformationId }) => paymentInformationId);
   const details = [...groups].map(([id, orders]) =>
     element('OrgnlPmtInfAndSts', [
@@ -67,7 +69,7 @@ export function writeStatusReport(head: AnswerHead, file: BankFile): string {
 }
 
 function writeTransactionStatus(order: BankOrder): string {
-  const isRefused = order.fate === 'reject';
+  const isRefused = order.decision === 'reject';
   return element('TxInfAndSts', [
     textElement('OrgnlEndToEndId', order.endToEndId),
     textElement('TxSts', isRefused ? 'RJCT' : 'ACSP'),

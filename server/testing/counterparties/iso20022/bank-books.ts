@@ -16,7 +16,7 @@ const orderSchema = z.object({
   account: z.string(),
   debtorAccount: z.string(),
   /** What the bank decided when it took the order. */
-  fate: z.enum(['pay', 'reject', 'return', 'partial_return', 'silent']),
+  decision: z.enum(['pay', 'reject', 'return', 'partial_return', 'silent']),
   reason: z.string(),
   returnedAmount: z.string(),
 });
@@ -140,7 +140,7 @@ export function listPaidAmounts(
 ): readonly { amount: string; currency: string }[] {
   return [...books.files.values()].flatMap(({ orders }) =>
     orders
-      .filter((order) => order.endToEndId === endToEndId && order.fate !== 'reject')
+      .filter((order) => order.endToEndId === endToEndId && order.decision !== 'reject')
       .map(({ amount, currency }) => ({ amount, currency })),
   );
 }
@@ -149,8 +149,8 @@ export function listPaidAmounts(
 export function listPaidTwice(books: Pick<BankBooks, 'files'>): readonly string[] {
   const counts = new Map<string, number>();
   for (const { orders } of books.files.values()) {
-    for (const { endToEndId, fate } of orders) {
-      if (fate !== 'reject') counts.set(endToEndId, (counts.get(endToEndId) ?? 0) + 1);
+    for (const { endToEndId, decision } of orders) {
+      if (decision !== 'reject') counts.set(endToEndId, (counts.get(endToEndId) ?? 0) + 1);
     }
   }
   return [...counts].filter(([, count]) => count > 1).map(([endToEndId]) => endToEndId);

@@ -42,7 +42,7 @@ const ruleSchema = z.strictObject({
       share: z.number().min(0).max(1).optional(),
     })
     .default({}),
-  fate: z.enum(['pay', 'reject', 'return', 'partial_return', 'silent']),
+  decision: z.enum(['pay', 'reject', 'return', 'partial_return', 'silent']),
   reason: z.string().default('AC04'),
   /** Of a partial return. */
   returnedAmount: z.string().default('0.01'),
@@ -66,7 +66,7 @@ export type BankOptions = z.input<typeof optionsSchema>;
 export type BankSimulator = {
   readonly books: Pick<BankBooks, 'files' | 'secondCopies'>;
   /** Takes what lies in the outbox, and says what is due by then. */
-  turn(nowMs: number): Promise<void>;
+  advance(nowMs: number): Promise<void>;
 };
 
 export type BankPlaces = {
@@ -92,7 +92,7 @@ export async function openBankSimulator(places: BankPlaces): Promise<BankSimulat
   const bank: Bank = { outbox, inbox, own, books: await openBankBooks(own) };
   return {
     books: bank.books,
-    turn: async (nowMs) => {
+    advance: async (nowMs) => {
       const options = optionsSchema.parse(await readOptions(own));
       await takeFiles(bank, { options, nowMs });
       for (const { messageId } of bank.books.files.values()) {
@@ -222,8 +222,8 @@ function readOrderFile(bytes: Uint8Array, { options }: Turn): OrderFile {
         debtorAccount: readAccount(group.DbtrAcct),
       };
       const rule = options.rules.find(({ match }) => isMatch(match, order));
-      const { fate = 'pay', reason = '', returnedAmount = '' } = rule ?? {};
-      return { ...order, fate, reason, returnedAmount };
+      const { decision = 'pay', reason = '', returnedAmount = '' } = rule ?? {};
+      return { ...order, decision, reason, returnedAmount };
     }),
   );
   const messageName = document.messageName;
@@ -252,10 +252,10 @@ async function answerFile(bank: Bank, messageId: string, turn: Turn): Promise<vo
   const { options, nowMs } = turn;
   const file = books.files.get(messageId);
   if (file === undefined || !file.isTaken) return;
-  const told = file.orders.filter(({ fate }) => fate !== 'silent' && fate !== 'reject');
+  const told = file.orders.filter(({ decision }) => decision !== 'silent' && decision !== 'reject');
   const debits = told.map((order): Booking => describeDebit(order, options.charge));
   const returns = told
-    .filter(({ fate }) => fate === 'return' || fate === 'partial_return')
+    .filter(({ decision }) => decision === 'return' || decision === 'partial_return')
     .map((order) => describeReturn(order, options.charge));
   const steps: readonly {
     answer: string;
@@ -266,7 +266,7 @@ async function answerFile(bank: Bank, messageId: string, turn: Turn): Promise<vo
     {
       answer: 'status',
       afterMs: 0,
-      isSaid: file.orders.some(({ fate }) => fate !== 'silent'),
+      isSaid: file.orders.some(({ decision }) => decision !== 'silent'),
       write: (head) => writeStatusReport(head, file),
     },
     {
@@ -307,7 +307,7 @@ function describeDebit(order: BankOrder, charge: string): Booking {
 }
 
 function describeReturn(order: BankOrder, charge: string): Booking {
-  const isPartial = order.fate === 'partial_return';
+  const isPartial = order.decision === 'partial_return';
   const amount = isPartial ? order.returnedAmount : order.amount;
   const number = `R${hashOrder(order)}`;
   return { order, direction: 'credit', amount, reason: order.reason, number, charge };
@@ -341,7 +341,7 @@ async function main(): Promise<void> {
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => end.abort());
   process.stdout.write('The bank is open\n');
   while (!end.signal.aborted) {
-    await bank.turn(Math.floor(performance.timeOrigin + performance.now()));
+    await bank.advance(Math.floor(performance.timeOrigin + performance.now()));
     await sleep(pauseMs);
   }
 }

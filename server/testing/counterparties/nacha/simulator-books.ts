@@ -16,7 +16,7 @@ export type Notice = {
   readonly trace: string;
   /** The original batch with this entry alone. */
   readonly batch: Batch;
-  /** How often the same is told, each time in another file. */
+  /** How often it is sent, each time in another file. */
   readonly copies: number;
 };
 
@@ -35,7 +35,7 @@ export type BookLine =
   | { readonly kind: 'double_file'; readonly taken: string; readonly identity: string }
   | { readonly kind: 'refused'; readonly taken: string; readonly fault: string }
   | { readonly kind: 'notice'; readonly notice: Notice }
-  | { readonly kind: 'told'; readonly noticeId: string }
+  | { readonly kind: 'sent'; readonly noticeId: string }
   | { readonly kind: 'end' };
 
 export type SimulatorBooks = {

@@ -3,7 +3,7 @@ import type { BookedEntry, Money, ReportSource } from './camt.ts';
 import { type MessageContext, moneyOf } from './findings.ts';
 import type { Payment } from './payments.ts';
 
-/** How the amount of an entry compares with that of its payment. */
+/** Compares the amount of an entry with that of its payment. */
 
 export type EntryContext = {
   readonly context: MessageContext;
@@ -27,9 +27,9 @@ export function describeReport(
 }
 
 /**
- * A debit is that of the payment if it has its amount: before or after the charges that it says it
- * contains, or, where the bank books in another currency or adds charges, as the instructed amount.
- * A debit that is larger without saying why may be a charge.
+ * A debit belongs to the payment if it has its amount: with or without the charges that it contains,
+ * or as the instructed amount where the bank books in another currency or adds charges. A debit that
+ * is larger without an explanation may be a charge.
  */
 export function isAmountOf(entry: BookedEntry, payment: Payment): boolean {
   const { booked, otherAmounts } = entry;
@@ -44,8 +44,8 @@ export function isAmountOf(entry: BookedEntry, payment: Payment): boolean {
 }
 
 /**
- * What came back in the payment's currency, before the charges that the bank took out of it: those
- * are counted as charges. Undefined where the entry does not say it in that currency.
+ * The returned amount in the payment's currency, before the charges that the bank deducted, which are
+ * counted as charges. Undefined where the entry has no amount in that currency.
  */
 export function findReturned(entry: BookedEntry, payment: Payment): bigint | undefined {
   const { booked, otherAmounts } = entry;

@@ -4,8 +4,8 @@ import { minorUnits, openRecords } from '../kit/records.ts';
 import type { Money, ReportSource } from './camt.ts';
 
 /**
- * Which bookings of a payment are known, so that one that several messages report counts once. Banks
- * give no identifier that all messages share: a notification may lack the bank's reference that the
+ * The known bookings of a payment, so that one that several messages report counts once. Banks give no
+ * identifier that all messages share: a notification may lack the bank's reference that the
  * statement has, and its day may be that of UTC. A report is therefore compared with the known
  * bookings of the same payment, kind and amount (README.md, "The same booking in several messages").
  */
@@ -17,7 +17,7 @@ export type BookingReport = {
   readonly kind: BookingKind;
   readonly money: Money;
   readonly source: ReportSource;
-  /** The hash of the message, and where in it. */
+  /** The hash of the message, and the place in it. */
   readonly message: string;
   readonly position: string;
   /** The bank's, or "". */
@@ -49,7 +49,7 @@ export type EntryMatch =
   /** It may be a known booking or another one of the same amount: a person decides. */
   | { readonly outcome: 'unclear' };
 
-/** Whether the report is about a known booking. `hasRoom`: there may be one more of the payment. */
+/** Whether the report is about a known booking. `hasRoom`: the amount leaves room for another one. */
 export function matchReport(
   known: readonly Booking[],
   report: BookingReport,

@@ -16,9 +16,9 @@ import { observeStatusReport } from './status-reports.ts';
 import { parseDocument } from './xml.ts';
 
 /**
- * The files that the bank leaves. First the payments' own records follow what a file says, then the
- * service stores it with all findings, then it is moved. A crash in between repeats the whole, which
- * changes nothing twice; and nothing that was refused can still be waiting here to be sent.
+ * The bank's files. First the rail updates its payments, then the service stores the file with all
+ * findings, then the file is moved. After a crash all of it is repeated without further effect; and no
+ * payment that the bank rejected can still be waiting here to be sent.
  */
 
 export type InboxContext = StatementContext & {
@@ -70,8 +70,8 @@ async function processFile(
       .digest('hex');
     const detail = `it is longer than fileBytesMax (${config.fileBytesMax} bytes)`;
     const problem = makeProblem('unreadable', { name: [hash], detail: describeFile(hash, detail) });
-    const aside = { raw: Buffer.from(detail), hash, label: 'too-long', problem };
-    await quarantine(file, { exchange, host, ...aside });
+    const report = { raw: Buffer.from(detail), hash, label: 'too-long', problem };
+    await quarantine(file, { exchange, host, ...report });
     return true;
   }
   const bytes = await exchange.inbox.read(file.name, config.fileBytesMax);
@@ -108,7 +108,7 @@ export async function reprocessFile(bytes: Uint8Array, context: InboxContext): P
   if (!('fault' in reading)) await recordMessage({ bytes, hash, reading }, context);
 }
 
-/** The payments' own records first, then the service's. */
+/** The rail's records first, then the service's. */
 async function recordMessage(
   { bytes, hash, reading }: { bytes: Uint8Array; hash: string; reading: Findings },
   { host, book }: InboxContext,
@@ -124,10 +124,10 @@ function describeFile(hash: string, fault: string): string {
   return `file ${hash.slice(0, 12)} in the quarantine folder: ${fault}`;
 }
 
-/** An exception first, then quarantine: after a crash in between the file is still in the inbox. */
+/** Opens the exception before the move: after a crash in between the file is still in the inbox. */
 async function quarantine(
   file: FolderFile,
-  aside: {
+  report: {
     exchange: Exchange;
     host: RailHost;
     raw: Uint8Array;
@@ -136,7 +136,7 @@ async function quarantine(
     problem: InboundProblem;
   },
 ): Promise<void> {
-  const { exchange, host, raw, hash, label, problem } = aside;
+  const { exchange, host, raw, hash, label, problem } = report;
   await host.receive({ id: hash, channel: 'file', raw, observations: [], problems: [problem] });
   await exchange.inbox.move(file.name, exchange.quarantine, `${label}-${file.name}`);
   const { detail, kind } = problem;
@@ -147,7 +147,7 @@ type Reading =
   | (Findings & { readonly messageName: string })
   | { readonly kind: 'unreadable' | 'not_understood'; readonly fault: string };
 
-/** Intraday reports: interim, and every booked entry of theirs comes again in camt.054 or camt.053. */
+/** Intraday reports are interim: every booked entry comes again in camt.054 or camt.053. */
 const intradayReport = 'camt.052.';
 
 async function readMessage(bytes: Uint8Array, context: MessageContext): Promise<Reading> {
@@ -180,7 +180,7 @@ function describeState(observation: RailObservation): ReportedState {
   return { state, observationId: id, reason, code, amountMinor };
 }
 
-/** A file's name may say whose statement it is. */
+/** A file's name may be personal data. */
 function hashText(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 12);
 }

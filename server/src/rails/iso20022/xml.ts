@@ -1,9 +1,9 @@
 import { readXml } from '../../core/xml.ts';
 import { decodeXml } from './text-encoding.ts';
 
-/** XML as ISO 20022 uses it: elements that hold either elements or text, and few attributes. */
+/** XML as ISO 20022 uses it: elements that hold either elements or text. */
 
-/** An element around others; those that are undefined are left out. Gives text ready to be nested. */
+/** The text of an element with children; undefined children are left out. */
 export function element(
   name: string,
   children: readonly (string | undefined)[],
@@ -13,7 +13,7 @@ export function element(
   return `<${name}${formatAttributes(attributes)}>${inner}</${name}>`;
 }
 
-/** An element around a text. */
+/** The text of an element that holds a text. */
 export function textElement(
   name: string,
   text: string,
@@ -22,7 +22,7 @@ export function textElement(
   return `<${name}${formatAttributes(attributes)}>${escapeText(text)}</${name}>`;
 }
 
-/** The same, or undefined where the text is empty: most elements are optional and none may be empty. */
+/** Undefined where the text is empty: most elements are optional and none may be empty. */
 export function optionalText(name: string, text: string): string | undefined {
   return text === '' ? undefined : textElement(name, text);
 }
@@ -66,7 +66,7 @@ export type ParsedDocument =
       readonly ok: true;
       /** Such as `pain.002.001.11`. */
       readonly messageName: string;
-      /** What `Document` holds, by the names of elements; attributes begin with @. */
+      /** The content of `Document`, in the form of `readXml`. */
       readonly content: unknown;
     }
   | { readonly ok: false; readonly fault: string };

@@ -76,7 +76,7 @@ async function closeWaiting(
       context,
       (payment) => isIncluded(payment) && !leftOut.has(payment.draft?.reference ?? ''),
     );
-    // The deadline may pass while files are written: what is left then settles on the next day.
+    // The deadline may pass while files are written: the rest settles on the next day.
     const isOpen = closing?.sameDay === true && host.nowMs() < closing.deadlineMs;
     const isFast = ({ value: { draft } }: PaymentRecord) =>
       isOpen && draft !== null && isSameDayEntry(draft, config);
@@ -86,7 +86,9 @@ async function closeWaiting(
     const faulty = chosen.filter(({ value: { draft } }) => !canBeWritten(draft, config));
     for (const { key } of faulty) {
       leftOut.add(key);
-      host.log('error', 'an entry cannot be written as configured now', { reference: key });
+      host.log('error', 'an entry cannot be written with the current configuration', {
+        reference: key,
+      });
     }
     if (faulty.length > 0) continue;
     const target = findTarget(host.nowMs(), fast.length > 0 ? closing : undefined, closing);
@@ -124,7 +126,7 @@ export function isSameDayEntry(draft: Draft, { sameDayLimit }: NachaConfig): boo
   );
 }
 
-/** As many as one file may hold; what is too much for it goes into the next one. */
+/** At most as many as one file may hold; the rest goes into the next one. */
 function chooseEntries(
   waiting: readonly PaymentRecord[],
   { entriesMax }: NachaConfig,
@@ -141,7 +143,7 @@ function chooseEntries(
   return chosen;
 }
 
-/** Whether a file with this entry alone would be right; asked before a payment is taken, too. */
+/** Whether a file with this entry alone would be valid; also checked before a payment is accepted. */
 export function canBeWritten(draft: Draft | null, config: NachaConfig): boolean {
   if (draft === null) return false;
   const created = { day: '2026-01-02', time: '12:00' };
@@ -210,8 +212,8 @@ async function sealFile(
 }
 
 /**
- * The same payments give the same digest, whenever and by whatever database they are written: it
- * names the file and is its reference code, so that a bank can see that it had them before.
+ * The same payments give the same digest, also after a restore of the database. It names the file and
+ * is its reference code, so that a bank can see that it had them before.
  */
 function digestPayments(drafts: readonly Draft[]): string {
   const lines = drafts.map(
@@ -221,7 +223,7 @@ function digestPayments(drafts: readonly Draft[]): string {
   return createHash('sha256').update(lines.toSorted().join('')).digest('hex');
 }
 
-/** Trace numbers of one file follow each other, so that a block does not go round the corner. */
+/** Trace numbers of one file are consecutive, so that a block does not cross the end of the range. */
 function findTraceBlock(
   next: number,
   count: number,
@@ -305,7 +307,7 @@ function describePayments(
   });
 }
 
-/** When something closes next, in the environment's milliseconds. */
+/** When the next file is closed, in the environment's milliseconds. */
 export async function findNextClose(context: Context): Promise<number | undefined> {
   const { config, host } = context;
   const next = findNextClosing(config.windows, host.nowMs())?.closesAtMs;

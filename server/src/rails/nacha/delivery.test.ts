@@ -55,7 +55,7 @@ async function listOutbox(bench: NachaBench): Promise<string[]> {
 
 for (const state of ['sealed', 'delivering', 'delivered', 'collected']) {
   for (const when of ['before', 'after'] as const) {
-    test(`cut off ${when} it is written that a file is ${state}, the bank gets it once`, async () => {
+    test(`killed ${when} a file is recorded as ${state}, the bank gets it once`, async () => {
       const bench = await openBench();
       try {
         const payment = makeInstruction('p1');
@@ -83,7 +83,7 @@ for (const state of ['sealed', 'delivering', 'delivered', 'collected']) {
   }
 }
 
-test('two processes in a pass at once deliver one file, with the bytes that were kept', async () => {
+test('two processes in the same pass deliver one file, with the stored bytes', async () => {
   const bench = await openBench();
   try {
     for (let index = 0; index < 6; index += 1) {
@@ -106,7 +106,7 @@ test('two processes in a pass at once deliver one file, with the bytes that were
   }
 });
 
-test('an outbox or inbox that is not mounted is not taken for one that the bank has emptied', async () => {
+test('an unmounted outbox or inbox does not count as one that the bank has emptied', async () => {
   const bench = await openBench();
   const unmount = (name: string) =>
     rename(path.join(bench.folder, name), path.join(bench.folder, `${name}-away`));
@@ -140,7 +140,7 @@ test('an outbox or inbox that is not mounted is not taken for one that the bank 
   }
 });
 
-test('contents that are not those that were checked do not leave', async () => {
+test('contents that differ from the checked file are not delivered', async () => {
   const bench = await openBench();
   try {
     await bench.rail.send(makeInstruction('p1'), context);
@@ -170,7 +170,7 @@ test('contents that are not those that were checked do not leave', async () => {
   }
 });
 
-test('the simulated bank as a process of its own, killed and started again, books once', async () => {
+test('the simulated bank as a separate process, killed and restarted, books once', async () => {
   const bench = await openBench();
   const program = fileURLToPath(
     new URL('../../../testing/counterparties/nacha/ach-simulator.ts', import.meta.url),
@@ -207,7 +207,7 @@ test('the simulated bank as a process of its own, killed and started again, book
   }
 });
 
-test('the simulated bank notices a file that it had, and an entry that came twice', async () => {
+test('the simulated bank detects a file that it had before, and a repeated entry', async () => {
   const bench = await openBench();
   try {
     await bench.rail.send(makeInstruction('p1'), context);

@@ -17,7 +17,7 @@ function refuse(changes: Parameters<typeof makeInstruction>[1]): string {
   return result.ok ? 'taken' : result.reason;
 }
 
-test('an entry is drafted from what the instruction says', () => {
+test('an entry is drafted from the instruction', () => {
   const result = draftEntry(makeInstruction('r1'), config, undefined);
   assert.ok(result.ok);
   assert.deepEqual(result.draft, {
@@ -35,7 +35,7 @@ test('an entry is drafted from what the instruction says', () => {
   });
 });
 
-test('what ACH cannot carry is refused for a reason', () => {
+test('a payment that ACH cannot carry is refused with a reason', () => {
   const { attributes } = makeInstruction('r1');
   const withAttribute = (name: string, value: string) =>
     refuse({ attributes: { ...attributes, [name]: value } });
@@ -52,7 +52,7 @@ test('what ACH cannot carry is refused for a reason', () => {
   assert.equal(refuse({ beneficiary: cyrillic }), 'invalid_details');
 });
 
-test('an account abroad is paid by IAT, with who, where and which bank', () => {
+test('an account abroad is paid by IAT, with name, address and bank', () => {
   const result = draftEntry(makeForeignEntry('r2'), config, undefined);
   assert.ok(result.ok && result.draft.entryClass === 'IAT');
   assert.equal(result.draft.routingNumber, '091000019');
@@ -98,7 +98,7 @@ test('a name with a letter or digit of another script is refused, never shortene
   }
 });
 
-test('the state of an IAT is written whole, or the payment is refused', () => {
+test('the state in an IAT is written as a whole, or the payment is refused', () => {
   const { beneficiary } = makeForeignEntry('r2');
   const draftCity = (city: string, stateProvince: string) => {
     const changed = makeForeignEntry('r2', {
@@ -122,7 +122,7 @@ test('the state of an IAT is written whole, or the payment is refused', () => {
   assert.equal(draftCity('Singapore', ''), 'Singapore*\\');
 });
 
-test('an IAT says that its parties were screened only where they were', () => {
+test('an IAT states a screening of its parties only where there was one', () => {
   const read = (screening?: 'clear' | 'not_screened') => {
     const instruction = makeForeignEntry('r2', screening === undefined ? {} : { screening });
     const result = draftEntry(instruction, config, undefined);

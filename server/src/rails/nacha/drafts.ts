@@ -61,7 +61,7 @@ export const entryAmountMinorMax = 9_999_999_999n;
 
 const faulty = (reason: Reason): DraftResult => ({ ok: false, reason });
 
-/** An entry's contents from an instruction; what ACH cannot carry is refused, and never altered. */
+/** The entry of an instruction; a payment that ACH cannot carry is refused and never altered. */
 export function draftEntry(
   instruction: Instruction,
   config: NachaConfig,
@@ -126,8 +126,8 @@ export function isDomesticAccount(account: string): boolean {
 type Shared = Omit<Draft, 'routingNumber' | 'account' | 'entryClass' | 'international'>;
 
 /**
- * The seven mandatory addenda of an IAT say who pays and who is paid, with address and bank, so
- * that all banks on the way can look them up in the lists of sanctions.
+ * The seven mandatory addenda of an IAT name originator and recipient with address and bank, so that
+ * every bank on the way can screen them.
  */
 function draftInternational(instruction: Instruction, shared: Shared, iat: IatConfig): DraftResult {
   const { attributes, originator } = instruction;
@@ -162,7 +162,7 @@ function draftInternational(instruction: Instruction, shared: Shared, iat: IatCo
         bankIdQualifier,
         bankId,
         ...address,
-        // The gateway operator's own indicator: it is not ours to fill.
+        // The gateway operator's own indicator.
         gatewayScreening: '',
         secondaryScreening: readScreening(instruction),
       },
@@ -175,7 +175,7 @@ type ReceiverAddress = Pick<International, 'receiverStreet' | 'receiverCity' | '
 /** City and state share a field of 35 characters with an asterisk and a backslash. */
 const cityStateMax = 33;
 
-/** Undefined where a part cannot be written: street and city are mandatory, and no part is left out. */
+/** Undefined where a part cannot be written: street and city are mandatory, and no part is dropped. */
 function describeAddress(instruction: Instruction): ReceiverAddress | undefined {
   const { attributes, beneficiary, countryCode } = instruction;
   const country = findCountry(beneficiary.countryCode) ?? findCountry(countryCode);
@@ -193,7 +193,7 @@ function describeAddress(instruction: Instruction): ReceiverAddress | undefined 
   };
 }
 
-/** The configuration has checked that it is ASCII and fits. */
+/** The configuration checks that it is ASCII and fits. */
 function describeOriginator({ name, street, city, stateProvince, country, postalCode }: Party) {
   return {
     originatorName: name,
@@ -204,8 +204,8 @@ function describeOriginator({ name, street, city, stateProvince, country, postal
 }
 
 /**
- * The secondary OFAC screening indicator: 0 says that the parties were screened and no potential match
- * was found, blank that nothing is said about a screening. A potential match (1) is never sent.
+ * The secondary OFAC screening indicator: 0 is a screening of the parties without a potential match,
+ * blank no statement. A potential match (1) is never sent.
  */
 function readScreening({ screening }: Instruction): string {
   return screening === 'clear' ? '0' : '';

@@ -7,8 +7,8 @@ import type { Context, PaymentRecord } from './records.ts';
 import { readReturnCode } from './return-codes.ts';
 
 /**
- * What follows from a file of the bank. Every part of it becomes an observation or an inbound
- * problem; nothing is dropped in silence (docs/decisions/0015-inbound-rule.md).
+ * Applies a file of the bank. Every part of it becomes an observation or an inbound problem; nothing is
+ * dropped (docs/decisions/0015-inbound-rule.md).
  */
 
 export type InboundFile = {
@@ -33,9 +33,6 @@ type End = {
 /** `unreadable`: no entry of it can be read. A file with faults may not be complete yet. */
 export type Condition = 'sound' | 'has_faults' | 'unreadable';
 
-/** Begins the id of a file's message. A new number makes files that were archived readable again. */
-const messagePrefix = 'inbound-2';
-
 /** More problems without an amount are counted in one last problem. */
 const problemsMax = 100;
 
@@ -46,13 +43,13 @@ export function inspect(bytes: Uint8Array): Condition {
 }
 
 /**
- * Reports the file and writes its returns down. A crash in between leaves it in the inbox; reported
- * again it changes nothing, since observations and problems have the same ids.
+ * Reports the file and stores its returns. A crash in between leaves it in the inbox; a second report
+ * has no effect, since observations and problems have the same ids.
  */
 export async function applyFile(context: Context, file: InboundFile): Promise<void> {
   const { entries, faults } = readInboundFile(file.bytes);
   const findings: Finding[] = faults.map((fault) => ({ problem: describeFault(file, fault) }));
-  for (const entry of entries) findings.push(await judgeEntry(context, file, entry));
+  for (const entry of entries) findings.push(await applyEntry(context, file, entry));
   await context.host.receive(describeMessage(file, findings));
   for (const { observation, end, problem } of findings) {
     if (observation !== undefined && end !== undefined) await endPayment(context, observation, end);
@@ -70,7 +67,7 @@ function describeMessage(file: InboundFile, findings: readonly Finding[]): Inbou
     if (problem !== undefined) problems.set(problem.id, problem);
   }
   return {
-    id: `${messagePrefix}-${file.digest}`,
+    id: `inbound-${file.digest}`,
     channel: 'file',
     raw: file.bytes,
     observations: [...observations.values()],
@@ -80,7 +77,7 @@ function describeMessage(file: InboundFile, findings: readonly Finding[]): Inbou
 
 function boundProblems(file: InboundFile, problems: InboundProblem[]): InboundProblem[] {
   if (problems.length <= problemsMax) return problems;
-  // Problems about money come first: they are the ones that a summary must not swallow.
+  // Problems with an amount come first: a summary must not replace them.
   const sorted = problems.toSorted(
     (a, b) => Number(b.amountMinor !== undefined) - Number(a.amountMinor !== undefined),
   );
@@ -106,17 +103,17 @@ export function nameFile(name: string): string {
   return `file ${name.replaceAll(/[^ -~]/g, '?').slice(0, 100)}`;
 }
 
-async function judgeEntry(
+async function applyEntry(
   context: Context,
   file: InboundFile,
   entry: InboundEntry,
 ): Promise<Finding> {
   const code = readCode(entry);
   const match = await matchEntry(context, entry);
-  // The fault of its batch is reported already, and stands for all that was not taken from it.
+  // The fault of its batch is reported already and covers the entries that were not read.
   if (!entry.isBatchSound && (match.kind !== 'payment' || code === undefined)) return {};
   const report: Report = { file, entry, code: code ?? 'none' };
-  if (code === undefined) return { problem: describeProblem(report, 'its code is in no list') };
+  if (code === undefined) return { problem: describeProblem(report, 'its code is unknown') };
   if (match.kind === 'own_debit') {
     return { problem: describeProblem(report, 'it is about the debit of our own account') };
   }
@@ -124,7 +121,7 @@ async function judgeEntry(
     return { problem: describeProblem(report, match.why, 'unmatched') };
   }
   if (entry.record.typeCode === '98') return describeChange(context, report, match.payment);
-  return judgeReturn(context, report, match);
+  return describeReturn(context, report, match);
 }
 
 type Report = {
@@ -133,7 +130,7 @@ type Report = {
   readonly code: string;
 };
 
-function judgeReturn(
+function describeReturn(
   context: Context,
   report: Report,
   { payment, amountMinor }: { payment: PaymentRecord; amountMinor: bigint },
@@ -152,7 +149,7 @@ function judgeReturn(
   return {
     observation: {
       ...describeBase(context, report, payment),
-      id: `${state}-${nameReport(report, payment)}`,
+      id: `${state}-${formatReportId(report, payment)}`,
       outcome: state,
       reason,
       ...(state === 'returned' ? { amountMinor: entry.amountMinor } : {}),
@@ -172,7 +169,7 @@ function describeChange(context: Context, report: Report, payment: PaymentRecord
   return {
     observation: {
       ...describeBase(context, report, payment),
-      id: `change-${nameReport(report, payment)}`,
+      id: `change-${formatReportId(report, payment)}`,
       outcome: 'accepted',
     },
   };
@@ -187,8 +184,8 @@ function describeBase({ host }: Context, { entry, code }: Report, payment: Payme
   };
 }
 
-/** The returning bank's own number tells two returns of one payment apart, whatever file they are in. */
-function nameReport({ entry, code }: Report, payment: PaymentRecord): string {
+/** The returning bank's trace number distinguishes two returns of one payment, in any file. */
+function formatReportId({ entry, code }: Report, payment: PaymentRecord): string {
   return `${payment.key}-${code}-${readAddendaField(entry.record, 'trace')}`;
 }
 
@@ -213,8 +210,8 @@ function describeProblem(
 }
 
 /**
- * An error of form never reached an account; what had counted as paid, or came back in part, can
- * only be a return.
+ * An edit error never reached an account: the payment is rejected. A payment that had counted as paid,
+ * or came back in part, can only be returned.
  */
 function chooseEnd(
   payment: PaymentRecord,

@@ -73,7 +73,7 @@ function build(drafts: readonly Draft[]) {
   return buildFile(plan);
 }
 
-test('whatever is paid, a file is right, and reads as what was to be paid', () => {
+test('a file of any drafts is valid and reads back as them', () => {
   fc.assert(
     fc.property(draftsArbitrary, (drafts) => {
       const built = build(drafts);
@@ -84,7 +84,7 @@ test('whatever is paid, a file is right, and reads as what was to be paid', () =
   );
 });
 
-test('a file with one character changed is refused in a sentence, or pays the same', () => {
+test('a file with one changed character is refused, or pays the same', () => {
   const drafts = ['a1', 'a2'].map((reference) => {
     const result = draftEntry(makeInstruction(reference), config, undefined);
     assert.ok(result.ok);
@@ -114,7 +114,7 @@ test('a file with one character changed is refused in a sentence, or pays the sa
   );
 });
 
-test('any bytes at all are refused in a sentence', () => {
+test('any other bytes are refused with a message', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
       assert.throws(() => parseAchFile(bytes), AchFormatError);

@@ -51,7 +51,7 @@ test('a payment waits for its window, settles and counts as paid two banking day
     assert.equal(host.observations.length, 1);
   }));
 
-test('one reference is in one file, however often it is sent', () =>
+test('a reference is in one file, however often it is sent', () =>
   withBench({}, async (bench) => {
     const { rail, folder } = bench;
     const payment = makeInstruction('p1');
@@ -68,7 +68,7 @@ test('one reference is in one file, however often it is sent', () =>
     assert.deepEqual(changed, { outcome: 'unknown', reason: 'duplicate' });
   }));
 
-test('what was refused once is refused for ever, and asking about the unknown is a retry', () =>
+test('a refusal is final, and the query of an unknown reference answers retry', () =>
   withBench({}, async ({ rail }) => {
     const foreign = makeForeignEntry('p1');
     const refusal = { outcome: 'rejected', reason: 'not_configured' };
@@ -100,7 +100,7 @@ test('a payment is cancelled until its file is closed, and before it was ever se
     );
   }));
 
-test('large payments and those abroad are not in a same-day file', () =>
+test('large and international payments are not in a same-day file', () =>
   withBench(withIat(), async (bench) => {
     const { rail, folder } = bench;
     await rail.send(makeInstruction('small'), context);
@@ -123,7 +123,7 @@ test('large payments and those abroad are not in a same-day file', () =>
     );
   }));
 
-test('a return ends a payment, told twice it counts once, and a late one comes after paid', () =>
+test('a return ends a payment, a repeated one counts once, and a late one follows paid', () =>
   withBench(withIat(), async (bench) => {
     const { rail, host } = bench;
     const weekMs = 7 * 86_400_000;
@@ -197,7 +197,7 @@ test('a contested return, and an entry that is not ours, open exceptions', () =>
     });
   }));
 
-test('a file that cannot be read is given time, then opens an exception, and others go on', () =>
+test('an unreadable file is retried, then opens an exception, without delaying others', () =>
   withBench({}, async (bench) => {
     const { rail, host, folder } = bench;
     await setSimulatorOptions(bench, { rules: [{ everyNth: 1, code: 'R03' }] });
@@ -221,7 +221,7 @@ async function listArchive(folder: string): Promise<string[]> {
   return names.filter((name) => !name.startsWith('.outlay-') && !name.endsWith('.manifest.json'));
 }
 
-test('nothing counts as paid while the file lies in the outbox, and late files settle later', () =>
+test('nothing counts as paid while the file is in the outbox, and late files settle later', () =>
   withBench({}, async (bench) => {
     const { rail, host } = bench;
     await setSimulatorOptions(bench, { away: true });
@@ -239,7 +239,7 @@ test('nothing counts as paid while the file lies in the outbox, and late files s
     assert.equal((await rail.query(payment, context)).outcome, 'paid');
   }));
 
-test('trace numbers come round again without a file going round the corner', () =>
+test('trace numbers start again without a file that crosses the end of the range', () =>
   withBench({ traceRange: { first: 5, last: 10_005 } }, async (bench) => {
     const { rail, host, folder } = bench;
     await host.store.write([
@@ -258,7 +258,7 @@ test('trace numbers come round again without a file going round the corner', () 
     );
   }));
 
-test('more than a file may hold goes into the next one, and each has a name of its own', () =>
+test('payments beyond the maximum of a file go into the next one, under another name', () =>
   withBench({ entriesMax: 2 }, async (bench) => {
     const { rail, folder } = bench;
     for (let index = 0; index < 5; index += 1) {
@@ -273,7 +273,7 @@ test('more than a file may hold goes into the next one, and each has a name of i
     assert.deepEqual(await listValidationErrors(folder), []);
   }));
 
-test('a configuration that cannot work is refused with a sentence', () =>
+test('an unusable configuration is refused with a message', () =>
   withBench({}, async ({ host, config }) => {
     const broken = { ...config, windows: [] };
     await assert.rejects(railModule.create(broken, host), /neither a window nor closeAfterSeconds/);

@@ -74,7 +74,7 @@ for (const moment of ['while they waited', 'before they were sent'] as const) {
     }));
 }
 
-test('after a restore no answer says that a written payment was not sent', () =>
+test('after a restore no answer denies a payment that was written', () =>
   withBench({}, async (bench) => {
     const { rail } = bench;
     const [p1, p2, p3] = payments();
@@ -95,7 +95,7 @@ test('after a restore no answer says that a written payment was not sent', () =>
     assert.equal((await again.query(unknown, context)).outcome, 'retry');
   }));
 
-test('while the archive is away nothing is written, and nothing definite is said', () =>
+test('while the archive is missing nothing is written and answers are unknown', () =>
   withBench({}, async (bench) => {
     const { folder, rail } = bench;
     await rail.send(makeInstruction('p1'), context);
@@ -128,7 +128,7 @@ test('a file in the outbox without a manifest is evidence as well', () =>
     assert.deepEqual(await countBooked(bench), { p1: 1, p2: 1, p3: 1 });
   }));
 
-test('a manifest that cannot be read stops writing until a person looks', () =>
+test('an unreadable manifest stops writing until a person has dealt with it', () =>
   withBench({}, async (bench) => {
     const { rail, folder } = bench;
     await rail.send(makeInstruction('p1'), context);
@@ -145,7 +145,7 @@ test('a manifest that cannot be read stops writing until a person looks', () =>
     assert.deepEqual(await countBooked(bench), { p1: 1 });
   }));
 
-test('the same payments have the same file name and reference code, whoever writes them', () =>
+test('the same payments have the same file name and reference code in any database', () =>
   withBench({}, async (bench) => {
     const { folder } = bench;
     const restore = await backUp(bench);
@@ -202,7 +202,7 @@ test('a file that was sealed at the backup and delivered since is not delivered 
     assert.equal((await again.rail.query(makeInstruction('p1'), context)).outcome, 'paid');
   }));
 
-test('what the rail did is read from its folders alone', () =>
+test('payments are recovered from the folders alone', () =>
   withBench({}, async (bench) => {
     const { rail, clock } = bench;
     await setSimulatorOptions(bench, { rules: [{ accountEndsWith: '0003', code: 'R03' }] });

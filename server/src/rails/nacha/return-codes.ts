@@ -1,12 +1,12 @@
 import type { Reason } from '../contract/reasons.ts';
 
 /**
- * Why an entry came back (Nacha Operating Rules, Appendix Four), in words of ours.
+ * Why an entry came back (Nacha Operating Rules, Appendix Four), in our words.
  *
- * `stage` says how far it had got: `posted` are returns by the receiving bank; `edit` are those of
- * a file's form, by the operator or the gateway, which never reached an account; `dishonored` and
- * `contested` are letters between the banks about an earlier return. Most codes are of debits only
- * and should never meet a credit: they stand here because some bank will use them all the same.
+ * `stage`: `posted` are returns by the receiving bank; `edit` are format errors, returned by the
+ * operator or the gateway before the entry reached an account; `dishonored` and `contested` are
+ * exchanges between the banks about an earlier return. Most codes are for debits; they are listed
+ * because some bank will use them for credits.
  */
 export type ReturnCode = {
   readonly text: string;
@@ -46,10 +46,10 @@ const rows: Readonly<Record<string, Row>> = {
   R27: ['the trace number is wrong', 'payer_error', 'edit'],
   R28: ['the check digit of the routing number is wrong', 'invalid_details', 'edit'],
   R29: ['a company did not allow it (debits)', 'recipient_refused'],
-  R30: ['the bank does not take truncated cheques', 'payer_refused', 'edit'],
+  R30: ['the bank does not take truncated checks', 'payer_refused', 'edit'],
   R31: ['returned late with the consent of our bank', 'sent_back'],
   R32: ['the receiving bank cannot settle', 'payer_unavailable', 'edit'],
-  R33: ['return of a destroyed cheque entry (debits)', 'sent_back'],
+  R33: ['return of a destroyed check entry (debits)', 'sent_back'],
   R34: ['an authority limits what the bank may take', 'payer_unavailable', 'edit'],
   R35: ['such a debit is not allowed', 'payer_error', 'edit'],
   R36: ['such a credit is not allowed', 'payer_error', 'edit'],
@@ -64,10 +64,10 @@ const rows: Readonly<Record<string, Row>> = {
   R45: ['enrollment: wrong name', 'name_mismatch'],
   R46: ['enrollment: wrong mark of a representative payee', 'invalid_details'],
   R47: ['enrollment: there is one already', 'duplicate'],
-  R50: ['a state does not allow represented cheques (debits)', 'payer_refused'],
-  R51: ['the represented cheque is not fit for it (debits)', 'sent_back'],
-  R52: ['the represented cheque was stopped (debits)', 'recipient_refused'],
-  R53: ['cheque and entry were both presented (debits)', 'duplicate'],
+  R50: ['a state does not allow represented checks (debits)', 'payer_refused'],
+  R51: ['the represented check is not fit for it (debits)', 'sent_back'],
+  R52: ['the represented check was stopped (debits)', 'recipient_refused'],
+  R53: ['check and entry were both presented (debits)', 'duplicate'],
   R61: ['dishonored: the return went to the wrong bank', 'other', 'dishonored'],
   R62: ['dishonored: return of an erroneous or reversing entry', 'other', 'dishonored'],
   R63: ['dishonored: the amount of the return is wrong', 'other', 'dishonored'],
@@ -104,7 +104,7 @@ export function isReturnCode(code: string): boolean {
   return returnCodes.has(code);
 }
 
-/** A code of a return; one that the rules do not have is a return for a reason we do not know. */
+/** An unknown code is a return for another reason. */
 export function readReturnCode(code: string): ReturnCode {
-  return returnCodes.get(code) ?? { text: 'a code of no list', reason: 'other', stage: 'posted' };
+  return returnCodes.get(code) ?? { text: 'unknown return code', reason: 'other', stage: 'posted' };
 }

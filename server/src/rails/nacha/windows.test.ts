@@ -49,7 +49,7 @@ test('a same-day window cannot end after the last deadline of the Federal Reserv
   assert.doesNotThrow(() => readTestConfig({ windows }));
 });
 
-test('what misses the last same-day window settles on the next banking day', () =>
+test('a payment that misses the last same-day window settles on the next banking day', () =>
   withBench({ windows }, async (bench) => {
     const day = '2026-11-25';
     await sendAt(bench, 'in_time', { day, time: '15:59' });
@@ -77,7 +77,7 @@ test('a pass that begins after the deadline writes no same-day file', () =>
     assert.deepEqual(await readDates(bench), { p1: '261123' });
   }));
 
-test('a same-day entry does not leave with a window for the next day while a same-day one comes', () =>
+test('a same-day entry waits for a later same-day window instead of leaving for the next day', () =>
   withBench({ windows }, async (bench) => {
     await sendAt(bench, 'p1', { day: '2026-11-20', time: '11:00' });
     await advanceTo(bench, '2026-11-20', '12:00');
@@ -86,7 +86,7 @@ test('a same-day entry does not leave with a window for the next day while a sam
     assert.deepEqual(await readDates(bench), { p1: '261120' });
   }));
 
-test('when the deadline passes while files are written, the rest settles on the next day', () =>
+test('if the deadline passes while files are written, the rest settles on the next day', () =>
   withBench({ windows, entriesMax: 1 }, async (bench) => {
     const { host, config, clock } = bench;
     await sendAt(bench, 'p1', { day: '2026-11-20', time: '15:00' });

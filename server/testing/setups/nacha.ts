@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { exec } from '../../src/db/rows.ts';
 import type {
   Instruction,
   RailAnswer,
@@ -17,7 +18,7 @@ import {
 } from '../counterparties/nacha/ach-simulator.ts';
 import { openTestHost, type TestHost } from './rail.ts';
 
-/** A rail, its folders, its bank and a clock that a test moves. */
+/** A rail, its folders, its simulated bank and a clock. */
 
 export type NachaBench = {
   readonly folder: string;
@@ -26,7 +27,7 @@ export type NachaBench = {
   readonly rail: RailCalls;
   readonly bank: AchSimulator;
   readonly clock: { nowMs: number };
-  /** A second process of the rail on the same memory. */
+  /** A second process of the rail on the same records. */
   again(): Promise<RailCalls>;
   close(): Promise<void>;
 };
@@ -186,7 +187,7 @@ export async function setSimulatorOptions(
   await writeFile(path.join(bench.folder, 'options.json'), JSON.stringify(options));
 }
 
-/** Time goes to the local hour of New York; the rail works, the bank works, the rail works. */
+/** Moves the clock to a time of New York, then runs a pass of rail, bank and rail. */
 export async function advanceTo(bench: NachaBench, day: string, time: string): Promise<void> {
   bench.clock.nowMs = fromEastern({ day, time });
   await bench.rail.work?.(context);
@@ -194,9 +195,9 @@ export async function advanceTo(bench: NachaBench, day: string, time: string): P
   await bench.rail.work?.(context);
 }
 
-/** Keeps the rail's memory as it is now; the function restores it. */
+/** Backs up the rail's records; the function restores them. */
 export async function backUp({ host }: NachaBench): Promise<() => Promise<void>> {
-  const run = (text: string) => host.db.system.rows({ name: '', text });
+  const run = (text: string) => exec(host.db.system, { name: '', text });
   await run('create table records_before as table rail_records');
   return async () => {
     await run('delete from rail_records');
@@ -204,7 +205,7 @@ export async function backUp({ host }: NachaBench): Promise<() => Promise<void>>
   };
 }
 
-/** Each observation once, since a report that comes again has the id that it had. */
+/** Each observation once, since a repeated one has the same id. */
 export function summarize(observations: readonly RailObservation[]): string[] {
   const byId = new Map(observations.map((observation) => [observation.id, observation]));
   return [...byId.values()].map(({ reference, outcome, code = '' }) =>

@@ -129,14 +129,14 @@ describe('two returns of one amount count twice', () => {
 });
 
 describe('what may be one return or two is an exception, and counts once until it is closed', () => {
-  test('with a reference of its own in each of them', async () => {
+  test('with a different reference in each message', async () => {
     await notify({ number: 'BANK-1' });
     await state({ number: 'OTHER-1' });
     assert.equal(await sum(), '6000, 1 problems');
     assert.equal(it.host.problems[0]?.amountMinor, 6_000n);
   });
 
-  test('on days that no clock explains', async () => {
+  test('on days that no time zone explains', async () => {
     await notify(day('2026-03-04'));
     await state(day('2026-03-07'));
     assert.equal(await sum(), '6000, 1 problems');

@@ -29,13 +29,13 @@ describe('cut-offs', () => {
     assert.equal(cutOffOf('2026-03-06T18:00:00Z'), '2026-03-09T08:30:00.000Z');
   });
 
-  test('without cut-offs a payment waits so many seconds', () => {
+  test('without cut-offs a payment waits the configured seconds', () => {
     const schedule = { ...berlin, cutOffs: [], everySeconds: 90 };
     assert.equal(cutOffOf('2026-03-07T12:00:00Z', schedule), '2026-03-07T12:01:30.000Z');
   });
 });
 
-test('the day of execution is a business day, as many later as configured', () => {
+test('the execution day is a banking day, as many later as configured', () => {
   const day = (time: string, executionDays: number): string =>
     findExecutionDay({ ...berlin, executionDays }, Date.parse(time));
   assert.equal(day('2026-03-04T08:30:00Z', 0), '2026-03-04');

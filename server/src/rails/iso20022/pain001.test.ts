@@ -127,7 +127,7 @@ describe('payment files', () => {
     assert.ok(`${longest}-9999`.length <= 35);
   });
 
-  test('a file that differs from what was ordered is noticed', () => {
+  test('a file that differs from the orders is refused', () => {
     const instruction = makeInstruction({ amountMinor: 10_000n });
     const other = makeInstruction();
     const text = write([instruction]);

@@ -57,7 +57,7 @@ describe('files are closed at the cut-offs of the bank', () => {
     });
   });
 
-  test('nothing leaves before, everything after, and the passes come in time', async () => {
+  test('nothing leaves before the cut-off, everything after it, and the passes come in time', async () => {
     const instruction = makeInstruction();
     const answer = await it.rail.send(instruction, context);
     // 11:00 in Berlin in winter, and an hour for the bank.
@@ -150,7 +150,7 @@ describe('what the bank says', () => {
     assert.deepEqual(await readdir(join(it.folder, 'inbox')), []);
   });
 
-  test('a whole file refused refuses its payments, and no others', async () => {
+  test('the rejection of a whole file rejects its payments, and no others', async () => {
     const [instruction, other] = [makeInstruction(), makeInstruction()];
     await it.rail.send(instruction, context);
     await it.work();
@@ -163,7 +163,7 @@ describe('what the bank says', () => {
     assert.equal((await query(other)).outcome, 'accepted');
   });
 
-  test('a second copy is told by whatever level and place the code of a duplicate stands in', async () => {
+  test('a second copy is recognized by the code for a duplicate on any level', async () => {
     const instruction = makeInstruction();
     await it.rail.send(instruction, context);
     await it.work();
@@ -190,7 +190,7 @@ describe('what the bank says', () => {
     assert.deepEqual(it.host.problems, []);
   });
 
-  test('a refusal of the whole file, which may have gone out twice, refuses nothing', async () => {
+  test('a rejection of a whole file that may have left twice rejects no payment', async () => {
     const instruction = makeInstruction();
     await it.rail.send(instruction, context);
     await it.work();
@@ -207,7 +207,7 @@ describe('what the bank says', () => {
     assert.equal((await query(instruction)).outcome, 'accepted');
   });
 
-  test('a second copy of a file refused as a duplicate refuses nothing', async () => {
+  test('a second copy rejected as a duplicate rejects no payment', async () => {
     const instruction = makeInstruction();
     await it.rail.send(instruction, context);
     await it.work();
@@ -226,7 +226,7 @@ describe('what the bank says', () => {
     assert.equal(listPaidAmounts(it.bank.books, instruction.reference).length, 1);
   });
 
-  test('an answer that names another amount, or a file it was not in, changes nothing', async () => {
+  test('a report with another amount, or about another file, has no effect', async () => {
     const instruction = makeInstruction();
     await it.rail.send(instruction, context);
     await it.work();
@@ -243,7 +243,7 @@ describe('what the bank says', () => {
     assert.equal((await query(instruction)).outcome, 'rejected');
   });
 
-  test('a payment that nobody knows is kept for a person', async () => {
+  test('an unknown payment opens an exception', async () => {
     await leave(
       'foreign.xml',
       writeStatus('X', { reference: 'WHO', status: 'RJCT', code: 'AC04' }),
@@ -254,7 +254,7 @@ describe('what the bank says', () => {
     assert.deepEqual(kinds, ['unmatched', 'unmatched'], 'the file and the payment');
   });
 
-  test('what the bank has had already is not sent again after a restore from backup', async () => {
+  test('files that the bank has are not sent again after a restore from backup', async () => {
     const instruction = makeInstruction();
     await it.rail.send(instruction, context);
     await mkdir(join(it.folder, 'inbox'), { recursive: true });
@@ -291,7 +291,7 @@ describe('files that are no messages', () => {
     ['deep.xml', `${'<a>'.repeat(5_000)}${'</a>'.repeat(5_000)}`],
   ];
 
-  test('go into quarantine at the second look, and stop nothing', async () => {
+  test('go into quarantine at the second pass, without delaying others', async () => {
     const instruction = makeInstruction();
     await it.rail.send(instruction, context);
     await it.work();
@@ -308,7 +308,7 @@ describe('files that are no messages', () => {
     assert.ok(it.host.lines.filter(({ level }) => level === 'error').length >= names.length);
   });
 
-  test('one that is still being written is taken when it is whole', async () => {
+  test('one that is still being written is processed once it is complete', async () => {
     const instruction = makeInstruction();
     await it.rail.send(instruction, context);
     await it.work();
@@ -323,7 +323,7 @@ describe('files that are no messages', () => {
   });
 });
 
-test('a debit for the whole batch is one for each payment in it', async () => {
+test('a debit of the whole batch counts for each of its payments', async () => {
   const instructions = [makeInstruction(), makeInstruction(), makeInstruction()];
   for (const instruction of instructions) await it.rail.send(instruction, context);
   await it.work();
@@ -341,7 +341,7 @@ test('a debit for the whole batch is one for each payment in it', async () => {
   assert.equal((await query({ ...makeInstruction(), ...refused })).outcome, 'rejected');
 });
 
-test('a reference that comes again with another amount is answered by unknown, and paid once', async () => {
+test('a reference that is used again with another amount is answered with unknown, and paid once', async () => {
   const instruction = makeInstruction();
   await it.rail.send(instruction, context);
   const answer = await it.rail.send({ ...instruction, amountMinor: 1n }, context);
@@ -353,7 +353,7 @@ test('a reference that comes again with another amount is answered by unknown, a
   ]);
 });
 
-test('while the bank cannot be reached nothing is closed, and payments can be cancelled', async () => {
+test('while the bank cannot be reached no file is closed, and payments can be cancelled', async () => {
   const instruction = makeInstruction();
   await writeFile(join(it.folder, 'outbox-blocked'), '');
   const exchange = { mode: 'directory', folder: it.folder, outbox: 'outbox-blocked/x' };

@@ -112,7 +112,7 @@ describe('a restored database', () => {
     assert.equal(it.bank.books.secondCopies.length, 1);
   });
 
-  test('learns from its files what it ordered and what became of it, and pays none again', async () => {
+  test('recovers payments and outcomes from the files, and pays none again', async () => {
     await setBankOptions(it.folder, {
       rules: [
         { match: { amount: '101.00' }, decision: 'reject', reason: 'AC04' },
@@ -158,7 +158,7 @@ describe('a restored database', () => {
     assert.deepEqual(await rail.check?.(context), []);
   });
 
-  test('answers another order under a recovered reference by unknown', async () => {
+  test('answers another order under a recovered reference with unknown', async () => {
     const instruction = makeInstruction();
     await pay([instruction]);
     const { rail } = await restore();
@@ -169,7 +169,7 @@ describe('a restored database', () => {
 });
 
 describe('folders', () => {
-  test('a missing one is refused at the start and never made', async () => {
+  test('a missing one is refused at the start and never created', async () => {
     const folder = join(it.folder, 'not-mounted');
     await assert.rejects(railModule.create(makeConfig(folder), it.host), /does not exist/);
     await assert.rejects(readdir(folder));
@@ -180,7 +180,7 @@ describe('folders', () => {
     );
   });
 
-  test('one that disappears later stops everything, is reported, and is not made anew', async () => {
+  test('one that disappears later stops the rail, is reported, and is not created again', async () => {
     await it.work();
     await rename(it.folder, `${it.folder}-away`);
     try {

@@ -17,7 +17,7 @@ import {
 import { type Config, configSchema, type SftpConfig } from './config.ts';
 import { openSftp } from './sftp.ts';
 
-/** The exchange against Debian's own OpenSSH server. */
+/** The exchange with a real OpenSSH server. */
 
 let server: SshServer;
 let folder = '';
@@ -64,7 +64,7 @@ function sftpConfig(some: Record<string, unknown> = {}): SftpConfig {
 const content = Buffer.alloc(100_000, 'ISO 20022 ');
 
 describe('the SFTP exchange', () => {
-  test('a file is there whole, under its name, with nothing beside it', async () => {
+  test('a file appears complete under its name, without temporary files', async () => {
     const exchange = await openSftp(sftpConfig(), noSignal);
     await exchange.outbox.put('A-1.xml', content);
     assert.deepEqual(await readdir(join(folder, 'outbox')), ['A-1.xml']);
@@ -81,7 +81,7 @@ describe('the SFTP exchange', () => {
     await exchange[Symbol.asyncDispose]();
   });
 
-  test('what an earlier try left unfinished is replaced', async () => {
+  test('a temporary file of an interrupted write is replaced', async () => {
     await writeFile(join(folder, 'outbox', '.A-1.xml.part'), Buffer.alloc(200_000, 'x'));
     const exchange = await openSftp(sftpConfig(), noSignal);
     await exchange.outbox.put('A-1.xml', content);
@@ -115,7 +115,7 @@ describe('the SFTP exchange', () => {
     await exchange[Symbol.asyncDispose]();
   });
 
-  test('a server with another host key is refused before anything is said to it', async () => {
+  test('a server with another host key is refused before the login', async () => {
     const config = sftpConfig({ hostKeyFingerprints: [server.strangeFingerprint] });
     const seen = server.log().length;
     await assert.rejects(openSftp(config, noSignal), (error: Error) => {
@@ -126,13 +126,13 @@ describe('the SFTP exchange', () => {
     assert.doesNotMatch(server.log().slice(seen), /Accepted publickey/);
   });
 
-  test('of two host keys, the old and the new, either is enough', async () => {
+  test('of two configured host keys, the old and the new, either is accepted', async () => {
     const hostKeyFingerprints = [server.strangeFingerprint, server.fingerprint];
     const exchange = await openSftp(sftpConfig({ hostKeyFingerprints }), noSignal);
     await exchange[Symbol.asyncDispose]();
   });
 
-  test('with a key that the server does not know there is no way in', async () => {
+  test('a key that the server does not know is refused', async () => {
     const config = sftpConfig({ privateKey: server.strangeKey });
     await assert.rejects(openSftp(config, noSignal), /authentication methods failed/);
   });
@@ -143,7 +143,7 @@ describe('the SFTP exchange', () => {
     assert.equal(configSchema.safeParse({}).success, false);
   });
 
-  test('a server that accepts and says nothing does not hold up the pass for ever', async () => {
+  test('a server that accepts and does not answer ends the pass by a time-out', async () => {
     const mute = createServer((socket) => socket.on('error', () => undefined));
     const port = await new Promise<number>((resolve) => {
       mute.listen(0, '127.0.0.1', () => {
@@ -160,7 +160,7 @@ describe('the SFTP exchange', () => {
   });
 });
 
-test('a payment goes through SFTP and its answers come back', async () => {
+test('a payment leaves through SFTP and its reports come back', async () => {
   const rail = await openTestRail({ exchange: describeExchange(folder) });
   // The bank of the other side has the same folders.
   const bank = await openBankSimulator({ folder });
@@ -182,32 +182,35 @@ test('a payment goes through SFTP and its answers come back', async () => {
   }
 });
 
-describe('a line that breaks at any moment of a pass', () => {
-  const harms: readonly Fault[] = [
+describe('a connection that fails at any exchange of a pass', () => {
+  const faults: readonly Fault[] = [
     { kind: 'reset' },
     { kind: 'cut', afterBytes: 0 },
     { kind: 'cut', afterBytes: 20 },
     { kind: 'mute' },
   ];
-  for (const harm of harms) {
-    const size = 'afterBytes' in harm ? ` after ${harm.afterBytes} bytes` : '';
-    test(`pays once and comes to its end: ${harm.kind}${size}`, async () => {
+  for (const fault of faults) {
+    const size = 'afterBytes' in fault ? ` after ${fault.afterBytes} bytes` : '';
+    test(`pays once and completes: ${fault.kind}${size}`, async () => {
       const proxy = await openFaultProxy({ host: '127.0.0.1', port: server.port });
       const { port } = proxy.address;
       const rail = await openTestRail({
-        exchange: describeExchange(folder, { port, timeoutSeconds: harm.kind === 'mute' ? 2 : 30 }),
+        exchange: describeExchange(folder, {
+          port,
+          timeoutSeconds: fault.kind === 'mute' ? 2 : 30,
+        }),
       });
       const bank = await openBankSimulator({ folder });
       try {
-        let harmed = 0;
-        for (let number = 1; number === 1 || harmed === number - 1; number += 1) {
+        let injected = 0;
+        for (let number = 1; number === 1 || injected === number - 1; number += 1) {
           const instruction = makeInstruction();
           await rail.rail.send(instruction, { signal: noSignal });
           const seen = proxy.exchanges;
           proxy.decide((exchange) => {
             if (exchange.number !== seen + number) return { kind: 'none' };
-            harmed += 1;
-            return harm;
+            injected += 1;
+            return fault;
           });
           await rail.work();
           proxy.decide(() => ({ kind: 'none' }));
@@ -218,9 +221,9 @@ describe('a line that breaks at any moment of a pass', () => {
             await rail.work();
             ({ outcome } = await rail.rail.query(instruction, { signal: noSignal }));
           }
-          assert.equal(outcome, 'paid', `harmed at exchange ${number}`);
+          assert.equal(outcome, 'paid', `fault at exchange ${number}`);
         }
-        assert.ok(harmed > 10, `${harmed} exchanges`);
+        assert.ok(injected > 10, `${injected} exchanges`);
         assert.deepEqual(listPaidTwice(bank.books), []);
         const refused = rail.host.observations.filter(({ outcome }) => outcome === 'rejected');
         assert.deepEqual(refused, []);

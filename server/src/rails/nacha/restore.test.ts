@@ -15,6 +15,7 @@ import {
   setSimulatorOptions,
   withBench,
 } from '../../../testing/setups/nacha.ts';
+import { exec } from '../../db/rows.ts';
 import { fromEastern } from './banking-days.ts';
 import { railModule } from './rail.ts';
 
@@ -43,7 +44,7 @@ for (const moment of ['while they waited', 'before they were sent'] as const) {
       let restore = await backUp(bench);
       for (const payment of payments()) await rail.send(payment, context);
       if (moment === 'while they waited') {
-        await host.db.system.rows({ name: '', text: 'drop table records_before' });
+        await exec(host.db.system, { name: '', text: 'drop table records_before' });
         restore = await backUp(bench);
       }
       await advanceTo(bench, '2026-11-20', '10:00');
@@ -217,7 +218,7 @@ test('payments are recovered from the folders alone', () =>
     await setSimulatorOptions(bench, { away: true });
     await rail.send(makeInstruction('p3', { amountMinor: 999n }), context);
     await advanceTo(bench, '2026-11-20', '20:00');
-    await bench.host.db.system.rows({ name: '', text: 'delete from rail_records' });
+    await exec(bench.host.db.system, { name: '', text: 'delete from rail_records' });
     const again = await bench.again();
     const all = (await again.recover?.(0, context)) ?? [];
     assert.deepEqual(

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { z } from 'zod';
 
 /**
- * The books of the simulated bank: one line of JSON per event in `bank/books.jsonl`, written through
- * to the disk before anything follows from it. A torn last line never happened.
+ * The record of the simulated bank: one line of JSON per event in `bank/books.jsonl`, synced to the
+ * disk before anything follows from it. An incomplete last line is ignored.
  */
 
 const orderSchema = z.object({
@@ -31,7 +31,7 @@ const eventSchema = z.discriminatedUnion('kind', [
     atMs: z.number(),
     orders: z.array(orderSchema),
   }),
-  /** The file was put away: whatever comes under its id after that is a second copy. */
+  /** The file was moved: any later file with its id is a second copy. */
   z.object({ kind: z.literal('taken'), messageId: z.string() }),
   z.object({ kind: z.literal('second_copy'), messageId: z.string(), isSame: z.boolean() }),
   z.object({ kind: z.literal('answered'), messageId: z.string(), answer: z.string() }),
@@ -77,7 +77,7 @@ export async function openBankBooks(folder: string): Promise<BankBooks> {
   };
 }
 
-/** For a judge beside the bank: what the books say at this moment. */
+/** The current record, for a reader beside the bank. */
 export async function readBankBooks(folder: string): Promise<Omit<BankBooks, 'add'>> {
   const files = new Map<string, BankFile>();
   const secondCopies: { messageId: string; isSame: boolean }[] = [];

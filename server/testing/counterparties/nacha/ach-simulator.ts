@@ -71,7 +71,7 @@ export async function openAchSimulator(folder: string): Promise<AchSimulator> {
   };
 }
 
-/** Everything the bank has booked, of each reference as often as it came. */
+/** Every booking of the bank, each reference as often as it came. */
 export async function listBooked(folder: string): Promise<SimulatedPayment[]> {
   const lines = await readBooks(path.join(folder, 'books.jsonl'));
   return lines.filter((line) => line.kind === 'entry');
@@ -96,7 +96,7 @@ async function readOptions(folder: string): Promise<Options> {
   }
 }
 
-/** One rename takes a file away; one of a name that was taken before gets a number. */
+/** Takes a file by one rename; a repeated name gets a number. */
 async function takeFiles(folder: string): Promise<void> {
   const taken = path.join(folder, 'taken');
   for (const { name } of await openFolder(path.join(folder, 'outbox')).list()) {
@@ -168,7 +168,7 @@ function tryParse(bytes: Uint8Array): AchFile | string {
   }
 }
 
-/** The operator's own debits are never sent back: rules are about credits. */
+/** Rules are for credits: the operator's own debits are never returned. */
 function isMatch(rule: Options['rules'][number], entry: ReadEntry, count: number): boolean {
   if (entry.reference === '') return false;
   if (rule.accountEndsWith !== undefined && !entry.account.endsWith(rule.accountEndsWith)) {
@@ -214,13 +214,13 @@ async function main(): Promise<void> {
   const { values } = parseArgs({
     options: { folder: { type: 'string' }, everyMs: { type: 'string', default: '250' } },
   });
-  if (values.folder === undefined) throw new Error('--folder says where outbox and inbox are');
+  if (values.folder === undefined)
+    throw new Error('--folder is required: it holds outbox and inbox');
   const simulator = await openAchSimulator(values.folder);
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
   process.stdout.write('the simulated bank is open\n');
   while (!stop.signal.aborted) {
-    // A process of its own is its own clock.
     await simulator.advance(Math.round(performance.timeOrigin + performance.now()));
     await sleep(Number(values.everyMs), undefined, { signal: stop.signal }).catch(() => undefined);
   }

@@ -8,7 +8,6 @@ import type {
 } from '../contract/contract.ts';
 import { FolderError, findFolderFault } from '../kit/folder.ts';
 import type { NextRecord } from '../kit/records.ts';
-import { describePayment } from './answers.ts';
 import { canBeWritten, closeFiles, findNextClose } from './closing.ts';
 import { type NachaConfig, nachaConfigSchema } from './config.ts';
 import { deliverFiles } from './delivery.ts';
@@ -20,7 +19,7 @@ import { listPayerFaults } from './payer-checks.ts';
 import { checkRecipient } from './recipient-check.ts';
 import { isReconciled, listUnknownFiles } from './reconcile.ts';
 import { AchFormatError } from './record-layout.ts';
-import { type Context, createContext, type Payment } from './records.ts';
+import { type Context, createContext, describePayment, type Payment } from './records.ts';
 import { recoverPayments } from './recover.ts';
 import { findNextSettling, settleFiles } from './settling.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RailHost } from '../contract/contract.ts';
+import type { RailAnswer, RailHost } from '../contract/contract.ts';
 import { type Counters, openCounters } from '../kit/counters.ts';
 import { type Folder, openFolder } from '../kit/folder.ts';
 import { openPaymentBook, type PaymentBook } from '../kit/payment-book.ts';
@@ -10,7 +10,13 @@ import {
   reasonSchema,
   type TypedRecord,
 } from '../kit/records.ts';
-import { describePayment } from './answers.ts';
+import {
+  addBankingDays,
+  findNextClosing,
+  fromEastern,
+  nextBankingDay,
+  toEastern,
+} from './banking-days.ts';
 import type { NachaConfig } from './config.ts';
 import { draftEntry, draftSchema, isSamePayment } from './drafts.ts';
 
@@ -145,6 +151,41 @@ export function createContext(config: NachaConfig, host: RailHost): Context {
     warned: new Set(),
     recovery: { isDone: false, knownFiles: new Set() },
   };
+}
+
+type Situation = { readonly config: NachaConfig; readonly nowMs: number };
+
+/** What the rail answers from the record of a payment. */
+export function describePayment({ state, value }: PaymentRecord, situation: Situation): RailAnswer {
+  const { reason = 'other', trace, code } = value;
+  const extras = {
+    ...(trace === undefined ? {} : { providerReference: trace }),
+    ...(code === undefined ? {} : { code }),
+  };
+  switch (state) {
+    case 'waiting':
+    case 'filed':
+      return { ...extras, outcome: 'accepted', checkAtMs: estimatePaid(value, situation) };
+    case 'paid':
+      return { ...extras, outcome: 'paid' };
+    case 'returned': {
+      const parts = Object.values(value.returnedMinor);
+      const amountMinor = parts.reduce((sum, part) => sum + part, 0n);
+      return { ...extras, outcome: 'returned', reason, amountMinor };
+    }
+    case 'rejected':
+    case 'cancelled':
+      return { ...extras, outcome: 'rejected', reason };
+  }
+}
+
+/** When the payment counts as paid if nothing comes back; never before the next half hour. */
+function estimatePaid({ sentAtMs }: Payment, { config, nowMs }: Situation): number {
+  const closesAtMs = findNextClosing(config.windows, sentAtMs)?.closesAtMs ?? sentAtMs;
+  const settlesOn = nextBankingDay(toEastern(closesAtMs).day);
+  const day = addBankingDays(settlesOn, config.paidAfterBankingDays);
+  const dueMs = fromEastern({ day, time: config.paidAt });
+  return Math.max(dueMs, nowMs + 30 * 60_000);
 }
 
 /** All payments in no file yet that pass the filter, in the order of their references. */

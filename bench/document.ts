@@ -9,12 +9,11 @@ export type SectionName = (typeof sections)[number];
 
 const head = `# Benchmarks
 
-Written by the suite in \`bench/\`, never by hand: \`npm run bench\` for ours beside its peers, and
-\`npm run bench -- --profile\`, \`-- --large\`, \`-- --batch\`, \`-- --growth\` for the sections after it
-(\`-- --overload\` prints what [decision 12](decisions/0012-overload.md) tells). Load generator,
-services and database share one machine, so ratios within a run are what counts; absolute figures say
-little about another machine. Why some figures are not reached is in
-[decision 10](decisions/0010-group-commit.md).
+The suite in \`bench/\` writes this page; do not edit it. \`npm run bench\` measures Outlay beside other
+engines; \`npm run bench -- --profile\`, \`-- --large\`, \`-- --batch\` and \`-- --growth\` write the sections
+after it (\`-- --overload\` prints the figures of [decision 12](decisions/0012-overload.md)). Load generator,
+service and database share one machine. Compare ratios within a run: absolute figures say little about
+another machine. [Decision 10](decisions/0010-group-commit.md) explains the targets that are not reached.
 `;
 
 export function writeSection(name: SectionName, text: string): void {

@@ -78,8 +78,8 @@ export async function runGrowth(): Promise<void> {
     const text = [
       '## How cost grows',
       '',
-      'One command at a time, median in microseconds, with once, ten times and a hundred times as',
-      'much of one thing in the database (copied by sets) and of the rest what a new account has.',
+      'One command at a time, median in microseconds. Each dimension grows tenfold twice (copied in bulk)',
+      'while the others stay those of a new account.',
       `Commit and create are in process, the rest over HTTP. ${await place.describe()}. ${describeMachine()}.`,
       '',
       `| how many | | ${names.join(' | ')} | database |`,
@@ -216,8 +216,8 @@ function measureCatalogue(): string[] {
     return `| ${payers.length.toLocaleString('en')} | ${inMexico} | ${compileMs.toFixed(0)} | ${timesUs[100]?.toFixed(0)} |`;
   });
   return [
-    'The catalogue is compiled once at the start and looked up in memory; an answer is kept for up to',
-    'a minute, these are the look-ups behind it.',
+    'The catalog of destinations is compiled at the start and searched in memory. Responses are cached',
+    'for up to a minute; these figures are the searches behind them.',
     '',
     '| payers | of them in Mexico | compile, ms | cheapest for Mexico, microseconds |',
     '|---|---|---|---|',

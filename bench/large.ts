@@ -129,17 +129,17 @@ async function compare(
   return [
     `## With ${payouts.toLocaleString('en')} payouts in the database`,
     '',
-    `${rounds} rounds of ${seconds} s, the empty database and the full one alternately. The payouts are`,
-    `completed ones of the one hot account with ${users.toLocaleString('en')} users, with all their records, over`,
-    `the last ninety days, copied by sets in ${filled.seconds.toFixed(0)} s. ${server}. ${describeMachine()}.`,
+    `${rounds} rounds of ${seconds} s, alternating between an empty and a full database. The payouts are`,
+    `completed, belong to the hot account with ${users.toLocaleString('en')} users, have all their records, and spread`,
+    `over the last ninety days; copying them in bulk took ${filled.seconds.toFixed(0)} s. ${server}. ${describeMachine()}.`,
     '',
     '| commits | empty, per second | full, per second | full, p50 ms | full, p99 ms | full to empty |',
     '|---|---|---|---|---|---|',
     ...rows,
     '',
-    `Disk per completed payout, all records and indexes: ${filled.bytesEach.toFixed(0)} bytes of the`,
-    `copied ones (${filled.tables}); ${filled.realBytesEach.toFixed(0)} bytes of ${realPayouts.toLocaleString('en')} that the service completed`,
-    'itself, vacuumed in between.',
+    `Disk per completed payout, all records and indexes: ${filled.bytesEach.toFixed(0)} bytes for the`,
+    `copied ones (${filled.tables}); ${filled.realBytesEach.toFixed(0)} bytes for ${realPayouts.toLocaleString('en')} that the service completed`,
+    'itself, after a vacuum.',
     '',
   ].join('\n');
 }

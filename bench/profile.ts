@@ -157,13 +157,13 @@ function describe(profiled: readonly Profiled[], server: string): string {
       '|---|---|',
       ...lines,
       '',
-      `Its [flame graph](images/${file}).`,
+      `[Flame graph](images/${file})`,
     ].join('\n'),
   );
   return `## Where the time goes
 
 One process, one hot balance, 64 connections, ${seconds} s each under the profiler.
-Where the sum of service, database and load generator comes to the two processors, that is the limit.
+The limit is reached when service, database and load generator together use both processors.
 
 ${server}. ${describeMachine()}
 

@@ -4,7 +4,6 @@ import { describeConfig } from '../server/src/config.ts';
 import { generateDescription } from './openapi.ts';
 import { generateRailsDocument } from './rails-document.ts';
 import { generateSandboxValues } from './sandbox-values.ts';
-import { generateSchemaListing } from './schema-listing.ts';
 
 /**
  * Every file that a program of ours writes. `npm run generate` writes them; `npm run check` runs
@@ -14,7 +13,6 @@ const generators: readonly (() => Map<string, string> | Promise<Map<string, stri
   () => new Map([['.env.example', describeConfig()]]),
   generateSandboxValues,
   generateDescription,
-  generateSchemaListing,
   generateRailsDocument,
 ];
 

@@ -8,33 +8,33 @@ import {
 import { loadRailModules } from '../server/src/rails/host/registry.ts';
 import { sandboxPayers } from '../server/src/rails/sandbox/network.ts';
 
-/** docs/rails.md: what can be paid where, by which kind of rail, from the declarations. */
+/** docs/rails.md: which kind of rail can pay where, from the declarations. */
 export async function generateRailsDocument(): Promise<Map<string, string>> {
   const modules = [...(await loadRailModules()).values()];
   const text = [
     '# Rails',
     '',
-    'Generated from the declarations of the rails: `npm run generate`. How to configure one is in',
-    '[guides/rails.md](guides/rails.md), and in the README of its folder.',
+    'Generated from the declarations of the rails by `npm run generate`. To configure a rail, read',
+    '[guides/rails.md](guides/rails.md) and the README of its folder.',
     '',
     '## Kinds',
     '',
-    '| kind | what it is | references | calls at once |',
+    '| kind | description | length of references | concurrent calls |',
     '|---|---|---|---|',
-    '| `sandbox` | The simulated network of the staging environment; nothing of it is real. | 64 | 1000 |',
+    '| `sandbox` | The simulated network of staging; it moves no money. | 64 | 1000 |',
     ...modules.map(describeModule),
     '',
-    '## Wherever a contract reaches',
+    '## Any country',
     '',
-    'These kinds are not bound to countries: the payers that an operator configures say where to.',
+    'These kinds are not bound to countries: the payers that you configure name them.',
     '',
     '| delivery type | currencies | rails |',
     '|---|---|---|',
-    ...describeUnbound(modules),
+    ...describeWorldwide(modules),
     '',
     '## By country',
     '',
-    'Beside those above. `sandbox` serves staging only.',
+    'In addition to those above. `sandbox` serves staging only.',
     '',
     '| country | delivery type | currency | rails |',
     '|---|---|---|---|',
@@ -49,7 +49,7 @@ function describeModule({ kind, about, reference, pace }: RailModule): string {
   return `| [\`${kind}\`](${folder}) | ${about} | ${reference.lengthMax} | ${pace.concurrencyMax} |`;
 }
 
-function describeUnbound(modules: readonly RailModule[]): string[] {
+function describeWorldwide(modules: readonly RailModule[]): string[] {
   const rows = new Map<string, string[]>();
   for (const { kind, corridors } of modules) {
     for (const { countries, deliveryType, currencies } of corridors) {
@@ -80,7 +80,7 @@ function describeCountry(
     }
     for (const { kind, corridors } of modules) {
       for (const corridor of corridors) {
-        if (!isBound(corridor, country.code, deliveryType)) continue;
+        if (!isInCountry(corridor, country.code, deliveryType)) continue;
         const { currencies } = corridor;
         for (const currency of currencies === 'any' ? ['every'] : currencies) add(currency, kind);
       }
@@ -97,7 +97,7 @@ function describeCountry(
   });
 }
 
-function isBound(
+function isInCountry(
   { countries, deliveryType }: CorridorDeclaration,
   code: string,
   wanted: DeliveryType,

@@ -1,7 +1,7 @@
 import { getCurrency } from '../../server/src/core/currency.ts';
 import { getAmountMinor } from '../../server/src/core/money.ts';
 import {
-  type Knobs,
+  type PartnerOptions,
   type PartnerProcess,
   startPartner,
 } from '../../server/testing/setups/partner.ts';
@@ -15,10 +15,10 @@ import {
 } from './counterpart.ts';
 import { writeSecret } from './secrets.ts';
 
-/** Two reference partners, which answer badly in every way that they know. */
+/** Two partner simulators with every fault that they can inject. */
 
 /** A small share of everything that can go wrong with an order, a question or a callback. */
-const troubles: Knobs = {
+const troubles: PartnerOptions = {
   settleMs: 300,
   collectMs: 500,
   fee: '0.35',
@@ -51,7 +51,7 @@ const recipientsCount = 3;
 
 type PartnerPlan = {
   readonly rail: string;
-  readonly knobs: Knobs;
+  readonly knobs: PartnerOptions;
   readonly payers: readonly PayerPlan[];
 };
 
@@ -124,9 +124,9 @@ export async function openPartner(rail: string, places: CounterpartPlaces): Prom
       await partner.kill();
       await partner.restart();
     },
-    holdBack: () => partner.setKnobs({ faults: [] }),
+    holdBack: () => partner.setOptions({ faults: [] }),
     letCome: () => returnLate(partner),
-    isQuiet: async () => (await partner.judge()).pendingEvents === 0,
+    isQuiet: async () => (await partner.readRecords()).pendingEvents === 0,
     listBooked: () => listBooked(partner),
     close: partner.close,
   };
@@ -143,7 +143,7 @@ function describeDestination({ name, country, deliveryType }: PayerPlan): Destin
 
 /** Some payments come back days after they counted as paid, in part or as a whole. */
 async function returnLate(partner: PartnerProcess): Promise<void> {
-  const { payments } = await partner.judge();
+  const { payments } = await partner.readRecords();
   const chosen = Object.entries(payments).filter(
     ([reference, { state, returns }]) =>
       state === 'paid' && returns.length === 0 && reference.endsWith('6'),
@@ -155,7 +155,7 @@ async function returnLate(partner: PartnerProcess): Promise<void> {
 }
 
 async function listBooked(partner: PartnerProcess): Promise<BookedPayment[]> {
-  const { payments } = await partner.judge();
+  const { payments } = await partner.readRecords();
   return Object.entries(payments).flatMap(([reference, payment]) => {
     const { state, paidCount, amount, currency, returns } = payment;
     const read = (text: string): bigint => getAmountMinor(text, getCurrency(currency));

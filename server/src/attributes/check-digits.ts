@@ -78,7 +78,7 @@ export const checkBic: Check = (value) =>
 
 /**
  * American Bankers Association routing number: weights 3, 7, 1, and the first two digits are a
- * Federal Reserve district (00-12), a thrift (21-32), electronic (61-72) or travellers' cheque (80).
+ * Federal Reserve district (00-12), a thrift (21-32), electronic (61-72) or traveler's checks (80).
  */
 export const checkAba: Check = (value) => {
   const district = Number(value.slice(0, 2));

@@ -4,7 +4,7 @@ import { type Check, type Choices, type Field, field, identification, words } fr
 import { phoneField } from './phone-numbers.ts';
 import { getLegalFields } from './remittance-reasons.ts';
 
-/** What cash, mobile wallets, deliveries, cheques and bills take. */
+/** What cash, mobile wallets, deliveries, paper checks and bills need. */
 
 /** Documents that only some countries issue, or know by another name; the passport is everywhere. */
 const nationalDocuments: Readonly<Record<string, Choices>> = {
@@ -183,8 +183,8 @@ export function getHomeFields(countryCode: string): readonly Field[] {
   ];
 }
 
-/** A cheque is posted; the state is part of an address where states are. */
-export function getChequeFields(countryCode: string): readonly Field[] {
+/** A paper check is mailed; addresses include the state in countries that have states. */
+export function getPaperCheckFields(countryCode: string): readonly Field[] {
   return [
     streetAddress,
     city,

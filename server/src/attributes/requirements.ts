@@ -7,9 +7,9 @@ import type { Field, Requirement } from './field.ts';
 import {
   billFields,
   getCashFields,
-  getChequeFields,
   getHomeFields,
   getMobileWalletFields,
+  getPaperCheckFields,
 } from './other-formats.ts';
 import { walletFields } from './wallet-addresses.ts';
 
@@ -57,6 +57,7 @@ function nameProfile(corridor: Corridor): string {
     case 'HOME_DELIVERY':
       return `home:${countryCode}`;
     case 'PAPER_CHECK':
+      // Attribute tokens are derived from this name, so it keeps the former word.
       return `cheque:${countryCode}`;
   }
 }
@@ -80,7 +81,7 @@ function makeFields(corridor: Corridor): readonly Field[] {
     case 'HOME_DELIVERY':
       return getHomeFields(countryCode);
     case 'PAPER_CHECK':
-      return getChequeFields(countryCode);
+      return getPaperCheckFields(countryCode);
   }
 }
 

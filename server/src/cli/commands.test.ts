@@ -133,7 +133,10 @@ describe('commands on an environment', () => {
     const { pino } = await import('pino');
     setup.writeRails([partnerRail(), partnerRail({ name: 'broken', kind: 'pigeon' })]);
     const options = { role: 'work', realNowMs: Date.now, log: pino({ level: 'silent' }) } as const;
-    await assert.rejects(createApp(setup.config(), options), /1 fault:\n  rail broken: no kind/);
+    await assert.rejects(
+      createApp(setup.config(), options),
+      /1 fault:\n  rail broken: kind must be/,
+    );
     const app = await createApp(setup.config(), { ...options, toleratesFaults: true });
     try {
       const { live } = app.environments;
@@ -142,7 +145,7 @@ describe('commands on an environment', () => {
       assert.deepEqual(live.railNames, ['cash_mx']);
       const reports = (await commands['rail check']?.(live, {})) as { faults: string[] }[];
       assert.equal(process.exitCode, 1);
-      assert.match(reports[0]?.faults.join() ?? '', /no kind pigeon; there are evm/);
+      assert.match(reports[0]?.faults.join() ?? '', /kind must be one of evm, .*, not pigeon/);
       assert.match(reports[1]?.faults.join() ?? '', /the partner cannot be reached/);
     } finally {
       process.exitCode = 0;

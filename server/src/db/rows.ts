@@ -24,7 +24,10 @@ export type RowOf<Shape extends Columns> = {
 };
 
 /** A statement that returns rows of a declared shape. */
-export type Query<Row> = Statement & { readonly columns: Columns; readonly row?: Row };
+export type Query<Row, Shape extends Columns = Columns> = Statement & {
+  readonly columns: Shape;
+  readonly row?: Row;
+};
 
 /** What parses a JSON value: a zod schema, for example. @throws when the value does not fit. */
 type Parser<Value> = { parse(value: unknown): Value };
@@ -102,7 +105,7 @@ const queries: Query<unknown>[] = [];
 /** Declares a statement and the columns that it returns. */
 export function defineQuery<const Shape extends Columns>(
   definition: Statement & { readonly columns: Shape },
-): Query<RowOf<Shape>> {
+): Query<RowOf<Shape>, Shape> {
   queries.push(definition);
   return definition;
 }
@@ -154,18 +157,19 @@ export async function exec(
   return (await session.query(statement, values)).rowCount ?? 0;
 }
 
-/** Statements whose names and types were compared with the server's. */
-const compared = new WeakSet<Columns>();
+type Check = readonly [name: string, column: AnyColumn];
+
+/** Of queries whose names and types were compared with the server's: the columns to look at. */
+const checksOf = new WeakMap<Columns, readonly Check[]>();
 
 function readRows<Row>({ name, columns }: Query<Row>, answer: QueryAnswer): Row[] {
-  if (!compared.has(columns)) {
+  let checks = checksOf.get(columns);
+  if (checks === undefined) {
     const faults = listColumnFaults(columns, answer.fields);
     if (faults.length > 0) throw new TypeError(`${name}: ${faults.join('; ')}`);
-    compared.add(columns);
+    checks = Object.entries(columns).filter(([, { isNullable, read }]) => !isNullable || read);
+    checksOf.set(columns, checks);
   }
-  const checks = Object.entries(columns).filter(
-    ([, { isNullable, read }]) => !isNullable || read !== undefined,
-  );
   for (const row of answer.rows) {
     for (const [key, { isNullable, read }] of checks) {
       const value = row[key];

@@ -8,7 +8,8 @@ import {
   type Owner,
 } from '../../testing/setups/money.ts';
 import { newId } from '../core/ids.ts';
-import { applyObservation, claimDispatches, type Observation } from './dispatch.sql.ts';
+import { claimDispatches } from './dispatch.sql.ts';
+import { applyObservation, type Observation } from './observations.sql.ts';
 
 /** Every cell of the table in docs/guides/exceptions.md, through every channel. */
 
@@ -28,7 +29,7 @@ type Report = Pick<Observation, 'outcome'> & {
   rail?: string;
   source?: Observation['source'];
   fence?: bigint;
-  extra?: Observation['extra'];
+  details?: Observation['details'];
   /** Milliseconds; the present moment when absent. */
   at?: number;
 };
@@ -46,12 +47,11 @@ async function report(payout: CommittedPayout, told: Report): Promise<string> {
       reason: outcome === 'rejected' ? 'refused' : '',
       fence,
       dueAt: outcome === 'park' ? undefined : new Date(Date.now() + 3_600_000),
-      journalIds: [newId(), newId(), newId()],
-      extra: {
+      details: {
         reference: payout.reference,
         ...(amount === undefined ? {} : { amount: amount.toString() }),
         ...(at === undefined ? {} : { at }),
-        ...told.extra,
+        ...told.details,
       },
     }),
   );
@@ -64,18 +64,18 @@ const known: Readonly<Record<string, readonly Report[]>> = {
   'outcome unknown': [{ outcome: 'unknown', source: 'query' }],
   'ready for pickup': [{ outcome: 'ready_for_pickup' }],
   'outcome unknown for a day': [
-    { outcome: 'hold', source: 'query', extra: { exception: 'unknown_outcome' } },
+    { outcome: 'hold', source: 'query', details: { exception: 'unknown_outcome' } },
   ],
-  'not sent for a day': [{ outcome: 'park', source: 'query', extra: { exception: 'not_sent' } }],
+  'not sent for a day': [{ outcome: 'park', source: 'query', details: { exception: 'not_sent' } }],
   paid: [{ outcome: 'paid' }],
   'returned in part': [{ outcome: 'paid' }, { outcome: 'returned', amount: partMinor }],
   returned: [{ outcome: 'paid' }, { outcome: 'returned' }],
-  refused: [{ outcome: 'rejected' }],
-  'refused, no payer left': [
-    { outcome: 'rejected', extra: { is_exhausted: true, exception: 'routes_exhausted' } },
+  rejected: [{ outcome: 'rejected' }],
+  'rejected, no payer left': [
+    { outcome: 'rejected', details: { is_exhausted: true, exception: 'routes_exhausted' } },
   ],
-  'refused, another payer has it': [
-    { outcome: 'rejected', extra: { next_rail: 'second', next_payer: 'second' } },
+  'rejected, another payer has it': [
+    { outcome: 'rejected', details: { next_rail: 'second', next_payer: 'second' } },
   ],
 };
 
@@ -192,7 +192,7 @@ for (const channel of [
       const through = await describeChannel(channel, payout);
       if (through === undefined) continue;
       // A rail that does not have the payout any more is not asked.
-      if (channel === 'present answer' && cell.row === 'refused, another payer has it') continue;
+      if (channel === 'present answer' && cell.row === 'rejected, another payer has it') continue;
       const before = await look(payout);
       const told = arriving[cell.column];
       assert.ok(told !== undefined);

@@ -7,19 +7,16 @@ import type { EnvironmentClock } from '../db/environment-clock.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
 import { type Database, findSqlState } from '../db/postgres/pool.ts';
 import type { Rail, RailAnswer } from '../rails/contract/contract.ts';
-import {
-  applyObservation,
-  applyObservations,
-  canGroup,
-  type DispatchRow,
-  listTriedPayers,
-  type Observation,
-  type ObservationExtra,
-  passChecks,
-  postponeDispatch,
-} from './dispatch.sql.ts';
+import { type DispatchRow, listTriedPayers, passChecks, postponeDispatch } from './dispatch.sql.ts';
 import { describeTerms, failOver } from './failover.ts';
 import { formatReason, getBackOffMs, type NextStep, park, planNext } from './next-step.ts';
+import {
+  type ApplyResult,
+  applyObservation,
+  applyObservations,
+  type Observation,
+  type ObservationDetails,
+} from './observations.sql.ts';
 import { callRail, readInstruction } from './rail-call.ts';
 import type { RailRuntime } from './rail-runtimes.ts';
 import { findRecoveredTwin } from './recovery.ts';
@@ -82,20 +79,22 @@ export type Parts = DispatchServices & {
   endMs: number;
 };
 
-/** Records what rails answered, in groups; what is out of the ordinary by itself. */
+/** Applies what rails answered, in groups. */
 export function createRecorder(db: Database): (observation: Observation) => Promise<boolean> {
-  const group = createBatcher<Observation, true | undefined>({
+  const group = createBatcher<Observation, ApplyResult | undefined>({
     db,
     accountOf: ({ accountId }) => accountId,
     keyOf: ({ payoutId }) => payoutId,
     run: async (session, observations, mayWait) => {
       const rows = await applyObservations(session, observations, mayWait);
-      return placeByOrdinal(observations, rows, (row) => (row.is_held ? held : true));
+      return placeByOrdinal(observations, rows, ({ result }) =>
+        result === 'held' ? held : result,
+      );
     },
   });
   return async (observation) => {
-    if (canGroup(observation) && (await group.submit(observation)) === true) return true;
-    return (await applyObservation(db.system, observation)) === 'applied';
+    const result = await group.submit(observation);
+    return (result ?? (await applyObservation(db.system, observation))) === 'applied';
   };
 }
 
@@ -219,7 +218,7 @@ async function goOn(parts: Parts, row: DispatchRow, step: NextStep): Promise<Nex
   });
   return routed === undefined
     ? step
-    : { ...step, ...routed, extra: { ...step.extra, ...routed.extra } };
+    : { ...step, ...routed, details: { ...step.details, ...routed.details } };
 }
 
 /** The account's row is held by somebody else for longer than a statement waits. */
@@ -248,7 +247,7 @@ async function recordStep(
   step: NextStep & { isTold: boolean },
 ): Promise<boolean> {
   const judged = step.isTold ? await describeJudgement(parts, row) : undefined;
-  const extra = judged === undefined ? step.extra : { ...judged, ...step.extra };
+  const details = judged === undefined ? step.details : { ...judged, ...step.details };
   return recordWhileClaimed(parts, {
     accountId: row.account_id,
     payoutId: row.payout_id,
@@ -259,8 +258,7 @@ async function recordStep(
     reason: formatReason(step.reason),
     fence: row.fence,
     dueAt: step.dueAtMs === undefined ? undefined : new Date(step.dueAtMs),
-    journalIds: [newId(), newId(), newId()],
-    extra: { reference: row.reference, ...extra },
+    details: { reference: row.reference, ...details },
   });
 }
 
@@ -271,7 +269,7 @@ async function recordStep(
 async function describeJudgement(
   parts: Parts,
   row: DispatchRow,
-): Promise<Pick<ObservationExtra, 'standing' | 'first_routing'> | undefined> {
+): Promise<Pick<ObservationDetails, 'standing' | 'first_routing'> | undefined> {
   const { fullRouter, measurements } = parts;
   if (row.mode !== 'send') return undefined;
   const route = { rail: row.rail, payerKey: row.payer_key };
@@ -298,7 +296,7 @@ async function putOff(parts: Parts, row: DispatchRow, failure: unknown): Promise
             outcome: 'hold',
             reason: 'review',
             dueAtMs: parts.clock.nowMs() + waitMs,
-            extra: { exception: 'parked' },
+            details: { exception: 'parked' },
           };
     await recordStep(parts, row, { ...step, isTold: false });
   } catch (error) {

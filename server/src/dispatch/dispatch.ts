@@ -15,7 +15,6 @@ import { findRoom, openRailRuntimes, type RailRuntime } from './rail-runtimes.ts
 import type { RouterServices } from './routing.ts';
 
 export {
-  applyObservation,
   countDue,
   type DispatchRow,
   findNextDue,
@@ -29,6 +28,7 @@ export {
   type RuleHit,
   type Rules,
 } from './dispatch-work.ts';
+export { applyObservation } from './observations.sql.ts';
 
 /**
  * Committed payouts on their way: what is due is claimed with a lease, the attempt is written before
@@ -134,10 +134,10 @@ async function startClaims(
   const { db, clock, lines, rules, times, marker } = parts;
   // The lease begins later than this, by the database's clock.
   const endMs = clock.steadyMs() + times.leaseMs;
-  const shaken = [...lines].filter(([, { gate }]) => gate.isShaken()).map(([name]) => name);
+  const recovering = [...lines].filter(([, { gate }]) => gate.isRecovering()).map(([name]) => name);
   const rows = await claimDispatches(db.system, {
     counts,
-    shaken: new Set(shaken),
+    inRandomOrder: new Set(recovering),
     leaseMs: times.leaseMs,
     hasRules: rules !== undefined,
     ...(only && { only }),

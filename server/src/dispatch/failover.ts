@@ -26,7 +26,7 @@ export function describeTerms(row: TermsRow): RouteTerms {
 export async function failOver(
   router: RouterServices,
   { row, reason, listTried }: Refusal,
-): Promise<Pick<NextStep, 'outcome' | 'extra'> | undefined> {
+): Promise<Pick<NextStep, 'outcome' | 'details'> | undefined> {
   if (reason === '' || !allowsFailover(reason)) return undefined;
   const named = router.catalogue().findPayer(row.destination_token);
   if (named?.isDynamicToken !== true) return undefined;
@@ -34,8 +34,8 @@ export async function failOver(
   const routing = JSON.stringify({ refused_because: reason, candidates: route.candidates });
   if (route.next === undefined) {
     const exception = 'routes_exhausted';
-    return { outcome: 'rejected', extra: { routing, is_exhausted: true, exception } };
+    return { outcome: 'rejected', details: { routing, is_exhausted: true, exception } };
   }
   const { railName, key } = route.next;
-  return { outcome: 'rejected', extra: { routing, next_rail: railName, next_payer: key } };
+  return { outcome: 'rejected', details: { routing, next_rail: railName, next_payer: key } };
 }

@@ -77,7 +77,7 @@ describe('one account that is held', () => {
       fetch,
       callbackUrl: '',
       wake: () => undefined,
-      onHeard: () => undefined,
+      onInboundMessage: () => undefined,
       log: () => undefined,
     });
     for (const [index, payout] of [held, free].entries()) {

@@ -76,9 +76,9 @@ describe('the gate of a rail', () => {
     call(paid);
     assert.equal(gate.health(), 'up');
     assert.equal(gate.room(), 100);
-    assert.ok(gate.isShaken());
+    assert.ok(gate.isRecovering());
     wait(60_000);
-    assert.ok(!gate.isShaken());
+    assert.ok(!gate.isRecovering());
   });
 
   it('doubles its wait once for each round of probes, however many of them fail', () => {

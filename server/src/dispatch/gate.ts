@@ -8,7 +8,7 @@ import type { Rail, RailAnswer } from '../rails/contract/contract.ts';
  * before does not count again: it backs off by itself and says nothing new about the counterpart.
  * After a wait, which doubles once for each round of failed probes, up to half of the rail's
  * concurrency may probe; the first clear answer closes the breaker. For a minute after it opened,
- * `isShaken` asks the dispatcher to choose among what is due at random, so that healthy payouts do not
+ * `isRecovering` asks the dispatcher to choose among what is due at random, so that healthy payouts do not
  * queue behind references that hang.
  */
 export type Gate = {
@@ -20,7 +20,7 @@ export type Gate = {
   health(): Health;
   /** How long nothing begins here, as far as is known; 0: there is room or will be soon. */
   closedForMs(): number;
-  isShaken(): boolean;
+  isRecovering(): boolean;
 };
 
 /** A call under way: `round` counts how often the breaker has opened or closed before it began. */
@@ -34,7 +34,7 @@ const closedFirstMs = 1_000;
 const closedMaxMs = 60_000;
 /** A counterpart may ask to be left alone for longer than our own back-off, up to this. */
 const retryAfterMsMax = 15 * 60_000;
-const shakenMs = 60_000;
+const recoveringMs = 60_000;
 
 /** What says that the counterpart is not there or not well, rather than something of the payment. */
 const failureReasons = new Set([
@@ -61,14 +61,14 @@ export function createGate(rail: Pick<Rail, 'pace'>, steadyMs: () => number): Ga
   let round = 0;
   let isOpen = false;
   let closedUntilMs = Number.NEGATIVE_INFINITY;
-  let shakenUntilMs = Number.NEGATIVE_INFINITY;
+  let recoveringUntilMs = Number.NEGATIVE_INFINITY;
   const open = (waitMs: number): void => {
     const nowMs = steadyMs();
     isOpen = true;
     round += 1;
     probing = 0;
     closedUntilMs = Math.max(closedUntilMs, nowMs + waitMs);
-    shakenUntilMs = closedUntilMs + shakenMs;
+    recoveringUntilMs = closedUntilMs + recoveringMs;
   };
   const fail = (call: GateCall): void => {
     if (!isOpen) {
@@ -112,7 +112,7 @@ export function createGate(rail: Pick<Rail, 'pace'>, steadyMs: () => number): Ga
       return failures * 2 >= failuresMax && failures > 0 ? 'degraded' : 'up';
     },
     closedForMs: () => (isOpen ? Math.max(0, closedUntilMs - steadyMs()) : 0),
-    isShaken: () => steadyMs() < shakenUntilMs,
+    isRecovering: () => steadyMs() < recoveringUntilMs,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { RailAnswer, RailObservation } from '../rails/contract/contract.ts';
 import { type Reason, reasonTexts, recipientReasons } from '../rails/contract/reasons.ts';
-import type { ObservationExtra } from './dispatch.sql.ts';
+import type { ObservationDetails } from './observations.sql.ts';
 
 /** What follows from what a rail said: what is recorded, and when it is asked again. */
 
@@ -9,7 +9,7 @@ export type NextStep = {
   reason: Reason | '';
   /** Undefined: never. */
   dueAtMs: number | undefined;
-  extra: ObservationExtra | undefined;
+  details: ObservationDetails | undefined;
 };
 
 export type StepContext = {
@@ -38,7 +38,7 @@ const overdueQueryMs = 24 * 3_600_000;
 export function planNext(answer: RailAnswer, situation: StepContext): NextStep {
   const { tries, nowMs } = situation;
   const backOffMs = Math.max(getBackOffMs(tries), boundRetryAfter(answer.retryAfterMs));
-  const base = { outcome: answer.outcome, extra: describeExtra(answer) };
+  const base = { outcome: answer.outcome, details: describeDetails(answer) };
   switch (answer.outcome) {
     case 'accepted':
     case 'ready_for_pickup':
@@ -53,7 +53,7 @@ export function planNext(answer: RailAnswer, situation: StepContext): NextStep {
       return { ...base, reason: answer.reason, dueAtMs: undefined };
     case 'retry': {
       const unsentMs = nowMs - (situation.firstTriedAtMs ?? nowMs);
-      if (unsentMs >= unsentMsMax) return park(base.extra, answer.reason, 'not_sent');
+      if (unsentMs >= unsentMsMax) return park(base.details, answer.reason, 'not_sent');
       const dueAtMs = boundLook(answer.checkAtMs ?? nowMs + backOffMs, nowMs);
       // Judged when the time is over, not at the first try after it.
       const limitMs = nowMs - unsentMs + unsentMsMax;
@@ -66,19 +66,19 @@ export function planNext(answer: RailAnswer, situation: StepContext): NextStep {
         const limitMs = nowMs - unknownMs + unknownMsMax;
         return { ...base, reason: answer.reason, dueAtMs: Math.min(dueAtMs, limitMs) };
       }
-      const extra = { ...base.extra, exception: 'unknown_outcome' };
-      return { outcome: 'hold', reason: answer.reason, dueAtMs, extra };
+      const details = { ...base.details, exception: 'unknown_outcome' };
+      return { outcome: 'hold', reason: answer.reason, dueAtMs, details };
     }
   }
 }
 
 /** Before a person, with nothing sent. */
 export function park(
-  extra: ObservationExtra | undefined,
+  details: ObservationDetails | undefined,
   reason: Reason | '',
   exception: string,
 ): NextStep {
-  return { outcome: 'park', reason, dueAtMs: undefined, extra: { ...extra, exception } };
+  return { outcome: 'park', reason, dueAtMs: undefined, details: { ...details, exception } };
 }
 
 /** When to ask about a payout of which something was heard unasked. */
@@ -99,13 +99,13 @@ export function formatReason(reason: Reason | ''): string {
   return reason === '' ? '' : reasonTexts[reason];
 }
 
-export function describeExtra(
+export function describeDetails(
   heard: Pick<RailObservation, 'code' | 'providerReference' | 'charges'> & {
     amountMinor?: bigint | undefined;
   },
-): ObservationExtra | undefined {
+): ObservationDetails | undefined {
   const { code, providerReference, charges = [], amountMinor } = heard;
-  const extra: ObservationExtra = {
+  const details: ObservationDetails = {
     ...(code === undefined || code === '' ? {} : { code }),
     ...(providerReference === undefined || providerReference === ''
       ? {}
@@ -122,7 +122,7 @@ export function describeExtra(
           })),
         }),
   };
-  return Object.keys(extra).length === 0 ? undefined : extra;
+  return Object.keys(details).length === 0 ? undefined : details;
 }
 
 export function getBackOffMs(tries: number): number {

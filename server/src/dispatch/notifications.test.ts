@@ -47,7 +47,7 @@ function open(answer: () => RailAnswer | Promise<RailAnswer> = () => ({ outcome:
     fetch,
     callbackUrl: '',
     wake: () => undefined,
-    onHeard: () => undefined,
+    onInboundMessage: () => undefined,
     log: () => undefined,
   });
   const say = async (payout: CommittedPayout | string, ...all: readonly Said[]) => {

@@ -1,8 +1,8 @@
-import { nameId, newId } from '../core/ids.ts';
+import { nameId } from '../core/ids.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import type { Reason } from '../rails/contract/reasons.ts';
 import { decodeReference, encodeReference } from '../rails/contract/references.ts';
-import { applyObservation, listTriedPayers, type ObservationExtra } from './dispatch.sql.ts';
+import { listTriedPayers } from './dispatch.sql.ts';
 import { isRowHeld } from './dispatch-work.ts';
 import { failOver } from './failover.ts';
 import { findNextQueryTime, formatReason } from './next-step.ts';
@@ -14,6 +14,7 @@ import {
   type NotifiedPayoutRow,
   openUnmatched,
 } from './notifications.sql.ts';
+import { applyObservation, type ObservationDetails } from './observations.sql.ts';
 import type { RouterServices } from './routing.ts';
 import type { Measurements } from './standings.ts';
 
@@ -131,8 +132,7 @@ async function applyOne(
       reason: formatReason(heard.reason as Reason | ''),
       fence: undefined,
       dueAt: dueAtMs === undefined ? undefined : new Date(dueAtMs),
-      journalIds: [newId(), newId(), newId()],
-      extra: { ...describeHeard(heard), reference: payout.reference, ...route?.extra },
+      details: { ...describeHeard(heard), reference: payout.reference, ...route?.details },
     });
     const state = applied === 'applied' || applied === 'exception' ? applied : 'no_effect';
     await finishNotification(session, heard, state);
@@ -172,8 +172,8 @@ async function findRoute(
   });
 }
 
-function describeHeard(heard: NotificationRow): ObservationExtra {
-  const charges = JSON.parse(heard.charges) as NonNullable<ObservationExtra['charges']>;
+function describeHeard(heard: NotificationRow): ObservationDetails {
+  const charges = JSON.parse(heard.charges) as NonNullable<ObservationDetails['charges']>;
   return {
     detail: `${heard.outcome} ${heard.code}, message ${heard.id}`,
     at: heard.happened_at.getTime(),

@@ -168,7 +168,7 @@ async function assemble(
     steadyMs: options.steadyMs,
     resume: () => resumeClock({ db, clock, dispatcher, forget: authenticator.clear }),
   });
-  payments.configured.listen({ wake: background.wakeRail, onHeard: background.wakeHeard });
+  payments.configured.listen({ wake: background.wakeRail, onInboundMessage: background.wakeHeard });
   return {
     name,
     db,
@@ -218,8 +218,8 @@ function pickSchema({ isOutdated, check }: SchemaVersion) {
   return { isOutdated, lookWhetherOutdated: check };
 }
 
-function pickRails({ doors, faults }: OpenedRails) {
-  return { railDoors: doors, railFaults: faults };
+function pickRails({ callbackTargets, faults }: OpenedRails) {
+  return { callbackTargets, railFaults: faults };
 }
 
 function pickLoops(background: Background) {

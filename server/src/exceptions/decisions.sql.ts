@@ -4,7 +4,7 @@ import type { PayoutName } from '../payouts/payout-name.ts';
 
 const decideText: Statement = {
   name: 'decide_payout',
-  text: `select decide_payout($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as result`,
+  text: `select decide_payout($1, $2, $3, $4, $5, $6, $7, $8, $9) as result`,
 };
 
 const closeText: Statement = {
@@ -67,7 +67,6 @@ export async function decidePayoutRow(
     reason: string;
     personsNeeded: number;
     next: { rail: string; payerKey: string } | undefined;
-    journalIds: readonly string[];
   },
 ): Promise<DecideResult> {
   const [row] = await session.rows<{ result: DecideResult }>(decideText, [
@@ -80,7 +79,6 @@ export async function decidePayoutRow(
     decision.personsNeeded,
     decision.next?.rail ?? null,
     decision.next?.payerKey ?? null,
-    decision.journalIds,
   ]);
   if (row === undefined) throw new Error('a decision answered nothing');
   return row.result;

@@ -73,7 +73,6 @@ export async function decidePayout(
       id: newId(),
       personsNeeded: needsTwo(services, payout) ? 2 : 1,
       next,
-      journalIds: [newId(), newId(), newId()],
     }),
   );
   if (result === 'not_found') throw new AppError('not_found', 'no such payout');

@@ -44,8 +44,7 @@ async function hold(db: Database, row: PastLimitRow): Promise<void> {
     reason: row.reason === '' ? formatReason(reason) : row.reason,
     fence: undefined,
     dueAt: isUnknown ? row.due_at : undefined,
-    journalIds: [newId(), newId(), newId()],
-    extra: {
+    details: {
       reference: row.reference,
       exception: isUnknown ? 'unknown_outcome' : 'not_sent',
     },

@@ -1,40 +1,31 @@
 import { plainArray, textArray } from '../db/arrays.ts';
-import type { Session, Statement } from '../db/postgres/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
+import { column, defineQuery, many, type RowOf } from '../db/rows.ts';
 
-const commitText: Statement = {
+const commit = defineQuery({
   name: 'commit_payouts',
-  text: `select ordinal, pickup_code, is_held from commit_payouts($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-};
+  text: `select ordinal, result, pickup_code from commit_payouts($1, $2, $3, $4, $5, $6, $7)`,
+  columns: { ordinal: column.integer, result: column.text, pickup_code: column.text },
+});
 
-export type BatchedCommit = {
+export type GroupedCommit = {
   accountId: string;
   userId: string;
   payoutId: string;
-  journalId: string;
-  pickupCode: string;
   /** Its answer is stored with % for the pickup code. */
   keyed: { key: string; fingerprint: Buffer; answer: string } | undefined;
 };
 
-/**
- * What was committed: its place in the batch, from one, and its pickup code ("" but for cash). Or
- * what was not looked at, because somebody holds its account.
- */
-export type CommittedRow =
-  | { ordinal: number; pickup_code: string; is_held: false }
-  | { ordinal: number; pickup_code: null; is_held: true };
-
+/** Of each commit, by its ordinal from 1: `committed`, `held`, or as `judge_commits` says. */
 export async function commitPayoutRows(
   session: Session,
-  commits: readonly BatchedCommit[],
+  commits: readonly GroupedCommit[],
   mayWait: boolean,
-): Promise<CommittedRow[]> {
-  return session.rows<CommittedRow>(commitText, [
+): Promise<RowOf<typeof commit.columns>[]> {
+  return many(session, commit, [
     plainArray(commits.map(({ accountId }) => accountId)),
     plainArray(commits.map(({ userId }) => userId)),
     plainArray(commits.map(({ payoutId }) => payoutId)),
-    plainArray(commits.map(({ journalId }) => journalId)),
-    plainArray(commits.map(({ pickupCode }) => pickupCode)),
     textArray(commits.map(({ keyed }) => keyed?.key)),
     commits.map(({ keyed }) => keyed?.fingerprint ?? null),
     textArray(commits.map(({ keyed }) => keyed?.answer)),

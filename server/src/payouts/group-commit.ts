@@ -1,4 +1,4 @@
-import { formatToken, newDigits, newId } from '../core/ids.ts';
+import { formatToken } from '../core/ids.ts';
 import {
   type Batcher,
   createBatcher,
@@ -107,17 +107,17 @@ async function runCommits(
     accountId,
     userId,
     payoutId,
-    journalId: newId(),
-    pickupCode: newDigits(8),
     keyed:
       requestKey === undefined
         ? undefined
         : { ...requestKey, answer: writeSuccess(payoutId, pickupPlace) },
   }));
   const rows = await commitPayoutRows(session, commits, mayWait);
-  return placeByOrdinal(commands, rows, (row) =>
-    row.is_held ? held : writeSuccess(commands[row.ordinal - 1]?.payoutId ?? '', row.pickup_code),
-  );
+  return placeByOrdinal(commands, rows, ({ ordinal, result, pickup_code: pickupCode }) => {
+    if (result === 'held') return held;
+    if (result !== 'committed') return undefined;
+    return writeSuccess(commands[ordinal - 1]?.payoutId ?? '', pickupCode);
+  });
 }
 
 /** Where the database puts the pickup code into an answer that it stores. */

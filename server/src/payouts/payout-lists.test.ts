@@ -132,7 +132,10 @@ test('every list reads along its index, and no more than its page where nothing 
     });
   };
   const all = await explain('all', {});
-  assert.match(all, /Scan Backward using payouts_pkey on payout_quotes \w+ \(actual rows=101/);
+  assert.match(
+    all,
+    /Scan Backward using payout_quotes_pkey on payout_quotes \w+ \(actual rows=101/,
+  );
   const second = `'${quotes[1]?.clientTransferId}'`;
   const ofTransfer = await explain('ofTransfer', { 7: second });
   assert.match(ofTransfer, /using payout_quotes_transfer on payout_quotes \w+ \(actual rows=1/);
@@ -166,14 +169,14 @@ test('a payout that waits says why and who has to act, and no more than a client
   ] as const) {
     const payout = await money.quoteAndCommit(owner);
     assert.deepEqual(await read(payout.payoutId), { reason_code: '', actor: '' });
-    await money.observe(payout, 'hold', { source: 'query', extra: { exception } });
+    await money.observe(payout, 'hold', { source: 'query', details: { exception } });
     assert.deepEqual(await read(payout.payoutId), operator(code), exception);
     await money.observe(payout, 'accepted', { source: 'query' });
     assert.deepEqual(await read(payout.payoutId), { reason_code: '', actor: '' }, exception);
   }
   const last = await money.quoteAndCommit(owner);
-  const extra = { is_exhausted: true, exception: 'routes_exhausted' };
-  await money.observe(last, 'rejected', { source: 'query', extra });
+  const details = { is_exhausted: true, exception: 'routes_exhausted' };
+  await money.observe(last, 'rejected', { source: 'query', details });
   assert.equal((await money.payout(last.payoutId)).status, 'ERROR');
   assert.deepEqual(await read(last.payoutId), operator('routes_exhausted'));
 });

@@ -1,9 +1,10 @@
 import { plainArray, textArray } from '../db/arrays.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
-import type { Session, Statement } from '../db/postgres/pool.ts';
+import type { Session } from '../db/postgres/pool.ts';
+import { column, defineQuery, many, maybeOne, nullable, one, type RowOf } from '../db/rows.ts';
 
-/** Everything that quotes of one account depend on and the database knows, for many at once. */
-const findQuoteContextsText: Statement = {
+/** What the database knows of quotes' users, balances, attribute sets and identifiers. */
+const selectQuoteContexts = defineQuery({
   name: 'find_quote_contexts',
   text: `
     select r.ord::integer as ordinal, u.status as user_status, a.accept_both_tokens,
@@ -22,7 +23,7 @@ const findQuoteContextsText: Statement = {
     left join payout_states c
       on c.account_id = $1 and c.client_transfer_id = r.client_transfer_id
     left join lateral (
-      -- Among the last thousand: quotes that nobody committed must not cost a reader their number.
+      -- Among the last thousand, so that uncommitted quotes do not slow this down.
       select destination_token from (
         select id, destination_token from payout_quotes
         where r.source_token is not null and account_id = $1 and user_id = u.id
@@ -31,22 +32,65 @@ const findQuoteContextsText: Statement = {
       where exists (select from payout_states s where s.account_id = $1 and s.payout_id = q.id)
       order by id desc limit 1
     ) l on true`,
-};
+  columns: {
+    ordinal: column.integer,
+    user_status: column.text,
+    accept_both_tokens: column.boolean,
+    wallet_token: nullable(column.uuid),
+    wallet_currency: nullable(column.text),
+    set_destination: nullable(column.uuid),
+    set_currency: nullable(column.text),
+    committed_id: nullable(column.uuid),
+    last_destination: nullable(column.uuid),
+  },
+});
 
-/** Exceptions say why a committed payout waits; one that has ended needs no look-up. */
+/** Open exceptions explain why a committed payout waits. One that has ended needs no look-up. */
 const openExceptions = `
   case when p.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD', 'ERROR') then array(
     select e.kind from exceptions e
     where e.account_id = p.account_id and e.payout_id = p.id and e.closed_at is null
     order by e.opened_at, e.kind) else '{}' end`;
 
-const columns = `p.account_id, p.id, p.user_id, p.status, p.status_reason, p.client_transfer_id, p.source_token,
-  p.source_currency, p.source_amount, p.fee, p.destination_token, p.destination_currency,
-  p.destination_amount, p.exchange_rate, p.payer_name, p.delivery_type, p.country, p.attr_set_id,
-  p.attr_version, p.metadata, p.pickup_code, p.created_at, p.expires_at, p.estimated_availability,
-  p.committed_at, p.completed_at`;
+/** A payout with what opens its attributes. */
+export const payoutColumns = {
+  account_id: column.uuid,
+  id: column.uuid,
+  user_id: column.uuid,
+  status: column.text,
+  status_reason: column.text,
+  client_transfer_id: column.text,
+  source_token: column.uuid,
+  source_currency: column.text,
+  source_amount: column.bigint,
+  fee: column.bigint,
+  destination_token: column.uuid,
+  destination_currency: column.text,
+  destination_amount: column.bigint,
+  exchange_rate: column.text,
+  payer_name: column.text,
+  delivery_type: column.text,
+  country: column.text,
+  attr_set_id: nullable(column.uuid),
+  attr_version: nullable(column.integer),
+  metadata: column.text,
+  pickup_code: column.text,
+  created_at: column.instant,
+  expires_at: column.instant,
+  estimated_availability: column.instant,
+  committed_at: nullable(column.instant),
+  completed_at: nullable(column.instant),
+  /** Kinds of the open exceptions, the oldest first. */
+  open_exceptions: column.texts,
+  sealed: nullable(column.bytes),
+  data_key: column.bytes,
+} as const;
 
-const createText: Statement = {
+export type PayoutRow = RowOf<typeof payoutColumns>;
+
+const { open_exceptions: _, sealed, data_key: dataKey, ...termColumns } = payoutColumns;
+
+const create = defineQuery({
   name: 'create_payouts',
   text: `
     select id, attr_set_id, attr_version, created_at, expires_at, sealed, data_key
@@ -54,38 +98,55 @@ const createText: Statement = {
       $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
       $20, $21, $22, $23, $24, $25, $26, $27, $28, $29
     )`,
-};
+  columns: {
+    id: column.uuid,
+    attr_set_id: nullable(column.uuid),
+    attr_version: nullable(column.integer),
+    created_at: column.instant,
+    expires_at: column.instant,
+    sealed,
+    data_key: dataKey,
+  },
+});
 
-const commitText: Statement = {
+const commit = defineQuery({
   name: 'commit_payout',
-  text: `select result, detail, pickup_code from commit_payout($1, $2, $3, $4, $5)`,
-};
+  text: `select result, detail, pickup_code from commit_payout($1, $2, $3)`,
+  columns: {
+    result: column.oneOf(
+      'success',
+      'not_found',
+      'ended',
+      'ex_rate_expired',
+      'duplicate',
+      'user_not_active',
+      'addtl_attr_req',
+      'insufficient_funds',
+    ),
+    detail: column.text,
+    pickup_code: column.text,
+  },
+});
 
 /** What a `PayoutRow` is read from. */
 export const selectPayouts = `
-  select ${columns}, ${openExceptions} as open_exceptions, v.sealed, u.data_key
+  select ${Object.keys(termColumns)
+    .map((name) => `p.${name}`)
+    .join(', ')}, ${openExceptions} as open_exceptions, v.sealed, u.data_key
   from payouts p
   join users u on u.account_id = p.account_id and u.id = p.user_id
   left join attribute_set_versions v
     on v.account_id = p.account_id and v.set_id = p.attr_set_id and v.version = p.attr_version`;
 
-const findText: Statement = {
+const selectPayout = defineQuery({
   name: 'find_payout',
   text: `
     ${selectPayouts}
     where p.account_id = $1 and p.user_id = $2 and p.id = $3`,
-};
+  columns: payoutColumns,
+});
 
-export type QuoteContextRow = {
-  user_status: string;
-  accept_both_tokens: boolean;
-  wallet_token: string | null;
-  wallet_currency: string | null;
-  set_destination: string | null;
-  set_currency: string | null;
-  committed_id: string | null;
-  last_destination: string | null;
-};
+export type QuoteContextRow = Omit<RowOf<typeof selectQuoteContexts.columns>, 'ordinal'>;
 
 export type QuoteContextQuery = {
   userId: string;
@@ -101,7 +162,7 @@ export async function findQuoteContexts(
   accountId: string,
   queries: readonly QuoteContextQuery[],
 ): Promise<(QuoteContextRow | undefined)[]> {
-  const rows = await session.rows<QuoteContextRow & { ordinal: number }>(findQuoteContextsText, [
+  const rows = await many(session, selectQuoteContexts, [
     accountId,
     queries.map(({ userId }) => userId),
     queries.map(({ sourceToken }) => sourceToken ?? null),
@@ -111,40 +172,6 @@ export async function findQuoteContexts(
   ]);
   return placeByOrdinal(queries, rows, (row) => row);
 }
-
-/** A payout with what opens its attributes. */
-export type PayoutRow = {
-  account_id: string;
-  id: string;
-  user_id: string;
-  status: string;
-  status_reason: string;
-  client_transfer_id: string;
-  source_token: string;
-  source_currency: string;
-  source_amount: bigint;
-  fee: bigint;
-  destination_token: string;
-  destination_currency: string;
-  destination_amount: bigint;
-  exchange_rate: string;
-  payer_name: string;
-  delivery_type: string;
-  country: string;
-  attr_set_id: string | null;
-  attr_version: number | null;
-  metadata: string;
-  pickup_code: string;
-  created_at: Date;
-  expires_at: Date;
-  estimated_availability: Date;
-  committed_at: Date | null;
-  completed_at: Date | null;
-  /** Kinds of the exceptions that are open for it, the oldest first. */
-  open_exceptions: readonly string[];
-  sealed: Buffer | null;
-  data_key: Buffer;
-};
 
 export type NewPayout = {
   accountId: string;
@@ -163,7 +190,7 @@ export type NewPayout = {
   rail: string;
   payerKey: string;
   payerName: string;
-  /** The set to pin; undefined pins the one that was stored last for the destination, if any. */
+  /** The set to pin; undefined pins the one that `find_attribute_set` chooses, if any. */
   attrSetId: string | undefined;
   deliveryType: string;
   countryCode: string;
@@ -177,22 +204,22 @@ export type NewPayout = {
 };
 
 /**
- * Stores quotes in one transaction and answers their rows, in the order of the quotes; undefined
- * for those whose account somebody holds, where it may not wait for it.
+ * Stores quotes in one transaction and returns their rows in the order of the quotes; undefined for
+ * those whose account another transaction has, where it may not wait.
  */
 export async function insertPayouts(
   session: Session,
   payouts: readonly NewPayout[],
   mayWait: boolean,
 ): Promise<(PayoutRow | undefined)[]> {
-  const column = <T>(read: (payout: NewPayout) => T): T[] => payouts.map(read);
+  const list = <T>(read: (payout: NewPayout) => T): T[] => payouts.map(read);
   const text = (read: (payout: NewPayout) => string): string => textArray(payouts.map(read));
   const plain = (read: (payout: NewPayout) => string | bigint | number | boolean | null): string =>
     plainArray(payouts.map(read));
   const entries = payouts.flatMap(({ accountId, id, metadataHashes }) =>
     metadataHashes.map((hash) => ({ accountId, id, hash })),
   );
-  const rows = await session.rows<DecidedRow>(createText, [
+  const rows = await many(session, create, [
     plain((payout) => payout.accountId),
     plain((payout) => payout.id),
     plain((payout) => payout.userId),
@@ -217,7 +244,7 @@ export async function insertPayouts(
     plain((payout) => payout.notifyUser),
     text((payout) => payout.metadata),
     plain((payout) => payout.lockSeconds),
-    column((payout) => payout.estimatedAvailability),
+    list((payout) => payout.estimatedAvailability),
     plainArray(entries.map(({ accountId }) => accountId)),
     plainArray(entries.map(({ id }) => id)),
     entries.map(({ hash }) => hash),
@@ -230,11 +257,8 @@ export async function insertPayouts(
   });
 }
 
-/** What the database decides of a new payout. */
-type DecidedRow = Pick<
-  PayoutRow,
-  'id' | 'attr_set_id' | 'attr_version' | 'created_at' | 'expires_at' | 'sealed' | 'data_key'
->;
+/** What the database decides about a new payout. */
+type DecidedRow = RowOf<typeof create.columns>;
 
 function describeQuoted(payout: NewPayout, decided: DecidedRow): PayoutRow {
   return {
@@ -270,38 +294,20 @@ export async function insertPayout(session: Session, payout: NewPayout): Promise
   return row;
 }
 
-export type CommitRow = {
-  result:
-    | 'success'
-    | 'not_found'
-    | 'ended'
-    | 'ex_rate_expired'
-    | 'duplicate'
-    | 'user_not_active'
-    | 'addtl_attr_req'
-    | 'insufficient_funds';
-  detail: string;
-  pickup_code: string;
-};
+export type CommitRow = RowOf<typeof commit.columns>;
 
 type PayoutId = { accountId: string; userId: string; payoutId: string };
 
-/** The journal and the pickup code are used only if this commit is the one that moves the money. */
 export async function commitPayoutRow(
   session: Session,
-  commit: PayoutId & { journalId: string; pickupCode: string },
+  { accountId, userId, payoutId }: PayoutId,
 ): Promise<CommitRow> {
-  const { accountId, userId, payoutId, journalId, pickupCode } = commit;
-  const values = [accountId, userId, payoutId, journalId, pickupCode];
-  const [row] = await session.rows<CommitRow>(commitText, values);
-  if (row === undefined) throw new Error('a commit answered nothing');
-  return row;
+  return one(session, commit, [accountId, userId, payoutId]);
 }
 
 export async function findPayoutRow(
   session: Session,
-  id: PayoutId,
+  { accountId, userId, payoutId }: PayoutId,
 ): Promise<PayoutRow | undefined> {
-  const [row] = await session.rows<PayoutRow>(findText, [id.accountId, id.userId, id.payoutId]);
-  return row;
+  return maybeOne(session, selectPayout, [accountId, userId, payoutId]);
 }

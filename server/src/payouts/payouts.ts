@@ -2,7 +2,7 @@ import { needsAttributes } from '../attributes/attributes.ts';
 import { amountFaults } from '../core/amount-faults.ts';
 import { findCurrency } from '../core/currency.ts';
 import { AppError, assert, type Fault, throwFaults } from '../core/errors.ts';
-import { findTokenId, formatToken, isUuid, newDigits, newId } from '../core/ids.ts';
+import { findTokenId, formatToken, isUuid, newId } from '../core/ids.ts';
 import { parseAmount } from '../core/money.ts';
 import { formatRate } from '../core/rate.ts';
 import type { Session } from '../db/postgres/pool.ts';
@@ -315,13 +315,7 @@ export type CommitAnswer = {
  */
 export async function commitPayout(owner: Owner, payoutId: string): Promise<CommitAnswer> {
   const { session, accountId, userId } = owner;
-  const row = await commitPayoutRow(session, {
-    accountId,
-    userId,
-    payoutId,
-    journalId: newId(),
-    pickupCode: newDigits(8),
-  });
+  const row = await commitPayoutRow(session, { accountId, userId, payoutId });
   if (row.result === 'not_found') throw new AppError('not_found', 'no such payout');
   return { ...describeCommit(row), pickupCode: row.pickup_code };
 }
@@ -358,6 +352,6 @@ function describeCommit({ result, detail }: CommitRow): Omit<CommitAnswer, 'pick
     case 'ended':
       return { status: 'failure', errors: `the payout has ended: ${detail}` };
     case 'not_found':
-      throw new Error('told above');
+      throw new Error('unreachable: the caller handles not_found');
   }
 }

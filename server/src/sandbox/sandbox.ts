@@ -134,8 +134,7 @@ export async function scriptPayout(
     reason: reasonOf(outcome),
     fence: undefined,
     dueAt: findDueAt(outcome, payout.estimated_availability, nowMs),
-    journalIds: [newId(), newId(), newId()],
-    extra: undefined,
+    details: undefined,
   });
   if (result !== 'applied') throw illegal;
 }

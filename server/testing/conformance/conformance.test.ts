@@ -3,22 +3,22 @@ import { after, before, test } from 'node:test';
 import { createChecks } from './checks.ts';
 import { listCases, testConformance } from './conformance.ts';
 import { type CallbackServer, openCallbackServer } from './delivery.ts';
-import { describeMiniRail, type Mistake, mistakes } from './mini-rail.ts';
+import { describeMiniRail, type PlantedDefect, plantedDefects } from './mini-rail.ts';
 import { railName } from './test-run.ts';
 
 testConformance(describeMiniRail('none'));
 
-let desk: CallbackServer;
+let callbackServer: CallbackServer;
 before(async () => {
-  desk = await openCallbackServer(railName);
+  callbackServer = await openCallbackServer(railName);
 });
-after(() => desk.close());
+after(() => callbackServer.close());
 
 const form = 'every word of it had the documented form';
 const leaks = 'nothing of a person was in keys, states, logs, errors and codes';
 
-/** Where each mistake has to be found. */
-const found: Record<Exclude<Mistake, 'none'>, string> = {
+/** The case that has to find each defect. */
+const found: Record<Exclude<PlantedDefect, 'none'>, string> = {
   new_key_each_time: 'what a query says was never sent does not arrive afterwards',
   forgets_what_was_sent: 'sent twice, one after the other, it is one payment',
   ignores_revisions: 'sent twice at the same moment it is one payment',
@@ -27,7 +27,7 @@ const found: Record<Exclude<Mistake, 'none'>, string> = {
   believes_404: 'an error 404 by somebody in between',
   throws: form,
   believes_anybody: 'forged callbacks are refused',
-  callback_needs_record: 'callbacks about payments of somebody else do no harm',
+  callback_needs_record: 'callbacks about payments of somebody else do no fault',
   resends_refused: 'once paid, it is not paid again, however often it is sent',
   logs_names: leaks,
   keys_by_account: leaks,
@@ -37,17 +37,17 @@ const found: Record<Exclude<Mistake, 'none'>, string> = {
   never_asks: 'callbacks that get lost are made up for by asking',
 };
 
-for (const mistake of mistakes) {
-  test(`a rail with the mistake ${mistake} does not pass`, async () => {
-    assert.ok(await findsFault(mistake), 'the case that is to find it passed');
+for (const defect of plantedDefects) {
+  test(`a rail with the defect ${defect} does not pass`, async () => {
+    assert.ok(await isFound(defect), 'the case that has to find it passed');
   });
 }
 
-/** Runs what can make a rail say something wrong, and then the case that has to notice it. */
-async function findsFault(mistake: Exclude<Mistake, 'none'>): Promise<boolean> {
-  const subject = describeMiniRail(mistake);
-  const options = { subject, checks: createChecks(), desk };
-  const wanted = found[mistake];
+/** Runs cases that provoke the defect, and the case that has to find it. */
+async function isFound(defect: Exclude<PlantedDefect, 'none'>): Promise<boolean> {
+  const subject = describeMiniRail(defect);
+  const options = { subject, checks: createChecks(), callbackServer };
+  const wanted = found[defect];
   const looksBack = wanted === form || wanted === leaks;
   const provoking = [
     'a payment is made once and ends as paid',

@@ -2,20 +2,20 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createChecks } from './checks.ts';
 import { connectionCases } from './connection.ts';
-import { deathCases } from './crashes.ts';
+import { crashCases } from './crashes.ts';
 import { type CallbackServer, openCallbackServer } from './delivery.ts';
-import { observationCases } from './notifications.ts';
-import { type Case, plainCases, type Stage } from './plain.ts';
+import { type Case, happyPathCases, type TestStage } from './happy-path.ts';
+import { notificationCases } from './notifications.ts';
 import type { Capability, ConformanceSubject } from './subject.ts';
-import { openTestRun, railName, type SceneOptions } from './test-run.ts';
+import { openTestRun, railName, type TestRunOptions } from './test-run.ts';
 
 /**
  * The suite that every rail must pass: `testConformance(subject)` in a file `conformance.test.ts` in
  * the rail's folder. It runs the rail, on the service's own memory for rails in a real database,
- * against a counterpart whose records are the judge, does everything to it that happens to payments
+ * against a counterparty whose records are the judge, does everything to it that happens to payments
  * (kills, stopped processes that wake up again, lost and mangled answers, observations twice, early,
  * stale and forged), and prints a scorecard. After everything, at most one payment exists for each
- * instruction, and it ended as the counterpart says.
+ * instruction, and it ended as the counterparty says.
  *
  * A subject (subject.ts says what each part has to be) looks like this:
  *
@@ -32,7 +32,7 @@ import { openTestRun, railName, type SceneOptions } from './test-run.ts';
  *         return {
  *           address: partner.address,
  *           config: (address) => ({ url: `http://${address?.host}:${address?.port}`, secret }),
- *           instruct: (draft, fate) => ({ ...draft, payerKey: 'cash', countryCode: 'MEX', ... }),
+ *           instruct: (draft, expectedOutcome) => ({ ...draft, payerKey: 'cash', countryCode: 'MEX', ... }),
  *           payments: (instruction) => partner.listAmounts(instruction.reference),
  *           turn: () => partner.settleOne(),
  *           close: () => partner.stop(),
@@ -43,23 +43,23 @@ import { openTestRun, railName, type SceneOptions } from './test-run.ts';
  * - Everything in `cannot` needs a sentence, which the scorecard shows; what is neither there nor
  *   in `cannot` fails.
  * - Each instance of the rail has a proxy of its own before `address`, so that `config` is asked
- *   anew for each. Its own time-outs towards the counterpart should be below `callMsMax`.
- * - `turn` is the counterpart's life: with a steered clock it also hears the time. Fates are brought
+ *   anew for each. Its own time-outs towards the counterparty should be below `callMsMax`.
+ * - `turn` is the counterparty's processRun: with a steered clock it also hears the time. Fates are brought
  *   about by it, however it likes; a payment has ended within some tens of rounds.
  */
 export function testConformance<Config>(subject: ConformanceSubject<Config>): void {
   const checks = createChecks();
   const score: Row[] = [];
   describe(`the rail ${subject.module.kind} conforms`, { concurrency: 1 }, () => {
-    let desk: CallbackServer;
+    let callbackServer: CallbackServer;
     before(async () => {
-      desk = await openCallbackServer(railName);
+      callbackServer = await openCallbackServer(railName);
     });
     after(async () => {
-      await desk.close();
+      await callbackServer.close();
       process.stdout.write(formatScorecard(subject.module.kind, score));
     });
-    const enter = (): SceneOptions<Config> => ({ subject, checks, desk });
+    const enter = (): TestRunOptions<Config> => ({ subject, checks, callbackServer });
     for (const { name, lack, run } of listCases(subject)) {
       test(name, { timeout: caseMsMax }, () => {
         if (lack === undefined) return keep(score, name, () => run(enter()));
@@ -76,20 +76,20 @@ export type ListedCase<Config> = {
   /** Why it does not apply; undefined where it does. */
   readonly lack: string | undefined;
   /** Answers how many runs it took. */
-  run(options: SceneOptions<Config>): Promise<number>;
+  run(options: TestRunOptions<Config>): Promise<number>;
 };
 
 /** All cases in their order; the last ones look back at what the others saw. */
 export function listCases<Config>(
   subject: ConformanceSubject<Config>,
 ): readonly ListedCase<Config>[] {
-  const cases = [...plainCases, ...observationCases, ...connectionCases, ...deathCases];
+  const cases = [...happyPathCases, ...notificationCases, ...connectionCases, ...crashCases];
   return [
-    { name: 'what it has and has not is declared', lack: undefined, run: checkAbilities },
+    { name: 'what it has and has not is declared', lack: undefined, run: checkCapabilities },
     ...cases.map((item) => ({
       name: item.name,
-      lack: findLack(item, subject.cannot ?? {}),
-      run: (options: SceneOptions<Config>) => item.run(setStage(options)),
+      lack: findLack(item, subject.unsupported ?? {}),
+      run: (options: TestRunOptions<Config>) => item.run(setStage(options)),
     })),
     {
       name: 'every word of it had the documented form',
@@ -137,48 +137,48 @@ function findLack(
   { needs, needsOne = [] }: Case,
   cannot: Partial<Readonly<Record<Capability, string>>>,
 ): string | undefined {
-  const missing = needs.find((ability) => cannot[ability] !== undefined);
+  const missing = needs.find((capability) => cannot[capability] !== undefined);
   if (missing !== undefined) return cannot[missing];
   const isAllMissing =
-    needsOne.length > 0 && needsOne.every((ability) => cannot[ability] !== undefined);
+    needsOne.length > 0 && needsOne.every((capability) => cannot[capability] !== undefined);
   return isAllMissing
-    ? [...new Set(needsOne.map((ability) => cannot[ability]))].join('; ')
+    ? [...new Set(needsOne.map((capability) => cannot[capability]))].join('; ')
     : undefined;
 }
 
-function setStage<Config>(options: SceneOptions<Config>): Stage {
+function setStage<Config>(options: TestRunOptions<Config>): TestStage {
   const { subject } = options;
   return {
     stepsMax: subject.stepsMax ?? 40,
     exchangesMax: subject.exchangesMax ?? 8,
     callMsMax: subject.callMsMax ?? 1500,
     booking: subject.booking,
-    can: (ability) => subject.cannot?.[ability] === undefined,
-    within: async (run) => {
-      const scene = await openTestRun(options);
+    supports: (capability) => subject.unsupported?.[capability] === undefined,
+    runInTestRun: async (run) => {
+      const testRun = await openTestRun(options);
       try {
-        return await run(scene);
+        return await run(testRun);
       } finally {
-        await scene.close();
+        await testRun.close();
       }
     },
   };
 }
 
 /** What is declared missing is, and what is not declared missing is there. */
-async function checkAbilities<Config>(options: SceneOptions<Config>): Promise<number> {
-  const { cannot = {} } = options.subject;
-  return setStage(options).within(async (scene) => {
-    const { rail, close } = await scene.openActor();
+async function checkCapabilities<Config>(options: TestRunOptions<Config>): Promise<number> {
+  const { unsupported: cannot = {} } = options.subject;
+  return setStage(options).runInTestRun(async (testRun) => {
+    const { rail, close } = await testRun.openActor();
     const present: Partial<Record<Capability, boolean>> = {
-      connection: scene.counterpart.address !== undefined,
+      connection: testRun.counterparty.address !== undefined,
       callbacks: rail.readCallback !== undefined,
-      files: scene.counterpart.files !== undefined,
+      files: testRun.counterparty.files !== undefined,
       cancellation: rail.cancel !== undefined,
     };
-    for (const [ability, isThere] of Object.entries(present)) {
-      const isDeclaredMissing = cannot[ability as Capability] !== undefined;
-      assert.equal(isDeclaredMissing, !isThere, `${ability} is declared as it is`);
+    for (const [capability, isThere] of Object.entries(present)) {
+      const isDeclaredMissing = cannot[capability as Capability] !== undefined;
+      assert.equal(isDeclaredMissing, !isThere, `${capability} is declared as it is`);
     }
     await close();
     return Object.keys(present).length;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { CallbackMessage } from '../../src/rails/contract/contract.ts';
 
 /**
- * What the counterpart tells of itself passes through here: callbacks as the service would take
+ * What the counterparty tells of itself passes through here: callbacks as the service would take
  * them, and files as they would be fetched. On the way they may be told twice, in another order, or
  * not at all.
  */
@@ -23,7 +23,7 @@ export type CallbackAnswer = {
   readonly body: string;
 };
 
-export type CallbackTaker = (message: CallbackMessage) => Promise<CallbackAnswer>;
+export type CallbackHandler = (message: CallbackMessage) => Promise<CallbackAnswer>;
 
 export type CallbackServer = {
   readonly callbackUrl: string;
@@ -32,7 +32,7 @@ export type CallbackServer = {
   /** How many of them were handed on, counted again when told again. */
   readonly delivered: number;
   readonly held: number;
-  open(take: CallbackTaker): void;
+  open(take: CallbackHandler): void;
   setPolicy(policy: DeliveryPolicy): void;
   /** Hands on what was held when this was called, the newest first. */
   release(): Promise<void>;
@@ -47,7 +47,7 @@ export async function openCallbackServer(railName: string): Promise<CallbackServ
   const state = { policy: 'each' as DeliveryPolicy, delivered: 0, count: 0 };
   let seen: CallbackMessage[] = [];
   let held: CallbackMessage[] = [];
-  let take: CallbackTaker = async () => nobody;
+  let take: CallbackHandler = async () => nobody;
   const deliver = (message: CallbackMessage): Promise<CallbackAnswer> => {
     state.delivered += 1;
     return take(message);
@@ -125,11 +125,11 @@ async function listen(
 async function serve(
   request: IncomingMessage,
   response: ServerResponse,
-  desk: { basePath: string; receive: CallbackTaker },
+  callbackServer: { basePath: string; receive: CallbackHandler },
 ): Promise<void> {
   try {
-    const message = await readCallback(request, desk.basePath);
-    const answer = message === undefined ? nobody : await desk.receive(message);
+    const message = await readCallback(request, callbackServer.basePath);
+    const answer = message === undefined ? nobody : await callbackServer.receive(message);
     // A process that died while it had the callback answers nothing.
     if (answer.status === 0) return void response.destroy();
     response.writeHead(answer.status, answer.headers).end(answer.body);
@@ -178,7 +178,7 @@ export type FileCourier = {
   drop(name: string, bytes: Uint8Array): Promise<void>;
 };
 
-/** Carries files from where the counterpart leaves them to where the rail looks for them. */
+/** Carries files from where the counterparty leaves them to where the rail looks for them. */
 export function createFileCourier(files: {
   readonly from: string;
   readonly to: string;

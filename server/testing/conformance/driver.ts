@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { planNext } from '../../src/dispatch/next-step.ts';
 import type {
   CallContext,
   Instruction,
@@ -11,35 +12,35 @@ import type { ProcessRun } from './process-run.ts';
 import type { ExpectedOutcome } from './subject.ts';
 
 /**
- * What the service's dispatcher does with one rail (payouts/dispatch.ts), without its database: the
- * attempt is recorded before the call, an unclear outcome is asked about with back-off and never
- * resent, a retry is believed only of what the rail never said it had taken, and what is heard is
- * applied by rank. Its payments live on when an instance of the rail dies.
+ * What the dispatcher does with one rail, without its database: the attempt is recorded before the
+ * call, an unknown outcome is queried with back-off and never sent again, a retry counts only while
+ * the rail never said that it had taken the payment, and outcomes are applied by rank. Payments
+ * survive the death of an instance of the rail.
  */
 
 export type Payment = {
   readonly instruction: Instruction;
-  readonly fate: ExpectedOutcome;
+  readonly expectedOutcome: ExpectedOutcome;
   /** Of the last attempt, as it would be recorded. */
   attempt: 'none' | 'sending' | RailAnswer['outcome'];
-  /** Where the payout stands by all that was heard. */
+  /** The state of the payout by all outcomes so far. */
   standing: 'under_way' | 'ready_for_pickup' | 'paid' | 'rejected' | 'returned';
-  /** Whether the rail ever said that it had it. */
+  /** Whether the rail ever said that it had taken it. */
   wasTaken: boolean;
   sends: number;
   tries: number;
-  /** When it is asked about again; undefined: nobody asks any more. */
+  /** When the next call is due; undefined: none is. */
   dueAtMs: number | undefined;
-  /** What a person would have to look into. */
+  /** What would open an exception. */
   readonly contradictions: string[];
-  /** What was said, in order, for the message of a case that fails. */
+  /** Outcomes in order, for the message of a case that fails. */
   readonly history: string[];
 };
 
-/** `pending`: calls of the instance that have not ended, whether somebody waits for them or not. */
+/** `pending`: calls of the instance that have not ended, awaited or not. */
 export type Caller = {
   readonly rail: RailCalls;
-  readonly life: ProcessRun;
+  readonly processRun: ProcessRun;
   readonly pending: Set<Promise<unknown>>;
 };
 
@@ -47,32 +48,28 @@ export type DriverOptions = {
   readonly checks: Checks;
   readonly callMsMax: number;
   nowMs(): number;
-  /** The counterpart's records, at this moment. */
+  /** The amounts that the counterparty has booked, now. */
   payments(instruction: Instruction): Promise<readonly bigint[]>;
 };
 
 export type Driver = {
   readonly payments: readonly Payment[];
-  add(instruction: Instruction, fate: ExpectedOutcome): Payment;
-  /** Sends it or asks about it, as is its turn, and applies the answer. */
-  ask(payment: Payment, caller: Caller): Promise<void>;
-  /** One call, with nothing that follows from it. */
+  add(instruction: Instruction, expectedOutcome: ExpectedOutcome): Payment;
+  /** Sends or queries it, as is due, and applies the answer. */
+  callNext(payment: Payment, caller: Caller): Promise<void>;
+  /** One call whose answer is not applied. */
   call(
-    kind: CallKind,
+    kind: RailCallKind,
     payment: Payment,
     caller: Caller,
   ): Promise<RailAnswer | 'gone' | 'late' | 'thrown'>;
-  /** What a message that is kept for the first time says. */
+  /** Applies the observations of a new inbound message. */
   observe(observations: readonly RailObservation[]): void;
   apply(payment: Payment, answer: RailAnswer): Promise<void>;
 };
 
-export type CallKind = 'send' | 'query' | 'cancel';
+export type RailCallKind = 'send' | 'query' | 'cancel';
 
-const backOffFirstMs = 60_000;
-const backOffMsMax = 24 * 3_600_000;
-const acceptedCheckMs = 15 * 60_000;
-const lookMsMax = 366 * 24 * 3_600_000;
 const ranks = { under_way: 0, ready_for_pickup: 1, paid: 2, rejected: 3, returned: 3 } as const;
 
 export function isEnded({ standing }: Payment): boolean {
@@ -82,13 +79,13 @@ export function isEnded({ standing }: Payment): boolean {
 export function createDriver(options: DriverOptions): Driver {
   const { checks, nowMs } = options;
   const payments = new Map<string, Payment>();
-  const call: Driver['call'] = async (kind, payment, { rail, life, pending }) => {
+  const call: Driver['call'] = async (kind, payment, { rail, processRun, pending }) => {
     const controller = new AbortController();
     const run = async (): Promise<RailAnswer | 'thrown'> => {
       try {
         return await callRail(rail, kind, payment.instruction, { signal: controller.signal });
       } catch (error) {
-        // The database was away: there is no other way to say so.
+        // The database was away: a rail can only throw.
         if (!isHostError(error)) checks.addThrown(kind, error);
         return 'thrown';
       }
@@ -97,7 +94,7 @@ export function createDriver(options: DriverOptions): Driver {
     pending.add(ended);
     const timer = new AbortController();
     const late = sleep(options.callMsMax, 'late' as const, timer).catch(() => 'late' as const);
-    const answer = await Promise.race([ended, life.gone, late]);
+    const answer = await Promise.race([ended, processRun.gone, late]);
     timer.abort();
     controller.abort();
     payment.history.push(`${kind}: ${describe(answer)}`);
@@ -109,8 +106,10 @@ export function createDriver(options: DriverOptions): Driver {
     const { instruction } = payment;
     const held = answer.outcome === 'retry' || answer.outcome === 'rejected';
     if (held && (await options.payments(instruction)).length > 0) {
-      // A payment that was paid, and was refused to be paid again, may be called so.
-      payment.contradictions.push(`${answer.outcome} was said while the counterpart has it`);
+      // It was booked and is called refused, or not sent.
+      payment.contradictions.push(
+        `${answer.outcome} was answered although the counterparty has booked it`,
+      );
     }
     applyAnswer(payment, answer, nowMs());
   };
@@ -120,19 +119,19 @@ export function createDriver(options: DriverOptions): Driver {
     },
     call,
     apply,
-    add: (instruction, fate) => {
-      const payment = newPayment(instruction, fate, nowMs());
+    add: (instruction, expectedOutcome) => {
+      const payment = newPayment(instruction, expectedOutcome, nowMs());
       payments.set(instruction.reference, payment);
       checks.watch(instruction);
       return payment;
     },
-    ask: async (payment, caller) => {
+    callNext: async (payment, caller) => {
       const isSend = ['none', 'retry'].includes(payment.attempt) && !payment.wasTaken;
       if (isSend) {
         payment.attempt = 'sending';
         payment.sends += 1;
       }
-      // Until an answer is recorded it is due: the lease of a dead process ends.
+      // Due until an answer is recorded, because the lease of a dead process ends.
       payment.dueAtMs = nowMs();
       payment.tries += 1;
       const answer = await call(isSend ? 'send' : 'query', payment, caller);
@@ -143,18 +142,22 @@ export function createDriver(options: DriverOptions): Driver {
       for (const observation of observations) {
         const payment = payments.get(observation.reference);
         if (payment === undefined) continue;
-        payment.history.push(`heard: ${observation.outcome}`);
-        advance(payment, observation.outcome, 'heard');
+        payment.history.push(`notified: ${observation.outcome}`);
+        applyOutcome(payment, observation.outcome, 'notified');
         if (isEnded(payment)) payment.dueAtMs = undefined;
       }
     },
   };
 }
 
-function newPayment(instruction: Instruction, fate: ExpectedOutcome, nowMs: number): Payment {
+function newPayment(
+  instruction: Instruction,
+  expectedOutcome: ExpectedOutcome,
+  nowMs: number,
+): Payment {
   return {
     instruction: Object.freeze(instruction),
-    fate,
+    expectedOutcome,
     attempt: 'none',
     standing: 'under_way',
     wasTaken: false,
@@ -168,7 +171,7 @@ function newPayment(instruction: Instruction, fate: ExpectedOutcome, nowMs: numb
 
 function callRail(
   rail: RailCalls,
-  kind: CallKind,
+  kind: RailCallKind,
   ...call: [Instruction, CallContext]
 ): Promise<RailAnswer> {
   if (kind === 'send') return rail.send(...call);
@@ -177,7 +180,7 @@ function callRail(
   return rail.cancel(...call);
 }
 
-/** Thrown by the suite's host where the database is to be away (life.ts). */
+/** Thrown by the suite's host where the database is away (process-run.ts). */
 export function isHostError(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (/^the database (is|went) away$/.test(cause.message)) return true;
@@ -197,36 +200,31 @@ function readAnswer(answer: RailAnswer | 'late' | 'thrown'): RailAnswer {
 }
 
 function applyAnswer(payment: Payment, answer: RailAnswer, nowMs: number): void {
-  const backOffMs = Math.min(backOffFirstMs * 2 ** Math.min(payment.tries - 1, 20), backOffMsMax);
-  // What a rail had taken once is never sent again, whatever it says of it later.
+  // What a rail had taken once is never sent again, whatever it answers later.
   const outcome = answer.outcome === 'retry' && payment.wasTaken ? 'unknown' : answer.outcome;
+  const { availableAtMs } = payment.instruction;
   payment.attempt = outcome;
-  if (outcome === 'retry' || outcome === 'unknown') {
-    payment.dueAtMs = nowMs + backOffMs;
-  } else {
+  payment.dueAtMs = planNext(answer, {
+    tries: payment.tries,
+    // No payment is held for a person, and none waits for a notification alone.
+    unknownSinceMs: undefined,
+    firstTriedAtMs: undefined,
+    sendsNotifications: false,
+    availableAtMs,
+    nowMs,
+  }).dueAtMs;
+  if (outcome !== 'retry' && outcome !== 'unknown') {
     payment.tries = 0;
-    advance(payment, outcome, 'answered');
-    const checkAtMs = 'checkAtMs' in answer ? answer.checkAtMs : undefined;
-    payment.dueAtMs = findLook(payment, checkAtMs, nowMs);
+    applyOutcome(payment, outcome, 'answered');
   }
   if (isEnded(payment)) payment.dueAtMs = undefined;
 }
 
-function findLook(
-  payment: Payment,
-  checkAtMs: number | undefined,
-  nowMs: number,
-): number | undefined {
-  if (checkAtMs !== undefined && checkAtMs > nowMs) return Math.min(checkAtMs, nowMs + lookMsMax);
-  const isPaid = payment.standing === 'paid' && checkAtMs === undefined;
-  return isPaid ? undefined : nowMs + acceptedCheckMs;
-}
-
-/** By rank: what is lower than what is known has no effect, and ends do not follow each other. */
-function advance(
+/** By rank: an outcome below the known one has no effect, and no end follows another. */
+function applyOutcome(
   payment: Payment,
   outcome: RailObservation['outcome'],
-  how: 'heard' | 'answered',
+  how: 'notified' | 'answered',
 ): void {
   const { standing } = payment;
   if (outcome !== 'rejected') payment.wasTaken = true;

@@ -1,5 +1,3 @@
-import { createHmac } from 'node:crypto';
-import { createServer, type IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type {
   CallContext,
@@ -8,114 +6,114 @@ import type {
   RailCalls,
   RailHost,
 } from '../../src/rails/contract/contract.ts';
-import type { ConformanceSubject, Counterparty, ExpectedOutcome, Place } from './subject.ts';
+import { openBankCounterparty, signAsBank } from '../counterparties/template/bank.ts';
+import type { ConformanceSubject } from './subject.ts';
 
 /**
- * The smallest bank and the smallest rail that the suite can be tried on, and the ways in which the
- * rail can be wrong. A suite that lets one of these pass would be none.
+ * A small rail for the bank of the template, with defects that can be planted in it. The suite is
+ * tested by them: it must find each.
  */
 
-export const mistakes = [
-  /** Every request books under a key of its own. */
+export const plantedDefects = [
+  /** Every request has a new idempotency key. */
   'new_key_each_time',
-  /** A second send is not recognised. */
+  /** A second send is not recognized. */
   'forgets_what_was_sent',
-  /** The store's refusal to write twice is not heeded. */
+  /** A write that the store refused for its revision counts as done. */
   'ignores_revisions',
-  /** What did not answer is called refused. */
+  /** No answer is taken for a refusal. */
   'silence_is_refusal',
-  /** What did not answer is called never sent. */
+  /** No answer is taken for a request that was never sent. */
   'silence_is_retry',
-  /** Any 404 is believed. */
+  /** Any 404 is taken for a refusal. */
   'believes_404',
   /** Errors are thrown. */
   'throws',
   /** Callbacks need no signature. */
   'believes_anybody',
-  /** A callback about a payment that is not known yet is an error. */
+  /** A callback for a payment without a record throws. */
   'callback_needs_record',
-  /** A refused payment is sent anew. */
+  /** A second send is a new order. */
   'resends_refused',
   /** The name is logged. */
   'logs_names',
   /** The account is a key of the store. */
   'keys_by_account',
-  /** Amounts are said as 0. */
+  /** Charges have the amount 0. */
   'says_zero',
-  /** Reasons are made up. */
+  /** Reasons are not of the vocabulary. */
   'says_own_words',
-  /** Nothing is written before money leaves, and the store is what the query asks. */
+  /** The record is written after the order has left. */
   'books_first',
-  /** The bank is never asked: what was not heard stays unknown. */
+  /** A query never calls the bank. */
   'never_asks',
 ] as const;
-export type Mistake = (typeof mistakes)[number] | 'none';
+export type PlantedDefect = (typeof plantedDefects)[number] | 'none';
 
-const secret = 'shared by the bank and the rail';
 const configSchema = z.strictObject({ url: z.string() });
 type MiniConfig = z.output<typeof configSchema>;
 
-const answerSchema = z.strictObject({
+const answerSchema = z.object({
   reference: z.string(),
   state: z.enum(['none', 'accepted', 'paid', 'rejected', 'returned']),
 });
-type BankState = z.output<typeof answerSchema>['state'];
+const eventSchema = z.object({ id: z.string(), payment: answerSchema });
 
-export function describeMiniRail(mistake: Mistake): ConformanceSubject<MiniConfig> {
+export function describeMiniRail(defect: PlantedDefect): ConformanceSubject<MiniConfig> {
   return {
     module: {
       kind: 'mini',
       reference: { lengthMax: 32, charset: /^[0-9a-f]+$/ },
       configSchema,
-      create: async ({ url }, host) => createMiniRail({ url, host, mistake }),
+      create: async ({ url }, host) => createMiniRail({ url, host, defect }),
     },
     clock: 'steered',
-    cannot: { files: 'it is told by callbacks', cancellation: 'a payment cannot be stopped' },
+    unsupported: { files: 'the bank posts callbacks', cancellation: 'a payment cannot be stopped' },
     callMsMax: 300,
-    patienceMs: mistake === 'none' ? 60_000 : 3_000,
+    timeoutMs: defect === 'none' ? 60_000 : 3_000,
     booking: /^POST \/payments/,
-    openCounterpart: openMiniBank,
+    openCounterparty: (place) => openBankCounterparty(place, (url) => ({ url })),
   };
 }
 
-type Mini = { readonly url: string; readonly host: RailHost; readonly mistake: Mistake };
+type Mini = { readonly url: string; readonly host: RailHost; readonly defect: PlantedDefect };
 
 function createMiniRail(mini: Mini): RailCalls {
-  const { host, mistake } = mini;
+  const { host, defect } = mini;
   const guard =
     (act: (instruction: Instruction, signal: AbortSignal) => Promise<RailAnswer>) =>
     async (instruction: Instruction, { signal }: CallContext): Promise<RailAnswer> => {
-      if (mistake === 'logs_names') host.log('info', 'called', { name: nameOf(instruction) });
+      if (defect === 'logs_names') host.log('info', 'called', { name: nameOf(instruction) });
       try {
         return await act(instruction, signal);
       } catch (error) {
-        if (mistake === 'throws') throw error;
-        if (mistake === 'silence_is_refusal') return { outcome: 'rejected', reason: 'no_answer' };
-        if (mistake === 'silence_is_retry') return { outcome: 'retry', reason: 'no_answer' };
+        if (defect === 'throws') throw error;
+        if (defect === 'silence_is_refusal') return { outcome: 'rejected', reason: 'no_answer' };
+        if (defect === 'silence_is_retry') return { outcome: 'retry', reason: 'no_answer' };
         return unclear;
       }
     };
-  const query = guard((instruction, signal) => askBank(mini, instruction, signal));
+  const query = guard((instruction, signal) => queryBank(mini, instruction, signal));
   return {
     query,
     send: guard((instruction, signal) => sendToBank(mini, instruction, signal)),
     readCallback: async ({ body, headers }) => {
       const text = Buffer.from(body).toString();
-      const isSigned = headers['x-signature'] === sign(text);
-      if (!isSigned && mistake !== 'believes_anybody')
+      const isSigned = headers['x-signature'] === signAsBank(text);
+      if (!isSigned && defect !== 'believes_anybody')
         return { kind: 'refused', detail: 'unsigned' };
-      const parsed = answerSchema.safeParse(readJson(text));
+      const parsed = eventSchema.safeParse(readJson(text));
       if (!parsed.success) return { kind: 'malformed', detail: 'no event' };
-      const { reference, state } = parsed.data;
+      const { reference, state } = parsed.data.payment;
       if (state === 'none') return { kind: 'malformed', detail: 'no state' };
       const record = await host.store.get('payments', reference);
-      if (mistake === 'callback_needs_record' && record === undefined) throw new Error('unknown');
+      if (defect === 'callback_needs_record' && record === undefined) throw new Error('unknown');
       const id = `${reference} ${state}`;
       const isBad = state === 'rejected' || state === 'returned';
       const reason = isBad ? ({ reason: 'account_closed' } as const) : {};
       const observation = { id, reference, outcome: state, atMs: host.nowMs(), ...reason };
       const message = { id, channel: 'callback', raw: body, observations: [observation] } as const;
-      return { kind: 'heard', message };
+      return { kind: 'accepted', message };
     },
   };
 }
@@ -129,177 +127,88 @@ async function sendToBank(
   instruction: Instruction,
   signal: AbortSignal,
 ): Promise<RailAnswer> {
-  const { mistake } = mini;
+  const { defect } = mini;
   const key = keyOf(mini, instruction);
   const record = await mini.host.store.get('payments', key);
-  const isForgotten = mistake === 'forgets_what_was_sent' || mistake === 'resends_refused';
-  if (record !== undefined && !isForgotten) return askBank(mini, instruction, signal);
+  const isForgotten = defect === 'forgets_what_was_sent' || defect === 'resends_refused';
+  if (record !== undefined && !isForgotten) return queryBank(mini, instruction, signal);
   const change = { collection: 'payments', key, revision: record?.revision ?? 0 };
   const write = (): Promise<boolean> =>
     mini.host.store.write([{ ...change, next: { state: 'sent', value: {} } }]);
-  if (mistake !== 'books_first') {
-    const isMine = (await write()) || mistake === 'ignores_revisions';
-    if (!isMine) return askBank(mini, instruction, signal);
+  if (defect !== 'books_first') {
+    const isMine = (await write()) || defect === 'ignores_revisions';
+    if (!isMine) return queryBank(mini, instruction, signal);
   }
-  const isAgain = record !== undefined && mistake === 'resends_refused';
+  const isAgain = record !== undefined && defect === 'resends_refused';
   const answer = await book(mini, instruction, { signal, isAgain });
-  if (mistake === 'books_first') await write();
+  if (defect === 'books_first') await write();
   return answer;
 }
 
-function keyOf({ mistake }: Mini, { reference, attributes }: Instruction): string {
-  return mistake === 'keys_by_account' ? `${attributes['account']} ${reference}` : reference;
+function keyOf({ defect }: Mini, { reference, attributes }: Instruction): string {
+  return defect === 'keys_by_account'
+    ? `${attributes['BankAccountNumber']} ${reference}`
+    : reference;
 }
 
-/** The bank books a key once, so that asking for it again is harmless; with a mistake it is not. */
+/** The bank books a key once, so that repeating an order is harmless; with some defects it is not. */
 function book(
   mini: Mini,
-  { reference, amountMinor }: Instruction,
+  { reference, amountMinor, currency }: Instruction,
   { signal, isAgain }: { signal: AbortSignal; isAgain: boolean },
 ): Promise<RailAnswer> {
   const isOwnKey = (
-    ['new_key_each_time', 'forgets_what_was_sent', 'ignores_revisions'] as Mistake[]
-  ).includes(mini.mistake);
+    ['new_key_each_time', 'forgets_what_was_sent', 'ignores_revisions'] as PlantedDefect[]
+  ).includes(mini.defect);
   const key = isOwnKey ? `${reference} ${Math.random()}` : `${reference}${isAgain ? ' again' : ''}`;
-  const body = { reference, key, amount: amountMinor.toString() };
+  const body = { reference, key, amount: amountMinor.toString(), currency };
   return callBank(mini, signal, { path: '/payments', body }).then((answer) => answer ?? unclear);
 }
 
 const unclear: RailAnswer = { outcome: 'unknown', reason: 'no_answer' };
 
-async function askBank(
+async function queryBank(
   mini: Mini,
   instruction: Instruction,
   signal: AbortSignal,
 ): Promise<RailAnswer> {
-  if (mini.mistake === 'never_asks') return unclear;
+  if (mini.defect === 'never_asks') return unclear;
   const record = await mini.host.store.get('payments', keyOf(mini, instruction));
   if (record === undefined) return { outcome: 'retry', reason: 'unreachable' };
   const answer = await callBank(mini, signal, { path: `/payments/${instruction.reference}` });
-  // What is on its way may arrive yet, under the same key.
+  // An earlier order may still arrive, under the same key.
   return answer ?? book(mini, instruction, { signal, isAgain: false });
 }
 
-/** Undefined where the bank knows of no payment. */
+/** Undefined where the bank has no payment of the reference. */
 async function callBank(
-  { url, host, mistake }: Mini,
+  { url, host, defect }: Mini,
   signal: AbortSignal,
   request: { path: string; body?: object },
 ): Promise<RailAnswer | undefined> {
   const { path, body } = request;
   const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
   const response = await host.fetch(url + path, { ...init, signal });
-  if (mistake === 'believes_404' && response.status === 404) {
+  if (defect === 'believes_404' && response.status === 404) {
     return { outcome: 'rejected', reason: 'payer_refused' };
   }
   const text = await response.text();
-  if (response.headers.get('x-signature') !== sign(text)) throw new Error('unsigned');
+  if (response.headers.get('x-signature') !== signAsBank(text)) throw new Error('unsigned');
   const { state } = answerSchema.parse(readJson(text));
   switch (state) {
     case 'none':
       return undefined;
     case 'accepted':
     case 'paid':
-      return mistake === 'says_zero'
+      return defect === 'says_zero'
         ? { outcome: state, charges: [{ id: '1', kind: 'bank', currency: 'EUR', amountMinor: 0n }] }
         : { outcome: state };
     case 'rejected':
     case 'returned': {
       const ownWords = 'the account was closed' as 'account_closed';
-      return { outcome: state, reason: mistake === 'says_own_words' ? ownWords : 'account_closed' };
+      return { outcome: state, reason: defect === 'says_own_words' ? ownWords : 'account_closed' };
     }
   }
-}
-
-type Booking = { readonly reference: string; readonly amountMinor: bigint; state: BankState };
-
-/** Books once per key, settles a step with each turn, and calls back until it is heard. */
-async function openMiniBank({ callbackUrl }: Place): Promise<Counterparty> {
-  const bookings = new Map<string, Booking>();
-  const fates = new Map<string, ExpectedOutcome>();
-  const events: string[] = [];
-  const find = (reference: string): Booking | undefined =>
-    [...bookings.values()].find((booking) => booking.reference === reference);
-  const serve = async (request: IncomingMessage): Promise<string> => {
-    const reference = (request.url ?? '').split('/')[2];
-    if (reference !== undefined) {
-      return JSON.stringify({ reference, state: find(reference)?.state ?? 'none' });
-    }
-    const order = z
-      .strictObject({ reference: z.string(), key: z.string(), amount: z.string() })
-      .parse(readJson(await readText(request)));
-    const booking = bookings.get(order.key) ?? {
-      reference: order.reference,
-      amountMinor: BigInt(order.amount),
-      state: fates.get(order.reference) === 'rejected' ? 'rejected' : 'accepted',
-    };
-    bookings.set(order.key, booking);
-    return JSON.stringify({ reference: booking.reference, state: booking.state });
-  };
-  const server = createServer((request, response) => {
-    serve(request).then(
-      (body) => response.setHeader('x-signature', sign(body)).end(body),
-      () => response.writeHead(400).end(),
-    );
-  });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const bound = server.address();
-  const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
-  return {
-    address: { host: '127.0.0.1', port },
-    config: (address) => ({ url: `http://127.0.0.1:${address?.port}` }),
-    instruct: (draft, fate) => {
-      fates.set(draft.reference, fate);
-      return {
-        ...draft,
-        payerKey: 'bank',
-        countryCode: 'ESP',
-        deliveryType: 'BANK_DEPOSIT',
-        currency: 'EUR',
-        amountMinor: 12_345n,
-        attributes: { account: 'ES9121000418450200051332' },
-      };
-    },
-    payments: async ({ reference }) =>
-      [...bookings.values()]
-        .filter((booking) => booking.reference === reference && booking.state !== 'rejected')
-        .map(({ amountMinor }) => amountMinor),
-    turn: async () => {
-      for (const booking of bookings.values()) {
-        const next = moveOn(booking.state, fates.get(booking.reference));
-        if (next === booking.state) continue;
-        booking.state = next;
-        events.push(JSON.stringify({ reference: booking.reference, state: next }));
-      }
-      for (const event of events.splice(0)) {
-        if (!(await tell(callbackUrl, event))) events.push(event);
-      }
-    },
-    close: async () => {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
-}
-
-function moveOn(state: BankState, fate: ExpectedOutcome | undefined): BankState {
-  if (state === 'accepted') return 'paid';
-  return state === 'paid' && fate === 'returned' ? 'returned' : state;
-}
-
-async function tell(callbackUrl: string, event: string): Promise<boolean> {
-  try {
-    const headers = { 'x-signature': sign(event) };
-    return (await fetch(callbackUrl, { method: 'POST', headers, body: event })).ok;
-  } catch {
-    return false;
-  }
-}
-
-function sign(text: string): string {
-  return createHmac('sha256', secret).update(text).digest('hex');
 }
 
 function readJson(text: string): unknown {
@@ -308,10 +217,4 @@ function readJson(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-async function readText(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
 }

@@ -3,15 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallbackMessage } from '../../src/rails/contract/contract.ts';
 import type { DeliveryPolicy } from './delivery.ts';
 import type { Payment } from './driver.ts';
-import { type Case, finish, judge, pass, type Stage, start } from './plain.ts';
+import { assertPayments, type Case, finish, pass, start, type TestStage } from './happy-path.ts';
 import type { ExpectedOutcome } from './subject.ts';
 import type { Actor, TestRun } from './test-run.ts';
 
-/** What the counterpart tells is told twice, late, early, out of order, not at all, or by another. */
+/** What the counterparty tells is told twice, late, early, out of order, not at all, or by another. */
 
 const told = ['callbacks', 'files'] as const;
 
-export const observationCases: readonly Case[] = [
+export const notificationCases: readonly Case[] = [
   {
     name: 'observations told twice count once',
     needs: [],
@@ -33,98 +33,100 @@ export const observationCases: readonly Case[] = [
   {
     name: 'callbacks come before the answer to the request that caused them',
     needs: ['callbacks', 'connection'],
-    run: (stage) => stage.within((scene) => hearEarly(stage, scene)),
+    run: (stage) => stage.runInTestRun((testRun) => hearEarly(stage, testRun)),
   },
   {
     name: 'stale observations, told again when all is over, change nothing',
     needs: [],
     needsOne: told,
-    run: (stage) => stage.within((scene) => hearStale(stage, scene)),
+    run: (stage) => stage.runInTestRun((testRun) => hearStale(stage, testRun)),
   },
   {
-    name: 'callbacks about payments of somebody else do no harm',
+    name: 'callbacks about payments of somebody else do no fault',
     needs: ['callbacks'],
     run: hearForeign,
   },
   {
     name: 'forged callbacks are refused',
     needs: ['callbacks'],
-    run: (stage) => stage.within(refuseForged),
+    run: (stage) => stage.runInTestRun(refuseForged),
   },
   {
     name: 'senseless files do not stop those that make sense',
     needs: ['files'],
-    run: (stage) => stage.within((scene) => readSenselessFiles(stage, scene)),
+    run: (stage) => stage.runInTestRun((testRun) => readSenselessFiles(stage, testRun)),
   },
 ];
 
-/** As many ends as the counterpart can bring about. */
+/** As many ends as the counterparty can bring about. */
 async function instructAll(
-  stage: Stage,
-  scene: TestRun,
-  fates: readonly ExpectedOutcome[] = ['paid', 'rejected', 'returned'],
+  stage: TestStage,
+  testRun: TestRun,
+  expectedOutcomes: readonly ExpectedOutcome[] = ['paid', 'rejected', 'returned'],
 ): Promise<Payment[]> {
-  const payments = [await scene.instruct()];
-  for (const fate of fates) {
-    const isPossible = fate === 'paid' || stage.can(fate === 'rejected' ? 'rejection' : 'return');
-    if (isPossible) payments.push(await scene.instruct(fate));
+  const payments = [await testRun.instruct()];
+  for (const expectedOutcome of expectedOutcomes) {
+    const isPossible =
+      expectedOutcome === 'paid' ||
+      stage.supports(expectedOutcome === 'rejected' ? 'rejection' : 'return');
+    if (isPossible) payments.push(await testRun.instruct(expectedOutcome));
   }
   return payments;
 }
 
 async function runUnderPolicy(
-  stage: Stage,
+  stage: TestStage,
   policy: DeliveryPolicy,
-  fates?: readonly ExpectedOutcome[],
+  expectedOutcomes?: readonly ExpectedOutcome[],
 ): Promise<number> {
-  return stage.within(async (scene) => {
-    const actor = await start(scene);
-    scene.desk.setPolicy(policy);
-    scene.postman?.setPolicy(policy);
-    const payments = await instructAll(stage, scene, fates);
-    await finish(scene, actor, payments);
-    assertTold(scene);
+  return stage.runInTestRun(async (testRun) => {
+    const actor = await start(testRun);
+    testRun.callbackServer.setPolicy(policy);
+    testRun.fileCourier?.setPolicy(policy);
+    const payments = await instructAll(stage, testRun, expectedOutcomes);
+    await finish(testRun, actor, payments);
+    assertTold(testRun);
     return payments.length;
   });
 }
 
-function assertTold({ desk, postman }: TestRun): void {
-  const count = desk.seen.length + (postman?.delivered.length ?? 0);
-  assert.ok(count > 0, 'the counterpart told nothing');
+function assertTold({ callbackServer, fileCourier }: TestRun): void {
+  const count = callbackServer.seen.length + (fileCourier?.delivered.length ?? 0);
+  assert.ok(count > 0, 'the counterparty told nothing');
 }
 
 const earlyTriesMax = 10;
 
-/** Answers are held back until a callback came, while the counterpart goes on living. */
-async function hearEarly(stage: Stage, scene: TestRun): Promise<number> {
-  const actor = await start(scene);
-  const { desk, counterpart } = scene;
+/** Answers are held back until a callback came, while the counterparty goes on living. */
+async function hearEarly(stage: TestStage, testRun: TestRun): Promise<number> {
+  const actor = await start(testRun);
+  const { callbackServer, counterparty } = testRun;
   let early = 0;
   const holdMsMax = stage.callMsMax / 2;
   actor.proxy?.decide(() => {
-    const before = desk.delivered;
+    const before = callbackServer.delivered;
     const hold = async (): Promise<'go'> => {
       const endMs = performance.now() + holdMsMax;
-      while (desk.delivered === before && performance.now() < endMs) await sleep(5);
-      if (desk.delivered > before) early += 1;
+      while (callbackServer.delivered === before && performance.now() < endMs) await sleep(5);
+      if (callbackServer.delivered > before) early += 1;
       return 'go';
     };
-    return { kind: 'hold', until: hold };
+    return { kind: 'hold_answer', until: hold };
   });
   const payments: Payment[] = [];
   // On a slow machine not every callback makes it before the answer has to go.
   while (early === 0 && payments.length < earlyTriesMax) {
-    const payment = await scene.instruct();
+    const payment = await testRun.instruct();
     payments.push(payment);
     let isAsked = false;
     const turn = async (): Promise<void> => {
       while (!isAsked) {
-        await counterpart.turn?.(scene.nowMs());
+        await counterparty.advance?.(testRun.nowMs());
         await sleep(10);
       }
     };
     const ask = async (): Promise<void> => {
-      await scene.driver.ask(payment, actor);
+      await testRun.driver.callNext(payment, actor);
       await pass(actor);
       isAsked = true;
     };
@@ -132,64 +134,64 @@ async function hearEarly(stage: Stage, scene: TestRun): Promise<number> {
   }
   assert.ok(early > 0, 'no callback came before an answer');
   actor.proxy?.decide(() => ({ kind: 'none' }));
-  await finish(scene, actor, payments);
+  await finish(testRun, actor, payments);
   return early;
 }
 
-async function hearStale(stage: Stage, scene: TestRun): Promise<number> {
-  const actor = await start(scene);
-  const payments = await instructAll(stage, scene);
-  await finish(scene, actor, payments);
-  assertTold(scene);
-  await scene.postman?.repeat();
-  await tellAll(scene, actor, scene.desk.seen.slice());
-  await scene.linger(actor);
-  await judge(scene, payments);
+async function hearStale(stage: TestStage, testRun: TestRun): Promise<number> {
+  const actor = await start(testRun);
+  const payments = await instructAll(stage, testRun);
+  await finish(testRun, actor, payments);
+  assertTold(testRun);
+  await testRun.fileCourier?.repeat();
+  await tellAll(testRun, actor, testRun.callbackServer.seen.slice());
+  await testRun.runExtraRounds(actor);
+  await assertPayments(testRun, payments);
   for (const payment of payments) {
-    const answer = await scene.driver.call('query', payment, actor);
-    if (typeof answer === 'object') await scene.driver.apply(payment, answer);
+    const answer = await testRun.driver.call('query', payment, actor);
+    if (typeof answer === 'object') await testRun.driver.apply(payment, answer);
   }
-  await judge(scene, payments);
+  await assertPayments(testRun, payments);
   return payments.length;
 }
 
 /** As the service would take them; whether they are refused by now is the rail's matter. */
 async function tellAll(
-  scene: TestRun,
+  testRun: TestRun,
   { rail }: Actor,
   messages: readonly CallbackMessage[],
 ): Promise<void> {
   for (const message of messages) {
     const reading = await rail.readCallback?.(message);
-    if (reading?.kind !== 'heard') continue;
-    const isNew = (await scene.host.receive(reading.message)) === 'new';
-    if (isNew) scene.driver.observe(reading.message.observations);
+    if (reading?.kind !== 'accepted') continue;
+    const isNew = (await testRun.host.receive(reading.message)) === 'new';
+    if (isNew) testRun.driver.observe(reading.message.observations);
   }
 }
 
 /** Genuine ones, told to a rail whose store never knew of them. */
-async function hearForeign(stage: Stage): Promise<number> {
-  const seen = await stage.within(async (scene) => {
-    const actor = await start(scene);
-    await finish(scene, actor, await instructAll(stage, scene));
-    return scene.desk.seen.slice();
+async function hearForeign(stage: TestStage): Promise<number> {
+  const seen = await stage.runInTestRun(async (testRun) => {
+    const actor = await start(testRun);
+    await finish(testRun, actor, await instructAll(stage, testRun));
+    return testRun.callbackServer.seen.slice();
   });
-  assert.ok(seen.length > 0, 'the counterpart told nothing');
-  return stage.within(async (scene) => {
-    const actor = await start(scene);
-    await tellAll(scene, actor, seen);
-    await finish(scene, actor, [await scene.instruct()]);
+  assert.ok(seen.length > 0, 'the counterparty told nothing');
+  return stage.runInTestRun(async (testRun) => {
+    const actor = await start(testRun);
+    await tellAll(testRun, actor, seen);
+    await finish(testRun, actor, [await testRun.instruct()]);
     return seen.length;
   });
 }
 
-async function refuseForged(scene: TestRun): Promise<number> {
-  const actor = await start(scene);
-  const payments = [await scene.instruct(), await scene.instruct()];
-  await finish(scene, actor, payments);
+async function refuseForged(testRun: TestRun): Promise<number> {
+  const actor = await start(testRun);
+  const payments = [await testRun.instruct(), await testRun.instruct()];
+  await finish(testRun, actor, payments);
   const references = payments.map(({ instruction }) => instruction.reference);
   let count = 0;
-  for (const genuine of scene.desk.seen.slice()) {
+  for (const genuine of testRun.callbackServer.seen.slice()) {
     for (const [what, message] of forge(genuine, references)) {
       count += 1;
       const reading = await actor.rail.readCallback?.(message);
@@ -199,9 +201,9 @@ async function refuseForged(scene: TestRun): Promise<number> {
       );
     }
   }
-  assert.ok(count > 0, 'the counterpart called nothing back');
-  await scene.linger(actor);
-  await judge(scene, payments);
+  assert.ok(count > 0, 'the counterparty called nothing back');
+  await testRun.runExtraRounds(actor);
+  await assertPayments(testRun, payments);
   return count;
 }
 
@@ -255,28 +257,30 @@ function twist(value: string): string {
   return value.slice(0, middle) + twisted + value.slice(middle + 4);
 }
 
-async function readSenselessFiles(stage: Stage, scene: TestRun): Promise<number> {
-  const { postman } = scene;
-  assert.ok(postman !== undefined);
-  const actor = await start(scene);
+async function readSenselessFiles(stage: TestStage, testRun: TestRun): Promise<number> {
+  const { fileCourier } = testRun;
+  assert.ok(fileCourier !== undefined);
+  const actor = await start(testRun);
   // Nothing settles by the calendar while an exception about such a file is open.
-  scene.operator.isPresent = true;
+  testRun.operator.isPresent = true;
   const drop = async (bytes: Uint8Array, mark: string): Promise<void> => {
-    const ends = [...new Set(postman.delivered.map((name) => /\.[^.]*$/.exec(name)?.[0] ?? ''))];
+    const ends = [
+      ...new Set(fileCourier.delivered.map((name) => /\.[^.]*$/.exec(name)?.[0] ?? '')),
+    ];
     for (const end of ends.length === 0 ? ['.xml', '.txt', ''] : ends) {
-      await postman.drop(`${mark}${end}`, bytes);
+      await fileCourier.drop(`${mark}${end}`, bytes);
     }
   };
   await drop(new Uint8Array(0), '000-empty');
   await drop(Buffer.from([0, 1, 2, 255, 254, 10, 13, 60, 63]), '000-noise');
-  const payments = await instructAll(stage, scene);
-  await finish(scene, actor, payments);
-  assertTold(scene);
+  const payments = await instructAll(stage, testRun);
+  await finish(testRun, actor, payments);
+  assertTold(testRun);
   await drop(Buffer.from('<?xml version="1.0"?><Document><a>'), '001-broken');
   await drop(Buffer.from('9'.repeat(40_000)), '001-long');
-  for (const [index, bytes] of (await postman.read()).entries()) {
+  for (const [index, bytes] of (await fileCourier.read()).entries()) {
     await drop(bytes.subarray(0, Math.floor(bytes.length / 2)), `002-half-${index}`);
   }
-  await finish(scene, actor, [...payments, ...(await instructAll(stage, scene))]);
-  return postman.delivered.length;
+  await finish(testRun, actor, [...payments, ...(await instructAll(stage, testRun))]);
+  return fileCourier.delivered.length;
 }

@@ -2,24 +2,24 @@ import type { RailHost } from '../../src/rails/contract/contract.ts';
 import type { Decide, Fault } from '../fault-proxy/fault-proxy.ts';
 
 /**
- * The life of one instance of a rail, as of the process that it would be in. Everything that can be
- * seen outside is a step: a write to the store, something heard, an exchange with the counterpart.
+ * The processRun of one instance of a rail, as of the process that it would be in. Everything that can be
+ * seen outside is a step: a write to the store, something heard, an exchange with the counterparty.
  * At one of them the process may die, be stopped for a while, or be refused what it asked for.
  */
 
-export const endings = [
+export const crashKinds = [
   /** Killed before the step has an effect: what the instance did since the last step is done. */
-  'dies_before',
+  'killed_before_step',
   /** Killed when the step has had its effect, before the instance knows. */
-  'dies_after',
+  'killed_after_step',
   /** Stopped before the step, as by a stopped machine; a successor takes over, then it goes on. */
-  'sleeps',
+  'paused',
   /** The database is away for this one step. */
-  'fails_before',
+  'database_fails_before',
   /** The database did it, and the connection was lost before it could say so. */
-  'fails_after',
+  'database_fails_after',
 ] as const;
-export type Ending = (typeof endings)[number];
+export type CrashKind = (typeof crashKinds)[number];
 
 export type ProcessRun = {
   /** How many steps were begun. */
@@ -34,19 +34,19 @@ export type ProcessRun = {
   /** A step of the host: counted. */
   step<T>(act: () => Promise<T>): Promise<T>;
   /** Something without an effect outside: not counted, but the dead do not do it. */
-  look<T>(act: () => Promise<T>): Promise<T>;
+  runUncounted<T>(act: () => Promise<T>): Promise<T>;
   /** What a proxy does with the exchanges of this process: each of them is a step. */
   readonly decide: Decide;
   /** Ends the sleep. */
-  wakeUp(): void;
+  resume(): void;
   kill(): void;
 };
 
-export type Interruption = { readonly how: Ending; readonly atStep: number };
+export type CrashPoint = { readonly how: CrashKind; readonly atStep: number };
 
-/** A life without an ending lasts until it is killed. */
-export function createLife(ending?: Interruption, booking?: RegExp): ProcessRun {
-  const course = createCourse(ending);
+/** A processRun without an crashPoint lasts until it is killed. */
+export function createProcessRun(crashPoint?: CrashPoint, booking?: RegExp): ProcessRun {
+  const course = createCourse(crashPoint);
   let bookingStep = 0;
   return {
     get steps() {
@@ -56,19 +56,19 @@ export function createLife(ending?: Interruption, booking?: RegExp): ProcessRun 
       return bookingStep;
     },
     get isReached() {
-      return ending !== undefined && course.steps >= ending.atStep;
+      return crashPoint !== undefined && course.steps >= crashPoint.atStep;
     },
     get isGone() {
       return course.state !== 'alive';
     },
     gone: course.left.fired,
-    look: (act) => look(course, act),
+    runUncounted: (act) => look(course, act),
     step: (act) => takeStep(course, act),
     decide: ({ request }) => {
       if (booking?.test(request) === true) bookingStep = course.steps + 1;
       return decideExchange(course);
     },
-    wakeUp: () => {
+    resume: () => {
       if (course.state === 'asleep') course.state = 'alive';
       course.woken.fire('awake');
     },
@@ -86,12 +86,12 @@ type Course = {
   readonly woken: Signal<'awake'>;
   leave(state: 'asleep' | 'dead'): void;
   /** What happens at the step that begins. */
-  begin(): Ending | undefined;
+  begin(): CrashKind | undefined;
   /** Answers when the process runs; false when it never will again. */
   runs(): Promise<boolean>;
 };
 
-function createCourse(ending: Interruption | undefined): Course {
+function createCourse(crashPoint: CrashPoint | undefined): Course {
   let steps = 0;
   const left = createSignal<'gone'>();
   const woken = createSignal<'awake'>();
@@ -108,7 +108,7 @@ function createCourse(ending: Interruption | undefined): Course {
     },
     begin: () => {
       steps += 1;
-      return steps === ending?.atStep ? ending.how : undefined;
+      return steps === crashPoint?.atStep ? crashPoint.how : undefined;
     },
     runs: async () => {
       if (course.state === 'asleep') await woken.fired;
@@ -127,19 +127,19 @@ async function look<T>(course: Course, act: () => Promise<T>): Promise<T> {
 async function takeStep<T>(course: Course, act: () => Promise<T>): Promise<T> {
   if (!(await course.runs())) return never();
   switch (course.begin()) {
-    case 'dies_before':
+    case 'killed_before_step':
       course.leave('dead');
       return never();
-    case 'dies_after':
+    case 'killed_after_step':
       await act();
       course.leave('dead');
       return never();
-    case 'sleeps':
+    case 'paused':
       course.leave('asleep');
       return look(course, act);
-    case 'fails_before':
+    case 'database_fails_before':
       throw new Error('the database is away');
-    case 'fails_after':
+    case 'database_fails_after':
       await act();
       throw new Error('the database went away');
     case undefined:
@@ -150,23 +150,23 @@ async function takeStep<T>(course: Course, act: () => Promise<T>): Promise<T> {
 async function decideExchange(course: Course): Promise<Fault> {
   if (!(await course.runs())) return { kind: 'reset' };
   switch (course.begin()) {
-    case 'dies_before':
+    case 'killed_before_step':
       course.leave('dead');
       return { kind: 'reset' };
-    case 'dies_after':
+    case 'killed_after_step':
       return {
-        kind: 'hold',
+        kind: 'hold_answer',
         until: () => {
           course.leave('dead');
           return Promise.resolve('reset');
         },
       };
-    case 'sleeps':
+    case 'paused':
       course.leave('asleep');
       return (await course.runs()) ? { kind: 'none' } : { kind: 'reset' };
     // An exchange is no matter of the database.
-    case 'fails_before':
-    case 'fails_after':
+    case 'database_fails_before':
+    case 'database_fails_after':
     case undefined:
       return { kind: 'none' };
   }
@@ -177,26 +177,27 @@ function never<T>(): Promise<T> {
   return new Promise<T>(() => undefined);
 }
 
-/** The same host, as an instance with this life has it. */
-export function liveOn(host: RailHost, life: ProcessRun, isProxied: boolean): RailHost {
+/** The same host, as an instance with this processRun has it. */
+export function runOn(host: RailHost, processRun: ProcessRun, isProxied: boolean): RailHost {
   return {
     ...host,
     store: {
-      get: (collection, key) => life.look(() => host.store.get(collection, key)),
-      list: (collection, query) => life.look(() => host.store.list(collection, query)),
-      write: (changes) => life.step(() => host.store.write(changes)),
+      get: (collection, key) => processRun.runUncounted(() => host.store.get(collection, key)),
+      list: (collection, query) =>
+        processRun.runUncounted(() => host.store.list(collection, query)),
+      write: (changes) => processRun.step(() => host.store.write(changes)),
     },
     // Behind a proxy the exchange itself is the step.
     fetch: (input, init) =>
       isProxied
-        ? life.look(() => host.fetch(input, init))
-        : life.step(() => host.fetch(input, init)),
-    receive: (message) => life.step(() => host.receive(message)),
+        ? processRun.runUncounted(() => host.fetch(input, init))
+        : processRun.step(() => host.fetch(input, init)),
+    receive: (message) => processRun.step(() => host.receive(message)),
     log: (level, message, fields) => {
-      if (!life.isGone) host.log(level, message, fields);
+      if (!processRun.isGone) host.log(level, message, fields);
     },
     wake: () => {
-      if (!life.isGone) host.wake();
+      if (!processRun.isGone) host.wake();
     },
   };
 }

@@ -5,15 +5,15 @@ import type { CallbackAnswer, CallbackServer, FileCourier } from './delivery.ts'
 import { type Caller, type Driver, isEnded, isHostError, type Payment } from './driver.ts';
 import type { ConformanceSubject, Counterparty } from './subject.ts';
 
-/** What the service and the counterpart do, over and over, until payments have ended. */
+/** What the service and the counterparty do, over and over, until payments have ended. */
 
-/** What goes on around an instance of a rail. */
-export type Surroundings<Config> = {
+/** What goes on runContext an instance of a rail. */
+export type RunContext<Config> = {
   readonly subject: ConformanceSubject<Config>;
   readonly driver: Driver;
-  readonly counterpart: Counterparty;
-  readonly desk: CallbackServer;
-  readonly postman: FileCourier | undefined;
+  readonly counterparty: Counterparty;
+  readonly callbackServer: CallbackServer;
+  readonly fileCourier: FileCourier | undefined;
   readonly time: Time;
   nowMs(): number;
 };
@@ -34,69 +34,74 @@ const pollMs = 20;
 const roundsMax = 5_000;
 const lingerRounds = 3;
 
-/** Whether a payment is where its fate or a definite refusal leads it. */
-export function hasMetFate(payment: Payment): boolean {
-  return isEnded(payment) || (payment.fate === 'paid' && payment.standing === 'paid');
+/** Whether a payment is where its expectedOutcome or a definite refusal leads it. */
+export function hasExpectedOutcome(payment: Payment): boolean {
+  return isEnded(payment) || (payment.expectedOutcome === 'paid' && payment.standing === 'paid');
 }
 
-/** Rounds until the payments ended as is their fate, or otherwise for good. */
+/** Rounds until the payments ended as is their expectedOutcome, or otherwise for good. */
 export async function drive<Config>(
-  around: Surroundings<Config>,
+  runContext: RunContext<Config>,
   caller: Caller,
   payments: readonly Payment[],
 ): Promise<'ended' | 'gone'> {
-  const untilMs = performance.now() + (around.subject.patienceMs ?? minuteMs);
+  const untilMs = performance.now() + (runContext.subject.timeoutMs ?? minuteMs);
   for (let round = 0; round < roundsMax && performance.now() < untilMs; round += 1) {
-    if (payments.every(hasMetFate)) return 'ended';
-    if (!(await runRound(around, caller, payments))) return 'gone';
+    if (payments.every(hasExpectedOutcome)) return 'ended';
+    if (!(await runRound(runContext, caller, payments))) return 'gone';
   }
-  const stuck = payments.find((payment) => !hasMetFate(payment));
+  const stuck = payments.find((payment) => !hasExpectedOutcome(payment));
   const story = stuck?.history.slice(-12).join(', ');
-  throw new Error(`to be ${stuck?.fate}, it is ${stuck?.standing} and does not end: ${story}`);
+  throw new Error(
+    `to be ${stuck?.expectedOutcome}, it is ${stuck?.standing} and does not end: ${story}`,
+  );
 }
 
 /** A few rounds more, in which whoever would pay once more does. */
-export async function linger<Config>(around: Surroundings<Config>, caller: Caller): Promise<void> {
+export async function runExtraRounds<Config>(
+  runContext: RunContext<Config>,
+  caller: Caller,
+): Promise<void> {
   for (let round = 0; round < lingerRounds; round += 1) {
-    around.time.workDueMs = 0;
-    const sent = around.driver.payments.filter(({ attempt }) => attempt !== 'none');
-    await runRound(around, caller, sent);
+    runContext.time.workDueMs = 0;
+    const sent = runContext.driver.payments.filter(({ attempt }) => attempt !== 'none');
+    await runRound(runContext, caller, sent);
   }
 }
 
 /** One round of everything, and the time until the next one; false when the instance is gone. */
 export async function runRound<Config>(
-  around: Surroundings<Config>,
+  runContext: RunContext<Config>,
   caller: Caller,
   payments: readonly Payment[],
 ): Promise<boolean> {
-  const { subject, driver, counterpart, desk, postman, time, nowMs } = around;
+  const { subject, driver, counterparty, callbackServer, fileCourier, time, nowMs } = runContext;
   const isReal = subject.clock === 'real';
-  await counterpart.turn?.(nowMs());
+  await counterparty.advance?.(nowMs());
   // What is held is released when nothing more comes.
-  const isQuiet = desk.held > 0 && desk.held === time.heldCount;
-  time.heldCount = desk.held;
-  if (isQuiet) await desk.release();
-  await postman?.carry(true);
+  const isQuiet = callbackServer.held > 0 && callbackServer.held === time.heldCount;
+  time.heldCount = callbackServer.held;
+  if (isQuiet) await callbackServer.release();
+  await fileCourier?.carry(true);
   if (caller.rail.work === undefined) time.workDueMs = Infinity;
   else if (isReal || nowMs() >= time.workDueMs) {
-    if ((await runWork(around, caller)) === 'gone') return false;
+    if ((await runWork(runContext, caller)) === 'gone') return false;
   }
   for (const payment of payments) {
     const { dueAtMs } = payment;
-    if (caller.life.isGone) return false;
+    if (caller.processRun.isGone) return false;
     if (isEnded(payment) || dueAtMs === undefined) continue;
-    if (isReal || dueAtMs <= nowMs()) await driver.ask(payment, caller);
+    if (isReal || dueAtMs <= nowMs()) await driver.callNext(payment, caller);
   }
-  if (caller.life.isGone) return false;
-  await passTime(around, payments);
+  if (caller.processRun.isGone) return false;
+  await passTime(runContext, payments);
   return true;
 }
 
 /** One pass, and when the next one is due. What it throws is for the log: the service comes again. */
 async function runWork<Config>(
-  { subject, time, nowMs }: Surroundings<Config>,
-  { rail, life, pending }: Caller,
+  { subject, time, nowMs }: RunContext<Config>,
+  { rail, processRun, pending }: Caller,
 ): Promise<'done' | 'gone'> {
   const controller = new AbortController();
   const patience = new AbortController();
@@ -110,8 +115,8 @@ async function runWork<Config>(
       .catch(() => undefined)
       .finally(() => pending.delete(pass));
     pending.add(pass);
-    const tooLong = sleep(subject.patienceMs ?? minuteMs, 'late' as const, patience);
-    const dueMs = await Promise.race([pass, life.gone, tooLong.catch(() => undefined)]);
+    const tooLong = sleep(subject.timeoutMs ?? minuteMs, 'late' as const, patience);
+    const dueMs = await Promise.race([pass, processRun.gone, tooLong.catch(() => undefined)]);
     if (dueMs === 'gone') return 'gone';
     if (dueMs === 'late') throw new Error('a pass of work does not end when it is aborted');
     const nextMs = dueMs ?? nowMs() + (rail.workIdleMs ?? minuteMs);
@@ -125,7 +130,7 @@ async function runWork<Config>(
 
 /** To whatever is due next; with a real clock a little while. */
 async function passTime<Config>(
-  { subject, time, nowMs }: Surroundings<Config>,
+  { subject, time, nowMs }: RunContext<Config>,
   payments: readonly Payment[],
 ): Promise<void> {
   if (subject.clock === 'real') {
@@ -141,29 +146,29 @@ async function passTime<Config>(
 }
 
 /** What the service's route for callbacks does; status 0 where the process died meanwhile. */
-export async function takeCallback(
+export async function handleCallback(
   caller: Caller | undefined,
   message: CallbackMessage,
   { base, checks }: { base: RailHost; checks: Checks },
 ): Promise<CallbackAnswer> {
   const answer = (status: number): CallbackAnswer => ({ status, headers: {}, body: '' });
-  if (caller === undefined || caller.life.isGone) return answer(0);
-  const { rail, life } = caller;
+  if (caller === undefined || caller.processRun.isGone) return answer(0);
+  const { rail, processRun } = caller;
   if (rail.readCallback === undefined) return answer(404);
   const read = rail.readCallback(message).catch((error: unknown) => {
     if (!isHostError(error)) checks.addThrown('readCallback', error);
     return 'failed' as const;
   });
-  const reading = await Promise.race([read, life.gone]);
+  const reading = await Promise.race([read, processRun.gone]);
   if (reading === 'gone') return answer(0);
   if (reading === 'failed') return answer(500);
-  if (reading.kind !== 'heard') {
+  if (reading.kind !== 'accepted') {
     checks.readText('what is said of a refused callback', reading.detail);
     return answer(reading.kind === 'refused' ? 401 : 400);
   }
   checks.readMessage(reading.message, 'callback');
-  const heard = life.step(() => base.receive(reading.message)).catch(() => 'failed' as const);
-  const kept = await Promise.race([heard, life.gone]);
+  const heard = processRun.step(() => base.receive(reading.message)).catch(() => 'failed' as const);
+  const kept = await Promise.race([heard, processRun.gone]);
   if (kept === 'gone') return answer(0);
   if (kept === 'failed') return answer(500);
   return reading.answer ?? answer(200);

@@ -4,7 +4,7 @@ import type { Address } from '../fault-proxy/fault-proxy.ts';
 
 /**
  * What `testConformance` (conformance.ts) has to be given for a kind of rail: the module itself, and
- * a counterpart that it did not write itself into, which is the judge.
+ * a counterparty that it did not write itself into, which is the judge.
  */
 export type ConformanceSubject<Config> = {
   readonly module: Pick<RailModule<Config>, 'kind' | 'reference' | 'configSchema' | 'create'>;
@@ -13,32 +13,32 @@ export type ConformanceSubject<Config> = {
    * (folder, key, account), or as good as fresh. What is heavy (a node, a toolkit) is started once
    * by the test file and shared: references never repeat.
    */
-  openCounterpart(place: Place): Promise<Counterparty>;
+  openCounterparty(place: Place): Promise<Counterparty>;
   /**
    * `steered`: the suite's clock jumps to whatever is due next, hours and days ahead; the
-   * counterpart is told the time by `turn`. `real`: it goes with the real time, for counterparts
+   * counterparty is told the time by `turn`. `real`: it goes with the real time, for counterparties
    * that have a clock of their own, and everything is asked about every few milliseconds.
    */
   readonly clock: 'steered' | 'real';
   /**
-   * What this kind of rail or its counterpart does not have, with a sentence that says why; the
+   * What this kind of rail or its counterparty does not have, with a sentence that says why; the
    * scorecard shows it. What is missing without a reason fails, and so does what is there and
    * declared missing.
    */
-  readonly cannot?: Partial<Readonly<Record<Capability, string>>>;
+  readonly unsupported?: Partial<Readonly<Record<Capability, string>>>;
   /** How long an answer is waited for; the rail's `context.signal` is aborted then. 1500 if absent. */
   readonly callMsMax?: number;
   /** How long, in real time, a payment may take to end. Generous: 60,000 if absent. */
-  readonly patienceMs?: number;
+  readonly timeoutMs?: number;
   /**
    * How many steps of a flow die, are interrupted or fail, from its first one; with `booking` known,
    * those up to it in any case. 40 if absent.
    */
   readonly stepsMax?: number;
-  /** How many exchanges of a flow are harmed, from its first one. 8 if absent. */
+  /** How many exchanges of a flow are injected, from its first one. 8 if absent. */
   readonly exchangesMax?: number;
   /**
-   * Recognises the request that books (Latin-1 text), where an exchange is one. Every kind of harm
+   * Recognises the request that books (Latin-1 text), where an exchange is one. Every kind of fault
    * is then done to it, and the other exchanges get one kind each, in turn. Without it every kind is
    * done to every exchange.
    */
@@ -46,15 +46,15 @@ export type ConformanceSubject<Config> = {
 };
 
 export type Capability =
-  /** `Counterpart.address` is there: harm can be done between the rail and the counterpart. */
+  /** `Counterparty.address` is there: fault can be done between the rail and the counterparty. */
   | 'connection'
   /** What is spoken on the connection is HTTP: errors of servers can be put in an answer's place. */
   | 'http'
-  /** The rail has `readCallback`, and the counterpart calls it. */
+  /** The rail has `readCallback`, and the counterparty calls it. */
   | 'callbacks'
-  /** `Counterpart.files` is there: the counterpart tells what happened in files. */
+  /** `Counterparty.files` is there: the counterparty tells what happened in files. */
   | 'files'
-  /** Payments with the fate `rejected`, and `returned`. */
+  /** Payments with the expectedOutcome `rejected`, and `returned`. */
   | 'rejection'
   | 'return'
   /** The rail has `cancel`. */
@@ -64,7 +64,7 @@ export type Capability =
   /** It writes, says or sends anything, so that there are steps at which a process can die. */
   | 'steps';
 
-/** How the counterpart is to end a payment. */
+/** How the counterparty is to end a payment. */
 export type ExpectedOutcome = 'paid' | 'rejected' | 'returned';
 
 export type Place = {
@@ -83,11 +83,11 @@ export type Draft = Omit<
 export type Counterparty = {
   /** Of the operator's configuration; none where the rail does not look at them. */
   readonly payers?: readonly PayerDeclaration[];
-  /** Where it listens; undefined where rail and counterpart meet in files. */
+  /** Where it listens; undefined where rail and counterparty meet in files. */
   readonly address?: Address;
   /**
-   * What `configSchema` reads, for a rail that finds its counterpart at `address` (a proxy's, most
-   * of the time; undefined when `Counterpart.address` is). Called for each instance of the rail: the
+   * What `configSchema` reads, for a rail that finds its counterparty at `address` (a proxy's, most
+   * of the time; undefined when `Counterparty.address` is). Called for each instance of the rail: the
    * same but for the address.
    */
   config(address: Address | undefined): unknown;
@@ -95,21 +95,21 @@ export type Counterparty = {
    * A valid instruction, with a destination of its own where the judge counts by destination. The
    * beneficiary is the draft's, for its texts are what the suite looks for where they must not be.
    */
-  instruct(draft: Draft, fate: ExpectedOutcome): Instruction | Promise<Instruction>;
+  instruct(draft: Draft, expectedOutcome: ExpectedOutcome): Instruction | Promise<Instruction>;
   /**
-   * The judge: the amounts, in minor units, of all payments that the counterpart has made or may yet
+   * The judge: the amounts, in minor units, of all payments that the counterparty has made or may yet
    * make under this instruction by its own records, also of those that came back later. What it
    * refused is not among them.
    */
   payments(instruction: Instruction): Promise<readonly bigint[]>;
   /**
-   * One step of its life: reads what was sent, mines a block, settles, answers, calls back. Called
-   * over and over; the payments come to the end that is their fate within some tens of turns.
+   * One step of its processRun: reads what was sent, mines a block, settles, answers, calls back. Called
+   * over and over; the payments come to the end that is their expectedOutcome within some tens of turns.
    */
-  turn?(nowMs: number): Promise<void>;
+  advance?(nowMs: number): Promise<void>;
   /**
    * Where it leaves its files for the rail, and where the rail looks for them: two folders of one
-   * file system between which the suite is the postman. Names with a leading dot, and those that
+   * file system between which the suite is the fileCourier. Names with a leading dot, and those that
    * end in `.tmp` or `.part`, are not complete yet.
    */
   readonly files?: { readonly from: string; readonly to: string };

@@ -9,20 +9,20 @@ import { openTestHost, type TestHost } from '../setups/rail.ts';
 import { type Checks, watchHost } from './checks.ts';
 import { type CallbackServer, createFileCourier, type FileCourier } from './delivery.ts';
 import { type Caller, createDriver, type Driver, type Payment } from './driver.ts';
-import { createLife, type Interruption, liveOn } from './process-run.ts';
+import { type CrashPoint, createProcessRun, runOn } from './process-run.ts';
 import {
   drive,
-  linger,
+  handleCallback,
   minuteMs,
+  type RunContext,
+  runExtraRounds,
   runRound,
-  type Surroundings,
   settle,
   type Time,
-  takeCallback,
 } from './round.ts';
 import type { ConformanceSubject, Counterparty, Draft, ExpectedOutcome } from './subject.ts';
 
-/** One case's world: an empty store, a counterpart, a clock, and instances of the rail in it. */
+/** One case's world: an empty store, a counterparty, a clock, and instances of the rail in it. */
 
 export const railName = 'conformance';
 /** For calls that were aborted to end: generous, since only those that hang wait for it. */
@@ -30,7 +30,7 @@ const settleMs = 15_000;
 
 /** An instance of the rail, as the process that it runs in. */
 export type Actor = Caller & {
-  /** Between this instance and the counterpart; undefined where they do not talk over TCP. */
+  /** Between this instance and the counterparty; undefined where they do not talk over TCP. */
   readonly proxy: FaultProxy | undefined;
   /** False where calls that should have ended have not. */
   settle(timeMs: number): Promise<boolean>;
@@ -38,75 +38,76 @@ export type Actor = Caller & {
 };
 
 export type TestRun = {
-  readonly counterpart: Counterparty;
+  readonly counterparty: Counterparty;
   readonly driver: Driver;
-  readonly desk: CallbackServer;
-  readonly postman: FileCourier | undefined;
+  readonly callbackServer: CallbackServer;
+  readonly fileCourier: FileCourier | undefined;
   readonly host: TestHost;
   /** Closes exceptions about inbound messages as they are opened, where the case wants it. */
   readonly operator: { isPresent: boolean };
   nowMs(): number;
   /** A payment that was not sent yet. */
-  instruct(fate?: ExpectedOutcome): Promise<Payment>;
+  instruct(expectedOutcome?: ExpectedOutcome): Promise<Payment>;
   /** A new instance on the store as it is; undefined when it died while it was made. */
-  open(ending?: Interruption): Promise<Actor | undefined>;
+  open(crashPoint?: CrashPoint): Promise<Actor | undefined>;
   /** An instance that lives. */
   openActor(): Promise<Actor>;
   /** Who is called back from now on. */
   listen(actor: Actor | undefined): void;
   /** One round of everything; false when the instance is gone. */
-  goRound(actor: Actor, payments: readonly Payment[]): Promise<boolean>;
-  /** Rounds until they ended as is their fate, or otherwise for good. */
+  runRound(actor: Actor, payments: readonly Payment[]): Promise<boolean>;
+  /** Rounds until they ended as is their expectedOutcome, or otherwise for good. */
   drive(actor: Actor, payments: readonly Payment[]): Promise<'ended' | 'gone'>;
   /** A few rounds more, in which whoever would pay once more does. */
-  linger(actor: Actor): Promise<void>;
+  runExtraRounds(actor: Actor): Promise<void>;
   close(): Promise<void>;
 };
 
-export type SceneOptions<Config> = {
+export type TestRunOptions<Config> = {
   readonly subject: ConformanceSubject<Config>;
   readonly checks: Checks;
-  readonly desk: CallbackServer;
+  readonly callbackServer: CallbackServer;
 };
 
-export async function openTestRun<Config>(options: SceneOptions<Config>): Promise<TestRun> {
-  const { subject, desk } = options;
+export async function openTestRun<Config>(options: TestRunOptions<Config>): Promise<TestRun> {
+  const { subject, callbackServer } = options;
   const world = await openWorld(options);
-  const { driver, counterpart, host, operator, postman, nowMs } = world.around;
+  const { driver, counterparty, host, operator, fileCourier, nowMs } = world.runContext;
   const actors = new Set<Actor>();
   let listener: Actor | undefined;
-  desk.open((message) =>
-    takeCallback(listener, message, { base: world.base, checks: options.checks }),
+  callbackServer.open((message) =>
+    handleCallback(listener, message, { base: world.base, checks: options.checks }),
   );
-  const open: TestRun['open'] = (ending) => openInstance(options, world, { ending, actors });
+  const open: TestRun['open'] = (crashPoint) =>
+    openInstance(options, world, { crashPoint, actors });
   return {
-    counterpart,
+    counterparty,
     driver,
-    desk,
-    postman,
+    callbackServer,
+    fileCourier,
     host,
     operator,
     nowMs,
     open,
     openActor: async () => {
       const actor = await open();
-      if (actor === undefined) throw new Error('an instance without an ending died');
+      if (actor === undefined) throw new Error('an instance without an crashPoint died');
       return actor;
     },
     listen: (actor) => {
       listener = actor;
     },
-    instruct: async (fate = 'paid') => {
+    instruct: async (expectedOutcome = 'paid') => {
       const draft = draftInstruction(subject.module.reference, nowMs());
-      return driver.add(await counterpart.instruct(draft, fate), fate);
+      return driver.add(await counterparty.instruct(draft, expectedOutcome), expectedOutcome);
     },
-    goRound: (actor, payments) => runRound(world.around, actor, payments),
-    drive: (actor, payments) => drive(world.around, actor, payments),
-    linger: (actor) => linger(world.around, actor),
+    runRound: (actor, payments) => runRound(world.runContext, actor, payments),
+    drive: (actor, payments) => drive(world.runContext, actor, payments),
+    runExtraRounds: (actor) => runExtraRounds(world.runContext, actor),
     close: async () => {
       listener = undefined;
       for (const actor of actors) await actor.close();
-      await counterpart.close();
+      await counterparty.close();
       await host.close();
       await rm(world.folder, { recursive: true, force: true });
     },
@@ -114,25 +115,25 @@ export async function openTestRun<Config>(options: SceneOptions<Config>): Promis
 }
 
 type World<Config> = {
-  readonly around: Surroundings<Config> & Pick<TestRun, 'host' | 'operator'>;
+  readonly runContext: RunContext<Config> & Pick<TestRun, 'host' | 'operator'>;
   /** What instances have of the service, if nothing happens to them. */
   readonly base: RailHost;
   readonly folder: string;
 };
 
-async function openWorld<Config>(options: SceneOptions<Config>): Promise<World<Config>> {
-  const { subject, checks, desk } = options;
-  const { callbackUrl } = desk;
+async function openWorld<Config>(options: TestRunOptions<Config>): Promise<World<Config>> {
+  const { subject, checks, callbackServer } = options;
+  const { callbackUrl } = callbackServer;
   const time: Time = { aheadMs: 0, workDueMs: 0, heldCount: 0 };
   const nowMs = (): number => Math.floor(performance.timeOrigin + performance.now()) + time.aheadMs;
-  const counterpart = await subject.openCounterpart({ callbackUrl, nowMs });
-  const { payers = [], files } = counterpart;
+  const counterparty = await subject.openCounterparty({ callbackUrl, nowMs });
+  const { payers = [], files } = counterparty;
   const host = await openTestHost({ name: railName, payers, nowMs, callbackUrl });
   const driver = createDriver({
     checks,
     callMsMax: subject.callMsMax ?? 1500,
     nowMs,
-    payments: (instruction) => counterpart.payments(instruction),
+    payments: (instruction) => counterparty.payments(instruction),
   });
   const operator = { isPresent: false };
   const watched = watchHost(host, checks);
@@ -149,39 +150,50 @@ async function openWorld<Config>(options: SceneOptions<Config>): Promise<World<C
     },
   };
   const folder = await mkdtemp(join(tmpdir(), 'outlay-conformance-'));
-  const postman = files === undefined ? undefined : createFileCourier({ ...files, kept: folder });
-  const around = { subject, driver, counterpart, desk, postman, time, nowMs, host, operator };
-  return { around, base, folder };
+  const fileCourier =
+    files === undefined ? undefined : createFileCourier({ ...files, kept: folder });
+  const runContext = {
+    subject,
+    driver,
+    counterparty,
+    callbackServer,
+    fileCourier,
+    time,
+    nowMs,
+    host,
+    operator,
+  };
+  return { runContext, base, folder };
 }
 
 async function openInstance<Config>(
-  { subject, checks }: SceneOptions<Config>,
-  { around, base }: World<Config>,
-  { ending, actors }: { ending: Interruption | undefined; actors: Set<Actor> },
+  { subject, checks }: TestRunOptions<Config>,
+  { runContext, base }: World<Config>,
+  { crashPoint, actors }: { crashPoint: CrashPoint | undefined; actors: Set<Actor> },
 ): Promise<Actor | undefined> {
-  const life = createLife(ending, subject.booking);
-  const { address } = around.counterpart;
+  const processRun = createProcessRun(crashPoint, subject.booking);
+  const { address } = runContext.counterparty;
   const proxy = address === undefined ? undefined : await openFaultProxy(address);
-  proxy?.decide(life.decide);
-  const config = subject.module.configSchema.parse(around.counterpart.config(proxy?.address));
-  const made = subject.module.create(config, liveOn(base, life, proxy !== undefined));
+  proxy?.decide(processRun.decide);
+  const config = subject.module.configSchema.parse(runContext.counterparty.config(proxy?.address));
+  const made = subject.module.create(config, runOn(base, processRun, proxy !== undefined));
   // A process that dies while it starts has said nothing to anybody.
   made.catch(() => undefined);
-  const rail = await Promise.race([made, life.gone]);
+  const rail = await Promise.race([made, processRun.gone]);
   if (rail === 'gone') {
-    life.kill();
+    processRun.kill();
     await proxy?.close();
     return undefined;
   }
   const pending = new Set<Promise<unknown>>();
   const actor: Actor = {
     rail,
-    life,
+    processRun,
     proxy,
     pending,
     settle: (timeMs) => settle(pending, timeMs),
     close: async () => {
-      const isSettled = life.isGone || (await settle(pending, settleMs));
+      const isSettled = processRun.isGone || (await settle(pending, settleMs));
       if (!isSettled) checks.addForm('a call ends soon when nobody waits for it any more');
       actors.delete(actor);
       await closeActor(actor);
@@ -191,12 +203,12 @@ async function openInstance<Config>(
   return actor;
 }
 
-async function closeActor({ rail, life, proxy }: Actor): Promise<void> {
-  const isGone = life.isGone;
+async function closeActor({ rail, processRun, proxy }: Actor): Promise<void> {
+  const isGone = processRun.isGone;
   const closed = rail.close?.().catch(() => undefined);
   // What is dead or hangs on something dead does not keep the others waiting.
   await Promise.race([closed, sleep(isGone ? 5 : 5_000, undefined, { ref: false })]);
-  life.kill();
+  processRun.kill();
   await proxy?.close();
 }
 

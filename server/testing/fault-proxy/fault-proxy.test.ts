@@ -39,7 +39,7 @@ after(() => {
   server.close();
 });
 
-test('without harm, requests and answers pass as they are, on kept connections too', async () => {
+test('without fault, requests and answers pass as they are, on kept connections too', async () => {
   await withProxy(undefined, async (proxy) => {
     for (let count = 0; count < 3; count += 1) {
       assert.deepEqual(await call(proxy), { status: 200, text: body, requests: 1 });
@@ -53,37 +53,55 @@ test('a reset and a swallowed request never reach the server', async () => {
     assert.deepEqual(await call(proxy), { status: 'failed', text: '', requests: 0 });
     assert.deepEqual(await call(proxy), { status: 200, text: body, requests: 1 });
   });
-  await withProxy(faultNth(1, { kind: 'swallow' }), async (proxy) => {
+  await withProxy(faultNth(1, { kind: 'drop_request' }), async (proxy) => {
     assert.deepEqual(await call(proxy), { status: 'silent', text: '', requests: 0 });
   });
 });
 
 test('an answer that is thrown away was given all the same', async () => {
-  await withProxy(faultNth(1, { kind: 'mute' }), async (proxy) => {
+  await withProxy(faultNth(1, { kind: 'drop_answer' }), async (proxy) => {
     assert.deepEqual(await call(proxy), { status: 'silent', text: '', requests: 1 });
   });
 });
 
 test('an answer is cut, replaced or made up', async () => {
   const answer = formatHttpAnswer(500, '<p>no</p>');
-  await expectHarm({ kind: 'cut', afterBytes: 10 }, { status: 'failed', text: '', requests: 1 });
-  await expectHarm({ kind: 'cut', afterBytes: 300 }, { status: 'failed', text: '', requests: 1 });
-  await expectHarm({ kind: 'replace', answer }, { status: 500, text: '<p>no</p>', requests: 1 });
-  await expectHarm({ kind: 'impostor', answer }, { status: 500, text: '<p>no</p>', requests: 0 });
+  await expectFault(
+    { kind: 'truncate_answer', afterBytes: 10 },
+    { status: 'failed', text: '', requests: 1 },
+  );
+  await expectFault(
+    { kind: 'truncate_answer', afterBytes: 300 },
+    { status: 'failed', text: '', requests: 1 },
+  );
+  await expectFault(
+    { kind: 'replace_answer', answer },
+    { status: 500, text: '<p>no</p>', requests: 1 },
+  );
+  await expectFault(
+    { kind: 'forge_answer', answer },
+    { status: 500, text: '<p>no</p>', requests: 0 },
+  );
 });
 
 test('bytes are corrupted, trickle or are held back', async () => {
-  await withProxy(faultNth(1, { kind: 'corrupt', fromByte: 250, everyBytes: 7 }), async (proxy) => {
-    const answer = await call(proxy);
-    assert.equal(answer.requests, 1);
-    assert.notEqual(answer.text, body);
-  });
-  await expectHarm({ kind: 'trickle', everyMs: 10 }, { status: 'silent', text: '', requests: 1 });
+  await withProxy(
+    faultNth(1, { kind: 'corrupt_answer', fromByte: 250, everyBytes: 7 }),
+    async (proxy) => {
+      const answer = await call(proxy);
+      assert.equal(answer.requests, 1);
+      assert.notEqual(answer.text, body);
+    },
+  );
+  await expectFault(
+    { kind: 'slow_answer', everyMs: 10 },
+    { status: 'silent', text: '', requests: 1 },
+  );
   let release: (how: 'go' | 'reset') => void = () => undefined;
   const until = new Promise<'go' | 'reset'>((resolve) => {
     release = resolve;
   });
-  await withProxy(faultNth(1, { kind: 'hold', until: () => until }), async (proxy) => {
+  await withProxy(faultNth(1, { kind: 'hold_answer', until: () => until }), async (proxy) => {
     assert.equal((await call(proxy)).status, 'silent');
     release('go');
     assert.equal((await call(proxy)).status, 200);
@@ -99,8 +117,8 @@ test('a delayed request arrives although its sender has given up', async () => {
   const arrived = new Promise<void>((resolve) => {
     arrive = resolve;
   });
-  const harm: Fault = { kind: 'delay', until: () => until, arrived: () => arrive() };
-  await withProxy(faultNth(1, harm), async (proxy) => {
+  const fault: Fault = { kind: 'delay_request', until: () => until, arrived: () => arrive() };
+  await withProxy(faultNth(1, fault), async (proxy) => {
     const before = requests;
     assert.deepEqual(await call(proxy), { status: 'silent', text: '', requests: 0 });
     release();
@@ -109,7 +127,7 @@ test('a delayed request arrives although its sender has given up', async () => {
   });
 });
 
-test('harm can wait for a pattern in the request', async () => {
+test('fault can wait for a pattern in the request', async () => {
   await withProxy(faultMatching(/^POST \/pay/, { kind: 'reset' }), async (proxy) => {
     assert.equal((await call(proxy, 'GET', '/')).status, 200);
     assert.equal((await call(proxy, 'POST', '/pay')).status, 'failed');
@@ -118,7 +136,7 @@ test('harm can wait for a pattern in the request', async () => {
 });
 
 test('a decision may wait, and everything open may be reset', async () => {
-  let decided: (harm: Fault) => void = () => undefined;
+  let decided: (fault: Fault) => void = () => undefined;
   const wait = new Promise<Fault>((resolve) => {
     decided = resolve;
   });
@@ -144,11 +162,14 @@ test('a decision may wait, and everything open may be reset', async () => {
   );
 });
 
-async function expectHarm(harm: Fault, expected: Awaited<ReturnType<typeof call>>): Promise<void> {
-  await withProxy(faultNth(1, harm), async (proxy) => {
-    assert.deepEqual(await call(proxy), expected, harm.kind);
+async function expectFault(
+  fault: Fault,
+  expected: Awaited<ReturnType<typeof call>>,
+): Promise<void> {
+  await withProxy(faultNth(1, fault), async (proxy) => {
+    assert.deepEqual(await call(proxy), expected, fault.kind);
     // Only that one exchange was harmed.
-    assert.equal((await call(proxy)).status, 200, harm.kind);
+    assert.equal((await call(proxy)).status, 200, fault.kind);
   });
 }
 

@@ -2,7 +2,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * A TCP proxy between a rail and its counterpart that does harm on purpose. It knows no protocol:
+ * A TCP proxy between a rail and its counterpart that does fault on purpose. It knows no protocol:
  * what it decides about is an exchange, which begins when the client speaks on a connection for the
  * first time, or again after the other side has spoken. With HTTP that is one request.
  */
@@ -23,29 +23,29 @@ export type Fault =
   /** The request is not handed on and the connection is reset. */
   | { readonly kind: 'reset' }
   /** The request is not handed on, and nobody says so. */
-  | { readonly kind: 'swallow' }
+  | { readonly kind: 'drop_request' }
   /**
    * The request is on its way for so long, and arrives even when the client has given up by then;
    * `arrived` is called when the counterpart has answered it or ended the connection.
    */
-  | { readonly kind: 'delay'; until(): Promise<void>; arrived(): void }
+  | { readonly kind: 'delay_request'; until(): Promise<void>; arrived(): void }
   /** The request is not handed on, and the proxy answers in the counterpart's place. */
-  | { readonly kind: 'impostor'; readonly answer: Uint8Array }
+  | { readonly kind: 'forge_answer'; readonly answer: Uint8Array }
   /** The request is handed on; the answer is thrown away, and nobody says so. */
-  | { readonly kind: 'mute' }
+  | { readonly kind: 'drop_answer' }
   /** The request is handed on; the answer is cut after so many bytes by a reset. */
-  | { readonly kind: 'cut'; readonly afterBytes: number }
+  | { readonly kind: 'truncate_answer'; readonly afterBytes: number }
   /** The request is handed on; when the answer begins, the client gets these bytes instead. */
-  | { readonly kind: 'replace'; readonly answer: Uint8Array }
+  | { readonly kind: 'replace_answer'; readonly answer: Uint8Array }
   /** In the answer, every so manieth byte from an offset on gets its highest bit set. */
-  | { readonly kind: 'corrupt'; readonly fromByte: number; readonly everyBytes: number }
+  | { readonly kind: 'corrupt_answer'; readonly fromByte: number; readonly everyBytes: number }
   /** The answer comes byte by byte. */
-  | { readonly kind: 'trickle'; readonly everyMs: number }
+  | { readonly kind: 'slow_answer'; readonly everyMs: number }
   /**
    * The answer is held back until this says what is to be done; it is called when the answer begins,
    * so that the counterpart is known to have had the request.
    */
-  | { readonly kind: 'hold'; until(): Promise<'go' | 'reset'> };
+  | { readonly kind: 'hold_answer'; until(): Promise<'go' | 'reset'> };
 
 export type Decide = (exchange: Exchange) => Fault | Promise<Fault>;
 
@@ -106,7 +106,7 @@ export async function openFaultProxy(target: Address): Promise<FaultProxy> {
 export function formatHttpAnswer(status: number, body: string, contentType = 'text/html'): Buffer {
   const bytes = Buffer.from(body);
   const head = [
-    `HTTP/1.1 ${status} Harm`,
+    `HTTP/1.1 ${status} Fault`,
     `Content-Type: ${contentType}`,
     `Content-Length: ${bytes.length}`,
     'Connection: close',
@@ -114,18 +114,18 @@ export function formatHttpAnswer(status: number, body: string, contentType = 'te
   return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), bytes]);
 }
 
-/** Harm for the n-th exchange (from 1) only. */
-export function faultNth(number: number, harm: Fault): Decide {
-  return (exchange) => (exchange.number === number ? harm : { kind: 'none' });
+/** Fault for the n-th exchange (from 1) only. */
+export function faultNth(number: number, fault: Fault): Decide {
+  return (exchange) => (exchange.number === number ? fault : { kind: 'none' });
 }
 
-/** Harm for the first `count` exchanges whose request has this pattern. */
-export function faultMatching(pattern: RegExp, harm: Fault, count = 1): Decide {
+/** Fault for the first `count` exchanges whose request has this pattern. */
+export function faultMatching(pattern: RegExp, fault: Fault, count = 1): Decide {
   let left = count;
   return ({ request }) => {
     if (left === 0 || !pattern.test(request)) return { kind: 'none' };
     left -= 1;
-    return harm;
+    return fault;
   };
 }
 
@@ -146,7 +146,7 @@ function joinSockets(
     client.destroy();
     upstream.destroy();
   };
-  let harm: Fault = { kind: 'none' };
+  let fault: Fault = { kind: 'none' };
   let isClientSpeaking = false;
   let released: Promise<void> | undefined;
   const answering = createAnswering(client, reset);
@@ -154,20 +154,20 @@ function joinSockets(
   const takeRequest = async (chunk: Buffer): Promise<void> => {
     if (!isClientSpeaking) {
       isClientSpeaking = true;
-      harm = await begin(chunk.toString('latin1'));
+      fault = await begin(chunk.toString('latin1'));
       released = undefined;
-      answering.begin(harm);
+      answering.begin(fault);
     }
-    switch (harm.kind) {
+    switch (fault.kind) {
       case 'reset':
         return reset();
-      case 'swallow':
+      case 'drop_request':
         return;
-      case 'impostor':
-        client.end(harm.answer);
+      case 'forge_answer':
+        client.end(fault.answer);
         return;
-      case 'delay':
-        released ??= harm.until();
+      case 'delay_request':
+        released ??= fault.until();
         await released;
         if (!upstream.destroyed) upstream.write(chunk);
         return;
@@ -186,18 +186,18 @@ function joinSockets(
   upstream.on('end', () =>
     answers.afterwards(() => {
       // Who was to hear nothing does not hear the end either.
-      if (harm.kind !== 'mute') client.end();
+      if (fault.kind !== 'drop_answer') client.end();
     }),
   );
   const arrive = (): void => {
-    if (harm.kind !== 'delay') return;
-    harm.arrived();
+    if (fault.kind !== 'delay_request') return;
+    fault.arrived();
     if (client.destroyed) upstream.destroy();
   };
   upstream.on('data', arrive).on('close', arrive).on('error', reset);
   // What is still on its way outlives its sender.
   const giveUp = (): void => {
-    if (harm.kind !== 'delay') reset();
+    if (fault.kind !== 'delay_request') reset();
   };
   client.on('close', giveUp).on('error', giveUp);
   return { reset, closed: waitForClose([client, upstream]) };
@@ -216,26 +216,26 @@ async function waitForClose(sockets: readonly Socket[]): Promise<void> {
   );
 }
 
-/** How the counterpart's bytes reach the client under the harm of the present exchange. */
+/** How the counterpart's bytes reach the client under the fault of the present exchange. */
 function createAnswering(
   client: Socket,
   reset: () => void,
-): { begin(harm: Fault): void; take(chunk: Buffer): Promise<void> } {
-  let harm: Fault = { kind: 'none' };
+): { begin(fault: Fault): void; take(chunk: Buffer): Promise<void> } {
+  let fault: Fault = { kind: 'none' };
   let seenBytes = 0;
   let held: Promise<'go' | 'reset'> | undefined;
   const take = async (chunk: Buffer): Promise<void> => {
     const fromBytes = seenBytes;
     seenBytes += chunk.length;
-    switch (harm.kind) {
-      case 'mute':
+    switch (fault.kind) {
+      case 'drop_answer':
         return;
-      case 'cut': {
-        if (seenBytes < harm.afterBytes) {
+      case 'truncate_answer': {
+        if (seenBytes < fault.afterBytes) {
           client.write(chunk);
           return;
         }
-        const rest = chunk.subarray(0, Math.max(0, harm.afterBytes - fromBytes));
+        const rest = chunk.subarray(0, Math.max(0, fault.afterBytes - fromBytes));
         // A reset takes along what is still on its way, so the bytes get a moment to arrive.
         await new Promise<void>((resolve) => {
           client.write(rest, () => {
@@ -245,21 +245,21 @@ function createAnswering(
         await sleep(20);
         return reset();
       }
-      case 'replace':
-        if (fromBytes === 0) client.end(harm.answer);
+      case 'replace_answer':
+        if (fromBytes === 0) client.end(fault.answer);
         return;
-      case 'corrupt':
-        client.write(corrupt(chunk, fromBytes, harm));
+      case 'corrupt_answer':
+        client.write(corrupt(chunk, fromBytes, fault));
         return;
-      case 'trickle':
+      case 'slow_answer':
         for (const byte of chunk) {
           if (client.destroyed) return;
           client.write(Buffer.from([byte]));
-          await sleep(harm.everyMs);
+          await sleep(fault.everyMs);
         }
         return;
-      case 'hold':
-        held ??= harm.until();
+      case 'hold_answer':
+        held ??= fault.until();
         if ((await held) === 'reset') return reset();
         client.write(chunk);
         return;
@@ -269,7 +269,7 @@ function createAnswering(
   };
   return {
     begin: (next) => {
-      harm = next;
+      fault = next;
       seenBytes = 0;
       held = undefined;
     },
@@ -280,12 +280,12 @@ function createAnswering(
 function corrupt(
   chunk: Buffer,
   fromBytes: number,
-  harm: { readonly fromByte: number; readonly everyBytes: number },
+  fault: { readonly fromByte: number; readonly everyBytes: number },
 ): Buffer {
   const changed = Buffer.from(chunk);
   for (let index = 0; index < changed.length; index += 1) {
-    const offset = fromBytes + index - harm.fromByte;
-    if (offset >= 0 && offset % harm.everyBytes === 0)
+    const offset = fromBytes + index - fault.fromByte;
+    if (offset >= 0 && offset % fault.everyBytes === 0)
       changed[index] = (changed[index] ?? 0) | 0x80;
   }
   return changed;

@@ -33,18 +33,18 @@ export const TEMPLATE_VARIABLE = 'OUTLAY_TEST_TEMPLATE';
 
 let ownTemplate: Promise<TestTemplate> | undefined;
 
-/** Creates a migrated, empty database that only the caller uses. Takes some tens of milliseconds. */
-export async function createTestDatabase(): Promise<TestDatabase> {
-  const template = await findTemplate();
-  const name = `${template.name}_${randomBytes(6).toString('hex')}`;
-  await runOnServer(template.serverUrl, `create database ${name} template ${template.name}`);
-  return {
-    url: replaceDatabase(template.serverUrl, name),
-    drop: () =>
-      runOnServer(template.serverUrl, `drop database if exists ${name} with (force)`).then(
-        () => undefined,
-      ),
+/** Creates a database that only the caller uses: migrated, or without any table. */
+export async function createTestDatabase({
+  isEmpty = false,
+} = {}): Promise<TestDatabase & AsyncDisposable> {
+  const { serverUrl, name: template } = await findTemplate();
+  const name = `${template}_${randomBytes(6).toString('hex')}`;
+  const source = isEmpty ? 'template0' : template;
+  await runOnServer(serverUrl, `create database ${name} template ${source}`);
+  const drop = async (): Promise<void> => {
+    await runOnServer(serverUrl, `drop database if exists ${name} with (force)`);
   };
+  return { url: replaceDatabase(serverUrl, name), drop, [Symbol.asyncDispose]: drop };
 }
 
 /** Starts a server for tests in the system's temporary folder, durable like the real one. */

@@ -34,7 +34,7 @@ export async function openDoor(find: () => { rail: RailCalls; host: RailHost }):
           ),
           body: Buffer.concat(chunks),
         });
-        if (reading?.kind !== 'heard') return reading?.kind === 'refused' ? 401 : 400;
+        if (reading?.kind !== 'accepted') return reading?.kind === 'refused' ? 401 : 400;
         await host.receive(reading.message);
         return 200;
       };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { createAccount } from '../../src/accounts/accounts.ts';
-import { newDigits, newId } from '../../src/core/ids.ts';
+import { newId } from '../../src/core/ids.ts';
 import { createKeyRing } from '../../src/core/sealing.ts';
 import { createEnvironmentClock } from '../../src/db/environment-clock.ts';
 import {
@@ -11,13 +11,13 @@ import {
   type Session,
 } from '../../src/db/postgres/pool.ts';
 import { compileCatalogue } from '../../src/destinations/catalogue.ts';
+import { createDispatcher, dispatchTimes, type Rules } from '../../src/dispatch/dispatch.ts';
 import {
   type ApplyResult,
   applyObservation,
   type Observation,
-  type ObservationExtra,
-} from '../../src/dispatch/dispatch.sql.ts';
-import { createDispatcher, dispatchTimes, type Rules } from '../../src/dispatch/dispatch.ts';
+  type ObservationDetails,
+} from '../../src/dispatch/observations.sql.ts';
 import { createMeasurements } from '../../src/dispatch/standings.ts';
 import type { MidRates } from '../../src/fx/rate-book.ts';
 import { fundBalance, verifyLedger } from '../../src/ledger/ledger.ts';
@@ -119,12 +119,7 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
       insertPayout(db.tenant(owner.accountId), { ...describeQuote(owner), ...changes }),
     describeQuote,
     commit: (owner: Owner, payoutId: string, through: Database = db) =>
-      commitPayoutRow(through.tenant(owner.accountId), {
-        ...owner,
-        payoutId,
-        journalId: newId(),
-        pickupCode: newDigits(8),
-      }),
+      commitPayoutRow(through.tenant(owner.accountId), { ...owner, payoutId }),
     quoteAndCommit: async (
       owner: Owner,
       changes: Partial<NewPayout> = {},
@@ -145,7 +140,7 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
         fence?: bigint;
         dueAt?: Date;
         source?: Observation['source'];
-        extra?: ObservationExtra;
+        details?: ObservationDetails;
       } = {},
     ): Promise<ApplyResult> =>
       db.systemTransaction((session) =>
@@ -159,8 +154,7 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
           reason: `a test says ${outcome}`,
           fence: changes.fence,
           dueAt: changes.dueAt,
-          journalIds: [newId(), newId(), newId()],
-          extra: changes.extra,
+          details: changes.details,
         }),
       ),
     /** In staging only. */

@@ -12,11 +12,11 @@ import type { z } from 'zod';
 import type { CallbackReading, Instruction, RailCalls } from '../../src/rails/contract/contract.ts';
 import { configSchema, railModule } from '../../src/rails/partner/rail.ts';
 import type { KeyDeclaration } from '../../src/rails/partner/signatures.ts';
-import type { Judgement } from '../counterparties/partner/reference-control.ts';
-import type { knobsSchema } from '../counterparties/partner/reference-knobs.ts';
+import type { PartnerRecords } from '../counterparties/partner/control.ts';
+import type { simulatorOptionsSchema } from '../counterparties/partner/simulator-options.ts';
 import { openTestHost, type TestHost } from './rail.ts';
 
-/** The reference partner as a process, and a rail that is set up against it. */
+/** The partner simulator as a process, and a rail that is set up against it. */
 
 export type PartnerKeys = {
   readonly outlay: KeyDeclaration;
@@ -32,16 +32,16 @@ export function newKeys(): PartnerKeys {
   return { outlay: newKey('outlay-1'), partner: newKey('partner-1') };
 }
 
-export type Knobs = z.input<typeof knobsSchema>;
+export type PartnerOptions = z.input<typeof simulatorOptionsSchema>;
 
 export type PartnerProcess = {
   readonly keys: PartnerKeys;
-  /** The same over kills; a fresh one each time in the beginning. */
+  /** The same after a restart. */
   readonly port: number;
   readonly url: string;
   readonly folder: string;
-  judge(): Promise<Judgement>;
-  setKnobs(knobs: Knobs): Promise<void>;
+  readRecords(): Promise<PartnerRecords>;
+  setOptions(options: PartnerOptions): Promise<void>;
   control(path: string, body: object): Promise<void>;
   kill(): Promise<void>;
   restart(): Promise<void>;
@@ -49,11 +49,11 @@ export type PartnerProcess = {
 };
 
 const program = fileURLToPath(
-  new URL('../counterparties/partner/reference-partner.ts', import.meta.url),
+  new URL('../counterparties/partner/partner-simulator.ts', import.meta.url),
 );
 
 export async function startPartner(
-  knobs: Knobs = {},
+  simulatorOptions: PartnerOptions = {},
   keys: PartnerKeys = newKeys(),
 ): Promise<PartnerProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'outlay-partner-'));
@@ -64,7 +64,7 @@ export async function startPartner(
   let port = 0;
   const run = async (): Promise<void> => {
     const values = { port: String(port), folder, 'secret-file': secretFile };
-    const options = Object.entries({ ...values, knobs: JSON.stringify(knobs) });
+    const options = Object.entries({ ...values, options: JSON.stringify(simulatorOptions) });
     child = spawn(
       process.execPath,
       [program, '--attached', ...options.flatMap(([name, value]) => [`--${name}`, value])],
@@ -91,8 +91,8 @@ export async function startPartner(
     port,
     url,
     folder,
-    judge: async () => (await (await fetch(`${url}/judge`)).json()) as Judgement,
-    setKnobs: (changes) => control('/control/knobs', changes),
+    readRecords: async () => (await (await fetch(`${url}/records`)).json()) as PartnerRecords,
+    setOptions: (changes) => control('/control/options', changes),
     control,
     kill,
     restart: run,
@@ -136,7 +136,7 @@ export async function openPartnerRail(options: PartnerRailOptions): Promise<Part
       });
       if (reading === undefined) return 500;
       readings.push(reading);
-      if (reading.kind !== 'heard') return reading.kind === 'refused' ? 401 : 400;
+      if (reading.kind !== 'accepted') return reading.kind === 'refused' ? 401 : 400;
       await host.receive(reading.message);
       return 200;
     };

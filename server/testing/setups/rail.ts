@@ -93,7 +93,7 @@ function assemble(
     wake: () => {
       wakes.count += 1;
     },
-    onHeard: () => undefined,
+    onInboundMessage: () => undefined,
     log: (level, message, fields) => lines.push({ level, message, fields }),
   });
   return {

@@ -64,7 +64,7 @@ export async function createRoutesTest() {
           fetch,
           callbackUrl: '',
           wake: () => undefined,
-          onHeard: () => undefined,
+          onInboundMessage: () => undefined,
           log: () => undefined,
         });
         const { reference } = payout;

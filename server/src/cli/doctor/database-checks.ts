@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { Config } from '../../config.ts';
 import type { EnvironmentName } from '../../core/access.ts';
 import { findRunningServer } from '../../db/embedded/embedded.ts';
-import { readMigrations } from '../../db/migrate.ts';
+import { readMigrations, unreleasedSchema } from '../../db/migrate.ts';
 import { createOpener } from '../../db/postgres/connection.ts';
 import { findServerFaults } from '../../db/postgres/server-check.ts';
 import { inspectTenantRole } from '../../db/postgres/tenant-role.ts';
@@ -140,6 +140,10 @@ async function checkMigrations(name: EnvironmentName, client: pg.Client) {
       ran.version <= newest &&
       migrations.find((one) => one.version === ran.version)?.hash !== ran.hash,
   );
+  if (edited.some(({ version }) => version === 1)) {
+    const findings = [wrong(`${name}: ${unreleasedSchema}`)];
+    return { isMigrated: true, isWhole: false, findings };
+  }
   const ran = `${name}: ${applied.rows.length} of ${migrations.length} migrations ran`;
   const findings: Finding[] = [];
   if (newer.length > 0) {

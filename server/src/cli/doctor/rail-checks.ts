@@ -110,7 +110,7 @@ function createObserver({
     if (db === undefined || keys === undefined) {
       return { ...parts, store: layOver(undefined), countUnresolvedInbound: async () => 0 };
     }
-    const real = createHost({ ...parts, db, keys, onHeard: () => undefined });
+    const real = createHost({ ...parts, db, keys, onInboundMessage: () => undefined });
     return { ...real, ...parts, store: layOver(real.store) };
   };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createMoneyTest, type MoneyTest, type Owner } from '../../../testing/setups/money.ts';
-import { newDigits, newId } from '../../core/ids.ts';
+import { newId } from '../../core/ids.ts';
 import { connectDatabase, findSqlState, type Session } from './pool.ts';
 
 const forbidden = ['42501'];
@@ -151,15 +151,15 @@ test('a tenant cannot write money, states or attempts by hand', async () => {
 
 test('a tenant cannot call what only the service itself may do', async () => {
   const statements = [
-    `select * from take_dispatches(array['sandbox'], array[1], array[false], 1000, false)`,
-    `select decide_payout('${own.accountId}', '${newId()}', '${newId()}', 'refund', 'x', 'x', 1, null, null, '{}')`,
+    `select * from claim_dispatches(array['sandbox'], array[1], array[false], 1000, false)`,
+    `select decide_payout('${own.accountId}', '${newId()}', '${newId()}', 'refund', 'x', 'x', 1, null, null)`,
     'select * from rail_records',
     'select * from rail_messages',
-    `select * from commit_payouts(array['${own.accountId}'::uuid], '{}', '{}', '{}', '{}', '{}', '{}', '{}', true)`,
-    `select * from apply_observations(array['${own.accountId}'::uuid], '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', true)`,
+    `select * from commit_payouts(array['${own.accountId}'::uuid], '{}', '{}', '{}', '{}', '{}', true)`,
+    `select * from apply_observations(array['${own.accountId}'::uuid], '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', true)`,
     `insert into ledger_journals (account_id, id, kind, source_currency, source_amount, wallet_balance, created_at) values ('${own.accountId}', '${newId()}', 'fund', 'USD', 1, 1, now())`,
-    `select move_payout(p, 'CANCELLED', '', '${newId()}', now()) from payouts p`,
-    `select post_journal(p, 'refund', '${newId()}', now()) from payouts p`,
+    `select move_payout(p, 'CANCELLED', '', now()) from payouts p`,
+    `select post_amount(p, 'charge', 'sandbox', 'USD', 1, now()) from payouts p`,
     `select open_ledger_account('${own.accountId}', 'CHF', 'wallet', '${newId()}', now())`,
   ];
   for (const statement of statements) {
@@ -180,9 +180,9 @@ const payoutOf = async (from: MoneyTest, owner: Owner): Promise<string> => {
 };
 
 const observation = `select apply_observation($1, $2, gen_random_uuid(), $3, $4, '', $5, null,
-  array[gen_random_uuid(), gen_random_uuid(), gen_random_uuid()], null) as result`;
+  null) as result`;
 const funding = `select fund_balance($1, 'USD', 100, gen_random_uuid(), gen_random_uuid())`;
-const commit = `select result from commit_payout($1, $2, $3, gen_random_uuid(), '${newDigits(8)}')`;
+const commit = `select result from commit_payout($1, $2, $3)`;
 
 const withoutFence: null = null;
 

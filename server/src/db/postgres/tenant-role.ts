@@ -1,11 +1,11 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { readSchema } from '../schema.ts';
 
 /**
  * The role as which the service works for clients. It belongs to the server and not to the database,
- * so that a restore on another server lacks it, and with it every grant: `schema.sql` lists them.
+ * so a database that is restored on another server lacks it and every grant to it. The schema files
+ * list the grants.
  */
 
 export const tenantRole = 'outlay_tenant';
@@ -28,17 +28,16 @@ const grantPattern =
 
 /** The grants of this release, one for each privilege. */
 export async function readTenantGrants(): Promise<Grant[]> {
-  const text = await readFile(join(import.meta.dirname, '../schema.sql'), 'utf8');
-  return text
-    .split('\n')
-    .filter((line) => /^grant .* to outlay_tenant;$/.test(line))
+  const statements = (await readSchema()).match(/^grant [^;]* to outlay_tenant;$/gm) ?? [];
+  return statements
+    .filter((statement) => statement !== usageStatement)
     .flatMap((statement) => {
       const {
         privileges = '',
         column = '',
         object = '',
       } = grantPattern.exec(statement)?.groups ?? {};
-      if (object === '') throw new Error(`schema.sql has a grant of another form: ${statement}`);
+      if (object === '') throw new Error(`a grant must be one line for one object: ${statement}`);
       const listed = privileges.split(', ');
       return listed.map((privilege) => ({ statement, privilege, column, object }));
     });

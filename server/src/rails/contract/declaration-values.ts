@@ -1,6 +1,6 @@
 import { listCountries } from '../../core/country.ts';
 
-/** The permitted values of declarations, each with the words that tell them to an operator. */
+/** The permitted values of declarations, each with its rule for the operator. */
 
 export const timePattern = /^(?:[01]\d|2[0-3]):[0-5]\d$/;
 
@@ -31,7 +31,7 @@ export function isWeekend(days: readonly number[]): boolean {
 
 const knownTimeZones = new Map<string, boolean>();
 
-/** The list is cheap but has one name per zone; a formatter knows all names and takes memory. */
+/** The list is cheap but has one name for each zone; a formatter knows all names but takes memory. */
 export function isTimeZone(name: string): boolean {
   if (knownTimeZones.size === 0) {
     for (const zone of Intl.supportedValuesOf('timeZone')) knownTimeZones.set(zone, true);

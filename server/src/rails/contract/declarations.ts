@@ -1,4 +1,4 @@
-/** What a rail can do, declared as data: the catalogue and the documents follow from it. */
+/** What a rail can do, as data: the catalogue and the documents are generated from it. */
 
 export const deliveryTypes = [
   'CASH_PICKUP',
@@ -11,7 +11,7 @@ export const deliveryTypes = [
 ] as const;
 export type DeliveryType = (typeof deliveryTypes)[number];
 
-/** Where a kind of rail can pay to, whoever operates it. */
+/** Where a kind of rail can pay to, for any operator. */
 export type CorridorDeclaration = {
   /** ISO 3166-1 alpha-3; `any`: wherever the operator's contract reaches. */
   readonly countries: readonly string[] | 'any';
@@ -38,9 +38,9 @@ export type FeeStep = {
   readonly basisPoints: number;
 };
 
-/** What a payer costs from an instant on, until a later tariff of the same payer begins. */
+/** What a payer costs from an instant on, until the next tariff of the same payer. */
 export type Tariff = {
-  /** RFC 3339, UTC; null: since ever. */
+  /** RFC 3339, UTC; null: from the beginning. */
   readonly effectiveFrom: string | null;
   /** Ascending in `upTo`; the last one is unbounded. */
   readonly fee: readonly FeeStep[];
@@ -48,10 +48,10 @@ export type Tariff = {
   readonly marginBasisPoints: number;
   /**
    * All-in rates agreed with the partner, decimal text by pair (`USD/EUR`: how many EUR for one
-   * USD); they stand in the place of mid-market rate and margin. Limits and fees are not affected.
+   * USD); they replace mid-market rate and margin. Limits and fees are not affected.
    */
   readonly rates: Readonly<Record<string, string>>;
-  /** USD, decimal text; "0" is no bound. Inclusive. */
+  /** USD, decimal text; "0" is no limit. Inclusive. */
   readonly minLimit: string;
   readonly maxLimit: string;
 };
@@ -80,9 +80,9 @@ export type PayerDeclaration = {
   /** ISO 3166-1 alpha-3. */
   readonly countryCode: string;
   readonly deliveryType: DeliveryType;
-  /** What the payer delivers; the first one is the usual one. */
+  /** What the payer delivers; the first one is the default. */
   readonly currencies: readonly string[];
-  /** Ascending in `effectiveFrom`; the first one has held since ever. */
+  /** Ascending in `effectiveFrom`; the first one holds from the beginning. */
   readonly tariffs: readonly Tariff[];
   readonly availability: AvailabilityRule;
   readonly numberOfLocations: number;
@@ -95,6 +95,6 @@ export type PayerDeclaration = {
     | { readonly kind: 'never' };
   /** Seconds a quote holds; null: the environment's default. */
   readonly rateLockSeconds: number | null;
-  /** What the rail itself wants to know about this payer, such as a bank's or a partner's code. */
+  /** What the rail needs of this payer, such as a bank's or a partner's code. */
   readonly options: Readonly<Record<string, string>>;
 };

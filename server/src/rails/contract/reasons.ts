@@ -1,6 +1,6 @@
 /**
- * Why a rail did not pay, or not for good, in words of ours. Codes and texts of rails vary and may
- * hold people's data; what a client reads in `status_reason` comes from here only.
+ * Why a rail did not pay, or why the money came back. Codes and texts of rails vary and may be
+ * personal, so the `status_reason` that a client reads is always one of these.
  */
 export const reasonTexts = {
   account_not_found: 'the account does not exist',
@@ -9,37 +9,37 @@ export const reasonTexts = {
   account_not_creditable: 'the account cannot be credited',
   invalid_details: 'the details of the destination are not valid',
   name_mismatch: 'the name does not belong to the account',
-  recipient_deceased: 'the recipient has died',
-  recipient_refused: 'the recipient refused it',
+  recipient_deceased: 'the recipient is deceased',
+  recipient_refused: 'refused by the recipient',
   not_collected: 'not collected in time',
-  amount_refused: 'the amount is outside what the payer takes',
-  currency_refused: 'the payer does not take the currency for this destination',
-  compliance: 'refused by a check of the law',
-  duplicate: 'the payer takes it for a duplicate',
-  no_funds: "the payer's own funds do not suffice",
-  payer_unavailable: 'the payer does not serve the destination at present',
+  amount_refused: 'the payer does not accept the amount',
+  currency_refused: 'the payer does not support the currency for this destination',
+  compliance: 'refused by a compliance check',
+  duplicate: 'the payer reports a duplicate',
+  no_funds: 'the funds of the payer are insufficient',
+  payer_unavailable: 'the payer does not serve the destination at the moment',
   payer_refused: 'refused by the payer',
-  payer_error: 'the payer failed',
-  sent_back: 'sent back by the receiving side',
-  recalled: 'called back by the sender',
+  payer_error: 'the payer reported an error',
+  sent_back: 'returned by the receiving institution',
+  recalled: 'recalled by the sender',
   cancelled: 'cancelled before it was sent',
   replaced: 'the payment was displaced before it was final',
   unreachable: 'the payer cannot be reached',
-  busy: 'the payer takes no more at present',
-  no_answer: 'the payer gives no clear answer',
-  not_understood: 'the payer answered nothing that can be understood',
+  busy: 'the payer is busy',
+  no_answer: 'the payer gave no definite answer',
+  not_understood: 'the answer of the payer was not understood',
   not_configured: 'the rail is not configured',
   not_readable: 'the instruction cannot be read',
-  daily_limit: 'the limit of the day is reached',
-  review: 'it is being reviewed',
-  other: 'for a reason that the payer did not say',
+  daily_limit: 'the daily limit is reached',
+  review: 'under review',
+  other: 'the payer gave no reason',
 } as const;
 
 export type Reason = keyof typeof reasonTexts;
 
 /**
- * Reasons that lie with the recipient or the law, or may. No other payer may be tried then: it would meet
- * the same, or get round a refusal that was meant.
+ * Reasons that concern, or may concern, the recipient or the law. There is no failover then: another
+ * payer would meet the same, or circumvent a refusal.
  */
 export const recipientReasons: ReadonlySet<Reason> = new Set<Reason>([
   'account_not_found',
@@ -54,6 +54,6 @@ export const recipientReasons: ReadonlySet<Reason> = new Set<Reason>([
   'compliance',
   'recalled',
   'cancelled',
-  // Banks give no reason where the law forbids them to.
+  // Banks give no reason where the law forbids it.
   'other',
 ]);

@@ -18,7 +18,7 @@ describe('the reference of a payout at a rail', () => {
   it('is refused at boot where it does not fit, never cut', () => {
     assert.throws(
       () => chooseEncoding('ach', { lengthMax: 15, charset: /^[0-9A-Z]+$/ }),
-      /rail ach: .*at most 15 characters/,
+      /rail ach: .*must fit 15 characters/,
     );
     assert.throws(() => chooseEncoding('digits', { lengthMax: 99, charset: /^[0-9]+$/ }));
   });

@@ -1,23 +1,23 @@
 import { createHash } from 'node:crypto';
-import type { ReferenceRule } from './contract.ts';
+import type { ReferenceRule } from './instruction.ts';
 
 /**
- * The reference under which a rail and its counterpart know a payment, written in a way that the rail
- * can carry whole. It is a function of the account, the client's own identifier and the try: a
- * database that was restored to an earlier moment derives the same one again, so that a client's retry
- * meets the counterpart's duplicate check.
+ * The reference of a payment at the counterparty, in an encoding that the rail can carry whole. It is
+ * a function of the account, the client's own identifier and the try: a database that was restored to
+ * an earlier moment derives the same one, so that a client's retry meets the counterparty's duplicate
+ * check.
  */
 export type ReferenceEncoding = 'digits' | 'dashed';
 
 const encodings: readonly ReferenceEncoding[] = ['digits', 'dashed'];
 
-/** Identifiers that between them have every hexadecimal digit at the places where it may vary. */
+/** Identifiers that together have every hexadecimal digit at every place that varies. */
 const samples = Array.from('0123456789abcdef', (digit) => {
   const run = (length: number): string => digit.repeat(length);
   return `${run(8)}-${run(4)}-5${run(3)}-8${run(3)}-${run(12)}`;
 });
 
-/** @throws Error where the rail can carry none of them: a reference is never cut to fit. */
+/** @throws Error where the rail can carry no encoding: a reference is never shortened. */
 export function chooseEncoding(railName: string, rule: ReferenceRule): ReferenceEncoding {
   const found = encodings.find((encoding) =>
     samples.every((sample) => {
@@ -27,8 +27,8 @@ export function chooseEncoding(railName: string, rule: ReferenceRule): Reference
   );
   if (found === undefined) {
     throw new Error(
-      `rail ${railName}: it carries at most ${rule.lengthMax} characters of ${rule.charset.source}, ` +
-        'and no reference of a payment fits',
+      `rail ${railName}: references must fit ${rule.lengthMax} characters of ${rule.charset.source}, ` +
+        'and no encoding of a payment does',
     );
   }
   return found;

@@ -23,13 +23,13 @@ after(async () => {
 testConformance({
   module: railModule,
   clock: 'real',
-  cannot: {
+  unsupported: {
     callbacks: 'a chain calls nobody back',
     files: 'a chain writes no files',
     return: 'a transfer on a chain is never sent back',
   },
   booking: /eth_sendRawTransaction/,
-  openCounterpart: async () => {
+  openCounterparty: async () => {
     const { anvil, token } = await openChain();
     const privateKey = generatePrivateKey();
     const payer = privateKeyToAccount(privateKey).address;
@@ -72,7 +72,7 @@ testConformance({
           .filter(({ recipient }) => isFor(instruction, recipient))
           .map(({ contract, units }) => (contract === null ? units / 10n ** 9n : units));
       },
-      turn: async () => {
+      advance: async () => {
         // Only now, so that the transfer is signed and fails in its block.
         for (const { recipient } of await listPool(anvil, payer)) {
           const refused = [...toBeRefused].find((one) => one.toLowerCase() === recipient);

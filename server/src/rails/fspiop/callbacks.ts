@@ -74,7 +74,7 @@ export function createCallbackReader(parts: CallbackParts) {
     }
     host.wake();
     return {
-      kind: 'heard',
+      kind: 'accepted',
       message: { ...keepMessage(message, observations), channel: 'callback', observations },
     };
   };

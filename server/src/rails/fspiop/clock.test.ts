@@ -88,7 +88,7 @@ test('a signed callback is refused when it is told again after its time', async 
   const { readCallback } = scene.rail;
   assert(readCallback !== undefined);
   for (const ageMs of [0, 290_000, -290_000]) {
-    assert.equal((await readCallback(sign(ageMs))).kind, 'heard', `${ageMs}`);
+    assert.equal((await readCallback(sign(ageMs))).kind, 'accepted', `${ageMs}`);
   }
   for (const ageMs of [310_000, -310_000, dayMs, -dayMs]) {
     assert.equal((await readCallback(sign(ageMs))).kind, 'refused', `${ageMs}`);
@@ -107,6 +107,6 @@ test('a date that is not signed counts only where the operator says so', async (
     return reading?.kind;
   };
   assert.equal(await read('signed', 0), 'refused');
-  assert.equal(await read('sent', 0), 'heard');
+  assert.equal(await read('sent', 0), 'accepted');
   assert.equal(await read('sent', dayMs), 'refused');
 });

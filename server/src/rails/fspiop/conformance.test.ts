@@ -12,12 +12,12 @@ import { railModule } from './rail.ts';
 testConformance({
   module: railModule,
   clock: 'real',
-  cannot: {
+  unsupported: {
     files: 'it is told by callbacks',
     return: 'in FSPIOP money comes back as a new payment, which is not this rail’s',
   },
   booking: /^POST \/transfers/,
-  openCounterpart: async ({ callbackUrl, nowMs }) => {
+  openCounterparty: async ({ callbackUrl, nowMs }) => {
     const folder = await mkdtemp(join(tmpdir(), 'fspiop-'));
     const simulator = await openHubSimulator({ folder, port: 0, callbackUrl, nowMs });
     return {

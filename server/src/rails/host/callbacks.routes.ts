@@ -5,17 +5,16 @@ import type { RateLimiters } from '../../http/limits.ts';
 import type { CallbackMessage, Rail, RailHost } from '../contract/contract.ts';
 
 /**
- * Where the counterparts of rails say what became of payments: `/rails/<name>` and everything under
- * it. What a rail can prove to come from its counterpart is kept before it is answered; everything
- * else is refused without a trace but a count.
+ * Callbacks of rails: `/rails/<name>` and every path under it. A callback that the rail can prove to
+ * come from its counterparty is stored before it is answered; any other is refused with 401.
  */
 
 export type CallbackServices = {
-  readonly railDoors: ReadonlyMap<string, RailDoor>;
+  readonly callbackTargets: ReadonlyMap<string, CallbackTarget>;
 };
 
-/** A rail that is open for callbacks, and where they go. */
-export type RailDoor = { rail: Rail; host: RailHost };
+/** A rail with the host that stores its callbacks. */
+export type CallbackTarget = { rail: Rail; host: RailHost };
 
 export type CallbackOptions = {
   environments: Readonly<Partial<Record<EnvironmentName, CallbackServices>>>;
@@ -27,21 +26,21 @@ const bodyBytesMax = 1024 * 1024;
 export function addRailCallbacks(app: FastifyInstance, options: CallbackOptions): void {
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     const { rail: name = '', '*': rest } = request.params as { rail?: string; '*'?: string };
-    const door = options.environments[request.environmentName]?.railDoors.get(name);
-    if (door?.rail.readCallback === undefined) {
+    const target = options.environments[request.environmentName]?.callbackTargets.get(name);
+    if (target?.rail.readCallback === undefined) {
       throw new AppError('not_found', 'nothing is at this address');
     }
-    const reading = await door.rail.readCallback(describeMessage(request, rest));
+    const reading = await target.rail.readCallback(describeMessage(request, rest));
     if (reading.kind === 'refused') {
       options.limiters.expensive.check(request.ip);
-      door.host.log('warn', 'a callback was refused', { detail: reading.detail });
-      throw new AppError('unauthorized', 'this is not proven to come from the partner');
+      target.host.log('warn', 'a callback was refused', { detail: reading.detail });
+      throw new AppError('unauthorized', 'the callback must be signed by the partner');
     }
     if (reading.kind === 'malformed') {
-      if (reading.message !== undefined) await door.host.receive(reading.message);
+      if (reading.message !== undefined) await target.host.receive(reading.message);
       throw new AppError('invalid_request', reading.detail);
     }
-    await door.host.receive(reading.message);
+    await target.host.receive(reading.message);
     const answer = reading.answer ?? { status: 200, headers: {}, body: '' };
     return reply.code(answer.status).headers(answer.headers).send(answer.body);
   };

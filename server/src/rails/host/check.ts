@@ -1,6 +1,6 @@
 import type { Rail } from '../contract/contract.ts';
 
-/** Asking the counterparts of rails whether they can be worked with, for operators. */
+/** Checks the setup of every rail with its counterparty, for operators. */
 
 export type RailReport = { rail: string; kind: string; faults: readonly string[] };
 
@@ -21,6 +21,6 @@ async function checkRail(rail: Rail): Promise<readonly string[]> {
   try {
     return await rail.check({ signal: AbortSignal.timeout(checkMsMax) });
   } catch (error) {
-    return [error instanceof Error ? error.message : 'it cannot be checked'];
+    return [error instanceof Error ? error.message : 'the check failed'];
   }
 }

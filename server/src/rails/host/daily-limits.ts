@@ -3,8 +3,8 @@ import type { Instruction, Rail } from '../contract/contract.ts';
 import { takeDayAmount } from './rail-memory.sql.ts';
 
 /**
- * Whether the amount still fits into what the rail may pay out today (UTC); it is counted then. The
- * same reference counts once a day, however often it is sent.
+ * Counts the amount towards the rail's daily limit (UTC days); false, and not counted, where it would
+ * exceed the limit. A reference counts once a day, however often it is sent.
  */
 export async function takeFromDailyLimit(
   session: Session,

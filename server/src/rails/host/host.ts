@@ -22,7 +22,7 @@ import {
   writeRecords,
 } from './rail-memory.sql.ts';
 
-/** What a rail has of the service: its memory in the database, and the way for what it hears. */
+/** The `RailHost` of a rail: its records in the database, and the way for its inbound messages. */
 
 export type HostOptions = {
   name: string;
@@ -35,13 +35,13 @@ export type HostOptions = {
   fetch: typeof fetch;
   callbackUrl: string;
   wake: () => void;
-  /** Told that there is something to apply. */
-  onHeard: () => void;
+  /** Called when there are observations to apply. */
+  onInboundMessage: () => void;
   log: (level: 'info' | 'warn' | 'error', message: string, fields: LogFields) => void;
 };
 
 export function createHost(options: HostOptions): RailHost {
-  const { name, payers, db, keys, onHeard } = options;
+  const { name, payers, db, keys, onInboundMessage } = options;
   return {
     name,
     payers,
@@ -65,7 +65,7 @@ export function createHost(options: HostOptions): RailHost {
         },
         message.observations.map(describeObservation),
       );
-      if (isNew) onHeard();
+      if (isNew) onInboundMessage();
       return isNew ? 'new' : 'known';
     },
     countUnresolvedInbound: () => countUnresolvedInbound(db.system, name),
@@ -84,14 +84,17 @@ const outcomes: ReadonlySet<unknown> = new Set<RailObservation['outcome']>([
   'returned',
 ]);
 
-/** A rail is not trusted with the form of what it says: what cannot be kept is refused at once. */
+/** The form of a rail's observations is not trusted: what cannot be stored is refused at once. */
 function describeObservation(observation: RailObservation) {
   const { id, reference, outcome, amountMinor, charges = [], atMs } = observation;
-  assert(outcomes.has(outcome), 'an observation has a known outcome');
-  assert(amountMinor === undefined || amountMinor > 0n, 'an observed amount is positive');
-  for (const charge of charges) assert(charge.amountMinor > 0n, 'a charge is positive');
+  assert(outcomes.has(outcome), 'an observation must have a known outcome');
+  assert(amountMinor === undefined || amountMinor > 0n, 'an observed amount must be positive');
+  for (const charge of charges) assert(charge.amountMinor > 0n, 'a charge must be positive');
   const reason = observation.reason ?? '';
-  assert(reason === '' || Object.hasOwn(reasonTexts, reason), 'an observation has a known reason');
+  assert(
+    reason === '' || Object.hasOwn(reasonTexts, reason),
+    'an observation must have a known reason',
+  );
   return {
     id,
     reference,
@@ -120,8 +123,8 @@ const problemKinds: ReadonlySet<unknown> = new Set<InboundProblem['kind']>([
 const problemDetailMax = 500;
 
 function describeProblem({ id, kind, detail, currency, amountMinor }: InboundProblem) {
-  assert(problemKinds.has(kind), 'an inbound problem has a known kind');
-  assert(amountMinor === undefined || amountMinor > 0n, 'the amount of a problem is positive');
+  assert(problemKinds.has(kind), 'an inbound problem must have a known kind');
+  assert(amountMinor === undefined || amountMinor > 0n, 'the amount of a problem must be positive');
   return {
     id,
     kind,

@@ -1,7 +1,7 @@
 import type { KeyRing } from '../../core/sealing.ts';
 import type { Database } from '../../db/postgres/pool.ts';
 import type { LogFields, Rail, RailHost } from '../contract/contract.ts';
-import type { RailDoor } from './callbacks.routes.ts';
+import type { CallbackTarget } from './callbacks.routes.ts';
 import { createHost } from './host.ts';
 import {
   type RailConfig,
@@ -11,10 +11,10 @@ import {
 } from './rail-config.ts';
 import { openSoundRails, type RailServices } from './registry.ts';
 
-/** The rails that an operator configured for an environment, with all they have of the service. */
+/** Opens the rails that an operator configured for an environment, each with its host. */
 
 export type OpenRailsOptions = {
-  /** The operator's file; undefined: there are none. */
+  /** The operator's file; undefined: no rail is configured. */
   path: string | undefined;
   readVariable: SecretSources['readVariable'];
   listAttributes?: RailHost['listAttributes'];
@@ -23,9 +23,9 @@ export type OpenRailsOptions = {
   nowMs: () => number;
   realNowMs: () => number;
   fetch: typeof fetch;
-  /** Where counterparts reach this environment, without a final slash. */
+  /** Where counterparties reach this environment, without a final slash. */
   publicUrl: string;
-  /** What else is wrong with what a rail declares. */
+  /** Further faults of a rail's declarations. */
   listFaults: (config: RailConfig) => readonly string[];
   collectAttributes: RailServices['collectAttributes'];
   log: (level: 'info' | 'warn' | 'error', message: string, fields: LogFields) => void;
@@ -35,19 +35,22 @@ export type OpenedRails = {
   /** Those without a fault. */
   readonly rails: readonly Rail[];
   readonly faults: readonly RailFault[];
-  readonly doors: ReadonlyMap<string, RailDoor>;
-  /** Who is told that a rail wants a pass, and that something was heard. */
-  listen(listeners: { wake: (rail: string) => void; onHeard: () => void }): void;
+  readonly callbackTargets: ReadonlyMap<string, CallbackTarget>;
+  /** Sets what is called when a rail asks for a pass, or stored an inbound message. */
+  listen(listeners: { wake: (rail: string) => void; onInboundMessage: () => void }): void;
   close(): Promise<void>;
 };
 
-/** What seals the files of secrets. */
+/** The sealing context of secret files. */
 export const secretContext = 'secret file';
 
-/** A fault of the operator's file, or of a rail in it, is an answer. */
+/** Returns the faults of the operator's file and its rails instead of throwing them. */
 export async function openConfiguredRails(options: OpenRailsOptions): Promise<OpenedRails> {
   const { path, db, keys, nowMs, log } = options;
-  let listeners = { wake: (_rail: string): void => undefined, onHeard: (): void => undefined };
+  let listeners = {
+    wake: (_rail: string): void => undefined,
+    onInboundMessage: (): void => undefined,
+  };
   const hosts = new Map<string, RailHost>();
   const file =
     path === undefined
@@ -68,7 +71,7 @@ export async function openConfiguredRails(options: OpenRailsOptions): Promise<Op
       fetch: options.fetch,
       callbackUrl: `${options.publicUrl}/rails/${name}`,
       wake: () => listeners.wake(name),
-      onHeard: () => listeners.onHeard(),
+      onInboundMessage: () => listeners.onInboundMessage(),
       log,
     });
     hosts.set(name, host);
@@ -80,14 +83,14 @@ export async function openConfiguredRails(options: OpenRailsOptions): Promise<Op
     collectAttributes: options.collectAttributes,
   });
   const { rails } = opened;
-  const doors = rails.flatMap((rail): [string, RailDoor][] => {
+  const callbackTargets = rails.flatMap((rail): [string, CallbackTarget][] => {
     const host = hosts.get(rail.name);
     return host === undefined ? [] : [[rail.name, { rail, host }]];
   });
   return {
     rails,
     faults: [...file.faults, ...opened.faults],
-    doors: new Map(doors),
+    callbackTargets: new Map(callbackTargets),
     listen: (given) => {
       listeners = given;
     },

@@ -127,9 +127,9 @@ describe("the operator's file of rails", () => {
       writeFileSync(path, text);
       return readRailFile(path, secrets).faults.map((fault) => fault.text);
     };
-    assert.deepEqual(listTexts('{'), ['the file is not JSON']);
+    assert.deepEqual(listTexts('{'), ['the file must be JSON']);
     assert.match(listTexts('{"rails":{}}').join(), /^rails: /);
-    assert.match(listTexts('[]').join(), /^all of it: /);
+    assert.match(listTexts('[]').join(), /^the file: /);
     const [missing] = readRailFile(join(folder, 'none.json'), secrets).faults;
     assert.match(missing?.text ?? '', /cannot be read/);
   });
@@ -160,8 +160,8 @@ describe("the operator's file of rails", () => {
   });
 
   it('refuses a name that is taken', () => {
-    assert.throws(() => read([rail(), rail()]), /the name cash_mx is taken/);
-    assert.throws(() => read([rail({ name: 'sandbox' })]), /the name sandbox is taken/);
+    assert.throws(() => read([rail(), rail()]), /the name cash_mx is already in use/);
+    assert.throws(() => read([rail({ name: 'sandbox' })]), /the name sandbox is already in use/);
   });
 });
 
@@ -183,12 +183,12 @@ describe('opening rails', () => {
   });
 
   it('refuses a kind that there is not', async () => {
-    await assert.rejects(open([rail({ kind: 'pigeon' })]), /no kind pigeon; there are/);
+    await assert.rejects(open([rail({ kind: 'pigeon' })]), /kind must be one of .*, not pigeon/);
   });
 
   it('refuses a corridor that the kind does not have', async () => {
     const wrong = rail({ kind: 'nacha', payers: [{ ...payer, deliveryType: 'CASH_PICKUP' }] });
-    await assert.rejects(open([wrong]), /no CASH_PICKUP of EUR in DEU/);
+    await assert.rejects(open([wrong]), /does not serve CASH_PICKUP of EUR in DEU/);
   });
 
   it('opens the rails without a fault, and lists every fault of the others', async () => {

@@ -12,7 +12,7 @@ import {
 } from '../contract/declaration-values.ts';
 import { deliveryTypes } from '../contract/declarations.ts';
 
-/** The operator's file of rails: which there are, whom they pay through, and at what price. */
+/** The operator's file of rails, with their payers and tariffs. */
 
 const feeStep = z.strictObject({
   upTo: z.string().nullable(),
@@ -43,11 +43,11 @@ const availability = z.strictObject({
   ),
 });
 
-/** A grey square of one pixel, for who has no logo. */
+/** A gray square of one pixel, for companies and payers without a logo. */
 const plainLogo =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==';
 
-/** PNG in Base64; "" and nothing at all are the plain one. */
+/** PNG in Base64; the plain logo where it is "" or absent. */
 const logoSchema = z
   .string()
   .default('')
@@ -96,12 +96,17 @@ const dailyLimits = z.record(z.string(), z.string()).transform((limits, context)
     const currency = findCurrency(code);
     const amount = currency === undefined ? undefined : parseAmount(text, currency);
     if (amount?.ok === true) read[code] = amount.minor;
-    else context.addIssue({ code: 'custom', message: `a limit of ${text} ${code}`, path: [code] });
+    else
+      context.addIssue({
+        code: 'custom',
+        message: `must be an amount of a known currency, such as "MXN": "2000000.00"`,
+        path: [code],
+      });
   }
   return read;
 });
 
-const railName = z.string().regex(/^[a-z0-9_]{1,40}$/, 'a to z, digits and _, at most 40');
+const railName = z.string().regex(/^[a-z0-9_]{1,40}$/, 'must be 1 to 40 of a to z, digits and _');
 
 const rail = z.strictObject({
   kind: z.string(),
@@ -124,20 +129,20 @@ export type RailConfig = z.output<typeof rail>;
 
 export type SecretSources = {
   readVariable(name: string): string | undefined;
-  /** What a sealed file holds; @throws where it was sealed under another key. */
+  /** The content of a sealed file; @throws where it was sealed under another key. */
   openSealed(sealed: Buffer): Buffer;
 };
 
-/** How a file begins that `outlay secret seal` wrote; the rest is Base64. */
+/** The first bytes of a file that `outlay secret seal` wrote; the rest is Base64. */
 export const sealedPrefix = 'outlay-sealed:';
 
-/** A fault of the operator's file. Its message never holds a value of it that could be a secret. */
+/** A fault of the operator's file. Its message holds no values, which could be secrets. */
 export class RailConfigError extends Error {}
 
 export type RailFault = {
-  /** Undefined where it lies in the file as a whole, or in a rail without a usable name. */
+  /** Undefined for a fault of the whole file, or of a rail without a usable name. */
   readonly rail: string | undefined;
-  /** With the place that it is about. */
+  /** With the member that it is about. */
   readonly text: string;
 };
 
@@ -160,7 +165,7 @@ export function describeRailFaults(path: string, faults: readonly RailFault[]): 
   return [`${path} has ${count}:`, ...faults.map(({ text }) => `  ${text}`)].join('\n');
 }
 
-/** The rails that can be read, and every fault of the others; a fault of one rail is no other's. */
+/** The rails without a fault, and every fault of the others. */
 export function readRailFile(path: string, secrets: SecretSources): RailFile {
   const ofFile = (text: string): RailFile => ({ configs: [], faults: [{ rail: undefined, text }] });
   let text: string;
@@ -173,8 +178,8 @@ export function readRailFile(path: string, secrets: SecretSources): RailFile {
   try {
     written = JSON.parse(text);
   } catch {
-    // The parser's own message quotes the text.
-    return ofFile('the file is not JSON');
+    // The parser's message quotes the text, which may hold secrets.
+    return ofFile('the file must be JSON');
   }
   const file = fileSchema.safeParse(written);
   if (!file.success) {
@@ -188,7 +193,7 @@ export function readRailFile(path: string, secrets: SecretSources): RailFile {
   );
   const ofNames = [...taken].map((name) => ({
     rail: name,
-    text: `rail ${name}: the name ${name} is taken`,
+    text: `rail ${name}: the name ${name} is already in use`,
   }));
   return { configs, faults: [...read.flatMap(({ faults }) => faults), ...ofNames] };
 }
@@ -222,12 +227,12 @@ function readRail(written: unknown, index: number, secrets: SecretSources): Read
   };
 }
 
-/** Which members are wrong and why, without their values. */
+/** The members that break a rule, without their values. */
 export function describeFaults(error: z.ZodError): string {
   return listFaults(error).join('; ');
 }
 
-/** The same, one text for each. */
+/** One text for each member that breaks a rule. */
 export function listFaults(error: z.ZodError): string[] {
   return error.issues.map((issue) => describeIssue(issue));
 }
@@ -235,8 +240,8 @@ export function listFaults(error: z.ZodError): string[] {
 const unionMessage = 'Invalid input';
 
 function describeIssue(issue: z.core.$ZodIssue): string {
-  const place = issue.path.map(String).join('.') || 'all of it';
-  // Of a choice between forms, what each of them would want.
+  const place = issue.path.map(String).join('.') || 'the file';
+  // Of a choice between forms, the rule of each.
   if (issue.code === 'invalid_union' && issue.message === unionMessage && issue.errors.length > 0) {
     const forms = issue.errors.map((issues) => issues.map(describeIssue).join(', '));
     return `${place}: must have one of ${forms.length} forms: ${forms.map((form) => `(${form})`).join(' or ')}`;
@@ -244,7 +249,7 @@ function describeIssue(issue: z.core.$ZodIssue): string {
   return `${place}: ${issue.message}`;
 }
 
-/** Puts the values of secrets in the places of their sources, at any depth. */
+/** Replaces `{"env": …}` and `{"file": …}` by the secrets they name, at any depth. */
 function fillSecrets(value: unknown, secrets: SecretSources): { value: unknown; faults: string[] } {
   const faults: string[] = [];
   const read = (source: 'env' | 'file', name: string): string => {

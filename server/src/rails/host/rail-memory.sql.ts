@@ -1,85 +1,97 @@
 import type { Session, Statement } from '../../db/postgres/pool.ts';
+import { column, defineQuery, exec, many, maybeOne, one, type RowOf } from '../../db/rows.ts';
 
-const getText: Statement = {
+const recordColumns = {
+  key: column.text,
+  state: column.text,
+  revision: column.bigint,
+  sealed: column.bytes,
+};
+export type RecordRow = RowOf<typeof recordColumns>;
+
+const getQuery = defineQuery({
   name: 'get_rail_record',
   text: `
     select key, state, revision, sealed from rail_records
     where rail = $1 and collection = $2 and key = $3`,
-};
+  columns: recordColumns,
+});
 
-const listText: Statement = {
+const listQuery = defineQuery({
   name: 'list_rail_records',
   text: `
     select key, state, revision, sealed from rail_records
     where rail = $1 and collection = $2 and key > $3
     order by key limit $4`,
-};
+  columns: recordColumns,
+});
 
-const listInStateText: Statement = {
+const listInStateQuery = defineQuery({
   name: 'list_rail_records_in_state',
   text: `
     select key, state, revision, sealed from rail_records
     where rail = $1 and collection = $2 and state = $5 and key > $3
     order by key limit $4`,
-};
+  columns: recordColumns,
+});
 
-const writeText: Statement = {
+const writeQuery = defineQuery({
   name: 'write_rail_records',
-  text: `select write_rail_records($1, $2, $3, $4, $5, $6) as is_written`,
-};
+  text: 'select write_rail_records($1, $2, $3, $4, $5, $6) as is_written',
+  columns: { is_written: column.boolean },
+});
 
-const hearText: Statement = {
+const receiveQuery = defineQuery({
   name: 'hear_rail_message',
   text: `
     select hear_rail_message($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) as is_new`,
-};
+  columns: { is_new: column.boolean },
+});
 
-const unresolvedText: Statement = {
+const countUnresolvedQuery = defineQuery({
   name: 'count_unresolved_inbound',
-  text: `select count_unresolved_inbound($1)::integer as count`,
-};
+  text: 'select count_unresolved_inbound($1)::integer as count',
+  columns: { count: column.integer },
+});
 
-/** Where nobody is in the rail's pass. The holder keeps it by its lease. */
-const takePassText: Statement = {
-  name: 'take_rail_pass',
+/** Succeeds where no lease on the rail's pass is valid. */
+const claimPassQuery = defineQuery({
+  name: 'claim_rail_pass',
   text: `
     insert into rail_passes (rail, holder, lease_until)
     values ($1, $2, clock_timestamp() + $3 * interval '1 millisecond')
     on conflict (rail) do update
       set holder = excluded.holder, lease_until = excluded.lease_until
       where rail_passes.lease_until is null or rail_passes.lease_until < clock_timestamp()
-    returning true as is_taken`,
-};
+    returning true as is_claimed`,
+  columns: { is_claimed: column.boolean },
+});
 
-const keepPassText: Statement = {
-  name: 'keep_rail_pass',
+const renewPassText: Statement = {
+  name: 'renew_rail_pass',
   text: `
     update rail_passes set lease_until = clock_timestamp() + $3 * interval '1 millisecond'
-    where rail = $1 and holder = $2
-    returning true as is_kept`,
+    where rail = $1 and holder = $2`,
 };
 
-const endPassText: Statement = {
-  name: 'end_rail_pass',
+const releasePassText: Statement = {
+  name: 'release_rail_pass',
   text: `
     update rail_passes set holder = null, lease_until = null
     where rail = $1 and holder = $2`,
 };
 
-const takeDayAmountText: Statement = {
+const takeDayAmountQuery = defineQuery({
   name: 'take_rail_day_amount',
-  text: `select take_rail_day_amount($1, $2, $3, $4, $5) as is_taken`,
-};
-
-export type RecordRow = { key: string; state: string; revision: bigint; sealed: Buffer };
+  text: 'select take_rail_day_amount($1, $2, $3, $4, $5) as is_taken',
+  columns: { is_taken: column.boolean },
+});
 
 export async function getRecord(
   session: Session,
   name: { rail: string; collection: string; key: string },
 ): Promise<RecordRow | undefined> {
-  const values = [name.rail, name.collection, name.key];
-  const [row] = await session.rows<RecordRow>(getText, values);
-  return row;
+  return maybeOne(session, getQuery, [name.rail, name.collection, name.key]);
 }
 
 export async function listRecords(
@@ -95,8 +107,8 @@ export async function listRecords(
   const { rail, collection, state, after, count } = query;
   const values = [rail, collection, after, count];
   return state === undefined
-    ? session.rows<RecordRow>(listText, values)
-    : session.rows<RecordRow>(listInStateText, [...values, state]);
+    ? many(session, listQuery, values)
+    : many(session, listInStateQuery, [...values, state]);
 }
 
 export type RecordWrite = {
@@ -113,7 +125,7 @@ export async function writeRecords(
   rail: string,
   writes: readonly RecordWrite[],
 ): Promise<boolean> {
-  const [row] = await session.rows<{ is_written: boolean }>(writeText, [
+  const row = await one(session, writeQuery, [
     rail,
     writes.map(({ collection }) => collection),
     writes.map(({ key }) => key),
@@ -121,7 +133,7 @@ export async function writeRecords(
     writes.map(({ state }) => state),
     writes.map(({ sealed }) => sealed),
   ]);
-  return row?.is_written === true;
+  return row.is_written;
 }
 
 export type ObservationWrite = {
@@ -142,7 +154,7 @@ export async function insertMessage(
   message: { rail: string; id: string; channel: string; sealed: Buffer; problems: string },
   observations: readonly ObservationWrite[],
 ): Promise<boolean> {
-  const [row] = await session.rows<{ is_new: boolean }>(hearText, [
+  const row = await one(session, receiveQuery, [
     message.rail,
     message.id,
     message.channel,
@@ -158,33 +170,30 @@ export async function insertMessage(
     observations.map(({ at }) => at),
     message.problems,
   ]);
-  return row?.is_new === true;
+  return row.is_new;
 }
 
 export async function countUnresolvedInbound(session: Session, rail: string): Promise<number> {
-  const [row] = await session.rows<{ count: number }>(unresolvedText, [rail]);
-  if (row === undefined) throw new Error('a count answered nothing');
-  return row.count;
+  return (await one(session, countUnresolvedQuery, [rail])).count;
 }
 
 export type PassClaim = { rail: string; holder: string; leaseMs: number };
 
-export async function takePass(session: Session, claim: PassClaim): Promise<boolean> {
-  const rows = await session.rows(takePassText, [claim.rail, claim.holder, claim.leaseMs]);
-  return rows.length > 0;
+export async function claimPass(session: Session, claim: PassClaim): Promise<boolean> {
+  const values = [claim.rail, claim.holder, claim.leaseMs];
+  return (await maybeOne(session, claimPassQuery, values)) !== undefined;
 }
 
-/** False when somebody else has taken it meanwhile. */
-export async function keepPass(session: Session, claim: PassClaim): Promise<boolean> {
-  const rows = await session.rows(keepPassText, [claim.rail, claim.holder, claim.leaseMs]);
-  return rows.length > 0;
+/** False when another process has claimed it meanwhile. */
+export async function renewPass(session: Session, claim: PassClaim): Promise<boolean> {
+  return (await exec(session, renewPassText, [claim.rail, claim.holder, claim.leaseMs])) > 0;
 }
 
-export async function endPass(
+export async function releasePass(
   session: Session,
   claim: { rail: string; holder: string },
 ): Promise<void> {
-  await session.rows(endPassText, [claim.rail, claim.holder]);
+  await exec(session, releasePassText, [claim.rail, claim.holder]);
 }
 
 export async function takeDayAmount(
@@ -198,6 +207,5 @@ export async function takeDayAmount(
   },
 ): Promise<boolean> {
   const values = [take.rail, take.currency, take.reference, take.amountMinor, take.limitMinor];
-  const [row] = await session.rows<{ is_taken: boolean }>(takeDayAmountText, values);
-  return row?.is_taken === true;
+  return (await one(session, takeDayAmountQuery, values)).is_taken;
 }

@@ -12,21 +12,21 @@ import type { CorridorDeclaration, PayerDeclaration } from '../contract/declarat
 import { chooseEncoding } from '../contract/references.ts';
 import { listFaults, type RailConfig, RailConfigError, type RailFault } from './rail-config.ts';
 
-/** The simulated network: no module, because it is not the operator's to configure. */
-const simulated = 'sandbox';
+/** Folders with a `rail.ts` that operators cannot configure: the simulated network and the template. */
+const notConfigurable: ReadonlySet<string> = new Set(['sandbox', 'template']);
 
 const railsFolder = join(import.meta.dirname, '..');
 
-/** The kinds of rails that there are: each folder under `rails/` with a `rail.ts` is one. */
+/** The kinds that operators can configure: each folder under `rails/` with a `rail.ts`. */
 export function listRailKinds(): string[] {
   return readdirSync(railsFolder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && entry.name !== simulated)
+    .filter((entry) => entry.isDirectory() && !notConfigurable.has(entry.name))
     .map(({ name }) => name)
     .filter((folder) => existsSync(join(railsFolder, folder, 'rail.ts')))
     .toSorted();
 }
 
-/** Only what is asked for: some kinds bring large libraries. */
+/** Loads only these kinds, because some bring large libraries. */
 export async function loadRailModules(
   kinds: Iterable<string> = listRailKinds(),
 ): Promise<ReadonlyMap<string, RailModule>> {
@@ -35,7 +35,7 @@ export async function loadRailModules(
     const file = join(railsFolder, kind, 'rail.ts');
     const { railModule } = (await import(file)) as { railModule: RailModule };
     if (railModule.kind !== kind) {
-      throw new Error(`the rail in folder ${kind} calls itself ${railModule.kind}`);
+      throw new Error(`the rail in folder ${kind} must have that kind, and has ${railModule.kind}`);
     }
     modules.set(kind, railModule);
   }
@@ -44,18 +44,18 @@ export async function loadRailModules(
 
 export type RailServices = {
   createHost(name: string, payers: readonly PayerDeclaration[]): RailHost;
-  /** What clients are asked for a payer's destination; without it payers are not checked. */
+  /** The attributes of a payer's destination; without them payers are not checked. */
   collectAttributes?:
     | ((payer: PayerDeclaration, currency: string) => CollectedAttributes)
     | undefined;
-  /** What else is wrong with what a rail declares. */
+  /** Further faults of a rail's declarations. */
   listFaults?: (config: RailConfig) => readonly string[];
 };
 
 /**
  * Opens the rails that the operator configured.
  *
- * @throws RailConfigError with everything that is wrong, before any of them is used.
+ * @throws RailConfigError with every fault.
  */
 export async function openRails(
   configs: readonly RailConfig[],
@@ -100,7 +100,7 @@ function listOpeningFaults(
 ): string[] {
   const module = modules.get(kind);
   if (module === undefined) {
-    return [`rail ${name}: no kind ${kind}; there are ${listRailKinds().join(', ')}`];
+    return [`rail ${name}: kind must be one of ${listRailKinds().join(', ')}, not ${kind}`];
   }
   const faults = payers.flatMap((payer) => listCorridorFaults(payer, module));
   const parsed = module.configSchema.safeParse(config);
@@ -140,7 +140,7 @@ async function openRail(
   return { rail };
 }
 
-/** A rail may be an object of a class: its calls stay bound to it. */
+/** A rail may be an object of a class, so its calls are bound to it. */
 function bindCalls(calls: RailCalls): RailCalls {
   return {
     send: calls.send.bind(calls),
@@ -161,7 +161,7 @@ function bindCalls(calls: RailCalls): RailCalls {
   };
 }
 
-/** A payer that could only refuse would take quotes and commits, and cancel each of them. */
+/** A payer that can never be paid would take quotes and commits, and cancel each of them. */
 function listPayerFaults(
   { kind, name, payers }: RailConfig,
   modules: ReadonlyMap<string, RailModule>,
@@ -184,7 +184,7 @@ function listCorridorFaults(payer: PayerDeclaration, module: RailModule): string
   );
   if (isServed) return [];
   const what = `${payer.deliveryType} of ${payer.currencies.join(', ')} in ${payer.countryCode}`;
-  return [`payer ${payer.key}: rails of the kind ${module.kind} have no ${what}`];
+  return [`payer ${payer.key}: the kind ${module.kind} does not serve ${what}`];
 }
 
 function covers(corridor: CorridorDeclaration, payer: PayerDeclaration, currency: string): boolean {

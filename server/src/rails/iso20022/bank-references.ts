@@ -25,14 +25,11 @@ export function openBankReferences({ store }: Pick<RailHost, 'store'>): BankRefe
   return {
     note: async (bankReference, owner) => {
       if (bankReference.length < lengthMin) return;
-      const record = await records.find(bankReference);
-      if (record?.value.owner === owner || record?.state === 'ambiguous') return;
-      const next =
-        record === undefined
-          ? { state: 'known' as const, value: { owner } }
-          : { state: 'ambiguous' as const, value: { owner: '' } };
-      // Another pass that writes it at the same moment reads the same file.
-      await store.write([records.change(record ?? { key: bankReference, revision: 0 }, next)]);
+      await records.update(bankReference, (record) => {
+        if (record === undefined) return { state: 'known', value: { owner } };
+        if (record.value.owner === owner || record.state === 'ambiguous') return undefined;
+        return { state: 'ambiguous', value: { owner: '' } };
+      });
     },
     find: async (bankReference) => {
       if (bankReference === '') return undefined;

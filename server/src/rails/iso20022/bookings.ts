@@ -138,7 +138,6 @@ function hasOtherAmount(bookings: readonly Booking[], report: BookingReport): bo
 
 /** So many mentions of one booking are stored; a further one is only compared. */
 const mentionsMax = 40;
-const triesMax = 20;
 
 export type IdentifiedBooking = {
   /** Unique within the rail, the same for every report of the booking. */
@@ -162,19 +161,18 @@ export async function identifyBooking(
     states: ['known'],
     value: z.object({ bookings: z.array(bookingSchema) }),
   });
-  for (let tries = 0; tries < triesMax; tries += 1) {
-    const record = await records.find(reference);
+  let identified: IdentifiedBooking | undefined;
+  await records.update(reference, (record) => {
     const bookings = record?.value.bookings ?? [];
     const match = matchReport(bookings, report, hasRoomFor(report, bookings, ordered));
+    identified = undefined;
     if (match.outcome === 'unclear') return undefined;
     const { booking, next } = addReport(bookings, { reference, report, match });
     const equal = next.filter((one) => one.kind === report.kind && isSameMoney(one, report));
-    const seen = record ?? { key: reference, revision: 0 };
-    if (await store.write([records.change(seen, { state: 'known', value: { bookings: next } })])) {
-      return { id: booking.id, ordinal: equal.indexOf(booking) + 1 };
-    }
-  }
-  throw new Error(`the bookings of ${reference} were changed by others ${triesMax} times in a row`);
+    identified = { id: booking.id, ordinal: equal.indexOf(booking) + 1 };
+    return { state: 'known', value: { bookings: next } };
+  });
+  return identified;
 }
 
 function hasRoomFor(

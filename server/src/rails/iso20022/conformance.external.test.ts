@@ -26,11 +26,11 @@ testConformance({
   callMsMax: 10_000,
   stepsMax: 4,
   exchangesMax: 1,
-  cannot: {
+  unsupported: {
     http: 'SSH is no HTTP',
     callbacks: 'a bank tells in files',
   },
-  openCounterpart: async () => {
+  openCounterparty: async () => {
     const folder = await mkdtemp(join(tmpdir(), 'outlay-iso20022-'));
     const places = { folder, outbox: join(folder, 'outbox'), inbox: join(folder, 'answers') };
     await setBankOptions(folder, {
@@ -75,7 +75,7 @@ testConformance({
         listPaidAmounts(bank.books, reference).map(({ amount, currency }) =>
           getAmountMinor(amount, getCurrency(currency)),
         ),
-      turn: (nowMs) => bank.advance(nowMs),
+      advance: (nowMs) => bank.advance(nowMs),
       files: { from: places.inbox, to: join(folder, 'inbox') },
       close: () => rm(folder, { recursive: true, force: true }),
     };

@@ -18,12 +18,12 @@ const amounts = { paid: 10_000n, rejected: 10_100n, returned: 10_200n };
 testConformance({
   module: railModule,
   clock: 'steered',
-  cannot: {
+  unsupported: {
     connection: 'rail and bank meet in folders',
     http: 'rail and bank meet in folders',
     callbacks: 'a bank tells in files',
   },
-  openCounterpart: async () => {
+  openCounterparty: async () => {
     const folder = await mkdtemp(join(tmpdir(), 'outlay-iso20022-'));
     const places = { folder, outbox: join(folder, 'outbox'), inbox: join(folder, 'answers') };
     await setBankOptions(folder, {
@@ -56,7 +56,7 @@ testConformance({
         listPaidAmounts(bank.books, reference).map(({ amount, currency }) =>
           getAmountMinor(amount, getCurrency(currency)),
         ),
-      turn: (nowMs) => bank.advance(nowMs),
+      advance: (nowMs) => bank.advance(nowMs),
       files: { from: places.inbox, to: join(folder, 'inbox') },
       close: () => rm(folder, { recursive: true, force: true }),
     };

@@ -185,9 +185,9 @@ test('a payment leaves through SFTP and its reports come back', async () => {
 describe('a connection that fails at any exchange of a pass', () => {
   const faults: readonly Fault[] = [
     { kind: 'reset' },
-    { kind: 'cut', afterBytes: 0 },
-    { kind: 'cut', afterBytes: 20 },
-    { kind: 'mute' },
+    { kind: 'truncate_answer', afterBytes: 0 },
+    { kind: 'truncate_answer', afterBytes: 20 },
+    { kind: 'drop_answer' },
   ];
   for (const fault of faults) {
     const size = 'afterBytes' in fault ? ` after ${fault.afterBytes} bytes` : '';
@@ -197,7 +197,7 @@ describe('a connection that fails at any exchange of a pass', () => {
       const rail = await openTestRail({
         exchange: describeExchange(folder, {
           port,
-          timeoutSeconds: fault.kind === 'mute' ? 2 : 30,
+          timeoutSeconds: fault.kind === 'drop_answer' ? 2 : 30,
         }),
       });
       const bank = await openBankSimulator({ folder });

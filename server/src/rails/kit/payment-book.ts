@@ -1,12 +1,15 @@
 import type { z } from 'zod';
 import type { Instruction, RailAnswer, RailHost, RecordChange } from '../contract/contract.ts';
 import {
+  createUpdate,
+  type DecideNext,
   type NextRecord,
   openRecords,
   type Records,
   type RecordsOptions,
   type SeenRecord,
   type TypedRecord,
+  type UpdatedRecord,
 } from './records.ts';
 
 /**
@@ -18,11 +21,12 @@ import {
  *   changes nothing.
  * - A cancel that arrives before the send leaves a tombstone, so that the late send is refused.
  */
-export type PaymentBook<State extends string, Value> = Omit<
+export type PaymentBook<State extends string, Value> = Pick<
   Records<State, Value>,
-  'find' | 'change'
+  'list' | 'page'
 > & {
   find(reference: string): Promise<TypedRecord<State, Value> | undefined>;
+  update(reference: string, decide: DecideNext<State, Value>): Promise<UpdatedRecord<State, Value>>;
   /** What the book says of the instruction; undefined where it does not know the reference. */
   answer(instruction: Instruction): Promise<RailAnswer | undefined>;
   /** Enters a payment that the book does not know, then answers from the record that is there. */
@@ -32,20 +36,6 @@ export type PaymentBook<State extends string, Value> = Omit<
   ): Promise<{ readonly isNew: boolean; readonly answer: RailAnswer }>;
   /** Stops a payment, or leaves a tombstone for its reference, then answers from the record. */
   cancel(instruction: Instruction, how: Cancellation<State, Value>): Promise<RailAnswer>;
-  /**
-   * Applies `decide` to the record as it is, again where another writer was faster. `decide` gets
-   * undefined where there is none, and returns undefined to leave it.
-   *
-   * @throws Error where other writers win over and over.
-   */
-  update(
-    reference: string,
-    decide: (record: TypedRecord<State, Value> | undefined) => NextRecord<State, Value> | undefined,
-  ): Promise<{
-    /** As it is now. */
-    readonly record: TypedRecord<State, Value> | undefined;
-    readonly isChanged: boolean;
-  }>;
   /** The record with its companions, for a write that has more in it. */
   change(
     seen: SeenRecord | TypedRecord<State, Value>,
@@ -85,9 +75,6 @@ export type PaymentBookOptions<State extends string, Schema extends z.ZodType> =
   ): readonly RecordChange[];
 };
 
-/** Other writers are quick, so that a record that is still contested afterwards shows a defect. */
-const triesMax = 30;
-
 export function openPaymentBook<const State extends string, Schema extends z.ZodType>(
   host: Pick<RailHost, 'store' | 'log'>,
   options: PaymentBookOptions<State, Schema>,
@@ -104,19 +91,8 @@ export function openPaymentBook<const State extends string, Schema extends z.Zod
     }) ?? []),
   ];
   const write: Book['write'] = (seen, next) => host.store.write(change(seen, next));
-  const update: Book['update'] = async (reference, decide) => {
-    const key = formatKey(reference);
-    for (let tries = 0; tries < triesMax; tries += 1) {
-      const record = await records.find(key);
-      const next = decide(record);
-      if (next === undefined) return { record, isChanged: false };
-      const seen = record ?? { key, revision: 0 };
-      if (await write(seen, next)) {
-        return { record: { ...next, key, revision: seen.revision + 1 }, isChanged: true };
-      }
-    }
-    throw new Error(`the record of ${reference} was changed by others ${triesMax} times in a row`);
-  };
+  const updateKey = createUpdate({ find: records.find, write });
+  const update: Book['update'] = (reference, decide) => updateKey(formatKey(reference), decide);
   const answerFrom = async (
     record: TypedRecord<State, z.output<Schema>>,
     instruction: Instruction,
@@ -133,7 +109,8 @@ export function openPaymentBook<const State extends string, Schema extends z.Zod
     return answerFrom(record, instruction);
   };
   return {
-    ...records,
+    list: records.list,
+    page: records.page,
     find,
     answer: async (instruction) => {
       const record = await find(instruction.reference);

@@ -22,9 +22,27 @@ export type Records<State extends string, Value> = {
     readonly after?: string;
     readonly count: number;
   }): Promise<readonly TypedRecord<State, Value>[]>;
-  /** For `RailStore.write`; `next` undefined removes the record. */
+  /** For a `RailStore.write` that has more in it; `next` undefined removes the record. */
   change(seen: SeenRecord, next: NextRecord<State, Value> | undefined): RecordChange;
+  /** False, and nothing written, where the record is not as it was seen any more. */
+  write(seen: SeenRecord, next: NextRecord<State, Value>): Promise<boolean>;
+  /**
+   * Applies `decide` to the record as it is, again where another writer was faster.
+   *
+   * @throws Error where other writers are faster over and over.
+   */
+  update(key: string, decide: DecideNext<State, Value>): Promise<UpdatedRecord<State, Value>>;
 };
+
+/** Gets undefined where there is no record, and returns undefined to leave what is there. */
+export type DecideNext<State extends string, Value> = (
+  record: TypedRecord<State, Value> | undefined,
+) => NextRecord<State, Value> | undefined;
+
+/** The record as it is now. */
+export type UpdatedRecord<State extends string, Value> =
+  | { readonly record: TypedRecord<State, Value>; readonly isChanged: boolean }
+  | { readonly record: undefined; readonly isChanged: false };
 
 export type TypedRecord<State extends string, Value> = {
   readonly key: string;
@@ -73,11 +91,19 @@ export function openRecords<const State extends string, Schema extends z.ZodType
   });
   const page: Records<State, Value>['page'] = async (query) =>
     (await store.list(collection, query)).map(read);
+  const find: Records<State, Value>['find'] = async (key) => {
+    const record = await store.get(collection, key);
+    return record && read(record);
+  };
+  const change: Records<State, Value>['change'] = ({ key, revision }, next) => ({
+    collection,
+    key,
+    revision,
+    next: next && { state: next.state, value: z.encode(schema, next.value) },
+  });
+  const write: Records<State, Value>['write'] = (seen, next) => store.write([change(seen, next)]);
   return {
-    find: async (key) => {
-      const record = await store.get(collection, key);
-      return record && read(record);
-    },
+    find,
     list: async function* list({ state, prefix = '' } = {}) {
       const ofState = state === undefined ? {} : { state };
       for (let after = prefix; ; ) {
@@ -92,11 +118,39 @@ export function openRecords<const State extends string, Schema extends z.ZodType
       }
     },
     page,
-    change: ({ key, revision }, next) => ({
-      collection,
-      key,
-      revision,
-      next: next && { state: next.state, value: z.encode(schema, next.value) },
-    }),
+    change,
+    write,
+    update: createUpdate({ find, write }),
+  };
+}
+
+/** Other writers are quick, so that a record that is still contested afterwards shows a defect. */
+const triesMax = 30;
+
+/** `write` may write more than the record. */
+export function createUpdate<State extends string, Value>({
+  find,
+  write,
+}: {
+  find(key: string): Promise<TypedRecord<State, Value> | undefined>;
+  write(
+    seen: SeenRecord | TypedRecord<State, Value>,
+    next: NextRecord<State, Value>,
+  ): Promise<boolean>;
+}): Records<State, Value>['update'] {
+  return async (key, decide) => {
+    for (let tries = 0; tries < triesMax; tries += 1) {
+      const record = await find(key);
+      const next = decide(record);
+      if (next === undefined) {
+        return record === undefined ? { record, isChanged: false } : { record, isChanged: false };
+      }
+      const seen = record ?? { key, revision: 0 };
+      if (await write(seen, next)) {
+        const { state, value } = next;
+        return { record: { key, state, revision: seen.revision + 1, value }, isChanged: true };
+      }
+    }
+    throw new Error(`the record ${key} was changed by others ${triesMax} times in a row`);
   };
 }

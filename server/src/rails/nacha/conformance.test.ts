@@ -24,12 +24,12 @@ let accounts = 0;
 testConformance({
   module: railModule,
   clock: 'steered',
-  cannot: {
+  unsupported: {
     connection: 'rail and bank meet in folders',
     http: 'rail and bank meet in folders',
     callbacks: 'a bank calls nobody',
   },
-  openCounterpart: async () => {
+  openCounterparty: async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'outlay-nacha-'));
     const bank = await openAchSimulator(folder);
     await writeFile(path.join(folder, 'options.json'), JSON.stringify(options));
@@ -71,7 +71,7 @@ testConformance({
           .filter((entry) => entry.reference === reference && !entry.account.endsWith('0013'))
           .map(({ amountMinor }) => BigInt(amountMinor));
       },
-      turn: (nowMs) => bank.advance(nowMs),
+      advance: (nowMs) => bank.advance(nowMs),
       files: { from: path.join(folder, 'inbox'), to: mail },
       close: () => rm(folder, { recursive: true, force: true }),
     };

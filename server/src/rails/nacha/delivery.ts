@@ -18,7 +18,6 @@ import {
   type FileValue,
   getContents,
   listFiles,
-  moveFile,
 } from './records.ts';
 
 /**
@@ -49,7 +48,7 @@ async function prepare(context: Context, file: FileRecord): Promise<void> {
   await writeManifest(context, describeManifest(file, contents));
   const temporaryName = await outbox.stage(name, bytes);
   const value: FileValue = { ...file.value, outbox: outbox.path, temporaryName };
-  const isMoved = await moveFile(context, file, { state: 'delivering', value });
+  const isMoved = await context.files.write(file, { state: 'delivering', value });
   // Another process was faster, and its temporary file is the one that counts.
   if (!isMoved) await outbox.discard(temporaryName);
 }
@@ -89,7 +88,7 @@ async function wasHandedOver(context: Context, { key }: FileRecord): Promise<boo
     outbox: context.folders.outbox.path,
     deliveredAtMs: manifest.handedOverAtMs,
   };
-  await moveFile(context, file, { state: 'delivered', value });
+  await context.files.write(file, { state: 'delivered', value });
   return true;
 }
 
@@ -124,7 +123,7 @@ async function handOver(context: Context, file: FileRecord): Promise<void> {
     await writeManifest(context, { ...manifest, handedOverAtMs: host.nowMs() });
   }
   const value: FileValue = { ...file.value, deliveredAtMs: host.nowMs() };
-  if (await moveFile(context, file, { state: 'delivered', value })) {
+  if (await context.files.write(file, { state: 'delivered', value })) {
     host.log('info', 'a file is in the outbox', { file: file.key });
     await outbox.discardAll(name);
   }
@@ -152,7 +151,7 @@ async function collect(context: Context, file: FileRecord): Promise<void> {
   const paidDay = addBankingDays(settlesOn, config.paidAfterBankingDays);
   const paidDueMs = fromEastern({ day: paidDay, time: config.paidAt });
   const value: FileValue = { ...file.value, settlesOn, paidDueMs };
-  await moveFile(context, file, { state: 'collected', value });
+  await context.files.write(file, { state: 'collected', value });
 }
 
 /** A file that reaches the bank after its time settles on the next banking day. */

@@ -209,15 +209,6 @@ export async function getContents({ contents }: Context, fileId: string): Promis
   return record.value;
 }
 
-/** False where the file has moved on: another process was faster. */
-export async function moveFile(
-  { host, files }: Context,
-  file: FileRecord,
-  next: { readonly state: FileState; readonly value: FileValue },
-): Promise<boolean> {
-  return host.store.write([files.change(file, next)]);
-}
-
 /**
  * Trace numbers come round again after their range; the round keeps the owners apart, so that a
  * return of an earlier round never finds another payment of the same amount by mistake.

@@ -4,7 +4,6 @@ import {
   type FileRecord,
   getContents,
   listFiles,
-  moveFile,
   type PaymentRecord,
 } from './records.ts';
 
@@ -62,7 +61,7 @@ async function settle(context: Context, file: FileRecord, paidDueMs: number): Pr
       );
     }
   }
-  await moveFile(context, file, { state: 'settled', value: file.value });
+  await context.files.write(file, { state: 'settled', value: file.value });
 }
 
 function observePaid({ key, value }: PaymentRecord, paidDueMs: number): RailObservation {

@@ -45,7 +45,7 @@ export type Reading =
       readonly retryAfterMs?: number;
     };
 
-/** The echo is part of the answer: of another reference, amount or currency it proves nothing. */
+/** An answer with another reference, amount or currency proves nothing. */
 export function readExchange(result: ExchangeResult, instruction: Instruction): Reading {
   if (result.kind !== 'answered') return result;
   const { status, json, raw, createdS } = result;
@@ -55,7 +55,7 @@ export function readExchange(result: ExchangeResult, instruction: Instruction): 
   const { reference, currency, state } = payment.data;
   const isSameMoney =
     isAmount(payment.data, instruction) ||
-    // Another amount was paid: a fact, which asks a person.
+    // Another amount was paid: a fact, which opens an exception.
     (state === 'paid' && currency === instruction.currency);
   if (reference !== instruction.reference || !isSameMoney) {
     return notUnderstood('the answer is about another payment');
@@ -79,7 +79,7 @@ function readRefusal({
   const refusal = refusalSchema.safeParse(json);
   if (!refusal.success || refusalStatus[refusal.data.error] !== status) {
     const isBusy = status === 429 || status === 503;
-    const detail = `status ${status} is no definite answer`;
+    const detail = `status ${status} is not a definite answer`;
     return { kind: 'unclear', reason: isBusy ? 'busy' : 'not_understood', detail, retryAfterMs };
   }
   return { kind: 'refused', code: refusal.data.error, createdS, retryAfterMs };
@@ -89,45 +89,45 @@ function notUnderstood(detail: string): Reading {
   return { kind: 'unclear', reason: 'not_understood', detail };
 }
 
-/** Where the fault lies, without what is there: it could be anything, also a person's name. */
+/** Names the field without its value, which could be personal. */
 export function describeFault(error: z.ZodError): string {
   const [issue] = error.issues;
-  return `${issue?.path.map(String).join('.') || 'the body'} is not as the protocol has it`;
+  return `${issue?.path.map(String).join('.') || 'the body'} does not have the form of the protocol`;
 }
 
-/** What the form does not show: a currency may not have that many digits. */
+/** Rules beyond the schema, such as the number of digits of a currency. */
 export function findFault(payment: Payment): string | undefined {
   if (!parseAmount(payment.amount, getCurrency(payment.currency)).ok) {
-    return 'the payment has an impossible amount';
+    return 'the amount of the payment must fit its currency';
   }
   for (const { amount, currency } of payment.charges) {
     if (!isNoCharge(amount) && !parseAmount(amount, getCurrency(currency)).ok) {
-      return 'a charge has an impossible amount';
+      return 'the amount of a charge must fit its currency';
     }
   }
   for (const { amount } of payment.returns) {
     if (!parseAmount(amount, getCurrency(payment.currency)).ok) {
-      return 'a return has an impossible amount';
+      return 'the amount of a return must fit its currency';
     }
   }
   if (payment.state === 'returned' && payment.returns.length === 0) {
-    return 'a returned payment has no returns';
+    return 'a returned payment must have its returns';
   }
   const returnIds = new Set(payment.returns.map(({ id }) => id));
-  if (returnIds.size < payment.returns.length) return 'two returns have the same id';
+  if (returnIds.size < payment.returns.length) return 'returns must have different ids';
   const ids = new Set(payment.charges.map(({ id }) => id));
-  return ids.size < payment.charges.length ? 'two charges have the same id' : undefined;
+  return ids.size < payment.charges.length ? 'charges must have different ids' : undefined;
 }
 
-/** A charge of zero is none. */
+/** A charge of zero counts as no charge. */
 function isNoCharge(amount: string): boolean {
   return /^0(?:\.0+)?$/.test(amount);
 }
 
-/** Minor units of an amount that `findFault` has been over. */
+/** Minor units of an amount that `findFault` has checked. */
 export function readMinor(amount: string, currency: string): bigint {
   const result = parseAmount(amount, getCurrency(currency));
-  if (!result.ok) throw new Error(`an amount was not looked at before: ${result.fault}`);
+  if (!result.ok) throw new Error(`an amount was not checked before: ${result.fault}`);
   return result.minor;
 }
 
@@ -151,9 +151,9 @@ export function describeExtras(payment: Payment) {
 }
 
 /**
- * Where a payment stands, as an answer. What came back is not part of it: an answer has no identity, and
- * the same part could be counted twice. Each return is an observation (`describeReturns`), and the
- * answer says what was before.
+ * The state of a payment as an answer. Returns are not part of it, because an answer has no id and the
+ * same part could be counted twice: each return is an observation of its own (`describeReturns`), and
+ * a returned payment answers `paid`.
  */
 export function describePayment(
   { payment, createdS }: { payment: Payment; createdS: number },
@@ -161,7 +161,7 @@ export function describePayment(
 ): RailAnswer {
   const extras = describeExtras(payment);
   const { state, check_at: checkAt } = payment;
-  // The partner's clock is the real one, and the environment's may have been moved.
+  // The partner's clock is real time, and the environment's may be ahead.
   const check =
     checkAt === undefined
       ? {}
@@ -180,7 +180,7 @@ export function describePayment(
   }
 }
 
-/** Each return as an observation, found by asking, in the form in which a callback reports it. */
+/** Each return as an observation, in the form in which a callback reports it. */
 export function describeReturns(payment: Payment, raw: Uint8Array): InboundMessage[] {
   return payment.returns.map((entry) => {
     const observation = describeReturn(payment, entry);

@@ -66,8 +66,8 @@ async function tell(text: string, telling: Telling = {}) {
 test('an event is heard with its raw bytes, under an id of its own', async () => {
   const text = JSON.stringify(newEvent());
   const reading = await tell(text);
-  assert.equal(reading.kind, 'heard');
-  const message = reading.kind === 'heard' ? reading.message : undefined;
+  assert.equal(reading.kind, 'accepted');
+  const message = reading.kind === 'accepted' ? reading.message : undefined;
   assert.equal(message?.id, 'event:e1');
   assert.equal(Buffer.from(message?.raw ?? []).toString(), text);
   assert.deepEqual(message?.observations, [
@@ -94,7 +94,7 @@ test('what is not proven to be of now, of the partner and for this address is re
   ]) {
     assert.equal((await tell(text, telling)).kind, 'refused', JSON.stringify(Object.keys(telling)));
   }
-  assert.equal((await tell(text, { ageS: 299 })).kind, 'heard');
+  assert.equal((await tell(text, { ageS: 299 })).kind, 'accepted');
 });
 
 test('what makes no sense is said to be malformed, without repeating it', async () => {
@@ -130,14 +130,14 @@ test('what makes no sense is said to be malformed, without repeating it', async 
 test('what came back names its amount, a part or all of it', async () => {
   const part = { id: 'r1', amount: '40', reason: 'odd', occurred_at: '2030-01-15T17:00:00Z' };
   const told = await tell(JSON.stringify(newEvent({ return: part }, { returns: [part] })));
-  const [observation] = told.kind === 'heard' ? told.message.observations : [];
+  const [observation] = told.kind === 'accepted' ? told.message.observations : [];
   assert.equal(observation?.amountMinor, 4000n);
   assert.equal(observation?.reason, 'sent_back');
   const all = { ...part, amount: '100.10', reason: 'account_closed' };
   const whole = await tell(
     JSON.stringify(newEvent({ return: all }, { state: 'returned', returns: [all] })),
   );
-  const [last] = whole.kind === 'heard' ? whole.message.observations : [];
+  const [last] = whole.kind === 'accepted' ? whole.message.observations : [];
   assert.equal(last?.outcome, 'returned');
   assert.equal(last?.amountMinor, 10_010n);
   assert.equal(last?.reason, 'account_closed');
@@ -145,12 +145,12 @@ test('what came back names its amount, a part or all of it', async () => {
 
 test('an event of a payment that is not ours to know is heard, for others to judge', async () => {
   const text = JSON.stringify(newEvent({ id: 'e9' }, { reference: 'unheard-of' }));
-  assert.equal((await tell(text)).kind, 'heard');
+  assert.equal((await tell(text)).kind, 'accepted');
 });
 
 test('an event of another amount that was paid is heard with that amount', async () => {
   const reading = await tell(JSON.stringify(newEvent({ id: 'e7' }, { amount: '99' })));
-  const [observation] = reading.kind === 'heard' ? reading.message.observations : [];
+  const [observation] = reading.kind === 'accepted' ? reading.message.observations : [];
   assert.deepEqual([observation?.outcome, observation?.amountMinor], ['paid', 9_900n]);
 });
 

@@ -13,7 +13,7 @@ import { eventSchema, type PaymentEvent, readReason } from './protocol.ts';
 import { findCursor, findPaymentRecord, moveCursor } from './records.ts';
 import { type VerifyingKeys, verifyMessage } from './signatures.ts';
 
-/** The partner's events, as it posts them to our callback address and lists them. */
+/** The partner's events, which it posts to our callback address and lists. */
 
 export type CallbackSetup = {
   readonly host: RailHost;
@@ -22,8 +22,8 @@ export type CallbackSetup = {
 };
 
 /**
- * How far a signature's time may be from ours. Within it a callback can be played to us once more;
- * that is harmless, since an event counts once for ever.
+ * How far a signature's time may be from ours. Within it a callback can be replayed, which is
+ * harmless, since an event counts once.
  */
 const windowS = 300;
 
@@ -40,10 +40,10 @@ export async function readCallback(
     const detail = fault ?? '';
     return { kind: 'malformed', detail, message: describeMisfit(detail, source) };
   }
-  return { kind: 'heard', message: describeMessage(event, source) };
+  return { kind: 'accepted', message: describeMessage(event, source) };
 }
 
-/** A proven message that cannot be applied: it is kept, and an operator is asked. */
+/** A proven message that cannot be applied: it is stored, and opens an exception. */
 function describeMisfit(
   detail: string,
   { channel, raw }: Pick<InboundMessage, 'channel' | 'raw'>,
@@ -53,7 +53,7 @@ function describeMisfit(
   return { id, channel, raw, observations: [], problems: [problem] };
 }
 
-/** The same event has the same message, whether it was told or asked for. */
+/** An event has the same message id whether it was posted or listed. */
 function describeMessage(
   event: PaymentEvent,
   { channel, raw }: Pick<InboundMessage, 'channel' | 'raw'>,
@@ -62,29 +62,29 @@ function describeMessage(
 }
 
 /**
- * An event may be of a payment that this rail does not know; then it is unmatched where it is applied.
- * That another amount was paid is an observation like any other, and asks a person there.
+ * An event of a payment that this rail does not know is applied as unmatched. A paid amount other
+ * than the ordered one is an observation, which opens an exception where it is applied.
  */
 async function findEchoFault(event: PaymentEvent, host: RailHost): Promise<string | undefined> {
   const { reference } = event.payment;
   const record = await findPaymentRecord(host.store, reference);
-  if (record.state === 'none') return undefined;
-  const expected = { amountMinor: record.amount, currency: record.currency };
+  if (record === undefined) return undefined;
+  const expected = { amountMinor: record.value.amount, currency: record.value.currency };
   if (isAmount(event.payment, expected)) return undefined;
   const { state, currency } = event.payment;
   const isPaid = state === 'paid' && event.return === undefined;
-  if (isPaid && currency === record.currency) return undefined;
+  if (isPaid && currency === expected.currency) return undefined;
   host.log('error', 'an event reports another amount', { reference });
-  return `${state} of ${reference}: the amount or currency is not the one that was ordered`;
+  return `${state} of ${reference}: amount and currency must be those of the order`;
 }
 
-/** Pages of one pass: a list without an end must not keep a process from stopping. */
+/** Pages of one pass: an endless list must not keep a process from stopping. */
 const pagesMax = 50;
 
 /**
- * Reads what happened since the last time, page by page, which makes up for callbacks that got lost
- * on their way or here. An event that cannot be applied is kept as a problem and passed over: it would
- * come back every time and hide what is behind it. Answers true when there is more to read at once.
+ * Reads the events since the last pass, page by page, which makes up for lost callbacks. An event
+ * that cannot be applied is stored as a problem and skipped, because it would come back in each pass
+ * and hide those behind it. Returns true when there is more to read at once.
  */
 export async function readEvents(
   host: RailHost,
@@ -96,9 +96,9 @@ export async function readEvents(
     const page = await fetchPage(cursor.after);
     if (page === undefined || page.events.length === 0) return false;
     for (const entry of page.events) {
-      if ((await hearEntry(host, entry)) === 'new') count += 1;
+      if ((await receiveEntry(host, entry)) === 'new') count += 1;
     }
-    // Where another process has come further already, it goes on from there.
+    // Another process has read further, and continues from there.
     if (page.next === cursor.after || !(await moveCursor(host.store, cursor, page.next))) {
       return false;
     }
@@ -108,7 +108,7 @@ export async function readEvents(
   return false;
 }
 
-async function hearEntry(host: RailHost, entry: ExactJson): Promise<'new' | 'known'> {
+async function receiveEntry(host: RailHost, entry: ExactJson): Promise<'new' | 'known'> {
   const event = readEventJson(entry);
   const fault = typeof event === 'string' ? event : await findEchoFault(event, host);
   const source = { channel: 'poll', raw: Buffer.from(canonicalizeJson(entry)) } as const;
@@ -124,13 +124,14 @@ export type EventPage = { readonly events: readonly ExactJson[]; readonly next: 
 function findProofFault(message: CallbackMessage, setup: CallbackSetup): string | undefined {
   const { method, path, query, body } = message;
   if (method !== 'POST' || path !== '' || Object.keys(query).length > 0) {
-    return 'callbacks are posted to the callback address as it is';
+    return 'a callback must be a POST to the callback address, without a query';
   }
   const request = { method, url: setup.host.callbackUrl, headers: { ...message.headers } };
   const verified = verifyMessage({ role: 'callback', message: request, body }, setup.partnerKeys);
   if (!verified.ok) return verified.detail;
   const nowS = setup.realNowMs() / 1000;
-  if (Math.abs(nowS - verified.createdS) > windowS) return 'the signature is not of this time';
+  if (Math.abs(nowS - verified.createdS) > windowS)
+    return 'the signature must have been created within the last 300 seconds';
   return nowS > verified.expiresS + windowS ? 'the signature has expired' : undefined;
 }
 
@@ -139,7 +140,7 @@ function readEvent(body: Uint8Array): PaymentEvent | string {
   try {
     json = parseExactBytes(Buffer.from(body));
   } catch {
-    return 'the body is not JSON';
+    return 'the body must be JSON';
   }
   return readEventJson(json);
 }
@@ -149,10 +150,10 @@ export function readEventJson(json: unknown): PaymentEvent | string {
   if (!event.success) return describeFault(event.error);
   const { payment, return: entry } = event.data;
   if (payment.state === 'returned' && entry === undefined) {
-    return 'an event of a return lacks the return';
+    return 'an event of a return must have the return';
   }
   if (entry !== undefined && !payment.returns.some(({ id }) => id === entry.id)) {
-    return 'the return is not among those of the payment';
+    return 'the return must be among the returns of the payment';
   }
   return findFault(payment) ?? event.data;
 }

@@ -7,9 +7,9 @@ import { railModule } from './rail.ts';
 testConformance({
   module: railModule,
   clock: 'real',
-  cannot: { files: 'it is told by callbacks and by asking' },
+  unsupported: { files: 'it is told by callbacks and by asking' },
   booking: /^PUT \/payments\//,
-  openCounterpart: async () => {
+  openCounterparty: async () => {
     const partner = await startPartner({
       settleMs: 30,
       collectMs: 30,
@@ -40,7 +40,7 @@ testConformance({
         attributes: { bank_account_number: 'ES9121000418450200051332' },
       }),
       payments: async ({ reference }) => {
-        const { payments } = await partner.judge();
+        const { payments } = await partner.readRecords();
         const payment = payments[reference];
         if (payment === undefined || payment.state === 'rejected') return [];
         const amountMinor = getAmountMinor(payment.amount, getCurrency(payment.currency));

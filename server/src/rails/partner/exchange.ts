@@ -9,7 +9,7 @@ import {
   verifyMessage,
 } from './signatures.ts';
 
-/** One signed question to the partner and its signed answer. */
+/** One signed request to the partner and its signed answer. */
 
 export type ExchangeOptions = {
   /** Without a final slash. */
@@ -18,11 +18,11 @@ export type ExchangeOptions = {
   readonly partnerKeys: VerifyingKeys;
   readonly fetch: typeof fetch;
   readonly timeoutMs: number;
-  /** Real time: a partner's clock knows nothing of one that staging has moved. */
+  /** Real time: a partner's clock does not follow the virtual clock of staging. */
   readonly realNowMs: () => number;
 };
 
-export type Question = {
+export type PartnerRequest = {
   readonly method: 'GET' | 'PUT' | 'POST';
   /** After the base address, beginning with a slash. */
   readonly path: string;
@@ -33,8 +33,8 @@ export type Question = {
 };
 
 /**
- * `answered`: signed by the partner for this very question, at `createdS` of its clock. `not_sent`:
- * no connection came about. `unclear`: everything else, and the partner may have heard us.
+ * `answered`: signed by the partner for this very request, at `createdS` of its clock. `not_sent`: no
+ * connection was made. `unclear`: everything else; the partner may have received the request.
  */
 export type ExchangeResult =
   | {
@@ -43,7 +43,7 @@ export type ExchangeResult =
       readonly json: ExactJson;
       readonly raw: Buffer;
       readonly createdS: number;
-      /** Of the Retry-After header, proven or not: it only makes us wait. */
+      /** Of the Retry-After header, which is not signed: it only makes us wait. */
       readonly retryAfterMs: number;
     }
   | { readonly kind: 'not_sent' }
@@ -54,15 +54,15 @@ export type ExchangeResult =
       readonly retryAfterMs?: number;
     };
 
-export type Exchange = (question: Question) => Promise<ExchangeResult>;
+export type Exchange = (partnerRequest: PartnerRequest) => Promise<ExchangeResult>;
 
 /** A page of events is the longest. */
 const answerBytesMax = 4 * 1024 * 1024;
 
 export function createExchange(options: ExchangeOptions): Exchange {
-  return async (question) => {
-    const request = await signRequest(question, options);
-    const signal = AbortSignal.any([question.signal, AbortSignal.timeout(options.timeoutMs)]);
+  return async (partnerRequest) => {
+    const request = await signRequest(partnerRequest, options);
+    const signal = AbortSignal.any([partnerRequest.signal, AbortSignal.timeout(options.timeoutMs)]);
     let response: Response;
     let raw: Buffer | undefined;
     try {
@@ -71,12 +71,12 @@ export function createExchange(options: ExchangeOptions): Exchange {
         headers: request.headers,
         redirect: 'manual',
         signal,
-        ...(question.body === '' ? {} : { body: question.body }),
+        ...(partnerRequest.body === '' ? {} : { body: partnerRequest.body }),
       });
       raw = await readBytes(response);
     } catch (error) {
       if (isBeforeConnection(error)) return { kind: 'not_sent' };
-      return { kind: 'unclear', reason: 'no_answer', detail: 'no whole answer came' };
+      return { kind: 'unclear', reason: 'no_answer', detail: 'no complete answer came' };
     }
     if (raw === undefined) return notUnderstood('the answer is too long');
     const retryAfterMs = readRetryAfter(response.headers.get('retry-after'), options.realNowMs());
@@ -87,12 +87,15 @@ export function createExchange(options: ExchangeOptions): Exchange {
 
 type SentRequest = { method: string; url: string; headers: Record<string, string>; nonce: string };
 
-async function signRequest(question: Question, options: ExchangeOptions): Promise<SentRequest> {
-  const { method, path, body, expiresS } = question;
+async function signRequest(
+  partnerRequest: PartnerRequest,
+  options: ExchangeOptions,
+): Promise<SentRequest> {
+  const { method, path, body, expiresS } = partnerRequest;
   const url = options.baseUrl + path;
   const headers: Record<string, string> = {
     accept: 'application/json',
-    // The digest is of the body as it travels, which has to be the one that is read.
+    // The digest covers the body as it is transferred, so it must not be compressed.
     'accept-encoding': 'identity',
     'content-digest': digestBody(Buffer.from(body)),
     ...(body === '' ? {} : { 'content-type': 'application/json' }),
@@ -126,9 +129,10 @@ function readAnswer(
   const { status } = response;
   const message = { status, headers: Object.fromEntries(response.headers) };
   const verified = verifyMessage({ role: 'answer', message, request, body: raw }, keys);
-  if (!verified.ok) return notUnderstood(`the answer is not proven: ${verified.detail}`);
-  // With the nonce an answer to an earlier question cannot be passed off as one to this.
-  if (verified.nonce !== request.nonce) return notUnderstood('the answer is to another request');
+  if (!verified.ok) return notUnderstood(`the answer has no valid signature: ${verified.detail}`);
+  // The nonce keeps an answer to an earlier request from being replayed for this one.
+  if (verified.nonce !== request.nonce)
+    return notUnderstood('the answer belongs to another request');
   try {
     const { createdS } = verified;
     const json = parseExactBytes(raw);
@@ -157,10 +161,10 @@ const connectionFaults: ReadonlySet<unknown> = new Set([
 ]);
 const nameFaults: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'EAI_AGAIN']);
 
-/** Whether it failed at a step before any byte of ours could leave. */
+/** Whether it failed before any byte of ours could leave. */
 function isBeforeConnection(error: unknown): boolean {
   const { cause } = error as { cause?: unknown };
-  // Of a name with several addresses all have to have failed like this.
+  // A name may have several addresses: every one must have failed like this.
   const faults = cause instanceof AggregateError ? cause.errors : [cause];
   return faults.length > 0 && faults.every(isConnectionFault);
 }

@@ -29,7 +29,7 @@ export function createOrder(instruction: Instruction, setup: OrderSetup): Paymen
   };
 }
 
-/** Nothing that is not known is sent, so that a partner never stores an empty name for a person. */
+/** Unknown texts are left out, so that a partner never stores an empty name. */
 function describeBeneficiary(beneficiary: Beneficiary): PaymentOrder['beneficiary'] {
   const fields = {
     first_name: beneficiary.firstName,
@@ -56,19 +56,19 @@ export function formatFixedAmount(minor: bigint, currency: string): string {
   return scale === 0 ? digits : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
 
-/** Whether two sides speak of the same money, however many zeros they write. */
+/** Whether the amounts are equal, however many zeros are written. */
 export function isAmount(
-  told: { readonly amount: string; readonly currency: string },
+  stated: { readonly amount: string; readonly currency: string },
   expected: { readonly amountMinor: bigint; readonly currency: string },
 ): boolean {
-  if (told.currency !== expected.currency) return false;
-  const amount = parseAmount(told.amount, getCurrency(told.currency));
+  if (stated.currency !== expected.currency) return false;
+  const amount = parseAmount(stated.amount, getCurrency(stated.currency));
   return amount.ok && amount.minor === expected.amountMinor;
 }
 
 /**
- * Whether an order moves what the instruction says to where it says. What is only told along, such
- * as an address that was corrected since, may differ.
+ * Whether an order moves the amount of the instruction to its destination. Other details, such as an
+ * address that was corrected since, may differ.
  */
 export function matchesInstruction(order: PaymentOrder, instruction: Instruction): boolean {
   return (

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import type { Fault } from '../../../testing/counterparties/partner/reference-knobs.ts';
+import type { Fault } from '../../../testing/counterparties/partner/simulator-options.ts';
 import {
   context,
   newInstruction,
@@ -28,7 +28,7 @@ after(async () => {
 
 function breakOnce(kind: Fault['kind'], reference: string, more: Partial<Fault> = {}) {
   const fault = { on: 'put' as const, kind, pattern: `^${reference}$`, count: 1, ...more };
-  return partner.setKnobs({ faults: [fault] });
+  return partner.setOptions({ faults: [fault] });
 }
 
 async function heardOf(reference: string, count: number) {
@@ -49,7 +49,7 @@ test('a payment is accepted, paid once, and told by a signed callback', async ()
   assert.deepEqual(asked.charges, [
     { id: 'fee', kind: 'partner', currency: 'EUR', amountMinor: 75n },
   ]);
-  const { payments } = await partner.judge();
+  const { payments } = await partner.readRecords();
   assert.equal(payments[reference]?.paidCount, 1);
   assert.equal(payments[reference]?.amount, '100.10');
 });
@@ -60,7 +60,7 @@ test('a second sending only asks, and pays nothing', async () => {
   await heardOf(instruction.reference, 1);
   const again = await subject.rail.send(instruction, context);
   assert.equal(again.outcome, 'paid');
-  const { payments } = await partner.judge();
+  const { payments } = await partner.readRecords();
   assert.equal(payments[instruction.reference]?.paidCount, 1);
   assert.equal(payments[instruction.reference]?.orders, 1);
 });
@@ -99,7 +99,7 @@ for (const kind of unclearFaults) {
     const again = await subject.rail.send(instruction, context);
     assert.equal(again.outcome === 'accepted' || again.outcome === 'paid', true);
     await heardOf(reference, 1);
-    const { payments } = await partner.judge();
+    const { payments } = await partner.readRecords();
     assert.equal(payments[reference]?.paidCount, 1);
   });
 }
@@ -161,15 +161,15 @@ test('after an unclear sending a busy partner is no retry', async () => {
 
 test('a definite refusal carries its reason', async () => {
   const reference = `refused${randomUUID().slice(0, 8)}`;
-  await partner.setKnobs({ rejectPattern: '^refused', rejectReason: 'account_blocked' });
+  await partner.setOptions({ rejectPattern: '^refused', rejectReason: 'account_blocked' });
   const answer = await subject.rail.send(newInstruction({ reference }), context);
   assert.equal(answer.outcome, 'rejected');
   assert.equal('reason' in answer && answer.reason, 'account_blocked');
-  await partner.setKnobs({ rejectReason: 'our_computer_says_no' });
+  await partner.setOptions({ rejectReason: 'our_computer_says_no' });
   const other = newInstruction({ reference: `${reference}b` });
   const refused = await subject.rail.send(other, context);
   assert.equal('reason' in refused && refused.reason, 'other');
-  await partner.setKnobs({ rejectPattern: '' });
+  await partner.setOptions({ rejectPattern: '' });
 });
 
 test('a payment that was cancelled before it came is never paid', async () => {
@@ -184,7 +184,7 @@ test('a payment that was cancelled before it came is never paid', async () => {
   } finally {
     await late.close();
   }
-  const { payments } = await partner.judge();
+  const { payments } = await partner.readRecords();
   assert.equal(payments[instruction.reference]?.paidCount, 0);
 });
 
@@ -214,7 +214,10 @@ test('returns, of all or of a part, come as observations with their amounts', as
   await heardOf(reference, 2);
   assert.equal((await subject.rail.query(parts, context)).outcome, 'paid');
   await partner.control('/control/return', { reference, id: 'b', amount: '90.5' });
-  await waitUntil(async () => (await partner.judge()).pendingEvents === 0, 'callbacks are taken');
+  await waitUntil(
+    async () => (await partner.readRecords()).pendingEvents === 0,
+    'callbacks are taken',
+  );
   assert.equal((await subject.rail.query(parts, context)).outcome, 'paid');
   const returns = subject.host.observations.filter(
     (entry) => entry.reference === reference && entry.outcome === 'returned',
@@ -232,7 +235,7 @@ test('returns, of all or of a part, come as observations with their amounts', as
 test('returns that come by themselves, out of order and too large, are all heard', async () => {
   const instruction = newInstruction({ payerKey: 'brings_back', amountMinor: 5n });
   const { reference } = instruction;
-  await partner.setKnobs({
+  await partner.setOptions({
     returnPattern: '^brings_back$',
     returnAfterMs: 10,
     returnParts: [5000, 20_000],
@@ -241,21 +244,21 @@ test('returns that come by themselves, out of order and too large, are all heard
   });
   await subject.rail.send(instruction, context);
   const heard = await heardOf(reference, 3);
-  await partner.setKnobs({ returnPattern: '', reorderShare: 0 });
+  await partner.setOptions({ returnPattern: '', reorderShare: 0 });
   const told = heard.map(({ outcome, amountMinor = 0n }) => `${outcome} ${amountMinor}`);
   assert.deepEqual(told.toSorted(), ['paid 5', 'returned 10', 'returned 2']);
-  assert.equal((await partner.judge()).payments[reference]?.state, 'returned');
+  assert.equal((await partner.readRecords()).payments[reference]?.state, 'returned');
 });
 
 test('lost callbacks are made up for by reading the list of events, which tells each once', async () => {
   const lost = newInstruction();
-  await partner.setKnobs({ lostShare: 1 });
+  await partner.setOptions({ lostShare: 1 });
   await subject.rail.send(lost, context);
   await waitUntil(
     async () => (await subject.rail.query(lost, context)).outcome === 'paid',
     'it is paid',
   );
-  await partner.setKnobs({ lostShare: 0 });
+  await partner.setOptions({ lostShare: 0 });
   const told = newInstruction();
   await subject.rail.send(told, context);
   await heardOf(told.reference, 1);
@@ -271,13 +274,13 @@ test('lost callbacks are made up for by reading the list of events, which tells 
 
 test('callbacks that are repeated or forged count once or not at all', async () => {
   const instruction = newInstruction();
-  await partner.setKnobs({ duplicateShare: 1, forgedShare: 1 });
+  await partner.setOptions({ duplicateShare: 1, forgedShare: 1 });
   await subject.rail.send(instruction, context);
   const { length } = subject.readings;
   await waitUntil(() => subject.readings.length >= length + 3, 'three callbacks');
-  await partner.setKnobs({ duplicateShare: 0, forgedShare: 0 });
+  await partner.setOptions({ duplicateShare: 0, forgedShare: 0 });
   const kinds = subject.readings.slice(length).map(({ kind }) => kind);
-  assert.deepEqual(kinds, ['heard', 'heard', 'refused']);
+  assert.deepEqual(kinds, ['accepted', 'accepted', 'refused']);
   assert.equal((await heardOf(instruction.reference, 1)).length, 1);
 });
 
@@ -296,7 +299,7 @@ test('a partner killed in the middle keeps what it answered for', async () => {
   });
   await partner.restart();
   await heardOf(instruction.reference, 1);
-  const { payments } = await partner.judge();
+  const { payments } = await partner.readRecords();
   assert.equal(payments[instruction.reference]?.paidCount, 1);
   assert.equal(payments[other.reference], undefined);
 });
@@ -316,7 +319,7 @@ test('a partner that has forgotten what it knew is no reason to send again', asy
         reason: 'not_understood',
       });
     }
-    assert.deepEqual((await forgetful.judge()).payments, {});
+    assert.deepEqual((await forgetful.readRecords()).payments, {});
   } finally {
     await rail.close();
     await forgetful.close();
@@ -327,7 +330,12 @@ test('nothing of a person is kept once the partner has answered', async () => {
   const instruction = newInstruction();
   await subject.rail.send(instruction, context);
   const record = await subject.host.store.get('payments', instruction.reference);
-  assert.deepEqual(record?.value, { amount: '10010', currency: 'EUR' });
+  assert.deepEqual(record?.value, {
+    amount: '10010',
+    currency: 'EUR',
+    body: '',
+    inFlightUntilS: 0,
+  });
 });
 
 test('another amount under the same reference is unknown', async () => {
@@ -336,7 +344,7 @@ test('another amount under the same reference is unknown', async () => {
   await subject.rail.send(instruction, context);
   const other = { ...instruction, amountMinor: 10_011n };
   assert.equal((await subject.rail.send(other, context)).outcome, 'unknown');
-  const { payments } = await partner.judge();
+  const { payments } = await partner.readRecords();
   assert.equal(payments[instruction.reference]?.amount, '100.10');
   assert.equal(payments[instruction.reference]?.orders, 1);
 });
@@ -377,7 +385,7 @@ test('the check finds a wrong key and a partner that is not there', async () => 
   });
   try {
     assert.deepEqual(await stranger.rail.check?.(context), [
-      'the partner answers 401 to the question for its health',
+      'the partner answers 401 to GET /health',
     ]);
     // It was not booked for certain, so that it may be sent when the key is mended.
     assert.deepEqual(await stranger.rail.send(newInstruction(), context), {

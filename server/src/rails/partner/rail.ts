@@ -38,12 +38,12 @@ import {
 
 /**
  * Payments by the partner protocol (README.md, docs/partner-openapi.yaml): for a cash network, a
- * card programme or anything else that has no standard of its own.
+ * card programme or another partner whose field has no standard.
  */
 
 const loopbackHosts: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
-/** Orders hold people's data, so that they travel in the clear within one machine only. */
+/** Orders hold personal data, so that plain HTTP is allowed within one machine only. */
 function isSafeAddress(text: string): boolean {
   const url = URL.parse(text);
   if (url === null || url.search !== '' || url.hash !== '' || url.username !== '') return false;
@@ -54,18 +54,18 @@ export const configSchema = z.strictObject({
   baseUrl: z
     .string()
     .max(1000)
-    .refine(isSafeAddress, { error: 'must be an https address without query' })
+    .refine(isSafeAddress, { error: 'must be an https address without user, query and fragment' })
     .transform((text) => text.replace(/\/+$/, '')),
   signingKey: signingKeySchema,
   /** More than one while the partner changes its key. */
   partnerKeys: z.array(verifyingKeySchema).min(1).max(8),
-  /** How long an answer is waited for. */
+  /** Time-out of a request. */
   timeoutSeconds: z.number().min(0.1).max(120).default(20),
-  /** How long an order may be on its way; the partner books none that is older. */
+  /** How long an order is valid; the partner books none that is older. */
   orderSeconds: z.int().min(1).max(600).default(60),
-  /** How often the partner's list of events is looked at for what no callback told. */
+  /** How often the partner's list of events is read, for lost callbacks. */
   eventsSeconds: z.int().min(1).max(86_400).default(60),
-  /** How long the partner may take from the last look at that time until an order is booked. */
+  /** How long the partner may take from checking the validity of an order to having booked it. */
   bookingSeconds: z.int().min(0).max(600).default(30),
 });
 export type PartnerConfig = z.output<typeof configSchema>;
@@ -140,7 +140,7 @@ function readPayerCodes(host: RailHost): ReadonlyMap<string, string> {
 
 type Call = (setup: Setup, instruction: Instruction, context: CallContext) => Promise<RailAnswer>;
 
-/** What fails on our own side, such as the database, says nothing about the payment either. */
+/** A failure on our own side, such as of the database, leaves the outcome unknown. */
 function guard(setup: Setup, call: Call): RailCalls['send'] {
   return async (instruction, context) => {
     try {
@@ -166,7 +166,6 @@ async function send(
   const body = JSON.stringify(createOrder(instruction, setup.order));
   const sending = await beginSending(host.store, instruction, { body, untilS: expiresS });
   if (sending === 'known') return await query(setup, instruction, context);
-  if (sending === undefined) return { outcome: 'unknown', reason: 'busy' };
   const order = paymentOrderSchema.safeParse(JSON.parse(sending.body));
   if (!order.success || !matchesInstruction(order.data, instruction)) {
     return await refuseOwnOrder(setup, instruction, sending);
@@ -181,21 +180,20 @@ async function send(
   const reading = readExchange(result, instruction);
   if (reading.kind === 'payment') return await settle(setup, instruction, reading);
   if (reading.kind === 'refused' && reading.code === 'reference_conflict') {
-    // It holds another text for this reference; what it has booked, and whether that is the same
-    // money, shows when it is asked.
+    // It has another order under this reference; the query shows whether that is the same money.
     return await query(setup, instruction, context);
   }
-  return await explainSending(setup, { instruction, sending, reading });
+  return await readFailedSending(setup, { instruction, sending, reading });
 }
 
-/** The order would not move what it has to. Nothing is sent; what left earlier is not known. */
+/** The order does not match the instruction. Nothing is sent; what left earlier is not known. */
 async function refuseOwnOrder(
   { host }: Setup,
   instruction: Instruction,
   sending: Sending,
 ): Promise<RailAnswer> {
   const { reference } = instruction;
-  host.log('error', 'the order does not match its instruction and is not sent', { reference });
+  host.log('error', 'the order does not match its instruction, so it is not sent', { reference });
   await undoSending(host.store, instruction, sending);
   return { outcome: 'unknown', reason: 'not_readable' };
 }
@@ -208,13 +206,13 @@ const refusalReasons: Readonly<Record<(Reading & { kind: 'refused' })['code'], R
   busy: 'busy',
 };
 
-/** A sending that did not bring the payment's state: whether it certainly was none. */
-async function explainSending(
+/** An answer without the payment's state: `retry` only where certainly nothing was sent. */
+async function readFailedSending(
   setup: Setup,
   sent: { instruction: Instruction; sending: Sending; reading: Reading },
 ): Promise<RailAnswer> {
   const { instruction, sending, reading } = sent;
-  const unknown = explainNothing(setup, instruction, reading);
+  const unknown = readNoPayment(setup, instruction, reading);
   const isOver = (createdS: number): boolean =>
     sending.earlierUntilS === 0 || isPast(setup, sending.earlierUntilS, createdS);
   const isDefinite =
@@ -228,12 +226,12 @@ async function explainSending(
   return isUndone ? { ...unknown, outcome: 'retry' } : unknown;
 }
 
-/** By the partner's own clock, which is the one it holds the expiry of an order against. */
+/** By the partner's clock, which is the one that it compares with the expiry of an order. */
 function isPast({ config }: Setup, untilS: number, partnerS: number): boolean {
   return partnerS > untilS + config.bookingSeconds;
 }
 
-function explainNothing({ host }: Setup, { reference }: Instruction, reading: Reading) {
+function readNoPayment({ host }: Setup, { reference }: Instruction, reading: Reading) {
   const retryAfterMs = 'retryAfterMs' in reading ? (reading.retryAfterMs ?? 0) : 0;
   const wait = retryAfterMs > 0 ? { retryAfterMs } : {};
   const unknown = (reason: Reason) => ({ outcome: 'unknown', reason, ...wait }) as const;
@@ -241,17 +239,20 @@ function explainNothing({ host }: Setup, { reference }: Instruction, reading: Re
     case 'not_sent':
       return unknown('unreachable');
     case 'refused':
-      host.log('warn', 'the partner refuses a request', { reference, code: reading.code });
+      host.log('warn', 'the partner refused a request', { reference, code: reading.code });
       return unknown(refusalReasons[reading.code]);
     case 'unclear':
-      host.log('warn', 'the partner gives no clear answer', { reference, detail: reading.detail });
+      host.log('warn', 'the partner gave no definite answer', {
+        reference,
+        detail: reading.detail,
+      });
       return unknown(reading.reason);
     case 'payment':
       return unknown('other');
   }
 }
 
-/** The partner answers for the payment: what it says, once it is kept that it did. */
+/** Records that the partner has answered for the payment, then returns what it says. */
 async function settle(
   { host }: Setup,
   instruction: Instruction,
@@ -267,7 +268,7 @@ async function query(
   instruction: Instruction,
   context: CallContext,
 ): Promise<RailAnswer> {
-  // What is remembered is read before asking: an order that leaves in between is younger than it.
+  // The record is read before the query: an order that leaves in between is younger than it.
   const record = await findPaymentRecord(setup.host.store, instruction.reference);
   const result = await ask(setup, context, {
     method: 'GET',
@@ -277,26 +278,33 @@ async function query(
   const reading = readExchange(result, instruction);
   if (reading.kind === 'payment') return await settle(setup, instruction, reading);
   const isUnknownThere = reading.kind === 'refused' && reading.code === 'unknown_reference';
-  if (!isUnknownThere) return explainNothing(setup, instruction, reading);
+  if (!isUnknownThere) return readNoPayment(setup, instruction, reading);
   if (isNeverToArrive(setup, record, reading.createdS)) {
     return { outcome: 'retry', reason: 'unreachable' };
   }
-  if (record.state === 'known') {
+  if (record?.state === 'known') {
     const { reference } = instruction;
-    setup.host.log('error', 'the partner has forgotten a payment that it knew', { reference });
+    setup.host.log('error', 'the partner does not know a payment that it has answered for', {
+      reference,
+    });
     return { outcome: 'unknown', reason: 'not_understood' };
   }
   return { outcome: 'unknown', reason: 'no_answer' };
 }
 
-/** The partner does not know the reference: whether an order that left earlier may still come. */
-function isNeverToArrive(setup: Setup, record: PaymentRecord, partnerS: number): boolean {
-  if (record.state === 'none') return true;
+/** The partner does not know the reference: whether no earlier order can still arrive. */
+function isNeverToArrive(
+  setup: Setup,
+  record: PaymentRecord | undefined,
+  partnerS: number,
+): boolean {
+  if (record === undefined) return true;
   if (record.state === 'known') return false;
-  return record.inFlightUntilS === 0 || isPast(setup, record.inFlightUntilS, partnerS);
+  const { inFlightUntilS } = record.value;
+  return inFlightUntilS === 0 || isPast(setup, inFlightUntilS, partnerS);
 }
 
-/** Of an unknown reference the partner keeps that it was cancelled, and never pays it later. */
+/** The partner stores a tombstone for an unknown reference, and never pays it later. */
 async function cancel(
   setup: Setup,
   instruction: Instruction,
@@ -311,20 +319,20 @@ async function cancel(
   });
   const reading = readExchange(result, instruction);
   if (reading.kind === 'payment') return await settle(setup, instruction, reading);
-  return explainNothing(setup, instruction, reading);
+  return readNoPayment(setup, instruction, reading);
 }
 
-/** A request that moves no money may be late; the expiry only bounds how long it can be replayed. */
+/** A request that moves no money may be late; the expiry only limits how long it can be replayed. */
 async function ask(
   { exchange, realNowMs, config }: Setup,
   context: CallContext,
-  question: { method: 'GET' | 'POST'; path: string; body: string },
+  request: { method: 'GET' | 'POST'; path: string; body: string },
 ) {
   const expiresS = Math.ceil(realNowMs() / 1000) + config.orderSeconds;
-  return await exchange({ ...question, expiresS, signal: context.signal });
+  return await exchange({ ...request, expiresS, signal: context.signal });
 }
 
-/** Undefined where the partner gives no clear answer; the next pass asks again. */
+/** Undefined where the partner gives no definite answer; the next pass requests it again. */
 async function fetchEvents(
   setup: Setup,
   after: string,
@@ -344,15 +352,16 @@ const clockFaultS = 30;
 
 async function check(setup: Setup, context: CallContext): Promise<readonly string[]> {
   const result = await ask(setup, context, { method: 'GET', path: '/health', body: '' });
-  if (result.kind === 'not_sent') return ['the partner cannot be reached'];
+  if (result.kind === 'not_sent')
+    return ['the partner cannot be reached: check baseUrl and the network'];
   if (result.kind === 'unclear') return [result.detail];
   const health = healthSchema.safeParse(result.json);
   if (result.status !== 200 || !health.success) {
-    return [`the partner answers ${result.status} to the question for its health`];
+    return [`the partner answers ${result.status} to GET /health`];
   }
   const faults: string[] = [];
-  if (health.data.status !== 'ok') faults.push('the partner says that it does not work');
+  if (health.data.status !== 'ok') faults.push('the partner reports that it is not working');
   const apartS = Math.round(Math.abs(setup.realNowMs() / 1000 - result.createdS));
-  if (apartS > clockFaultS) faults.push(`the partner's clock is ${apartS} s from ours`);
+  if (apartS > clockFaultS) faults.push(`the partner's clock differs from ours by ${apartS} s`);
   return faults;
 }

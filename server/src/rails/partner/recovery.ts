@@ -5,9 +5,9 @@ import type { PaymentEvent } from './protocol.ts';
 import { findCursor, findPaymentRecord } from './records.ts';
 
 /**
- * What the partner's list of events shows behind the place to which this database had read it. After a
- * restore that is everything since; the place itself is not moved, so that each event is also applied in
- * the ordinary way afterwards.
+ * What the partner's list of events shows after the last event that this database has read. After a
+ * restore that is everything since the backup. The cursor is not moved, so that each event is also
+ * applied in the ordinary way afterwards.
  */
 
 type FetchPage = (after: string) => Promise<EventPage | undefined>;
@@ -17,7 +17,7 @@ export async function recoverPayments(
   host: RailHost,
   fetchPage: FetchPage,
 ): Promise<RecoveredPayment[]> {
-  const events = await readBehind(host, fetchPage, recoverPagesMax);
+  const events = await readUnread(host, fetchPage, recoverPagesMax);
   const latest = new Map<string, PaymentEvent>();
   for (const event of events) {
     const known = latest.get(event.payment.reference);
@@ -28,28 +28,28 @@ export async function recoverPayments(
   return [...latest.values()].map(describeEvent);
 }
 
-/** Events of payments that were never ordered, as far as this database remembers. */
+/** Whether there are events of payments that this database has no record of. */
 export async function findUnknownPayments(
   host: RailHost,
   fetchPage: FetchPage,
 ): Promise<string | undefined> {
-  const events = await readBehind(host, fetchPage, leadPagesMax);
+  const events = await readUnread(host, fetchPage, startPagesMax);
   const references = new Set(events.map(({ payment }) => payment.reference));
   let unknown = 0;
   for (const reference of references) {
     const record = await findPaymentRecord(host.store, reference);
-    if (record.state === 'none') unknown += 1;
+    if (record === undefined) unknown += 1;
   }
   return unknown === 0
     ? undefined
-    : `the partner lists ${unknown} payments that are not known here`;
+    : `the partner lists ${unknown} payments that this database has no record of`;
 }
 
 /** A hundred events each. */
 const recoverPagesMax = 10_000;
-const leadPagesMax = 20;
+const startPagesMax = 20;
 
-async function readBehind(
+async function readUnread(
   host: RailHost,
   fetchPage: FetchPage,
   pagesMax: number,
@@ -66,7 +66,7 @@ async function readBehind(
     if (page.events.length === 0 || page.next === after) return events;
     after = page.next;
   }
-  if (pagesMax === leadPagesMax) return events;
+  if (pagesMax === startPagesMax) return events;
   throw new Error("the partner's list of events has no end");
 }
 

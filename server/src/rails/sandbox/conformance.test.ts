@@ -20,7 +20,7 @@ testConformance({
     create: async (_config, host) => createRail(() => host.nowMs()),
   },
   clock: 'steered',
-  cannot: {
+  unsupported: {
     connection: none,
     http: none,
     callbacks: none,
@@ -29,7 +29,7 @@ testConformance({
     books: 'it keeps no books: any instruction is as good as sent',
     steps: 'where a payment stands is a function: there is nothing that could be done by half',
   },
-  openCounterpart: async () => ({
+  openCounterparty: async () => ({
     config: () => ({}),
     instruct: (draft, fate) => {
       const [type, value] = findMagicValue(outcomes[fate]);

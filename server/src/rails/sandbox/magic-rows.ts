@@ -21,24 +21,23 @@ export type MagicOutcome = keyof typeof magicOutcomes;
 
 /** One sentence per outcome, for the documentation. */
 export const magicOutcomeMeanings: Readonly<Record<MagicOutcome, string>> = {
-  paid_at_once:
-    'The network pays at once: COMPLETED without waiting for the estimated availability.',
-  rejected: 'The network refuses at once: CANCELLED, refunded.',
-  rejected_later: 'The network accepts, and refuses when the payout is due: CANCELLED, refunded.',
+  paid_at_once: 'Paid at once: COMPLETED without waiting for the estimated availability.',
+  rejected: 'Rejected at once: CANCELLED, refunded.',
+  rejected_later: 'Accepted, and rejected when the payout is due: CANCELLED, refunded.',
   returned_late: 'Paid when due, and returned days later: COMPLETED, then CANCELLED, refunded.',
-  unknown:
-    'The network never gives a clear answer: PROCESSING, the funds kept, until a person decides.',
-  unknown_then_paid: 'No clear answer at first; a later query says that it was paid: COMPLETED.',
+  unknown: 'Never a definite answer: PROCESSING, funds reserved, until a person decides.',
+  unknown_then_paid: 'No definite answer at first; a later query answers paid: COMPLETED.',
   unknown_then_rejected:
-    'No clear answer at first; a later query says refused: CANCELLED, refunded.',
-  retry_then_paid: 'The network cannot be reached at first, nothing was sent; a later try is paid.',
+    'No definite answer at first; a later query answers rejected: CANCELLED, refunded.',
+  retry_then_paid:
+    'The network is unreachable at first and nothing is sent; a later attempt is paid.',
   ready_for_pickup:
-    'Ready at once, and stays so until the sandbox is told otherwise: READY_FOR_PICKUP.',
-  ready_then_collected: 'Ready, and fetched soon after: READY_FOR_PICKUP, then COMPLETED.',
+    'Ready at once, and stays so until you script another outcome: READY_FOR_PICKUP.',
+  ready_then_collected: 'Ready, and collected soon after: READY_FOR_PICKUP, then COMPLETED.',
   ready_then_unclaimed:
-    'Ready, and not fetched in time: READY_FOR_PICKUP, then CANCELLED, refunded.',
+    'Ready, and not collected in time: READY_FOR_PICKUP, then CANCELLED, refunded.',
   refused_by_payer:
-    'A payer with a dynamic token refuses, and the best other one within the quoted cost takes over; where none is, ERROR, the funds kept, until a person decides. Any other payer pays.',
+    'A payer with a dynamic token refuses, and the best other payer within the quoted cost takes over; if there is none, ERROR, funds reserved, until a person decides. Any other payer pays.',
 };
 
 /** The attributes that can carry a magic value. */

@@ -35,7 +35,7 @@ const companies = {
   tamarind: ['Tamarind Mobile', 'mobile wallets'],
   blockline: ['Blockline', 'small cryptocurrency payouts'],
   northgate: ['Northgate Chain', 'large cryptocurrency payouts'],
-  doorstep: ['Doorstep Courier', 'cash to the door and cheques by post'],
+  doorstep: ['Doorstep Courier', 'cash to the door and paper checks by mail'],
 } as const;
 type CompanyKey = keyof typeof companies;
 
@@ -79,7 +79,7 @@ const notes = {
   post: 'Paid at the counter within 30 days against a valid identity document and the pickup code.',
   wallet: 'Credited to the wallet of the mobile number; it has to be registered to the recipient.',
   home: 'A courier calls ahead and hands the cash to the recipient against an identity document.',
-  check: 'A cheque in the name of the recipient is sent to the address by post.',
+  check: 'A paper check in the name of the recipient is sent to the address by mail.',
   bill: 'Paid to the biller under the reference number on the bill.',
   chain: 'Sent to the wallet address once; a chain cannot call it back.',
 } as const;
@@ -216,11 +216,11 @@ const homeOffers = offerThrough(
   },
 );
 
-const checkOffers = offerThrough(
+const paperCheckOffers = offerThrough(
   {
     kind: 'check',
     deliveryType: 'PAPER_CHECK',
-    payerName: 'Sandbox Cheque by Post',
+    payerName: 'Sandbox Paper Check by Mail',
     national: true,
     note: 'check',
   },
@@ -292,7 +292,7 @@ function listOffers(place: Place): readonly Offer[] {
   if (walletLocations.has(code)) offers.push(...walletOffers);
   if (appWallets.has(code)) offers.push(...appWalletOffers);
   if (homeDelivery.has(code)) offers.push(...homeOffers);
-  if (paperCheck.has(code)) offers.push(...checkOffers);
+  if (paperCheck.has(code)) offers.push(...paperCheckOffers);
   if (billPayment.has(code)) offers.push(...billOffers);
   return [...offers, ...cryptoOffers];
 }

@@ -16,13 +16,13 @@ after(() => node.close());
 testConformance({
   module: railModule,
   clock: 'steered',
-  cannot: {
+  unsupported: {
     callbacks: 'a chain calls nobody; the rail looks at it',
     files: 'a chain has no files',
     return: 'what is in the chain does not come back',
   },
   booking: /"method":"sendrawtransaction"/,
-  openCounterpart: async () => {
+  openCounterparty: async () => {
     const account = await openAccount(node, 'node');
     await node.fund(account.deposit, ['1', '2', '3']);
     await node.mine(1);
@@ -45,7 +45,7 @@ testConformance({
         if (address === 'nowhere') return [];
         return (await node.listPaid(address)).map(({ amountMinor }) => amountMinor);
       },
-      turn: () => node.mine(1),
+      advance: () => node.mine(1),
       close: () => node.call('unloadwallet', [account.wallet]).then(() => undefined),
     };
   },

@@ -1,0 +1,43 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/**
+ * The live schema: `schema/*.sql`, one file for each subject, tables beside the functions that guard
+ * them. PostgreSQL checks views, triggers and SQL functions when it creates them, so a file comes
+ * after those that it builds on.
+ */
+export const schemaSubjects = [
+  'roles',
+  'environment',
+  'accounts',
+  'users',
+  'attributes',
+  'events',
+  'http',
+  'fx',
+  'ledger',
+  'payouts',
+  'commit',
+  'moves',
+  'dispatch',
+  'routing',
+  'exceptions',
+  'observations',
+  'batches',
+  'rails',
+  'recovery',
+  'screening',
+  'velocity',
+  'kyc',
+  'maintenance',
+] as const;
+
+const folder = join(import.meta.dirname, 'schema');
+
+/** The statements that make an empty database whole, in order. */
+export async function readSchema(): Promise<string> {
+  const texts = await Promise.all(
+    schemaSubjects.map((subject) => readFile(join(folder, `${subject}.sql`), 'utf8')),
+  );
+  return texts.join('\n');
+}

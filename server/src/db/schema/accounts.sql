@@ -1,0 +1,62 @@
+create table accounts (
+  id uuid primary key,
+  name text not null check (length(name) between 1 and 200),
+  accept_both_tokens boolean not null default false,
+  event_sequence bigint not null default 0 check (event_sequence >= 0),
+  created_at timestamptz not null,
+  -- Whether a decision about a recipient's identity needs two persons.
+  identity_two_persons boolean not null default false
+);
+alter table accounts enable row level security;
+create policy own_account on accounts using (id = current_account());
+grant select on accounts to outlay_tenant;
+grant update (event_sequence) on accounts to outlay_tenant;
+
+create table credentials (
+  account_id uuid not null references accounts (id),
+  id uuid not null,
+  kind text not null check (kind in ('client', 'api_key')),
+  secret_hash bytea not null check (length(secret_hash) = 32),
+  scopes text[] not null,
+  allowed_addresses cidr[] not null default '{}',
+  created_at timestamptz not null,
+  expires_at timestamptz,
+  revoked_at timestamptz,
+  primary key (account_id, id)
+);
+alter table credentials enable row level security;
+create policy own_account on credentials using (account_id = current_account());
+grant select on credentials to outlay_tenant;
+
+create table access_tokens (
+  account_id uuid not null,
+  token_hash bytea not null check (length(token_hash) = 32),
+  credential_id uuid not null,
+  scopes text[] not null,
+  expires_at timestamptz not null,
+  primary key (account_id, token_hash),
+  foreign key (account_id, credential_id) references credentials (account_id, id)
+);
+create index access_tokens_expiry on access_tokens (expires_at);
+alter table access_tokens enable row level security;
+create policy own_account on access_tokens using (account_id = current_account());
+grant select, insert on access_tokens to outlay_tenant;
+
+-- Locks the rows of accounts in the order of their ids, so that transactions cannot deadlock.
+-- Without permission to wait it skips accounts that are locked. Returns those that it locked.
+create function lock_accounts(p_accounts uuid[], p_may_wait boolean) returns uuid[]
+  language plpgsql as $$
+declare
+  v_locked uuid[];
+begin
+  if p_may_wait then
+    select array_agg(id) into v_locked from (
+      select id from accounts where id = any (p_accounts) order by id for update) a;
+  else
+    select array_agg(id) into v_locked from (
+      select id from accounts where id = any (p_accounts) order by id for update skip locked) a;
+  end if;
+  return coalesce(v_locked, '{}');
+end
+$$;
+grant execute on function lock_accounts to outlay_tenant;

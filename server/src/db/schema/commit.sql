@@ -1,0 +1,189 @@
+-- The commit: the client's decision to pay, and the journal that takes the money from its wallet.
+
+-- The attribute values that a quote is committed with, where it needs any: the version that it names if
+-- that is complete, else the newest complete one of the same set or of one stored since.
+create function find_complete_attributes(quote payout_quotes)
+  returns table (set_id uuid, version integer)
+  language sql stable rows 1 as $$
+  select v.set_id, v.version
+  from attribute_set_versions v
+  where quote.needs_attributes and v.account_id = quote.account_id
+    and v.set_id = quote.attr_set_id and v.version = quote.attr_version and v.is_complete
+  union all (
+    select v.set_id, v.version
+    from attribute_set_versions v
+    join attribute_sets s on s.account_id = v.account_id and s.id = v.set_id
+    where quote.needs_attributes and s.account_id = quote.account_id and s.user_id = quote.user_id
+      and s.destination_token = quote.destination_token
+      and s.currency = quote.destination_currency
+      and v.is_complete and v.version = s.latest_version
+      and (s.id = quote.attr_set_id or s.touched_at >= quote.created_at)
+    order by (s.id = quote.attr_set_id) desc nulls last, s.touched_at desc
+    limit 1)
+  limit 1;
+$$;
+
+-- Eight uniformly random digits (the remainder of 48 random bits is biased by a millionth).
+create function new_pickup_code() returns text
+  language sql volatile
+  return lpad((('x' || substr(replace(gen_random_uuid()::text, '-', ''), 1, 12))::bit(48)::bigint
+    % 100000000)::text, 8, '0');
+
+-- Judges commits. `result` is null for those that are in order, and else `success` (it was committed
+-- before), why it is refused, or `alone`: it has to be judged by itself, because another commit of the
+-- group has its client_transfer_id, its Idempotency-Key has an answer, or several commits share a wallet
+-- that does not cover all of them. The caller holds the accounts' rows, so that nothing read here changes
+-- meanwhile.
+create function judge_commits(
+  p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_keys text[], p_now timestamptz
+) returns table (
+  ord bigint, account_id uuid, payout_id uuid, user_id uuid, client_transfer_id text,
+  source_currency text, source_amount bigint, fee bigint, destination_currency text,
+  destination_amount bigint, rail text, delivery_type text, notify_user boolean,
+  attr_set_id uuid, attr_version integer, result text, detail text, pickup_code text,
+  place bigint, wallet_balance bigint
+)
+  language sql stable as $$
+  with judged as (
+    select r.ord, r.account_id, r.payout_id, r.user_id, q.client_transfer_id, q.source_currency,
+      q.source_amount, q.fee, q.destination_currency, q.destination_amount, q.rail, q.delivery_type,
+      q.notify_user, coalesce(v.set_id, q.attr_set_id) as attr_set_id,
+      coalesce(v.version, q.attr_version) as attr_version,
+      case
+        when q.id is null then 'not_found'
+        when s.payout_id = q.id and s.status = 'CANCELLED' then 'ended'
+        when s.payout_id = q.id then 'success'
+        when p_now >= q.expires_at then 'ex_rate_expired'
+        when s.payout_id is not null then 'duplicate'
+        when u.status <> 'ACTIVE' then 'user_not_active'
+        when q.needs_attributes and v.set_id is null
+          or q.needs_verification and u.kyc_status <> 'approved' then 'addtl_attr_req'
+        when row_number() over (partition by q.account_id, q.client_transfer_id order by r.ord) > 1
+          or r.key is not null and exists (
+            select from idempotency_records i
+            where i.account_id = r.account_id and i.key = r.key
+              and i.month >= month_of(p_now - interval '30 days')
+              and i.created_at > p_now - interval '30 days') then 'alone'
+      end as result,
+      case
+        when s.payout_id = q.id then s.status_reason
+        when p_now >= q.expires_at then ''
+        when s.payout_id is not null then s.payout_id::text
+        when u.status <> 'ACTIVE' then u.status
+        when q.needs_attributes and v.set_id is null then 'attributes'
+        when q.needs_verification and u.kyc_status <> 'approved' then 'verification'
+        else ''
+      end as detail,
+      case when s.payout_id = q.id then s.pickup_code else '' end as pickup_code
+    from unnest(p_accounts, p_users, p_payouts, p_keys) with ordinality
+      as r (account_id, user_id, payout_id, key, ord)
+    left join payout_quotes q
+      on q.account_id = r.account_id and q.id = r.payout_id and q.user_id = r.user_id
+    left join users u on u.account_id = q.account_id and u.id = q.user_id
+    left join payout_states s
+      on s.account_id = q.account_id and s.client_transfer_id = q.client_transfer_id
+    left join lateral find_complete_attributes(q) v on true
+  )
+  select j.ord, j.account_id, j.payout_id, j.user_id, j.client_transfer_id, j.source_currency,
+    j.source_amount, j.fee, j.destination_currency, j.destination_amount, j.rail, j.delivery_type,
+    j.notify_user, j.attr_set_id, j.attr_version,
+    case
+      when j.result is not null or w.balance >= sum(source_amount + fee) over wallet then j.result
+      when count(*) over wallet = 1 then 'insufficient_funds'
+      else 'alone' end,
+    j.detail, j.pickup_code, row_number() over (partition by j.account_id order by j.ord),
+    (w.balance - sum(source_amount + fee) over (wallet order by j.ord))::bigint
+  from judged j
+  left join ledger_accounts w on j.result is null and w.account_id = j.account_id
+    and w.currency = j.source_currency and w.name = 'wallet'
+  window wallet as (partition by j.account_id, j.source_currency, j.result is null);
+$$;
+
+-- Commits payouts together; each wallet pays for all of its own that are in order, or for none. Every
+-- request gets its result: `committed`; `held`: another transaction has the account; else as
+-- `judge_commits` says. The answer to a request with an Idempotency-Key is stored with the commit, and
+-- % in its text stands for the pickup code.
+create function commit_payouts(
+  p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_keys text[], p_fingerprints bytea[],
+  p_answers text[], p_may_wait boolean
+) returns table (ordinal integer, result text, detail text, pickup_code text)
+  language plpgsql
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+  as $$
+#variable_conflict use_column
+declare
+  v_locked uuid[] := lock_accounts(p_accounts, p_may_wait);
+  v_now timestamptz := environment_now();
+  v_time text := journal_time();
+  v_judged record;
+begin
+  with judged as materialized (
+    select * from judge_commits(p_accounts, p_users, p_payouts, p_keys, v_now)
+  ), chosen as materialized (
+    select *, case when delivery_type = 'CASH_PICKUP' then new_pickup_code() else '' end as code
+    from judged where result is null and account_id = any (v_locked)
+  ), committed as (
+    insert into payout_states (account_id, payout_id, status, client_transfer_id, attr_set_id,
+      attr_version, pickup_code, committed_at, updated_at)
+    select account_id, payout_id, 'PROCESSING', client_transfer_id, attr_set_id, attr_version, code,
+      v_now, v_now
+    from chosen
+  ), posted as (
+    insert into ledger_journals (account_id, id, kind, payout_id, source_currency, source_amount,
+      fee, destination_currency, destination_amount, rail, wallet_balance, created_at)
+    select account_id, journal_id(v_time, place, gen_random_uuid()), 'commit', payout_id,
+      source_currency, source_amount, fee, destination_currency, destination_amount, rail,
+      wallet_balance, v_now
+    from chosen
+  ), due as (
+    insert into payout_dispatches (account_id, payout_id, rail, due_at)
+    select account_id, payout_id, rail, v_now from chosen
+  ), keyed as (
+    insert into idempotency_records (account_id, key, month, fingerprint, status, body, created_at)
+    select account_id, p_keys[ord], month_of(v_now), p_fingerprints[ord], 200,
+      convert_to(replace(p_answers[ord], '%', code), 'UTF8'), v_now
+    from chosen where p_keys[ord] is not null
+    on conflict (account_id, key, month) do update
+      set fingerprint = excluded.fingerprint, body = excluded.body,
+        created_at = excluded.created_at
+  ), answered as (
+    select j.ord, j.detail, coalesce(c.code, j.pickup_code) as code, c.account_id, c.payout_id,
+      case when c.notify_user then c.user_id end as recipient,
+      case when j.account_id <> all (v_locked) then 'held'
+        else coalesce(j.result, 'committed') end as result
+    from judged j left join chosen c using (ord)
+    order by j.ord
+  )
+  select array_agg(ord) as ords, array_agg(a.result) as results, array_agg(a.detail) as details,
+    array_agg(code) as codes, array_agg(account_id) filter (where a.result = 'committed') as accounts,
+    array_agg(payout_id) filter (where a.result = 'committed') as payouts,
+    array_agg(text 'PROCESSING') filter (where a.result = 'committed') as statuses,
+    array_agg(text '') filter (where a.result = 'committed') as reasons,
+    array_agg(recipient) filter (where a.result = 'committed') as recipients
+  into v_judged
+  from answered a;
+  perform write_payout_events(v_judged.accounts, v_judged.payouts, v_judged.statuses,
+    v_judged.reasons, v_judged.recipients, v_now);
+  return query
+  select r.ord::integer, r.result, r.detail, r.code
+  from unnest(v_judged.ords, v_judged.results, v_judged.details, v_judged.codes)
+    r (ord, result, detail, code);
+end
+$$;
+
+-- Commits one payout for a client's own connection: `success`, or as `judge_commits` says.
+create function commit_payout(
+  p_account uuid, p_user uuid, p_payout uuid,
+  out result text, out detail text, out pickup_code text
+)
+  language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  perform require_own_account(p_account);
+  select case c.result when 'committed' then 'success' else c.result end, c.detail, c.pickup_code
+  into strict result, detail, pickup_code
+  from commit_payouts(array[p_account], array[p_user], array[p_payout], array[null],
+    array[null::bytea], array[null], true) c;
+end
+$$;
+grant execute on function commit_payout to outlay_tenant;

@@ -1,0 +1,374 @@
+-- One row for each payout that has work left. A claim takes it with a lease by the real time and a
+-- fencing token that invalidates earlier claims.
+create table payout_dispatches (
+  account_id uuid not null,
+  payout_id uuid not null,
+  due_at timestamptz not null,
+  tries integer not null default 0,
+  fence bigint not null default 0,
+  lease_until timestamptz,
+  rail text not null,
+  -- Whether the checks before the first instruction (screening, velocity) have passed.
+  is_checked boolean not null default false,
+  -- Consecutive internal errors.
+  faults integer not null default 0,
+  primary key (account_id, payout_id)
+-- A queue: its rows are updated twice and deleted, so pages leave room for that.
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
+create index payout_dispatches_due on payout_dispatches (rail, due_at);
+
+-- Each attempt to pay, written before the rail is called.
+create table attempts (
+  account_id uuid not null,
+  payout_id uuid not null,
+  number integer not null check (number > 0),
+  rail text not null,
+  payer_key text not null,
+  reference text not null,
+  state text not null
+    check (state in ('sending', 'unknown', 'accepted', 'rejected', 'paid', 'returned', 'retry')),
+  reason text not null default '',
+  fence bigint not null,
+  started_at timestamptz not null,
+  -- When the rail first confirmed that it has the payment. It is never sent again after that.
+  taken_at timestamptz,
+  unknown_since timestamptz,
+  answered_at timestamptz,
+  -- The reference of the rail for the payment.
+  provider_reference text not null default '',
+  -- The standing on which its payer was chosen.
+  standing_id uuid,
+  -- When the latest report happened according to the rail. An older report that arrives later
+  -- contradicts nothing.
+  reported_at timestamptz,
+  primary key (account_id, payout_id, number)
+);
+-- No second instruction while an earlier one may be in flight.
+create unique index attempts_one_alive on attempts (account_id, payout_id)
+  where state in ('sending', 'unknown', 'accepted', 'paid');
+create index attempts_reference on attempts (reference);
+alter table attempts enable row level security;
+create policy own_account on attempts using (account_id = current_account());
+grant select on attempts to outlay_tenant;
+
+create trigger never_removed before delete or truncate on attempts
+  for each statement execute function refuse_change('attempts must not be deleted');
+
+-- The reference of a payment at a rail. It depends only on the account, the client_transfer_id and
+-- the try, so a client who repeats a payout after a restore of the database meets the duplicate
+-- check of the counterparty. A definite rejection by a rail begins a new try. 128 bits of SHA-256
+-- in the layout of a UUID of version 5, which every rail can carry.
+create function payment_reference(p_account uuid, p_client_transfer_id text, p_try integer)
+  returns text
+  language sql immutable parallel safe
+  return (
+    select substr(h, 1, 12) || '5' || substr(h, 14, 3)
+      || substr('89ab', 1 + (get_byte(decode('0' || substr(h, 17, 1), 'hex'), 0) & 3), 1)
+      || substr(h, 18, 15)
+    from (select encode(sha256(convert_to(
+      p_account::text || '/' || p_try || '/' || p_client_transfer_id, 'UTF8')), 'hex') as h) d
+  );
+
+-- Locks due dispatches of a rail that no claim holds and no other process is claiming. In random order
+-- they are any of the 500 oldest, so that references that time out do not delay all others.
+create function lock_due_dispatches(
+  p_rail text, p_count integer, p_in_random_order boolean, p_now timestamptz
+) returns setof payout_dispatches
+  language plpgsql
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+  as $$
+begin
+  if p_in_random_order then
+    return query
+    select d.* from (
+      select account_id, payout_id from payout_dispatches
+      where rail = p_rail and due_at <= p_now
+        and (lease_until is null or lease_until < clock_timestamp())
+      order by due_at
+      limit 500
+    ) oldest
+    join payout_dispatches d on d.account_id = oldest.account_id and d.payout_id = oldest.payout_id
+    where d.rail = p_rail and d.due_at <= p_now
+      and (d.lease_until is null or d.lease_until < clock_timestamp())
+    order by random()
+    limit p_count
+    for update of d skip locked;
+  else
+    return query
+    select * from payout_dispatches
+    where rail = p_rail and due_at <= p_now
+      and (lease_until is null or lease_until < clock_timestamp())
+    order by due_at
+    limit p_count
+    for update skip locked;
+  end if;
+end
+$$;
+
+-- Leases due dispatches, `p_counts` of each rail, and that of the named payout whether due or not.
+-- A lease runs by the real time; of the fencing tokens only the newest may record anything.
+create function lease_dispatches(
+  p_rails text[], p_counts integer[], p_in_random_order boolean[], p_lease_ms integer,
+  p_account uuid, p_payout uuid, p_now timestamptz
+) returns payout_dispatches[]
+  language plpgsql
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+  as $$
+declare
+  v_due payout_dispatches[] := array[]::payout_dispatches[];
+  v_leased payout_dispatches[];
+begin
+  for v_place in 1 .. coalesce(cardinality(p_rails), 0) loop
+    v_due := v_due || array(
+      select d from lock_due_dispatches(p_rails[v_place], p_counts[v_place],
+        p_in_random_order[v_place], p_now) d);
+  end loop;
+  if p_payout is not null then
+    v_due := v_due || array(
+      select d from payout_dispatches d
+      where d.account_id = p_account and d.payout_id = p_payout
+        and (d.lease_until is null or d.lease_until < clock_timestamp())
+      for update skip locked);
+  end if;
+  if cardinality(v_due) = 0 then return v_due; end if;
+  with leased as (
+    update payout_dispatches d
+    set lease_until = clock_timestamp() + p_lease_ms * interval '1 millisecond',
+      fence = d.fence + 1, tries = d.tries + 1
+    from unnest(v_due) t
+    where d.account_id = t.account_id and d.payout_id = t.payout_id
+    returning d.*
+  )
+  select array_agg(row(l.*)::payout_dispatches) into v_leased from leased l;
+  if exists (select from exceptions where closed_at is null and kind = 'rail_missing') then
+    update exceptions e set closed_at = p_now, resolution = 'the rail is there again'
+    from unnest(v_leased) t
+    where e.account_id = t.account_id and e.payout_id = t.payout_id and e.kind = 'rail_missing'
+      and e.closed_at is null;
+  end if;
+  return v_leased;
+end
+$$;
+
+-- What to do with leased payouts. `mode`: check (the rules have not passed it), send, query (an attempt
+-- may be in flight), recovered (its rail listed the payment in a recovery: it is queried and never sent
+-- again), elsewhere (another rail listed it), held, or ended. `number`: of the last attempt. Whoever
+-- records an observation locks the dispatch before it reads the payout, so that the mode remains right.
+create function plan_dispatches(p_leased payout_dispatches[], p_has_rules boolean)
+  returns table (
+    account_id uuid, payout_id uuid, fence bigint, tries integer, number integer,
+    was_taken boolean, unknown_since timestamptz, first_tried_at timestamptz, reference text,
+    mode text
+  )
+  language plpgsql stable
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+  as $$
+#variable_conflict use_column
+begin
+  return query
+  with planned as materialized (
+    select t.account_id, t.payout_id, t.fence, t.tries, coalesce(l.number, 0) as number,
+      coalesce(l.is_present and l.taken_at is not null, false) as was_taken,
+      case when l.is_present then l.unknown_since end as unknown_since,
+      first.started_at as first_tried_at, p.rail,
+      -- Of the attempt to query, or else of the next one.
+      case when l.state not in ('retry', 'rejected') then l.reference
+        else payment_reference(p.account_id, p.client_transfer_id, 1 + (
+          select count(distinct a.reference)::integer from attempts a
+          where a.account_id = t.account_id and a.payout_id = t.payout_id
+            and a.rail = p.rail and a.state = 'rejected'))
+      end as reference,
+      case
+        when p.status not in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD', 'COMPLETED') then 'ended'
+        when l.state not in ('retry', 'rejected') then 'query'
+        when p.status = 'COMPLETED' then 'ended'
+        when p.status <> 'PROCESSING' then 'held'
+        when p_has_rules and not t.is_checked then 'check'
+        else 'send'
+      end as mode
+    from unnest(p_leased) t
+    join payouts p on p.account_id = t.account_id and p.id = t.payout_id
+    left join lateral (
+      -- Attempts through an earlier payer say nothing about the present one.
+      select number, state, reference, taken_at, unknown_since,
+        a.rail = p.rail and a.payer_key = p.payer_key as is_present
+      from attempts a
+      where a.account_id = t.account_id and a.payout_id = t.payout_id
+      order by number desc limit 1
+    ) l on true
+    left join lateral (
+      select started_at from attempts a
+      where l.is_present and a.account_id = t.account_id and a.payout_id = t.payout_id
+        and a.rail = p.rail and a.payer_key = p.payer_key
+      order by number limit 1
+    ) first on true
+  )
+  select p.account_id, p.payout_id, p.fence, p.tries, p.number, p.was_taken, p.unknown_since,
+    p.first_tried_at, p.reference,
+    case
+      when p.mode not in ('check', 'send') or r.rails is null then p.mode
+      when p.rail = any (r.rails) then 'recovered' else 'elsewhere' end
+  from planned p
+  left join lateral (
+    select array_agg(rail) as rails from recovered_payments x
+    where x.reference = p.reference and x.result <> 'dismissed'
+  ) r on true;
+end
+$$;
+
+-- Links payments that rails listed in a recovery with the attempts that have just begun for them.
+create function link_recovered_payments(p_leased payout_dispatches[], p_at timestamptz) returns void
+  language plpgsql as $$
+begin
+  if not exists (select from recovered_payments) then return; end if;
+  with linked as (
+    update recovered_payments x
+    set result = 'linked', account_id = a.account_id, payout_id = a.payout_id
+    from unnest(p_leased) t
+    join attempts a on a.account_id = t.account_id and a.payout_id = t.payout_id
+      and a.fence = t.fence and a.state = 'unknown' and a.started_at = p_at
+    where x.reference = a.reference and x.rail = a.rail and x.result <> 'dismissed'
+    returning x.exception_id, x.payout_id
+  )
+  update exceptions e set closed_at = p_at, resolution = 'linked to payout ' || l.payout_id
+  from linked l where e.id = l.exception_id and e.closed_at is null;
+end
+$$;
+
+-- Asks about leased payouts that were found on hold without an open exception.
+create function ask_about_held(p_leased payout_dispatches[], p_at timestamptz) returns void
+  language plpgsql as $$
+begin
+  insert into exceptions (account_id, id, payout_id, rail, kind, detail, opened_at)
+  select d.account_id, gen_random_uuid(), d.payout_id, d.rail, 'unscheduled',
+    'on hold, and no exception was open', p_at
+  from unnest(p_leased) t
+  join payout_dispatches d on d.account_id = t.account_id and d.payout_id = t.payout_id
+    and d.due_at = 'infinity'
+  where not exists (
+    select from exceptions e
+    where e.account_id = d.account_id and e.payout_id = d.payout_id and e.closed_at is null);
+end
+$$;
+
+-- Claims due payouts, as many of each rail as it has room for, or one named payout whether due or not.
+-- The attempt of a sending is written here, before the rail is called.
+create function claim_dispatches(
+  p_rails text[], p_counts integer[], p_in_random_order boolean[], p_lease_ms integer,
+  p_has_rules boolean, p_account uuid default null, p_payout uuid default null
+) returns table (
+  account_id uuid, payout_id uuid, fence bigint, tries integer, mode text, attempt_count integer,
+  was_taken boolean, unknown_since timestamptz, first_tried_at timestamptz, now timestamptz,
+  rail text, payer_key text, destination_token uuid, country text, delivery_type text,
+  source_currency text, source_amount bigint, fee bigint, destination_currency text,
+  destination_amount bigint, pickup_code text, committed_at timestamptz,
+  estimated_availability timestamptz, user_id uuid, attr_set_id uuid, attributes bytea,
+  data_key bytea, person bytea, user_country text, is_verified boolean, account_name text,
+  reference text
+)
+  language plpgsql
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+  as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := environment_now();
+  v_leased payout_dispatches[];
+begin
+  -- Rails may have made payments that a restored database does not know.
+  if is_recovering() then return; end if;
+  v_leased := lease_dispatches(p_rails, p_counts, p_in_random_order, p_lease_ms, p_account, p_payout,
+    v_now);
+  if cardinality(v_leased) = 0 then return; end if;
+  return query
+  with planned as materialized (
+    select * from plan_dispatches(v_leased, p_has_rules)
+  ), begun as (
+    insert into attempts (account_id, payout_id, number, rail, payer_key, reference, state, fence,
+      started_at, unknown_since)
+    select j.account_id, payout_id, number + 1, p.rail, p.payer_key, reference,
+      case mode when 'send' then 'sending' else 'unknown' end, fence, v_now,
+      case mode when 'recovered' then v_now end
+    from planned j join payouts p on p.account_id = j.account_id and p.id = j.payout_id
+    where mode in ('send', 'recovered')
+  ), ended as (
+    delete from payout_dispatches d using planned j
+    where j.mode = 'ended' and d.account_id = j.account_id and d.payout_id = j.payout_id
+  ), held as (
+    -- On hold without an instruction: the release schedules it.
+    update payout_dispatches d set due_at = 'infinity', lease_until = null from planned j
+    where j.mode = 'held' and d.account_id = j.account_id and d.payout_id = j.payout_id
+  )
+  select j.account_id, j.payout_id, j.fence, j.tries,
+    case j.mode when 'recovered' then 'query' else j.mode end, j.number, j.was_taken,
+    j.unknown_since, j.first_tried_at, v_now, p.rail, p.payer_key, p.destination_token, p.country,
+    p.delivery_type, p.source_currency, p.source_amount, p.fee, p.destination_currency,
+    p.destination_amount, p.pickup_code, p.committed_at, p.estimated_availability, p.user_id,
+    p.attr_set_id, v.sealed, u.data_key, u.sealed, u.country, u.kyc_status = 'approved', a.name,
+    j.reference
+  from planned j
+  join payouts p on p.account_id = j.account_id and p.id = j.payout_id
+  join users u on u.account_id = j.account_id and u.id = p.user_id
+  join accounts a on a.id = j.account_id
+  left join attribute_set_versions v
+    on v.account_id = j.account_id and v.set_id = p.attr_set_id and v.version = p.attr_version
+  where j.mode in ('check', 'send', 'query', 'recovered', 'elsewhere');
+  perform ask_about_held(v_leased, v_now);
+  perform link_recovered_payments(v_leased, v_now);
+end
+$$;
+
+-- Postpones a payout after an internal error, so that it neither blocks nor starves others. Returns
+-- the number of consecutive errors, or null where the claim is outdated.
+create function postpone_dispatch(
+  p_account uuid, p_payout uuid, p_fence bigint, p_wait_ms bigint
+) returns integer
+  language sql as $$
+  update payout_dispatches
+  set due_at = environment_now() + p_wait_ms * interval '1 millisecond', lease_until = null,
+    faults = faults + 1
+  where account_id = p_account and payout_id = p_payout and fence = p_fence
+  returning faults;
+$$;
+
+-- Marks payouts as checked and makes them due at once. The result of a check holds even if its
+-- claim has expired.
+create function pass_checks(p_accounts uuid[], p_payouts uuid[], p_fences bigint[]) returns void
+  language sql as $$
+  update payout_dispatches d set is_checked = true, faults = 0, tries = 0,
+    lease_until = case when d.fence = r.fence then null else d.lease_until end
+  from unnest(p_accounts, p_payouts, p_fences) r (account_id, payout_id, fence)
+  where d.account_id = r.account_id and d.payout_id = r.payout_id;
+$$;
+
+-- Outcomes that a client of the sandbox scripted. Empty in live.
+create table sandbox_scripts (
+  account_id uuid not null,
+  payout_id uuid not null,
+  outcome text not null
+    check (outcome in ('ready_for_pickup', 'completed', 'rejected', 'returned', 'unknown')),
+  created_at timestamptz not null,
+  primary key (account_id, payout_id)
+);
+-- The simulated network looks payouts up by id alone.
+create index sandbox_scripts_payout on sandbox_scripts (payout_id);
+
+-- Scripts the outcome of a payout at the simulated network.
+create function script_sandbox_payout(p_account uuid, p_payout uuid, p_outcome text) returns void
+  language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  perform require_own_account(p_account);
+  if (select name from environment) <> 'staging' then
+    raise exception 'outcomes may be scripted in the sandbox only'
+      using errcode = 'insufficient_privilege';
+  end if;
+  insert into sandbox_scripts (account_id, payout_id, outcome, created_at)
+  values (p_account, p_payout, p_outcome, environment_now())
+  on conflict (account_id, payout_id) do update
+    set outcome = excluded.outcome, created_at = excluded.created_at;
+end
+$$;
+grant execute on function script_sandbox_payout to outlay_tenant;

@@ -1,0 +1,222 @@
+-- An account of the ledger is named by currency and purpose. Only money from outside, the exchange
+-- position (which owes one currency while it holds another), costs and suspense may be negative.
+create table ledger_accounts (
+  account_id uuid not null references accounts (id),
+  currency text not null check (currency ~ '^[A-Z0-9]{3,5}$'),
+  name text not null
+    check (name ~ '^(wallet|reserved|fx|fees|costs|suspense|external|(in_transit|settlement):[a-z0-9_]{1,40})$'),
+  token uuid not null,
+  balance bigint not null default 0,
+  created_at timestamptz not null,
+  primary key (account_id, currency, name),
+  constraint ledger_accounts_token unique (account_id, token),
+  constraint balance_covers check (balance >= 0 or name in ('external', 'fx', 'costs', 'suspense'))
+);
+alter table ledger_accounts enable row level security;
+create policy own_account on ledger_accounts using (account_id = current_account());
+grant select on ledger_accounts to outlay_tenant;
+
+create trigger never_emptied before delete or truncate on ledger_accounts
+  for each statement execute function refuse_change('balances must not be deleted');
+
+-- A journal is one row. Its kind determines its transfers (see journal_lines); each transfer has
+-- two sides and one currency, so a journal cannot be out of balance.
+create table ledger_journals (
+  account_id uuid not null,
+  id uuid not null,
+  kind text not null check (kind in ('fund', 'commit', 'complete', 'refund', 'return',
+    'reserve', 'batch_commit', 'release', 'unroute', 'route', 'charge', 'excess', 'write_off',
+    'write_back')),
+  payout_id uuid,
+  -- The batch that the amount is reserved for.
+  batch_id uuid,
+  source_currency text not null,
+  source_amount bigint not null,
+  fee bigint not null default 0 check (fee >= 0),
+  destination_currency text,
+  destination_amount bigint check (destination_amount > 0),
+  rail text,
+  -- The balance of the source wallet afterwards. Null where the journal does not touch it.
+  wallet_balance bigint,
+  created_at timestamptz not null,
+  -- The order of a balance statement.
+  primary key (account_id, source_currency, id),
+  constraint whole_payout check (
+    (kind in ('fund', 'reserve', 'release')) = (payout_id is null)
+    and num_nulls(payout_id, destination_currency, destination_amount, rail) in (0, 4)),
+  constraint known_batch check (
+    (kind in ('reserve', 'batch_commit', 'release')) = (batch_id is not null)),
+  constraint wallet_or_not check (
+    (kind in ('complete', 'batch_commit', 'unroute', 'route', 'charge', 'excess', 'write_off',
+      'write_back')) = (wallet_balance is null)),
+  -- A returned part may be worth less than one minor unit of the source currency.
+  constraint ledger_journals_source_amount_check
+    check (source_amount > 0 or (kind = 'return' and source_amount = 0))
+);
+alter table ledger_journals enable row level security;
+create policy own_account on ledger_journals using (account_id = current_account());
+grant select on ledger_journals to outlay_tenant;
+
+create trigger append_only before update or delete or truncate on ledger_journals
+  for each statement execute function refuse_change('posted journals are immutable');
+
+-- The posting rules: the transfers of each kind of journal; transfers of zero are left out.
+-- wallet_after is what later lines of the journal still add to the wallet.
+create function journal_lines(
+  p_kind text, p_source_currency text, p_source_amount bigint, p_fee bigint,
+  p_destination_currency text, p_destination_amount bigint, p_rail text
+) returns table (
+  line smallint, currency text, from_name text, to_name text, amount bigint, wallet_after bigint
+)
+  language sql immutable parallel safe rows 3 as $$
+  select l.line::smallint, l.currency, l.from_name, l.to_name, l.amount, l.wallet_after
+  from (values
+    ('fund', 1, p_source_currency, 'external', 'wallet', p_source_amount, 0::bigint),
+    ('commit', 1, p_source_currency, 'wallet', 'fx', p_source_amount, -p_fee),
+    ('commit', 2, p_source_currency, 'wallet', 'fees', p_fee, 0),
+    ('commit', 3, p_destination_currency, 'fx', 'in_transit:' || p_rail, p_destination_amount, 0),
+    ('complete', 1, p_destination_currency, 'in_transit:' || p_rail, 'settlement:' || p_rail,
+      p_destination_amount, 0),
+    ('refund', 1, p_destination_currency, 'in_transit:' || p_rail, 'fx', p_destination_amount, 0),
+    ('refund', 2, p_source_currency, 'fx', 'wallet', p_source_amount, p_fee),
+    ('refund', 3, p_source_currency, 'fees', 'wallet', p_fee, 0),
+    -- Full or partial: the amounts are those of the returned part.
+    ('return', 1, p_destination_currency, 'settlement:' || p_rail, 'in_transit:' || p_rail,
+      p_destination_amount, 0),
+    ('return', 2, p_destination_currency, 'in_transit:' || p_rail, 'fx', p_destination_amount, 0),
+    ('return', 3, p_source_currency, 'fx', 'wallet', p_source_amount, 0),
+    -- A batch is reserved as a whole, and its payouts are committed from the reserve.
+    ('reserve', 1, p_source_currency, 'wallet', 'reserved', p_source_amount, 0),
+    ('batch_commit', 1, p_source_currency, 'reserved', 'fx', p_source_amount, 0),
+    ('batch_commit', 2, p_source_currency, 'reserved', 'fees', p_fee, 0),
+    ('batch_commit', 3, p_destination_currency, 'fx', 'in_transit:' || p_rail,
+      p_destination_amount, 0),
+    ('release', 1, p_source_currency, 'reserved', 'wallet', p_source_amount, 0),
+    -- From one rail to another.
+    ('unroute', 1, p_destination_currency, 'in_transit:' || p_rail, 'fx', p_destination_amount, 0),
+    ('route', 1, p_destination_currency, 'fx', 'in_transit:' || p_rail, p_destination_amount, 0),
+    -- A charge that a rail deducted, in its own currency.
+    ('charge', 1, p_source_currency, 'costs', 'settlement:' || p_rail, p_source_amount, 0),
+    -- Returned more than was paid; and paid for a payout that has ended.
+    ('excess', 1, p_source_currency, 'external', 'suspense', p_source_amount, 0),
+    ('write_off', 1, p_source_currency, 'suspense', 'settlement:' || p_rail, p_source_amount, 0),
+    ('write_back', 1, p_source_currency, 'settlement:' || p_rail, 'suspense', p_source_amount, 0)
+  ) l (kind, line, currency, from_name, to_name, amount, wallet_after)
+  where l.kind = p_kind and l.amount > 0;
+$$;
+grant execute on function journal_lines to outlay_tenant;
+
+-- Updates every balance in the statement that inserts the journals.
+create function keep_balances() returns trigger
+  language plpgsql
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+  as $$
+begin
+  with posted as materialized (
+    select account_id, kind, source_currency, destination_currency, rail, max(created_at) as at,
+      sum(source_amount)::bigint as source_amount, sum(fee)::bigint as fee,
+      sum(destination_amount)::bigint as destination_amount
+    from written group by account_id, kind, source_currency, destination_currency, rail
+  ), moved as (
+    select p.account_id, l.currency, side.name, side.amount, p.at
+    from posted p
+    cross join lateral journal_lines(p.kind, p.source_currency, p.source_amount, p.fee,
+      p.destination_currency, p.destination_amount, p.rail) l
+    cross join lateral (values (l.from_name, -l.amount), (l.to_name, l.amount)) side (name, amount)
+  ), summed as materialized (
+    select account_id, currency, name, sum(amount)::bigint as amount, max(at) as at
+    from moved group by account_id, currency, name
+  ), opened as (
+    -- A balance that does not exist yet. A check refuses a negative one where it may not be.
+    insert into ledger_accounts (account_id, currency, name, token, balance, created_at)
+    select account_id, currency, name, gen_random_uuid(), amount, at
+    from summed s
+    where not exists (
+      select from ledger_accounts l
+      where l.account_id = s.account_id and l.currency = s.currency and l.name = s.name)
+  )
+  update ledger_accounts l set balance = l.balance + s.amount
+  from summed s
+  where l.account_id = s.account_id and l.currency = s.currency and l.name = s.name;
+  return null;
+end
+$$;
+
+create trigger keep_balances after insert on ledger_journals
+  referencing new table as written
+  for each statement execute function keep_balances();
+
+-- The transfers of each journal, one row each, with the balance of the wallet after it.
+create view ledger_transfers with (security_invoker = true) as
+select j.account_id, l.currency, j.id as journal_id, l.line, j.kind, l.from_name, l.to_name,
+  l.amount,
+  case when 'wallet' in (l.from_name, l.to_name) then j.wallet_balance - l.wallet_after end
+    as wallet_balance,
+  j.payout_id, j.batch_id, j.created_at
+from ledger_journals j
+cross join lateral journal_lines(j.kind, j.source_currency, j.source_amount, j.fee,
+  j.destination_currency, j.destination_amount, j.rail) l;
+grant select on ledger_transfers to outlay_tenant;
+
+-- Statements are read in the order of journal ids. An id is therefore made while the account's row
+-- is locked: the time in microseconds, the place in the transaction, and random digits (UUID
+-- version 7). journal_time is the part that all journals of a statement share.
+create function journal_time() returns text
+  language sql volatile
+  return (
+    select substr(hex, 1, 8) || '-' || substr(hex, 9, 4) || '-7'
+      || lpad(to_hex(us % 1000 * 4), 3, '0') || '-8'
+    from (
+      select us, lpad(to_hex(us / 1000), 12, '0') as hex
+      from (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as us) clock
+    ) milliseconds
+  );
+
+create function journal_id(p_time text, p_place bigint, p_random uuid) returns uuid
+  language sql immutable parallel safe
+  return (p_time || lpad(to_hex(p_place), 3, '0') || right(p_random::text, 13))::uuid;
+
+-- Creates a ledger account unless it exists; the token is used only then.
+create function open_ledger_account(
+  p_account uuid, p_currency text, p_name text, p_token uuid, p_at timestamptz
+) returns void
+  language sql as $$
+  insert into ledger_accounts (account_id, currency, name, token, created_at)
+  values (p_account, p_currency, p_name, p_token, p_at)
+  on conflict (account_id, currency, name) do nothing;
+$$;
+
+-- Funds a balance from outside, and opens it if it does not exist. An amount of zero only opens it.
+-- A tenant may do this in the sandbox only.
+create function fund_balance(
+  p_account uuid, p_currency text, p_amount bigint, p_token uuid, p_journal uuid
+) returns ledger_accounts
+  language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  v_now timestamptz := environment_now();
+  v_wallet ledger_accounts;
+begin
+  perform require_own_account(p_account);
+  if is_tenant() and (select name from environment) <> 'staging' then
+    raise exception 'a client may fund a balance in the sandbox only'
+      using errcode = 'insufficient_privilege';
+  end if;
+  perform 1 from accounts where id = p_account for update;
+  perform open_ledger_account(p_account, p_currency, 'wallet', p_token, v_now);
+  if p_amount > 0 then
+    insert into ledger_journals (account_id, id, kind, source_currency, source_amount,
+      wallet_balance, created_at)
+    select p_account, journal_id(journal_time(), 0, p_journal), 'fund', p_currency, p_amount,
+      balance + p_amount, v_now
+    from ledger_accounts
+    where account_id = p_account and currency = p_currency and name = 'wallet';
+  end if;
+  select * into strict v_wallet from ledger_accounts
+  where account_id = p_account and currency = p_currency and name = 'wallet';
+  perform write_event(p_account, 'balance.funded', v_wallet.token,
+    json_build_object('token', v_wallet.token, 'currency_code', p_currency)::text, v_now);
+  return v_wallet;
+end
+$$;
+grant execute on function fund_balance to outlay_tenant;

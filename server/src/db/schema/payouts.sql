@@ -1,0 +1,371 @@
+-- A payout is a quote, which never changes, and a state from its commit on, so that a commit writes
+-- a narrow row. No foreign keys to user and attributes: only functions that have just read them
+-- insert.
+create table payout_quotes (
+  account_id uuid not null,
+  id uuid not null,
+  user_id uuid not null,
+  client_transfer_id text not null check (length(client_transfer_id) between 1 and 50),
+  source_token uuid not null,
+  source_currency text not null,
+  source_amount bigint not null check (source_amount > 0),
+  fee bigint not null check (fee >= 0),
+  destination_token uuid not null,
+  destination_currency text not null,
+  destination_amount bigint not null check (destination_amount > 0),
+  exchange_rate text not null,
+  -- Billionths of the minor unit of the destination that rounding added to the exchange position.
+  rounding_nano bigint not null check (rounding_nano >= 0),
+  rail text not null,
+  payer_key text not null,
+  payer_name text not null,
+  delivery_type text not null,
+  country text not null,
+  attr_set_id uuid,
+  attr_version integer,
+  needs_attributes boolean not null,
+  needs_verification boolean not null,
+  notify_user boolean not null,
+  metadata text not null default '{}',
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  estimated_availability timestamptz not null,
+  primary key (account_id, id)
+);
+create index payouts_user on payout_quotes (account_id, user_id, id desc);
+create index payout_quotes_verification on payout_quotes (account_id, user_id)
+  where needs_verification;
+-- Includes quotes that were never committed; the unique key of payout_states finds the committed one.
+create index payout_quotes_transfer on payout_quotes (account_id, client_transfer_id);
+create index payout_quotes_created on payout_quotes (account_id, created_at, id);
+alter table payout_quotes enable row level security;
+create policy own_account on payout_quotes using (account_id = current_account());
+grant select on payout_quotes to outlay_tenant;
+
+create trigger append_only before update or delete or truncate on payout_quotes
+  for each statement execute function refuse_change('quotes are immutable');
+
+-- The states of a payout, the moves between them, and the moves that follow from an outcome: the one
+-- source of what TypeScript, docs/architecture.md and the state diagram show (`npm run generate`).
+create table payout_statuses (
+  status text primary key,
+  -- Nothing more happens by itself.
+  has_ended boolean not null,
+  -- A recipient who is to be notified gets a message.
+  notifies_recipient boolean not null
+);
+insert into payout_statuses (status, has_ended, notifies_recipient) values
+  ('PENDING', false, false),
+  ('SCHEDULED', false, false),
+  ('PROCESSING', false, true),
+  ('HOLD', false, false),
+  ('ERROR', false, false),
+  ('READY_FOR_PICKUP', false, true),
+  ('COMPLETED', true, true),
+  ('CANCELLED', true, true);
+
+create table payout_transitions (
+  from_status text not null references payout_statuses (status),
+  to_status text not null references payout_statuses (status),
+  -- The journal that the move posts; null: none. What comes back after completion is posted by
+  -- `post_return`, in the amount that came back.
+  journal_kind text,
+  primary key (from_status, to_status)
+);
+insert into payout_transitions (from_status, to_status, journal_kind) values
+  ('PENDING', 'PROCESSING', 'commit'),
+  ('PENDING', 'SCHEDULED', 'commit'),
+  ('SCHEDULED', 'PROCESSING', null),
+  ('PROCESSING', 'HOLD', null),
+  ('PROCESSING', 'ERROR', null),
+  ('PROCESSING', 'READY_FOR_PICKUP', null),
+  ('PROCESSING', 'COMPLETED', 'complete'),
+  ('PROCESSING', 'CANCELLED', 'refund'),
+  ('READY_FOR_PICKUP', 'COMPLETED', 'complete'),
+  ('READY_FOR_PICKUP', 'CANCELLED', 'refund'),
+  ('HOLD', 'PROCESSING', null),
+  ('HOLD', 'CANCELLED', 'refund'),
+  ('ERROR', 'PROCESSING', null),
+  ('ERROR', 'CANCELLED', 'refund'),
+  ('COMPLETED', 'CANCELLED', null);
+
+-- No row: the outcome does not fit the state, and is classified as a contradiction or has no effect.
+create table payout_outcomes (
+  outcome text not null,
+  from_status text not null references payout_statuses (status),
+  -- One after the other; empty: the payout stays where it is.
+  moves text[] not null,
+  primary key (outcome, from_status)
+);
+insert into payout_outcomes (outcome, from_status, moves) values
+  ('accepted', 'PROCESSING', '{}'),
+  ('accepted', 'READY_FOR_PICKUP', '{}'),
+  ('accepted', 'HOLD', '{PROCESSING}'),
+  ('ready_for_pickup', 'PROCESSING', '{READY_FOR_PICKUP}'),
+  ('ready_for_pickup', 'HOLD', '{PROCESSING,READY_FOR_PICKUP}'),
+  ('paid', 'PROCESSING', '{COMPLETED}'),
+  ('paid', 'READY_FOR_PICKUP', '{COMPLETED}'),
+  ('paid', 'HOLD', '{PROCESSING,COMPLETED}'),
+  ('rejected', 'PROCESSING', '{CANCELLED}'),
+  ('rejected', 'READY_FOR_PICKUP', '{CANCELLED}'),
+  ('rejected', 'HOLD', '{CANCELLED}'),
+  -- Rejected, and no other payer is left.
+  ('exhausted', 'PROCESSING', '{ERROR}'),
+  ('exhausted', 'HOLD', '{PROCESSING,ERROR}'),
+  -- Rejected, and another payer takes over.
+  ('rerouted', 'PROCESSING', '{}'),
+  ('rerouted', 'HOLD', '{PROCESSING}'),
+  ('returned', 'COMPLETED', '{CANCELLED}'),
+  ('returned', 'PROCESSING', '{COMPLETED,CANCELLED}'),
+  ('returned', 'READY_FOR_PICKUP', '{COMPLETED,CANCELLED}'),
+  ('returned', 'HOLD', '{PROCESSING,COMPLETED,CANCELLED}'),
+  ('hold', 'PROCESSING', '{HOLD}'),
+  ('park', 'PROCESSING', '{HOLD}'),
+  ('unknown', 'PROCESSING', '{}'),
+  ('unknown', 'READY_FOR_PICKUP', '{}'),
+  ('unknown', 'HOLD', '{}'),
+  ('retry', 'PROCESSING', '{}'),
+  ('retry', 'HOLD', '{}');
+
+alter table payout_statuses enable row level security;
+alter table payout_transitions enable row level security;
+alter table payout_outcomes enable row level security;
+
+create table payout_states (
+  account_id uuid not null,
+  payout_id uuid not null,
+  -- Reached by a row of payout_transitions; a foreign key would cost each commit a look-up.
+  status text not null,
+  status_reason text not null default '',
+  client_transfer_id text not null,
+  -- The attribute version of the commit.
+  attr_set_id uuid,
+  attr_version integer,
+  pickup_code text not null default '',
+  committed_at timestamptz not null,
+  completed_at timestamptz,
+  updated_at timestamptz not null,
+  -- The present route; null: as quoted.
+  rail text,
+  payer_key text,
+  -- In the destination's minor units; never more than was paid.
+  returned_amount bigint not null default 0 check (returned_amount >= 0),
+  -- A rail's answers give the total that came back, its notifications the parts. Both report the same
+  -- money, so the larger total counts.
+  returned_by_query bigint not null default 0 check (returned_by_query >= 0),
+  returned_by_notification bigint not null default 0 check (returned_by_notification >= 0),
+  primary key (account_id, payout_id),
+  -- A client_transfer_id is committed once; quotes may repeat it.
+  constraint committed_transfer unique (account_id, client_transfer_id),
+  constraint completed_once check (case status
+    when 'COMPLETED' then completed_at is not null
+    when 'CANCELLED' then true
+    else completed_at is null end),
+  constraint route_all_or_none check ((rail is null) = (payer_key is null))
+) with (fillfactor = 85);
+alter table payout_states enable row level security;
+create policy own_account on payout_states using (account_id = current_account());
+grant select on payout_states to outlay_tenant;
+
+-- No foreign key leads to the quote: the commit has just read it under the account's lock, and a
+-- look-up for each payout is a good part of the cost of a commit in a batch.
+
+-- A payout begins and moves along payout_transitions only. Checked once per statement.
+create function require_transition() returns trigger
+  language plpgsql as $$
+declare
+  v_illegal text;
+begin
+  if tg_op = 'INSERT' then
+    select format('PENDING to %s', n.status) into v_illegal
+    from new_states n
+    where not exists (
+      select from payout_transitions t
+      where t.from_status = 'PENDING' and t.to_status = n.status)
+    limit 1;
+  else
+    select format('%s to %s', o.status, n.status) into v_illegal
+    from new_states n
+    join old_states o on o.account_id = n.account_id and o.payout_id = n.payout_id
+    where n.status <> o.status and not exists (
+        select from payout_transitions t
+        where t.from_status = o.status and t.to_status = n.status)
+      or n.completed_at is distinct from o.completed_at
+        and (o.completed_at is not null or n.status <> 'COMPLETED')
+    limit 1;
+  end if;
+  if v_illegal is not null then
+    raise exception 'payout_states: illegal transition from %', v_illegal
+      using errcode = 'restrict_violation';
+  end if;
+  return null;
+end
+$$;
+
+create trigger legal_start after insert on payout_states
+  referencing new table as new_states
+  for each statement execute function require_transition();
+create trigger legal_move after update on payout_states
+  referencing old table as old_states new table as new_states
+  for each statement execute function require_transition();
+create trigger fixed_commit before update of account_id, payout_id, client_transfer_id, attr_set_id,
+  attr_version, pickup_code, committed_at on payout_states
+  for each statement execute function refuse_change('the terms of a commit are immutable');
+create trigger never_removed before delete or truncate on payout_states
+  for each statement execute function refuse_change('payouts must not be deleted');
+
+-- Payouts as all readers see them.
+create view payouts with (security_invoker = true) as
+select q.account_id, q.id, q.user_id, coalesce(s.status, 'PENDING') as status,
+  coalesce(s.status_reason, '') as status_reason, q.client_transfer_id, q.source_token,
+  q.source_currency, q.source_amount, q.fee, q.destination_token, q.destination_currency,
+  q.destination_amount, q.exchange_rate, q.rounding_nano, coalesce(s.rail, q.rail) as rail,
+  coalesce(s.payer_key, q.payer_key) as payer_key, q.payer_name, q.delivery_type, q.country,
+  case when s.payout_id is null then q.attr_set_id else s.attr_set_id end as attr_set_id,
+  case when s.payout_id is null then q.attr_version else s.attr_version end as attr_version,
+  q.needs_attributes, q.needs_verification, q.notify_user, q.metadata,
+  coalesce(s.pickup_code, '') as pickup_code, q.created_at, q.expires_at,
+  q.estimated_availability, s.committed_at, s.completed_at,
+  coalesce(s.updated_at, q.created_at) as updated_at,
+  coalesce(s.returned_amount, 0) as returned_amount,
+  coalesce(s.returned_by_query, 0) as returned_by_query,
+  coalesce(s.returned_by_notification, 0) as returned_by_notification
+from payout_quotes q
+left join payout_states s on s.account_id = q.account_id and s.payout_id = q.id;
+grant select on payouts to outlay_tenant;
+
+-- The index of payouts by metadata: one row per key and value, both only as a hash.
+create table payout_metadata (
+  account_id uuid not null,
+  entry_hash bytea not null check (length(entry_hash) = 16),
+  payout_id uuid not null,
+  primary key (account_id, entry_hash, payout_id),
+  foreign key (account_id, payout_id) references payout_quotes (account_id, id)
+);
+alter table payout_metadata enable row level security;
+create policy own_account on payout_metadata using (account_id = current_account());
+grant select, insert on payout_metadata to outlay_tenant;
+
+-- Messages to recipients that notify_user requests, recorded in the transaction that causes them.
+create table notifications (
+  account_id uuid not null,
+  id uuid not null,
+  payout_id uuid not null,
+  user_id uuid not null,
+  kind text not null check (kind in ('PROCESSING', 'READY_FOR_PICKUP', 'COMPLETED', 'CANCELLED')),
+  status text not null default 'recorded' check (status in ('recorded', 'sent', 'failed')),
+  created_at timestamptz not null,
+  primary key (account_id, id)
+);
+create index notifications_payout on notifications (account_id, payout_id);
+alter table notifications enable row level security;
+create policy own_account on notifications using (account_id = current_account());
+grant select on notifications to outlay_tenant;
+
+-- Writes the events of payouts that have reached a state, and the messages to their recipients, in the
+-- order of the arrays. `p_recipients`: the user to notify, or null. The caller holds the accounts'
+-- rows.
+create function write_payout_events(
+  p_accounts uuid[], p_payouts uuid[], p_statuses text[], p_details text[], p_recipients uuid[],
+  p_at timestamptz
+) returns void
+  language plpgsql
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+  as $$
+begin
+  with change as materialized (
+    select * from unnest(p_accounts, p_payouts, p_statuses, p_details, p_recipients)
+      with ordinality as c (account_id, payout_id, status, detail, user_id, ord)
+  ), counted as (
+    update accounts a set event_sequence = a.event_sequence + n.count
+    from (select account_id, count(*) as count from change group by account_id) n
+    where a.id = n.account_id
+    returning a.id, a.event_sequence - n.count as before
+  ), notified as (
+    insert into notifications (account_id, id, payout_id, user_id, kind, created_at)
+    select c.account_id, gen_random_uuid(), c.payout_id, c.user_id, c.status, p_at
+    from change c
+    join payout_statuses s on s.status = c.status and s.notifies_recipient
+    where c.user_id is not null
+  )
+  insert into events (account_id, sequence, month, type, subject_id, detail, created_at)
+  select c.account_id, n.before + row_number() over (partition by c.account_id order by c.ord),
+    month_of(p_at), 'payout.' || lower(c.status), c.payout_id, c.detail, p_at
+  from change c join counted n on n.id = c.account_id;
+end
+$$;
+
+-- Stores quotes, indexes their metadata and writes their events. The arrays are parallel, but for the
+-- three of metadata entries.
+create function create_payouts(
+  p_accounts uuid[], p_ids uuid[], p_users uuid[], p_transfer_ids text[], p_source_tokens uuid[],
+  p_source_currencies text[], p_source_amounts bigint[], p_fees bigint[],
+  p_destination_tokens uuid[], p_destination_currencies text[], p_destination_amounts bigint[],
+  p_rates text[], p_rounding_nanos bigint[], p_rails text[], p_payer_keys text[],
+  p_payer_names text[], p_sets uuid[], p_delivery_types text[], p_countries text[],
+  p_needs_attributes boolean[], p_needs_verification boolean[], p_notify_users boolean[],
+  p_metadata text[], p_lock_seconds integer[], p_availabilities timestamptz[],
+  p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[], p_may_wait boolean
+) returns table (
+  id uuid, attr_set_id uuid, attr_version integer, created_at timestamptz, expires_at timestamptz,
+  sealed bytea, data_key bytea
+)
+  language plpgsql security definer set search_path = public, pg_temp
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+  as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz;
+  v_locked uuid[];
+begin
+  perform require_own_account(account_id) from unnest(p_accounts) a (account_id);
+  v_locked := lock_accounts(p_accounts, p_may_wait);
+  v_now := environment_now();
+  perform write_payout_events(array_agg(account_id), array_agg(r.id), array_agg(text 'PENDING'),
+    array_agg(text ''), array_agg(null::uuid), v_now)
+  from unnest(p_accounts, p_ids) r (account_id, id)
+  where account_id = any (v_locked);
+  return query
+  with request as materialized (
+    select r.*, u.data_key, pinned.set_id as attr_set_id, pinned.version as attr_version
+    from unnest(p_accounts, p_ids, p_users, p_transfer_ids, p_source_tokens,
+      p_source_currencies, p_source_amounts, p_fees, p_destination_tokens,
+      p_destination_currencies, p_destination_amounts, p_rates, p_rounding_nanos, p_rails,
+      p_payer_keys, p_payer_names, p_sets, p_delivery_types, p_countries, p_needs_attributes,
+      p_needs_verification, p_notify_users, p_metadata, p_lock_seconds, p_availabilities)
+      as r (account_id, id, user_id, client_transfer_id, source_token, source_currency,
+        source_amount, fee, destination_token, destination_currency, destination_amount,
+        exchange_rate, rounding_nano, rail, payer_key, payer_name, set_id, delivery_type, country,
+        needs_attributes, needs_verification, notify_user, metadata, lock_seconds, available_at)
+    join users u on u.account_id = r.account_id and u.id = r.user_id
+    left join lateral find_attribute_set(r.account_id, r.user_id, r.destination_token,
+      r.destination_currency, r.set_id) pinned on true
+    where r.account_id = any (v_locked)
+  ), stored as (
+    insert into payout_quotes (account_id, id, user_id, client_transfer_id, source_token,
+      source_currency, source_amount, fee, destination_token, destination_currency,
+      destination_amount, exchange_rate, rounding_nano, rail, payer_key, payer_name,
+      attr_set_id, attr_version, delivery_type, country, needs_attributes, needs_verification,
+      notify_user, metadata, created_at, expires_at, estimated_availability)
+    select account_id, id, user_id, client_transfer_id, source_token, source_currency,
+      source_amount, fee, destination_token, destination_currency, destination_amount,
+      exchange_rate, rounding_nano, rail, payer_key, payer_name, attr_set_id, attr_version,
+      delivery_type, country, needs_attributes, needs_verification, notify_user, metadata, v_now,
+      date_trunc('second', v_now + lock_seconds * interval '1 second'), available_at
+    from request
+  ), new_metadata as (
+    insert into payout_metadata (account_id, entry_hash, payout_id)
+    select distinct account_id, hash, payout_id
+    from unnest(p_entry_accounts, p_entry_ids, p_entry_hashes) e (account_id, payout_id, hash)
+    where account_id = any (v_locked)
+  )
+  select r.id, r.attr_set_id, r.attr_version, v_now,
+    date_trunc('second', v_now + r.lock_seconds * interval '1 second'), v.sealed, r.data_key
+  from request r
+  left join attribute_set_versions v
+    on v.account_id = r.account_id and v.set_id = r.attr_set_id and v.version = r.attr_version;
+end
+$$;
+grant execute on function create_payouts to outlay_tenant;

@@ -1,0 +1,238 @@
+-- State and inbound messages of rails. None of it belongs to an account: a rail knows references
+-- only, and a report finds its account when it is applied.
+
+-- Sealed values. Keys and states are references, numbers and codes, compared byte by byte.
+create table rail_records (
+  rail text collate "C" not null check (rail ~ '^[a-z0-9_]{1,40}$'),
+  collection text collate "C" not null,
+  key text collate "C" not null,
+  state text collate "C" not null,
+  revision bigint not null check (revision > 0),
+  sealed bytea not null,
+  primary key (rail, collection, key)
+);
+create index rail_records_state on rail_records (rail, collection, state, key);
+alter table rail_records enable row level security;
+
+-- Applies all changes or none: false where a record is not at the expected revision (0: absent). A
+-- null state removes it. Records are locked in order, so that writers cannot deadlock.
+create function write_rail_records(
+  p_rail text, p_collections text[], p_keys text[], p_revisions bigint[], p_states text[],
+  p_sealed bytea[]
+) returns boolean
+  language plpgsql as $$
+declare
+  v_expected integer;
+  v_found integer;
+begin
+  select count(*) filter (where revision > 0), count(*)
+  into v_expected, v_found
+  from unnest(p_collections, p_keys, p_revisions) c (collection, key, revision);
+  if v_found <> (select count(distinct (collection, key))
+    from unnest(p_collections, p_keys) c (collection, key))
+  then
+    raise exception 'a write must name each record once';
+  end if;
+  select count(*) into v_found from (
+    select r.key from rail_records r
+    join unnest(p_collections, p_keys, p_revisions) c (collection, key, revision)
+      on c.collection = r.collection and c.key = r.key and c.revision = r.revision
+    where r.rail = p_rail
+    order by r.collection, r.key
+    for update of r
+  ) held;
+  if v_found <> v_expected then return false; end if;
+  insert into rail_records (rail, collection, key, state, revision, sealed)
+  select p_rail, collection, key, state, 1, sealed
+  from unnest(p_collections, p_keys, p_revisions, p_states, p_sealed)
+    c (collection, key, revision, state, sealed)
+  where revision = 0
+  order by collection, key
+  on conflict do nothing;
+  get diagnostics v_found = row_count;
+  if v_found <> cardinality(p_keys) - v_expected then
+    raise exception using errcode = 'OL001', message = 'the record already exists';
+  end if;
+  update rail_records r set state = c.state, sealed = c.sealed, revision = r.revision + 1
+  from unnest(p_collections, p_keys, p_revisions, p_states, p_sealed)
+    c (collection, key, revision, state, sealed)
+  where c.revision > 0 and c.state is not null
+    and r.rail = p_rail and r.collection = c.collection and r.key = c.key;
+  delete from rail_records r
+  using unnest(p_collections, p_keys, p_revisions, p_states) c (collection, key, revision, state)
+  where c.revision > 0 and c.state is null
+    and r.rail = p_rail and r.collection = c.collection and r.key = c.key;
+  return true;
+exception when sqlstate 'OL001' then
+  return false;
+end
+$$;
+
+-- An inbound message, sealed because it names people, stored verbatim exactly once.
+create table rail_messages (
+  rail text collate "C" not null,
+  id text collate "C" not null,
+  channel text not null check (channel in ('callback', 'file', 'poll')),
+  sealed bytea not null,
+  times integer not null default 1,
+  heard_at timestamptz not null,
+  primary key (rail, id)
+);
+alter table rail_messages enable row level security;
+
+create trigger never_removed before delete or truncate on rail_messages
+  for each statement execute function refuse_change('inbound messages must not be deleted');
+
+-- Its reports about single payments: waiting until applied to a payout, then whether they had an
+-- effect or opened an exception.
+create table rail_observations (
+  rail text collate "C" not null,
+  id text collate "C" not null,
+  message_id text collate "C" not null,
+  reference text not null,
+  outcome text not null
+    check (outcome in ('accepted', 'ready_for_pickup', 'paid', 'rejected', 'returned')),
+  reason text not null default '',
+  code text not null default '',
+  provider_reference text not null default '',
+  amount bigint check (amount > 0),
+  -- JSON array of { id, kind, currency, amount }.
+  charges text not null default '[]',
+  happened_at timestamptz not null,
+  heard_at timestamptz not null,
+  state text not null default 'waiting'
+    check (state in ('waiting', 'applied', 'no_effect', 'exception')),
+  tries integer not null default 0,
+  due_at timestamptz not null,
+  primary key (rail, id)
+);
+create index rail_observations_waiting on rail_observations (due_at) where state = 'waiting';
+create index rail_observations_unapplied on rail_observations (rail, reference)
+  where state = 'waiting';
+alter table rail_observations enable row level security;
+
+create trigger never_removed before delete or truncate on rail_observations
+  for each statement execute function refuse_change('inbound messages must not be deleted');
+
+-- Stores a message with its reports and problems; true when it is new. Reports and problems of
+-- earlier messages are not repeated. A known report with other content is not applied: the message
+-- is stored beside the first one and an exception is opened.
+create function hear_rail_message(
+  p_rail text, p_id text, p_channel text, p_sealed bytea, p_ids text[], p_references text[],
+  p_outcomes text[], p_reasons text[], p_codes text[], p_provider_references text[],
+  p_amounts bigint[], p_charges text[], p_ats timestamptz[], p_problems json
+) returns boolean
+  language plpgsql as $$
+declare
+  v_now timestamptz := environment_now();
+  v_id text := p_id;
+  v_changed json;
+  v_is_new boolean;
+begin
+  select json_agg(json_build_object(
+    'id', 'changed/' || o.id || '/' || left(md5(concat_ws('|', o.reference, o.outcome, o.reason,
+      o.amount)), 12),
+    'detail', format('%s was %s, came again as %s', o.id,
+      concat_ws(' ', r.reference, r.outcome, nullif(r.reason, ''), r.amount),
+      concat_ws(' ', o.reference, o.outcome, nullif(o.reason, ''), o.amount))))
+  into v_changed
+  from unnest(p_ids, p_references, p_outcomes, p_reasons, p_amounts)
+    o (id, reference, outcome, reason, amount)
+  join rail_observations r on r.rail = p_rail and r.id = o.id
+  where (r.reference, r.outcome, r.reason, r.amount)
+    is distinct from (o.reference, o.outcome, o.reason, o.amount);
+  if v_changed is not null then
+    v_id := p_id || '~' || left(md5(v_changed::text), 12);
+  end if;
+  insert into rail_messages (rail, id, channel, sealed, heard_at)
+  values (p_rail, v_id, p_channel, p_sealed, v_now)
+  on conflict (rail, id) do update set times = rail_messages.times + 1
+  returning times = 1 into v_is_new;
+  if not v_is_new then return false; end if;
+  insert into rail_observations (rail, id, message_id, reference, outcome, reason, code,
+    provider_reference, amount, charges, happened_at, heard_at, due_at)
+  select p_rail, id, v_id, reference, outcome, reason, code, provider_reference, amount, charges,
+    at, v_now, v_now
+  from unnest(p_ids, p_references, p_outcomes, p_reasons, p_codes, p_provider_references, p_amounts,
+    p_charges, p_ats) o (id, reference, outcome, reason, code, provider_reference, amount, charges,
+    at)
+  on conflict (rail, id) do nothing;
+  insert into exceptions (account_id, id, rail, kind, detail, currency, amount, opened_at,
+    problem_id)
+  select '00000000-0000-0000-0000-000000000000', gen_random_uuid(), p_rail,
+    coalesce(kind, 'report_changed'), left(detail, 500), currency, amount, v_now, id
+  from (
+    select * from json_to_recordset(p_problems)
+      as x (id text, kind text, detail text, currency text, amount bigint)
+    union all
+    select id, null, detail, null, null from json_to_recordset(coalesce(v_changed, '[]'))
+      as x (id text, detail text)
+  ) problems
+  on conflict (rail, problem_id) where problem_id is not null do nothing;
+  return true;
+end
+$$;
+
+-- Counts reports that wait to be applied and open exceptions about inbound messages.
+create function count_unresolved_inbound(p_rail text) returns bigint
+  language sql stable as $$
+  select (select count(*) from rail_observations where rail = p_rail and state = 'waiting')
+    + (select count(*) from exceptions
+      where rail = p_rail and closed_at is null
+        and kind in ('unmatched', 'unreadable', 'not_understood', 'report_changed'));
+$$;
+
+-- The process that runs a rail's pass. Leases run by real time, because the sandbox's clock may
+-- jump.
+create table rail_passes (
+  rail text collate "C" primary key,
+  holder uuid,
+  lease_until timestamptz
+);
+alter table rail_passes enable row level security;
+
+-- Amounts sent through a rail on a day (UTC), for its daily limit. A reference counts once.
+create table rail_day_amounts (
+  rail text collate "C" not null,
+  day date not null,
+  currency text not null,
+  reference text not null,
+  amount bigint not null check (amount > 0),
+  primary key (rail, day, currency, reference)
+);
+alter table rail_day_amounts enable row level security;
+
+create table rail_days (
+  rail text collate "C" not null,
+  day date not null,
+  currency text not null,
+  amount bigint not null default 0 check (amount >= 0),
+  primary key (rail, day, currency)
+);
+alter table rail_days enable row level security;
+
+-- Counts an amount towards a rail's daily limit; false where it does not fit. The row of the day
+-- stays locked, so that two processes cannot both take the rest.
+create function take_rail_day_amount(
+  p_rail text, p_currency text, p_reference text, p_amount bigint, p_limit bigint
+) returns boolean
+  language plpgsql as $$
+declare
+  v_day date := (environment_now() at time zone 'UTC')::date;
+  v_taken bigint;
+begin
+  insert into rail_days (rail, day, currency) values (p_rail, v_day, p_currency)
+  on conflict do nothing;
+  select amount into strict v_taken from rail_days
+  where rail = p_rail and day = v_day and currency = p_currency for update;
+  perform 1 from rail_day_amounts
+  where rail = p_rail and day = v_day and currency = p_currency and reference = p_reference;
+  if found then return true; end if;
+  if v_taken + p_amount > p_limit then return false; end if;
+  insert into rail_day_amounts (rail, day, currency, reference, amount)
+  values (p_rail, v_day, p_currency, p_reference, p_amount);
+  update rail_days set amount = amount + p_amount
+  where rail = p_rail and day = v_day and currency = p_currency;
+  return true;
+end
+$$;

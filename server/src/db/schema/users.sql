@@ -1,0 +1,103 @@
+-- A recipient. Personal data is sealed under the user's own key; e-mail addresses are compared by a
+-- keyed hash.
+create table users (
+  account_id uuid not null references accounts (id),
+  id uuid not null,
+  internal_user_id text not null check (internal_user_id ~ '^[A-Za-z0-9+,./_~|-]{1,75}$'),
+  email_index bytea not null check (length(email_index) = 32),
+  status text not null default 'ACTIVE' check (status in ('ACTIVE', 'LOCKED', 'DEACTIVE')),
+  country text not null check (country ~ '^[A-Z]{3}$'),
+  kyc_status text not null default 'none'
+    check (kyc_status in ('none', 'pending', 'approved', 'declined')),
+  data_key bytea not null,
+  sealed bytea not null,
+  metadata text not null default '{}',
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  primary key (account_id, id),
+  constraint users_internal_user_id unique (account_id, internal_user_id),
+  constraint users_email unique (account_id, email_index)
+);
+alter table users enable row level security;
+create policy own_account on users using (account_id = current_account());
+grant select, insert, update on users to outlay_tenant;
+
+-- An approved identity stays approved: money may have been paid because of it.
+create function check_kyc_status_move() returns trigger
+  language plpgsql as $$
+begin
+  if old.kyc_status = 'approved' and new.kyc_status <> 'approved' then
+    raise exception 'an approved verification must remain approved'
+      using errcode = 'restrict_violation';
+  end if;
+  return new;
+end
+$$;
+
+create trigger kyc_status_move before update of kyc_status on users
+  for each row execute function check_kyc_status_move();
+create trigger approval_is_ours before update on users
+  for each row when (new.kyc_status = 'approved' and old.kyc_status <> 'approved')
+  execute function refuse_live_tenant();
+create trigger never_removed before delete or truncate on users
+  for each statement execute function refuse_change('users must not be deleted');
+
+-- Creates users. Those whose internal id or e-mail address is taken, also by an earlier one of the
+-- call, are left out. Users of locked accounts are returned as held.
+create function create_users(
+  p_accounts uuid[], p_ids uuid[], p_internal_ids text[], p_email_indexes bytea[],
+  p_countries text[], p_data_keys bytea[], p_sealed bytea[], p_metadata text[], p_may_wait boolean
+) returns table (ordinal integer, created_at timestamptz, is_held boolean)
+  language plpgsql
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+  as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz;
+  v_locked uuid[];
+begin
+  v_locked := lock_accounts(p_accounts, p_may_wait);
+  v_now := environment_now();
+  return query
+  with request as materialized (
+    select *,
+      row_number() over (partition by account_id, internal_id order by ord) as of_internal_id,
+      row_number() over (partition by account_id, email_index order by ord) as of_email
+    from unnest(p_accounts, p_ids, p_internal_ids, p_email_indexes, p_countries, p_data_keys,
+      p_sealed, p_metadata) with ordinality
+      as r (account_id, id, internal_id, email_index, country, data_key, sealed, metadata, ord)
+    where account_id = any (v_locked)
+  ), chosen as materialized (
+    select * from request r
+    where of_internal_id = 1 and of_email = 1
+      and not exists (
+        select from users u
+        where u.account_id = r.account_id and u.internal_user_id = r.internal_id)
+      and not exists (
+        select from users u where u.account_id = r.account_id and u.email_index = r.email_index)
+  ), made as (
+    insert into users (account_id, id, internal_user_id, email_index, country, data_key, sealed,
+      metadata, created_at, updated_at)
+    select account_id, id, internal_id, email_index, country, data_key, sealed, metadata, v_now,
+      v_now
+    from chosen
+  ), numbered as (
+    update accounts a set event_sequence = a.event_sequence + n.count
+    from (select account_id, count(*) as count from chosen group by account_id) n
+    where a.id = n.account_id
+    returning a.id, a.event_sequence - n.count as before
+  ), new_events as (
+    insert into events (account_id, sequence, month, type, subject_id, payload, created_at)
+    select c.account_id, n.before + row_number() over (partition by c.account_id order by c.ord),
+      month_of(v_now), 'user.created', c.id,
+      json_build_object('user_token', 'usr_' || c.id, 'status', 'ACTIVE')::text, v_now
+    from chosen c join numbered n on n.id = c.account_id
+  )
+  select ord::integer, v_now, false from chosen
+  union all
+  select ord::integer, null, true
+  from unnest(p_accounts) with ordinality a (account_id, ord)
+  where account_id <> all (v_locked);
+end
+$$;

@@ -1,0 +1,105 @@
+import { plainArray, textArray } from '../db/arrays.ts';
+import type { Session } from '../db/postgres/pool.ts';
+import { column, defineQuery, many, one } from '../db/rows.ts';
+
+const results = ['applied', 'no_effect', 'exception', 'stale', 'illegal', 'not_found'] as const;
+export type ApplyResult = (typeof results)[number];
+
+const applyOne = defineQuery({
+  name: 'apply_observation',
+  text: `select apply_observation($1, $2, $3, $4, $5, $6, $7, $8, $9) as result`,
+  columns: { result: column.oneOf(...results) },
+});
+
+const applyMany = defineQuery({
+  name: 'apply_observations',
+  text: `
+    select ordinal, result from apply_observations($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+  columns: { ordinal: column.integer, result: column.oneOf(...results, 'held') },
+});
+
+/** What comes with an observation: the fields of the type `observation_details` in the schema. */
+export type ObservationDetails = {
+  /** Of the payment, 32 hexadecimal digits; the rail's latest attempt when absent. */
+  reference?: string;
+  /** Milliseconds: when it happened, according to the rail; now when absent. */
+  at?: number;
+  code?: string;
+  provider_reference?: string;
+  /** Minor units, as text. */
+  amount?: string;
+  charges?: readonly { id: string; kind: string; currency: string; amount: string }[];
+  standing?: string;
+  /** JSON: the candidates when it was sent first, and after a rejection. */
+  first_routing?: string;
+  routing?: string;
+  next_rail?: string;
+  next_payer?: string;
+  is_exhausted?: boolean;
+  exception?: string;
+  detail?: string;
+};
+
+export type Observation = {
+  accountId: string;
+  payoutId: string;
+  /** Who reports it; undefined: the payout's present rail. */
+  rail: string | undefined;
+  observationId: string;
+  source: 'send' | 'query' | 'sandbox' | 'callback' | 'file' | 'poll' | 'person';
+  outcome: string;
+  reason: string;
+  /** Of the claim under which a rail answered; undefined for notifications and persons. */
+  fence: bigint | undefined;
+  /** When to query next; undefined: as the state requires. */
+  dueAt: Date | undefined;
+  details: ObservationDetails | undefined;
+};
+
+export async function applyObservation(
+  session: Session,
+  observation: Observation,
+): Promise<ApplyResult> {
+  const { result } = await one(session, applyOne, [
+    observation.accountId,
+    observation.payoutId,
+    observation.observationId,
+    observation.source,
+    observation.outcome,
+    observation.reason,
+    observation.fence ?? null,
+    observation.dueAt ?? null,
+    formatDetails(observation),
+  ]);
+  return result;
+}
+
+/**
+ * The result of each observation, by its ordinal from 1; `held`: another transaction has the account.
+ * Each payout may be named once.
+ */
+export async function applyObservations(
+  session: Session,
+  observations: readonly Observation[],
+  mayWait: boolean,
+): Promise<{ ordinal: number; result: ApplyResult | 'held' }[]> {
+  const list = <T>(read: (observation: Observation) => T): T[] => observations.map(read);
+  return many(session, applyMany, [
+    plainArray(list(({ accountId }) => accountId)),
+    plainArray(list(({ payoutId }) => payoutId)),
+    plainArray(list(({ observationId }) => observationId)),
+    textArray(list(({ source }) => source)),
+    textArray(list(({ outcome }) => outcome)),
+    textArray(list(({ reason }) => reason)),
+    plainArray(list(({ fence }) => fence ?? null)),
+    list(({ dueAt }) => dueAt ?? null),
+    textArray(list(formatDetails)),
+    mayWait,
+  ]);
+}
+
+/** Null where there are none: a client of the sandbox may give none. */
+function formatDetails({ rail, details }: Observation): string | null {
+  if (rail === undefined && details === undefined) return null;
+  return JSON.stringify({ rail, ...details });
+}

@@ -1,0 +1,63 @@
+import type { DeliveryType } from './declarations.ts';
+
+/** What a rail is asked to pay. Amounts are minor units of `currency`. */
+export type Instruction = {
+  /** A function of the payout, never of the attempt, in the form that `ReferenceRule` allows. */
+  readonly reference: string;
+  readonly payerKey: string;
+  /** ISO 3166-1 alpha-3: where the money goes. */
+  readonly countryCode: string;
+  readonly deliveryType: DeliveryType;
+  readonly currency: string;
+  readonly amountMinor: bigint;
+  /** Attribute type to value. */
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly beneficiary: Beneficiary;
+  readonly originator: Originator;
+  readonly pickupCode: string;
+  /** `clear`: recipient and originator were screened without a potential match; absent: `not_screened`. */
+  readonly screening?: 'clear' | 'not_screened';
+  /** The environment's time of the commit and of the estimated arrival, milliseconds. */
+  readonly committedAtMs: number;
+  readonly availableAtMs: number;
+};
+
+/** Unknown texts are "". */
+export type Beneficiary = {
+  readonly firstName: string;
+  readonly middleName: string;
+  readonly lastName: string;
+  readonly businessName: string;
+  readonly address1: string;
+  readonly address2: string;
+  readonly city: string;
+  readonly stateProvince: string;
+  readonly postalCode: string;
+  /** ISO 3166-1 alpha-3. */
+  readonly countryCode: string;
+  readonly email: string;
+  /** Digits only. */
+  readonly mobileNumber: string;
+  /** YYYY-MM-DD. */
+  readonly dateOfBirth: string;
+};
+
+/** The client account on whose behalf the money is sent. */
+export type Originator = { readonly accountId: string; readonly name: string };
+
+/** The form of the references that a rail can carry to its counterparty unchanged. */
+export type ReferenceRule = { readonly lengthMax: number; readonly charset: RegExp };
+
+/** A payment before it is ordered. `attributes` is undefined while the client has stored none. */
+export type RecipientDraft = Pick<
+  Instruction,
+  'payerKey' | 'countryCode' | 'deliveryType' | 'currency' | 'amountMinor' | 'beneficiary'
+> & { readonly attributes: Instruction['attributes'] | undefined };
+
+export type RecipientFault = {
+  /** The attribute type (`SWIFT`), the member of the user (`city`), or `amount`. */
+  readonly field: string;
+  readonly code: 'missing' | 'invalid' | 'amount_refused' | 'not_served';
+  /** For the client; never repeats the value. */
+  readonly detail: string;
+};

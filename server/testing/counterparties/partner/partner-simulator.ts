@@ -1,0 +1,171 @@
+import { readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { parseArgs } from 'node:util';
+import { z } from 'zod';
+import {
+  createSigningKey,
+  createVerifyingKeys,
+  signingKeySchema,
+  verifyingKeySchema,
+} from '../../../src/rails/partner/signatures.ts';
+import { createCallbackSender } from './callback-sender.ts';
+import { control } from './control.ts';
+import { handleRequest, type PartnerHttpRequest, type PartnerState } from './handlers.ts';
+import { openPaymentBook } from './payment-book.ts';
+import { createPaymentLifecycle } from './payment-lifecycle.ts';
+import { sendAnswer } from './signed-answers.ts';
+import {
+  type Fault,
+  type SimulatorOptions,
+  simulatorOptionsSchema,
+  takeFault,
+} from './simulator-options.ts';
+
+/**
+ * A simulator of a partner: a process of its own with its own payment book, which speaks the other
+ * side of the protocol, pays each reference once, and injects faults on request. Start it with
+ * `node partner-simulator.ts --port 0 --folder books --secret-file keys.json`; it prints one line of
+ * JSON with its port when it listens. With `--attached` it ends when its standard input does, so that
+ * it does not outlive the process that started it. Never for real money.
+ */
+
+const secretsSchema = z.strictObject({
+  outlayKeys: z.array(verifyingKeySchema).min(1),
+  partnerKey: signingKeySchema,
+});
+
+function nowMs(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+async function receive(request: IncomingMessage): Promise<PartnerHttpRequest> {
+  const parts: Buffer[] = [];
+  for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).map(([name, value]) => [name, [value ?? ''].flat().join(', ')]),
+  );
+  const path = request.url ?? '/';
+  const url = `http://${headers['host'] ?? ''}${path}`;
+  return { method: request.method ?? 'GET', url, path, headers, body: Buffer.concat(parts) };
+}
+
+async function handle(
+  partner: PartnerState,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const received = await receive(request);
+  const { path } = received;
+  if (path === '/records' || path.startsWith('/control/')) {
+    const { status, json } = control(partner, received);
+    await partner.books.flushed();
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(json));
+    return;
+  }
+  const on = nameRequest(received);
+  const reference = path.split('/')[2] ?? '';
+  if (on === 'put')
+    partner.orderCounts.set(reference, (partner.orderCounts.get(reference) ?? 0) + 1);
+  const fault = takeFault(partner.options, { on, reference });
+  if (await breakBefore(fault, response)) return;
+  const reply = isBusy(fault)
+    ? { status: 503, json: { error: 'busy' }, createdS: Math.floor(partner.nowMs() / 1000) }
+    : handleRequest(partner, received);
+  // A booking is on the disk before it is answered.
+  await partner.books.flushed();
+  await sendAnswer({ partner, received, reply, fault }, response);
+}
+
+function nameRequest({ method, path }: PartnerHttpRequest): Exclude<Fault['on'], 'any'> {
+  if (path === '/health') return 'health';
+  if (method === 'PUT') return 'put';
+  return method === 'POST' ? 'cancel' : 'get';
+}
+
+function isBusy(fault: Fault | undefined): boolean {
+  return fault?.kind === 'busy';
+}
+
+/** Whether nothing else is to be answered. */
+async function breakBefore(fault: Fault | undefined, response: ServerResponse): Promise<boolean> {
+  switch (fault?.kind) {
+    case 'delay':
+      await new Promise((resolve) => {
+        setTimeout(resolve, fault.delayMs);
+      });
+      return false;
+    case 'error_before':
+      response.writeHead(500).end('failed');
+      return true;
+    case 'reset_before':
+      response.socket?.resetAndDestroy();
+      return true;
+    case 'silent_before':
+      return true;
+    default:
+      return false;
+  }
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      port: { type: 'string', default: '0' },
+      folder: { type: 'string' },
+      'secret-file': { type: 'string' },
+      options: { type: 'string', default: '{}' },
+      attached: { type: 'boolean', default: false },
+    },
+  });
+  const { folder, 'secret-file': secretFile } = values;
+  if (folder === undefined || secretFile === undefined) {
+    throw new Error('--folder and --secret-file are required');
+  }
+  const secrets = secretsSchema.parse(JSON.parse(readFileSync(secretFile, 'utf8')));
+  const books = openPaymentBook(folder);
+  const key = createSigningKey(secrets.partnerKey);
+  const state: { options: SimulatorOptions } = {
+    options: simulatorOptionsSchema.parse(JSON.parse(values.options)),
+  };
+  const callbackSender = createCallbackSender({
+    books,
+    key,
+    nowMs,
+    getOptions: () => state.options,
+  });
+  const lifecycle = createPaymentLifecycle({
+    books,
+    nowMs,
+    getOptions: () => state.options,
+    onEvent: callbackSender.wake,
+  });
+  const outlayKeys = createVerifyingKeys(secrets.outlayKeys);
+  const partner: PartnerState = Object.assign(state, {
+    books,
+    lifecycle,
+    outlayKeys,
+    key,
+    nowMs,
+    orderCounts: new Map<string, number>(),
+  });
+  const server = createServer((request, response) => {
+    handle(partner, request, response).catch(() => response.destroy());
+  });
+  server.listen(Number(values.port), '127.0.0.1', () => {
+    const { port } = server.address() as AddressInfo;
+    process.stdout.write(`${JSON.stringify({ port })}\n`);
+    lifecycle.resume();
+    callbackSender.wake();
+  });
+  if (values.attached) process.stdin.resume().once('close', () => process.exit());
+  process.once('SIGTERM', () => {
+    lifecycle.stop();
+    server.close();
+    server.closeAllConnections();
+    void callbackSender.stop().then(books.close);
+  });
+}
+
+await main();

@@ -1,0 +1,203 @@
+import { closeSync, fdatasync, openSync, readFileSync, truncateSync, write } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { PaymentOrder, PaymentReturn } from '../../../src/rails/partner/protocol.ts';
+
+/**
+ * The simulator's payment book: an append-only file of JSON lines. What has been answered is on the
+ * disk, so that the process may be killed at any moment.
+ */
+
+export type State = 'accepted' | 'ready_for_pickup' | 'paid' | 'rejected' | 'returned';
+
+export type Entry =
+  | { type: 'booked'; reference: string; digest: string; order: BookedOrder; atMs: number }
+  /** A reference that was cancelled before an order arrived. */
+  | { type: 'tombstone'; reference: string; amount: string; currency: string; atMs: number }
+  | { type: 'state'; reference: string; state: State; reason: string; event: string; atMs: number }
+  | { type: 'return'; reference: string; entry: PaymentReturn; event: string; atMs: number }
+  | { type: 'delivered'; event: string };
+
+/** The part of an order that is stored; nothing personal. */
+export type BookedOrder = Pick<
+  PaymentOrder,
+  'amount' | 'currency' | 'payer' | 'delivery_type' | 'callback_url'
+>;
+
+/** The content of a callback: the payment as it was at that moment. */
+export type BookedEvent = {
+  readonly id: string;
+  readonly reference: string;
+  readonly atMs: number;
+  readonly state: State;
+  readonly reason: string;
+  readonly returns: readonly PaymentReturn[];
+  readonly entry: PaymentReturn | undefined;
+};
+
+export type BookedPayment = {
+  readonly reference: string;
+  /** The partner's own number. */
+  readonly number: string;
+  /** Of the body of the order; "" for a tombstone, which answers every order. */
+  readonly digest: string;
+  readonly order: BookedOrder;
+  readonly bookedAtMs: number;
+  state: State;
+  reason: string;
+  returns: PaymentReturn[];
+  /** How often the money of this reference went out. */
+  paidCount: number;
+};
+
+export type PaymentBook = {
+  readonly payments: ReadonlyMap<string, BookedPayment>;
+  /** Events whose callback has not been accepted yet, by id, oldest first. */
+  readonly pending: ReadonlyMap<string, BookedEvent>;
+  /** All events in order. */
+  readonly events: readonly BookedEvent[];
+  /** Visible at once; on the disk when `flushed` returns. */
+  append(entry: Entry): void;
+  flushed(): Promise<void>;
+  close(): Promise<void>;
+};
+
+const writeFile = promisify(write);
+const syncFile = promisify(fdatasync);
+
+export function openPaymentBook(folder: string): PaymentBook {
+  const path = join(folder, 'books.jsonl');
+  const file = openSync(path, 'a');
+  const payments = new Map<string, BookedPayment>();
+  const pending = new Map<string, BookedEvent>();
+  const events: BookedEvent[] = [];
+  const tables = { payments, pending, events };
+  for (const entry of readEntries(path)) apply(entry, tables);
+  let waiting = '';
+  let writing = Promise.resolve();
+  const flush = async (): Promise<void> => {
+    if (waiting === '') return;
+    const bytes = Buffer.from(waiting);
+    waiting = '';
+    for (let at = 0; at < bytes.length; ) {
+      at += (await writeFile(file, bytes, at)).bytesWritten;
+    }
+    await syncFile(file);
+  };
+  const flushed = async (): Promise<void> => {
+    writing = writing.then(flush);
+    await writing;
+  };
+  return {
+    payments,
+    pending,
+    events,
+    append: (entry) => {
+      apply(entry, tables);
+      waiting += `${JSON.stringify(entry)}\n`;
+    },
+    flushed,
+    close: async () => {
+      await flushed();
+      closeSync(file);
+    },
+  };
+}
+
+/** An incomplete last line, left by a kill, had not been answered, and is removed. */
+function readEntries(path: string): Entry[] {
+  const bytes = readFileSync(path);
+  const end = bytes.lastIndexOf('\n') + 1;
+  if (end < bytes.length) truncateSync(path, end);
+  const lines = bytes.toString('utf8', 0, end).split('\n').slice(0, -1);
+  return lines.map((line) => JSON.parse(line) as Entry);
+}
+
+type Tables = {
+  payments: Map<string, BookedPayment>;
+  pending: Map<string, BookedEvent>;
+  events: BookedEvent[];
+};
+
+function apply(entry: Entry, { payments, pending, events }: Tables): void {
+  const tell = (event: BookedEvent): void => {
+    pending.set(event.id, event);
+    events.push(event);
+  };
+  const number = `P${payments.size + 1}`;
+  switch (entry.type) {
+    case 'booked': {
+      const { reference, digest, order, atMs } = entry;
+      payments.set(reference, {
+        reference,
+        number,
+        digest,
+        order,
+        bookedAtMs: atMs,
+        state: 'accepted',
+        reason: '',
+        returns: [],
+        paidCount: 0,
+      });
+      return;
+    }
+    case 'tombstone': {
+      const { reference, amount, currency, atMs } = entry;
+      const order = { amount, currency, payer: '', callback_url: '' };
+      payments.set(reference, {
+        reference,
+        number,
+        digest: '',
+        order: { ...order, delivery_type: 'BANK_DEPOSIT' },
+        bookedAtMs: atMs,
+        state: 'rejected',
+        reason: 'cancelled',
+        returns: [],
+        paidCount: 0,
+      });
+      return;
+    }
+    case 'state': {
+      const payment = getPayment(payments, entry.reference);
+      payment.state = entry.state;
+      payment.reason = entry.reason;
+      if (entry.state === 'paid') payment.paidCount += 1;
+      tell(describeEvent(payment, entry));
+      return;
+    }
+    case 'return': {
+      const payment = getPayment(payments, entry.reference);
+      payment.returns = [...payment.returns, entry.entry];
+      if (isAllBack(payment)) payment.state = 'returned';
+      tell({ ...describeEvent(payment, entry), entry: entry.entry });
+      return;
+    }
+    case 'delivered':
+      pending.delete(entry.event);
+      return;
+  }
+}
+
+function describeEvent(
+  { reference, state, reason, returns }: BookedPayment,
+  { event, atMs }: { event: string; atMs: number },
+): BookedEvent {
+  return { id: event, reference, atMs, state, reason, returns, entry: undefined };
+}
+
+function getPayment(payments: Map<string, BookedPayment>, reference: string): BookedPayment {
+  const payment = payments.get(reference);
+  if (payment === undefined) throw new Error(`no payment is booked under ${reference}`);
+  return payment;
+}
+
+/** In billionths, finer than any currency. */
+export function readBillionths(amount: string): bigint {
+  const [whole = '0', fraction = ''] = amount.split('.');
+  return BigInt(whole + fraction.padEnd(9, '0'));
+}
+
+function isAllBack({ order, returns }: BookedPayment): boolean {
+  const back = returns.reduce((sum, { amount }) => sum + readBillionths(amount), 0n);
+  return back >= readBillionths(order.amount);
+}

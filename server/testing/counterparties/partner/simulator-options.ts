@@ -1,0 +1,108 @@
+import { randomInt } from 'node:crypto';
+import { z } from 'zod';
+import { deliveryTypes } from '../../../src/rails/contract/declarations.ts';
+
+/** The behavior of the simulator and its faults; all options can be changed while it runs. */
+
+/**
+ * `before` is before anything was booked, `after` is after. `silent` keeps the connection open and
+ * answers nothing; `cut` ends it in the middle of the answer; `drip` sends the answer byte by byte.
+ */
+export const faultKinds = [
+  'delay',
+  'error_before',
+  'error_after',
+  'reset_before',
+  'reset_after',
+  'silent_before',
+  'silent_after',
+  'busy',
+  'cut',
+  'drip',
+  'garbage',
+  'unsigned',
+  'wrong_signature',
+  'wrong_amount',
+  'wrong_reference',
+] as const;
+export type FaultKind = (typeof faultKinds)[number];
+
+const share = z.number().min(0).max(1);
+const milliseconds = z.int().min(0).max(86_400_000);
+const pattern = z.string().max(500);
+
+export const simulatorOptionsSchema = z.strictObject({
+  /** From booked to paid, or to ready for pick-up. */
+  settleMs: milliseconds.default(200),
+  /** Paid or ready in the answer to the order. */
+  isInstant: z.boolean().default(false),
+  /** From ready for pick-up to collected; null: only by `/control/state`. */
+  collectMs: milliseconds.nullable().default(200),
+  /** Delivery types that wait to be collected, in addition to `readyPattern`. */
+  pickupTypes: z.array(z.enum(deliveryTypes)).default(['CASH_PICKUP']),
+  readyPattern: pattern.default(''),
+  /** References or payers that are rejected at once, or after `settleMs`. "": none. */
+  rejectPattern: pattern.default(''),
+  rejectLaterPattern: pattern.default(''),
+  rejectReason: z.string().default('account_closed'),
+  /** Returned parts in hundredths of a percent; more than 10000 is more than was paid. */
+  returnPattern: pattern.default(''),
+  returnAfterMs: milliseconds.default(500),
+  returnParts: z.array(z.int().min(1).max(100_000)).default([10_000]),
+  returnReason: z.string().default('account_closed'),
+  /** The charge for a payment, in its currency; "": none. */
+  fee: z.string().default(''),
+  faults: z
+    .array(
+      z.strictObject({
+        on: z.enum(['put', 'get', 'cancel', 'health', 'any']).default('put'),
+        kind: z.enum(faultKinds),
+        share: share.default(1),
+        /** How many times; null: unlimited. */
+        count: z.int().min(1).nullable().default(null),
+        pattern: pattern.default(''),
+        delayMs: milliseconds.default(1000),
+      }),
+    )
+    .default([]),
+  /** Shares of callbacks: never sent, sent twice, delayed so that later ones arrive first. */
+  lostShare: share.default(0),
+  duplicateShare: share.default(0),
+  reorderShare: share.default(0),
+  reorderMs: milliseconds.default(500),
+  /** Share sent once more with a wrong signature, as if the payment was rejected. */
+  forgedShare: share.default(0),
+  callbackRetryMs: milliseconds.default(500),
+});
+export type SimulatorOptions = z.output<typeof simulatorOptionsSchema>;
+export type Fault = SimulatorOptions['faults'][number];
+
+/** Whether the reference or the payer, where there is one, has the pattern. */
+export function matches(patternText: string, { reference, payer = '' }: Named): boolean {
+  if (patternText === '') return false;
+  const expression = new RegExp(patternText);
+  return expression.test(reference) || expression.test(payer);
+}
+type Named = { readonly reference: string; readonly payer?: string };
+
+export function isHit(probability: number): boolean {
+  return probability > 0 && randomInt(1_000_000) < probability * 1_000_000;
+}
+
+/** The fault for a request; one that is counted is used up by it. */
+export function takeFault(
+  options: SimulatorOptions,
+  { on, reference }: { on: Exclude<Fault['on'], 'any'>; reference: string },
+): Fault | undefined {
+  const index = options.faults.findIndex(
+    (fault) =>
+      (fault.on === on || fault.on === 'any') &&
+      (fault.pattern === '' || matches(fault.pattern, { reference })) &&
+      isHit(fault.share),
+  );
+  const fault = options.faults[index];
+  if (fault === undefined || fault.count === null) return fault;
+  if (fault.count === 1) options.faults.splice(index, 1);
+  else fault.count -= 1;
+  return fault;
+}

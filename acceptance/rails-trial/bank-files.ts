@@ -9,8 +9,8 @@ import {
 } from '../../server/testing/counterparties/iso20022/bank-books.ts';
 import { setBankOptions } from '../../server/testing/counterparties/iso20022/bank-simulator.ts';
 import {
-  listComplaints,
-  type SimulatorKnobs,
+  listValidationErrors,
+  type SimulatorOptions,
 } from '../../server/testing/counterparties/nacha/ach-simulator.ts';
 import { readBooks } from '../../server/testing/counterparties/nacha/simulator-books.ts';
 import { makeIban } from '../../server/testing/setups/iso20022.ts';
@@ -48,9 +48,9 @@ export async function openBank({ folder }: CounterpartPlaces): Promise<Counterpa
   await mkdir(folder, { recursive: true });
   await setBankOptions(folder, {
     rules: [
-      { match: { share: 0.05 }, fate: 'reject' },
-      { match: { share: 0.1 }, fate: 'return', reason: 'AC06' },
-      { match: { share: 0.15 }, fate: 'partial_return', returnedAmount: '1' },
+      { match: { share: 0.05 }, decision: 'reject' },
+      { match: { share: 0.1 }, decision: 'return', reason: 'AC06' },
+      { match: { share: 0.15 }, decision: 'partial_return', returnedAmount: '1' },
     ],
     settleAfterMs: 1000,
     returnAfterMs: 4000,
@@ -102,8 +102,8 @@ export async function openBank({ folder }: CounterpartPlaces): Promise<Counterpa
 }
 
 function isAnswered({ isTaken, answers, orders }: BankFile): boolean {
-  const has = (fates: readonly string[]): boolean =>
-    orders.some(({ fate }) => fates.includes(fate));
+  const has = (decisions: readonly string[]): boolean =>
+    orders.some(({ decision }) => decisions.includes(decision));
   return (
     isTaken &&
     answers.has('status') &&
@@ -135,7 +135,7 @@ function describeEuConfig(folder: string): unknown {
 }
 
 function describeOrder(order: BankOrder): BookedPayment {
-  const { endToEndId, amount, currency, fate, returnedAmount } = order;
+  const { endToEndId, amount, currency, decision, returnedAmount } = order;
   const read = (text: string): bigint => getAmountMinor(text, getCurrency(currency));
   const amountMinor = read(amount);
   const returned = { return: amountMinor, partial_return: 0n, pay: 0n, reject: 0n, silent: 0n };
@@ -144,8 +144,8 @@ function describeOrder(order: BankOrder): BookedPayment {
     recipient: undefined,
     currency,
     amountMinor,
-    state: fate === 'reject' ? 'refused' : 'paid',
-    returnedMinor: fate === 'partial_return' ? read(returnedAmount) : returned[fate],
+    state: decision === 'reject' ? 'refused' : 'paid',
+    returnedMinor: decision === 'partial_return' ? read(returnedAmount) : returned[decision],
   };
 }
 
@@ -162,7 +162,7 @@ const usPayers: readonly PayerPlan[] = [
 /** The last two are sent back: as an account that is not there, and for an error of form. */
 const achAccounts = ['11110', '22220', '33330', '44440', '55550', '66660', '770003', '880013'];
 
-const achKnobs: SimulatorKnobs = {
+const achOptions: SimulatorOptions = {
   rules: [
     { accountEndsWith: '0003', code: 'R03', afterMs: 500 },
     { accountEndsWith: '0013', code: 'R13', afterMs: 1500, copies: 2 },
@@ -172,12 +172,12 @@ const achKnobs: SimulatorKnobs = {
 
 export async function openAch({ folder }: CounterpartPlaces): Promise<Counterpart> {
   await mkdir(folder, { recursive: true });
-  const setKnobs = async (knobs: SimulatorKnobs): Promise<void> => {
-    const draft = join(folder, '.knobs.json');
-    await writeFile(draft, JSON.stringify(knobs));
-    await rename(draft, join(folder, 'knobs.json'));
+  const setOptions = async (options: SimulatorOptions): Promise<void> => {
+    const draft = join(folder, '.options.json');
+    await writeFile(draft, JSON.stringify(options));
+    await rename(draft, join(folder, 'options.json'));
   };
-  await setKnobs(achKnobs);
+  await setOptions(achOptions);
   const bank = createRevivable({
     args: [join(counterparties, 'nacha/ach-simulator.ts'), '--folder', folder],
     logFile: join(folder, 'simulator.log'),
@@ -205,16 +205,16 @@ export async function openAch({ folder }: CounterpartPlaces): Promise<Counterpar
     },
     holdBack: () => {
       isHeldBack = true;
-      return setKnobs({ ...achKnobs, silent: true });
+      return setOptions({ ...achOptions, silent: true });
     },
     letCome: () => {
       isHeldBack = false;
-      return setKnobs(achKnobs);
+      return setOptions(achOptions);
     },
     isQuiet: async () => {
       const lines = await readBooks(join(folder, 'books.jsonl'));
       const notices = lines.filter(({ kind }) => kind === 'notice').length;
-      return isHeldBack || notices === lines.filter(({ kind }) => kind === 'told').length;
+      return isHeldBack || notices === lines.filter(({ kind }) => kind === 'sent').length;
     },
     listBooked: () => listAchEntries(folder),
     close: bank.kill,
@@ -240,7 +240,7 @@ function describeUsConfig(folder: string): unknown {
 }
 
 async function listAchEntries(folder: string): Promise<BookedPayment[]> {
-  const complaints = await listComplaints(folder);
+  const complaints = await listValidationErrors(folder);
   if (complaints.length > 0) {
     throw new Error(`the ACH bank complains: ${JSON.stringify(complaints).slice(0, 1000)}`);
   }

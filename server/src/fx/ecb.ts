@@ -1,6 +1,6 @@
-import { XMLParser } from 'fast-xml-parser';
 import { z } from 'zod';
 import { findCurrency } from '../core/currency.ts';
+import { readXml } from '../core/xml.ts';
 import { type ParsedQuotes, parseQuoteRate, quoteText } from './quote-file.ts';
 import type { RateQuote } from './rate-book.ts';
 
@@ -9,26 +9,14 @@ import type { RateQuote } from './rate-book.ts';
  * one `Cube` per day (`time`), which holds one `Cube` per currency (`currency`, and `rate` in units
  * of that currency for one euro). The daily, 90-day and full files have this form.
  */
-const parser = new XMLParser({
-  ignoreAttributes: false,
-  attributeNamePrefix: '',
-  removeNSPrefix: true,
-  // A binary double would lose digits of a rate.
-  parseAttributeValue: false,
-  parseTagValue: false,
-  processEntities: false,
-  ignoreDeclaration: true,
-  ignorePiTags: true,
-  maxNestedTags: 16,
-  isArray: (name) => name === 'Cube',
-});
+const xmlOptions = { repeated: new Set(['Cube']), depthMax: 16 };
 
 const envelopeSchema = z.object({
   Envelope: z.object({
     Cube: z.tuple([
       z.object({
         Cube: z
-          .array(z.object({ time: z.string().max(40), Cube: z.unknown() }))
+          .array(z.object({ '@time': z.string().max(40), Cube: z.unknown() }))
           .min(1)
           .max(50_000),
       }),
@@ -37,7 +25,7 @@ const envelopeSchema = z.object({
 });
 
 const daySchema = z
-  .array(z.object({ currency: z.string().max(40), rate: z.string().max(60) }))
+  .array(z.object({ '@currency': z.string().max(40), '@rate': z.string().max(60) }))
   .min(1)
   .max(300);
 
@@ -46,37 +34,31 @@ const daySchema = z
  * day: the earliest time of publication (about 16:00 in Frankfurt).
  */
 export function parseEcbRates(xml: string): ParsedQuotes {
-  // The bank's files have no document type declaration; another may attempt entity expansion.
-  if (/<!(?:doctype|entity)/i.test(xml))
-    return fail('document type and entity declarations are not allowed');
-  let document: unknown;
-  try {
-    document = parser.parse(xml, true);
-  } catch (error) {
-    return fail(`not well-formed XML: ${quoteText(String(error))}`);
-  }
-  const envelope = envelopeSchema.safeParse(document);
+  const reading = readXml(xml, xmlOptions);
+  if (!reading.ok) return fail(reading.fault);
+  const envelope = envelopeSchema.safeParse(reading.document);
   if (!envelope.success) return fail(describe(envelope.error));
   const [{ Cube: days }] = envelope.data.Envelope.Cube;
   for (const day of days) {
-    if (readDayMs(day.time) === undefined)
-      return fail(`${quoteText(day.time)} must be a date, YYYY-MM-DD`);
+    if (readDayMs(day['@time']) === undefined)
+      return fail(`${quoteText(day['@time'])} must be a date, YYYY-MM-DD`);
   }
-  const newest = days.reduce((left, right) => (right.time > left.time ? right : left));
-  if (days.filter((day) => day.time === newest.time).length > 1) {
-    return fail(`the day ${newest.time} occurs twice`);
+  const newest = days.reduce((left, right) => (right['@time'] > left['@time'] ? right : left));
+  const time = newest['@time'];
+  if (days.filter((day) => day['@time'] === time).length > 1) {
+    return fail(`the day ${time} occurs twice`);
   }
   const rates = daySchema.safeParse(newest.Cube);
-  if (!rates.success) return fail(`${newest.time}: ${describe(rates.error)}`);
-  return readDay(rates.data, readDayMs(newest.time) ?? 0);
+  if (!rates.success) return fail(`${time}: ${describe(rates.error)}`);
+  return readDay(rates.data, readDayMs(time) ?? 0);
 }
 
 function readDay(rates: z.infer<typeof daySchema>, asOfMs: number): ParsedQuotes {
   const quotes: RateQuote[] = [];
   const unknownCurrencies: string[] = [];
   const seen = new Set(['EUR']);
-  for (const { currency, rate: text } of rates) {
-    if (seen.has(currency)) return fail(`the currency ${quoteText(currency)} occurs twice`);
+  for (const { '@currency': currency, '@rate': text } of rates) {
+    if (seen.has(currency)) return fail(`the currency ${quoteText(currency)} is repeated`);
     seen.add(currency);
     const rate = parseQuoteRate(text);
     if (rate === undefined)

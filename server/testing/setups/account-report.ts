@@ -4,7 +4,7 @@ import type { InboundProblem, RailObservation } from '../../src/rails/contract/c
 import { wrap } from './bank-messages.ts';
 import { debtorIban, type TestRail } from './iso20022.ts';
 
-/** Account reports of a bank, written entry by entry, for tests that need a certain one. */
+/** Account reports of a bank, built entry by entry. */
 
 export type EntryParts = {
   reference: string;
@@ -43,7 +43,7 @@ export type ReportParts = { name?: string; account?: string };
 
 let count = 0;
 
-/** A message of its own every time, however equal the entries are. */
+/** Every message has an id of its own. */
 export function writeReport(entries: string, parts: ReportParts = {}): string {
   const { name = 'camt.054.001.08', account = debtorIban } = parts;
   const [message, report] = name.startsWith('camt.053')
@@ -62,7 +62,7 @@ export function writeReport(entries: string, parts: ReportParts = {}): string {
 
 export type Received = { observations: RailObservation[]; problems: InboundProblem[] };
 
-/** Leaves a file in the inbox, lets the rail read it, and answers what came of it. */
+/** Puts a file into the inbox, runs a pass, and returns what the rail reported. */
 export async function receive(rail: TestRail, content: string | Buffer): Promise<Received> {
   const { observations, problems } = rail.host;
   const before = { observations: observations.length, problems: problems.length };

@@ -1,4 +1,4 @@
-/** Messages of a bank as short as they can be, for tests that need a certain one. */
+/** Minimal messages of a bank. */
 
 export function wrap(name: string, body: string): string {
   return `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:${name}">${body}</Document>`;
@@ -17,15 +17,15 @@ export function writeGroupStatus(messageId: string, status: string, code: string
 
 export function writeStatus(
   messageId: string,
-  said: { reference: string; status: string; code: string; amount?: string },
+  reported: { reference: string; status: string; code: string; amount?: string },
 ): string {
-  const { reference, status, code, amount } = said;
+  const { reference, status, code, amount } = reported;
   const reason = code === '' ? '' : `<StsRsnInf><Rsn><Cd>${code}</Cd></Rsn></StsRsnInf>`;
   const original =
     amount === undefined
       ? ''
       : `<OrgnlTxRef><Amt><InstdAmt Ccy="EUR">${amount}</InstdAmt></Amt></OrgnlTxRef>`;
-  // A prefix for the name space, as some banks write it.
+  // With a namespace prefix, as some banks write it.
   const text = wrap(
     'pain.002.001.11',
     `<CstmrPmtStsRpt>${header}<OrgnlGrpInfAndSts><OrgnlMsgId>${messageId}</OrgnlMsgId>

@@ -13,7 +13,7 @@ import {
 } from '../counterparties/iso20022/bank-simulator.ts';
 import { openTestHost, type TestHost } from './rail.ts';
 
-/** A rail of bank files, its folder, and the simulated bank at its other end. */
+/** A rail of bank files, its folder, and the simulated bank. */
 
 export const debtorIban = 'DE89370400440532013000';
 
@@ -75,7 +75,7 @@ export function makeConfig(folder: string, some: Record<string, unknown> = {}): 
   });
 }
 
-/** A German account that nobody has had before. */
+/** A new German account. */
 export function makeIban(): string {
   const iban = composeIBAN({ countryCode: 'DE', bban: `37040044${newDigits(10)}` });
   if (iban === null) throw new Error('no IBAN could be composed');
@@ -124,7 +124,7 @@ export type TestRail = {
   readonly bank: BankSimulator;
   /** The clock of the rail and of the bank. */
   readonly clock: { nowMs: number };
-  /** A pass of the rail, and when it wants the next one. */
+  /** Runs a pass; returns when the next one is due. */
   work(): Promise<number | undefined>;
   close(): Promise<void>;
 };

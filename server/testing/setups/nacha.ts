@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { exec } from '../../src/db/rows.ts';
 import type {
   Instruction,
   RailAnswer,
@@ -13,11 +14,11 @@ import { railModule } from '../../src/rails/nacha/rail.ts';
 import {
   type AchSimulator,
   openAchSimulator,
-  type SimulatorKnobs,
+  type SimulatorOptions,
 } from '../counterparties/nacha/ach-simulator.ts';
 import { openTestHost, type TestHost } from './rail.ts';
 
-/** A rail, its folders, its bank and a clock that a test moves. */
+/** A rail, its folders, its simulated bank and a clock. */
 
 export type NachaBench = {
   readonly folder: string;
@@ -26,7 +27,7 @@ export type NachaBench = {
   readonly rail: RailCalls;
   readonly bank: AchSimulator;
   readonly clock: { nowMs: number };
-  /** A second process of the rail on the same memory. */
+  /** A second process of the rail on the same records. */
   again(): Promise<RailCalls>;
   close(): Promise<void>;
 };
@@ -142,7 +143,10 @@ export function makeInstruction(
   };
 }
 
-export function makeForeign(reference: string, changes: Partial<Instruction> = {}): Instruction {
+export function makeForeignEntry(
+  reference: string,
+  changes: Partial<Instruction> = {},
+): Instruction {
   return makeInstruction(reference, {
     countryCode: 'CAN',
     attributes: {
@@ -176,21 +180,24 @@ export async function withBench(
   }
 }
 
-export async function turnKnobs(bench: NachaBench, knobs: SimulatorKnobs): Promise<void> {
-  await writeFile(path.join(bench.folder, 'knobs.json'), JSON.stringify(knobs));
+export async function setSimulatorOptions(
+  bench: NachaBench,
+  options: SimulatorOptions,
+): Promise<void> {
+  await writeFile(path.join(bench.folder, 'options.json'), JSON.stringify(options));
 }
 
-/** Time goes to the local hour of New York; the rail works, the bank works, the rail works. */
-export async function goTo(bench: NachaBench, day: string, time: string): Promise<void> {
+/** Moves the clock to a time of New York, then runs a pass of rail, bank and rail. */
+export async function advanceTo(bench: NachaBench, day: string, time: string): Promise<void> {
   bench.clock.nowMs = fromEastern({ day, time });
   await bench.rail.work?.(context);
-  await bench.bank.turn(bench.clock.nowMs);
+  await bench.bank.advance(bench.clock.nowMs);
   await bench.rail.work?.(context);
 }
 
-/** Keeps the rail's memory as it is now; the function restores it. */
+/** Backs up the rail's records; the function restores them. */
 export async function backUp({ host }: NachaBench): Promise<() => Promise<void>> {
-  const run = (text: string) => host.db.system.rows({ name: '', text });
+  const run = (text: string) => exec(host.db.system, { name: '', text });
   await run('create table records_before as table rail_records');
   return async () => {
     await run('delete from rail_records');
@@ -198,7 +205,7 @@ export async function backUp({ host }: NachaBench): Promise<() => Promise<void>>
   };
 }
 
-/** Each observation once, since a report that comes again has the id that it had. */
+/** Each observation once, since a repeated one has the same id. */
 export function summarize(observations: readonly RailObservation[]): string[] {
   const byId = new Map(observations.map((observation) => [observation.id, observation]));
   return [...byId.values()].map(({ reference, outcome, code = '' }) =>

@@ -45,7 +45,7 @@ async function query(): Promise<RailAnswer> {
 }
 
 describe('booked entries', () => {
-  test('a debit is a payment that left, in every version of the message', async () => {
+  test('a debit makes its payment paid, in every version of the message', async () => {
     const [first] = await book(entry({ status: 'BOOK' }), { name: 'camt.054.001.02' });
     assert.equal(first?.outcome, 'paid');
     assert.equal(first?.amountMinor, 10_000n);
@@ -55,7 +55,7 @@ describe('booked entries', () => {
     assert.equal(second?.id, first?.id);
   });
 
-  test('what is pending, on another account, or of somebody else, says nothing', async () => {
+  test('entries that are pending, on another account, or of others have no effect', async () => {
     assert.deepEqual(await book(entry({ status: '<Cd>PDNG</Cd>' })), []);
     assert.deepEqual(await book(entry(), { account: 'FR1420041010050500013M02606' }), []);
     assert.deepEqual(await book(entry({ direction: 'CRDT', reference: 'INVOICE7' })), []);
@@ -63,7 +63,7 @@ describe('booked entries', () => {
     assert.equal((await query()).outcome, 'accepted');
   });
 
-  test('a debit of less than the payment is not the payment', async () => {
+  test('a debit of less than the payment does not match', async () => {
     assert.deepEqual(await book(entry({ amount: '5.00' })), []);
     assert.equal((await query()).outcome, 'accepted');
     const [observation] = await book(entry());
@@ -80,14 +80,14 @@ describe('booked entries', () => {
     assert.equal(observation?.outcome, 'paid');
   });
 
-  test('a debit that nobody ordered goes before a person', async () => {
+  test('a debit that was not ordered opens an exception', async () => {
     assert.deepEqual(await book(entry({ reference: 'SOMEBODY' })), []);
     const [problem] = it.host.problems;
     assert.equal(problem?.kind, 'unmatched');
     assert.deepEqual([problem?.currency, problem?.amountMinor], ['EUR', 10_000n]);
   });
 
-  test('returns add up, each once however often it is told', async () => {
+  test('returns add up, each once however often it is reported', async () => {
     const one = entry({ amount: '40.00', direction: 'CRDT', number: 'R1', details: returned });
     const two = entry({ amount: '25.00', direction: 'CRDT', number: 'R2', details: returned });
     await book(entry());
@@ -98,7 +98,7 @@ describe('booked entries', () => {
     assert.deepEqual(await query(), { ...expected, amountMinor: 6_500n });
   });
 
-  test('two equal returns without a number are two, and no more when told again', async () => {
+  test('two equal returns without a reference are two, and no more when repeated', async () => {
     const one = entry({ amount: '10.00', direction: 'CRDT', details: returned });
     const first = await book(one + one);
     const again = await book(one + one, { name: 'camt.053.001.08' });
@@ -110,7 +110,7 @@ describe('booked entries', () => {
     assert.equal((await query()).outcome, 'returned');
   });
 
-  test('charges taken out of a return are charges, and the return is whole', async () => {
+  test('charges deducted from a return are charges, and the return is whole', async () => {
     const charges = `<Chrgs><Rcrd><Amt Ccy="EUR">2.50</Amt><CdtDbtInd>DBIT</CdtDbtInd>
       <ChrgInclInd>true</ChrgInclInd></Rcrd></Chrgs>`;
     const [observation] = await book(
@@ -123,7 +123,7 @@ describe('booked entries', () => {
     );
   });
 
-  test('yes may be written as 1', async () => {
+  test('1 is a form of true', async () => {
     const charges = `<Chrgs><Rcrd><Amt Ccy="EUR">2.50</Amt><CdtDbtInd>DBIT</CdtDbtInd>
       <ChrgInclInd>1</ChrgInclInd></Rcrd></Chrgs>`;
     const [observation] = await book(
@@ -134,7 +134,7 @@ describe('booked entries', () => {
     assert.deepEqual(await book(undone), [], 'a credit that was undone is no payment');
   });
 
-  test('a charge booked by itself is not taken for the payment', async () => {
+  test('a charge that is booked separately is not taken for the payment', async () => {
     const kind = `<BkTxCd><Domn><Cd>PMNT</Cd><Fmly><Cd>ICDT</Cd><SubFmlyCd>CHRG</SubFmlyCd></Fmly>
       </Domn></BkTxCd>`;
     const [observation] = await book(entry({ amount: '5.00', number: 'C1', entry: kind }));
@@ -143,7 +143,7 @@ describe('booked entries', () => {
     assert.equal((await query()).outcome, 'accepted');
   });
 
-  test('a debit in the currency of the account says the amount in that of the payment', async () => {
+  test('a debit in the currency of the account has the amount in that of the payment, too', async () => {
     payment = makeInstruction({
       payerKey: 'world',
       countryCode: 'USA',
@@ -158,14 +158,14 @@ describe('booked entries', () => {
     assert.equal(observation?.amountMinor, 11_000n);
   });
 
-  test('what came late or in another order changes nothing that is final', async () => {
+  test('late and reordered reports change no final state', async () => {
     await book(entry({ amount: '100.00', direction: 'CRDT', number: 'R1', details: returned }));
     await book(entry());
     assert.equal((await query()).outcome, 'returned');
   });
 });
 
-test('codes of the bank become reasons of ours', () => {
+test('bank codes map to reasons', () => {
   assert.equal(getReason('AC01'), 'account_not_found');
   assert.equal(getReason('AC04'), 'account_closed');
   assert.equal(getReason('AC06'), 'account_blocked');

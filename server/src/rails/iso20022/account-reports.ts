@@ -1,11 +1,5 @@
 import type { Charge, RailObservation } from '../contract/contract.ts';
-import {
-  describeReport,
-  type EntryContext,
-  earlierBookings,
-  findReturned,
-  isAmountOf,
-} from './booked-amounts.ts';
+import { describeReport, type EntryContext, findReturned, isAmountOf } from './booked-amounts.ts';
 import { identifyBooking } from './bookings.ts';
 import type { AccountReport, BookedEntry, Money } from './camt.ts';
 import { getReason } from './codes.ts';
@@ -21,8 +15,8 @@ import { cleanReference } from './pain002.ts';
 import type { Payment } from './payments.ts';
 
 /**
- * What was booked on our accounts, as payments that left and came back. The same message gives the
- * same findings however often it is read, and a statement repeats a notification without effect.
+ * Turns the entries of an account report into outcomes of payments. The same message gives the same
+ * findings however often it is read, and a statement repeats a notification without effect.
  */
 export async function observeAccountReport(
   report: AccountReport,
@@ -56,7 +50,8 @@ export async function observeAccountReport(
     }
     if (found.observations.length === 0 && found.faults.length === 0) ignored += 1;
   }
-  if (ignored > 0) host.log('info', 'entries of a report are none of our payments', { ignored });
+  if (ignored > 0)
+    host.log('info', 'entries of a report belong to no payment of this rail', { ignored });
   return findings;
 }
 
@@ -72,7 +67,7 @@ function fault(kind: EntryFault['kind'], detail: string): EntryFindings {
   return { observations: [], faults: [{ kind, detail }] };
 }
 
-/** What is the same in every report of the entry. */
+/** The parts that are the same in every report of the entry. */
 function nameEntry(entry: BookedEntry): string[] {
   const { account, direction, booked, endToEndId, bankReference, bookedAt, code, batch } = entry;
   const money = `${booked?.amountMinor ?? ''} ${booked?.currency ?? ''}`;
@@ -80,7 +75,7 @@ function nameEntry(entry: BookedEntry): string[] {
   return [account, direction, money, endToEndId, bankReference, day, code, batch?.id ?? ''];
 }
 
-/** Position, codes and references only: other texts of an entry may be personal. */
+/** Position, codes and references only: other texts of an entry may be personal data. */
 function describeEntry(entry: BookedEntry): string {
   const { position, direction, isReturn, code, endToEndId, bankReference, batch } = entry;
   const parts = [
@@ -104,12 +99,15 @@ async function observeEntry(
 ): Promise<EntryFindings> {
   const target = await findTarget(entry, given.context);
   if (!given.isOurs) {
-    return target.kind === 'nobody'
+    return target.kind === 'none'
       ? nothing
-      : fault('unmatched', 'it names a payment of this rail, and is on an account of no debtor');
+      : fault(
+          'unmatched',
+          'it names a payment of this rail and is booked on an account that is not configured',
+        );
   }
   switch (target.kind) {
-    case 'nobody':
+    case 'none':
       return observeForeign(entry);
     case 'batch':
       return observeBatch(entry, target, given);
@@ -120,12 +118,12 @@ async function observeEntry(
   }
 }
 
-/** Money that is not of a payment of ours: only what claims to be a return needs a person. */
+/** An entry of no payment of ours: a return, or a debit with a reference, needs a person. */
 function observeForeign(entry: BookedEntry): EntryFindings {
   if (entry.isReturn) return fault('unmatched', 'it matches no payment of this rail');
   const isOrdered = cleanReference(entry.endToEndId) !== '' && entry.endToEndId !== 'NOTPROVIDED';
   if (entry.direction === 'debit' && !entry.isCharge && isOrdered) {
-    return fault('unmatched', 'it is a payment that this rail did not order');
+    return fault('unmatched', 'it is a payment that this rail did not send');
   }
   return nothing;
 }
@@ -154,8 +152,8 @@ async function observeDebit(
     return fault('unmatched', 'the debit does not have the amount of the payment');
   }
   const report = describeReport('debit', { entry, booked, given });
-  const context = { earlier: [], ordered: moneyOf(payment) };
-  const identified = await identifyBooking(given.context.host, reference, { report, context });
+  const ordered = moneyOf(payment);
+  const identified = await identifyBooking(given.context.host, reference, { report, ordered });
   if (identified === undefined || identified.ordinal > 1) {
     return fault('not_understood', 'the payment was debited already: this may be a second debit');
   }
@@ -194,8 +192,8 @@ async function observeReturn(
     return fault('unmatched', 'the return does not name an amount in the currency of the payment');
   }
   const report = describeReport('return', { entry, booked, given });
-  const context = { earlier: earlierBookings(payment), ordered: moneyOf(payment) };
-  const identified = await identifyBooking(given.context.host, reference, { report, context });
+  const ordered = moneyOf(payment);
+  const identified = await identifyBooking(given.context.host, reference, { report, ordered });
   if (identified === undefined) {
     return fault('unmatched', 'it may repeat a known return of this amount, or be another one');
   }
@@ -223,19 +221,19 @@ function describeReturn(
   };
 }
 
-/** A charge booked by itself changes nothing about where the payment stands. */
+/** A charge that is booked separately does not change the state of the payment. */
 async function observeCharge(
   entry: BookedEntry,
   payment: Payment,
   given: EntryContext,
 ): Promise<EntryFindings> {
   const { direction, booked } = entry;
-  if (direction === 'credit') return fault('not_understood', 'a charge was given back');
+  if (direction === 'credit') return fault('not_understood', 'a charge was refunded');
   if (booked === undefined) return fault('not_understood', 'the charge has no amount');
   const { reference } = payment.value.order;
   const report = describeReport('charge', { entry, booked, given });
-  const context = { earlier: [], ordered: undefined };
-  const identified = await identifyBooking(given.context.host, reference, { report, context });
+  const ordered = undefined;
+  const identified = await identifyBooking(given.context.host, reference, { report, ordered });
   if (identified === undefined) {
     return fault('unmatched', 'it may repeat a known charge of this amount, or be another one');
   }
@@ -249,7 +247,7 @@ async function observeCharge(
   };
 }
 
-/** A reference that the service may know, although this rail has no record of it. */
+/** The service may know the reference although this rail has no record of it. */
 async function observeUnknown(
   entry: BookedEntry,
   reference: string,
@@ -264,9 +262,10 @@ async function observeUnknown(
   }
   const kind = direction === 'debit' ? 'debit' : 'return';
   const report = describeReport(kind, { entry, booked, given });
-  const context = { earlier: [], ordered: undefined };
-  const identified = await identifyBooking(given.context.host, reference, { report, context });
-  if (identified === undefined) return fault('unmatched', 'it may repeat a known booking, or not');
+  const ordered = undefined;
+  const identified = await identifyBooking(given.context.host, reference, { report, ordered });
+  if (identified === undefined)
+    return fault('unmatched', 'it may repeat a known booking, or be another one');
   const { amountMinor } = booked;
   const described = { id: identified.id, reference, amountMinor, given };
   const observation =
@@ -274,7 +273,7 @@ async function observeUnknown(
   return { observations: [observation], faults: [] };
 }
 
-/** A booking of a whole batch is one of each of its payments, where count and sum are theirs. */
+/** A booking of a whole batch counts for each of its payments, where count and sum agree. */
 async function observeBatch(
   entry: BookedEntry,
   { id: batchId, payments }: Extract<EntryTarget, { kind: 'batch' }>,
@@ -290,7 +289,7 @@ async function observeBatch(
   const count = batch?.count ?? '';
   const isCount = count === '' || count === String(payments.length);
   if (!isOneCurrency || !isCount || sumMinor !== booked?.amountMinor) {
-    return fault('unmatched', 'count or sum of the batch are not those of its payments');
+    return fault('unmatched', 'count or sum of the batch differ from those of its payments');
   }
   const observations: RailObservation[] = [];
   const faults: EntryFault[] = [];

@@ -11,8 +11,8 @@ export type Account =
 const specifications = getCountrySpecifications();
 
 /**
- * What has the form of an IBAN is one, and never another account number: with a wrong check digit,
- * or of another country than the payer's, it is refused.
+ * A text in the form of an IBAN is never taken for another account number: with a wrong check digit, or
+ * of another country than the payer's, it is refused.
  */
 export function readAccount(
   text: string | undefined,
@@ -27,11 +27,15 @@ export function readAccount(
   const isIban = /^[A-Z]{2}\d{2}[A-Z0-9]{10,30}$/.test(id) && isIbanCountry(owner);
   if (!isIban) {
     if (/^[A-Z0-9][A-Z0-9/-]{0,33}$/.test(id)) return { kind: 'other', id };
-    return refuse('invalid', 'the account number has characters that banks do not take');
+    return refuse(
+      'invalid',
+      'the account number must have 1 to 34 letters, digits, slashes or hyphens',
+    );
   }
-  if (!isValidIBAN(id)) return refuse('invalid', 'the IBAN is wrong: length or check digits');
+  if (!isValidIBAN(id))
+    return refuse('invalid', 'the IBAN must have the length of its country and valid check digits');
   if (owner !== (ibanOwners[alpha2] ?? alpha2)) {
-    return refuse('invalid', 'the IBAN is of another country than the destination');
+    return refuse('invalid', 'the IBAN must be of the country of the destination');
   }
   return { kind: 'iban', iban: id };
 }

@@ -1,9 +1,9 @@
-import type { Booking, BookingKind, BookingReport } from './bookings.ts';
+import type { BookingKind, BookingReport } from './bookings.ts';
 import type { BookedEntry, Money, ReportSource } from './camt.ts';
 import { type MessageContext, moneyOf } from './findings.ts';
 import type { Payment } from './payments.ts';
 
-/** How the amount of an entry compares with that of its payment. */
+/** Compares the amount of an entry with that of its payment. */
 
 export type EntryContext = {
   readonly context: MessageContext;
@@ -27,9 +27,9 @@ export function describeReport(
 }
 
 /**
- * A debit is that of the payment if it has its amount: before or after the charges that it says it
- * contains, or, where the bank books in another currency or adds charges, as the instructed amount.
- * A debit that is larger without saying why may be a charge.
+ * A debit belongs to the payment if it has its amount: with or without the charges that it contains,
+ * or as the instructed amount where the bank books in another currency or adds charges. A debit that
+ * is larger without an explanation may be a charge.
  */
 export function isAmountOf(entry: BookedEntry, payment: Payment): boolean {
   const { booked, otherAmounts } = entry;
@@ -44,8 +44,8 @@ export function isAmountOf(entry: BookedEntry, payment: Payment): boolean {
 }
 
 /**
- * What came back in the payment's currency, before the charges that the bank took out of it: those
- * are counted as charges. Undefined where the entry does not say it in that currency.
+ * The returned amount in the payment's currency, before the charges that the bank deducted, which are
+ * counted as charges. Undefined where the entry has no amount in that currency.
  */
 export function findReturned(entry: BookedEntry, payment: Payment): bigint | undefined {
   const { booked, otherAmounts } = entry;
@@ -62,25 +62,4 @@ function sumIncluded({ charges }: BookedEntry, { currency }: Money): bigint {
   return charges
     .filter((charge) => charge.isIncluded && charge.currency === currency)
     .reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
-}
-
-/** Returns as earlier releases named them: `<payment>:return:<reference or day>:<amount>`. */
-const earlierPattern = /:return:(.+):(\d+)(?::\d+)?$/;
-
-/** The returns that the payment had before bookings were noted by themselves. */
-export function earlierBookings({ value: { order, returns } }: Payment): Booking[] {
-  return Object.keys(returns).flatMap((id): Booking[] => {
-    const [, name = '', amountMinor = ''] = earlierPattern.exec(id) ?? [];
-    if (amountMinor === '') return [];
-    const isDay = /^\d{4}-\d{2}-\d{2}$/.test(name);
-    const mention = {
-      source: '' as const,
-      message: '',
-      position: '',
-      bankReference: isDay ? '' : name,
-      day: isDay ? name : '',
-    };
-    const { currency } = order;
-    return [{ id, kind: 'return', currency, amountMinor, mentions: [mention] }];
-  });
 }

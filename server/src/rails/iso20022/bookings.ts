@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import type { RailHost, StoredRecord } from '../contract/contract.ts';
+import type { RailHost } from '../contract/contract.ts';
+import { minorUnits, openRecords } from '../kit/records.ts';
 import type { Money, ReportSource } from './camt.ts';
 
 /**
- * Which bookings of a payment are known, so that one that several messages report counts once. Banks
- * give no identifier that all messages share: a notification may lack the bank's reference that the
+ * The known bookings of a payment, so that one that several messages report counts once. Banks give no
+ * identifier that all messages share: a notification may lack the bank's reference that the
  * statement has, and its day may be that of UTC. A report is therefore compared with the known
  * bookings of the same payment, kind and amount (README.md, "The same booking in several messages").
  */
@@ -16,7 +17,7 @@ export type BookingReport = {
   readonly kind: BookingKind;
   readonly money: Money;
   readonly source: ReportSource;
-  /** The hash of the message, and where in it. */
+  /** The hash of the message, and the place in it. */
   readonly message: string;
   readonly position: string;
   /** The bank's, or "". */
@@ -26,8 +27,7 @@ export type BookingReport = {
 };
 
 const mentionSchema = z.object({
-  // "": of an earlier release, which did not note it.
-  source: z.enum(['notification', 'statement', '']),
+  source: z.enum(['notification', 'statement']),
   message: z.string(),
   position: z.string(),
   bankReference: z.string(),
@@ -38,23 +38,23 @@ const bookingSchema = z.object({
   id: z.string(),
   kind: z.enum(['debit', 'return', 'charge']),
   currency: z.string(),
-  amountMinor: z.string(),
+  amountMinor: minorUnits,
   mentions: z.array(mentionSchema),
 });
 export type Booking = z.infer<typeof bookingSchema>;
 
-export type Placement =
+export type EntryMatch =
   | { readonly outcome: 'same'; readonly booking: Booking }
   | { readonly outcome: 'new' }
-  /** It may be a known one or another one of the same amount: a person decides. */
+  /** It may be a known booking or another one of the same amount: a person decides. */
   | { readonly outcome: 'unclear' };
 
-/** Whether the report is about a known booking. `hasRoom`: there may be one more of the payment. */
-export function placeReport(
+/** Whether the report is about a known booking. `hasRoom`: the amount leaves room for another one. */
+export function matchReport(
   known: readonly Booking[],
   report: BookingReport,
   hasRoom: boolean,
-): Placement {
+): EntryMatch {
   const ofKind = known.filter(({ kind }) => kind === report.kind);
   const repeated = ofKind.find(({ mentions }) =>
     mentions.some(({ message, position }) => isPlace(report, message, position)),
@@ -83,9 +83,7 @@ function isPlace(report: BookingReport, message: string, position: string): bool
 }
 
 function isSameMoney(booking: Booking, { money }: BookingReport): boolean {
-  return (
-    booking.currency === money.currency && booking.amountMinor === money.amountMinor.toString()
-  );
+  return booking.currency === money.currency && booking.amountMinor === money.amountMinor;
 }
 
 type Verdict = 'by_reference' | 'same_day' | 'near' | 'unclear' | 'different';
@@ -138,12 +136,8 @@ function hasOtherAmount(bookings: readonly Booking[], report: BookingReport): bo
   );
 }
 
-const recordSchema = z.object({ bookings: z.array(bookingSchema) });
-const bookingCollection = 'bookings';
-
-/** So many mentions of one booking are kept; a further one is only compared. */
+/** So many mentions of one booking are stored; a further one is only compared. */
 const mentionsMax = 40;
-const triesMax = 20;
 
 export type IdentifiedBooking = {
   /** Unique within the rail, the same for every report of the booking. */
@@ -152,73 +146,66 @@ export type IdentifiedBooking = {
   readonly ordinal: number;
 };
 
-export type BookingContext = {
-  /** Bookings that an earlier release noted elsewhere. */
-  readonly earlier: readonly Booking[];
-  /** What the payment has; undefined where it is unknown. */
-  readonly ordered: Money | undefined;
-};
-
-/** Notes the report with its booking; undefined where it is unclear which booking it is. */
+/**
+ * Stores the report with its booking; undefined where it is unclear which booking it is.
+ *
+ * @param reported.ordered The payment's amount; undefined where the payment is unknown.
+ */
 export async function identifyBooking(
   { store }: Pick<RailHost, 'store'>,
   reference: string,
-  { report, context }: { report: BookingReport; context: BookingContext },
+  { report, ordered }: { report: BookingReport; ordered: Money | undefined },
 ): Promise<IdentifiedBooking | undefined> {
-  for (let tries = 0; tries < triesMax; tries += 1) {
-    const record = await store.get(bookingCollection, reference);
-    const bookings = readBookings(record, context);
-    const placement = placeReport(bookings, report, hasRoomFor(report, bookings, context));
-    if (placement.outcome === 'unclear') return undefined;
-    const { booking, next } = noteReport(bookings, { reference, report, placement });
+  const records = openRecords(store, {
+    collection: 'bookings',
+    states: ['known'],
+    value: z.object({ bookings: z.array(bookingSchema) }),
+  });
+  let identified: IdentifiedBooking | undefined;
+  await records.update(reference, (record) => {
+    const bookings = record?.value.bookings ?? [];
+    const match = matchReport(bookings, report, hasRoomFor(report, bookings, ordered));
+    identified = undefined;
+    if (match.outcome === 'unclear') return undefined;
+    const { booking, next } = addReport(bookings, { reference, report, match });
     const equal = next.filter((one) => one.kind === report.kind && isSameMoney(one, report));
-    const identified = { id: booking.id, ordinal: equal.indexOf(booking) + 1 };
-    const change = {
-      collection: bookingCollection,
-      key: reference,
-      revision: record?.revision ?? 0,
-      next: { state: 'known', value: { bookings: next } },
-    };
-    if (await store.write([change])) return identified;
-  }
-  throw new Error(`the bookings of ${reference} change too often to be written`);
-}
-
-function readBookings(record: StoredRecord | undefined, context: BookingContext): Booking[] {
-  return record === undefined ? [...context.earlier] : recordSchema.parse(record.value).bookings;
+    identified = { id: booking.id, ordinal: equal.indexOf(booking) + 1 };
+    return { state: 'known', value: { bookings: next } };
+  });
+  return identified;
 }
 
 function hasRoomFor(
   { kind, money }: BookingReport,
   bookings: readonly Booking[],
-  { ordered }: BookingContext,
+  ordered: Money | undefined,
 ): boolean {
   if (kind === 'charge' || ordered === undefined || ordered.currency !== money.currency) {
     return true;
   }
   const sumMinor = bookings
     .filter((one) => one.kind === kind && one.currency === money.currency)
-    .reduce((sum, { amountMinor }) => sum + BigInt(amountMinor), 0n);
+    .reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
   return sumMinor + money.amountMinor <= ordered.amountMinor;
 }
 
-function noteReport(
+function addReport(
   bookings: readonly Booking[],
-  noted: {
+  added: {
     reference: string;
     report: BookingReport;
-    placement: Exclude<Placement, { outcome: 'unclear' }>;
+    match: Exclude<EntryMatch, { outcome: 'unclear' }>;
   },
 ): { booking: Booking; next: Booking[] } {
-  const { reference, report, placement } = noted;
+  const { reference, report, match } = added;
   const { kind, money, source, message, position, bankReference, day } = report;
   const mention = { source, message, position, bankReference, day };
-  if (placement.outcome === 'same') {
-    const known = placement.booking;
-    const isNoted =
+  if (match.outcome === 'same') {
+    const known = match.booking;
+    const isKept =
       known.mentions.length >= mentionsMax ||
       known.mentions.some((one) => isPlace(report, one.message, one.position));
-    const booking = isNoted ? known : { ...known, mentions: [...known.mentions, mention] };
+    const booking = isKept ? known : { ...known, mentions: [...known.mentions, mention] };
     return { booking, next: bookings.map((one) => (one === known ? booking : one)) };
   }
   const equal = bookings.filter((one) => one.kind === kind && isSameMoney(one, report));
@@ -227,7 +214,7 @@ function noteReport(
     id,
     kind,
     currency: money.currency,
-    amountMinor: money.amountMinor.toString(),
+    amountMinor: money.amountMinor,
     mentions: [mention],
   };
   return { booking, next: [...bookings, booking] };

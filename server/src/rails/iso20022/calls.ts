@@ -5,9 +5,9 @@ import type { Config } from './config.ts';
 import type { Exchange } from './exchange.ts';
 import { checkExchange } from './exchange-check.ts';
 import { type Files, openFiles } from './files.ts';
-import { type InboxContext, takeInFiles } from './inbox.ts';
+import { type InboxContext, processFiles } from './inbox.ts';
 import { createExchangeOpener } from './open-exchange.ts';
-import { answerFor, isSameOrder, openPaymentBook, type PaymentBook } from './payments.ts';
+import { openPaymentBook, type PaymentBook, startPayment, withdraw } from './payments.ts';
 import { checkRecipient } from './recipient-check.ts';
 import { recoverPayments } from './recovery.ts';
 import { openSentFileGuard, type SentFileGuard } from './sent-files.ts';
@@ -31,8 +31,19 @@ export function createCalls(config: Config, host: RailHost): RailCalls {
   return {
     send: (instruction) => answerSafely(host, () => send(instruction, { config, host, book })),
     checkRecipient: (draft) => checkRecipient(draft, { config, payers: host.payers }),
-    query: (instruction) => answerSafely(host, () => query(instruction, { host, book })),
-    cancel: (instruction) => answerSafely(host, () => cancel(instruction, { host, book })),
+    query: (instruction) =>
+      answerSafely(
+        host,
+        // Nothing leaves without a record, and a later send of this reference makes one payment.
+        async () => (await book.answer(instruction)) ?? { outcome: 'retry', reason: 'unreachable' },
+      ),
+    cancel: (instruction) =>
+      answerSafely(host, () =>
+        book.cancel(instruction, {
+          tombstone: startPayment('rejected', instruction, { reason: 'cancelled' }),
+          withdraw: (payment) => withdraw(payment, 'cancelled'),
+        }),
+      ),
     work: ({ signal }) => work(signal, { config, host, openExchange, book, files, inbox, guard }),
     workIdleMs: config.pollSeconds * 1_000,
     recover: async (sinceMs, { signal }) => {
@@ -44,66 +55,33 @@ export function createCalls(config: Config, host: RailHost): RailCalls {
   };
 }
 
-/** When our own memory fails it is not known what it holds, and so what will be sent. */
+/** When the store fails it is unknown what it holds, and so what will be sent. */
 async function answerSafely(host: RailHost, call: () => Promise<RailAnswer>): Promise<RailAnswer> {
   try {
     return await call();
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    host.log('error', 'a payment could not be looked up or kept', { error: error.name });
+    host.log('error', 'a payment could not be read or stored', { error: error.name });
     return { outcome: 'unknown', reason: 'no_answer' };
   }
 }
 
-type SendParts = Pick<Parts, 'config' | 'host'> & { readonly book: PaymentBook };
-
-async function send(instruction: Instruction, parts: SendParts): Promise<RailAnswer> {
-  const { config, host, book } = parts;
-  const known = await answerKnown(instruction, parts);
+async function send(
+  instruction: Instruction,
+  { config, host, book }: Pick<Parts, 'config' | 'host'> & { readonly book: PaymentBook },
+): Promise<RailAnswer> {
+  const known = await book.answer(instruction);
   if (known !== undefined) return known;
   const draft = draftTransfer(instruction, { config, payers: host.payers });
-  const nowMs = host.nowMs();
-  const isEntered = draft.ok
-    ? await book.enter(instruction, findCutOff(config.schedule, nowMs))
-    : await book.enterRejected(instruction, draft.faults[0].reason);
+  const { isNew, answer } = await book.enter(
+    instruction,
+    draft.ok
+      ? startPayment('waiting', instruction, { dueAtMs: findCutOff(config.schedule, host.nowMs()) })
+      : startPayment('rejected', instruction, { reason: draft.faults[0].reason }),
+  );
   // With cut-offs the next pass comes by itself; without, there is nothing to wait for.
-  if (isEntered && draft.ok && config.schedule.cutOffs.length === 0) host.wake();
-  const answer = await answerKnown(instruction, parts);
-  return answer ?? { outcome: 'unknown', reason: 'no_answer' };
-}
-
-async function query(
-  instruction: Instruction,
-  parts: Pick<SendParts, 'host' | 'book'>,
-): Promise<RailAnswer> {
-  const known = await answerKnown(instruction, parts);
-  // Nothing leaves without a record, and a later send of this reference makes one payment.
-  return known ?? { outcome: 'retry', reason: 'unreachable' };
-}
-
-async function cancel(
-  instruction: Instruction,
-  parts: Pick<SendParts, 'host' | 'book'>,
-): Promise<RailAnswer> {
-  const { book } = parts;
-  const payment = await book.find(instruction.reference);
-  // A record of its own keeps a send that is still under way from becoming a payment.
-  if (payment === undefined) await book.enterRejected(instruction, 'cancelled');
-  else if (isSameOrder(payment, instruction)) await book.withdraw(payment, 'cancelled');
-  const answer = await answerKnown(instruction, parts);
-  return answer ?? { outcome: 'unknown', reason: 'no_answer' };
-}
-
-async function answerKnown(
-  instruction: Instruction,
-  { host, book }: Pick<SendParts, 'host' | 'book'>,
-): Promise<RailAnswer | undefined> {
-  const payment = await book.find(instruction.reference);
-  if (payment === undefined) return undefined;
-  if (isSameOrder(payment, instruction)) return answerFor(payment, host.nowMs());
-  const { reference } = instruction;
-  host.log('error', 'a reference came again with another amount or account', { reference });
-  return { outcome: 'unknown', reason: 'duplicate' };
+  if (isNew && draft.ok && config.schedule.cutOffs.length === 0) host.wake();
+  return answer;
 }
 
 type WorkParts = Parts & {
@@ -113,12 +91,12 @@ type WorkParts = Parts & {
   readonly guard: SentFileGuard;
 };
 
-/** How soon to look again where something could not be finished. */
-const soonMs = 5_000;
-const againMs = 500;
+/** Until the next pass where a file could not be finished, and where payments are due already. */
+const unfinishedMs = 5_000;
+const overdueMs = 500;
 
 /**
- * First what the bank says, then what it is told: an answer may concern a payment that still waits.
+ * Reads the bank's files before it sends any, since a report may concern a payment that still waits.
  * While the bank cannot be reached no file is closed, so that its payments can still be cancelled.
  */
 async function work(signal: AbortSignal, parts: WorkParts): Promise<number | undefined> {
@@ -127,7 +105,7 @@ async function work(signal: AbortSignal, parts: WorkParts): Promise<number | und
   let isUnfinished = false;
   try {
     await using exchange = await openExchange(signal);
-    isUnfinished = await takeInFiles(exchange, inbox, signal);
+    isUnfinished = await processFiles(exchange, inbox, signal);
     if (!(await sendDue(exchange, parts, signal))) return nextMs;
   } catch (error) {
     if (!(error instanceof Error)) throw error;
@@ -135,10 +113,10 @@ async function work(signal: AbortSignal, parts: WorkParts): Promise<number | und
     return nextMs;
   }
   const dueMs = await book.findNextDue();
-  const soon = isUnfinished ? [host.nowMs() + soonMs] : [];
-  // What is due by now could not be closed, or came this very moment.
-  const due = dueMs === undefined ? [] : [Math.max(dueMs, host.nowMs() + againMs)];
-  return Math.min(nextMs, ...due, ...soon);
+  const unfinished = isUnfinished ? [host.nowMs() + unfinishedMs] : [];
+  // Payments that are due by now could not be closed, or were entered this moment.
+  const due = dueMs === undefined ? [] : [Math.max(dueMs, host.nowMs() + overdueMs)];
+  return Math.min(nextMs, ...due, ...unfinished);
 }
 
 /** False where nothing may leave. */
@@ -150,20 +128,20 @@ async function sendDue(
   if (!(await files.hasDue())) return true;
   const unknown = await guard.listUnknown(exchange);
   if (unknown.length > 0) {
-    host.log('error', 'nothing is sent: this database does not know payment files that left', {
+    host.log('error', 'nothing is sent: the database does not know payment files that left', {
       files: unknown.length,
       first: unknown[0]?.messageId ?? '',
     });
     return false;
   }
-  // What an earlier pass closed leaves before anything else is closed.
+  // Files that an earlier pass closed leave before any other is closed.
   await files.deliver(exchange, signal);
   await files.closeDue(signal);
   await files.deliver(exchange, signal);
   return true;
 }
 
-/** Codes of the system and of our own; a message may hold the name of a file. */
+/** Codes of the system, and messages of our own; a system's message may hold the name of a file. */
 function describeError(error: Error): { error: string } {
   const code = 'code' in error ? error.code : undefined;
   if (typeof code === 'string' || typeof code === 'number') return { error: String(code) };

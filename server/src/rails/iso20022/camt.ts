@@ -5,32 +5,32 @@ import { cleanCode } from './codes.ts';
 import { cleanReference } from './pain002.ts';
 
 /**
- * What was booked on an account: debit and credit notification (camt.054) and statement (camt.053),
- * version 02 and later. Both list the same entries, so that both are read the same way.
+ * Account reports: debit and credit notification (camt.054) and statement (camt.053), version 02 and
+ * later. Both list the same entries, so that both are read the same way.
  */
 
 export type Money = { readonly currency: string; readonly amountMinor: bigint };
 
 export type EntryCharge = Money & {
-  /** Taken out of the entry's amount, or added to it; otherwise it is booked by itself. */
+  /** Part of the entry's amount; otherwise it is booked separately. */
   readonly isIncluded: boolean;
 };
 
 /** A statement repeats what notifications reported before. */
 export type ReportSource = 'notification' | 'statement';
 
-/** One booked transaction, or a whole batch that the bank books as one. */
+/** One booked transaction, or a whole batch that the bank books as one amount. */
 export type BookedEntry = {
-  /** Where it stands in the message, such as `2.1`: entry 2, transaction 1. */
+  /** The place in the message, such as `2.1`: entry 2, transaction 1. */
   readonly position: string;
   /** IBAN or other id of the account. */
   readonly account: string;
   readonly direction: 'debit' | 'credit';
-  /** The bank says that it returns or reverses an earlier booking. */
+  /** It returns or reverses an earlier booking. */
   readonly isReturn: boolean;
-  /** It is what the bank takes for a payment, booked by itself. */
+  /** It is a charge of the bank that is booked separately. */
   readonly isCharge: boolean;
-  /** Our reference, or what else it says; "" where it says nothing. */
+  /** Our reference, or another text of the bank; "" where there is none. */
   readonly endToEndId: string;
   readonly instructionId: string;
   readonly booked: Money | undefined;
@@ -42,14 +42,14 @@ export type BookedEntry = {
   readonly bankReference: string;
   /** YYYY-MM-DD or with a time; "" where none is given. */
   readonly bookedAt: string;
-  /** The batch that it belongs to, or stands for; undefined where none is named. */
+  /** The batch that it belongs to or represents; undefined where none is named. */
   readonly batch: Batch | undefined;
 };
 
 export type Batch = {
   /** Our PmtInfId or MsgId; "" where only the payments are listed. */
   readonly id: string;
-  /** As the bank says, or "". */
+  /** As the bank reports it, or "". */
   readonly count: string;
   /** End-to-end ids of payments that are listed without amounts of their own. */
   readonly endToEndIds: readonly string[];
@@ -92,7 +92,7 @@ const kindSchema = z
 
 /** Sub-families of the bank transaction codes for charges, commissions, fees and their taxes. */
 const chargeKinds = new Set(['CHRG', 'COMM', 'COMT', 'FEES', 'TAXE', 'VATX']);
-/** For reversals because a payment was returned, or because its cancellation was asked for. */
+/** Reversals because a payment was returned, or because its cancellation was requested. */
 const returnKinds = new Set(['RRTN', 'RPCR']);
 
 const transactionSchema = z.object({
@@ -210,7 +210,7 @@ export function readAccountReport(content: unknown): AccountReport | undefined {
 
 type EntryPlace = { readonly account: string; readonly position: string };
 
-/** ExternalEntryStatus1Code: what is not booked yet may still change, and comes again once it is. */
+/** ExternalEntryStatus1Code: an entry that is not booked yet may change, and comes again once it is. */
 const unbookedStatuses = new Set(['PDNG', 'INFO', 'FUTR']);
 
 function readEntry(
@@ -222,7 +222,7 @@ function readEntry(
   if (!parsed.success) {
     const amount = z.object({ Amt: amountSchema }).safeParse(written);
     const money = amount.success ? readMoney(amount.data.Amt) : undefined;
-    return { fault: { position, detail: 'the entry does not have the form of one', money } };
+    return { fault: { position, detail: 'the entry does not have the form of an entry', money } };
   }
   const entry = parsed.data;
   const status = (typeof entry.Sts === 'string' ? entry.Sts : entry.Sts.Cd) ?? '';
@@ -251,7 +251,7 @@ function splitEntry(entry: Entry, place: EntryPlace): BookedEntry[] {
 
 type ListedTransaction = {
   readonly transaction: Transaction;
-  /** The entry consists of it, so that what the entry says is said of it. */
+  /** The entry consists of it alone, so that the entry's fields apply to it. */
   readonly isOnly: boolean;
   readonly batch: Batch | undefined;
   readonly booked: Money | undefined;
@@ -320,18 +320,18 @@ function readCharges(charges: z.infer<typeof chargesSchema>): EntryCharge[] {
   const records = (charges ?? []).flatMap(({ Rcrd, ...whole }) => Rcrd ?? [whole]);
   return records.flatMap((record) => {
     const money = readMoney(record.Amt);
-    // A charge that is credited is one given back, and no cost.
+    // A charge that is credited is a refund and no cost.
     if (money === undefined || record.CdtDbtInd === 'CRDT') return [];
     return [{ ...money, isIncluded: isYes(record.ChrgInclInd) }];
   });
 }
 
-/** XML Schema has two words for it. */
+/** The two forms of true in XML Schema. */
 function isYes(text: string | undefined): boolean {
   return text === 'true' || text === '1';
 }
 
-/** Undefined for nothing, for zero, and for what is no amount of its currency. */
+/** Undefined for no amount, for zero, and for one that its currency cannot have. */
 function readMoney(amount: Amount | undefined): Money | undefined {
   const currency = amount && findCurrency(amount['@Ccy']);
   if (amount === undefined || currency === undefined) return undefined;

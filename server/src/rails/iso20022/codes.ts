@@ -1,10 +1,10 @@
 import type { Reason } from '../contract/reasons.ts';
 
-/** Code lists of ISO 20022 (its External Code Sets) as far as payouts meet them. */
+/** Code lists of ISO 20022 (External Code Sets), as far as payouts need them. */
 
 /**
  * Why a payment was refused or sent back (ExternalStatusReason1Code, ExternalReturnReason1Code).
- * What stands in neither table is `other`.
+ * A code that is not listed is `other`.
  */
 const reasonByCode: Readonly<Record<string, Reason>> = {
   // Accounts.
@@ -66,7 +66,7 @@ const reasonByCode: Readonly<Record<string, Reason>> = {
   RC08: 'invalid_details',
   RC10: 'invalid_details',
   RC11: 'payer_refused',
-  // The law.
+  // Compliance.
   FRAD: 'compliance',
   FR01: 'compliance',
   RR01: 'compliance',
@@ -79,7 +79,7 @@ const reasonByCode: Readonly<Record<string, Reason>> = {
   RR08: 'compliance',
   RR09: 'compliance',
   LEGL: 'compliance',
-  // People.
+  // Decisions of the parties.
   MD07: 'recipient_deceased',
   MS01: 'other',
   MS02: 'recipient_refused',
@@ -93,7 +93,7 @@ const reasonByCode: Readonly<Record<string, Reason>> = {
   ARDT: 'sent_back',
   NOAS: 'no_answer',
   NOOR: 'sent_back',
-  // The means.
+  // Service and format.
   CURR: 'currency_refused',
   CNOR: 'payer_unavailable',
   DNOR: 'payer_refused',
@@ -116,7 +116,7 @@ export function getReason(code: string): Reason {
   return findIn(reasonByCode, code) ?? 'other';
 }
 
-/** What a bank or a client says may be the name of something that every object has. */
+/** By own members only: a code may be the name of a member that every object has. */
 export function findIn<Value>(
   table: Readonly<Record<string, Value>>,
   name: string,
@@ -125,19 +125,19 @@ export function findIn<Value>(
 }
 
 /**
- * The bank refuses a second copy. That says nothing of the first one, which may well be paid: such a
- * refusal is never a refusal of the payment.
+ * The bank rejects a second copy. The first one may well be paid, so that such a rejection is never a
+ * rejection of the payment.
  */
 export function isDuplicateCode(code: string): boolean {
   return ['AM05', 'DUPL', 'DU01', 'DU02', 'DU03', 'DU04', 'DU05'].includes(code);
 }
 
-/** A bank's code as far as it is one: a proprietary text may hold anything. */
+/** The code, or "" where the text is none: a proprietary text may hold anything. */
 export function cleanCode(code: string): string {
   return /^[A-Za-z0-9_.-]{1,12}$/.test(code) ? code : '';
 }
 
-/** What a bank says of a payment (ExternalPaymentTransactionStatus1Code and the group's list). */
+/** What a status means for a payment (ExternalPaymentTransactionStatus1Code and the group's list). */
 export type StatusOutcome = 'accepted' | 'paid' | 'rejected';
 
 const outcomeByStatus: Readonly<Record<string, StatusOutcome>> = {
@@ -153,7 +153,7 @@ const outcomeByStatus: Readonly<Record<string, StatusOutcome>> = {
   PATC: 'accepted',
   PDNG: 'accepted',
   PRES: 'accepted',
-  // The money neither arrives nor comes back until an authority decides: not an end.
+  // The money neither arrives nor comes back until an authority decides: not final.
   BLCK: 'accepted',
   // Settled on the account of the debtor, and of the creditor.
   ACSC: 'paid',
@@ -162,17 +162,17 @@ const outcomeByStatus: Readonly<Record<string, StatusOutcome>> = {
   CANC: 'rejected',
 };
 
-/** A status that leaves it to the parts: some of them were accepted, and some not. */
+/** Some parts were accepted and some rejected, as the lower levels say. */
 export function isMixedStatus(status: string): boolean {
   return status === 'PART' || status === 'PARTNC';
 }
 
-/** Undefined for a status that leaves it to the parts, and for an unknown one. */
+/** Undefined for a mixed status and for an unknown one. */
 export function findStatusOutcome(status: string): StatusOutcome | undefined {
   return findIn(outcomeByStatus, status);
 }
 
-/** ExternalPurpose1Code by the purposes that recipients' attributes know. */
+/** ExternalPurpose1Code by the values of the attribute RemittanceReason. */
 const purposeByReason: Readonly<Record<string, string>> = {
   FAMILY_SUPPORT: 'DEPD',
   SALARY: 'SALA',
@@ -195,7 +195,7 @@ type ClearingSystem = {
   /** ExternalClearingSystemIdentification1Code. */
   readonly code: string;
   readonly member: RegExp;
-  /** What stands before the branch where routing number and branch are two attributes. */
+  /** Precedes the routing number where routing number and branch are two attributes. */
   readonly lead?: string;
 };
 
@@ -223,7 +223,7 @@ const clearingSystems: Readonly<Record<string, ClearingSystem>> = {
 
 export type ClearingMember = { readonly system: string; readonly member: string };
 
-/** How the bank of an account is named in its country's clearing, where attributes tell. */
+/** The identifier of the account's bank in its country's clearing, from the attributes. */
 export function findClearingMember(
   countryCode: string,
   attributes: Readonly<Record<string, string>>,

@@ -13,7 +13,7 @@ const exchange = {
   privateKey: 'x',
 };
 
-test('the example in the README is a configuration, once its secret is read', () => {
+test('the configuration in the README is valid once its secret is read', () => {
   const parsed = configSchema.parse({ ...config, exchange });
   assert.equal(parsed.exchange.mode, 'sftp');
 });
@@ -24,16 +24,19 @@ test('a debtor of payments in euro needs no address inside the European Economic
   assert.equal(configSchema.safeParse({ ...config, exchange, debtors: [german] }).success, true);
 });
 
-test('what cannot work is refused with a sentence', () => {
+test('an unusable configuration is refused with a message', () => {
   const wrongs: readonly [Record<string, unknown>, RegExp][] = [
     [{ messagePrefix: 'has space' }, /messagePrefix/],
-    [{ schedule: { cutOffs: ['14:00', '09:00'] } }, /not ascending/],
-    [{ schedule: { timeZone: 'Europe/Nowhere' } }, /not a time zone/],
-    [{ debtors: [{ key: 'a', name: 'A', currencies: ['EUR'] }] }, /needs an iban or an account/],
+    [{ schedule: { cutOffs: ['14:00', '09:00'] } }, /must be ascending/],
+    [{ schedule: { timeZone: 'Europe/Nowhere' } }, /must be an IANA time zone/],
+    [
+      { debtors: [{ key: 'a', name: 'A', currencies: ['EUR'] }] },
+      /must have an iban or an account/,
+    ],
     [{ debtors: [{ key: 'a', name: 'A', iban: 'DE00', currencies: ['EUR'] }] }, /valid IBAN/],
-    [{ debtors: [{ ...german, country: 'DE' }] }, /debtor a needs a country and a town/],
-    [{ debtors: [{ ...german, town: 'Berlin' }] }, /debtor a needs a country and a town/],
-    [{ debtors: [{ ...german, currencies: ['EUR', 'USD'] }] }, /needs a country and a town/],
+    [{ debtors: [{ ...german, country: 'DE' }] }, /debtor a must have a country and a town/],
+    [{ debtors: [{ ...german, town: 'Berlin' }] }, /debtor a must have a country and a town/],
+    [{ debtors: [{ ...german, currencies: ['EUR', 'USD'] }] }, /must have a country and a town/],
     [{ exchange: { ...exchange, hostKeyFingerprints: [] } }, /hostKeyFingerprints/],
     [{ exchange: { ...exchange, hostKeyFingerprints: ['MD5:aa'] } }, /hostKeyFingerprints/],
     [{ exchange: { ...exchange, password: 'x' } }, /password/],

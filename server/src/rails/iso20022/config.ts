@@ -1,7 +1,7 @@
 import { isValidBIC, isValidIBAN } from 'ibantools';
 import { z } from 'zod';
 
-/** What an operator says of one bank connection. */
+/** The configuration of one bank connection. */
 
 /** Lower-case letters, digits and hyphens are safe in a file's name, and EPC's ids allow them. */
 const messagePrefixPattern = /^[A-Za-z0-9]{1,8}$/;
@@ -31,21 +31,21 @@ const debtorSchema = z.strictObject({
   iban: z
     .string()
     .max(34)
-    .refine((iban) => iban === '' || isValidIBAN(iban), 'is not a valid IBAN')
+    .refine((iban) => iban === '' || isValidIBAN(iban), 'must be a valid IBAN')
     .default(''),
-  /** Where there is no IBAN. */
+  /** An account number where there is no IBAN. */
   account: z.string().max(34).default(''),
   bic: z
     .string()
     .max(11)
-    .refine((bic) => bic === '' || isValidBIC(bic), 'is not a valid BIC')
+    .refine((bic) => bic === '' || isValidBIC(bic), 'must be a valid BIC')
     .default(''),
-  /** The account's own, where the bank wants to be told; "": not told. */
+  /** The account's own, for banks that require it; "": not written. */
   accountCurrency: z
     .string()
     .regex(/^(?:[A-Z]{3})?$/)
     .default(''),
-  /** What may be paid from it; the first debtor that has a currency pays it. */
+  /** Currencies that are paid from it; the first debtor with a currency pays it. */
   currencies: z
     .array(z.string().regex(/^[A-Z]{3}$/))
     .min(1)
@@ -56,9 +56,9 @@ export type Debtor = z.infer<typeof debtorSchema>;
 const foldersSchema = {
   outbox: z.string().min(1).max(400).default('outbox'),
   inbox: z.string().min(1).max(400).default('inbox'),
-  /** Where what was read goes. */
+  /** For files that were processed. */
   archive: z.string().min(1).max(400).default('archive'),
-  /** Where what cannot be read goes, for a person. */
+  /** For files that cannot be read, until a person has dealt with them. */
   quarantine: z.string().min(1).max(400).default('quarantine'),
 };
 
@@ -74,7 +74,7 @@ const sftpSchema = z.strictObject({
   host: z.string().min(1).max(253),
   port: z.int().min(1).max(65_535).default(22),
   user: z.string().min(1).max(100),
-  /** PEM or OpenSSH form; there is no way to say a password. */
+  /** PEM or OpenSSH form; passwords are not supported. */
   privateKey: z.string().min(1).max(20_000),
   passphrase: z.string().max(1_000).default(''),
   /** As `ssh-keygen -lf` prints them. Several, so that the bank can change its key. */
@@ -88,7 +88,7 @@ export type DirectoryConfig = z.infer<typeof directorySchema>;
 export type SftpConfig = z.infer<typeof sftpSchema>;
 
 const scheduleSchema = z.strictObject({
-  timeZone: z.string().refine(isTimeZone, 'is not a time zone').default('UTC'),
+  timeZone: z.string().refine(isTimeZone, 'must be an IANA time zone').default('UTC'),
   cutOffs: z.array(z.string().regex(timePattern)).max(48).default([]),
   everySeconds: z.int().min(0).max(86_400).default(60),
   weekend: z.array(z.int().min(0).max(6)).max(6).default([0, 6]),
@@ -110,34 +110,36 @@ export const configSchema = z
     batchBooking: z.boolean().default(false),
     /** Who pays the banks of a payment across a border: DEBT, CRED or SHAR. */
     chargeBearer: z.enum(['DEBT', 'CRED', 'SHAR']).default('SHAR'),
-    /** Of a RemittanceReason to ISO 20022 purpose codes, before those of ours. */
+    /** From RemittanceReason to ISO 20022 purpose codes; they take precedence over the built-in ones. */
     purposeCodes: z.record(z.string().max(40), z.string().regex(/^[A-Z]{4}$/)).default({}),
-    /** What the recipient reads; {reference} and {originator} are replaced. */
+    /** The remittance text; {reference} and {originator} are replaced. */
     remittanceText: z.string().max(140).default('{reference}'),
     exchange: exchangeSchema,
-    /** How often the inbox is looked into. */
+    /** How often the inbox is read. */
     pollSeconds: z.int().min(1).max(86_400).default(60),
     fileBytesMax: z.int().min(1_000).max(200_000_000).default(20_000_000),
   })
   .superRefine((config, context) => {
     const { debtors, schedule } = config;
-    const complain = (message: string): void => {
+    const addFault = (message: string): void => {
       context.addIssue({ code: 'custom', message });
     };
     const keys = debtors.map(({ key }) => key);
-    if (new Set(keys).size !== keys.length) complain('two debtors have the same key');
+    if (new Set(keys).size !== keys.length) addFault('debtors must have different keys');
     for (const debtor of debtors) {
       const { key, iban, account, country, town, currencies } = debtor;
-      if ((iban === '') === (account === '')) complain(`debtor ${key} needs an iban or an account`);
+      if ((iban === '') === (account === ''))
+        addFault(`debtor ${key} must have an iban or an account, and not both`);
       // Since November 2026 banks take no address without both, and no transfer abroad without one.
       const isLocal = currencies.every((code) => code === 'EUR') && isEeaCountry(iban.slice(0, 2));
       const hasBoth = country !== '' && town.trim() !== '';
       const hasNone = country === '' && town === '';
-      if (!hasBoth && !(isLocal && hasNone)) complain(`debtor ${key} needs a country and a town`);
+      if (!hasBoth && !(isLocal && hasNone))
+        addFault(`debtor ${key} must have a country and a town`);
     }
     const { cutOffs } = schedule;
     if (cutOffs.some((time, index) => index > 0 && time <= (cutOffs[index - 1] ?? ''))) {
-      complain('cutOffs are not ascending');
+      addFault('cutOffs must be ascending');
     }
   });
 export type Config = z.infer<typeof configSchema>;
@@ -148,7 +150,7 @@ const eeaCountries = new Set(
   ),
 );
 
-/** Of the European Economic Area, by the two letters that its IBANs begin with. */
+/** Whether IBANs with these two letters are of the European Economic Area. */
 export function isEeaCountry(alpha2: string): boolean {
   return eeaCountries.has(alpha2);
 }

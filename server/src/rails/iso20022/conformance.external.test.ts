@@ -36,8 +36,8 @@ testConformance({
     const places = { folder, outbox: join(folder, 'outbox'), inbox: join(folder, 'answers') };
     await setBankOptions(folder, {
       rules: [
-        { match: { amount: '101.00' }, fate: 'reject' },
-        { match: { amount: '102.00' }, fate: 'return', reason: 'AC06' },
+        { match: { amount: '101.00' }, decision: 'reject' },
+        { match: { amount: '102.00' }, decision: 'return', reason: 'AC06' },
       ],
       settleAfterMs: 60_000,
       returnAfterMs: 120_000,
@@ -76,7 +76,7 @@ testConformance({
         listPaidAmounts(bank.books, reference).map(({ amount, currency }) =>
           getAmountMinor(amount, getCurrency(currency)),
         ),
-      advance: (nowMs) => bank.turn(nowMs),
+      advance: (nowMs) => bank.advance(nowMs),
       files: { from: places.inbox, to: join(folder, 'inbox') },
       close: () => rm(folder, { recursive: true, force: true }),
     };

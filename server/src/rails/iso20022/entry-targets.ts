@@ -5,15 +5,15 @@ import type { Payment } from './payments.ts';
 /** Which payment, or which batch of payments, a booked entry is about. */
 export type EntryTarget =
   | { readonly kind: 'payment'; readonly payment: Payment }
-  /** Its payments, without those that were refused before. */
+  /** Without payments that were rejected before. */
   | { readonly kind: 'batch'; readonly id: string; readonly payments: readonly Payment[] }
   /** It has the form of a payout's reference, and this rail has no record of it. */
   | { readonly kind: 'unknown_payout'; readonly reference: string }
-  | { readonly kind: 'nobody' };
+  | { readonly kind: 'none' };
 
 /**
- * By our references first, then by the bank's number of a debit that is known, then by the batch.
- * A number of the bank alone is trusted only where the amount fits, since banks use numbers again.
+ * By our references first, then by the bank's number of a known debit, then by the batch. A number of
+ * the bank alone is trusted only where the amount fits, since banks reuse numbers.
  */
 export async function findTarget(
   entry: BookedEntry,
@@ -34,11 +34,11 @@ export async function findTarget(
     const batched = await findBatch(owner, context);
     if (batched.length > 0) return { kind: 'batch', id: owner, payments: batched };
   }
-  // Another reference says that it is one payment, and none of ours.
-  if (batch === undefined || batch.id === '' || isReference(endToEndId)) return { kind: 'nobody' };
+  // An end-to-end id that is unknown names one payment, and none of ours.
+  if (batch === undefined || batch.id === '' || isReference(endToEndId)) return { kind: 'none' };
   const payments = await findBatch(batch.id, context);
   const [only, ...others] = payments;
-  if (only === undefined) return { kind: 'nobody' };
+  if (only === undefined) return { kind: 'none' };
   return others.length === 0
     ? { kind: 'payment', payment: only }
     : { kind: 'batch', id: batch.id, payments };

@@ -10,7 +10,7 @@ export type CheckParts = {
 
 const namesMax = 5;
 
-/** What keeps the rail from working, or waits for an operator. */
+/** Faults that keep the rail from working, and cases that wait for an operator. */
 export async function checkExchange(
   signal: AbortSignal,
   { host, openExchange, guard }: CheckParts,
@@ -18,7 +18,7 @@ export async function checkExchange(
   const faults: string[] = [];
   try {
     await using exchange = await openExchange(signal);
-    await exchange.list();
+    await exchange.inbox.list();
     const unknown = await guard.listUnknown(exchange);
     if (unknown.length > 0) {
       const names = listNames(unknown.map(({ messageId }) => messageId));
@@ -27,12 +27,12 @@ export async function checkExchange(
           'it may have been restored to an earlier moment: recover its payments first',
       );
     }
-    const aside = await exchange.listFolder('quarantine');
-    if (aside.length > 0) {
-      // The rest of a name may say whose statement it is.
-      const names = listNames(aside.map(({ name }) => name.slice(0, labelLength)));
+    const quarantined = await exchange.quarantine.list();
+    if (quarantined.length > 0) {
+      // The rest of a name may be personal data.
+      const names = listNames(quarantined.map(({ name }) => name.slice(0, labelLength)));
       faults.push(
-        `the quarantine folder holds ${aside.length} files (${names}); remove each once it is dealt with`,
+        `the quarantine folder holds ${quarantined.length} files (${names}); remove each once it is dealt with`,
       );
     }
   } catch (error) {
@@ -48,7 +48,7 @@ export async function checkExchange(
   return faults;
 }
 
-/** The beginning of the file's hash, before its own name. */
+/** The hash that precedes the file's own name. */
 const labelLength = 12;
 
 function listNames(names: readonly string[]): string {

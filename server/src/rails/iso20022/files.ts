@@ -1,23 +1,22 @@
 import { z } from 'zod';
-import type { RailHost, RecordChange, StoredRecord } from '../contract/contract.ts';
+import type { RailHost, RecordChange } from '../contract/contract.ts';
+import type { Reason } from '../contract/reasons.ts';
+import { openCounters } from '../kit/counters.ts';
+import { openRecords, type TypedRecord } from '../kit/records.ts';
 import { findExecutionDay } from './calendar.ts';
 import type { Config } from './config.ts';
 import type { Exchange } from './exchange.ts';
 import { groupTransfers, type PaymentFile, writePaymentFile } from './pain001.ts';
-import { fileWaiting, type Payment, type PaymentBook, type QueueEntry } from './payments.ts';
+import { fileWaiting, type Payment, type PaymentBook, withdraw } from './payments.ts';
 import { draftTransfer, type Service, type Transfer } from './transfer.ts';
 import { checkPaymentFile, type WrittenFile } from './written-file.ts';
 
 /**
- * The files that leave. Closing one is a single write: the whole file, and every payment in it. Only
- * after it does anything go to the bank, as often as it takes, always the same bytes under the same
- * name, so that the bank recognises a second copy by its message id. A copy goes into the archive
- * first: outside of the database it says which payments were ordered (`sent-files.ts`).
+ * The files that leave. One write closes a file: the whole of it, and every payment in it. Only then
+ * is it delivered, as often as it takes, always the same bytes under the same name, so that the bank
+ * recognizes a second copy by its message id. A copy goes into the archive first: outside of the
+ * database it tells which payments were ordered (`sent-files.ts`).
  */
-
-const fileCollection = 'files';
-const counterCollection = 'counters';
-const counterKey = 'messages';
 
 const fileSchema = z.object({
   name: z.string(),
@@ -28,21 +27,30 @@ const fileSchema = z.object({
   /** How often its delivery was begun: after a crash the bank may have the same file twice. */
   deliveries: z.number().default(0),
 });
-/** What is known of a file for ever. */
+/** Kept for ever. */
 export type StoredFile = z.infer<typeof fileSchema>;
+type FileRecord = TypedRecord<'closed' | 'delivered', StoredFile>;
 
-const counterSchema = z.object({ next: z.number() });
+function openFileRecords(store: RailHost['store']) {
+  return openRecords(store, {
+    collection: 'files',
+    states: ['closed', 'delivered'],
+    value: fileSchema,
+  });
+}
 
-/** Of the copy in the archive. */
-export function nameSentCopy(messageId: string): string {
-  return `sent-${messageId}.xml`;
+function openFileCounter(store: RailHost['store']) {
+  return openCounters(store, { collection: 'counters', first: 1 });
 }
 
 /** How many files were closed, plus 1. */
-export async function readCounter(store: RailHost['store']) {
-  const record = await store.get(counterCollection, counterKey);
-  const next = record === undefined ? 1 : counterSchema.parse(record.value).next;
-  return { next, revision: record?.revision ?? 0 };
+export function readFileCounter(store: RailHost['store']) {
+  return openFileCounter(store).read('messages');
+}
+
+/** The name of the copy in the archive. */
+export function nameSentCopy(messageId: string): string {
+  return `sent-${messageId}.xml`;
 }
 
 export type FileOptions = {
@@ -52,27 +60,30 @@ export type FileOptions = {
 };
 
 export type Files = {
-  /** Puts what is due into files. */
+  /** Closes files of the payments that are due. */
   closeDue(signal: AbortSignal): Promise<void>;
-  /** Gives the bank every closed file that it may not have. */
+  /** Delivers every closed file that the bank may not have. */
   deliver(exchange: Exchange, signal: AbortSignal): Promise<void>;
   find(messageId: string): Promise<StoredFile | undefined>;
   /** Whether anything would leave now. */
   hasDue(): Promise<boolean>;
-  /** Enters a file that left before, of which this database has no record. */
+  /** Records a file that left before and is missing in this database. */
   adopt(written: WrittenFile, bytes: Uint8Array): Promise<void>;
 };
 
-/** Cancellations and answers of the bank come between; each time what is left is tried again. */
+/** Cancellations and the bank's reports come between; each time what is left is tried again. */
 const triesMax = 20;
 
+const filesPerPassMax = 50;
+
 export function openFiles(options: FileOptions): Files {
-  const { host } = options;
+  const { host, config, book } = options;
+  const records = openFileRecords(host.store);
   return {
     closeDue: async (signal) => {
       let collisions = 0;
       while (!signal.aborted && collisions < triesMax) {
-        const due = await options.book.listDue(host.nowMs(), options.config.paymentsPerFileMax);
+        const due = await book.listDue(host.nowMs(), config.paymentsPerFileMax);
         if (due.length === 0) return;
         const outcome = await closeSome(options, due);
         if (outcome === 'stuck') return;
@@ -80,50 +91,45 @@ export function openFiles(options: FileOptions): Files {
       }
     },
     deliver: async (exchange, signal) => {
-      const closed = await host.store.list(fileCollection, { state: 'closed', count: 50 });
-      for (const record of closed) {
+      for (const record of await records.page({ state: 'closed', count: filesPerPassMax })) {
         if (signal.aborted) return;
         await deliverOne(host, { exchange, record });
       }
     },
     hasDue: async () => {
-      const [closed] = await host.store.list(fileCollection, { state: 'closed', count: 1 });
-      if (closed !== undefined) return true;
-      return (await options.book.listDue(host.nowMs(), 1)).length > 0;
+      const [closed] = await records.page({ state: 'closed', count: 1 });
+      return closed !== undefined || (await book.listDue(host.nowMs(), 1)).length > 0;
     },
     adopt: (written, bytes) => adoptFile(options, written, bytes),
-    find: async (messageId) => {
-      const record = await host.store.get(fileCollection, messageId);
-      return record === undefined ? undefined : fileSchema.parse(record.value);
-    },
+    find: async (messageId) => (await records.find(messageId))?.value,
   };
 }
 
 async function deliverOne(
   host: RailHost,
-  { exchange, record }: { exchange: Exchange; record: StoredRecord },
+  { exchange, record }: { exchange: Exchange; record: FileRecord },
 ): Promise<void> {
-  const known = fileSchema.parse(record.value);
-  const file = { ...known, deliveries: known.deliveries + 1 };
-  const write = (revision: number, state: string): Promise<boolean> =>
+  const { key, revision } = record;
+  const file = { ...record.value, deliveries: record.value.deliveries + 1 };
+  const write = (seenRevision: number, state: FileRecord['state']): Promise<boolean> =>
     host.store.write([
-      { collection: fileCollection, key: record.key, revision, next: { state, value: file } },
+      openFileRecords(host.store).change({ key, revision: seenRevision }, { state, value: file }),
     ]);
-  // Counted first: a copy of which nobody knows could be taken for the only one.
-  if (!(await write(record.revision, 'closed'))) return;
+  // Counted first: a copy that is not counted could be taken for the only one.
+  if (!(await write(revision, 'closed'))) return;
   const bytes = Buffer.from(file.xml);
   const isTaken =
-    (await exchange.keep(nameSentCopy(record.key), bytes)) === 'taken' ||
-    (await exchange.put(file.name, bytes)) === 'taken';
+    (await exchange.archive.put(nameSentCopy(key), bytes)) === 'taken' ||
+    (await exchange.outbox.put(file.name, bytes)) === 'taken';
   if (isTaken) {
-    // An operator has to look into it; the files after it must not wait for that.
-    host.log('error', 'archive or outbox hold another file of this name', { message: record.key });
+    // An operator has to decide; the files after it must not wait for that.
+    host.log('error', 'archive or outbox hold another file of this name', { message: key });
     return;
   }
   // Another process that delivered it meanwhile delivered the same.
-  await write(record.revision + 1, 'delivered');
+  await write(revision + 1, 'delivered');
   const payments = file.groups.reduce((sum, { references }) => sum + references.length, 0);
-  host.log('info', 'a payment file was delivered', { message: record.key, payments });
+  host.log('info', 'a payment file was delivered', { message: key, payments });
 }
 
 type Candidate = { readonly payment: Payment; readonly transfer: Transfer };
@@ -131,13 +137,13 @@ type Candidate = { readonly payment: Payment; readonly transfer: Transfer };
 /** `stuck`: the file could not be written as it must be, and nothing has left. */
 async function closeSome(
   options: FileOptions,
-  due: readonly QueueEntry[],
+  due: readonly string[],
 ): Promise<'done' | 'collision' | 'stuck'> {
   const { host, config, book } = options;
   const candidates: Record<Service, Candidate[]> = { sepa: [], cross_border: [] };
-  for (const entry of due) {
-    const payment = await book.find(entry.reference);
-    // Withdrawn this very moment: its entry is gone as well.
+  for (const reference of due) {
+    const payment = await book.find(reference);
+    // Withdrawn this moment: its entry in the queue is gone as well.
     if (payment === undefined || payment.state !== 'waiting') return 'collision';
     const draft = draftTransfer(payment.value.order, { config, payers: host.payers });
     if (draft.ok) {
@@ -151,10 +157,10 @@ async function closeSome(
     if (some.length === 0) continue;
     const prepared = await prepareFile(options, some);
     if (!prepared.ok) {
-      host.log('error', 'a payment file is not as it was ordered, and stays here', {
+      host.log('error', 'a payment file differs from what was ordered and is not sent', {
         detail: prepared.fault,
       });
-      return setBrokenAside(options, some);
+      return refuseUnwritable(options, some);
     }
     if (!(await host.store.write(prepared.changes))) return 'collision';
   }
@@ -162,7 +168,7 @@ async function closeSome(
 }
 
 /** One payment that cannot be written as ordered must not hold up the others. */
-async function setBrokenAside(
+async function refuseUnwritable(
   options: FileOptions,
   candidates: readonly Candidate[],
 ): Promise<'collision' | 'stuck'> {
@@ -176,14 +182,14 @@ async function setBrokenAside(
   return outcome;
 }
 
-/** It was good when it was taken, and the configuration has changed since; nothing was sent. */
+/** It was valid when it was accepted, and the configuration has changed since; nothing was sent. */
 async function refuseWaiting(
   { host, book }: FileOptions,
-  refusal: { payment: Payment; reason: Parameters<PaymentBook['withdraw']>[1] },
+  { payment, reason }: { payment: Payment; reason: Reason },
 ): Promise<boolean> {
-  const { payment, reason } = refusal;
-  const { reference } = payment.value.order;
-  if (!(await book.withdraw(payment, reason))) return false;
+  const reference = payment.key;
+  const next = withdraw(payment, reason);
+  if (next === undefined || !(await book.write(payment, next))) return false;
   const atMs = host.nowMs();
   const id = `${reference}:not-sent`;
   await host.receive({
@@ -201,10 +207,10 @@ type Prepared =
   | { readonly ok: false; readonly fault: string };
 
 async function prepareFile(
-  { host, config }: FileOptions,
+  { host, config, book }: FileOptions,
   candidates: readonly Candidate[],
 ): Promise<Prepared> {
-  const counter = await readCounter(host.store);
+  const counter = await readFileCounter(host.store);
   const nowMs = host.nowMs();
   const transfers = candidates.map(({ transfer }) => transfer);
   const file: PaymentFile = {
@@ -220,7 +226,7 @@ async function prepareFile(
     );
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    // Only messages of our own are known to hold nothing of a person.
+    // Only messages of our own are known to hold no personal data.
     return { ok: false, fault: error.name === 'Error' ? error.message : error.name };
   }
   const stored: StoredFile = {
@@ -233,26 +239,19 @@ async function prepareFile(
       references: members.map(({ reference }) => reference),
     })),
   };
+  const seen = { key: file.messageId, revision: 0 };
   const changes: RecordChange[] = [
-    {
-      collection: counterCollection,
-      key: counterKey,
-      revision: counter.revision,
-      next: { state: 'counting', value: { next: counter.next + 1 } },
-    },
-    {
-      collection: fileCollection,
-      key: file.messageId,
-      revision: 0,
-      next: { state: 'closed', value: stored },
-    },
-    ...candidates.flatMap(({ payment }) => fileWaiting(payment, file.messageId)),
+    openFileCounter(host.store).change(counter, counter.next + 1),
+    openFileRecords(host.store).change(seen, { state: 'closed', value: stored }),
+    ...candidates.flatMap(({ payment }) =>
+      book.change(payment, fileWaiting(payment, file.messageId)),
+    ),
   ];
   return { ok: true, changes };
 }
 
 /**
- * With every payment in it: none of them is ever sent again. One that waits here leaves the queue;
+ * With every payment in it, so that none of them is ever sent again. One that waits leaves the queue;
  * one that is in another file as well stays as it is.
  */
 async function adoptFile(
@@ -260,11 +259,13 @@ async function adoptFile(
   written: WrittenFile,
   bytes: Uint8Array,
 ): Promise<void> {
+  const records = openFileRecords(host.store);
+  const { messageId } = written;
   const groups = Map.groupBy(written.payments, ({ groupId }) => groupId);
   const file: StoredFile = {
-    name: `${written.messageId}.xml`,
+    name: `${messageId}.xml`,
     xml: Buffer.from(bytes).toString('utf8'),
-    // Whether its delivery was interrupted is not known.
+    // Whether its delivery was interrupted is unknown.
     deliveries: 2,
     groups: [...groups].map(([id, payments]) => ({
       id,
@@ -273,19 +274,13 @@ async function adoptFile(
     })),
   };
   for (let tries = 0; tries < triesMax; tries += 1) {
-    const changes: RecordChange[] = [
-      {
-        collection: fileCollection,
-        key: written.messageId,
-        revision: 0,
-        next: { state: 'delivered', value: file },
-      },
-    ];
+    const seen = { key: messageId, revision: 0 };
+    const changes = [records.change(seen, { state: 'delivered', value: file })];
     for (const payment of written.payments) {
-      changes.push(...(await book.describeAdoption(payment, written.messageId)));
+      changes.push(...(await book.describeAdoption(payment, messageId)));
     }
     if (await host.store.write(changes)) return;
-    if ((await host.store.get(fileCollection, written.messageId)) !== undefined) return;
+    if ((await records.find(messageId)) !== undefined) return;
   }
-  throw new Error(`the payments of ${written.messageId} change too often to be written`);
+  throw new Error(`the payments of ${messageId} were changed by others ${triesMax} times in a row`);
 }

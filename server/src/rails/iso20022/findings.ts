@@ -7,8 +7,8 @@ import type { Files } from './files.ts';
 import type { Payment, PaymentBook } from './payments.ts';
 
 /**
- * What follows from a message of the bank. Every part of it that cannot be applied to a payment is a
- * problem, which an operator sees as an exception; nothing is dropped.
+ * The result of a message of the bank. Every part that cannot be applied to a payment is a problem,
+ * which becomes an exception; nothing is dropped.
  */
 export type Findings = {
   readonly observations: RailObservation[];
@@ -26,7 +26,7 @@ export type StatementContext = {
 /** A message, known by the hash of its bytes. */
 export type MessageContext = StatementContext & { readonly message: string };
 
-/** The same parts give the same id, so that a problem that is reported again opens nothing new. */
+/** The same parts give the same id, so that a repeated problem opens no second exception. */
 export function makeProblem(
   kind: InboundProblem['kind'],
   parts: {
@@ -45,23 +45,23 @@ export function moneyOf({ value: { order } }: Payment): Money {
   return { currency: order.currency, amountMinor: order.amountMinor };
 }
 
-/** What banks put where they have no reference. */
+/** What banks write where they have no reference. */
 const noReference = new Set(['NOTPROVIDED', 'NONREF']);
 
-/** The characters that ISO 20022 ids may have inside SEPA. */
+/** Whether it has the characters that ids may have inside SEPA, and names a payment. */
 export function isReference(text: string): boolean {
   return /^[A-Za-z0-9+?/:().,' -]{1,35}$/.test(text) && !noReference.has(text);
 }
 
 /**
- * Whether it has the form of a payout's reference: then the service may know it although this rail
- * does not, after a restore from a backup.
+ * Whether it has the form of a payout's reference: after a restore from backup the service may know it
+ * although this rail does not.
  */
 export function isPayoutReference(text: string): boolean {
   return /^[0-9a-fA-F]{32}$/.test(text);
 }
 
-/** The first of them that names a payment of this rail. */
+/** The payment of the first reference that this rail knows. */
 export async function findPayment(
   book: PaymentBook,
   references: readonly string[],
@@ -73,7 +73,7 @@ export async function findPayment(
   return undefined;
 }
 
-/** A time without an offset is taken as UTC; one that cannot be read, or lies ahead, as now. */
+/** A time without an offset is UTC; one that cannot be read, or is in the future, is now. */
 export function readInstant(text: string, nowMs: number): number {
   const hasOffset = /(?:Z|[+-]\d{2}:\d{2})$/.test(text) || !text.includes('T');
   const atMs = Date.parse(hasOffset ? text : `${text}Z`);

@@ -79,7 +79,7 @@ describe('files of the bank', () => {
     assert.ok(faults.some((fault) => /quarantine.* 4 files/.test(fault)));
   });
 
-  test('of intraday reports are kept and change nothing', async () => {
+  test('of intraday reports are stored without effect', async () => {
     const interim = writeReport(entry({ direction: 'CRDT', details: rtrInf }), {
       name: 'camt.052.001.08',
     });

@@ -90,7 +90,7 @@ describe('a return that matches no payment is an exception with its amount', () 
     assertOnlyProblem(await book(empty), 'unmatched 4000 EUR');
   });
 
-  test('told by its bank transaction code alone', async () => {
+  test('reported by its bank transaction code alone', async () => {
     const kind = `<BkTxCd><Domn><Cd>PMNT</Cd><Fmly><Cd>ICDT</Cd><SubFmlyCd>RRTN</SubFmlyCd></Fmly>
       </Domn></BkTxCd>`;
     assertOnlyProblem(
@@ -131,13 +131,13 @@ describe('a return that matches no payment is an exception with its amount', () 
     assert.equal(await it.host.countUnresolvedInbound(), 2);
   });
 
-  test('holds nothing of a person in its detail', async () => {
+  test('holds no personal data in its detail', async () => {
     const rent = entry({ ...credit, reference: 'Rent of Jane Roe', details: rtrInf });
     const { problems } = await book(rent);
     assert.ok(!problems.some(({ detail }) => /Jane|Roe/.test(detail)));
   });
 
-  test('money that comes in otherwise is none of ours', async () => {
+  test('other incoming money is ignored', async () => {
     const received = await book(entry({ ...credit, reference: 'INVOICE7' }));
     assert.deepEqual(received, { observations: [], problems: [] });
   });
@@ -173,7 +173,7 @@ describe("a return is found by the bank's references and by ours of the batch", 
     assert.equal(observations[0]?.outcome, 'returned');
   });
 
-  test('a reference that the bank used twice names neither payment', async () => {
+  test('a bank reference of two payments identifies neither', async () => {
     const other = makeInstruction({ amountMinor: 10_000n });
     await it.rail.send(other, context);
     await it.work();
@@ -216,7 +216,7 @@ describe("a return is found by the bank's references and by ours of the batch", 
     }
   });
 
-  test('payments that are listed without amounts are those of the sum', async () => {
+  test('payments that are listed without amounts are matched by their sum', async () => {
     const batch = [1, 2].map(() => makeInstruction({ amountMinor: 5_000n }));
     for (const one of batch) await it.rail.send(one, context);
     await it.work();
@@ -234,7 +234,7 @@ describe("a return is found by the bank's references and by ours of the batch", 
 });
 
 describe('entries that are not understood', () => {
-  test('a return that is reversed: the money left again', async () => {
+  test('a reversed return: the money left again', async () => {
     await book(entry());
     await book(entry({ direction: 'CRDT', number: 'R1', details: rtrInf }));
     assertOnlyProblem(
@@ -248,7 +248,7 @@ describe('entries that are not understood', () => {
     );
   });
 
-  test('a debit of more than the payment is not the payment, whatever the bank calls it', async () => {
+  test('a debit of more than the payment does not match, whatever its code', async () => {
     const kind = '<BkTxCd><Prtry><Cd>NCHG+808</Cd></Prtry></BkTxCd>';
     assertOnlyProblem(await book(entry({ amount: '250.00', entry: kind })), 'unmatched 25000 EUR');
     assertOnlyProblem(await book(entry({ amount: '99.99' })), 'unmatched 9999 EUR');
@@ -264,7 +264,7 @@ describe('entries that are not understood', () => {
     assertOnlyProblem(await book(entry({ number: 'BANK-000002' })), 'not_understood 10000 EUR');
   });
 
-  test('a charge that is given back', async () => {
+  test('a refunded charge', async () => {
     const kind = `<BkTxCd><Domn><Cd>PMNT</Cd><Fmly><Cd>ICDT</Cd><SubFmlyCd>CHRG</SubFmlyCd></Fmly>
       </Domn></BkTxCd>`;
     const received = await book(entry({ amount: '2.00', direction: 'CRDT', entry: kind }));
@@ -282,7 +282,7 @@ describe('entries that are not understood', () => {
     assert.equal((await query()).outcome, 'paid');
   });
 
-  test('one of our payments on an account of no debtor', async () => {
+  test('one of our payments on an account that is not configured', async () => {
     const account = 'FR1420041010050500013M02606';
     assertOnlyProblem(await book(entry(), { account }), 'unmatched 10000 EUR');
     assert.deepEqual(await book(entry({ reference: 'SOMEBODY' }), { account }), {
@@ -293,7 +293,7 @@ describe('entries that are not understood', () => {
 });
 
 describe('status reports', () => {
-  test('name a payment by its instruction id alone, or by the only one of its batch', async () => {
+  test('identify a payment by its instruction id alone, or as the only one of its batch', async () => {
     const file = await findMessageId();
     const byEndToEndId = writeStatus(file, {
       reference: payment.reference,

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { InboundProblem, RailHost, RailObservation } from '../contract/contract.ts';
+import type { FolderFile } from '../kit/folder.ts';
 import { observeAccountReport } from './account-reports.ts';
 import { readAccountReport } from './camt.ts';
-import type { Exchange, InboxFile } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
 import {
   type Findings,
   type MessageContext,
@@ -10,41 +11,44 @@ import {
   type StatementContext,
 } from './findings.ts';
 import { readStatusReport } from './pain002.ts';
-import type { Standing } from './payments.ts';
+import type { ReportedState } from './payments.ts';
 import { observeStatusReport } from './status-reports.ts';
 import { parseDocument } from './xml.ts';
 
 /**
- * The files that the bank leaves. First the payments' own records follow what a file says, then the
- * service stores it with all findings, then it is moved. A crash in between repeats the whole, which
- * changes nothing twice; and nothing that was refused can still be waiting here to be sent.
+ * The bank's files. First the rail updates its payments, then the service stores the file with all
+ * findings, then the file is moved. After a crash all of it is repeated without further effect; and no
+ * payment that the bank rejected can still be waiting here to be sent.
  */
 
 export type InboxContext = StatementContext & {
   readonly host: RailHost;
-  /** Names of files that could not be read, with how they looked: they may have been unfinished. */
-  readonly unreadable: Map<string, string>;
+  /** Files that could not be read, with size and time: they may have been unfinished. */
+  readonly unreadable: Map<string, FolderFile>;
 };
 
-/** True where a file should be looked at again soon. */
-export async function takeInFiles(
+/** More wait for the next pass. */
+const filesPerPassMax = 200;
+
+/** True where a file should be read again soon. */
+export async function processFiles(
   exchange: Exchange,
   context: InboxContext,
   signal: AbortSignal,
 ): Promise<boolean> {
   const { host, unreadable } = context;
-  const files = await exchange.list();
+  const files = await exchange.inbox.list({ countMax: filesPerPassMax });
   const names = new Set(files.map(({ name }) => name));
   for (const name of unreadable.keys()) if (!names.has(name)) unreadable.delete(name);
   let isUnfinished = false;
   for (const file of files) {
     if (signal.aborted) return true;
     try {
-      if (!(await takeIn(file, exchange, context))) isUnfinished = true;
+      if (!(await processFile(file, exchange, context))) isUnfinished = true;
     } catch (error) {
       if (!(error instanceof Error)) throw error;
       isUnfinished = true;
-      host.log('error', 'a file of the bank could not be taken in, and stays', {
+      host.log('error', 'a file of the bank could not be processed and stays in the inbox', {
         error: error.name,
         file: hashText(file.name),
       });
@@ -53,62 +57,65 @@ export async function takeInFiles(
   return isUnfinished;
 }
 
-/** False where it may still be in the making. */
-async function takeIn(
-  file: InboxFile,
+/** False where the file may be unfinished. */
+async function processFile(
+  file: FolderFile,
   exchange: Exchange,
   context: InboxContext,
 ): Promise<boolean> {
   const { host, config, unreadable } = context;
   if (file.sizeBytes > config.fileBytesMax) {
-    const hash = createHash('sha256').update(`${file.name} ${file.changedAt}`).digest('hex');
+    const hash = createHash('sha256')
+      .update(`${file.name} ${file.sizeBytes} ${file.changedAtMs}`)
+      .digest('hex');
     const detail = `it is longer than fileBytesMax (${config.fileBytesMax} bytes)`;
     const problem = makeProblem('unreadable', { name: [hash], detail: describeFile(hash, detail) });
-    const aside = { raw: Buffer.from(detail), hash, label: 'too-long', problem };
-    await setAside(file, { exchange, host, ...aside });
+    const report = { raw: Buffer.from(detail), hash, label: 'too-long', problem };
+    await quarantine(file, { exchange, host, ...report });
     return true;
   }
-  const bytes = await exchange.read(file.name, config.fileBytesMax);
+  const bytes = await exchange.inbox.read(file.name, config.fileBytesMax);
   const hash = createHash('sha256').update(bytes).digest('hex');
   const label = hash.slice(0, 12);
   const reading = await readMessage(bytes, { ...context, message: hash });
   if ('fault' in reading) {
-    // A bank that writes in place would be seen in the middle of it: once more, unchanged, it is final.
-    const isFinal = unreadable.get(file.name) === file.changedAt;
-    unreadable.set(file.name, file.changedAt);
+    // A bank may write in place: the file is complete once it has not changed between two passes.
+    const before = unreadable.get(file.name);
+    const isFinal = before?.sizeBytes === file.sizeBytes && before.changedAtMs === file.changedAtMs;
+    unreadable.set(file.name, file);
     if (!isFinal) return false;
     const { kind, fault } = reading;
     const problem = makeProblem(kind, { name: [hash], detail: describeFile(hash, fault) });
-    await setAside(file, { exchange, host, raw: bytes, hash, label, problem });
+    await quarantine(file, { exchange, host, raw: bytes, hash, label, problem });
     return true;
   }
-  const heard = await recordMessage({ bytes, hash, reading }, context);
-  await exchange.archive(file.name, label);
-  host.log('info', 'a file of the bank was taken in', {
+  const received = await recordMessage({ bytes, hash, reading }, context);
+  await exchange.inbox.move(file.name, exchange.archive, `${label}-${file.name}`);
+  host.log('info', 'a file of the bank was processed', {
     file: label,
     message: reading.messageName,
     observations: reading.observations.length,
     problems: reading.problems.length,
-    heard,
+    received,
   });
   return true;
 }
 
-/** Reads a file of the archive again, after the database was restored to a moment before it. */
-export async function takeInAgain(bytes: Uint8Array, context: InboxContext): Promise<void> {
+/** Processes a file of the archive again, after the database was restored to a moment before it. */
+export async function reprocessFile(bytes: Uint8Array, context: InboxContext): Promise<void> {
   const hash = createHash('sha256').update(bytes).digest('hex');
   const reading = await readMessage(bytes, { ...context, message: hash });
   if (!('fault' in reading)) await recordMessage({ bytes, hash, reading }, context);
 }
 
-/** The payments' own records first, then the service's. */
+/** The rail's records first, then the service's. */
 async function recordMessage(
   { bytes, hash, reading }: { bytes: Uint8Array; hash: string; reading: Findings },
   { host, book }: InboxContext,
 ): Promise<'new' | 'known'> {
   const { observations, problems } = reading;
   for (const observation of observations) {
-    await book.apply(observation.reference, describeStanding(observation));
+    await book.apply(observation.reference, describeState(observation));
   }
   return host.receive({ id: hash, channel: 'file', raw: bytes, observations, problems });
 }
@@ -117,10 +124,10 @@ function describeFile(hash: string, fault: string): string {
   return `file ${hash.slice(0, 12)} in the quarantine folder: ${fault}`;
 }
 
-/** An exception first, then quarantine: after a crash in between the file is still in the inbox. */
-async function setAside(
-  file: InboxFile,
-  aside: {
+/** Opens the exception before the move: after a crash in between the file is still in the inbox. */
+async function quarantine(
+  file: FolderFile,
+  report: {
     exchange: Exchange;
     host: RailHost;
     raw: Uint8Array;
@@ -129,9 +136,9 @@ async function setAside(
     problem: InboundProblem;
   },
 ): Promise<void> {
-  const { exchange, host, raw, hash, label, problem } = aside;
+  const { exchange, host, raw, hash, label, problem } = report;
   await host.receive({ id: hash, channel: 'file', raw, observations: [], problems: [problem] });
-  await exchange.quarantine(file.name, label);
+  await exchange.inbox.move(file.name, exchange.quarantine, `${label}-${file.name}`);
   const { detail, kind } = problem;
   host.log('error', 'a file of the bank was put into quarantine', { file: label, kind, detail });
 }
@@ -140,7 +147,7 @@ type Reading =
   | (Findings & { readonly messageName: string })
   | { readonly kind: 'unreadable' | 'not_understood'; readonly fault: string };
 
-/** Intraday reports: interim, and every booked entry of theirs comes again in camt.054 or camt.053. */
+/** Intraday reports are interim: every booked entry comes again in camt.054 or camt.053. */
 const intradayReport = 'camt.052.';
 
 async function readMessage(bytes: Uint8Array, context: MessageContext): Promise<Reading> {
@@ -167,13 +174,13 @@ async function readMessage(bytes: Uint8Array, context: MessageContext): Promise<
   return { kind: 'not_understood', fault: `messages ${messageName} are not supported` };
 }
 
-function describeStanding(observation: RailObservation): Standing {
+function describeState(observation: RailObservation): ReportedState {
   const { outcome, id, reason, code = '', amountMinor } = observation;
   const state = outcome === 'ready_for_pickup' ? 'accepted' : outcome;
   return { state, observationId: id, reason, code, amountMinor };
 }
 
-/** A file's name may say whose statement it is. */
+/** A file's name may be personal data. */
 function hashText(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 12);
 }

@@ -20,17 +20,14 @@ const replacements: Readonly<Record<string, string>> = {
   '@': '(at)',
 };
 
-/**
- * Symbols that are no letters: emoji, signs of currencies and trades. They have no transliteration,
- * though the library has names for them (an emoji would become a word).
- */
+/** Emoji, signs of currencies and trades: not transliterated, since the library would write a word. */
 const symbols = /[^\P{S}\x00-\x7f]/gu;
-/** Joiners and other marks that are not written by themselves. */
+/** Joiners and other characters without a form of their own. */
 const invisible = /[\p{Cf}\ufe00-\ufe0f]/gu;
 
 /**
- * A text of any script in those characters, at most so long. Letters are transliterated; what has no
- * counterpart becomes a space. "" where nothing is left. A text neither begins nor ends with a slash
+ * A text of any script in those characters, cut to the length. Letters are transliterated and other
+ * characters become spaces; "" where nothing is left. The result neither begins nor ends with a slash
  * and has no two in a row (the same guidelines), and does not begin like a SWIFT tag.
  */
 export function toLatinText(text: string, lengthMax: number): string {
@@ -44,11 +41,11 @@ function prepare(text: string): string {
   return text.normalize('NFC').replaceAll(invisible, '').replaceAll(symbols, ' ');
 }
 
-/** Ideographs stand for a word each; letters of other scripts may be silent (an alef, a long vowel). */
+/** An ideograph is a word by itself; letters of other scripts may be silent (an alef, a long vowel). */
 const ideographs = /\p{Script=Han}/gu;
 const words = /[\p{L}\p{N}\p{Co}\p{Cn}]+/gu;
 
-/** Whether something of a name cannot be written for a bank: a symbol, or a word of unknown letters. */
+/** Whether a part of a name cannot be written for a bank: a symbol, or a word of unknown letters. */
 export function hasUnwritable(text: string): boolean {
   const visible = text.normalize('NFC').replaceAll(invisible, '');
   const units = [...(visible.match(ideographs) ?? []), ...(visible.match(words) ?? [])];

@@ -2,7 +2,7 @@ import type { RailHost } from '../contract/contract.ts';
 import type { Config } from './config.ts';
 import { openDirectory } from './directory.ts';
 import type { Exchange } from './exchange.ts';
-import { readCounter } from './files.ts';
+import { readFileCounter } from './files.ts';
 
 /** Opens the exchange that is configured; the caller closes it by `await using`. */
 
@@ -21,9 +21,9 @@ export function createExchangeOpener(
   }
   let isUsed = false;
   return async () => {
-    // Once folders were used a missing one is no new installation: its share may not be mounted.
+    // After the first use a missing folder is a fault: its share may not be mounted.
     if (!isUsed) isUsed = (await store.get(collection, key)) !== undefined;
-    const mayCreateFolders = !isUsed && (await readCounter(store)).next === 1;
+    const mayCreateFolders = !isUsed && (await readFileCounter(store)).next === 1;
     const exchange = await openDirectory(config, { mayCreateFolders });
     if (!isUsed) {
       await store.write([{ collection, key, revision: 0, next: { state: 'used', value: {} } }]);

@@ -40,7 +40,62 @@ const abroad = {
   attributes: { BankAccountNumber: '000123456789', BankRoutingNumber: '021000021' },
 };
 
+/** Each group and each payment on its own lines, as the standard orders the elements. */
+const expectedFile = `<?xml version="1.0" encoding="UTF-8"?>
+<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.001.001.10"><CstmrCdtTrfInitn>
+<GrpHdr><MsgId>T1-62c36c2084daf45845f6</MsgId><CreDtTm>2026-03-04T09:00:00Z</CreDtTm>
+<NbOfTxs>2</NbOfTxs><CtrlSum>10123.45</CtrlSum><InitgPty><Nm>Outlay Tests GmbH</Nm></InitgPty></GrpHdr>
+<PmtInf><PmtInfId>T1-62c36c2084daf45845f6-1</PmtInfId><PmtMtd>TRF</PmtMtd>
+<BtchBookg>false</BtchBookg><NbOfTxs>1</NbOfTxs><CtrlSum>123.45</CtrlSum>
+<PmtTpInf><SvcLvl><Cd>SEPA</Cd></SvcLvl></PmtTpInf><ReqdExctnDt><Dt>2026-03-04</Dt></ReqdExctnDt>
+<Dbtr><Nm>One</Nm></Dbtr><DbtrAcct><Id><IBAN>DE89370400440532013000</IBAN></Id></DbtrAcct>
+<DbtrAgt><FinInstnId><Othr><Id>NOTPROVIDED</Id></Othr></FinInstnId></DbtrAgt><ChrgBr>SLEV</ChrgBr>
+<CdtTrfTxInf><PmtId><InstrId>0198c0ffee00700080000000000000a1</InstrId>
+<EndToEndId>0198c0ffee00700080000000000000a1</EndToEndId></PmtId>
+<Amt><InstdAmt Ccy="EUR">123.45</InstdAmt></Amt>
+<UltmtDbtr><Nm>Nm InstdAmt Ccy 'EUR' 9 /InstdAmt +amp,</Nm></UltmtDbtr>
+<Cdtr><Nm>Zoe Muller-Lukasz</Nm></Cdtr>
+<CdtrAcct><Id><IBAN>DE02120300000000202051</IBAN></Id></CdtrAcct>
+<RmtInf><Ustrd>0198c0ffee00700080000000000000a1</Ustrd></RmtInf></CdtTrfTxInf></PmtInf>
+<PmtInf><PmtInfId>T1-62c36c2084daf45845f6-2</PmtInfId><PmtMtd>TRF</PmtMtd>
+<BtchBookg>false</BtchBookg><NbOfTxs>1</NbOfTxs><CtrlSum>10000.00</CtrlSum>
+<ReqdExctnDt><Dt>2026-03-04</Dt></ReqdExctnDt>
+<Dbtr><Nm>Two</Nm><PstlAdr><TwnNm>Paris</TwnNm><Ctry>FR</Ctry></PstlAdr></Dbtr>
+<DbtrAcct><Id><IBAN>FR1420041010050500013M02606</IBAN></Id></DbtrAcct>
+<DbtrAgt><FinInstnId><Othr><Id>NOTPROVIDED</Id></Othr></FinInstnId></DbtrAgt><ChrgBr>SHAR</ChrgBr>
+<CdtTrfTxInf><PmtId><InstrId>0198c0ffee00700080000000000000a2</InstrId>
+<EndToEndId>0198c0ffee00700080000000000000a2</EndToEndId></PmtId>
+<Amt><InstdAmt Ccy="USD">10000.00</InstdAmt></Amt><UltmtDbtr><Nm>Client + Sohne</Nm></UltmtDbtr>
+<CdtrAgt><FinInstnId><ClrSysMmbId><ClrSysId><Cd>USABA</Cd></ClrSysId>
+<MmbId>021000021</MmbId></ClrSysMmbId></FinInstnId></CdtrAgt>
+<Cdtr><Nm>Zoe Muller-Lukasz</Nm><PstlAdr><StrtNm>Rua do Acucar 17</StrtNm><PstCd>01310-100</PstCd>
+<TwnNm>Sao Paulo</TwnNm><CtrySubDvsn>SP</CtrySubDvsn><Ctry>BR</Ctry></PstlAdr></Cdtr>
+<CdtrAcct><Id><Othr><Id>000123456789</Id><SchmeNm><Cd>BBAN</Cd></SchmeNm></Othr></Id></CdtrAcct>
+<Purp><Cd>SALA</Cd></Purp>
+<RmtInf><Ustrd>0198c0ffee00700080000000000000a2</Ustrd></RmtInf></CdtTrfTxInf></PmtInf>
+</CstmrCdtTrfInitn></Document>
+`;
+
 describe('payment files', () => {
+  test('a SEPA and a cross-border payment, element by element; client text never becomes markup', () => {
+    const text = write([
+      makeInstruction({
+        reference: '0198c0ffee00700080000000000000a1',
+        attributes: { BankAccountNumber: 'DE02120300000000202051' },
+        originator: { accountId: 'a', name: '</Nm><InstdAmt Ccy="EUR">9</InstdAmt>&amp;' },
+      }),
+      makeInstruction({
+        ...abroad,
+        reference: '0198c0ffee00700080000000000000a2',
+        currency: 'USD',
+        amountMinor: 1_000_000n,
+        attributes: { ...abroad.attributes, RemittanceReason: 'SALARY' },
+      }),
+    ]);
+    const unfold = (xml: string): string => xml.replaceAll('>\n<', '><');
+    assert.equal(unfold(text), unfold(expectedFile));
+  });
+
   test('payments are grouped by account, currency and service, with counts and sums', () => {
     const instructions = [
       makeInstruction({ amountMinor: 100n }),
@@ -72,7 +127,7 @@ describe('payment files', () => {
     assert.ok(`${longest}-9999`.length <= 35);
   });
 
-  test('a file that differs from what was ordered is noticed', () => {
+  test('a file that differs from the orders is refused', () => {
     const instruction = makeInstruction({ amountMinor: 10_000n });
     const other = makeInstruction();
     const text = write([instruction]);
@@ -83,7 +138,7 @@ describe('payment files', () => {
       [text.replace('>100.00</InstdAmt>', '>1000.00</InstdAmt>'), /another amount/],
       [text.replace('Ccy="EUR"', 'Ccy="USD"'), /another amount/],
       [text.replaceAll('<CtrlSum>100.00', '<CtrlSum>100.01'), /control sum/],
-      [text.replaceAll(instruction.reference, other.reference), /nobody asked for/],
+      [text.replaceAll(instruction.reference, other.reference), /was not ordered/],
       [text.replace('<NbOfTxs>1<', '<NbOfTxs>2<'), /instead of/],
       [text.slice(0, -20), /cannot be read back/],
     ];
@@ -107,12 +162,5 @@ describe('payment files', () => {
       ]),
       '1.011',
     );
-  });
-
-  test('what a person wrote cannot become markup', () => {
-    const instruction = makeInstruction({
-      originator: { accountId: 'a', name: '</Nm><InstdAmt Ccy="EUR">9</InstdAmt>&amp;' },
-    });
-    checkPaymentFile(write([instruction]), [instruction]);
   });
 });

@@ -7,8 +7,9 @@ import type { Transfer } from './transfer.ts';
 import { element, optionalText, textElement } from './xml.ts';
 
 /**
- * Customer credit transfer initiation, pain.001.001.09 and .10. The elements used are those that both
- * have, in the order that both want, within the stricter rules that banks publish for SEPA.
+ * Customer credit transfer initiation, pain.001.001.09 and .10: the elements that both versions have,
+ * in the order of both, within the stricter rules that banks publish for SEPA. `xsd.external.test.ts`
+ * validates such files against the schemas of ISO 20022.
  */
 
 export type PaymentGroup = {
@@ -28,9 +29,9 @@ export type PaymentFile = {
 };
 
 /**
- * One group per debtor account, currency and service, in a fixed order. The ids are functions of the
- * payments' references alone: a database that was restored from a backup gives the same payments the
- * same ids, and the bank recognises the file that it has had already.
+ * One group per debtor account, currency, service and charge bearer, in a fixed order. The ids are
+ * functions of the references alone: after a restore from backup the same payments get the same ids,
+ * and the bank recognizes a file that it has had already.
  */
 export function groupTransfers(
   transfers: readonly Transfer[],
@@ -118,9 +119,9 @@ function writeGroup(
 }
 
 /**
- * With town and country, or none at all: banks take no other address. The forms that banks published
- * for SEPA in version 09 know no town, so that it is left out there, unless a bank outside of the
- * European Economic Area makes it necessary.
+ * With town and country, or none: banks accept no other address. The forms that banks published for
+ * SEPA in version 09 have no town, so that the address is left out there, unless a recipient outside
+ * of the European Economic Area requires it.
  */
 function writeDebtorAddress(
   { debtor, transfers }: PaymentGroup,
@@ -153,7 +154,7 @@ function writeAccount(iban: string, other: string): string {
 function writeTransfer(transfer: Transfer): string {
   const { account, purpose, creditorAddress, originator } = transfer;
   return element('CdtTrfTxInf', [
-    // Banks that answer before they look into a payment name it by the first alone.
+    // Banks that reject a payment unread name it by InstrId alone.
     element('PmtId', [
       textElement('InstrId', transfer.reference),
       textElement('EndToEndId', transfer.reference),
@@ -190,7 +191,7 @@ function writeTransfer(transfer: Transfer): string {
 function writeAgent({ agent, service }: Transfer): string | undefined {
   const { bic, clearing, name } = agent;
   if (service === 'sepa') {
-    // Inside SEPA the IBAN suffices; a BIC that the stricter form does not know is better left out.
+    // Inside SEPA the IBAN suffices; a BIC that the stricter form does not allow is left out.
     const isKnownForm = /^[A-Z]{6}[A-Z2-9][A-NP-Z0-9](?:[A-Z0-9]{3})?$/.test(bic);
     return isKnownForm
       ? element('CdtrAgt', [element('FinInstnId', [textElement('BICFI', bic)])])
@@ -226,14 +227,14 @@ function getScale(currency: string): number {
   return getCurrency(currency).scale;
 }
 
-/** A decimal with all digits of the scale: 10010n of two is "100.10". */
+/** A decimal with all digits of the scale: 10010n with scale 2 is "100.10". */
 export function formatFixed(minor: bigint, scale: number): string {
   if (scale === 0) return minor.toString();
   const digits = minor.toString().padStart(scale + 1, '0');
   return `${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
 
-/** The control sum: of the bare numbers, whatever their currencies, as the standard has it. */
+/** The control sum: of the numbers, whatever their currencies, as the standard defines it. */
 export function sumTransfers(
   transfers: readonly Pick<Transfer, 'amountMinor' | 'currency'>[],
 ): string {

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { cleanCode, isDuplicateCode } from './codes.ts';
 
-/** Customer payment status report, pain.002.001.03 and later: what the bank says of a file. */
+/** Customer payment status report (pain.002.001.03 and later). */
 
 export type Status = {
-  /** Such as ACSP or RJCT; "" where this level leaves it to others. */
+  /** Such as ACSP or RJCT; "" where this level has none. */
   readonly status: string;
   /** Such as AC04; "" where none is given. */
   readonly code: string;
@@ -27,7 +27,7 @@ export type TransactionStatus = Status & {
   /** Our reference, in one or both. */
   readonly endToEndId: string;
   readonly instructionId: string;
-  /** What the bank says it was asked to pay; undefined where it does not say. */
+  /** The instructed amount as the bank repeats it; undefined where it does not. */
   readonly amount: { readonly text: string; readonly currency: string } | undefined;
   readonly providerReference: string;
 };
@@ -76,7 +76,7 @@ const reportSchema = z.object({
   }),
 });
 
-/** Undefined where it has not the form of one. */
+/** Undefined where the content is no status report. */
 export function readStatusReport(content: unknown): StatusReport | undefined {
   const parsed = reportSchema.safeParse(content);
   if (!parsed.success) return undefined;
@@ -109,8 +109,8 @@ function readTransaction(transaction: z.infer<typeof transactionSchema>): Transa
 }
 
 /**
- * That it is a duplicate, wherever it stands, since it says that nothing is known of the first copy;
- * else the first reason that says something: banks add further ones for what they changed.
+ * A code for a duplicate takes precedence, wherever it stands, because it leaves the first copy open;
+ * else the first code, since banks add further ones for what they changed.
  */
 function readStatus(status: string | undefined, reasons: z.infer<typeof reasonsSchema>): Status {
   const codes = (reasons ?? []).map(({ Rsn }) => cleanCode(Rsn?.Cd ?? Rsn?.Prtry ?? ''));
@@ -118,7 +118,7 @@ function readStatus(status: string | undefined, reasons: z.infer<typeof reasonsS
   return { status: status ?? '', code };
 }
 
-/** A bank's own number for a payment; anything else than a number or a code may be personal. */
+/** A bank's own reference of a payment, or "": any other text may be personal data. */
 export function cleanReference(text: string | undefined): string {
   return text !== undefined && /^[A-Za-z0-9/.:_-]{1,35}$/.test(text) ? text : '';
 }

@@ -57,7 +57,7 @@ describe('files are closed at the cut-offs of the bank', () => {
     });
   });
 
-  test('nothing leaves before, everything after, and the passes come in time', async () => {
+  test('nothing leaves before the cut-off, everything after it, and the passes come in time', async () => {
     const instruction = makeInstruction();
     const answer = await it.rail.send(instruction, context);
     // 11:00 in Berlin in winter, and an hour for the bank.
@@ -116,10 +116,10 @@ describe('what the bank says', () => {
   test('refused, paid, returned in part and as a whole, with the charges', async () => {
     await setBankOptions(it.folder, {
       rules: [
-        { match: { amount: '101.00' }, fate: 'reject', reason: 'AC04' },
-        { match: { amount: '102.00' }, fate: 'return', reason: 'AC06' },
-        { match: { amount: '103.00' }, fate: 'partial_return', returnedAmount: '50.00' },
-        { match: { amount: '104.00' }, fate: 'silent' },
+        { match: { amount: '101.00' }, decision: 'reject', reason: 'AC04' },
+        { match: { amount: '102.00' }, decision: 'return', reason: 'AC06' },
+        { match: { amount: '103.00' }, decision: 'partial_return', returnedAmount: '50.00' },
+        { match: { amount: '104.00' }, decision: 'silent' },
       ],
       charge: '0.35',
       answersTwice: true,
@@ -129,7 +129,7 @@ describe('what the bank says', () => {
     const instructions = amounts.map((amountMinor) => makeInstruction({ amountMinor }));
     for (const instruction of instructions) await it.rail.send(instruction, context);
     await it.work();
-    await it.bank.turn(it.clock.nowMs);
+    await it.bank.advance(it.clock.nowMs);
     await it.work();
     const answers: RailAnswer[] = [];
     for (const instruction of instructions) answers.push(await query(instruction));
@@ -150,7 +150,7 @@ describe('what the bank says', () => {
     assert.deepEqual(await readdir(join(it.folder, 'inbox')), []);
   });
 
-  test('a whole file refused refuses its payments, and no others', async () => {
+  test('the rejection of a whole file rejects its payments, and no others', async () => {
     const [instruction, other] = [makeInstruction(), makeInstruction()];
     await it.rail.send(instruction, context);
     await it.work();
@@ -163,7 +163,7 @@ describe('what the bank says', () => {
     assert.equal((await query(other)).outcome, 'accepted');
   });
 
-  test('a second copy is told by whatever level and place the code of a duplicate stands in', async () => {
+  test('a second copy is recognized by the code for a duplicate on any level', async () => {
     const instruction = makeInstruction();
     await it.rail.send(instruction, context);
     await it.work();
@@ -190,7 +190,7 @@ describe('what the bank says', () => {
     assert.deepEqual(it.host.problems, []);
   });
 
-  test('a refusal of the whole file, which may have gone out twice, refuses nothing', async () => {
+  test('a rejection of a whole file that may have left twice rejects no payment', async () => {
     const instruction = makeInstruction();
     await it.rail.send(instruction, context);
     await it.work();
@@ -207,15 +207,15 @@ describe('what the bank says', () => {
     assert.equal((await query(instruction)).outcome, 'accepted');
   });
 
-  test('a second copy of a file refused as a duplicate refuses nothing', async () => {
+  test('a second copy rejected as a duplicate rejects no payment', async () => {
     const instruction = makeInstruction();
     await it.rail.send(instruction, context);
     await it.work();
     const [name = ''] = await listOutbox();
     const copy = await readFile(join(it.folder, 'outbox', name));
-    await it.bank.turn(it.clock.nowMs);
+    await it.bank.advance(it.clock.nowMs);
     await writeFile(join(it.folder, 'outbox', name), copy);
-    await it.bank.turn(it.clock.nowMs);
+    await it.bank.advance(it.clock.nowMs);
     assert.deepEqual(
       it.bank.books.secondCopies.map(({ isSame }) => isSame),
       [true],
@@ -226,7 +226,7 @@ describe('what the bank says', () => {
     assert.equal(listPaidAmounts(it.bank.books, instruction.reference).length, 1);
   });
 
-  test('an answer that names another amount, or a file it was not in, changes nothing', async () => {
+  test('a report with another amount, or about another file, has no effect', async () => {
     const instruction = makeInstruction();
     await it.rail.send(instruction, context);
     await it.work();
@@ -243,7 +243,7 @@ describe('what the bank says', () => {
     assert.equal((await query(instruction)).outcome, 'rejected');
   });
 
-  test('a payment that nobody knows is kept for a person', async () => {
+  test('an unknown payment opens an exception', async () => {
     await leave(
       'foreign.xml',
       writeStatus('X', { reference: 'WHO', status: 'RJCT', code: 'AC04' }),
@@ -254,7 +254,7 @@ describe('what the bank says', () => {
     assert.deepEqual(kinds, ['unmatched', 'unmatched'], 'the file and the payment');
   });
 
-  test('what the bank has had already is not sent again after a restore from backup', async () => {
+  test('files that the bank has are not sent again after a restore from backup', async () => {
     const instruction = makeInstruction();
     await it.rail.send(instruction, context);
     await mkdir(join(it.folder, 'inbox'), { recursive: true });
@@ -291,13 +291,13 @@ describe('files that are no messages', () => {
     ['deep.xml', `${'<a>'.repeat(5_000)}${'</a>'.repeat(5_000)}`],
   ];
 
-  test('go into quarantine at the second look, and stop nothing', async () => {
+  test('go into quarantine at the second pass, without delaying others', async () => {
     const instruction = makeInstruction();
     await it.rail.send(instruction, context);
     await it.work();
     for (const [name, content] of senseless) await leave(name, content);
     await leave('long.xml', Buffer.alloc(30_000_000, 'x'));
-    await it.bank.turn(it.clock.nowMs);
+    await it.bank.advance(it.clock.nowMs);
     await it.work();
     assert.equal((await query(instruction)).outcome, 'paid');
     assert.deepEqual(await readdir(join(it.folder, 'quarantine')), ['too-long-long.xml']);
@@ -308,7 +308,7 @@ describe('files that are no messages', () => {
     assert.ok(it.host.lines.filter(({ level }) => level === 'error').length >= names.length);
   });
 
-  test('one that is still being written is taken when it is whole', async () => {
+  test('one that is still being written is processed once it is complete', async () => {
     const instruction = makeInstruction();
     await it.rail.send(instruction, context);
     await it.work();
@@ -323,7 +323,7 @@ describe('files that are no messages', () => {
   });
 });
 
-test('a debit for the whole batch is one for each payment in it', async () => {
+test('a debit of the whole batch counts for each of its payments', async () => {
   const instructions = [makeInstruction(), makeInstruction(), makeInstruction()];
   for (const instruction of instructions) await it.rail.send(instruction, context);
   await it.work();
@@ -341,19 +341,19 @@ test('a debit for the whole batch is one for each payment in it', async () => {
   assert.equal((await query({ ...makeInstruction(), ...refused })).outcome, 'rejected');
 });
 
-test('a reference that comes again with another amount is answered by unknown, and paid once', async () => {
+test('a reference that is used again with another amount is answered with unknown, and paid once', async () => {
   const instruction = makeInstruction();
   await it.rail.send(instruction, context);
   const answer = await it.rail.send({ ...instruction, amountMinor: 1n }, context);
   assert.deepEqual(answer, { outcome: 'unknown', reason: 'duplicate' });
   await it.work();
-  await it.bank.turn(it.clock.nowMs);
+  await it.bank.advance(it.clock.nowMs);
   assert.deepEqual(listPaidAmounts(it.bank.books, instruction.reference), [
     { amount: '123.45', currency: 'EUR' },
   ]);
 });
 
-test('while the bank cannot be reached nothing is closed, and payments can be cancelled', async () => {
+test('while the bank cannot be reached no file is closed, and payments can be cancelled', async () => {
   const instruction = makeInstruction();
   await writeFile(join(it.folder, 'outbox-blocked'), '');
   const exchange = { mode: 'directory', folder: it.folder, outbox: 'outbox-blocked/x' };
@@ -379,10 +379,10 @@ test('the simulated bank pays what comes twice under different ids, and its book
   await it.work();
   const [name = ''] = await listOutbox();
   const text = await readFile(join(it.folder, 'outbox', name), 'utf8');
-  await it.bank.turn(it.clock.nowMs);
+  await it.bank.advance(it.clock.nowMs);
   await writeFile(join(it.folder, 'outbox', 'again.xml'), text.replace('<MsgId>T1', '<MsgId>T2'));
   const again = await openBankSimulator({ folder: it.folder });
-  await again.turn(it.clock.nowMs);
+  await again.advance(it.clock.nowMs);
   assert.deepEqual(listPaidTwice(again.books), [instruction.reference]);
 });
 

@@ -3,12 +3,12 @@ import type { CollectedAttributes, RailHost, RailModule } from '../contract/cont
 import type { PayerDeclaration } from '../contract/declarations.ts';
 import { readAccount } from './account.ts';
 import { findClearingMember } from './codes.ts';
-import { type Config, configSchema, type DirectoryConfig } from './config.ts';
-import { placeFolders, requireFolder } from './directory.ts';
+import { type Config, configSchema } from './config.ts';
+import { checkFolders } from './directory.ts';
 
 /**
- * Bank files of ISO 20022: payments are collected, written into a credit transfer file at each
- * cut-off, and left for the bank; what the bank leaves in return says what became of them.
+ * Bank files of ISO 20022: payments are collected, written into a credit transfer file at each cut-off
+ * and delivered to the bank, whose status and account reports give the outcomes.
  */
 export const railModule: RailModule<Config> = {
   kind: 'iso20022',
@@ -17,14 +17,14 @@ export const railModule: RailModule<Config> = {
   corridors: [{ countries: 'any', deliveryType: 'BANK_DEPOSIT', currencies: 'any' }],
   // EndToEndId: 35 characters. Letters and digits pass every bank unchanged.
   reference: { lengthMax: 35, charset: /^[A-Za-z0-9]+$/ },
-  // Nothing but our own memory is asked when a payment is sent.
+  // A send uses the rail's store alone.
   pace: { concurrencyMax: 8, perSecondMax: null },
   configSchema,
   checkPayer,
   create: async (config, host) => {
     checkPayers(config, host);
     if (config.exchange.mode === 'directory') await checkFolders(config.exchange);
-    // Every service knows every kind of rail, and few operate this one: its libraries wait until then.
+    // Loaded here, because few services operate this kind of rail.
     const { createCalls } = await import('./calls.ts');
     return createCalls(config, host);
   },
@@ -36,7 +36,7 @@ function checkPayer(
   { sample }: CollectedAttributes,
 ): readonly string[] {
   if (sample['BankAccountNumber'] === undefined)
-    return ['recipients are asked for no bank account'];
+    return ['recipients are not asked for a bank account'];
   const alpha2 = findCountry(countryCode)?.alpha2 ?? '';
   const account = readAccount(sample['BankAccountNumber'], alpha2);
   if ('fault' in account) return [account.fault.detail];
@@ -49,22 +49,14 @@ function checkPayer(
     : ['recipients are asked for no bank that this rail can name (IBAN, SWIFT or clearing code)'];
 }
 
-/** Sub folders are made at the first pass; what lies elsewhere is a share that must be there. */
-async function checkFolders(config: DirectoryConfig): Promise<void> {
-  await requireFolder(config.folder);
-  for (const folder of Object.values(placeFolders(config))) {
-    if (!folder.startsWith(`${config.folder.replace(/\/+$/, '')}/`)) await requireFolder(folder);
-  }
-}
-
 function checkPayers(config: Config, { payers }: RailHost): void {
   for (const { key, deliveryType, currencies, options } of payers) {
     if (deliveryType !== 'BANK_DEPOSIT') {
-      throw new Error(`payer ${key}: bank files pay to bank accounts only (BANK_DEPOSIT)`);
+      throw new Error(`payer ${key}: the delivery type must be BANK_DEPOSIT`);
     }
     const { debtor } = options;
     const known = config.debtors.filter((one) => debtor === undefined || one.key === debtor);
-    if (known.length === 0) throw new Error(`payer ${key}: there is no debtor ${debtor}`);
+    if (known.length === 0) throw new Error(`payer ${key}: debtor ${debtor} not found`);
     const missing = currencies.find((code) => !known.some((one) => one.currencies.includes(code)));
     if (missing !== undefined) throw new Error(`payer ${key}: no debtor account pays ${missing}`);
   }

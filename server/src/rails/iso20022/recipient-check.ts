@@ -3,7 +3,7 @@ import type { PaymentOrder } from './orders.ts';
 import { listNameFaults, nameCreditor } from './recipient.ts';
 import { type DraftSettings, draftTransfer } from './transfer.ts';
 
-/** What a transfer to this recipient would be refused for, before there is one. */
+/** The faults for which a transfer to this recipient would be refused. */
 export function checkRecipient(
   { attributes, ...draft }: RecipientDraft,
   settings: DraftSettings,

@@ -38,7 +38,7 @@ function person(some: Partial<Beneficiary>): Pick<RecipientDraft, 'beneficiary'>
 }
 
 describe('accounts and banks', () => {
-  test('an IBAN with a wrong digit is never another account number', () => {
+  test('an IBAN with a wrong digit is never taken for another account number', () => {
     const wrong = { BankAccountNumber: 'DE89370400440532013001' };
     assert.deepEqual(check({ attributes: wrong }), ['BankAccountNumber invalid']);
     assert.deepEqual(check({ attributes: { ...wrong, SWIFT: 'OTLYUS33' } }, abroad), [
@@ -70,7 +70,7 @@ describe('accounts and banks', () => {
     assert.deepEqual(check({ attributes: american }, abroad), ['SWIFT invalid']);
   });
 
-  test('an amount of more digits than a file carries is refused at once', () => {
+  test('an amount with more digits than a file carries is refused by the send', () => {
     assert.deepEqual(check({ amountMinor: 999_999_999_999_999_999n }, abroad), []);
     assert.deepEqual(check({ amountMinor: 10n ** 18n }, abroad), ['amount amount_refused']);
     assert.deepEqual(check({ amountMinor: 100_000_000_000n }), ['amount amount_refused']);
@@ -86,7 +86,7 @@ describe('names and addresses', () => {
     assert.deepEqual(check({ ...person({ city: '' }), attributes: undefined }, abroad), []);
   });
 
-  test('symbols have no transliteration and are refused, everything at once', () => {
+  test('symbols have no transliteration and are refused, with all faults at once', () => {
     const strange = person({ firstName: '😀', city: '🏠', address2: '™' });
     assert.deepEqual(check(strange, abroad), [
       'first_name invalid',

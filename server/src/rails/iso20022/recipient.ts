@@ -8,9 +8,9 @@ import { type ClearingMember, findClearingMember } from './codes.ts';
 import { hasUnwritable, toLatinText } from './latin-text.ts';
 import type { PaymentOrder } from './orders.ts';
 
-/** The recipient of a transfer: account, bank, name and address, and what is wrong with them. */
+/** The recipient of a transfer: bank, name and address, with their faults. */
 
-/** `bic` is "" where the clearing names the bank, or the IBAN alone does. */
+/** `bic` is "" where the clearing code or the IBAN identifies the bank. */
 export type Agent = {
   readonly bic: string;
   readonly clearing: ClearingMember | undefined;
@@ -19,7 +19,7 @@ export type Agent = {
 
 export type Address = {
   readonly street: string;
-  /** What of the street did not fit: "" mostly. */
+  /** The part of the street that does not fit; mostly "". */
   readonly building: string;
   readonly postalCode: string;
   readonly town: string;
@@ -55,12 +55,12 @@ export function listAgentFaults(
 ): Fault[] {
   const { account, country, isSepa } = about;
   if (bic === '') {
-    // An IBAN names its bank, any other account number does not.
+    // An IBAN identifies its bank, any other account number does not.
     if (isSepa || clearing !== undefined || account.kind === 'iban') return [];
     const detail = "the recipient's bank is missing: a SWIFT/BIC, or the code of the bank";
     return [{ field: 'SWIFT', code: 'missing', reason: 'payer_unavailable', detail }];
   }
-  if (!isValidBIC(bic)) return [invalid('SWIFT', 'the SWIFT/BIC is wrong')];
+  if (!isValidBIC(bic)) return [invalid('SWIFT', 'the SWIFT/BIC is invalid')];
   const owner = account.kind === 'iban' ? account.iban.slice(0, 2) : country;
   const isOtherBank =
     account.kind === 'iban' &&
@@ -70,7 +70,7 @@ export function listAgentFaults(
   return [invalid('SWIFT', 'the SWIFT/BIC is of another bank than the account')];
 }
 
-/** The attribute, or the members of the user, that the name is taken from. */
+/** The fields that the name is taken from, with their values. */
 function listNames({ attributes, beneficiary }: PaymentOrder): readonly [string, string][] {
   const { firstName, middleName, lastName, businessName } = beneficiary;
   const holder = attributes['BankAccountName'] ?? '';
@@ -87,13 +87,13 @@ function listNames({ attributes, beneficiary }: PaymentOrder): readonly [string,
 export function nameCreditor(order: PaymentOrder, lengthMax: number): string {
   const names = listNames(order).map(([, name]) => name);
   const name = toLatinText(names.join(' '), lengthMax);
-  // Punctuation alone is what is left of a name that could not be written.
+  // A name that cannot be transliterated leaves punctuation alone.
   return /[A-Za-z0-9]/.test(name) ? name : '';
 }
 
 export function listNameFaults(order: PaymentOrder, creditorName: string): Fault[] {
   const names = listNames(order);
-  const detail = 'it has characters that cannot be written in the letters that banks take';
+  const detail = 'it must consist of letters that can be written in Latin script';
   const faults = names
     .filter(([, name]) => hasUnwritable(name))
     .map(([field]) => invalid(field, detail));
@@ -102,7 +102,7 @@ export function listNameFaults(order: PaymentOrder, creditorName: string): Fault
   return [missing(field, "the recipient's name is missing")];
 }
 
-/** What the recipient's address is made of, with the fields that it comes from. */
+/** The texts of the recipient's address, with the fields that they come from. */
 function listAddressTexts({ attributes, beneficiary }: PaymentOrder) {
   const isAsked = (attributes['Address1'] ?? '') !== '';
   const choose = (type: string, name: string, own: string): { field: string; text: string } => {
@@ -111,7 +111,7 @@ function listAddressTexts({ attributes, beneficiary }: PaymentOrder) {
   };
   return {
     street: choose('Address1', 'address1', beneficiary.address1),
-    // The second line belongs to the first one of the user.
+    // The second line of the user belongs to the user's first line.
     second: { field: 'address2', text: isAsked ? '' : beneficiary.address2 },
     postalCode: choose('PostalCode', 'postal_code', beneficiary.postalCode),
     town: choose('City', 'city', beneficiary.city),
@@ -121,7 +121,7 @@ function listAddressTexts({ attributes, beneficiary }: PaymentOrder) {
 
 const streetLengthMax = 70;
 
-/** Structured: since November 2026 banks take no address without town and country. */
+/** Structured: since November 2026 banks accept no address without town and country. */
 export function readAddress(order: PaymentOrder, alpha2: string): Address {
   const { street, second, postalCode, town, subdivision } = listAddressTexts(order);
   const lines = [street.text, second.text].filter((line) => line !== '').join(', ');
@@ -139,7 +139,7 @@ export function readAddress(order: PaymentOrder, alpha2: string): Address {
 
 export function listAddressFaults(order: PaymentOrder, { town }: Address): Fault[] {
   const texts = listAddressTexts(order);
-  const detail = 'it has characters that cannot be written in the letters that banks take';
+  const detail = 'it must consist of letters that can be written in Latin script';
   const faults = Object.values(texts)
     .filter(({ text }) => hasUnwritable(text))
     .map(({ field }) => invalid(field, detail));

@@ -58,7 +58,7 @@ async function readMessageIds(): Promise<string[]> {
 async function pay(instructions: readonly Instruction[]): Promise<void> {
   for (const instruction of instructions) await it.rail.send(instruction, context);
   await it.work();
-  await it.bank.turn(it.clock.nowMs);
+  await it.bank.advance(it.clock.nowMs);
 }
 
 describe('a restored database', () => {
@@ -97,7 +97,7 @@ describe('a restored database', () => {
     for (const instruction of instructions) await it.rail.send(instruction, context);
     await it.work();
     const before = await readMessageIds();
-    await it.bank.turn(it.clock.nowMs);
+    await it.bank.advance(it.clock.nowMs);
     for (const name of ['archive', 'inbox']) {
       await rm(join(it.folder, name), { recursive: true });
       await mkdir(join(it.folder, name));
@@ -107,17 +107,17 @@ describe('a restored database', () => {
     for (const instruction of instructions.toReversed()) await rail.send(instruction, context);
     await rail.work?.(context);
     assert.deepEqual(await readMessageIds(), before);
-    await it.bank.turn(it.clock.nowMs);
+    await it.bank.advance(it.clock.nowMs);
     assert.deepEqual(listPaidTwice(it.bank.books), []);
     assert.equal(it.bank.books.secondCopies.length, 1);
   });
 
-  test('learns from its files what it ordered and what became of it, and pays none again', async () => {
+  test('recovers payments and outcomes from the files, and pays none again', async () => {
     await setBankOptions(it.folder, {
       rules: [
-        { match: { amount: '101.00' }, fate: 'reject', reason: 'AC04' },
-        { match: { amount: '102.00' }, fate: 'return', reason: 'AC06' },
-        { match: { amount: '103.00' }, fate: 'silent' },
+        { match: { amount: '101.00' }, decision: 'reject', reason: 'AC04' },
+        { match: { amount: '102.00' }, decision: 'return', reason: 'AC06' },
+        { match: { amount: '103.00' }, decision: 'silent' },
       ],
     });
     const instructions = [10_000n, 10_100n, 10_200n, 10_300n].map((amountMinor) =>
@@ -149,7 +149,7 @@ describe('a restored database', () => {
     const fresh = makeInstruction();
     await rail.send(fresh, context);
     await rail.work?.(context);
-    await it.bank.turn(it.clock.nowMs);
+    await it.bank.advance(it.clock.nowMs);
     assert.deepEqual(listPaidTwice(it.bank.books), []);
     assert.equal((await rail.query(silent, context)).outcome, 'accepted');
     assert.ok(host.observations.some(({ outcome }) => outcome === 'returned'));
@@ -158,7 +158,7 @@ describe('a restored database', () => {
     assert.deepEqual(await rail.check?.(context), []);
   });
 
-  test('answers another order under a recovered reference by unknown', async () => {
+  test('answers another order under a recovered reference with unknown', async () => {
     const instruction = makeInstruction();
     await pay([instruction]);
     const { rail } = await restore();
@@ -169,7 +169,7 @@ describe('a restored database', () => {
 });
 
 describe('folders', () => {
-  test('a missing one is refused at the start and never made', async () => {
+  test('a missing one is refused at the start and never created', async () => {
     const folder = join(it.folder, 'not-mounted');
     await assert.rejects(railModule.create(makeConfig(folder), it.host), /does not exist/);
     await assert.rejects(readdir(folder));
@@ -180,7 +180,7 @@ describe('folders', () => {
     );
   });
 
-  test('one that disappears later stops everything, is reported, and is not made anew', async () => {
+  test('one that disappears later stops the rail, is reported, and is not created again', async () => {
     await it.work();
     await rename(it.folder, `${it.folder}-away`);
     try {

@@ -5,15 +5,15 @@ import type { RailHost, RecoveredPayment } from '../contract/contract.ts';
 import type { Config } from './config.ts';
 import type { Exchange } from './exchange.ts';
 import type { Files } from './files.ts';
-import { type InboxContext, takeInAgain, takeInFiles } from './inbox.ts';
+import { type InboxContext, processFiles, reprocessFile } from './inbox.ts';
 import type { PaymentBook } from './payments.ts';
 import { listSentFiles, nameOf } from './sent-files.ts';
 import { readWrittenFile, type WrittenFile, type WrittenPayment } from './written-file.ts';
 
 /**
- * What the rail ordered, from its payment files, and what became of it, from the bank's files: both
- * lie in folders, which a restore of the database does not change. Every payment file becomes known
- * here, so that none of its payments is sent again; every message of the bank is read again.
+ * Lists the payments of the rail's files with the outcomes of the bank's files. Both are in folders,
+ * which a restore of the database does not change. Every payment file is recorded again, so that none
+ * of its payments is sent twice, and every message of the bank is processed again.
  */
 
 export type RecoveryParts = {
@@ -24,7 +24,7 @@ export type RecoveryParts = {
   readonly inbox: InboxContext;
 };
 
-/** Messages that were written before the moment may have been read after it. */
+/** Messages that were written before the backup may have been processed after it. */
 const marginMs = 7 * 86_400_000;
 
 export async function recoverPayments(
@@ -39,17 +39,17 @@ export async function recoverPayments(
     const known = await files.find(sent.messageId);
     const bytes =
       known === undefined
-        ? await exchange.readFrom(sent.folder, nameOf(sent), config.fileBytesMax)
+        ? await exchange[sent.folder].read(nameOf(sent), config.fileBytesMax)
         : Buffer.from(known.xml);
     const written = readWrittenFile(bytes);
     if (known === undefined) {
       await files.adopt(written, bytes);
-      host.log('warn', 'a payment file is known again', { message: written.messageId });
+      host.log('warn', 'a payment file was recorded again', { message: written.messageId });
     }
-    // What was not known is listed whatever its time.
+    // A file that the database had lost is listed whatever its time.
     if (known === undefined || Date.parse(written.createdAt) >= sinceMs) listed.push(written);
   }
-  await readMessagesAgain(exchange, parts, { sinceMs, signal });
+  await reprocessMessages(exchange, parts, { sinceMs, signal });
   const recovered: RecoveredPayment[] = [];
   for (const file of listed) {
     for (const payment of file.payments) recovered.push(await describe(payment, file, book));
@@ -57,19 +57,19 @@ export async function recoverPayments(
   return recovered;
 }
 
-async function readMessagesAgain(
+async function reprocessMessages(
   exchange: Exchange,
   { host, config, inbox }: RecoveryParts,
   { sinceMs, signal }: { sinceMs: number; signal: AbortSignal },
 ): Promise<void> {
-  // The clock of the environment may be ahead of that of the machine, which files follow.
+  // The virtual clock may be ahead of the machine's clock, which files follow.
   const fromMs = sinceMs - (host.nowMs() - host.realNowMs()) - marginMs;
-  for (const { name, writtenAtMs } of await exchange.listFolder('archive')) {
+  for (const { name, changedAtMs } of await exchange.archive.list()) {
     signal.throwIfAborted();
-    if (!archivedPattern.test(name) || writtenAtMs < fromMs) continue;
-    await takeInAgain(await exchange.readFrom('archive', name, config.fileBytesMax), inbox);
+    if (!archivedPattern.test(name) || changedAtMs < fromMs) continue;
+    await reprocessFile(await exchange.archive.read(name, config.fileBytesMax), inbox);
   }
-  await takeInFiles(exchange, inbox, signal);
+  await processFiles(exchange, inbox, signal);
 }
 
 /** Messages of the bank are archived under the beginning of their hash. */

@@ -1,13 +1,12 @@
 import type { RailHost } from '../contract/contract.ts';
 import type { Config } from './config.ts';
 import type { Exchange } from './exchange.ts';
-import { type Files, nameSentCopy, readCounter } from './files.ts';
+import { type Files, nameSentCopy, readFileCounter } from './files.ts';
 
 /**
- * Payment files of this rail that lie outside of the database: in the outbox until the bank takes
- * them, and as copies in the archive for ever. A database that was restored to an earlier moment
- * does not know the last of them, and would send their payments again in files of other ids. As long
- * as there is one that it does not know, nothing leaves.
+ * Payment files of this rail outside of the database: in the outbox until the bank takes them, and as
+ * copies in the archive for ever. A database that was restored to an earlier moment lacks the last of
+ * them and would send their payments again in files of other ids. Nothing leaves while one is missing.
  */
 
 export type SentFile = { readonly messageId: string; readonly folder: 'outbox' | 'archive' };
@@ -19,7 +18,7 @@ export async function listSentFiles(
   const pattern = new RegExp(`^(?:sent-)?(${messagePrefix}-[0-9a-f-]{10,30})\\.xml$`);
   const found = new Map<string, SentFile>();
   for (const folder of ['archive', 'outbox'] as const) {
-    for (const { name } of await exchange.listFolder(folder)) {
+    for (const { name } of await exchange[folder].list()) {
       const messageId = pattern.exec(name)?.[1];
       if (messageId === undefined || found.has(messageId)) continue;
       if ((folder === 'archive') !== name.startsWith('sent-')) continue;
@@ -34,7 +33,7 @@ export function nameOf({ messageId, folder }: SentFile): string {
 }
 
 export type SentFileGuard = {
-  /** The files of this rail that its database does not know. */
+  /** The files of this rail that its database lacks. */
   listUnknown(exchange: Exchange): Promise<readonly SentFile[]>;
 };
 
@@ -44,13 +43,13 @@ export function openSentFileGuard(parts: {
   files: Pick<Files, 'find'>;
 }): SentFileGuard {
   const { host, config, files } = parts;
-  /** Message ids that the database knew when it had closed so many files. */
+  /** Message ids that the database had when it had closed so many files. */
   const known = new Set<string>();
   let closedCount = 0;
   return {
     listUnknown: async (exchange) => {
-      const { next } = await readCounter(host.store);
-      // The database went back: what it knew then it may not know now.
+      const { next } = await readFileCounter(host.store);
+      // The database was restored: it may have lost some of them.
       if (next < closedCount) known.clear();
       closedCount = next;
       const unknown: SentFile[] = [];

@@ -17,7 +17,7 @@ import {
 import { type Config, configSchema, type SftpConfig } from './config.ts';
 import { openSftp } from './sftp.ts';
 
-/** The exchange against Debian's own OpenSSH server. */
+/** The exchange with a real OpenSSH server. */
 
 let server: SshServer;
 let folder = '';
@@ -64,9 +64,9 @@ function sftpConfig(some: Record<string, unknown> = {}): SftpConfig {
 const content = Buffer.alloc(100_000, 'ISO 20022 ');
 
 describe('the SFTP exchange', () => {
-  test('a file is there whole, under its name, with nothing beside it', async () => {
+  test('a file appears complete under its name, without temporary files', async () => {
     const exchange = await openSftp(sftpConfig(), noSignal);
-    await exchange.put('A-1.xml', content);
+    await exchange.outbox.put('A-1.xml', content);
     assert.deepEqual(await readdir(join(folder, 'outbox')), ['A-1.xml']);
     assert.deepEqual(await readFile(join(folder, 'outbox', 'A-1.xml')), content);
     await exchange[Symbol.asyncDispose]();
@@ -74,17 +74,17 @@ describe('the SFTP exchange', () => {
 
   test('the same file again changes nothing, another one under its name is refused', async () => {
     const exchange = await openSftp(sftpConfig(), noSignal);
-    assert.equal(await exchange.put('A-1.xml', content), 'left');
-    assert.equal(await exchange.put('A-1.xml', content), 'left');
-    assert.equal(await exchange.put('A-1.xml', Buffer.from('other')), 'taken');
+    assert.equal(await exchange.outbox.put('A-1.xml', content), 'written');
+    assert.equal(await exchange.outbox.put('A-1.xml', content), 'written');
+    assert.equal(await exchange.outbox.put('A-1.xml', Buffer.from('other')), 'taken');
     assert.deepEqual(await readFile(join(folder, 'outbox', 'A-1.xml')), content);
     await exchange[Symbol.asyncDispose]();
   });
 
-  test('what an earlier try left unfinished is replaced', async () => {
+  test('a temporary file of an interrupted write is replaced', async () => {
     await writeFile(join(folder, 'outbox', '.A-1.xml.part'), Buffer.alloc(200_000, 'x'));
     const exchange = await openSftp(sftpConfig(), noSignal);
-    await exchange.put('A-1.xml', content);
+    await exchange.outbox.put('A-1.xml', content);
     assert.deepEqual(await readdir(join(folder, 'outbox')), ['A-1.xml']);
     assert.deepEqual(await readFile(join(folder, 'outbox', 'A-1.xml')), content);
     await exchange[Symbol.asyncDispose]();
@@ -97,23 +97,25 @@ describe('the SFTP exchange', () => {
     await writeFile(join(inbox, '.c.xml'), 'c');
     await writeFile(join(inbox, 'd.xml.part'), 'd');
     const exchange = await openSftp(sftpConfig(), noSignal);
-    const names = (await exchange.list()).map(({ name, sizeBytes }) => `${name} ${sizeBytes}`);
+    const names = (await exchange.inbox.list()).map(
+      ({ name, sizeBytes }) => `${name} ${sizeBytes}`,
+    );
     assert.deepEqual(names, ['a.xml 100000', 'b.xml 2']);
-    assert.deepEqual(await exchange.read('a.xml', 100_000), content);
-    await assert.rejects(exchange.read('a.xml', 99_999), /longer than 99999 bytes/);
-    await exchange.archive('a.xml', 'label');
-    await exchange.quarantine('b.xml', 'label');
-    assert.deepEqual(await exchange.list(), []);
+    assert.deepEqual(await exchange.inbox.read('a.xml', 100_000), content);
+    await assert.rejects(exchange.inbox.read('a.xml', 99_999), /longer than 99999 bytes/);
+    await exchange.inbox.move('a.xml', exchange.archive, 'label-a.xml');
+    await exchange.inbox.move('b.xml', exchange.quarantine, 'label-b.xml');
+    assert.deepEqual(await exchange.inbox.list(), []);
     assert.deepEqual(await readdir(join(folder, 'archive')), ['label-a.xml']);
     assert.deepEqual(await readdir(join(folder, 'quarantine')), ['label-b.xml']);
     // The same file once more takes the place of its copy.
     await writeFile(join(inbox, 'a.xml'), content);
-    await exchange.archive('a.xml', 'label');
-    assert.deepEqual(await exchange.list(), []);
+    await exchange.inbox.move('a.xml', exchange.archive, 'label-a.xml');
+    assert.deepEqual(await exchange.inbox.list(), []);
     await exchange[Symbol.asyncDispose]();
   });
 
-  test('a server with another host key is refused before anything is said to it', async () => {
+  test('a server with another host key is refused before the login', async () => {
     const config = sftpConfig({ hostKeyFingerprints: [server.strangeFingerprint] });
     const seen = server.log().length;
     await assert.rejects(openSftp(config, noSignal), (error: Error) => {
@@ -124,13 +126,13 @@ describe('the SFTP exchange', () => {
     assert.doesNotMatch(server.log().slice(seen), /Accepted publickey/);
   });
 
-  test('of two host keys, the old and the new, either is enough', async () => {
+  test('of two configured host keys, the old and the new, either is accepted', async () => {
     const hostKeyFingerprints = [server.strangeFingerprint, server.fingerprint];
     const exchange = await openSftp(sftpConfig({ hostKeyFingerprints }), noSignal);
     await exchange[Symbol.asyncDispose]();
   });
 
-  test('with a key that the server does not know there is no way in', async () => {
+  test('a key that the server does not know is refused', async () => {
     const config = sftpConfig({ privateKey: server.strangeKey });
     await assert.rejects(openSftp(config, noSignal), /authentication methods failed/);
   });
@@ -141,7 +143,7 @@ describe('the SFTP exchange', () => {
     assert.equal(configSchema.safeParse({}).success, false);
   });
 
-  test('a server that accepts and says nothing does not hold up the pass for ever', async () => {
+  test('a server that accepts and does not answer ends the pass by a time-out', async () => {
     const mute = createServer((socket) => socket.on('error', () => undefined));
     const port = await new Promise<number>((resolve) => {
       mute.listen(0, '127.0.0.1', () => {
@@ -158,7 +160,7 @@ describe('the SFTP exchange', () => {
   });
 });
 
-test('a payment goes through SFTP and its answers come back', async () => {
+test('a payment leaves through SFTP and its reports come back', async () => {
   const rail = await openTestRail({ exchange: describeExchange(folder) });
   // The bank of the other side has the same folders.
   const bank = await openBankSimulator({ folder });
@@ -166,7 +168,7 @@ test('a payment goes through SFTP and its answers come back', async () => {
     const instruction = makeInstruction();
     await rail.rail.send(instruction, { signal: noSignal });
     await rail.work();
-    await bank.turn(rail.clock.nowMs);
+    await bank.advance(rail.clock.nowMs);
     await rail.work();
     const answer = await rail.rail.query(instruction, { signal: noSignal });
     assert.equal(answer.outcome, 'paid');
@@ -180,16 +182,16 @@ test('a payment goes through SFTP and its answers come back', async () => {
   }
 });
 
-describe('a line that breaks at any moment of a pass', () => {
-  const harms: readonly Fault[] = [
+describe('a connection that fails at any exchange of a pass', () => {
+  const faults: readonly Fault[] = [
     { kind: 'reset' },
     { kind: 'truncate_answer', afterBytes: 0 },
     { kind: 'truncate_answer', afterBytes: 20 },
     { kind: 'drop_answer' },
   ];
-  for (const fault of harms) {
+  for (const fault of faults) {
     const size = 'afterBytes' in fault ? ` after ${fault.afterBytes} bytes` : '';
-    test(`pays once and comes to its end: ${fault.kind}${size}`, async () => {
+    test(`pays once and completes: ${fault.kind}${size}`, async () => {
       const proxy = await openFaultProxy({ host: '127.0.0.1', port: server.port });
       const { port } = proxy.address;
       const rail = await openTestRail({
@@ -200,14 +202,14 @@ describe('a line that breaks at any moment of a pass', () => {
       });
       const bank = await openBankSimulator({ folder });
       try {
-        let harmed = 0;
-        for (let number = 1; number === 1 || harmed === number - 1; number += 1) {
+        let injected = 0;
+        for (let number = 1; number === 1 || injected === number - 1; number += 1) {
           const instruction = makeInstruction();
           await rail.rail.send(instruction, { signal: noSignal });
           const seen = proxy.exchanges;
           proxy.decide((exchange) => {
             if (exchange.number !== seen + number) return { kind: 'none' };
-            harmed += 1;
+            injected += 1;
             return fault;
           });
           await rail.work();
@@ -215,13 +217,13 @@ describe('a line that breaks at any moment of a pass', () => {
           // The bank may have taken the file before the rail knew that it was there.
           let outcome = '';
           for (let tries = 0; tries < 50 && outcome !== 'paid'; tries += 1) {
-            await bank.turn(rail.clock.nowMs);
+            await bank.advance(rail.clock.nowMs);
             await rail.work();
             ({ outcome } = await rail.rail.query(instruction, { signal: noSignal }));
           }
-          assert.equal(outcome, 'paid', `harmed at exchange ${number}`);
+          assert.equal(outcome, 'paid', `fault at exchange ${number}`);
         }
-        assert.ok(harmed > 10, `${harmed} exchanges`);
+        assert.ok(injected > 10, `${injected} exchanges`);
         assert.deepEqual(listPaidTwice(bank.books), []);
         const refused = rail.host.observations.filter(({ outcome }) => outcome === 'rejected');
         assert.deepEqual(refused, []);

@@ -29,8 +29,8 @@ import {
 import type { Payment } from './payments.ts';
 
 /**
- * What a status report (pain.002) says of each payment: its own status, else its group's, else the
- * file's. The same report gives the same findings however often it is read.
+ * The outcome that a status report (pain.002) has for each payment: its own status, else its group's,
+ * else the file's. The same report gives the same findings however often it is read.
  */
 export async function observeStatusReport(
   report: StatusReport,
@@ -43,7 +43,7 @@ export async function observeStatusReport(
   const single = new Set<string>();
   for (const transaction of listTransactions(report, file)) {
     if (transaction.status === '') continue;
-    const payment = await findStatedPayment(transaction, { context, file });
+    const payment = await findReportedPayment(transaction, { context, file });
     const { endToEndId, instructionId } = transaction;
     const named = [endToEndId, instructionId].find((one) => isReference(one)) ?? '';
     const reference = payment?.value.order.reference ?? named;
@@ -61,7 +61,7 @@ export async function observeStatusReport(
       const { kind, detail } = fault;
       const { status, code } = transaction;
       const name = [report.originalMessageId, endToEndId, instructionId, status, code, detail];
-      const money = payment === undefined ? readStated(transaction) : moneyOf(payment);
+      const money = payment === undefined ? readReportedAmount(transaction) : moneyOf(payment);
       findings.problems.push(makeProblem(kind, { name, detail, money }));
     }
   }
@@ -117,12 +117,12 @@ function describeStatus({ status, code }: Status): string {
   return code === '' ? name : `${name} ${code}`;
 }
 
-type StatedTransaction = TransactionStatus & { readonly paymentInformationId: string };
+type ReportedTransaction = TransactionStatus & { readonly paymentInformationId: string };
 
 function listTransactions(
   { group, payments }: StatusReport,
   file: StoredFile | undefined,
-): StatedTransaction[] {
+): ReportedTransaction[] {
   return payments.flatMap((payment) => {
     const isCopy = isSecondCopy([payment, group], file);
     return payment.transactions.map((one) => ({
@@ -134,15 +134,15 @@ function listTransactions(
 }
 
 /** By our references, by the bank's, or as the only payment of its group. */
-async function findStatedPayment(
-  transaction: StatedTransaction,
+async function findReportedPayment(
+  transaction: ReportedTransaction,
   { context, file }: { context: StatementContext; file: StoredFile | undefined },
 ): Promise<Payment | undefined> {
   const { endToEndId, instructionId, providerReference, paymentInformationId } = transaction;
   const { book, bankReferences } = context;
   const named = await findPayment(book, [endToEndId, instructionId]);
   if (named !== undefined) return named;
-  // It names another payment than one of ours.
+  // It names a payment of another rail.
   if (isReference(endToEndId) || isReference(instructionId)) return undefined;
   const owner = await bankReferences.find(providerReference);
   if (owner !== undefined) return book.find(owner);
@@ -153,9 +153,9 @@ async function findStatedPayment(
 
 type Fault = { readonly kind: 'unmatched' | 'not_understood'; readonly detail: string };
 
-/** Why nothing can follow from a status for its payment; undefined where something does. */
+/** Why a status cannot be applied to its payment; undefined where it can. */
 function findTransactionFault(
-  transaction: StatedTransaction,
+  transaction: ReportedTransaction,
   about: {
     report: StatusReport;
     payment: Payment | undefined;
@@ -165,23 +165,23 @@ function findTransactionFault(
 ): Fault | undefined {
   const { payment, file, reference, report } = about;
   const { amount } = transaction;
-  const said = `status ${describeStatus(transaction)}`;
+  const what = `status ${describeStatus(transaction)}`;
   const fileName = cleanReference(report.originalMessageId) || '(no id)';
   if (payment === undefined && !isPayoutReference(reference)) {
-    const detail = `${said} in a report about file ${fileName} matches no payment of this rail`;
+    const detail = `${what} in a report about file ${fileName} matches no payment of this rail`;
     return { kind: 'unmatched', detail };
   }
   if (findStatusOutcome(transaction.status) === undefined) {
-    return { kind: 'not_understood', detail: `unknown ${said} of payment ${reference}` };
+    return { kind: 'not_understood', detail: `unknown ${what} of payment ${reference}` };
   }
   if (payment === undefined) return undefined;
   const isInFile = file?.groups.some(({ references }) => references.includes(reference)) ?? false;
   if (!isInFile) {
-    const detail = `${said} of payment ${reference} names file ${fileName}, which does not hold it`;
+    const detail = `${what} of payment ${reference} names file ${fileName}, which does not hold it`;
     return { kind: 'unmatched', detail };
   }
   if (amount === undefined || isSameAmount(payment, amount)) return undefined;
-  const detail = `${said} of payment ${reference} names another amount than was ordered`;
+  const detail = `${what} of payment ${reference} names another amount than was sent`;
   return { kind: 'unmatched', detail };
 }
 
@@ -193,7 +193,7 @@ function isSameAmount(
   return amount.currency === order.currency && parsed.ok && parsed.minor === order.amountMinor;
 }
 
-function readStated({ amount }: TransactionStatus) {
+function readReportedAmount({ amount }: TransactionStatus) {
   const currency = amount && findCurrency(amount.currency);
   if (amount === undefined || currency === undefined) return undefined;
   const parsed = parseAmount(amount.text, currency);
@@ -203,8 +203,8 @@ function readStated({ amount }: TransactionStatus) {
 const secondCopy = 'DUPL';
 
 /**
- * A file that may have gone out twice, refused as a whole: whatever the bank calls it, it may be the
- * second one that it refused.
+ * Whether a file that may have left twice was rejected as a whole: whatever the code, the bank may
+ * have rejected the second copy.
  */
 function isSecondCopy(above: readonly Status[], file: StoredFile | undefined): boolean {
   const isRefused = above.some(({ status }) => findStatusOutcome(status) === 'rejected');
@@ -212,8 +212,8 @@ function isSecondCopy(above: readonly Status[], file: StoredFile | undefined): b
 }
 
 /**
- * A bank may say why only where it refuses the whole, and no more than RJCT below. That the whole is
- * a second copy goes before what else is said of a part: the first copy's part may be paid.
+ * A bank may give the reason only where it rejects the whole, and just RJCT below. A code for a second
+ * copy of the whole takes precedence over the code of a part, since the first copy's part may be paid.
  */
 function findCode(own: Status, above: readonly Status[]): string {
   if (findStatusOutcome(own.status) !== 'rejected') return own.code;
@@ -222,15 +222,15 @@ function findCode(own: Status, above: readonly Status[]): string {
   return codes.find(isDuplicateCode) ?? codes[0] ?? '';
 }
 
-/** The statuses of the upper levels, by the payments that the file held. */
+/** The statuses of file and groups, for each payment that the file holds. */
 function spreadStatuses(report: StatusReport, file: StoredFile): Map<string, Status> {
   const statuses = new Map<string, Status>();
   const spread = (status: Status, groupId: string | undefined): void => {
     if (findStatusOutcome(status.status) === undefined) return;
-    const told = isSecondCopy([status], file) ? { ...status, code: secondCopy } : status;
+    const effective = isSecondCopy([status], file) ? { ...status, code: secondCopy } : status;
     for (const { id, references } of file.groups) {
       if (groupId !== undefined && id !== groupId) continue;
-      for (const reference of references) statuses.set(reference, told);
+      for (const reference of references) statuses.set(reference, effective);
     }
   };
   spread(report.group, undefined);
@@ -243,13 +243,13 @@ function spreadStatuses(report: StatusReport, file: StoredFile): Map<string, Sta
 
 function observeStatus(
   reference: string,
-  said: Status & {
+  reported: Status & {
     providerReference: string;
     atMs: number;
     host: Pick<RailHost, 'log'>;
   },
 ): RailObservation[] {
-  const { status, code, providerReference, atMs, host } = said;
+  const { status, code, providerReference, atMs, host } = reported;
   const outcome = findStatusOutcome(status);
   if (outcome === undefined) return [];
   const base = {
@@ -261,8 +261,8 @@ function observeStatus(
   };
   if (outcome !== 'rejected') return [{ ...base, outcome }];
   if (isDuplicateCode(code)) {
-    // A second copy was refused, and the first may be paid: the payment itself is open as before.
-    host.log('warn', 'the bank refused a second copy', { reference, code });
+    // The first copy may be paid: the payment stays open.
+    host.log('warn', 'the bank rejected a second copy', { reference, code });
     return [{ ...base, outcome: 'accepted', reason: 'duplicate' }];
   }
   const reason: Reason = status === 'CANC' ? 'recalled' : getReason(code);

@@ -1,7 +1,6 @@
 /**
- * Turns the bytes of an XML file into text, by the rules of XML 1.0, appendix F: a byte order mark
- * decides, then the pattern of the first bytes, then the encoding that the XML declaration names;
- * UTF-8 where there is none of them.
+ * Decodes an XML file by the rules of XML 1.0, appendix F: the encoding of the byte order mark, else of
+ * the pattern of the first bytes, else of the XML declaration, else UTF-8.
  */
 
 export type DecodedText =
@@ -19,9 +18,9 @@ export function decodeXml(bytes: Uint8Array): DecodedText {
     const text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
     return { ok: true, text };
   } catch (error) {
-    // What the decoder throws for bytes that the encoding does not have.
+    // The decoder's error for bytes that the encoding does not have.
     if (!(error instanceof TypeError)) throw error;
-    return { ok: false, fault: `its bytes are not ${encoding}` };
+    return { ok: false, fault: `its bytes are not valid ${encoding}` };
   }
 }
 
@@ -37,6 +36,6 @@ function findEncoding(bytes: Uint8Array): string {
     start,
   )?.[1];
   const encoding = declared?.toLowerCase() ?? 'utf-8';
-  // A declaration that was read byte by byte is not in an encoding of two bytes per character.
+  // A declaration that can be read byte by byte is not in UTF-16.
   return encoding.startsWith('utf-16') ? 'utf-8' : encoding;
 }

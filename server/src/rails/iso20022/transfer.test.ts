@@ -39,14 +39,14 @@ describe('texts for banks', () => {
     for (const [text, expected] of cases) assert.equal(toLatinText(text, 70), expected);
   });
 
-  test('nothing else than those characters comes out, whatever goes in', () => {
+  test('the result has only those characters, for any text', () => {
     for (let code = 0; code < 0x3000; code += 1) {
       const text = toLatinText(`a${String.fromCodePoint(code)}b`, 70);
       assert.match(text, /^[A-Za-z0-9/\-?:().,'+ ]*$/, code.toString(16));
     }
   });
 
-  test('it begins and ends with no slash, has no two in a row, and is cut', () => {
+  test('it neither begins nor ends with a slash, has no two in a row, and is cut', () => {
     assert.equal(toLatinText('//a//b//', 70), 'a/b');
     assert.equal(toLatinText(' :x ', 70), 'x');
     assert.equal(toLatinText('ab cd', 3), 'ab');
@@ -62,7 +62,7 @@ describe('credit transfers', () => {
     assert.equal(transfer.creditorAddress, undefined);
   });
 
-  test('a foreign account goes by BIC, with a structured address and the bearer of charges', () => {
+  test('a foreign account is paid by BIC, with structured address and charge bearer', () => {
     const transfer = draftTransferOf({
       payerKey: 'world',
       countryCode: 'BRA',
@@ -88,7 +88,7 @@ describe('credit transfers', () => {
     });
   });
 
-  test('banks are named in their own clearing where there is no BIC', () => {
+  test('banks are identified by their clearing code where there is no BIC', () => {
     const cases: readonly [string, Record<string, string>, string, string][] = [
       ['USA', { BankRoutingNumber: '021000021' }, 'USABA', '021000021'],
       ['GBR', { BankRoutingNumber: '20-00-00' }, 'GBDSC', '200000'],
@@ -127,7 +127,7 @@ describe('credit transfers', () => {
     assert.equal(sepa.purpose, undefined);
   });
 
-  test('what a bank would send back is refused before it leaves', () => {
+  test('a transfer that a bank would return is refused before it leaves', () => {
     const wrong = { BankAccountNumber: 'DE89370400440532013001' };
     assert.equal(draft({ attributes: wrong }), 'invalid_details');
     assert.equal(draft({ attributes: {} }), 'invalid_details');

@@ -20,7 +20,7 @@ import {
   readAgent,
 } from './recipient.ts';
 
-/** The credit transfer that follows from an instruction, or why there is none. */
+/** The credit transfer of an instruction, or the faults for which there is none. */
 
 export type Service = 'sepa' | 'cross_border';
 
@@ -41,7 +41,7 @@ export type Transfer = {
   readonly remittance: string;
 };
 
-/** Why there is no transfer, and what the payout is told. */
+/** A fault, with the reason that the payout gets. */
 export type DraftFault = RecipientFault & { readonly reason: Reason };
 
 export type Draft =
@@ -53,16 +53,16 @@ export type DraftSettings = {
   readonly payers: readonly PayerDeclaration[];
 };
 
-/** The most that a SEPA credit transfer carries: 999,999,999.99 euro. */
+/** The maximum of a SEPA credit transfer: 999,999,999.99 euro. */
 const sepaAmountMinorMax = 99_999_999_999n;
-/** Of an amount in the messages, before and after the point together. */
+/** Digits of an amount in the messages, before and after the decimal point. */
 const amountDigitsMax = 18;
 
 export function draftTransfer(order: PaymentOrder, { config, payers }: DraftSettings): Draft {
   const options = payers.find(({ key }) => key === order.payerKey)?.options ?? {};
   const debtor = findDebtor(order.currency, { config, wanted: options['debtor'] });
   if (debtor === undefined) {
-    const detail = 'no debtor account of the rail pays this currency';
+    const detail = 'no debtor account of the rail is configured for this currency';
     return refuse({ field: 'currency', code: 'not_served', reason: 'currency_refused', detail });
   }
   const country = findCountry(order.countryCode);
@@ -72,7 +72,7 @@ export function draftTransfer(order: PaymentOrder, { config, payers }: DraftSett
   }
   const account = readAccount(order.attributes['BankAccountNumber'], country.alpha2);
   if ('fault' in account) {
-    // Without it the service is not known, and so not whether an address is needed.
+    // Without the account the service is unknown, and so whether an address is needed.
     const name = nameCreditor(order, 140);
     return { ok: false, faults: [account.fault, ...listNameFaults(order, name)] };
   }
@@ -139,7 +139,7 @@ function listAmountFaults(amountMinor: bigint, isSepa: boolean): DraftFault[] {
   const isTooLarge = isTooLong || (isSepa && amountMinor > sepaAmountMinorMax);
   if (amountMinor > 0n && !isTooLarge) return [];
   const detail = isSepa
-    ? 'a SEPA credit transfer carries 0.01 to 999,999,999.99 euro'
+    ? 'the amount must be 0.01 to 999,999,999.99 euro'
     : `the amount must be positive and have at most ${amountDigitsMax} digits`;
   return [{ field: 'amount', code: 'amount_refused', reason: 'amount_refused', detail }];
 }
@@ -167,6 +167,6 @@ function readPurpose(
   const code = findIn(config.purposeCodes, given) ?? findPurpose(given);
   if (code !== undefined) return { code };
   const proprietary = toLatinText(given, 35);
-  // SEPA knows the codes of ISO alone.
+  // SEPA allows the codes of ISO alone.
   return isSepa || proprietary === '' ? undefined : { proprietary };
 }

@@ -5,7 +5,7 @@ import { normalizeAccount, type PaymentOrder } from './orders.ts';
 import { sumTransfers } from './pain001.ts';
 import { parseDocument } from './xml.ts';
 
-/** A payment file that was written before, read again. */
+/** Reads payment files that the rail has written. */
 
 export type WrittenFile = {
   readonly messageId: string;
@@ -55,7 +55,7 @@ const writtenSchema = z.object({
   }),
 });
 
-/** @throws Error where it is no payment file as this rail writes them. */
+/** @throws Error where it is no payment file of this rail. */
 export function readWrittenFile(bytes: Uint8Array): WrittenFile {
   const document = parseDocument(bytes);
   if (!document.ok) throw new Error(`the written file cannot be read back: ${document.fault}`);
@@ -78,9 +78,10 @@ export function readWrittenFile(bytes: Uint8Array): WrittenFile {
 }
 
 /**
- * Reads the written file back and compares it with what was asked for: every payment once, to that
- * account, of that amount, and the sums over all. The last look before the file leaves.
- * @throws Error naming what differs, by reference.
+ * The final check before a file is closed: reads it back and compares it with the orders, each payment
+ * once with its account and amount, and the sums.
+ *
+ * @throws Error that names what differs, by reference.
  */
 export function checkPaymentFile(xml: string, orders: readonly PaymentOrder[]): void {
   const { payments, count, controlSum } = readWrittenFile(Buffer.from(xml));
@@ -90,7 +91,7 @@ export function checkPaymentFile(xml: string, orders: readonly PaymentOrder[]): 
   const byReference = new Map(orders.map((order) => [order.reference, order]));
   for (const { reference, amount, currency, account } of payments) {
     const order = byReference.get(reference);
-    if (order === undefined) throw new Error(`the file holds ${reference}, which nobody asked for`);
+    if (order === undefined) throw new Error(`the file holds ${reference}, which was not ordered`);
     byReference.delete(reference);
     const read = parseAmount(amount, getCurrency(order.currency));
     if (currency !== order.currency || !read.ok || read.minor !== order.amountMinor) {

@@ -154,9 +154,9 @@ test('answers of the simulated bank are valid', async () => {
   try {
     await setBankOptions(rail.folder, {
       rules: [
-        { match: { amount: '101.00' }, fate: 'reject' },
-        { match: { amount: '102.00' }, fate: 'return' },
-        { match: { amount: '103.00' }, fate: 'partial_return', returnedAmount: '50.00' },
+        { match: { amount: '101.00' }, decision: 'reject' },
+        { match: { amount: '102.00' }, decision: 'return' },
+        { match: { amount: '103.00' }, decision: 'partial_return', returnedAmount: '50.00' },
       ],
       charge: '0.35',
       writesStatements: true,
@@ -165,7 +165,7 @@ test('answers of the simulated bank are valid', async () => {
       await rail.rail.send(makeInstruction({ amountMinor }), { signal: noSignal });
     }
     await rail.work();
-    await rail.bank.turn(rail.clock.nowMs);
+    await rail.bank.advance(rail.clock.nowMs);
     const inbox = join(rail.folder, 'inbox');
     const written = await validateFolder(inbox);
     assert.deepEqual(written.toSorted(), [
@@ -176,7 +176,7 @@ test('answers of the simulated bank are valid', async () => {
     ]);
     // A whole file that is refused has a form of its own.
     await writeFile(join(rail.folder, 'outbox', 'senseless.xml'), '<a/>');
-    await rail.bank.turn(rail.clock.nowMs);
+    await rail.bank.advance(rail.clock.nowMs);
     assert.equal((await validateFolder(inbox)).length, 5);
   } finally {
     await rail.close();

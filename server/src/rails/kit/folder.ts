@@ -18,6 +18,8 @@ export type Folder = {
   has(name: string): Promise<boolean>;
   /** @throws FolderError when the file is longer. */
   read(name: string, bytesMax: number): Promise<Buffer>;
+  /** Undefined where there is no such file. @throws FolderError when it is longer. */
+  find(name: string, bytesMax: number): Promise<Buffer | undefined>;
   /** SHA-256 of a file of any length, in hexadecimal digits. */
   digest(name: string): Promise<string>;
   /** Writes a file once. The same again changes nothing; `taken`: other bytes have the name, and stay. */
@@ -32,7 +34,7 @@ export type Folder = {
   /** Removes all that was staged for the name and not published. */
   discardAll(name: string): Promise<void>;
   /** Moves a file into another folder of the same file system; nothing where it is gone already. */
-  move(name: string, target: Folder, targetName: string): Promise<void>;
+  move(name: string, target: Pick<Folder, 'path'>, targetName: string): Promise<void>;
 };
 
 export type FolderFile = {
@@ -59,6 +61,11 @@ export function openFolder(path: string, fileMode = 0o640): Folder {
   const inspect: Folder['inspect'] = async (name) => {
     const { size, mtimeMs } = await stat(locate(name));
     return { name, sizeBytes: size, changedAtMs: mtimeMs };
+  };
+  const read: Folder['read'] = async (name, bytesMax) => {
+    const bytes = await readAtMost(locate(name), bytesMax + 1);
+    if (bytes.length <= bytesMax) return bytes;
+    throw new FolderError(`the file is longer than ${bytesMax} bytes`);
   };
   const stage: Folder['stage'] = async (name, bytes) => {
     const temporaryName = `.${name}.${randomUUID()}.part`;
@@ -101,11 +108,8 @@ export function openFolder(path: string, fileMode = 0o640): Folder {
     inspect,
     // By a listing, since a share may answer for a single name from its cache.
     has: async (name) => (await readdir(path)).includes(name),
-    read: async (name, bytesMax) => {
-      const bytes = await readAtMost(locate(name), bytesMax + 1);
-      if (bytes.length <= bytesMax) return bytes;
-      throw new FolderError(`the file is longer than ${bytesMax} bytes`);
-    },
+    read,
+    find: (name, bytesMax) => ifPresent(read(name, bytesMax)),
     digest: async (name) => {
       const hash = createHash('sha256');
       await pipeline(createReadStream(locate(name)), hash);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { RailStore, RecordChange, StoredRecord } from '../contract/contract.ts';
+import { type Reason, reasonTexts } from '../contract/reasons.ts';
 
 /**
  * A collection of a rail's store with the states and the value schema of its records. What is read
@@ -69,6 +70,10 @@ export const minorUnits = z.codec(z.string().regex(/^\d{1,38}$/), z.bigint().non
   decode: (text) => BigInt(text),
   encode: (amount) => amount.toString(),
 });
+
+export const reasonSchema = z.custom<Reason>(
+  (value) => typeof value === 'string' && Object.hasOwn(reasonTexts, value),
+);
 
 const pageSize = 200;
 

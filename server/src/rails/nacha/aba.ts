@@ -1,9 +1,6 @@
 /** Routing numbers of the American Bankers Association: eight digits and a check digit. */
 
-/**
- * The ninth digit: the one that makes the sum of all digits, weighed 3, 7, 1 in turn, a multiple
- * of ten.
- */
+/** The ninth digit makes the sum of all digits, weighted 3, 7, 1 in turn, a multiple of ten. */
 export function getCheckDigit(eightDigits: string): string {
   const weights = [3, 7, 1];
   let sum = 0;

@@ -15,16 +15,16 @@ import { isChangeCode } from './change-codes.ts';
 import { AchFormatError } from './record-layout.ts';
 import { isReturnCode } from './return-codes.ts';
 
-/** What has to be true of a file beyond the form of its records. */
+/** The rules of a file beyond the form of its records. */
 
 /**
- * How much is asked of a file. `strict`: everything that the rules say. `lenient` is for what a bank
- * sends, where money is told to have come back: codes that are in no list, a blank modifier, names of
- * the two ends that are no numbers, and blocks counted wrongly must not keep the news out.
+ * `strict` checks everything that the rules say. `lenient` is for files of a bank, which report money
+ * that came back: unknown codes, a blank modifier, origin and destination that are no numbers, and a
+ * wrong block count do not make a file unreadable.
  */
 export type Strictness = 'strict' | 'lenient';
 
-/** Checking, savings, general ledger, loan; those with an 8 are advices of accounting. */
+/** Checking, savings, general ledger and loan accounts; 81 to 88 are accounting advices. */
 const transactionCodes = /^(?:[234][1-46-9]|5[1-356]|8[1-8])$/;
 const serviceClasses = /^(?:200|220|225|280)$/;
 const internationalTypes = ['10', '11', '12', '13', '14', '15', '16'];
@@ -37,16 +37,16 @@ export function checkFileHeader(header: FileHeader, strictness: Strictness): voi
     header.formatCode === '1';
   if (!isRight) {
     throw new AchFormatError(
-      'the file header has to name priority 01, records of 094, blocks of 10 and format 1',
+      'the file header must have priority 01, record size 094, blocking factor 10 and format 1',
     );
   }
   // Processors leave the modifier of return files blank.
   if (strictness === 'strict' && !/^[A-Z0-9]$/.test(header.fileIdModifier)) {
-    throw new AchFormatError("the file header's modifier has to be A to Z or a digit");
+    throw new AchFormatError("the file header's modifier must be A to Z or a digit");
   }
   const ends = [header.immediateDestination, header.immediateOrigin];
   if (strictness === 'strict' && ends.some((end) => !/^ ?[0-9]{9,10}$/.test(end))) {
-    throw new AchFormatError("the file header's destination and origin have to be numbers");
+    throw new AchFormatError("the file header's destination and origin must be numbers");
   }
 }
 
@@ -54,7 +54,7 @@ export function checkBatch(batch: Batch, strictness: Strictness): void {
   const where = `batch ${Number(batch.header.batchNumber)}`;
   const { header, control } = batch;
   if (!serviceClasses.test(header.serviceClass)) {
-    throw new AchFormatError(`${where}: there is no service class ${header.serviceClass}`);
+    throw new AchFormatError(`${where}: the service class ${header.serviceClass} is unknown`);
   }
   if (batch.entries.length === 0) throw new AchFormatError(`${where} has no entries`);
   let previousTrace = '';
@@ -62,10 +62,12 @@ export function checkBatch(batch: Batch, strictness: Strictness): void {
     const entryWhere = `${where}, entry ${index + 1}`;
     checkEntry(batch.kind, { detail, addenda }, entryWhere);
     checkAddenda(addenda, { where: entryWhere, strictness });
-    // What comes back keeps the order in which it came to the bank that sends it back.
+    // Returns keep the order in which they reached the returning bank.
     const isForward = addenda.every(({ typeCode }) => typeCode !== '98' && typeCode !== '99');
     if (isForward && batch.kind !== 'advice' && detail.trace <= previousTrace) {
-      throw new AchFormatError(`${entryWhere}: its trace number does not follow the one before`);
+      throw new AchFormatError(
+        `${entryWhere}: its trace number must be higher than the one before`,
+      );
     }
     previousTrace = isForward ? detail.trace : '';
   }
@@ -78,7 +80,7 @@ export function checkBatch(batch: Batch, strictness: Strictness): void {
     isSameCompany(header.companyId, 'companyId' in control ? control.companyId : '');
   if (!isSame) {
     throw new AchFormatError(
-      `${where}: header and control name different classes, companies, banks or numbers`,
+      `${where}: header and control must have the same class, company, bank and number`,
     );
   }
 }
@@ -95,20 +97,20 @@ export function checkEntry(
   where: string,
 ): void {
   if (!transactionCodes.test(detail.transactionCode)) {
-    throw new AchFormatError(`${where}: there is no transaction code ${detail.transactionCode}`);
+    throw new AchFormatError(`${where}: the transaction code ${detail.transactionCode} is unknown`);
   }
   if (getCheckDigit(detail.rdfi) !== detail.checkDigit) {
     throw new AchFormatError(`${where}: the check digit of the routing number is wrong`);
   }
   if (detail.addendaIndicator !== (addenda.length === 0 ? '0' : '1')) {
-    throw new AchFormatError(`${where}: the addenda indicator says other than what follows`);
+    throw new AchFormatError(`${where}: the addenda indicator does not agree with the addenda`);
   }
   if (kind !== 'international') return;
   const types = addenda.map(({ typeCode }) => typeCode);
   if (internationalTypes.some((type, place) => types[place] !== type)) {
-    throw new AchFormatError(`${where}: an IAT entry has addenda 10 to 16, in this order`);
+    throw new AchFormatError(`${where}: an IAT entry must have addenda 10 to 16, in this order`);
   }
-  // What comes back keeps the numbers of the entry that it is about.
+  // Returns keep the numbers of the original entry.
   if (types.some((type) => type === '98' || type === '99')) return;
   for (const record of addenda) {
     const sequence = record.values['entrySequence'];
@@ -124,15 +126,15 @@ function checkAddenda(addenda: readonly Addenda[], { where, strictness }: CodeCh
   for (const record of addenda) {
     const code = readAddendaField(record, 'code');
     if (record.typeCode === '99' && strictness === 'strict' && !isReturnCode(code)) {
-      throw new AchFormatError(`${where}: there is no return code ${showCode(code)}`);
+      throw new AchFormatError(`${where}: the return code ${showCode(code)} is unknown`);
     }
     if (record.typeCode === '98' && strictness === 'strict' && !isChangeCode(code)) {
-      throw new AchFormatError(`${where}: there is no change code ${showCode(code)}`);
+      throw new AchFormatError(`${where}: the change code ${showCode(code)} is unknown`);
     }
   }
 }
 
-/** A code that is none may be anything, a piece of a name as well. */
+/** A text that is no code may be personal data. */
 function showCode(code: string): string {
   return /^[A-Z][0-9]{2}$/.test(code) ? code : 'of this form';
 }
@@ -144,7 +146,7 @@ function checkDirection(batch: Batch, where: string): void {
   for (const { detail } of batch.entries) {
     const isOfDebit = isDebit(detail.transactionCode);
     if ((serviceClass === '220' && isOfDebit) || (serviceClass === '225' && !isOfDebit)) {
-      throw new AchFormatError(`${where}: class ${serviceClass} does not have such entries`);
+      throw new AchFormatError(`${where}: class ${serviceClass} must not have such entries`);
     }
   }
 }
@@ -165,7 +167,7 @@ function checkSums(stated: StatedSums, sums: Sums, where: string): void {
   ];
   for (const [what, text, value] of comparisons) {
     if (BigInt(text) !== value) {
-      throw new AchFormatError(`${where}: its sum of ${what} is not that of the entries`);
+      throw new AchFormatError(`${where}: its sum of ${what} differs from that of the entries`);
     }
   }
 }
@@ -179,10 +181,10 @@ export function checkFile(
   const sums = addSums(batches.map((batch) => sumEntries(batch.entries, batch.kind === 'advice')));
   checkSums(control, sums, 'the file control');
   if (Number(control.batchCount) !== batches.length) {
-    throw new AchFormatError('the file control counts other batches than there are');
+    throw new AchFormatError('the batch count of the file control is wrong');
   }
   const blockCount = Math.ceil(lineCount / blockingFactor);
   if (strictness === 'strict' && Number(control.blockCount) !== blockCount) {
-    throw new AchFormatError('the file control counts other blocks than there are');
+    throw new AchFormatError('the block count of the file control is wrong');
   }
 }

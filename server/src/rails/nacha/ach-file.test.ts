@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  makeForeign,
+  makeForeignEntry,
   makeInstruction,
   readTestConfig,
   withIat,
@@ -11,7 +11,7 @@ import { formatAchFile } from './ach-file.ts';
 import { parseAchFile } from './ach-parser.ts';
 import { type BuiltFile, buildFile } from './build-file.ts';
 import { type Draft, draftEntry } from './drafts.ts';
-import { checkBuiltFile, listEntries } from './last-check.ts';
+import { checkBuiltFile, listEntries } from './final-check.ts';
 
 const created = { day: '2026-11-20', time: '10:00' };
 
@@ -35,7 +35,7 @@ function parseText(text: string) {
   return parseAchFile(Buffer.from(text, 'ascii'));
 }
 
-test('a file has the records that the rules ask for, character by character', () => {
+test('a file has the records of the rules, character by character', () => {
   const { text } = build([draft(makeInstruction('0198c0ffee00700080000000000000a1'))]);
   const filler = '9'.repeat(94);
   assert.deepEqual(text.split('\n'), [
@@ -52,7 +52,7 @@ test('a file has the records that the rules ask for, character by character', ()
 
 test('an IAT entry has its seven mandatory addenda and our reference', () => {
   const { text } = build([
-    draft(makeForeign('0198c0ffee00700080000000000000a3', { screening: 'clear' })),
+    draft(makeForeignEntry('0198c0ffee00700080000000000000a3', { screening: 'clear' })),
   ]);
   const lines = text.split('\n');
   assert.deepEqual(lines.slice(1, 12), [
@@ -70,11 +70,11 @@ test('an IAT entry has its seven mandatory addenda and our reference', () => {
   ]);
 });
 
-test('a balanced file takes the same from the own account as it gives', () => {
+test("a balanced file debits the operator's account with the sum of its credits", () => {
   const drafts = [
     draft(makeInstruction('a1', { amountMinor: 9_999_999_999n })),
     draft(makeInstruction('a2')),
-    draft(makeForeign('a3')),
+    draft(makeForeignEntry('a3')),
   ];
   const built = build(drafts, {
     settlement: { kind: 'balanced', routingNumber: '121042882', accountNumber: '99887766' },
@@ -87,9 +87,9 @@ test('a balanced file takes the same from the own account as it gives', () => {
   checkBuiltFile(built, drafts);
 });
 
-test('what is written is read again the same, whatever the ends of lines', () => {
+test('a written file reads back the same, with either line end', () => {
   const drafts = ['a1', 'a2', 'a3'].map((reference) => draft(makeInstruction(reference)));
-  const { file, text } = build([...drafts, draft(makeForeign('a4'))]);
+  const { file, text } = build([...drafts, draft(makeForeignEntry('a4'))]);
   const read = parseText(text);
   assert.equal(formatAchFile(read), text);
   assert.deepEqual(parseText(formatAchFile(file, '\r\n')), read);
@@ -100,7 +100,7 @@ test('what is written is read again the same, whatever the ends of lines', () =>
   );
 });
 
-test('lines fill up blocks of ten', () => {
+test('a file is filled up to blocks of ten records', () => {
   for (const count of [1, 2, 3, 4, 5, 6, 7, 8]) {
     const drafts = Array.from({ length: count }, (_, index) => draft(makeInstruction(`r${index}`)));
     const lines = build(drafts).text.split('\n').slice(0, -1);
@@ -109,18 +109,18 @@ test('lines fill up blocks of ten', () => {
   }
 });
 
-test('the last look finds an entry that is not what was to be paid', () => {
+test('the final check refuses an entry that differs from what was ordered', () => {
   const drafts = [draft(makeInstruction('a1')), draft(makeInstruction('a2'))];
   const [first, second] = drafts as [Draft, Draft];
   const built = build(drafts);
   checkBuiltFile(built, drafts);
   const tamper = (change: Partial<Draft>) => [{ ...first, ...change } as Draft, second];
-  const wrong = /entry of a1 is not what was to be paid/;
-  assert.throws(() => checkBuiltFile(built, tamper({ amountMinor: '1235' })), wrong);
+  const wrong = /entry of a1 differs from what was ordered/;
+  assert.throws(() => checkBuiltFile(built, tamper({ amountMinor: 1235n })), wrong);
   assert.throws(() => checkBuiltFile(built, tamper({ account: '1234567891' })), wrong);
   assert.throws(() => checkBuiltFile(built, tamper({ routingNumber: '121042882' })), wrong);
   assert.throws(() => checkBuiltFile(built, tamper({ transactionCode: '32' })), wrong);
-  assert.throws(() => checkBuiltFile(built, [first]), /nobody asked for/);
+  assert.throws(() => checkBuiltFile(built, [first]), /was not ordered/);
   assert.throws(() => checkBuiltFile(build([first]), drafts), /lacks 1 entries/);
-  assert.throws(() => checkBuiltFile(build([first, first]), [first]), /nobody asked for/);
+  assert.throws(() => checkBuiltFile(build([first, first]), [first]), /was not ordered/);
 });

@@ -16,7 +16,7 @@ import {
   writeRecord,
 } from './record-layout.ts';
 
-/** A file as a whole: header, batches of entries with their addenda, control records. */
+/** An ACH file: header, batches of entries with their addenda, control records. */
 
 export type FileHeader = ValuesOf<typeof fileHeaderLayout>;
 export type FileControl = ValuesOf<typeof fileControlLayout>;
@@ -58,7 +58,7 @@ export type AchFile = {
   readonly control: FileControl;
 };
 
-/** Records per block; what is missing in the last one is filled with lines of nines. */
+/** Records per block; the last one is filled up with lines of nines. */
 export const blockingFactor = 10;
 const fillerLine = '9'.repeat(recordLength);
 
@@ -67,7 +67,7 @@ export function isDebit(transactionCode: string): boolean {
   return transactionCode[1] !== undefined && transactionCode[1] >= '5';
 }
 
-/** Codes 81 to 88 of accounting advices: odd ones tell of credits, even ones of debits. */
+/** Codes 81 to 88 of accounting advices: odd ones are credits, even ones debits. */
 function isAdviceDebit(transactionCode: string): boolean {
   return Number(transactionCode) % 2 === 0;
 }

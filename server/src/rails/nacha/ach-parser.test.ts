@@ -24,44 +24,47 @@ function parse(edits: readonly Edit[] = []): ReturnType<typeof parseAchFile> {
   return parseAchFile(Buffer.from(edited.join('\n')));
 }
 
-test('a right file is read', () => {
+test('a valid file is read', () => {
   const file = parse();
   assert.equal(file.batches[0]?.entries.length, 2);
   assert.equal(file.batches[0]?.entries[0]?.addenda.length, 1);
 });
 
-test('each thing that is wrong is refused with a sentence that says what', () => {
+test('each fault is refused with a message that names it', () => {
   const cases: readonly (readonly [readonly Edit[], RegExp])[] = [
-    [[[1, 2, '02']], /header has to name priority 01/],
-    [[[1, 34, '!']], /modifier has to be A to Z or a digit/],
-    [[[1, 14, 'TESTER']], /destination and origin have to be numbers/],
-    [[[2, 2, '221']], /no service class 221/],
-    [[[3, 2, '20']], /entry 1: there is no transaction code 20/],
-    [[[3, 2, '27']], /class 220 does not have such entries/],
+    [[[1, 2, '02']], /header must have priority 01/],
+    [[[1, 34, '!']], /modifier must be A to Z or a digit/],
+    [[[1, 14, 'TESTER']], /destination and origin must be numbers/],
+    [[[2, 2, '221']], /service class 221 is unknown/],
+    [[[3, 2, '20']], /entry 1: the transaction code 20 is unknown/],
+    [[[3, 2, '27']], /class 220 must not have such entries/],
     [[[3, 12, '2']], /check digit of the routing number is wrong/],
-    [[[3, 30, '00000O1234']], /line 3: places 30 to 39, the entry's amount, have to be digits/],
-    [[[3, 30, '0000001235']], /sum of credits is not that of the entries/],
+    [[[3, 30, '00000O1234']], /line 3: places 30 to 39, the entry's amount, must be digits/],
+    [[[3, 30, '0000001235']], /sum of credits differs from that of the entries/],
     [[[3, 79, '0']], /entry 1: the addenda indicator/],
-    [[[5, 94, '1']], /entry 2: its trace number does not follow/],
+    [[[5, 94, '1']], /entry 2: its trace number must be higher/],
     [[[4, 2, '77']], /line 4 is an addenda record of no known type/],
     [[[6, 11, '0011200004']], /sum of the entry hash/],
     [[[6, 5, '000004']], /sum of entries and addenda/],
-    [[[6, 45, '1111111111']], /header and control name different/],
-    [[[7, 2, '000002']], /counts other batches/],
-    [[[7, 8, '000002']], /counts other blocks/],
+    [[[6, 45, '1111111111']], /header and control must have the same/],
+    [[[7, 2, '000002']], /batch count of the file control/],
+    [[[7, 8, '000002']], /block count of the file control/],
     [[[7, 44, '000000002235']], /file control: its sum of credits/],
     [[[3, 55, '\u0007']], /line 3 has a control character/],
-    [[[6, 1, '9']], /line 6 has to be an entry or a batch control/],
+    [[[6, 1, '9']], /line 6 must be an entry or a batch control/],
   ];
   for (const [edits, sentence] of cases) assert.throws(() => parse(edits), sentence);
   const textOf = (count: number) => Buffer.from(lines.slice(0, count).join('\n'));
-  assert.throws(() => parseAchFile(textOf(6)), /ends where a file control or a batch header/);
+  assert.throws(
+    () => parseAchFile(textOf(6)),
+    /ends where a file control or a batch header is expected/,
+  );
   assert.throws(() => parseAchFile(textOf(0)), /the file is empty/);
   const double = Buffer.from([...lines, ...lines].join('\n'));
   assert.throws(() => parseAchFile(double), /line 8 comes after the file control/);
 });
 
-test('a refusal names nobody', () => {
+test('a fault names no contents of the file', () => {
   const edits: readonly Edit[] = [
     [3, 40, 'Jo Doe'],
     [3, 54, 'x'.repeat(26)],

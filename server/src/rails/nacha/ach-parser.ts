@@ -28,13 +28,13 @@ import {
 } from './record-layout.ts';
 
 /** A record with its place in the file, counted from one. */
-export type Line = { readonly text: string; readonly number: number };
+export type AchRecord = { readonly text: string; readonly number: number };
 
 /**
  * Reads and checks a file: order of the records, every count, hash and total, check digits, order
  * of the trace numbers.
  *
- * @throws AchFormatError with a sentence that names line and field, and no contents of theirs.
+ * @throws AchFormatError that names line and field, and no contents.
  */
 export function parseAchFile(bytes: Uint8Array, strictness: Strictness = 'strict'): AchFile {
   const records = splitRecords(bytes);
@@ -60,23 +60,23 @@ export function parseAchFile(bytes: Uint8Array, strictness: Strictness = 'strict
 }
 
 export class RecordReader {
-  readonly #lines: readonly Line[];
+  readonly #lines: readonly AchRecord[];
   #next = 0;
 
-  constructor(lines: readonly Line[]) {
+  constructor(lines: readonly AchRecord[]) {
     this.#lines = lines;
   }
 
-  /** The type of the record that comes next; undefined after the last one. */
+  /** The type of the next record; undefined after the last one. */
   peekType(): string | undefined {
     return this.#lines[this.#next]?.text[0];
   }
 
-  take(type: string, expected: string): Line {
+  take(type: string, expected: string): AchRecord {
     const line = this.#lines[this.#next];
-    if (line === undefined) throw new AchFormatError(`the file ends where ${expected} has to be`);
+    if (line === undefined) throw new AchFormatError(`the file ends where ${expected} is expected`);
     if (line.text[0] !== type) {
-      throw new AchFormatError(`line ${line.number} has to be ${expected}`);
+      throw new AchFormatError(`line ${line.number} must be ${expected}`);
     }
     this.#next += 1;
     return line;
@@ -91,7 +91,7 @@ export class RecordReader {
   }
 }
 
-/** Files are ASCII; some senders use UTF-8 or Latin-1 in names, of which nothing here depends. */
+/** Files are ASCII; some senders use UTF-8 or Latin-1 in names, which are not used here. */
 function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -100,7 +100,7 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** The records of a file: one per line, or one behind the other without any end of line. */
+/** The records of a file: one per line, or all without line ends. */
 export function splitRecords(bytes: Uint8Array): string[] {
   const parts = decode(bytes).split(/\r?\n/);
   while (parts.at(-1)?.trim() === '') parts.pop();
@@ -112,20 +112,22 @@ export function splitRecords(bytes: Uint8Array): string[] {
 }
 
 /** @throws AchFormatError where the record is too long or has a control character. */
-export function readText(record: string, number: number): Line {
+export function readText(record: string, number: number): AchRecord {
   if (/[\u0000-\u001f\u007f]/.test(record)) {
     throw new AchFormatError(`line ${number} has a control character`);
   }
   const length = Array.from(record).length;
-  // Blanks at the end get lost or added on the way; they say nothing.
+  // Trailing blanks are lost or added in transmission and have no meaning.
   const text = record.trimEnd().padEnd(recordLength, ' ');
   if (Array.from(text).length > recordLength) {
-    throw new AchFormatError(`line ${number} has ${length} characters and not ${recordLength}`);
+    throw new AchFormatError(
+      `line ${number} must have ${recordLength} characters and has ${length}`,
+    );
   }
   return { text, number };
 }
 
-export function readLine<Name extends string>(layout: Layout<Name>, line: Line): Values<Name> {
+export function readLine<Name extends string>(layout: Layout<Name>, line: AchRecord): Values<Name> {
   return readRecord(layout, line.text, line.number);
 }
 
@@ -139,7 +141,7 @@ function readFileHeader(reader: RecordReader, strictness: Strictness): FileHeade
 export function readBatch(reader: RecordReader): Batch {
   const line = reader.take('5', 'a batch header');
   const entryClass = line.text.slice(50, 53);
-  // A notification of change of an IAT entry is a COR that says so in place of a company.
+  // A notification of change of an IAT entry is a COR with IATCOR in place of the company.
   if (entryClass === 'IAT' || line.text.startsWith('IATCOR', 4)) {
     const header = readLine(iatBatchHeaderLayout, line);
     const entries = readEntries<IatEntryDetail>(reader, iatEntryLayout);
@@ -171,7 +173,7 @@ function readEntries<Detail extends Values<string>>(
   return entries;
 }
 
-export function readAddenda(line: Line): Addenda {
+export function readAddenda(line: AchRecord): Addenda {
   const typeCode = line.text.slice(1, 3);
   const layout = findAddendaLayout(typeCode, line.text.slice(3, 6));
   if (layout === undefined) {

@@ -1,8 +1,8 @@
 import { type Layout, recordLength, type Values } from './record-layout.ts';
 
 /**
- * Addenda records: what is told about an entry beyond its 94 characters. Their layout follows from
- * their type code, that of a return (99) from its reason, too.
+ * Addenda records: details of an entry beyond its 94 characters. Their layout follows from their type
+ * code, and that of a return (99) also from its reason.
  */
 
 type Part = readonly [name: string, length: number, form: 'digits' | 'text'];
@@ -20,7 +20,7 @@ function addenda(title: string, parts: readonly Part[]): Layout<string> {
 
 const sequence: Part = ['entrySequence', 7, 'digits'];
 
-/** The bank of either side: its name, its number and what kind of number that is, its country. */
+/** The bank of either side: name, kind of number, number, country. */
 function bankOf(title: string): Layout<string> {
   return addenda(title, [
     ['bankName', 35, 'text'],
@@ -104,7 +104,7 @@ const returnLayout = addenda('return addenda', [
   ['trace', 15, 'digits'],
 ]);
 
-/** Of a return that our bank did not accept (R61 to R70). */
+/** A return that our bank did not accept (R61 to R70). */
 const dishonoredLayout = addenda('dishonored return addenda', [
   ['code', 3, 'text'],
   ['originalTrace', 15, 'digits'],
@@ -118,7 +118,7 @@ const dishonoredLayout = addenda('dishonored return addenda', [
   ['trace', 15, 'digits'],
 ]);
 
-/** Of a dishonored return that the receiving bank insists upon (R71 to R77). */
+/** A dishonored return that the receiving bank insists on (R71 to R77). */
 const contestedLayout = addenda('contested return addenda', [
   ['code', 3, 'text'],
   ['originalTrace', 15, 'digits'],
@@ -137,7 +137,7 @@ const contestedLayout = addenda('contested return addenda', [
 
 export type Addenda = { readonly typeCode: string; readonly values: Values<string> };
 
-/** The layout of an addenda record by its first places; undefined where the type is not known. */
+/** The layout by type code and return code; undefined where the type is unknown. */
 export function findAddendaLayout(typeCode: string, code: string): Layout<string> | undefined {
   if (typeCode !== '99') return byType[typeCode];
   if (isDishonored(code)) return dishonoredLayout;

@@ -66,7 +66,7 @@ const plainSigns: Readonly<Record<string, string>> = {
 
 /**
  * A name or an address in printable ASCII; undefined where a letter or a digit has no Latin form, so
- * that no part of a text is ever left out. Marks are taken off letters, other signs become a space.
+ * that no part of a text is lost. Letters lose their marks, other signs become a space.
  */
 export function toPlainText(text: string): string | undefined {
   const plain = Array.from(text.normalize('NFKD'))
@@ -83,7 +83,7 @@ export function toPlainText(text: string): string | undefined {
   );
 }
 
-/** The same, cut at the end to the field's length, as Nacha's rules have it for names. */
+/** The same, cut to the field's length, as Nacha's rules require for names. */
 export function toAsciiText(text: string, lengthMax: number): string | undefined {
   return toPlainText(text)?.slice(0, lengthMax).trimEnd();
 }

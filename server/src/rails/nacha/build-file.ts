@@ -1,3 +1,4 @@
+import type { LocalTime } from '../kit/calendar.ts';
 import { getCheckDigit } from './aba.ts';
 import {
   type AchFile,
@@ -11,20 +12,20 @@ import {
   type IatEntryDetail,
 } from './ach-file.ts';
 import type { Addenda } from './addenda-layout.ts';
-import { type EasternTime, formatRecordDate } from './banking-days.ts';
-import type { FileEntry } from './books.ts';
+import { formatRecordDate } from './banking-days.ts';
 import type { NachaConfig } from './config.ts';
 import { type Draft, entryAmountMinorMax, type International } from './drafts.ts';
+import type { FileEntry } from './records.ts';
 
-/** A file from drafts: batches by class, trace numbers in the order of the file, control sums. */
+/** Builds a file from drafts: batches by class, trace numbers in file order, control sums. */
 export type FilePlan = {
   readonly config: NachaConfig;
-  readonly created: EasternTime;
+  readonly created: LocalTime;
   /** A to Z or a digit. */
   readonly modifier: string;
-  /** Says which payments the file has, in up to eight characters. */
+  /** Identifies the payments of the file, in up to eight characters. */
   readonly referenceCode: string;
-  /** YYYY-MM-DD: when the money is to settle. */
+  /** The settlement date, YYYY-MM-DD. */
   readonly effectiveOn: string;
   readonly drafts: readonly Draft[];
   /** The last seven digits of the first entry's trace number; the others follow without a gap. */
@@ -62,12 +63,7 @@ export function buildFile(plan: FilePlan): BuiltFile {
     const traced = group.map((draft) => ({ draft, trace: takeTrace() }));
     for (const { draft, trace } of traced) {
       const { reference, payerKey, countryCode } = draft;
-      entries.push({
-        reference,
-        trace,
-        ...(payerKey === undefined ? {} : { payerKey }),
-        ...(countryCode === undefined ? {} : { countryCode }),
-      });
+      entries.push({ reference, trace, payerKey, countryCode });
     }
     batches.push(buildBatch(plan, traced, batches.length + 1));
   }
@@ -106,7 +102,7 @@ function describeGroup(draft: Draft): string {
   return `${draft.entryClass}/${country}/${draft.entryDescription}`;
 }
 
-/** What a batch's header says once has to be the same of all its entries. */
+/** All entries of a batch share the fields of its header. */
 function groupDrafts(drafts: readonly Draft[]): Draft[][] {
   const groups = new Map<string, Draft[]>();
   for (const draft of drafts) {
@@ -122,7 +118,7 @@ type Traced = { readonly draft: Draft; readonly trace: string };
 
 function buildBatch(plan: FilePlan, traced: readonly Traced[], batchNumber: number): Batch {
   const [first] = traced;
-  if (first === undefined) throw new Error('impossible: a batch without entries');
+  if (first === undefined) throw new Error('unreachable: a batch has entries');
   const { draft } = first;
   const shared = describeBatch(plan, { draft, batchNumber });
   if (draft.entryClass !== 'IAT') {
@@ -133,7 +129,7 @@ function buildBatch(plan: FilePlan, traced: readonly Traced[], batchNumber: numb
   const header = {
     ...shared,
     iatIndicator: '',
-    // Fixed to fixed: what leaves and what arrives is the same amount of the same currency.
+    // Fixed to fixed: the same amount leaves and arrives, in the same currency.
     exchangeIndicator: 'FF',
     exchangeReferenceIndicator: '3',
     exchangeReference: '',
@@ -171,12 +167,12 @@ function describeCompany({ config, effectiveOn }: FilePlan) {
   };
 }
 
-/** The reference as a segment of ANSI X12, which the rules ask for in a payment addenda. */
+/** The reference as a segment of ANSI X12, which the rules require in a payment addenda. */
 export function formatRemittance(reference: string): string {
   return `RMR*IV*${reference}\\`;
 }
 
-/** The reference in an addenda's text; undefined where there is none of ours. */
+/** The reference in an addenda's text; undefined where it is not ours. */
 export function readRemittance(information: string): string | undefined {
   return /^RMR\*IV\*([^\\*]+)\\$/.exec(information)?.[1];
 }
@@ -189,8 +185,8 @@ function buildEntry({ draft, trace }: Traced): Entry<EntryDetail> {
       rdfi: draft.routingNumber.slice(0, 8),
       checkDigit: getCheckDigit(draft.routingNumber.slice(0, 8)),
       account: draft.account,
-      amount: draft.amountMinor.padStart(10, '0'),
-      // Only a part of the reference fits here; the whole of it is in the addenda.
+      amount: draft.amountMinor.toString().padStart(10, '0'),
+      // A part of the reference; the whole of it is in the addenda.
       individualId: draft.reference.slice(-15),
       individualName: draft.name,
       discretionaryData: '',
@@ -213,7 +209,7 @@ function buildEntry({ draft, trace }: Traced): Entry<EntryDetail> {
 }
 
 function buildIatEntry({ draft, trace }: Traced, config: NachaConfig): Entry<IatEntryDetail> {
-  if (draft.entryClass !== 'IAT') throw new Error('impossible: a domestic entry in an IAT batch');
+  if (draft.entryClass !== 'IAT') throw new Error('unreachable: an IAT batch has IAT entries');
   const { international } = draft;
   const addenda = buildIatAddenda(draft, international, config).map(({ typeCode, values }) => ({
     typeCode,
@@ -227,7 +223,7 @@ function buildIatEntry({ draft, trace }: Traced, config: NachaConfig): Entry<Iat
       checkDigit: getCheckDigit(draft.routingNumber.slice(0, 8)),
       addendaCount: String(addenda.length).padStart(4, '0'),
       reserved: '',
-      amount: draft.amountMinor.padStart(10, '0'),
+      amount: draft.amountMinor.toString().padStart(10, '0'),
       account: draft.account,
       reservedToo: '',
       gatewayScreening: international.gatewayScreening,
@@ -247,7 +243,7 @@ function buildIatAddenda(
   const parts: Record<string, Record<string, string>> = {
     '10': {
       transactionType: international.transactionType,
-      foreignAmount: draft.amountMinor.padStart(18, '0'),
+      foreignAmount: draft.amountMinor.toString().padStart(18, '0'),
       foreignTrace: '',
       receiverName: draft.name,
       reserved: '',
@@ -291,9 +287,9 @@ function buildIatAddenda(
   return Object.entries(parts).map(([typeCode, values]) => ({ typeCode, values }));
 }
 
-/** What the credits of a file take from the operator's account, in amounts that an entry can hold. */
+/** The debits of the operator's account that balance the credits, each at most one entry's maximum. */
 function splitTotal(drafts: readonly Draft[]): bigint[] {
-  let rest = drafts.reduce((sum, { amountMinor }) => sum + BigInt(amountMinor), 0n);
+  let rest = drafts.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
   const parts: bigint[] = [];
   while (rest > 0n) {
     const part = rest < entryAmountMinorMax ? rest : entryAmountMinorMax;
@@ -307,7 +303,8 @@ type Offset = { readonly amountMinor: bigint; readonly trace: string };
 
 function buildOffset(plan: FilePlan, offsets: readonly Offset[], batchNumber: number): Batch {
   const { settlement, company, odfi } = plan.config;
-  if (settlement.kind !== 'balanced') throw new Error('impossible: an offset of no account');
+  if (settlement.kind !== 'balanced')
+    throw new Error('unreachable: only balanced files have an offset');
   const header = {
     ...describeCompany(plan),
     recordType: '5',

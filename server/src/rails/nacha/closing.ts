@@ -3,34 +3,29 @@ import { getCurrency } from '../../core/currency.ts';
 import { getAmountMinor } from '../../core/money.ts';
 import type { RecordChange } from '../contract/contract.ts';
 import {
-  type Closing,
   findNextClosing,
   findOpenClosing,
   nextBankingDay,
   toEastern,
+  type WindowClosing,
 } from './banking-days.ts';
-import {
-  type Context,
-  changeCounter,
-  changePayment,
-  collections,
-  type FileContents,
-  type FileRecord,
-  getCounter,
-  type KnownPayment,
-  listWaiting,
-  nameTrace,
-  type Payment,
-} from './books.ts';
 import { type BuiltFile, buildFile, countTraces, fileAmountMinorMax } from './build-file.ts';
 import type { NachaConfig } from './config.ts';
 import type { Draft } from './drafts.ts';
-import { checkBuiltFile } from './last-check.ts';
+import { checkBuiltFile } from './final-check.ts';
 import { nameFile } from './manifest.ts';
 import { reconcileFiles } from './reconcile.ts';
 import { AchFormatError } from './record-layout.ts';
+import {
+  type Context,
+  type FileValue,
+  listWaiting,
+  nameTrace,
+  type Payment,
+  type PaymentRecord,
+} from './records.ts';
 
-/** Closes windows: what waits becomes a file whose bytes are kept. */
+/** Closes windows: the waiting payments become a file whose bytes are stored. */
 
 type Target = {
   readonly effectiveOn: string;
@@ -43,14 +38,15 @@ const conflictsMax = 10;
 
 export async function closeFiles(context: Context): Promise<void> {
   const { config, host } = context;
-  // Before anything is written: what the memory may have lost is in the folders.
+  // First, since the folders may hold files that a restored database has lost.
   await reconcileFiles(context);
   const nowMs = host.nowMs();
   const closing = findOpenClosing(config.windows, nowMs);
   if (closing !== undefined) {
     const isHeld = createHold(config, closing);
-    const isMeant = (payment: Payment) => payment.sentAtMs < closing.closesAtMs && !isHeld(payment);
-    await closeWaiting(context, isMeant, closing);
+    const isIncluded = (payment: Payment) =>
+      payment.sentAtMs < closing.closesAtMs && !isHeld(payment);
+    await closeWaiting(context, isIncluded, closing);
   }
   if (config.closeAfterSeconds !== undefined) {
     const lateMs = nowMs - config.closeAfterSeconds * 1000;
@@ -60,7 +56,7 @@ export async function closeFiles(context: Context): Promise<void> {
 }
 
 /** At a window for the next day, same-day entries wait if a same-day window closes later that day. */
-function createHold(config: NachaConfig, closing: Closing): (payment: Payment) => boolean {
+function createHold(config: NachaConfig, closing: WindowClosing): (payment: Payment) => boolean {
   const hasLater = config.windows.some(
     ({ sameDay, closesAt }) => sameDay && closesAt > closing.closesAt,
   );
@@ -70,19 +66,19 @@ function createHold(config: NachaConfig, closing: Closing): (payment: Payment) =
 
 async function closeWaiting(
   context: Context,
-  isMeant: (payment: Payment) => boolean,
-  closing: Closing | undefined,
+  isIncluded: (payment: Payment) => boolean,
+  closing: WindowClosing | undefined,
 ): Promise<void> {
   const { config, host } = context;
   const leftOut = new Set<string>();
   for (let conflicts = 0; conflicts < conflictsMax; ) {
     const waiting = await listWaiting(
       context,
-      (payment) => isMeant(payment) && !leftOut.has(payment.draft?.reference ?? ''),
+      (payment) => isIncluded(payment) && !leftOut.has(payment.draft?.reference ?? ''),
     );
-    // The deadline may pass while files are written: what is left then settles on the next day.
+    // The deadline may pass while files are written: the rest settles on the next day.
     const isOpen = closing?.sameDay === true && host.nowMs() < closing.deadlineMs;
-    const isFast = ({ value: { draft } }: KnownPayment) =>
+    const isFast = ({ value: { draft } }: PaymentRecord) =>
       isOpen && draft !== null && isSameDayEntry(draft, config);
     const fast = waiting.filter(isFast);
     const chosen = chooseEntries(fast.length > 0 ? fast : waiting, config);
@@ -90,7 +86,9 @@ async function closeWaiting(
     const faulty = chosen.filter(({ value: { draft } }) => !canBeWritten(draft, config));
     for (const { key } of faulty) {
       leftOut.add(key);
-      host.log('error', 'an entry cannot be written as configured now', { reference: key });
+      host.log('error', 'an entry cannot be written with the current configuration', {
+        reference: key,
+      });
     }
     if (faulty.length > 0) continue;
     const target = findTarget(host.nowMs(), fast.length > 0 ? closing : undefined, closing);
@@ -100,13 +98,13 @@ async function closeWaiting(
   }
 }
 
-/** Without a window the file is expected to be fetched within two hours. */
+/** Without a window the bank is expected to fetch the file within two hours. */
 const collectionMs = 2 * 3_600_000;
 
 function findTarget(
   nowMs: number,
-  sameDayClosing: Closing | undefined,
-  closing: Closing | undefined,
+  sameDayClosing: WindowClosing | undefined,
+  closing: WindowClosing | undefined,
 ): Target {
   if (sameDayClosing !== undefined) {
     const { day, deadlineMs } = sameDayClosing;
@@ -124,19 +122,19 @@ export function isSameDayEntry(draft: Draft, { sameDayLimit }: NachaConfig): boo
   return (
     draft.speed === 'same_day' &&
     draft.entryClass !== 'IAT' &&
-    BigInt(draft.amountMinor) <= getAmountMinor(sameDayLimit, getCurrency('USD'))
+    draft.amountMinor <= getAmountMinor(sameDayLimit, getCurrency('USD'))
   );
 }
 
-/** As many as one file may hold; what is too much for it goes into the next one. */
+/** At most as many as one file may hold; the rest goes into the next one. */
 function chooseEntries(
-  waiting: readonly KnownPayment[],
+  waiting: readonly PaymentRecord[],
   { entriesMax }: NachaConfig,
-): KnownPayment[] {
-  const chosen: KnownPayment[] = [];
+): PaymentRecord[] {
+  const chosen: PaymentRecord[] = [];
   let totalMinor = 0n;
   for (const payment of waiting) {
-    const amountMinor = BigInt(payment.value.draft?.amountMinor ?? 0);
+    const amountMinor = payment.value.draft?.amountMinor ?? 0n;
     if (chosen.length >= entriesMax) break;
     if (totalMinor + amountMinor > fileAmountMinorMax) continue;
     totalMinor += amountMinor;
@@ -145,7 +143,7 @@ function chooseEntries(
   return chosen;
 }
 
-/** Whether a file with this entry alone would be right; asked before a payment is taken, too. */
+/** Whether a file with this entry alone would be valid; also checked before a payment is accepted. */
 export function canBeWritten(draft: Draft | null, config: NachaConfig): boolean {
   if (draft === null) return false;
   const created = { day: '2026-01-02', time: '12:00' };
@@ -163,15 +161,15 @@ type SealResult = 'sealed' | 'conflict' | 'no_identity';
 
 async function sealFile(
   context: Context,
-  payments: readonly KnownPayment[],
+  payments: readonly PaymentRecord[],
   target: Target,
 ): Promise<SealResult> {
-  const { config, host } = context;
+  const { config, host, counters } = context;
   const created = toEastern(host.nowMs());
   const date = created.day.replaceAll('-', '');
   const minute = created.time.replace(':', '');
   const fileKey = config.fileIdentity === 'date' ? `file-${date}` : `file-${date}-${minute}`;
-  const fileCounter = await getCounter(context, fileKey);
+  const fileCounter = await counters.read(fileKey);
   const modifier = modifiers[fileCounter.next];
   if (modifier === undefined) {
     host.log('error', 'all 36 file names of the day are used', { day: created.day });
@@ -179,7 +177,7 @@ async function sealFile(
   }
   const drafts = payments.flatMap(({ value: { draft } }) => (draft === null ? [] : [draft]));
   const digest = digestPayments(drafts);
-  const traceCounter = await getCounter(context, 'trace');
+  const traceCounter = await counters.read('trace');
   const block = findTraceBlock(traceCounter.next, countTraces(drafts, config), config);
   const built = buildFile({
     config,
@@ -192,16 +190,21 @@ async function sealFile(
   });
   checkBuiltFile(built, drafts);
   const fileId = `${date}-${digest.slice(0, 16)}`;
-  const counters = [
-    { key: fileKey, next: fileCounter.next + 1 },
-    { key: 'trace', next: block.next },
-  ];
+  const taken = [
+    [fileCounter, fileCounter.next + 1],
+    [traceCounter, block.next],
+  ] as const;
   const isWritten = await host.store.write([
-    changeCounter(fileKey, fileCounter, fileCounter.next + 1),
-    changeCounter('trace', traceCounter, block.next),
-    ...describeFile(context, { fileId, built, target, counters, round: block.round }),
-    ...describeTraces(built, fileId, block.round),
-    ...describePayments(payments, built, fileId),
+    ...taken.map(([counter, next]) => counters.change(counter, next)),
+    ...describeFile(context, {
+      fileId,
+      built,
+      target,
+      counters: taken.map(([{ key }, next]) => ({ key, next })),
+      round: block.round,
+    }),
+    ...describeTraces(context, built, { fileId, round: block.round }),
+    ...describePayments(context, { payments, built, fileId }),
   ]);
   if (!isWritten) return 'conflict';
   host.log('info', 'a file is closed', { file: fileId, entries: drafts.length });
@@ -209,8 +212,8 @@ async function sealFile(
 }
 
 /**
- * The same payments give the same digest, whenever and by whatever database they are written: it
- * names the file and is its reference code, so that a bank can see that it had them before.
+ * The same payments give the same digest, also after a restore of the database. It names the file and
+ * is its reference code, so that a bank can see that it had them before.
  */
 function digestPayments(drafts: readonly Draft[]): string {
   const lines = drafts.map(
@@ -220,7 +223,7 @@ function digestPayments(drafts: readonly Draft[]): string {
   return createHash('sha256').update(lines.toSorted().join('')).digest('hex');
 }
 
-/** Trace numbers of one file follow each other, so that a block does not go round the corner. */
+/** Trace numbers of one file are consecutive, so that a block does not cross the end of the range. */
 function findTraceBlock(
   next: number,
   count: number,
@@ -240,15 +243,15 @@ type SealedFile = {
   readonly fileId: string;
   readonly built: BuiltFile;
   readonly target: Target;
-  readonly counters: NonNullable<FileRecord['counters']>;
+  readonly counters: FileValue['counters'];
   readonly round: number;
 };
 
 function describeFile(
-  { host }: Context,
+  { host, files, contents }: Context,
   { fileId, built, target, counters, round }: SealedFile,
 ): RecordChange[] {
-  const file: FileRecord = {
+  const file: FileValue = {
     name: nameFile(host.name, fileId),
     sha256: createHash('sha256').update(built.text, 'ascii').digest('hex'),
     createdAtMs: host.nowMs(),
@@ -259,61 +262,52 @@ function describeFile(
     counters,
     round,
   };
-  const contents: FileContents = { text: built.text, entries: built.entries };
+  const seen = { key: fileId, revision: 0 };
+  const { text, entries } = built;
   return [
-    {
-      collection: collections.files,
-      key: fileId,
-      revision: 0,
-      next: { state: 'sealed', value: file },
-    },
-    {
-      collection: collections.contents,
-      key: fileId,
-      revision: 0,
-      next: { state: 'kept', value: contents },
-    },
+    files.change(seen, { state: 'sealed', value: file }),
+    contents.change(seen, { state: 'kept', value: { text, entries: [...entries] } }),
   ];
 }
 
-function describeTraces(built: BuiltFile, fileId: string, round: number): RecordChange[] {
+function describeTraces(
+  { traces }: Context,
+  { file, entries, offsetTraces }: BuiltFile,
+  { fileId, round }: { readonly fileId: string; readonly round: number },
+): RecordChange[] {
   const amounts = new Map(
-    built.file.batches.flatMap(({ entries }) =>
-      entries.map(({ detail }) => [detail.trace, BigInt(detail.amount).toString()] as const),
+    file.batches.flatMap((batch) =>
+      batch.entries.map(({ detail }) => [detail.trace, BigInt(detail.amount)] as const),
     ),
   );
-  const owners = [
-    ...built.entries,
-    ...built.offsetTraces.map((trace) => ({ reference: '', trace })),
-  ];
-  return owners.map(({ reference, trace }) => ({
-    collection: collections.traces,
-    key: nameTrace(trace, round),
-    revision: 0,
-    next: {
-      state: 'given',
-      value: { reference, fileId, amountMinor: amounts.get(trace) ?? '' },
-    },
-  }));
+  const owners = [...entries, ...offsetTraces.map((trace) => ({ reference: '', trace }))];
+  return owners.map(({ reference, trace }) =>
+    traces.change(
+      { key: nameTrace(trace, round), revision: 0 },
+      { state: 'given', value: { reference, fileId, amountMinor: amounts.get(trace) ?? 0n } },
+    ),
+  );
 }
 
 function describePayments(
-  payments: readonly KnownPayment[],
-  built: BuiltFile,
-  fileId: string,
+  context: Context,
+  sealed: {
+    readonly payments: readonly PaymentRecord[];
+    readonly built: BuiltFile;
+    readonly fileId: string;
+  },
 ): RecordChange[] {
+  const { payments, built, fileId } = sealed;
   const traces = new Map(built.entries.map(({ reference, trace }) => [reference, trace]));
-  return payments.map((payment) => {
+  return payments.flatMap((payment) => {
     const trace = traces.get(payment.key);
     if (trace === undefined) throw new Error(`the file has no entry of ${payment.key}`);
-    return changePayment(payment, {
-      state: 'filed',
-      value: { ...payment.value, fileId, trace },
-    });
+    const value = { ...payment.value, fileId, trace };
+    return context.payments.change(payment, { state: 'filed', value });
   });
 }
 
-/** When something closes next, in the environment's milliseconds. */
+/** When the next file is closed, in the environment's milliseconds. */
 export async function findNextClose(context: Context): Promise<number | undefined> {
   const { config, host } = context;
   const next = findNextClosing(config.windows, host.nowMs())?.closesAtMs;

@@ -2,22 +2,29 @@ import { z } from 'zod';
 import { isRoutingNumber } from './aba.ts';
 import { lastSameDayDeadline } from './banking-days.ts';
 
-/** What an operator agrees upon with the bank that originates for it (the ODFI). */
+/** The agreement of an operator with its originating bank (ODFI). */
 
-const timeOfDay = z.string().regex(/^(?:[01][0-9]|2[0-3]):[0-5][0-9]$/, 'a time is HH:MM');
+const timeOfDay = z.string().regex(/^(?:[01][0-9]|2[0-3]):[0-5][0-9]$/, 'must be a time HH:MM');
 const ascii = (lengthMax: number) =>
   z
     .string()
     .min(1)
     .max(lengthMax)
-    .regex(/^[ -~]+$/, 'only printable ASCII');
-const routingNumber = z.string().refine(isRoutingNumber, 'no routing number: nine digits, checked');
+    .regex(/^[ -~]+$/, 'must be printable ASCII');
+const routingNumber = z
+  .string()
+  .refine(isRoutingNumber, 'must be a routing number: nine digits with a valid check digit');
 const accountNumber = z.string().regex(/^[0-9A-Za-z-]{1,17}$/);
-const decimal = z.string().regex(/^[0-9]{1,8}(?:\.[0-9]{2})?$/, 'an amount such as 1000000.00');
+const decimal = z
+  .string()
+  .regex(/^[0-9]{1,8}(?:\.[0-9]{2})?$/, 'must be an amount such as 1000000.00');
 
 const windowSchema = z
   .strictObject({ closesAt: timeOfDay, deadline: timeOfDay, sameDay: z.boolean() })
-  .refine(({ closesAt, deadline }) => closesAt < deadline, 'a window closes before its deadline')
+  .refine(
+    ({ closesAt, deadline }) => closesAt < deadline,
+    'a window must close before its deadline',
+  )
   .refine(
     ({ deadline, sameDay }) => !sameDay || deadline <= lastSameDayDeadline,
     `a same-day window must have a deadline of ${lastSameDayDeadline} New York time or earlier: the Federal Reserve takes no same-day file later`,
@@ -25,7 +32,7 @@ const windowSchema = z
 
 /** The asterisk and the backslash end a part of a field in IAT addenda. */
 const addressPart = (lengthMax: number) =>
-  ascii(lengthMax).regex(/^[^*\\]+$/, 'no asterisk and no backslash');
+  ascii(lengthMax).regex(/^[^*\\]+$/, 'must not contain an asterisk or a backslash');
 
 const partySchema = z.strictObject({
   name: addressPart(35),
@@ -43,16 +50,16 @@ const notConfigured = z
   .optional();
 
 const iatSchema = z.strictObject({
-  /** Of the gateway operator that passes entries on abroad, as the bank says. */
+  /** The gateway operator that forwards entries abroad, by the bank's agreement. */
   gatewayRoutingNumber: routingNumber,
-  /** Who pays, as the travel rule wants it; clients by their account id where they are meant. */
+  /** The originator for the travel rule; `originators` names others by account id. */
   originator: partySchema,
   originators: z.record(z.string().max(100), partySchema).default({}),
   /** Kind of payment: business, remittance, salary, tax and others of the rules. */
   transactionType: z
     .enum(['ANN', 'BUS', 'DEP', 'LOA', 'MIS', 'MOR', 'PEN', 'REM', 'RLS', 'SAL', 'TAX'])
     .default('REM'),
-  // Earlier versions let an operator claim for all payments that they were screened.
+  // Not a setting: an operator cannot claim it for all payments.
   gatewayScreening: notConfigured,
   secondaryScreening: notConfigured,
 });
@@ -61,14 +68,14 @@ export const nachaConfigSchema = z.strictObject({
   odfi: z.strictObject({
     routingNumber,
     name: ascii(23),
-    /** What the bank wants in the header's place for the destination; its routing number if absent. */
+    /** The destination in the file header; the routing number if absent. */
     immediateDestination: z
       .string()
       .regex(/^ ?[0-9]{9,10}$/)
       .max(10)
       .optional(),
   }),
-  /** Who hands the file in, by the bank's agreement: a tax number after a 1, or a routing number. */
+  /** The sender of the file, by the bank's agreement: a tax number after a 1, or a routing number. */
   origin: z.strictObject({
     id: z
       .string()
@@ -92,17 +99,17 @@ export const nachaConfigSchema = z.strictObject({
     archive: z.string().min(1),
   }),
   windows: z.array(windowSchema).max(24).default([]),
-  /** In place of windows: a file as soon as a payment has waited so long, for the next day. */
+  /** Instead of windows: a file as soon as a payment has waited so long, for the next day. */
   closeAfterSeconds: z.int().min(1).max(86_400).optional(),
   /** Of payments whose payer does not say `speed` in its options. */
   speed: z.enum(['same_day', 'next_day']).default('same_day'),
-  /** What one entry may be at most on the same day (Nacha: USD 1,000,000 since March 2022). */
+  /** The maximum of a same-day entry (Nacha: USD 1,000,000 since March 2022). */
   sameDayLimit: decimal.default('1000000.00'),
   entriesMax: z.int().min(1).max(10_000).default(2_000),
   /** Whether files of one day are told apart by their modifier alone, or by the minute as well. */
   fileIdentity: z.enum(['date', 'date_and_time']).default('date'),
   lineEnd: z.enum(['lf', 'crlf']).default('lf'),
-  /** Whether the bank takes files out of the outbox: nothing counts as paid before it did. */
+  /** Whether the bank removes files from the outbox: nothing counts as paid before it did. */
   bankRemovesFiles: z.boolean().default(true),
   /** Banking days after settlement, at `paidAt`, with no return: then a payment counts as paid. */
   paidAfterBankingDays: z.int().min(0).max(60).default(2),
@@ -118,12 +125,12 @@ export const nachaConfigSchema = z.strictObject({
       }),
     ])
     .default({ kind: 'unbalanced' }),
-  /** Of the last seven digits of trace numbers, where others originate with the same bank number. */
+  /** The last seven digits of trace numbers, where others originate with the same routing number. */
   traceRange: z
     .strictObject({ first: z.int().min(1), last: z.int().max(9_999_999) })
-    .refine(({ first, last }) => last - first >= 10_000, 'a range has more than 10000 numbers')
+    .refine(({ first, last }) => last - first >= 10_000, 'must have more than 10000 numbers')
     .default({ first: 1, last: 9_999_999 }),
-  /** Real seconds between two looks into the inbox. */
+  /** Real seconds between two reads of the inbox. */
   pollSeconds: z.int().min(1).max(86_400).default(30),
   iat: iatSchema.optional(),
 });

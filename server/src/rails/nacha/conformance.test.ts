@@ -5,12 +5,12 @@ import { testConformance } from '../../../testing/conformance/conformance.ts';
 import {
   listBooked,
   openAchSimulator,
-  type SimulatorKnobs,
+  type SimulatorOptions,
 } from '../../../testing/counterparties/nacha/ach-simulator.ts';
 import { describeConfig } from '../../../testing/setups/nacha.ts';
 import { railModule } from './rail.ts';
 
-const knobs: SimulatorKnobs = {
+const options: SimulatorOptions = {
   rules: [
     // No such bank: refused for its form, before any account was touched.
     { accountEndsWith: '0013', code: 'R13' },
@@ -32,7 +32,7 @@ testConformance({
   openCounterparty: async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'outlay-nacha-'));
     const bank = await openAchSimulator(folder);
-    await writeFile(path.join(folder, 'knobs.json'), JSON.stringify(knobs));
+    await writeFile(path.join(folder, 'options.json'), JSON.stringify(options));
     // The bank's side of the mail: the suite carries what lies there into the rail's inbox.
     const mail = path.join(folder, 'mail');
     await mkdir(mail);
@@ -71,7 +71,7 @@ testConformance({
           .filter((entry) => entry.reference === reference && !entry.account.endsWith('0013'))
           .map(({ amountMinor }) => BigInt(amountMinor));
       },
-      advance: (nowMs) => bank.turn(nowMs),
+      advance: (nowMs) => bank.advance(nowMs),
       files: { from: path.join(folder, 'inbox'), to: mail },
       close: () => rm(folder, { recursive: true, force: true }),
     };

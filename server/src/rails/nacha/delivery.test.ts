@@ -6,7 +6,10 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { listBooked, listComplaints } from '../../../testing/counterparties/nacha/ach-simulator.ts';
+import {
+  listBooked,
+  listValidationErrors,
+} from '../../../testing/counterparties/nacha/ach-simulator.ts';
 import {
   context,
   makeInstruction,
@@ -52,7 +55,7 @@ async function listOutbox(bench: NachaBench): Promise<string[]> {
 
 for (const state of ['sealed', 'delivering', 'delivered', 'collected']) {
   for (const when of ['before', 'after'] as const) {
-    test(`cut off ${when} it is written that a file is ${state}, the bank gets it once`, async () => {
+    test(`killed ${when} a file is recorded as ${state}, the bank gets it once`, async () => {
       const bench = await openBench();
       try {
         const payment = makeInstruction('p1');
@@ -62,12 +65,12 @@ for (const state of ['sealed', 'delivering', 'delivered', 'collected']) {
         await dying.work?.(context);
         // The bank looks into the outbox before anybody repairs anything, and again after each pass.
         for (let round = 0; round < 3; round += 1) {
-          await bench.bank.turn(bench.clock.nowMs);
+          await bench.bank.advance(bench.clock.nowMs);
           await bench.rail.work?.(context);
         }
-        await bench.bank.turn(bench.clock.nowMs);
+        await bench.bank.advance(bench.clock.nowMs);
         assert.equal((await listBooked(bench.folder)).length, 1);
-        assert.deepEqual(await listComplaints(bench.folder), []);
+        assert.deepEqual(await listValidationErrors(bench.folder), []);
         // Nothing temporary is left either.
         assert.deepEqual(await listOutbox(bench), []);
         bench.clock.nowMs = fromEastern({ day: '2026-11-24', time: '18:30' });
@@ -80,7 +83,7 @@ for (const state of ['sealed', 'delivering', 'delivered', 'collected']) {
   }
 }
 
-test('two processes in a pass at once deliver one file, with the bytes that were kept', async () => {
+test('two processes in the same pass deliver one file, with the stored bytes', async () => {
   const bench = await openBench();
   try {
     for (let index = 0; index < 6; index += 1) {
@@ -95,15 +98,15 @@ test('two processes in a pass at once deliver one file, with the bytes that were
     const [kept] = await bench.host.store.list('contents', { count: 2 });
     assert.ok(kept);
     assert.equal((kept.value as { text: string }).text, text);
-    await bench.bank.turn(bench.clock.nowMs);
+    await bench.bank.advance(bench.clock.nowMs);
     assert.equal((await listBooked(bench.folder)).length, 6);
-    assert.deepEqual(await listComplaints(bench.folder), []);
+    assert.deepEqual(await listValidationErrors(bench.folder), []);
   } finally {
     await bench.close();
   }
 });
 
-test('an outbox or inbox that is not mounted is not taken for one that the bank has emptied', async () => {
+test('an unmounted outbox or inbox does not count as one that the bank has emptied', async () => {
   const bench = await openBench();
   const unmount = (name: string) =>
     rename(path.join(bench.folder, name), path.join(bench.folder, `${name}-away`));
@@ -125,7 +128,7 @@ test('an outbox or inbox that is not mounted is not taken for one that the bank 
       assert.equal((await bench.rail.query(payment, context)).outcome, 'accepted');
       await rmdir(path.join(bench.folder, name));
       await mount(name);
-      await bench.bank.turn(bench.clock.nowMs);
+      await bench.bank.advance(bench.clock.nowMs);
       await bench.rail.work?.(context);
     }
     assert.deepEqual(await bench.rail.check?.(context), []);
@@ -137,7 +140,7 @@ test('an outbox or inbox that is not mounted is not taken for one that the bank 
   }
 });
 
-test('contents that are not those that were checked do not leave', async () => {
+test('contents that differ from the checked file are not delivered', async () => {
   const bench = await openBench();
   try {
     await bench.rail.send(makeInstruction('p1'), context);
@@ -159,7 +162,7 @@ test('contents that are not those that were checked do not leave', async () => {
       },
     ]);
     await bench.rail.work?.(context);
-    await bench.bank.turn(bench.clock.nowMs);
+    await bench.bank.advance(bench.clock.nowMs);
     assert.deepEqual(await listBooked(bench.folder), []);
     assert.ok(bench.host.lines.some(({ level }) => level === 'error'));
   } finally {
@@ -167,17 +170,19 @@ test('contents that are not those that were checked do not leave', async () => {
   }
 });
 
-test('the simulated bank as a process of its own, killed and started again, books once', async () => {
+test('the simulated bank as a separate process, killed and restarted, books once', async () => {
   const bench = await openBench();
-  const program = fileURLToPath(new URL('ach-simulator.ts', import.meta.url));
+  const program = fileURLToPath(
+    new URL('../../../testing/counterparties/nacha/ach-simulator.ts', import.meta.url),
+  );
   const start = async () => {
     const flags = [program, '--folder', bench.folder, '--everyMs', '20'];
     const child = spawn(process.execPath, flags, { stdio: ['ignore', 'pipe', 'inherit'] });
     await once(child.stdout, 'data');
     return child;
   };
-  const knobs = { rules: [{ everyNth: 1, code: 'R02' }] };
-  await writeFile(path.join(bench.folder, 'knobs.json'), JSON.stringify(knobs));
+  const options = { rules: [{ everyNth: 1, code: 'R02' }] };
+  await writeFile(path.join(bench.folder, 'options.json'), JSON.stringify(options));
   let child = await start();
   try {
     const payment = makeInstruction('p1');
@@ -194,7 +199,7 @@ test('the simulated bank as a process of its own, killed and started again, book
     }
     assert.equal((await bench.rail.query(payment, context)).outcome, 'returned');
     assert.equal((await listBooked(bench.folder)).length, 1);
-    assert.deepEqual(await listComplaints(bench.folder), []);
+    assert.deepEqual(await listValidationErrors(bench.folder), []);
   } finally {
     child.kill('SIGTERM');
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
@@ -202,7 +207,7 @@ test('the simulated bank as a process of its own, killed and started again, book
   }
 });
 
-test('the simulated bank notices a file that it had, and an entry that came twice', async () => {
+test('the simulated bank detects a file that it had before, and a repeated entry', async () => {
   const bench = await openBench();
   try {
     await bench.rail.send(makeInstruction('p1'), context);
@@ -211,16 +216,16 @@ test('the simulated bank notices a file that it had, and an entry that came twic
     const [name = ''] = await listOutbox(bench);
     const outbox = path.join(bench.folder, 'outbox');
     const text = await readFile(path.join(outbox, name), 'ascii');
-    await bench.bank.turn(bench.clock.nowMs);
+    await bench.bank.advance(bench.clock.nowMs);
     await writeFile(path.join(outbox, 'same.ach'), text);
-    await bench.bank.turn(bench.clock.nowMs);
+    await bench.bank.advance(bench.clock.nowMs);
     assert.deepEqual(
-      (await listComplaints(bench.folder)).map(({ kind }) => kind),
+      (await listValidationErrors(bench.folder)).map(({ kind }) => kind),
       ['double_file'],
     );
     // Under another file's name it is paid twice, and the books show it.
     await writeFile(path.join(outbox, 'other.ach'), `${text.slice(0, 33)}B${text.slice(34)}`);
-    await bench.bank.turn(bench.clock.nowMs);
+    await bench.bank.advance(bench.clock.nowMs);
     assert.equal((await listBooked(bench.folder)).length, 2);
   } finally {
     await bench.close();

@@ -1,25 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { InboundProblem } from '../contract/contract.ts';
+import { type Folder, FolderError, openFolder } from '../kit/folder.ts';
 import { parseAchFile } from './ach-parser.ts';
 import { addBankingDays, fromEastern, nextBankingDay, toEastern } from './banking-days.ts';
-import {
-  type Context,
-  type FileContents,
-  type FileRecord,
-  findFile,
-  getContents,
-  type KnownFile,
-  listFiles,
-  moveFile,
-} from './books.ts';
-import {
-  FolderError,
-  hasFile,
-  publish,
-  removeTemporaries,
-  removeTemporary,
-  writeTemporary,
-} from './folder-exchange.ts';
 import { assureFolder } from './folder-marker.ts';
 import {
   findManifest,
@@ -28,12 +11,20 @@ import {
   sumEntries,
   writeManifest,
 } from './manifest.ts';
+import {
+  type Context,
+  type FileContents,
+  type FileRecord,
+  type FileValue,
+  getContents,
+  listFiles,
+} from './records.ts';
 
 /**
- * Puts kept files into the outbox, each exactly once. The bytes lie whole beside their place before
- * the store says `delivering` with their temporary name; from then on the only thing that happens
- * to them is one rename. So after a crash the temporary file itself is the proof: while it is
- * there, nothing was handed over; when it is gone, it was.
+ * Puts sealed files into the outbox, each exactly once. The bytes are complete under a temporary name
+ * before the record becomes `delivering` with that name; from then on only one rename follows. After
+ * a crash the temporary file is the proof: while it exists, nothing was handed over; once it is gone,
+ * the file was.
  */
 export async function deliverFiles(context: Context): Promise<void> {
   for (const file of await listFiles(context, 'sealed')) await prepare(context, file);
@@ -41,8 +32,8 @@ export async function deliverFiles(context: Context): Promise<void> {
   for (const file of await listFiles(context, 'delivered')) await collect(context, file);
 }
 
-async function prepare(context: Context, file: KnownFile): Promise<void> {
-  const { archive, outbox } = context.config.folders;
+async function prepare(context: Context, file: FileRecord): Promise<void> {
+  const { archive, outbox } = context.folders;
   const { name, sha256 } = file.value;
   await assureFolder(context.host, outbox);
   await assureFolder(context.host, archive);
@@ -51,28 +42,28 @@ async function prepare(context: Context, file: KnownFile): Promise<void> {
   const { text } = contents;
   const bytes = Buffer.from(text, 'ascii');
   if (createHash('sha256').update(bytes).digest('hex') !== sha256) {
-    throw new Error(`the contents of the file ${file.key} are not those that were checked`);
+    throw new Error(`the contents of the file ${file.key} differ from those that were checked`);
   }
-  // Before the bank can see any of it: a restored database finds the manifest there.
+  // Before the bank can see the file: after a restore the rail finds the manifest.
   await writeManifest(context, describeManifest(file, contents));
-  const temporaryName = await writeTemporary(outbox, name, bytes);
-  const value: FileRecord = { ...file.value, outbox, temporaryName };
-  const isMoved = await moveFile(context, file, { state: 'delivering', value });
+  const temporaryName = await outbox.stage(name, bytes);
+  const value: FileValue = { ...file.value, outbox: outbox.path, temporaryName };
+  const isMoved = await context.files.write(file, { state: 'delivering', value });
   // Another process was faster, and its temporary file is the one that counts.
-  if (!isMoved) await removeTemporary(outbox, temporaryName);
+  if (!isMoved) await outbox.discard(temporaryName);
 }
 
 /**
- * Whether a file that the memory has as `sealed` was in the outbox already: then the database was
+ * Whether a file that the database has as `sealed` was in the outbox already: then the database was
  * restored to the moment in between. The manifest says so only after the file was `delivering`, so
  * that a record read after it cannot be an old one. The file is not put there again.
  */
-async function wasHandedOver(context: Context, { key }: KnownFile): Promise<boolean> {
+async function wasHandedOver(context: Context, { key }: FileRecord): Promise<boolean> {
   const { host } = context;
   const manifest = await findManifest(context, key);
   if (typeof manifest === 'string') throw new FolderError(manifest);
   if (manifest?.handedOverAtMs === undefined) return false;
-  const file = await findFile(context, key);
+  const file = await context.files.find(key);
   if (file?.state !== 'sealed') return true;
   const since = new Date(manifest.handedOverAtMs).toISOString();
   const problem: InboundProblem = {
@@ -92,16 +83,16 @@ async function wasHandedOver(context: Context, { key }: KnownFile): Promise<bool
     observations: [],
     problems: [problem],
   });
-  const value: FileRecord = {
+  const value: FileValue = {
     ...file.value,
-    outbox: context.config.folders.outbox,
+    outbox: context.folders.outbox.path,
     deliveredAtMs: manifest.handedOverAtMs,
   };
-  await moveFile(context, file, { state: 'delivered', value });
+  await context.files.write(file, { state: 'delivered', value });
   return true;
 }
 
-function describeManifest({ key, value }: KnownFile, contents: FileContents): Manifest {
+function describeManifest({ key, value }: FileRecord, contents: FileContents): Manifest {
   const { entries, offsets } = splitEntries(parseAchFile(Buffer.from(contents.text, 'ascii')));
   const known = new Map(contents.entries.map((entry) => [entry.reference, entry]));
   return {
@@ -114,35 +105,42 @@ function describeManifest({ key, value }: KnownFile, contents: FileContents): Ma
     deadlineMs: value.deadlineMs,
     entries: entries.map((entry) => ({ ...known.get(entry.reference), ...entry })),
     offsets,
-    round: value.round ?? 0,
-    counters: [...(value.counters ?? [])],
+    round: value.round,
+    counters: value.counters,
   };
 }
 
-async function handOver(context: Context, file: KnownFile): Promise<void> {
+async function handOver(context: Context, file: FileRecord): Promise<void> {
   const { host } = context;
-  const { temporaryName, name, outbox = context.config.folders.outbox } = file.value;
+  const { temporaryName, name } = file.value;
+  const outbox = openOutbox(context, file);
   if (temporaryName === undefined) throw new Error(`the file ${file.key} has no temporary name`);
   await assureFolder(host, outbox);
-  await publish(outbox, temporaryName, name);
-  await assureFolder(host, context.config.folders.archive);
+  await outbox.publish(temporaryName, name);
+  await assureFolder(host, context.folders.archive);
   const manifest = await findManifest(context, file.key);
   if (manifest !== undefined && typeof manifest !== 'string') {
     await writeManifest(context, { ...manifest, handedOverAtMs: host.nowMs() });
   }
-  const value: FileRecord = { ...file.value, deliveredAtMs: host.nowMs() };
-  if (await moveFile(context, file, { state: 'delivered', value })) {
+  const value: FileValue = { ...file.value, deliveredAtMs: host.nowMs() };
+  if (await context.files.write(file, { state: 'delivered', value })) {
     host.log('info', 'a file is in the outbox', { file: file.key });
-    await removeTemporaries(outbox, name);
+    await outbox.discardAll(name);
   }
 }
 
-/** A file that is still in the outbox has reached nobody; the calendar starts when it is gone. */
-async function collect(context: Context, file: KnownFile): Promise<void> {
+/** The folder of the delivery, whatever the configuration says now. */
+function openOutbox({ folders }: Context, { value }: FileRecord): Folder {
+  return value.outbox === undefined ? folders.outbox : openFolder(value.outbox);
+}
+
+/** The bank has a file once it is gone from the outbox; the calendar starts then. */
+async function collect(context: Context, file: FileRecord): Promise<void> {
   const { config, host } = context;
-  const { name, deadlineMs, outbox = config.folders.outbox } = file.value;
+  const { name, deadlineMs } = file.value;
+  const outbox = openOutbox(context, file);
   await assureFolder(host, outbox);
-  if (config.bankRemovesFiles && (await hasFile(outbox, name))) {
+  if (config.bankRemovesFiles && (await outbox.has(name))) {
     if (host.nowMs() > deadlineMs && !context.warned.has(file.key)) {
       context.warned.add(file.key);
       host.log('warn', 'the bank has not taken a file out of the outbox', { file: file.key });
@@ -152,13 +150,13 @@ async function collect(context: Context, file: KnownFile): Promise<void> {
   const settlesOn = findSettlementDay(file.value, host.nowMs());
   const paidDay = addBankingDays(settlesOn, config.paidAfterBankingDays);
   const paidDueMs = fromEastern({ day: paidDay, time: config.paidAt });
-  const value: FileRecord = { ...file.value, settlesOn, paidDueMs };
-  await moveFile(context, file, { state: 'collected', value });
+  const value: FileValue = { ...file.value, settlesOn, paidDueMs };
+  await context.files.write(file, { state: 'collected', value });
 }
 
 /** A file that reaches the bank after its time settles on the next banking day. */
 export function findSettlementDay(
-  { effectiveOn, sameDay, deadlineMs }: FileRecord,
+  { effectiveOn, sameDay, deadlineMs }: FileValue,
   collectedAtMs: number,
 ): string {
   const { day } = toEastern(collectedAtMs);

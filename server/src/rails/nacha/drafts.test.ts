@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  makeForeign,
+  makeForeignEntry,
   makeInstruction,
   readTestConfig,
   withIat,
@@ -17,14 +17,14 @@ function refuse(changes: Parameters<typeof makeInstruction>[1]): string {
   return result.ok ? 'taken' : result.reason;
 }
 
-test('an entry is drafted from what the instruction says', () => {
+test('an entry is drafted from the instruction', () => {
   const result = draftEntry(makeInstruction('r1'), config, undefined);
   assert.ok(result.ok);
   assert.deepEqual(result.draft, {
     reference: 'r1',
     payerKey: 'ach',
     countryCode: 'USA',
-    amountMinor: '1234',
+    amountMinor: 1234n,
     name: 'Zoe Fournier',
     speed: 'same_day',
     entryDescription: '',
@@ -35,7 +35,7 @@ test('an entry is drafted from what the instruction says', () => {
   });
 });
 
-test('what ACH cannot carry is refused for a reason', () => {
+test('a payment that ACH cannot carry is refused with a reason', () => {
   const { attributes } = makeInstruction('r1');
   const withAttribute = (name: string, value: string) =>
     refuse({ attributes: { ...attributes, [name]: value } });
@@ -52,15 +52,15 @@ test('what ACH cannot carry is refused for a reason', () => {
   assert.equal(refuse({ beneficiary: cyrillic }), 'invalid_details');
 });
 
-test('an account abroad is paid by IAT, with who, where and which bank', () => {
-  const result = draftEntry(makeForeign('r2'), config, undefined);
+test('an account abroad is paid by IAT, with name, address and bank', () => {
+  const result = draftEntry(makeForeignEntry('r2'), config, undefined);
   assert.ok(result.ok && result.draft.entryClass === 'IAT');
   assert.equal(result.draft.routingNumber, '091000019');
   assert.equal(result.draft.speed, 'next_day');
   assert.equal(result.draft.international.country, 'CA');
   assert.equal(result.draft.international.receiverCity, 'Lettertown*AB\\');
   assert.equal(result.draft.international.bankIdQualifier, '02');
-  const unknown = draftEntry(makeForeign('r2'), readTestConfig(), undefined);
+  const unknown = draftEntry(makeForeignEntry('r2'), readTestConfig(), undefined);
   assert.deepEqual(unknown, { ok: false, reason: 'not_configured' });
 });
 
@@ -88,9 +88,9 @@ test('a name with a letter or digit of another script is refused, never shortene
     const { beneficiary } = makeInstruction('r1');
     assert.equal(refuse({ beneficiary: { ...beneficiary, firstName: name } }), 'invalid_details');
   }
-  const { beneficiary } = makeForeign('r2');
+  const { beneficiary } = makeForeignEntry('r2');
   for (const part of ['address1', 'city', 'stateProvince', 'postalCode'] as const) {
-    const changed = makeForeign('r2', { beneficiary: { ...beneficiary, [part]: 'Nord 北' } });
+    const changed = makeForeignEntry('r2', { beneficiary: { ...beneficiary, [part]: 'Nord 北' } });
     assert.deepEqual(draftEntry(changed, config, undefined), {
       ok: false,
       reason: 'invalid_details',
@@ -98,10 +98,12 @@ test('a name with a letter or digit of another script is refused, never shortene
   }
 });
 
-test('the state of an IAT is written whole, or the payment is refused', () => {
-  const { beneficiary } = makeForeign('r2');
+test('the state in an IAT is written as a whole, or the payment is refused', () => {
+  const { beneficiary } = makeForeignEntry('r2');
   const draftCity = (city: string, stateProvince: string) => {
-    const changed = makeForeign('r2', { beneficiary: { ...beneficiary, city, stateProvince } });
+    const changed = makeForeignEntry('r2', {
+      beneficiary: { ...beneficiary, city, stateProvince },
+    });
     const result = draftEntry(changed, config, undefined);
     return result.ok && result.draft.entryClass === 'IAT'
       ? result.draft.international.receiverCity
@@ -120,9 +122,9 @@ test('the state of an IAT is written whole, or the payment is refused', () => {
   assert.equal(draftCity('Singapore', ''), 'Singapore*\\');
 });
 
-test('an IAT says that its parties were screened only where they were', () => {
+test('an IAT states a screening of its parties only where there was one', () => {
   const read = (screening?: 'clear' | 'not_screened') => {
-    const instruction = makeForeign('r2', screening === undefined ? {} : { screening });
+    const instruction = makeForeignEntry('r2', screening === undefined ? {} : { screening });
     const result = draftEntry(instruction, config, undefined);
     assert.ok(result.ok && result.draft.entryClass === 'IAT');
     const { gatewayScreening, secondaryScreening } = result.draft.international;

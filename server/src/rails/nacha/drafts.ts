@@ -1,51 +1,56 @@
+import { z } from 'zod';
 import { findCountry } from '../../core/country.ts';
 import type { Instruction } from '../contract/contract.ts';
 import type { PayerDeclaration } from '../contract/declarations.ts';
 import type { Reason } from '../contract/reasons.ts';
+import { minorUnits } from '../kit/records.ts';
 import { isRoutingNumber } from './aba.ts';
 import { toAsciiText, toPlainText } from './ascii-text.ts';
 import type { IatConfig, NachaConfig, Party } from './config.ts';
 
-/** What an entry is going to say, as it is stored: decided once, when the payment is taken. */
-export type Draft = {
-  readonly reference: string;
-  /** Absent in drafts of earlier versions, as is `countryCode`. */
-  readonly payerKey?: string;
+const sharedSchema = z.object({
+  reference: z.string(),
+  payerKey: z.string(),
   /** ISO 3166-1 alpha-3. */
-  readonly countryCode?: string;
-  /** Minor units of USD, in digits. */
-  readonly amountMinor: string;
-  readonly transactionCode: '22' | '32';
+  countryCode: z.string(),
+  /** Of USD. */
+  amountMinor: minorUnits,
+  transactionCode: z.enum(['22', '32']),
   /** Nine digits: the recipient's bank, or the gateway operator. */
-  readonly routingNumber: string;
-  readonly account: string;
-  readonly name: string;
-  readonly speed: 'same_day' | 'next_day';
-  readonly entryDescription: string;
-} & (
-  | { readonly entryClass: 'PPD' | 'CCD' }
-  | { readonly entryClass: 'IAT'; readonly international: International }
-);
+  routingNumber: z.string(),
+  account: z.string(),
+  name: z.string(),
+  speed: z.enum(['same_day', 'next_day']),
+  entryDescription: z.string(),
+});
 
-export type International = {
+const internationalSchema = z.object({
   /** ISO 3166-1 alpha-2. */
-  readonly country: string;
-  readonly currency: 'USD';
-  readonly transactionType: string;
-  readonly originatorName: string;
-  readonly originatorStreet: string;
-  readonly originatorCity: string;
-  readonly originatorCountry: string;
-  readonly bankName: string;
+  country: z.string(),
+  currency: z.literal('USD'),
+  transactionType: z.string(),
+  originatorName: z.string(),
+  originatorStreet: z.string(),
+  originatorCity: z.string(),
+  originatorCountry: z.string(),
+  bankName: z.string(),
   /** 01: a national number, 02: a BIC. */
-  readonly bankIdQualifier: '01' | '02';
-  readonly bankId: string;
-  readonly receiverStreet: string;
-  readonly receiverCity: string;
-  readonly receiverCountry: string;
-  readonly gatewayScreening: string;
-  readonly secondaryScreening: string;
-};
+  bankIdQualifier: z.enum(['01', '02']),
+  bankId: z.string(),
+  receiverStreet: z.string(),
+  receiverCity: z.string(),
+  receiverCountry: z.string(),
+  gatewayScreening: z.string(),
+  secondaryScreening: z.string(),
+});
+export type International = Readonly<z.output<typeof internationalSchema>>;
+
+/** The contents of an entry as they are stored: decided once, when the payment is accepted. */
+export const draftSchema = z.discriminatedUnion('entryClass', [
+  sharedSchema.extend({ entryClass: z.enum(['PPD', 'CCD']) }),
+  sharedSchema.extend({ entryClass: z.literal('IAT'), international: internationalSchema }),
+]);
+export type Draft = Readonly<z.output<typeof draftSchema>>;
 
 export type DraftResult =
   | { readonly ok: true; readonly draft: Draft }
@@ -56,7 +61,7 @@ export const entryAmountMinorMax = 9_999_999_999n;
 
 const faulty = (reason: Reason): DraftResult => ({ ok: false, reason });
 
-/** An entry's contents from an instruction; what ACH cannot carry is refused, and never altered. */
+/** The entry of an instruction; a payment that ACH cannot carry is refused and never altered. */
 export function draftEntry(
   instruction: Instruction,
   config: NachaConfig,
@@ -79,7 +84,7 @@ export function draftEntry(
     reference: instruction.reference,
     payerKey: instruction.payerKey,
     countryCode: instruction.countryCode,
-    amountMinor: amountMinor.toString(),
+    amountMinor,
     name: plainName,
     speed: readSpeed(options['speed'], config),
     entryDescription: options['entryDescription'] ?? '',
@@ -118,21 +123,11 @@ export function isDomesticAccount(account: string): boolean {
   return /^[0-9A-Za-z-]{1,17}$/.test(account) && /[1-9A-Za-z]/.test(account);
 }
 
-type Shared = Pick<
-  Draft,
-  | 'reference'
-  | 'payerKey'
-  | 'countryCode'
-  | 'amountMinor'
-  | 'name'
-  | 'speed'
-  | 'entryDescription'
-  | 'transactionCode'
->;
+type Shared = Omit<Draft, 'routingNumber' | 'account' | 'entryClass' | 'international'>;
 
 /**
- * The seven mandatory addenda of an IAT say who pays and who is paid, with address and bank, so
- * that all banks on the way can look them up in the lists of sanctions.
+ * The seven mandatory addenda of an IAT name originator and recipient with address and bank, so that
+ * every bank on the way can screen them.
  */
 function draftInternational(instruction: Instruction, shared: Shared, iat: IatConfig): DraftResult {
   const { attributes, originator } = instruction;
@@ -167,7 +162,7 @@ function draftInternational(instruction: Instruction, shared: Shared, iat: IatCo
         bankIdQualifier,
         bankId,
         ...address,
-        // The gateway operator's own indicator: it is not ours to fill.
+        // The gateway operator's own indicator.
         gatewayScreening: '',
         secondaryScreening: readScreening(instruction),
       },
@@ -180,7 +175,7 @@ type ReceiverAddress = Pick<International, 'receiverStreet' | 'receiverCity' | '
 /** City and state share a field of 35 characters with an asterisk and a backslash. */
 const cityStateMax = 33;
 
-/** Undefined where a part cannot be written: street and city are mandatory, and no part is left out. */
+/** Undefined where a part cannot be written: street and city are mandatory, and no part is dropped. */
 function describeAddress(instruction: Instruction): ReceiverAddress | undefined {
   const { attributes, beneficiary, countryCode } = instruction;
   const country = findCountry(beneficiary.countryCode) ?? findCountry(countryCode);
@@ -198,7 +193,7 @@ function describeAddress(instruction: Instruction): ReceiverAddress | undefined 
   };
 }
 
-/** The configuration has checked that it is ASCII and fits. */
+/** The configuration checks that it is ASCII and fits. */
 function describeOriginator({ name, street, city, stateProvince, country, postalCode }: Party) {
   return {
     originatorName: name,
@@ -209,8 +204,8 @@ function describeOriginator({ name, street, city, stateProvince, country, postal
 }
 
 /**
- * The secondary OFAC screening indicator: 0 says that the parties were screened and no potential match
- * was found, blank that nothing is said about a screening. A potential match (1) is never sent.
+ * The secondary OFAC screening indicator: 0 is a screening of the parties without a potential match,
+ * blank no statement. A potential match (1) is never sent.
  */
 function readScreening({ screening }: Instruction): string {
   return screening === 'clear' ? '0' : '';

@@ -9,7 +9,7 @@ import {
   sumEntries,
 } from './ach-file.ts';
 import {
-  type Line,
+  type AchRecord,
   RecordReader,
   readAddenda,
   readBatch,
@@ -28,10 +28,10 @@ import {
 } from './record-layout.ts';
 
 /**
- * Reads what a bank sends: returns and notifications of change. A fault in one batch does not affect
- * the others, and one physical file may hold several logical ones. A batch whose own control record
- * agrees with its entries is sound, whatever is wrong around it. From any other batch the reader
- * still takes the entries whose own records are well-formed, marked as not sound.
+ * Reads a bank's returns and notifications of change. A fault in one batch does not affect the others,
+ * and one physical file may hold several logical ones. A batch whose control record agrees with its
+ * entries is sound, whatever is wrong around it. From any other batch the reader takes the entries
+ * whose own records are well-formed, marked as not sound.
  */
 
 /** An entry that reports a return (addenda 99) or a notification of change (addenda 98). */
@@ -40,7 +40,7 @@ export type InboundEntry = {
   readonly isInternational: boolean;
   readonly isDebit: boolean;
   readonly amountMinor: bigint;
-  /** The identification that we gave to the original entry; "" where the bank left it out. */
+  /** The individual id of the original entry; "" where the bank left it out. */
   readonly identification: string;
   /** The effective date in the batch header, YYMMDD as it stands there. */
   readonly effectiveDate: string;
@@ -49,7 +49,7 @@ export type InboundEntry = {
   readonly isBatchSound: boolean;
 };
 
-/** Something that the reader could not turn into entries; names no contents. */
+/** A part that could not be read as entries; names no contents. */
 export type InboundFault = {
   readonly kind: 'unreadable' | 'not_understood';
   readonly line: number;
@@ -62,12 +62,12 @@ export type InboundReading = {
   readonly faults: readonly InboundFault[];
 };
 
-/** Of one logical file, as far as it was read. */
+/** One logical file, as far as it was read. */
 type LogicalFile = { readonly line: number; readonly batches: Batch[]; isWhole: boolean };
 
 type Section = {
-  readonly kind: 'header' | 'batch' | 'control' | 'stray';
-  readonly lines: readonly Line[];
+  readonly kind: 'header' | 'batch' | 'control' | 'outside';
+  readonly lines: readonly AchRecord[];
 };
 
 /** Never throws because of the contents. */
@@ -95,7 +95,7 @@ function addFault(state: State, line: number, detail: string): void {
 }
 
 function splitSections(records: readonly string[]): Section[] {
-  const sections: { kind: Section['kind']; lines: Line[] }[] = [];
+  const sections: { kind: Section['kind']; lines: AchRecord[] }[] = [];
   let isBatchOpen = false;
   for (const [index, text] of records.entries()) {
     if (/^9{94} *$/.test(text) || text.trim() === '') continue;
@@ -105,11 +105,11 @@ function splitSections(records: readonly string[]): Section[] {
     if (kind !== undefined) {
       sections.push({ kind, lines: [line] });
       isBatchOpen = kind === 'batch';
-    } else if (isBatchOpen || current?.kind === 'stray') {
+    } else if (isBatchOpen || current?.kind === 'outside') {
       current?.lines.push(line);
       if (text.startsWith('8')) isBatchOpen = false;
     } else {
-      sections.push({ kind: 'stray', lines: [line] });
+      sections.push({ kind: 'outside', lines: [line] });
     }
   }
   return sections;
@@ -134,16 +134,16 @@ function readSection({ kind, lines }: Section, state: State): void {
     case 'control':
       readControl(first, state);
       return;
-    case 'stray':
+    case 'outside':
       addFault(
         state,
         first.number,
-        `${lines.length} records from line ${first.number} belong to no batch`,
+        `${lines.length} records from line ${first.number} are outside of a batch`,
       );
   }
 }
 
-/** Runs a step that may find the file at fault; the fault, if there is one. */
+/** The message of the format error that the step throws, if it does. */
 function findFault(step: () => void): string | undefined {
   try {
     step();
@@ -154,7 +154,7 @@ function findFault(step: () => void): string | undefined {
   }
 }
 
-function readHeader(line: Line, state: State): void {
+function readHeader(line: AchRecord, state: State): void {
   if (state.file !== undefined) {
     addFault(state, line.number, `the file before line ${line.number} has no file control`);
   }
@@ -166,7 +166,7 @@ function readHeader(line: Line, state: State): void {
   if (fault !== undefined) addFault(state, line.number, fault);
 }
 
-function readControl(line: Line, state: State): void {
+function readControl(line: AchRecord, state: State): void {
   const { file } = state;
   state.file = undefined;
   if (file === undefined) {
@@ -186,7 +186,7 @@ function readControl(line: Line, state: State): void {
   if (fault !== undefined) addFault(state, line.number, fault);
 }
 
-function readBatchSection(lines: readonly Line[], state: State): void {
+function readBatchSection(lines: readonly AchRecord[], state: State): void {
   const [first] = lines;
   if (first === undefined) return;
   if (state.file === undefined) {
@@ -215,7 +215,7 @@ function readBatchSection(lines: readonly Line[], state: State): void {
   state.entries.push(...listSoundEntries(batch, lines, state));
 }
 
-function listSoundEntries(batch: Batch, lines: readonly Line[], state: State): InboundEntry[] {
+function listSoundEntries(batch: Batch, lines: readonly AchRecord[], state: State): InboundEntry[] {
   const entryLines = lines.filter(({ text }) => text.startsWith('6'));
   const forward: AnyEntry[] = [];
   const found: InboundEntry[] = [];
@@ -237,7 +237,7 @@ function listSoundEntries(batch: Batch, lines: readonly Line[], state: State): I
   return found;
 }
 
-/** A payment to or from us, such as a reversal, in a folder that is for returns. */
+/** Entries that are payments, such as reversals, in a folder for returns. */
 function describeForward(
   { header }: Batch,
   forward: readonly AnyEntry[],
@@ -255,23 +255,17 @@ function describeForward(
   };
 }
 
-type Surroundings = Pick<
-  InboundEntry,
-  'line' | 'isInternational' | 'effectiveDate' | 'isBatchSound'
->;
+type EntryPlace = Pick<InboundEntry, 'line' | 'isInternational' | 'effectiveDate' | 'isBatchSound'>;
 
-function describeEntry(
-  { detail, addenda }: AnyEntry,
-  around: Surroundings,
-): InboundEntry | undefined {
+function describeEntry({ detail, addenda }: AnyEntry, place: EntryPlace): InboundEntry | undefined {
   const receiver = addenda.find(({ typeCode }) => typeCode === '15');
   const receiverId = receiver === undefined ? '' : readAddendaField(receiver, 'receiverId');
   const reports = addenda.filter(({ typeCode }) => typeCode === '98' || typeCode === '99');
   const [record] = reports;
-  // Two reports about one entry have no meaning that the rules define.
+  // The rules define no meaning of two reports about one entry.
   if (record === undefined || reports.length > 1) return undefined;
   return {
-    ...around,
+    ...place,
     record,
     isDebit: isDebit(detail.transactionCode),
     amountMinor: BigInt(detail.amount),
@@ -280,7 +274,7 @@ function describeEntry(
 }
 
 /** The entries of a faulty batch whose own records are well-formed and agree with each other. */
-function salvageEntries(lines: readonly Line[]): InboundEntry[] {
+function salvageEntries(lines: readonly AchRecord[]): InboundEntry[] {
   const header = lines[0]?.text ?? '';
   const isInternational = header.slice(50, 53) === 'IAT' || header.startsWith('IATCOR', 4);
   if (header.slice(50, 53) === 'ADV') return [];
@@ -299,8 +293,8 @@ function salvageEntries(lines: readonly Line[]): InboundEntry[] {
       const addenda = own.map(({ text, number }) => readAddenda(readText(text, number)));
       const entry: AnyEntry = { detail, addenda };
       checkEntry(isInternational ? 'international' : 'domestic', entry, `line ${line.number}`);
-      const around = { line: line.number, isInternational, effectiveDate, isBatchSound: false };
-      const described = describeEntry(entry, around);
+      const place = { line: line.number, isInternational, effectiveDate, isBatchSound: false };
+      const described = describeEntry(entry, place);
       if (described !== undefined) found.push(described);
     });
   }

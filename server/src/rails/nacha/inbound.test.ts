@@ -3,13 +3,13 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import {
+  advanceTo,
   context,
-  goTo,
-  makeForeign,
+  makeForeignEntry,
   makeInstruction,
   type NachaBench,
+  setSimulatorOptions,
   summarize,
-  turnKnobs,
   withBench,
   withIat,
 } from '../../../testing/setups/nacha.ts';
@@ -22,12 +22,12 @@ async function collectReturns(
   payments: readonly Instruction[],
   code = 'R03',
 ): Promise<string[]> {
-  await turnKnobs(bench, { rules: [{ everyNth: 1, code }] });
+  await setSimulatorOptions(bench, { rules: [{ everyNth: 1, code }] });
   for (const payment of payments) await bench.rail.send(payment, context);
   bench.clock.nowMs = fromEastern({ day: '2026-11-20', time: '10:00' });
   await bench.rail.work?.(context);
-  await bench.bank.turn(bench.clock.nowMs);
-  await turnKnobs(bench, { silent: true });
+  await bench.bank.advance(bench.clock.nowMs);
+  await setSimulatorOptions(bench, { silent: true });
   const inbox = path.join(bench.folder, 'inbox');
   const [name = ''] = (await readdir(inbox)).filter((one) => !one.startsWith('.'));
   const text = await readFile(path.join(inbox, name), 'ascii');
@@ -92,14 +92,14 @@ function closeAgain(lines: readonly string[], batchCount: number): string[] {
 }
 
 async function expectHeld(bench: NachaBench, held: Instruction): Promise<void> {
-  await goTo(bench, '2026-12-01', '12:00');
+  await advanceTo(bench, '2026-12-01', '12:00');
   assert.equal((await bench.rail.query(held, context)).outcome, 'accepted');
   await bench.host.closeExceptions();
-  await goTo(bench, '2026-12-01', '12:05');
+  await advanceTo(bench, '2026-12-01', '12:05');
   assert.equal((await bench.rail.query(held, context)).outcome, 'paid');
 }
 
-test('a blank file-id modifier, as processors write it, is no fault', () =>
+test('a blank file id modifier is accepted from a bank', () =>
   withBench({}, async (bench) => {
     const lines = await collectReturns(bench, three());
     await receive(bench, [put(lines[0], 34, ' '), ...lines.slice(1)]);
@@ -161,7 +161,7 @@ for (const [oddity, make] of Object.entries(oddities)) {
     }));
 }
 
-test('an entry of a faulty batch that is not exactly the payment is not applied', () =>
+test('an entry of a faulty batch is applied only where it repeats the payment exactly', () =>
   withBench({}, async (bench) => {
     const [p1] = three();
     assert.ok(p1);
@@ -179,7 +179,7 @@ test('an entry of a faulty batch that is not exactly the payment is not applied'
     assert.equal((await bench.rail.query(p1, context)).outcome, 'accepted');
   }));
 
-test('a file cut off in the middle gives what is whole and opens exceptions', () =>
+test('of a truncated file the complete entries are applied, and the rest opens exceptions', () =>
   withBench({}, async (bench) => {
     const lines = await collectReturns(bench, three());
     await receive(bench, lines.slice(0, 8));
@@ -205,9 +205,9 @@ function returnLess(lines: readonly string[], originalMinor: string, returnedMin
   );
 }
 
-test('an IAT that comes back with less is returned with that amount', () =>
+test('an IAT that comes back with less is returned with the lower amount', () =>
   withBench(withIat(), async (bench) => {
-    const payment = makeForeign('abroad', { amountMinor: 100_000n });
+    const payment = makeForeignEntry('abroad', { amountMinor: 100_000n });
     const lines = await collectReturns(bench, [payment], 'R04');
     await receive(bench, returnLess(lines, '100000', '97500'));
     assert.deepEqual(bench.host.problems, []);
@@ -219,7 +219,7 @@ test('an IAT that comes back with less is returned with that amount', () =>
 
 test('an IAT whose original amount is not that of the payment is not matched', () =>
   withBench(withIat(), async (bench) => {
-    const payment = makeForeign('abroad', { amountMinor: 100_000n });
+    const payment = makeForeignEntry('abroad', { amountMinor: 100_000n });
     const lines = await collectReturns(bench, [payment], 'R04');
     await receive(bench, returnLess(lines, '100100', '97500'));
     assert.deepEqual(bench.host.observations, []);
@@ -239,7 +239,7 @@ const otherAmount = (lines: readonly string[], amountMinor: string) =>
     (line) => put(line, 44, amountMinor.padStart(12, '0')),
   );
 
-test('a domestic return of one cent less is reported with its amount, one of more is not ours', () =>
+test('a domestic return of less is reported with its amount, one of more is not matched', () =>
   withBench({}, async (bench) => {
     const [p1] = three();
     assert.ok(p1);
@@ -256,7 +256,7 @@ test('a domestic return of one cent less is reported with its amount, one of mor
     assert.equal(bench.host.observations[0]?.amountMinor, 1233n);
   }));
 
-test('a return of nothing opens an exception and does not stop the inbox', () =>
+test('a return of 0.00 opens an exception and does not stop the inbox', () =>
   withBench({}, async (bench) => {
     const lines = await collectReturns(bench, [makeInstruction('p1')]);
     await receive(bench, otherAmount(lines, '0'));
@@ -269,7 +269,7 @@ test('a return of nothing opens an exception and does not stop the inbox', () =>
     );
   }));
 
-test('a return of another bank, identification or direction than the payment had is not matched', () =>
+test('a return with another bank, identification or direction is not matched', () =>
   withBench({}, async (bench) => {
     const lines = await collectReturns(bench, [makeInstruction('p1')]);
     const strange = {
@@ -277,7 +277,10 @@ test('a return of another bank, identification or direction than the payment had
       identification: change(lines, { type: '6' }, (line) => put(line, 40, 'p2'.padEnd(15))),
     };
     await receive(bench, strange.bank, 'bank.ach');
-    assert.match(bench.host.problems[0]?.detail ?? '', /another receiving bank/);
+    assert.match(
+      bench.host.problems[0]?.detail ?? '',
+      /its receiving bank is not that of the payment/,
+    );
     await receive(bench, strange.identification, 'identification.ach');
     assert.deepEqual(bench.host.observations, []);
     // The same problem in another file is not repeated.
@@ -286,7 +289,7 @@ test('a return of another bank, identification or direction than the payment had
     assert.deepEqual(summarize(bench.host.observations), ['p1 returned R03']);
   }));
 
-test('of two payments with one trace number the return names the one of its date', () =>
+test('of two payments with one trace number the return matches the one of its date', () =>
   withBench({ traceRange: { first: 1, last: 10_001 } }, async (bench) => {
     const early = makeInstruction('early');
     const lines = await collectReturns(bench, [early]);
@@ -303,7 +306,7 @@ test('of two payments with one trace number the return names the one of its date
     ]);
     // Its identification is the same, as where banks leave it out.
     await bench.rail.send(makeInstruction('late'), context);
-    await goTo(bench, '2026-11-23', '10:00');
+    await advanceTo(bench, '2026-11-23', '10:00');
     const blank = change(lines, { type: '6' }, (line) => put(line, 40, ' '.repeat(15)));
     await receive(bench, blank);
     assert.deepEqual(summarize(bench.host.observations), ['early returned R03']);
@@ -331,7 +334,7 @@ test('an entry that is neither a return nor a notification opens an exception wi
     await expectHeld(bench, payment);
   }));
 
-test('parts of one payment that come back one after the other add up in an answer', () =>
+test('partial returns of one payment add up in the answer', () =>
   withBench({}, async (bench) => {
     const payment = makeInstruction('p1');
     const lines = await collectReturns(bench, [payment]);
@@ -345,27 +348,4 @@ test('parts of one payment that come back one after the other add up in an answe
     const answer = await bench.rail.query(payment, context);
     assert.equal(answer.outcome === 'returned' && answer.amountMinor, 1200n);
     assert.equal(new Set(bench.host.observations.map(({ id }) => id)).size, 2);
-  }));
-
-test('notices that an earlier version kept sealed become exceptions', () =>
-  withBench({}, async (bench) => {
-    const { host, rail } = bench;
-    const old = {
-      unmatched: { code: 'R03', amountMinor: '97500', addenda: { originalTrace: '1' } },
-      refused_file: { fault: 'the modifier' },
-      contested: { code: 'R73', reference: 'p9', amountMinor: '100' },
-    };
-    for (const [state, value] of Object.entries(old)) {
-      await host.store.write([
-        { collection: 'notices', key: `old-${state}`, revision: 0, next: { state, value } },
-      ]);
-    }
-    await rail.work?.(context);
-    await rail.work?.(context);
-    assert.deepEqual(host.problems.map(({ kind, amountMinor }) => [kind, amountMinor]).toSorted(), [
-      ['not_understood', 100n],
-      ['unmatched', 97_500n],
-      ['unreadable', undefined],
-    ]);
-    assert.deepEqual(await host.store.list('notices', { count: 9 }), []);
   }));

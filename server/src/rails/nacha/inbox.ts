@@ -1,70 +1,59 @@
 import { createHash } from 'node:crypto';
 import type { InboundProblem } from '../contract/contract.ts';
-import type { Context } from './books.ts';
-import {
-  digestFile,
-  type FileMark,
-  getMark,
-  listNames,
-  moveTo,
-  readBytes,
-} from './folder-exchange.ts';
+import type { FolderFile } from '../kit/folder.ts';
 import { assureFolder } from './folder-marker.ts';
-import { applyFile, inspect } from './intake.ts';
-import { reportOldNotices } from './old-notices.ts';
+import { applyFile, inspect, nameFile } from './intake.ts';
+import type { Context } from './records.ts';
 
 /** Takes the bank's files out of the inbox: reads, reports and archives each of them. */
 
-/** A file with faults may not be whole yet: it is applied when it has not changed since. */
-export type SeenMarks = Map<string, FileMark>;
+/** Size and time of files that were not complete: with faults a file is applied once it stays as it is. */
+export type IncompleteFiles = Map<string, FolderFile>;
 
-const bytesMax = 64 * 1024 * 1024;
+export const bytesMax = 64 * 1024 * 1024;
 
-/** Whether all that lay there has been dealt with. */
-export async function readInbox(context: Context, seen: SeenMarks): Promise<boolean> {
-  const { inbox } = context.config.folders;
+/** Whether all files that were there have been processed. */
+export async function readInbox(context: Context, incomplete: IncompleteFiles): Promise<boolean> {
+  const { inbox } = context.folders;
   await assureFolder(context.host, inbox);
-  await reportOldNotices(context);
   let isAllRead = true;
-  for (const name of await listNames(inbox)) {
-    const mark = await getMark(inbox, name);
-    const before = seen.get(name);
-    seen.set(name, mark);
-    const isSettled = before?.bytes === mark.bytes && before.changedMs === mark.changedMs;
+  for (const file of await inbox.list()) {
+    const { name, sizeBytes, changedAtMs } = file;
+    const before = incomplete.get(name);
+    incomplete.set(name, file);
+    const isUnchanged = before?.sizeBytes === sizeBytes && before.changedAtMs === changedAtMs;
     const isRead =
-      mark.bytes > bytesMax
-        ? await refuseLarge(context, name, isSettled)
-        : await readInboxFile(context, name, isSettled);
-    if (isRead) seen.delete(name);
+      sizeBytes > bytesMax
+        ? await refuseLarge(context, name, isUnchanged)
+        : await readInboxFile(context, name, isUnchanged);
+    if (isRead) incomplete.delete(name);
     else isAllRead = false;
   }
   return isAllRead;
 }
 
-/** Whether the file is dealt with. */
-async function readInboxFile(context: Context, name: string, isSettled: boolean): Promise<boolean> {
-  const { inbox, archive } = context.config.folders;
-  const bytes = await readBytes(inbox, name);
-  const found = inspect(bytes);
-  if (found !== 'sound' && !isSettled) return false;
+/** Whether the file has been processed. */
+async function readInboxFile(
+  context: Context,
+  name: string,
+  isUnchanged: boolean,
+): Promise<boolean> {
+  const bytes = await context.folders.inbox.read(name, bytesMax);
+  const condition = inspect(bytes);
+  if (condition !== 'sound' && !isUnchanged) return false;
   const digest = createHash('sha256').update(bytes).digest('hex');
   await applyFile(context, { name, bytes, digest });
-  const end = found === 'unreadable' ? '.unreadable' : '';
-  await moveTo(inbox, name, {
-    folder: archive,
-    name: `${name}.${digest.slice(0, 12)}${end}`,
-  });
+  await archive(context, name, { digest, end: condition === 'unreadable' ? '.unreadable' : '' });
   return true;
 }
 
-async function refuseLarge(context: Context, name: string, isSettled: boolean): Promise<boolean> {
-  const { inbox, archive } = context.config.folders;
-  if (!isSettled) return false;
-  const digest = await digestFile(inbox, name);
+async function refuseLarge(context: Context, name: string, isUnchanged: boolean): Promise<boolean> {
+  if (!isUnchanged) return false;
+  const digest = await context.folders.inbox.digest(name);
   const problem: InboundProblem = {
     id: `${digest.slice(0, 24)}-large`,
     kind: 'unreadable',
-    detail: `file ${name.replaceAll(/[^ -~]/g, '?').slice(0, 100)} is longer than ${bytesMax} bytes`,
+    detail: `${nameFile(name)} is longer than ${bytesMax} bytes`,
   };
   await context.host.receive({
     id: `large-${digest}`,
@@ -74,9 +63,14 @@ async function refuseLarge(context: Context, name: string, isSettled: boolean): 
     problems: [problem],
   });
   context.host.log('error', 'a file of the bank is too long', { problem: problem.id });
-  await moveTo(inbox, name, {
-    folder: archive,
-    name: `${name}.${digest.slice(0, 12)}.unreadable`,
-  });
+  await archive(context, name, { digest, end: '.unreadable' });
   return true;
+}
+
+async function archive(
+  { folders }: Context,
+  name: string,
+  { digest, end }: { readonly digest: string; readonly end: string },
+): Promise<void> {
+  await folders.inbox.move(name, folders.archive, `${name}.${digest.slice(0, 12)}${end}`);
 }

@@ -1,14 +1,14 @@
 import type { InboundMessage, InboundProblem, RailObservation } from '../contract/contract.ts';
 import { readAddendaField } from './addenda-layout.ts';
-import { type Context, changePayment, findPayment, type KnownPayment } from './books.ts';
 import { changeTexts } from './change-codes.ts';
 import { type InboundEntry, type InboundFault, readInboundFile } from './inbound-reader.ts';
 import { matchEntry, readCode } from './matching.ts';
+import type { Context, PaymentRecord } from './records.ts';
 import { readReturnCode } from './return-codes.ts';
 
 /**
- * What follows from a file of the bank. Every part of it becomes an observation or an inbound
- * problem; nothing is dropped in silence (docs/decisions/0015-inbound-rule.md).
+ * Applies a file of the bank. Every part of it becomes an observation or an inbound problem; nothing is
+ * dropped (docs/decisions/0015-inbound-rule.md).
  */
 
 export type InboundFile = {
@@ -33,9 +33,6 @@ type End = {
 /** `unreadable`: no entry of it can be read. A file with faults may not be complete yet. */
 export type Condition = 'sound' | 'has_faults' | 'unreadable';
 
-/** Begins the id of a file's message. A new number makes files that were archived readable again. */
-const messagePrefix = 'inbound-2';
-
 /** More problems without an amount are counted in one last problem. */
 const problemsMax = 100;
 
@@ -46,13 +43,13 @@ export function inspect(bytes: Uint8Array): Condition {
 }
 
 /**
- * Reports the file and writes its returns down. A crash in between leaves it in the inbox; reported
- * again it changes nothing, since observations and problems have the same ids.
+ * Reports the file and stores its returns. A crash in between leaves it in the inbox; a second report
+ * has no effect, since observations and problems have the same ids.
  */
 export async function applyFile(context: Context, file: InboundFile): Promise<void> {
   const { entries, faults } = readInboundFile(file.bytes);
   const findings: Finding[] = faults.map((fault) => ({ problem: describeFault(file, fault) }));
-  for (const entry of entries) findings.push(await judgeEntry(context, file, entry));
+  for (const entry of entries) findings.push(await applyEntry(context, file, entry));
   await context.host.receive(describeMessage(file, findings));
   for (const { observation, end, problem } of findings) {
     if (observation !== undefined && end !== undefined) await endPayment(context, observation, end);
@@ -70,7 +67,7 @@ function describeMessage(file: InboundFile, findings: readonly Finding[]): Inbou
     if (problem !== undefined) problems.set(problem.id, problem);
   }
   return {
-    id: `${messagePrefix}-${file.digest}`,
+    id: `inbound-${file.digest}`,
     channel: 'file',
     raw: file.bytes,
     observations: [...observations.values()],
@@ -80,14 +77,14 @@ function describeMessage(file: InboundFile, findings: readonly Finding[]): Inbou
 
 function boundProblems(file: InboundFile, problems: InboundProblem[]): InboundProblem[] {
   if (problems.length <= problemsMax) return problems;
-  // Problems about money come first: they are the ones that a summary must not swallow.
+  // Problems with an amount come first: a summary must not replace them.
   const sorted = problems.toSorted(
     (a, b) => Number(b.amountMinor !== undefined) - Number(a.amountMinor !== undefined),
   );
   const money = sorted.filter(({ amountMinor }) => amountMinor !== undefined).length;
   const kept = sorted.slice(0, Math.max(money, problemsMax));
   if (kept.length === problems.length) return kept;
-  const detail = `${nameFile(file)}: ${problems.length - kept.length} further faults`;
+  const detail = `${nameFile(file.name)}: ${problems.length - kept.length} further faults`;
   return [...kept, { id: `${file.digest.slice(0, 24)}-more`, kind: 'unreadable', detail }];
 }
 
@@ -96,27 +93,27 @@ function describeFault(file: InboundFile, fault: InboundFault): InboundProblem {
   return {
     id: `${file.digest.slice(0, 24)}-${kind}-${line}`,
     kind,
-    detail: `${nameFile(file)}, line ${line}: ${detail}`,
+    detail: `${nameFile(file.name)}, line ${line}: ${detail}`,
     ...(amountMinor === undefined ? {} : { currency: 'USD', amountMinor }),
   };
 }
 
 /** Names of files are the bank's and may hold anything. */
-function nameFile({ name }: InboundFile): string {
+export function nameFile(name: string): string {
   return `file ${name.replaceAll(/[^ -~]/g, '?').slice(0, 100)}`;
 }
 
-async function judgeEntry(
+async function applyEntry(
   context: Context,
   file: InboundFile,
   entry: InboundEntry,
 ): Promise<Finding> {
   const code = readCode(entry);
   const match = await matchEntry(context, entry);
-  // The fault of its batch is reported already, and stands for all that was not taken from it.
+  // The fault of its batch is reported already and covers the entries that were not read.
   if (!entry.isBatchSound && (match.kind !== 'payment' || code === undefined)) return {};
   const report: Report = { file, entry, code: code ?? 'none' };
-  if (code === undefined) return { problem: describeProblem(report, 'its code is in no list') };
+  if (code === undefined) return { problem: describeProblem(report, 'its code is unknown') };
   if (match.kind === 'own_debit') {
     return { problem: describeProblem(report, 'it is about the debit of our own account') };
   }
@@ -124,7 +121,7 @@ async function judgeEntry(
     return { problem: describeProblem(report, match.why, 'unmatched') };
   }
   if (entry.record.typeCode === '98') return describeChange(context, report, match.payment);
-  return judgeReturn(context, report, match);
+  return describeReturn(context, report, match);
 }
 
 type Report = {
@@ -133,10 +130,10 @@ type Report = {
   readonly code: string;
 };
 
-function judgeReturn(
+function describeReturn(
   context: Context,
   report: Report,
-  { payment, amountMinor }: { payment: KnownPayment; amountMinor: bigint },
+  { payment, amountMinor }: { payment: PaymentRecord; amountMinor: bigint },
 ): Finding {
   const { entry, code } = report;
   const { stage, reason } = readReturnCode(code);
@@ -152,7 +149,7 @@ function judgeReturn(
   return {
     observation: {
       ...describeBase(context, report, payment),
-      id: `${state}-${nameReport(report, payment)}`,
+      id: `${state}-${formatReportId(report, payment)}`,
       outcome: state,
       reason,
       ...(state === 'returned' ? { amountMinor: entry.amountMinor } : {}),
@@ -161,7 +158,7 @@ function judgeReturn(
   };
 }
 
-function describeChange(context: Context, report: Report, payment: KnownPayment): Finding {
+function describeChange(context: Context, report: Report, payment: PaymentRecord): Finding {
   const { code, file } = report;
   context.host.log('warn', 'a bank asks for a correction of the details', {
     reference: payment.key,
@@ -172,13 +169,13 @@ function describeChange(context: Context, report: Report, payment: KnownPayment)
   return {
     observation: {
       ...describeBase(context, report, payment),
-      id: `change-${nameReport(report, payment)}`,
+      id: `change-${formatReportId(report, payment)}`,
       outcome: 'accepted',
     },
   };
 }
 
-function describeBase({ host }: Context, { entry, code }: Report, payment: KnownPayment) {
+function describeBase({ host }: Context, { entry, code }: Report, payment: PaymentRecord) {
   return {
     reference: payment.key,
     code,
@@ -187,8 +184,8 @@ function describeBase({ host }: Context, { entry, code }: Report, payment: Known
   };
 }
 
-/** The returning bank's own number tells two returns of one payment apart, whatever file they are in. */
-function nameReport({ entry, code }: Report, payment: KnownPayment): string {
+/** The returning bank's trace number distinguishes two returns of one payment, in any file. */
+function formatReportId({ entry, code }: Report, payment: PaymentRecord): string {
   return `${payment.key}-${code}-${readAddendaField(entry.record, 'trace')}`;
 }
 
@@ -206,46 +203,39 @@ function describeProblem(
     id: `${kind}-${originalTrace}-${code}-${trace}-${amountMinor}`,
     kind,
     detail:
-      `${nameFile(file)}, line ${line}: ${what} ${code} of the original trace ${originalTrace}, ` +
+      `${nameFile(file.name)}, line ${line}: ${what} ${code} of the original trace ${originalTrace}, ` +
       `returned as trace ${trace}: ${why}`,
     ...(amountMinor > 0n ? { currency: 'USD', amountMinor } : {}),
   };
 }
 
 /**
- * An error of form never reached an account; what had counted as paid, or came back in part, can
- * only be a return.
+ * An edit error never reached an account: the payment is rejected. A payment that had counted as paid,
+ * or came back in part, can only be returned.
  */
 function chooseEnd(
-  payment: KnownPayment,
+  payment: PaymentRecord,
   { isEdit, isWhole }: { isEdit: boolean; isWhole: boolean },
 ): End['state'] {
   if (payment.state === 'returned' || payment.state === 'rejected') return payment.state;
   return isEdit && isWhole && payment.state === 'filed' ? 'rejected' : 'returned';
 }
 
-const conflictsMax = 10;
-
 async function endPayment(
-  context: Context,
+  { payments }: Context,
   { id, reference }: RailObservation,
   { state, code, amountMinor }: End,
 ): Promise<void> {
-  for (let conflicts = 0; conflicts < conflictsMax; conflicts += 1) {
-    const payment = await findPayment(context, reference);
-    if (payment === undefined || payment.state === 'rejected') return;
-    const { returnedMinor = {} } = payment.value;
-    const isKnown = payment.state === 'returned';
-    // Returned before the parts were kept, or this very part is known: nothing to add.
-    if (isKnown && (payment.value.returnedMinor === undefined || id in returnedMinor)) return;
+  await payments.update(reference, (payment) => {
+    if (payment === undefined || payment.state === 'rejected') return undefined;
+    const { returnedMinor } = payment.value;
+    const isReturned = payment.state === 'returned';
+    if (isReturned && id in returnedMinor) return undefined;
     const value = {
       ...payment.value,
-      ...(isKnown ? {} : { reason: readReturnCode(code).reason, code }),
-      ...(state === 'returned'
-        ? { returnedMinor: { ...returnedMinor, [id]: amountMinor.toString() } }
-        : {}),
+      ...(isReturned ? {} : { reason: readReturnCode(code).reason, code }),
+      ...(state === 'returned' ? { returnedMinor: { ...returnedMinor, [id]: amountMinor } } : {}),
     };
-    if (await context.host.store.write([changePayment(payment, { state, value })])) return;
-  }
-  throw new Error(`the return of ${reference} could not be written down`);
+    return { state, value };
+  });
 }

@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { minorUnits } from '../kit/records.ts';
 import { type AchFile, isAdviceFile } from './ach-file.ts';
 import { parseAchFile } from './ach-parser.ts';
-import type { Context } from './books.ts';
-import { isPresent, listNames, readBytes, replaceFile } from './folder-exchange.ts';
-import { listEntries } from './last-check.ts';
+import { listEntries } from './final-check.ts';
 import { AchFormatError } from './record-layout.ts';
+import type { Context } from './records.ts';
 
 /**
- * A manifest lists the payments of a file that the rail wrote. It lies in the archive folder, outside
- * of the database, and is there before the bank can see the file. A database that was restored to an
- * earlier moment finds in it what it does not remember. It holds no data of a person.
+ * A manifest lists the payments of a file that the rail wrote. It is in the archive folder, outside of
+ * the database, before the bank can see the file. After the database was restored to an earlier moment
+ * the rail reads it to learn what the database has lost. It holds no personal data.
  */
 const entrySchema = z.object({
   reference: z.string(),
   trace: z.string(),
-  amountMinor: z.string().regex(/^[0-9]+$/),
+  amountMinor: minorUnits,
   payerKey: z.string().optional(),
   countryCode: z.string().optional(),
 });
@@ -30,7 +30,7 @@ const manifestSchema = z.object({
   deadlineMs: z.number(),
   entries: z.array(entrySchema),
   /** Of debits of the operator's own account. */
-  offsets: z.array(z.object({ trace: z.string(), amountMinor: z.string() })),
+  offsets: z.array(z.object({ trace: z.string(), amountMinor: minorUnits })),
   /** How often the range of trace numbers had been used up. */
   round: z.number(),
   /** Counters of the rail after this file. */
@@ -40,6 +40,9 @@ const manifestSchema = z.object({
 });
 
 export type Manifest = z.infer<typeof manifestSchema>;
+
+/** Far more than a file of the largest configurable size takes. */
+const bytesMax = 64 * 1024 * 1024;
 
 const manifestEnd = '.manifest.json';
 const fileEnd = '.ach';
@@ -52,22 +55,22 @@ export function isManifest(name: string): boolean {
   return name.endsWith(manifestEnd);
 }
 
-export async function writeManifest({ config }: Context, manifest: Manifest): Promise<void> {
-  const bytes = Buffer.from(`${JSON.stringify(manifest)}\n`);
-  await replaceFile(config.folders.archive, `${manifest.name}${manifestEnd}`, bytes);
+export async function writeManifest({ folders }: Context, manifest: Manifest): Promise<void> {
+  const text = JSON.stringify(z.encode(manifestSchema, manifest));
+  await folders.archive.replace(`${manifest.name}${manifestEnd}`, Buffer.from(`${text}\n`));
 }
 
 /** Ids of all files of this rail of which there is a manifest, or that lie in the outbox. */
-export async function listWrittenFiles({ config, host }: Context): Promise<string[]> {
-  const { archive, outbox } = config.folders;
+export async function listWrittenFiles({ folders, host }: Context): Promise<string[]> {
   const prefix = `${host.name}-`;
   const end = `${fileEnd}${manifestEnd}`;
   const ids = new Set<string>();
-  for (const name of await listNames(archive)) {
-    if (name.startsWith(prefix) && name.endsWith(end))
+  for (const { name } of await folders.archive.list()) {
+    if (name.startsWith(prefix) && name.endsWith(end)) {
       ids.add(name.slice(prefix.length, -end.length));
+    }
   }
-  for (const name of await listNames(outbox)) {
+  for (const { name } of await folders.outbox.list()) {
     if (name.startsWith(prefix) && name.endsWith(fileEnd)) {
       ids.add(name.slice(prefix.length, -fileEnd.length));
     }
@@ -75,17 +78,16 @@ export async function listWrittenFiles({ config, host }: Context): Promise<strin
   return [...ids].toSorted();
 }
 
-/** What a file has, by its manifest, else by its own records; a sentence where neither can be read. */
+/** The manifest of a file, else one made from its own records; a sentence where neither can be read. */
 export async function readWrittenFile(
   context: Context,
   fileId: string,
 ): Promise<Manifest | string> {
   const manifest = await findManifest(context, fileId);
   if (manifest !== undefined) return manifest;
-  const { outbox } = context.config.folders;
   const name = nameFile(context.host.name, fileId);
   try {
-    return describeFile(context, fileId, await readBytes(outbox, name));
+    return describeFile(context, fileId, await context.folders.outbox.read(name, bytesMax));
   } catch (error) {
     if (error instanceof AchFormatError) return `${name} in the outbox cannot be read`;
     throw error;
@@ -94,14 +96,12 @@ export async function readWrittenFile(
 
 /** The manifest of a file; undefined where there is none. */
 export async function findManifest(
-  { config, host }: Context,
+  { folders, host }: Context,
   fileId: string,
 ): Promise<Manifest | string | undefined> {
-  const { archive } = config.folders;
   const name = nameFile(host.name, fileId);
-  const manifestName = `${name}${manifestEnd}`;
-  if (!(await isPresent(archive, manifestName))) return undefined;
-  return parseManifest(await readBytes(archive, manifestName), name);
+  const bytes = await folders.archive.find(`${name}${manifestEnd}`, bytesMax);
+  return bytes && parseManifest(bytes, name);
 }
 
 function parseManifest(bytes: Uint8Array, name: string): Manifest | string {
@@ -115,7 +115,7 @@ function parseManifest(bytes: Uint8Array, name: string): Manifest | string {
   }
 }
 
-/** Files of versions that wrote no manifest. */
+/** For a file in the outbox whose manifest was lost. */
 function describeFile({ config, host }: Context, fileId: string, bytes: Uint8Array): Manifest {
   const file = parseAchFile(bytes);
   const { first, last } = config.traceRange;
@@ -139,7 +139,7 @@ export function splitEntries(file: AchFile): Pick<Manifest, 'entries' | 'offsets
   const all = listEntries(file).map(({ amountMinor, reference, trace }) => ({
     reference,
     trace,
-    amountMinor: amountMinor.toString(),
+    amountMinor,
   }));
   return {
     entries: all.filter(({ reference }) => reference !== ''),
@@ -151,7 +151,7 @@ export function splitEntries(file: AchFile): Pick<Manifest, 'entries' | 'offsets
 
 /** Minor units. */
 export function sumEntries(entries: Manifest['entries']): bigint {
-  return entries.reduce((sum, { amountMinor }) => sum + BigInt(amountMinor), 0n);
+  return entries.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
 }
 
 function readEffectiveDay({ batches }: AchFile): string {

@@ -1,30 +1,19 @@
 import { readAddendaField } from './addenda-layout.ts';
 import { formatRecordDate } from './banking-days.ts';
-import {
-  type Context,
-  findFile,
-  findPayment,
-  type KnownPayment,
-  listOwners,
-  type TraceOwner,
-} from './books.ts';
 import { isChangeCode } from './change-codes.ts';
 import type { InboundEntry } from './inbound-reader.ts';
+import { type Context, listOwners, type PaymentRecord, type TraceOwner } from './records.ts';
 
 /**
- * Finds the payment that a return or a notification of change is about. The original trace number
- * identifies it; everything else that the entry repeats of the original must not contradict it.
+ * Finds the payment of a return or a notification of change by the original trace number. The other
+ * fields that the entry repeats of the original must not contradict it.
  */
 export type Match =
-  | { readonly kind: 'payment'; readonly payment: KnownPayment; readonly amountMinor: bigint }
+  | { readonly kind: 'payment'; readonly payment: PaymentRecord; readonly amountMinor: bigint }
   | { readonly kind: 'own_debit' }
   | { readonly kind: 'none'; readonly why: string };
 
-type Candidate = {
-  readonly owner: TraceOwner;
-  readonly payment: KnownPayment;
-  readonly amountMinor: bigint;
-};
+type Candidate = { readonly owner: TraceOwner; readonly payment: PaymentRecord };
 
 export async function matchEntry(context: Context, entry: InboundEntry): Promise<Match> {
   const owners = await listOwners(context, readAddendaField(entry.record, 'originalTrace'));
@@ -36,49 +25,51 @@ export async function matchEntry(context: Context, entry: InboundEntry): Promise
   let why = '';
   for (const owner of owners) {
     if (owner.reference === '') continue;
-    const payment = await findPayment(context, owner.reference);
-    const candidate = payment && { owner, payment, amountMinor: BigInt(owner.amountMinor) };
+    const payment = await context.payments.find(owner.reference);
+    const candidate = payment && { owner, payment };
     if (candidate === undefined) continue;
     const contradiction = findContradiction(candidate, entry);
     if (contradiction === undefined) candidates.push(candidate);
     else why = contradiction;
   }
-  const [found] = candidates.length > 1 ? await narrow(context, candidates, entry) : candidates;
+  const [found] =
+    candidates.length > 1 ? await selectCandidate(context, candidates, entry) : candidates;
   if (found === undefined) {
     const several = `${candidates.length} payments have had the original trace number`;
     return { kind: 'none', why: candidates.length > 1 ? several : why };
   }
-  const { payment, amountMinor } = found;
+  const { payment, owner } = found;
+  const { amountMinor } = owner;
   if (entry.isBatchSound || isExact(found, entry)) return { kind: 'payment', payment, amountMinor };
   return { kind: 'none', why: 'its batch is not sound and it does not repeat the payment exactly' };
 }
 
-/** What the entry says that the payment does not; undefined where the two agree. */
+/** A field of the entry that contradicts the payment; undefined where the two agree. */
 function findContradiction(
-  { payment, amountMinor }: Candidate,
+  { payment, owner: { amountMinor } }: Candidate,
   entry: InboundEntry,
 ): string | undefined {
   const { draft } = payment.value;
   const rdfi = readAddendaField(entry.record, 'originalRdfi');
   if (entry.isDebit) return 'it is a debit, and the payment was a credit';
   if (rdfi !== '' && draft !== null && rdfi !== draft.routingNumber.slice(0, 8)) {
-    return 'it names another receiving bank than the payment had';
+    return 'its receiving bank is not that of the payment';
   }
   const identification = payment.key.slice(-15).toLowerCase();
   if (entry.identification !== '' && entry.identification.toLowerCase() !== identification) {
-    return 'it has another identification than the payment had';
+    return 'its identification is not that of the payment';
   }
   const original = readOriginalAmount(entry);
   if (original !== undefined && original !== amountMinor) {
-    return 'it names another original amount than the payment had';
+    return 'its original amount is not that of the payment';
   }
   if (entry.amountMinor > amountMinor) return 'its amount exceeds that of the payment';
   return undefined;
 }
 
 /**
- * The amount of the original entry, which the return of an IAT carries in positions 36 to 45: what
- * comes back from abroad may be less.
+ * The amount of the original entry, which the return of an IAT carries in positions 36 to 45, since
+ * less may come back from abroad.
  */
 function readOriginalAmount({ isInternational, record }: InboundEntry): bigint | undefined {
   if (!isInternational || record.typeCode !== '99') return undefined;
@@ -86,36 +77,36 @@ function readOriginalAmount({ isInternational, record }: InboundEntry): bigint |
   return /^[0-9]{10}$/.test(text) && BigInt(text) > 0n ? BigInt(text) : undefined;
 }
 
-/** Of several payments with one trace number: the one of the batch's date, else of the amount. */
-async function narrow(
+/** Of several payments with one trace number, the one of the batch's date, else of the amount. */
+async function selectCandidate(
   context: Context,
   candidates: readonly Candidate[],
   entry: InboundEntry,
 ): Promise<readonly Candidate[]> {
   const ofDate: Candidate[] = [];
   for (const candidate of candidates) {
-    const file = await findFile(context, candidate.owner.fileId);
+    const file = await context.files.find(candidate.owner.fileId);
     const date = file && formatRecordDate(file.value.effectiveOn);
     if (date === entry.effectiveDate) ofDate.push(candidate);
   }
   if (ofDate.length === 1) return ofDate;
   const left = ofDate.length > 1 ? ofDate : candidates;
-  const ofAmount = left.filter(({ amountMinor }) => amountMinor === entry.amountMinor);
+  const ofAmount = left.filter(({ owner }) => owner.amountMinor === entry.amountMinor);
   return ofAmount.length === 1 ? ofAmount : [];
 }
 
-/** Whether an entry repeats bank and whole amount, so that a faulty batch casts no doubt on it. */
-function isExact({ payment, amountMinor }: Candidate, entry: InboundEntry): boolean {
+/** Whether an entry repeats bank and whole amount: then it counts in a faulty batch, too. */
+function isExact({ payment, owner }: Candidate, entry: InboundEntry): boolean {
   const rdfi = readAddendaField(entry.record, 'originalRdfi');
   return (
     entry.record.typeCode === '99' &&
-    entry.amountMinor === amountMinor &&
+    entry.amountMinor === owner.amountMinor &&
     payment.value.draft !== null &&
     rdfi === payment.value.draft.routingNumber.slice(0, 8)
   );
 }
 
-/** The code of the report; undefined where none of the rules' form stands there. */
+/** The code of the report; undefined where the field does not have the form of one. */
 export function readCode({ record }: InboundEntry): string | undefined {
   const code = readAddendaField(record, 'code');
   if (record.typeCode === '99') return /^R[0-9]{2}$/.test(code) ? code : undefined;

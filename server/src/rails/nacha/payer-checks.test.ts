@@ -30,12 +30,12 @@ function makeHost(payers: readonly PayerDeclaration[]): RailHost {
   return host as RailHost;
 }
 
-test('payers whose recipients are asked for all that an entry needs are in order', () => {
+test('payers whose recipients provide all required attributes have no faults', () => {
   const host = makeHost(['USA', 'DEU', 'MEX', 'CAN', 'JPN'].map((country) => makePayer(country)));
   assert.deepEqual(listPayerFaults(readTestConfig(withIat()), host), []);
 });
 
-test('a payer whose attributes cannot fill an entry is refused at the start, all faults at once', async () => {
+test('a payer whose attributes cannot fill an entry is refused at the start, with all faults', async () => {
   const payers = [
     makePayer('ECU'),
     makePayer('PAN'),
@@ -44,8 +44,8 @@ test('a payer whose attributes cannot fill an entry is refused at the start, all
   const host = makeHost(payers);
   const config = readTestConfig(withIat());
   assert.deepEqual(listPayerFaults(config, host), [
-    'the payer to_ECU can never pay: recipients in ECU are not asked for SWIFT or BankRoutingNumber, which an entry needs',
-    'the payer to_PAN can never pay: recipients in PAN are not asked for SWIFT or BankRoutingNumber, which an entry needs',
+    'the payer to_ECU can never pay: an entry requires SWIFT or BankRoutingNumber, which is not collected from recipients in ECU',
+    'the payer to_PAN can never pay: an entry requires SWIFT or BankRoutingNumber, which is not collected from recipients in PAN',
     'the entryDescription of the payer to_USA must be at most 10 ASCII characters',
   ]);
   await assert.rejects(railModule.create(config, host), /to_ECU can never pay.*to_PAN.*to_USA/);
@@ -54,6 +54,6 @@ test('a payer whose attributes cannot fill an entry is refused at the start, all
 test('a payer abroad without the member iat is refused', () => {
   const host = makeHost([makePayer('DEU')]);
   assert.deepEqual(listPayerFaults(readTestConfig(), host), [
-    'the payer to_DEU needs the member iat of the configuration',
+    'the payer to_DEU requires the setting iat',
   ]);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import {
-  makeForeign,
+  makeForeignEntry,
   makeInstruction,
   readTestConfig,
   withIat,
@@ -10,8 +10,8 @@ import {
 import { parseAchFile } from './ach-parser.ts';
 import { buildFile } from './build-file.ts';
 import { type Draft, draftEntry } from './drafts.ts';
+import { checkBuiltFile, listEntries } from './final-check.ts';
 import { readInboundFile } from './inbound-reader.ts';
-import { checkBuiltFile, listEntries } from './last-check.ts';
 import { AchFormatError } from './record-layout.ts';
 
 const config = readTestConfig(withIat());
@@ -36,7 +36,7 @@ const draftArbitrary = fc
     street: text,
   })
   .map(({ reference, amountMinor, account, type, isForeign, ...person }) => {
-    const base = (isForeign ? makeForeign : makeInstruction)(reference, { amountMinor });
+    const base = (isForeign ? makeForeignEntry : makeInstruction)(reference, { amountMinor });
     const { beneficiary, attributes } = base;
     return draftEntry(
       {
@@ -76,7 +76,7 @@ function build(drafts: readonly Draft[]) {
   return buildFile(plan);
 }
 
-test('whatever is paid, a file is right, and reads as what was to be paid', () => {
+test('a file of any drafts is valid and reads back as them', () => {
   fc.assert(
     fc.property(draftsArbitrary, (drafts) => {
       const built = build(drafts);
@@ -87,7 +87,7 @@ test('whatever is paid, a file is right, and reads as what was to be paid', () =
   );
 });
 
-test('a file with one character changed is refused in a sentence, or pays the same', () => {
+test('a file with one changed character is refused, or pays the same', () => {
   const drafts = ['a1', 'a2'].map((reference) => {
     const result = draftEntry(makeInstruction(reference), config, undefined);
     assert.ok(result.ok);
@@ -117,7 +117,7 @@ test('a file with one character changed is refused in a sentence, or pays the sa
   );
 });
 
-test('any bytes at all are refused in a sentence', () => {
+test('any other bytes are refused with a message', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
       assert.throws(() => parseAchFile(bytes), AchFormatError);

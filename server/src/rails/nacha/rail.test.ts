@@ -3,15 +3,18 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { listBooked, listComplaints } from '../../../testing/counterparties/nacha/ach-simulator.ts';
 import {
+  listBooked,
+  listValidationErrors,
+} from '../../../testing/counterparties/nacha/ach-simulator.ts';
+import {
+  advanceTo,
   context,
-  goTo,
-  makeForeign,
+  makeForeignEntry,
   makeInstruction,
   outcomes,
+  setSimulatorOptions,
   summarize,
-  turnKnobs,
   withBench,
   withIat,
 } from '../../../testing/setups/nacha.ts';
@@ -29,9 +32,9 @@ test('a payment waits for its window, settles and counts as paid two banking day
     const { rail, host, folder } = bench;
     const payment = makeInstruction('p1');
     assert.equal((await rail.send(payment, context)).outcome, 'accepted');
-    await goTo(bench, '2026-11-20', '09:30');
+    await advanceTo(bench, '2026-11-20', '09:30');
     assert.deepEqual(await listBooked(folder), []);
-    await goTo(bench, '2026-11-20', '10:00');
+    await advanceTo(bench, '2026-11-20', '10:00');
     const [booked] = await listBooked(folder);
     assert.equal(booked?.reference, 'p1');
     assert.equal(booked.amountMinor, '1234');
@@ -39,16 +42,16 @@ test('a payment waits for its window, settles and counts as paid two banking day
     assert.equal(answer.outcome, 'accepted');
     assert.equal(answer.providerReference, booked.trace);
     // Same day on a Friday; a return may come until Tuesday.
-    await goTo(bench, '2026-11-24', '18:29');
+    await advanceTo(bench, '2026-11-24', '18:29');
     assert.equal((await rail.query(payment, context)).outcome, 'accepted');
-    await goTo(bench, '2026-11-24', '18:30');
+    await advanceTo(bench, '2026-11-24', '18:30');
     assert.equal((await rail.query(payment, context)).outcome, 'paid');
     assert.deepEqual(summarize(host.observations), ['p1 paid']);
-    await goTo(bench, '2026-12-30', '10:00');
+    await advanceTo(bench, '2026-12-30', '10:00');
     assert.equal(host.observations.length, 1);
   }));
 
-test('one reference is in one file, however often it is sent', () =>
+test('a reference is in one file, however often it is sent', () =>
   withBench({}, async (bench) => {
     const { rail, folder } = bench;
     const payment = makeInstruction('p1');
@@ -57,17 +60,17 @@ test('one reference is in one file, however often it is sent', () =>
       Array.from({ length: 8 }, (_, index) => (index % 2 ? rail : other).send(payment, context)),
     );
     assert.deepEqual(new Set(outcomes(sends)), new Set(['accepted']));
-    await goTo(bench, '2026-11-20', '10:00');
+    await advanceTo(bench, '2026-11-20', '10:00');
     await rail.send(payment, context);
-    await goTo(bench, '2026-11-20', '20:00');
+    await advanceTo(bench, '2026-11-20', '20:00');
     assert.equal((await listBooked(folder)).length, 1);
     const changed = await rail.send({ ...payment, amountMinor: 9n }, context);
     assert.deepEqual(changed, { outcome: 'unknown', reason: 'duplicate' });
   }));
 
-test('what was refused once is refused for ever, and asking about the unknown is a retry', () =>
+test('a refusal is final, and the query of an unknown reference answers retry', () =>
   withBench({}, async ({ rail }) => {
-    const foreign = makeForeign('p1');
+    const foreign = makeForeignEntry('p1');
     const refusal = { outcome: 'rejected', reason: 'not_configured' };
     assert.deepEqual(await rail.query(foreign, context), { outcome: 'retry', reason: 'other' });
     assert.deepEqual(await rail.send(foreign, context), refusal);
@@ -89,7 +92,7 @@ test('a payment is cancelled until its file is closed, and before it was ever se
     assert.deepEqual(await rail.cancel?.(first, context), cancelled);
     assert.deepEqual(await rail.cancel?.(third, context), cancelled);
     assert.deepEqual(await rail.send(third, context), cancelled);
-    await goTo(bench, '2026-11-20', '10:00');
+    await advanceTo(bench, '2026-11-20', '10:00');
     assert.equal((await rail.cancel?.(second, context))?.outcome, 'accepted');
     assert.deepEqual(
       (await listBooked(folder)).map(({ reference }) => reference),
@@ -97,13 +100,13 @@ test('a payment is cancelled until its file is closed, and before it was ever se
     );
   }));
 
-test('large payments and those abroad are not in a same-day file', () =>
+test('large and international payments are not in a same-day file', () =>
   withBench(withIat(), async (bench) => {
     const { rail, folder } = bench;
     await rail.send(makeInstruction('small'), context);
     await rail.send(makeInstruction('large', { amountMinor: 100_000_001n }), context);
-    await rail.send(makeForeign('abroad'), context);
-    await goTo(bench, '2026-11-20', '10:00');
+    await rail.send(makeForeignEntry('abroad'), context);
+    await advanceTo(bench, '2026-11-20', '10:00');
     const files = await readdir(path.join(folder, 'taken'));
     assert.equal(files.length, 2);
     const dates: string[] = [];
@@ -120,11 +123,11 @@ test('large payments and those abroad are not in a same-day file', () =>
     );
   }));
 
-test('a return ends a payment, told twice it counts once, and a late one comes after paid', () =>
+test('a return ends a payment, a repeated one counts once, and a late one follows paid', () =>
   withBench(withIat(), async (bench) => {
     const { rail, host } = bench;
     const weekMs = 7 * 86_400_000;
-    await turnKnobs(bench, {
+    await setSimulatorOptions(bench, {
       rules: [
         { accountEndsWith: '0003', code: 'R03', copies: 2 },
         { accountEndsWith: '0016', code: 'R16', afterMs: weekMs },
@@ -135,9 +138,9 @@ test('a return ends a payment, told twice it counts once, and a late one comes a
     const early = withAccount('early', '550003');
     const late = withAccount('late', '550016');
     const edit = withAccount('edit', '550013');
-    const abroad = makeForeign('abroad');
+    const abroad = makeForeignEntry('abroad');
     for (const payment of [early, late, edit, abroad]) await rail.send(payment, context);
-    await goTo(bench, '2026-11-20', '10:00');
+    await advanceTo(bench, '2026-11-20', '10:00');
     assert.deepEqual(summarize(host.observations).toSorted(), [
       'abroad rejected R83',
       'early returned R03',
@@ -145,9 +148,9 @@ test('a return ends a payment, told twice it counts once, and a late one comes a
     ]);
     const answer = await rail.query(early, context);
     assert.equal(answer.outcome === 'returned' && answer.reason, 'account_not_found');
-    await goTo(bench, '2026-11-25', '10:00');
+    await advanceTo(bench, '2026-11-25', '10:00');
     assert.equal((await rail.query(late, context)).outcome, 'paid');
-    await goTo(bench, '2026-11-27', '12:00');
+    await advanceTo(bench, '2026-11-27', '12:00');
     assert.deepEqual(summarize(host.observations).slice(3), ['late paid', 'late returned R16']);
     assert.equal(host.observations.at(-1)?.amountMinor, 1234n);
     assert.equal((await rail.query(late, context)).outcome, 'returned');
@@ -157,21 +160,21 @@ test('a return ends a payment, told twice it counts once, and a late one comes a
 test('a notification of change is reported by its code alone and does not stop the calendar', () =>
   withBench({}, async (bench) => {
     const { rail, host } = bench;
-    await turnKnobs(bench, { rules: [{ everyNth: 1, code: 'C01' }] });
+    await setSimulatorOptions(bench, { rules: [{ everyNth: 1, code: 'C01' }] });
     await rail.send(makeInstruction('p1'), context);
-    await goTo(bench, '2026-11-20', '10:00');
+    await advanceTo(bench, '2026-11-20', '10:00');
     assert.deepEqual(summarize(host.observations), ['p1 accepted C01']);
     assert.deepEqual(host.problems, []);
-    await goTo(bench, '2026-11-24', '18:30');
+    await advanceTo(bench, '2026-11-24', '18:30');
     assert.deepEqual(summarize(host.observations.slice(1)), ['p1 paid']);
   }));
 
 test('a contested return, and an entry that is not ours, open exceptions', () =>
   withBench({}, async (bench) => {
     const { rail, host, folder } = bench;
-    await turnKnobs(bench, { rules: [{ everyNth: 1, code: 'R73' }] });
+    await setSimulatorOptions(bench, { rules: [{ everyNth: 1, code: 'R73' }] });
     await rail.send(makeInstruction('p1'), context);
-    await goTo(bench, '2026-11-20', '10:00');
+    await advanceTo(bench, '2026-11-20', '10:00');
     assert.deepEqual(host.observations, []);
     assert.deepEqual(
       host.problems.map(({ kind, currency, amountMinor }) => [kind, currency, amountMinor]),
@@ -194,16 +197,16 @@ test('a contested return, and an entry that is not ours, open exceptions', () =>
     });
   }));
 
-test('a file that cannot be read is given time, then opens an exception, and others go on', () =>
+test('an unreadable file is retried, then opens an exception, without delaying others', () =>
   withBench({}, async (bench) => {
     const { rail, host, folder } = bench;
-    await turnKnobs(bench, { rules: [{ everyNth: 1, code: 'R03' }] });
+    await setSimulatorOptions(bench, { rules: [{ everyNth: 1, code: 'R03' }] });
     await writeFile(path.join(folder, 'inbox', 'broken.ach'), '101 not a file');
     await rail.send(makeInstruction('p1'), context);
     bench.clock.nowMs = fromEastern({ day: '2026-11-20', time: '10:00' });
     await rail.work?.(context);
     assert.deepEqual(await listArchive(folder), []);
-    await bench.bank.turn(bench.clock.nowMs);
+    await bench.bank.advance(bench.clock.nowMs);
     await rail.work?.(context);
     assert.deepEqual(summarize(host.observations), ['p1 returned R03']);
     const archived = await listArchive(folder);
@@ -218,25 +221,25 @@ async function listArchive(folder: string): Promise<string[]> {
   return names.filter((name) => !name.startsWith('.outlay-') && !name.endsWith('.manifest.json'));
 }
 
-test('nothing counts as paid while the file lies in the outbox, and late files settle later', () =>
+test('nothing counts as paid while the file is in the outbox, and late files settle later', () =>
   withBench({}, async (bench) => {
     const { rail, host } = bench;
-    await turnKnobs(bench, { away: true });
+    await setSimulatorOptions(bench, { away: true });
     const payment = makeInstruction('p1');
     await rail.send(payment, context);
-    await goTo(bench, '2026-11-20', '10:00');
-    await goTo(bench, '2026-12-01', '12:00');
+    await advanceTo(bench, '2026-11-20', '10:00');
+    await advanceTo(bench, '2026-12-01', '12:00');
     assert.equal((await rail.query(payment, context)).outcome, 'accepted');
     assert.equal(host.lines.filter(({ level }) => level === 'warn').length, 1);
-    await turnKnobs(bench, {});
-    await goTo(bench, '2026-12-01', '12:05');
-    await goTo(bench, '2026-12-04', '18:29');
+    await setSimulatorOptions(bench, {});
+    await advanceTo(bench, '2026-12-01', '12:05');
+    await advanceTo(bench, '2026-12-04', '18:29');
     assert.equal((await rail.query(payment, context)).outcome, 'accepted');
-    await goTo(bench, '2026-12-04', '18:30');
+    await advanceTo(bench, '2026-12-04', '18:30');
     assert.equal((await rail.query(payment, context)).outcome, 'paid');
   }));
 
-test('trace numbers come round again without a file going round the corner', () =>
+test('trace numbers start again without a file that crosses the end of the range', () =>
   withBench({ traceRange: { first: 5, last: 10_005 } }, async (bench) => {
     const { rail, host, folder } = bench;
     await host.store.write([
@@ -248,29 +251,29 @@ test('trace numbers come round again without a file going round the corner', () 
       },
     ]);
     for (const name of ['p1', 'p2', 'p3']) await rail.send(makeInstruction(name), context);
-    await goTo(bench, '2026-11-20', '10:00');
+    await advanceTo(bench, '2026-11-20', '10:00');
     assert.deepEqual(
       (await listBooked(folder)).map(({ trace }) => trace.slice(8)),
       ['0000005', '0000006', '0000007'],
     );
   }));
 
-test('more than a file may hold goes into the next one, and each has a name of its own', () =>
+test('payments beyond the maximum of a file go into the next one, under another name', () =>
   withBench({ entriesMax: 2 }, async (bench) => {
     const { rail, folder } = bench;
     for (let index = 0; index < 5; index += 1) {
       await rail.send(makeInstruction(`p${index}`), context);
     }
-    await goTo(bench, '2026-11-20', '10:00');
+    await advanceTo(bench, '2026-11-20', '10:00');
     const names = await readdir(path.join(folder, 'taken'));
     assert.equal(names.length, 3);
     for (const name of names) assert.match(name, /^bank_us-20261120-[0-9a-f]{16}\.ach$/);
     const traces = (await listBooked(folder)).map(({ trace }) => trace);
     assert.equal(new Set(traces).size, 5);
-    assert.deepEqual(await listComplaints(folder), []);
+    assert.deepEqual(await listValidationErrors(folder), []);
   }));
 
-test('a configuration that cannot work is refused with a sentence', () =>
+test('an unusable configuration is refused with a message', () =>
   withBench({}, async ({ host, config }) => {
     const broken = { ...config, windows: [] };
     await assert.rejects(railModule.create(broken, host), /neither a window nor closeAfterSeconds/);
@@ -284,7 +287,7 @@ test('a missing bank folder is an error at the start and in every check, and is 
         { ...config, folders: { ...config.folders, [name]: missing } },
         host,
       );
-      const fault = `${missing} does not exist: create it, or mount what has it`;
+      const fault = `the folder ${missing} does not exist: create it, or mount the share`;
       assert.deepEqual(host.lines.at(-1)?.fields['fault'], fault);
       assert.deepEqual(await rail.check?.(context), [fault]);
       await rail.send(makeInstruction(`p-${name}`), context);

@@ -6,34 +6,20 @@ import type {
   RailHost,
   RailModule,
 } from '../contract/contract.ts';
-import {
-  addBankingDays,
-  findNextClosing,
-  fromEastern,
-  nextBankingDay,
-  toEastern,
-} from './banking-days.ts';
-import {
-  type Context,
-  changePayment,
-  collections,
-  findPayment,
-  type KnownPayment,
-  type Payment,
-  type PaymentState,
-} from './books.ts';
+import { FolderError, findFolderFault } from '../kit/folder.ts';
+import type { NextRecord } from '../kit/records.ts';
 import { canBeWritten, closeFiles, findNextClose } from './closing.ts';
 import { type NachaConfig, nachaConfigSchema } from './config.ts';
 import { deliverFiles } from './delivery.ts';
-import { type DraftResult, draftEntry, isSamePayment } from './drafts.ts';
-import { FolderError, findFolderFault, listNames } from './folder-exchange.ts';
+import { draftEntry } from './drafts.ts';
 import { findMarkerFault } from './folder-marker.ts';
-import { readInbox, type SeenMarks } from './inbox.ts';
+import { type IncompleteFiles, readInbox } from './inbox.ts';
 import { nameFile } from './manifest.ts';
 import { listPayerFaults } from './payer-checks.ts';
 import { checkRecipient } from './recipient-check.ts';
 import { isReconciled, listUnknownFiles } from './reconcile.ts';
 import { AchFormatError } from './record-layout.ts';
+import { type Context, createContext, describePayment, type Payment } from './records.ts';
 import { recoverPayments } from './recover.ts';
 import { findNextSettling, settleFiles } from './settling.ts';
 
@@ -56,10 +42,9 @@ export const railModule: RailModule<NachaConfig> = {
 };
 
 async function createCalls(config: NachaConfig, host: RailHost): Promise<RailCalls> {
-  refuseSenseless(config, host);
-  const recovery = { isDone: false, knownFiles: new Set<string>() };
-  const context: Context = { config, host, warned: new Set(), recovery };
-  const seen: SeenMarks = new Map();
+  refuseUnusable(config, host);
+  const context = createContext(config, host);
+  const incomplete: IncompleteFiles = new Map();
   await reportFolders(context);
   return {
     usesScreening: true,
@@ -67,7 +52,7 @@ async function createCalls(config: NachaConfig, host: RailHost): Promise<RailCal
     send: (instruction) => send(context, instruction),
     query: (instruction) => query(context, instruction),
     cancel: (instruction) => cancel(context, instruction),
-    work: (call) => work(context, seen, call),
+    work: (call) => work(context, incomplete, call),
     workIdleMs: config.pollSeconds * 1000,
     check: () => check(context),
     recover: (sinceMs) => recoverPayments(context, sinceMs),
@@ -75,7 +60,7 @@ async function createCalls(config: NachaConfig, host: RailHost): Promise<RailCal
 }
 
 /** @throws Error with all faults. */
-function refuseSenseless(config: NachaConfig, host: RailHost): void {
+function refuseUnusable(config: NachaConfig, host: RailHost): void {
   const faults = listPayerFaults(config, host);
   if (config.windows.length === 0 && config.closeAfterSeconds === undefined) {
     faults.unshift(
@@ -89,135 +74,76 @@ function refuseSenseless(config: NachaConfig, host: RailHost): void {
  * A folder that is missing is never created, since it may be a share that is not mounted. The rail
  * starts without it, because processes that only answer requests need no folders; passes fail.
  */
-async function reportFolders({ config, host }: Context): Promise<void> {
-  for (const folder of new Set(Object.values(config.folders))) {
-    const fault = await findFolderFault(folder);
+async function reportFolders({ folders, host }: Context): Promise<void> {
+  for (const { path } of Object.values(folders)) {
+    const fault = await findFolderFault(path);
     if (fault !== undefined) host.log('error', 'a bank folder cannot be used', { fault });
   }
 }
 
 async function send(context: Context, instruction: Instruction): Promise<RailAnswer> {
-  const { config, host } = context;
-  const known = await findPayment(context, instruction.reference);
-  const payer = host.payers.find(({ key }) => key === instruction.payerKey);
-  const drafted = draftEntry(instruction, config, payer);
-  if (known !== undefined) {
-    if (isSame(known.value, instruction, drafted)) return describe(context, known);
-    host.log('error', 'a known reference came with other details', { reference: known.key });
-    return { outcome: 'unknown', reason: 'duplicate' };
-  }
-  const first = judge(drafted, context);
+  const { config, host, payments } = context;
+  const known = await payments.answer(instruction);
+  if (known !== undefined) return known;
+  const first = draftPayment(instruction, context);
   // A refusal is definite, so that no file may have the payment.
-  if (first.state !== 'waiting' && !(await isReconciled(context))) return unsure;
-  await keepFirst(context, instruction.reference, first);
-  // Read again: another send of the reference may have been faster.
-  return query(context, instruction);
+  if (first.state === 'rejected' && !(await isReconciled(context))) return unsure;
+  const { isNew, answer } = await payments.enter(instruction, first);
+  const isDue = config.closeAfterSeconds !== undefined && first.state === 'waiting';
+  if (isNew && isDue) host.wake();
+  return answer;
 }
 
 const unsure: RailAnswer = { outcome: 'unknown', reason: 'payer_unavailable' };
 
-function isSame(
-  { draft, amountMinor }: Payment,
+/** A refusal is stored, too: the payment stays refused when the configuration changes. */
+function draftPayment(
   instruction: Instruction,
-  drafted: DraftResult,
-): boolean {
-  if (draft !== null) return drafted.ok && isSamePayment(draft, drafted.draft);
-  return amountMinor === undefined || BigInt(amountMinor) === instruction.amountMinor;
-}
-
-type First = { readonly state: PaymentState; readonly value: Payment };
-
-/** A refusal is kept, too: what once was refused is not paid when the configuration is another. */
-function judge(drafted: DraftResult, { config, host }: Context): First {
-  const sentAtMs = host.nowMs();
-  if (!drafted.ok) {
-    return { state: 'rejected', value: { draft: null, sentAtMs, reason: drafted.reason } };
-  }
+  { config, host }: Context,
+): NextRecord<'waiting' | 'rejected', Payment> {
+  const payer = host.payers.find(({ key }) => key === instruction.payerKey);
+  const drafted = draftEntry(instruction, config, payer);
+  const sent = { draft: null, sentAtMs: host.nowMs(), returnedMinor: {} };
+  if (!drafted.ok) return { state: 'rejected', value: { ...sent, reason: drafted.reason } };
   if (!canBeWritten(drafted.draft, config)) {
-    return { state: 'rejected', value: { draft: null, sentAtMs, reason: 'not_readable' } };
+    return { state: 'rejected', value: { ...sent, reason: 'not_readable' } };
   }
-  return { state: 'waiting', value: { draft: drafted.draft, sentAtMs } };
-}
-
-async function keepFirst({ config, host }: Context, key: string, next: First): Promise<void> {
-  await host.store.write([{ collection: collections.payments, key, revision: 0, next }]);
-  if (config.closeAfterSeconds !== undefined && next.state === 'waiting') host.wake();
+  return { state: 'waiting', value: { ...sent, draft: drafted.draft } };
 }
 
 async function query(context: Context, { reference }: Instruction): Promise<RailAnswer> {
-  const known = await findPayment(context, reference);
-  if (known !== undefined) return describe(context, known);
-  if (!(await isReconciled(context))) return unsure;
-  const payment = await findPayment(context, reference);
+  const { config, host, payments } = context;
+  let payment = await payments.find(reference);
+  if (payment === undefined) {
+    if (!(await isReconciled(context))) return unsure;
+    payment = await payments.find(reference);
+  }
   // The record is written before anything else, and no file has the payment: nothing was sent.
   if (payment === undefined) return { outcome: 'retry', reason: 'other' };
-  return describe(context, payment);
+  return describePayment(payment, { config, nowMs: host.nowMs() });
 }
 
-/** Stops what is in no file yet; of a reference never sent, it keeps it from ever being sent. */
+/** Stops a payment that is in no file yet; an unknown reference is refused from then on. */
 async function cancel(context: Context, instruction: Instruction): Promise<RailAnswer> {
-  const { host } = context;
-  const { reference } = instruction;
-  // What waits by this memory may be in a file that it does not remember.
+  const { host, payments } = context;
+  // A payment that waits by the database may be in a file that a restore has removed from it.
   if (!(await isReconciled(context))) return unsure;
-  const payment = await findPayment(context, reference);
-  if (payment === undefined) {
-    const value: Payment = { draft: null, sentAtMs: host.nowMs(), reason: 'cancelled' };
-    const next = { state: 'cancelled', value };
-    await host.store.write([
-      { collection: collections.payments, key: reference, revision: 0, next },
-    ]);
-  } else if (payment.state === 'waiting') {
-    const value: Payment = { ...payment.value, reason: 'cancelled' };
-    await host.store.write([changePayment(payment, { state: 'cancelled', value })]);
-  }
+  await payments.update(instruction.reference, (payment) => {
+    if (payment !== undefined && payment.state !== 'waiting') return undefined;
+    const first = { draft: null, sentAtMs: host.nowMs(), returnedMinor: {} };
+    return { state: 'cancelled', value: { ...(payment?.value ?? first), reason: 'cancelled' } };
+  });
   return query(context, instruction);
 }
 
-function describe(context: Context, { state, value }: KnownPayment): RailAnswer {
-  const { reason = 'other' } = value;
-  const extras = {
-    ...(value.trace === undefined ? {} : { providerReference: value.trace }),
-    ...(value.code === undefined ? {} : { code: value.code }),
-  };
-  switch (state) {
-    case 'waiting':
-    case 'filed':
-      return { ...extras, outcome: 'accepted', checkAtMs: estimatePaid(context, value) };
-    case 'paid':
-      return { ...extras, outcome: 'paid' };
-    case 'returned':
-      return { ...extras, outcome: 'returned', reason, ...describeReturned(value) };
-    case 'rejected':
-    case 'cancelled':
-      return { ...extras, outcome: 'rejected', reason };
-  }
-}
-
-/** All parts that came back so far. */
-function describeReturned({ returnedMinor }: Payment): { amountMinor?: bigint } {
-  if (returnedMinor === undefined) return {};
-  const parts = Object.values(returnedMinor).map(BigInt);
-  return { amountMinor: parts.reduce((sum, part) => sum + part, 0n) };
-}
-
-/** When there will be something to say, if all goes well: never before the next half hour. */
-function estimatePaid({ config, host }: Context, { sentAtMs }: Payment): number {
-  const closesAtMs = findNextClosing(config.windows, sentAtMs)?.closesAtMs ?? sentAtMs;
-  const settlesOn = nextBankingDay(toEastern(closesAtMs).day);
-  const day = addBankingDays(settlesOn, config.paidAfterBankingDays);
-  const dueMs = fromEastern({ day, time: config.paidAt });
-  return Math.max(dueMs, host.nowMs() + 30 * 60_000);
-}
-
 /**
- * The inbox before the calendar, so that what came back never counts as paid; new files before
- * their delivery, so that they leave in the same pass. A folder that is away keeps the other steps
- * from nothing.
+ * The inbox is read before files settle, so that a returned payment never counts as paid; files are
+ * closed before the delivery, so that they leave in the same pass. The steps do not depend on each
+ * other's folders.
  */
 async function work(
   context: Context,
-  seen: SeenMarks,
+  incomplete: IncompleteFiles,
   { signal }: CallContext,
 ): Promise<number | undefined> {
   const { host } = context;
@@ -228,7 +154,7 @@ async function work(
     [
       'inbox',
       async () => {
-        isInboxRead = await readInbox(context, seen);
+        isInboxRead = await readInbox(context, incomplete);
       },
     ],
     ['settling', async () => (isInboxRead ? settleFiles(context) : undefined)],
@@ -243,12 +169,12 @@ async function work(
   }
   const times = [await findNextClose(context), await findNextSettling(context)];
   const due = times.filter((time) => time !== undefined && time > host.nowMs());
-  // The inbox is looked into every now and then, whatever the calendar says.
+  // The inbox is read at this interval, whatever the calendar says.
   const pollAtMs = host.nowMs() + context.config.pollSeconds * 1000;
   return Math.min(pollAtMs, ...due.filter((time) => time !== undefined));
 }
 
-/** Errors of ours name no contents; of any other only the code is known to be harmless. */
+/** Errors of ours name no contents; any other is logged by its code alone. */
 function describeFault(error: unknown): string {
   if (error instanceof AchFormatError || error instanceof FolderError) return error.message;
   if (!(error instanceof Error)) return typeof error;
@@ -256,27 +182,17 @@ function describeFault(error: unknown): string {
 }
 
 async function check(context: Context): Promise<readonly string[]> {
-  const { config, host } = context;
-  const { folders } = config;
+  const { config, host, folders } = context;
   const faults = listPayerFaults(config, host);
-  for (const folder of new Set(Object.values(folders))) {
-    const fault = (await findFolderFault(folder)) ?? (await findMarkerFault(host, folder));
+  for (const folder of Object.values(folders)) {
+    const fault = (await findFolderFault(folder.path)) ?? (await findMarkerFault(host, folder));
     if (fault !== undefined) faults.push(fault);
   }
   if (faults.length > 0) return faults;
   const unknown = await listUnknownFiles(context);
-  if (unknown.length > 0) {
-    faults.push(
-      `${unknown.length} files that this rail wrote are not in the database, the first one ` +
-        `${nameFile(host.name, unknown[0] ?? '')}: it was restored to an earlier moment`,
-    );
-  }
-  const refused = (await listNames(folders.archive)).filter((name) => name.endsWith('.refused'));
-  if (refused.length > 0) {
-    faults.push(
-      `${folders.archive} has ${refused.length} bank files that an earlier version refused: ` +
-        'move them into the inbox to have them read again',
-    );
-  }
-  return faults;
+  if (unknown.length === 0) return [];
+  return [
+    `${unknown.length} files that this rail wrote are not in the database, the first one ` +
+      `${nameFile(host.name, unknown[0] ?? '')}: it was restored to an earlier moment`,
+  ];
 }

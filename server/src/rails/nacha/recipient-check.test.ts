@@ -40,12 +40,12 @@ function check(changes: Partial<RecipientDraft> = {}): string[] {
   return checkRecipient(draft, { config, payers: [] }).map(({ field, code }) => `${field} ${code}`);
 }
 
-test('a name that ACH can write passes at the quote, with accents written plainly', () => {
+test('a name that ACH can write passes at the quote, without its accents', () => {
   assert.deepEqual(check(), []);
   assert.deepEqual(check({ attributes: undefined }), []);
 });
 
-test('a name that is partly in another script is refused at the quote, each part by its name', () => {
+test('a name partly in another script is refused at the quote, field by field', () => {
   const chinese = { ...beneficiary, firstName: '李小龙', lastName: 'Lee' };
   assert.deepEqual(check({ beneficiary: chinese }), ['first_name invalid']);
   const company = { ...beneficiary, businessName: 'Ωmega Trading' };
@@ -58,7 +58,7 @@ test('an amount with more than ten digits is refused at the quote', () => {
   assert.deepEqual(check({ amountMinor: 10_000_000_000n }), ['amount amount_refused']);
 });
 
-test('an international entry names every part of the address that is missing', () => {
+test('the faults of an international entry list every missing part of the address', () => {
   assert.deepEqual(check({ countryCode: 'MEX' }), ['address1 missing', 'city missing']);
   assert.deepEqual(check({ countryCode: 'MEX', attributes: undefined }), []);
 });

@@ -4,7 +4,7 @@ import { toPlainText } from './ascii-text.ts';
 import type { NachaConfig } from './config.ts';
 import { draftEntry, entryAmountMinorMax } from './drafts.ts';
 
-/** What an entry for this recipient would be refused for, before there is one. */
+/** The faults for which an entry for this recipient would be refused. */
 export function checkRecipient(
   { attributes, ...draft }: RecipientDraft,
   settings: { config: NachaConfig; payers: readonly PayerDeclaration[] },
@@ -43,24 +43,24 @@ export function checkRecipient(
 
 function listAmountFaults(amountMinor: bigint): RecipientFault[] {
   if (amountMinor <= entryAmountMinorMax) return [];
-  const detail = 'an ACH entry carries at most 99,999,999.99 USD';
+  const detail = 'the amount must be at most 99,999,999.99 USD';
   return [{ field: 'amount', code: 'amount_refused', detail }];
 }
 
-/** A name is written whole or refused; nothing of another script is left out. */
+/** A name is written as a whole or refused; characters of other scripts are never dropped. */
 function listNameFaults(beneficiary: Instruction['beneficiary']): RecipientFault[] {
   const { firstName, middleName, lastName, businessName } = beneficiary;
   const parts =
     businessName === ''
       ? { first_name: firstName, middle_name: middleName, last_name: lastName }
       : { business_name: businessName };
-  const detail = 'ACH carries Latin letters, digits and common signs only';
+  const detail = 'it must consist of Latin letters, digits and common signs';
   const faults: RecipientFault[] = Object.entries(parts)
     .filter(([, value]) => toPlainText(value) === undefined)
     .map(([field]) => ({ field, code: 'invalid', detail }));
   if (Object.values(parts).every((value) => value === '')) {
     const field = businessName === '' ? 'last_name' : 'business_name';
-    faults.push({ field, code: 'missing', detail: 'an ACH entry names its receiver' });
+    faults.push({ field, code: 'missing', detail: "the recipient's name is missing" });
   }
   return faults;
 }
@@ -76,9 +76,9 @@ function listAddressFaults(
   };
   return Object.entries(fields).flatMap(([field, value]): RecipientFault[] => {
     if (value === '') {
-      return [{ field, code: 'missing', detail: 'an international ACH entry needs it' }];
+      return [{ field, code: 'missing', detail: 'it is required for an international ACH entry' }];
     }
     if (toPlainText(value) !== undefined) return [];
-    return [{ field, code: 'invalid', detail: 'ACH carries Latin letters only' }];
+    return [{ field, code: 'invalid', detail: 'it must consist of Latin letters' }];
   });
 }

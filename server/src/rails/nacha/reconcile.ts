@@ -1,36 +1,21 @@
 import { createHash } from 'node:crypto';
 import type { InboundProblem, RecordChange } from '../contract/contract.ts';
-import {
-  type Context,
-  changeCounter,
-  changePayment,
-  collections,
-  type FileContents,
-  type FileRecord,
-  findFile,
-  findPayment,
-  getCounter,
-  nameTrace,
-  type Payment,
-} from './books.ts';
-import { FolderError } from './folder-exchange.ts';
+import { FolderError } from '../kit/folder.ts';
 import { assureFolder } from './folder-marker.ts';
 import { listWrittenFiles, type Manifest, readWrittenFile, sumEntries } from './manifest.ts';
+import { type Context, type FileValue, nameTrace } from './records.ts';
 
 /**
- * Compares the memory of the rail with the files that it wrote. A file that the memory does not know
- * was written before the database was restored to an earlier moment. The rail takes it into its
- * memory, so that no payment of it is written again, and opens an exception.
+ * Compares the database with the files that the rail wrote. A file that the database does not have was
+ * written before it was restored to an earlier moment. The rail records the file, so that no payment
+ * of it is written again, and opens an exception.
  */
-
-/** Which files the memory is known to have; a restart begins anew. */
-export type KnownFiles = Set<string>;
 
 /** @throws FolderError where a folder is not there: then nothing may be written. */
 export async function reconcileFiles(context: Context): Promise<void> {
-  const { config, host } = context;
-  await assureFolder(host, config.folders.archive);
-  await assureFolder(host, config.folders.outbox);
+  const { folders, host } = context;
+  await assureFolder(host, folders.archive);
+  await assureFolder(host, folders.outbox);
   const manifests: Manifest[] = [];
   for (const fileId of await listUnknownFiles(context)) {
     const manifest = await readWrittenFile(context, fileId);
@@ -41,7 +26,7 @@ export async function reconcileFiles(context: Context): Promise<void> {
   context.recovery.isDone = true;
 }
 
-/** Whether everything that the rail ever wrote is in its memory, as far as can be seen. */
+/** Whether everything that the rail ever wrote is in the database, as far as can be seen. */
 export async function isReconciled(context: Context): Promise<boolean> {
   if (context.recovery.isDone) return true;
   try {
@@ -55,8 +40,8 @@ export async function isReconciled(context: Context): Promise<boolean> {
 }
 
 /**
- * Files that the memory does not have. Those of the latest day are looked up every time: a restore
- * takes the latest ones away first, and if one of them is gone, all are looked up again.
+ * Files that the database does not have. Those of the latest day are looked up every time, because a
+ * restore removes the latest ones first; if one of them is gone, all are looked up again.
  */
 export async function listUnknownFiles(context: Context): Promise<string[]> {
   const { knownFiles } = context.recovery;
@@ -73,7 +58,7 @@ export async function listUnknownFiles(context: Context): Promise<string[]> {
 async function filterUnknown(context: Context, fileIds: readonly string[]): Promise<string[]> {
   const unknown: string[] = [];
   for (const fileId of fileIds) {
-    if ((await findFile(context, fileId)) === undefined) unknown.push(fileId);
+    if ((await context.files.find(fileId)) === undefined) unknown.push(fileId);
     else context.recovery.knownFiles.add(fileId);
   }
   return unknown;
@@ -110,7 +95,7 @@ async function describeProblem(
   const amountMinor = sumEntries(entries);
   let contradicted = 0;
   for (const { reference } of entries) {
-    const payment = await findPayment(context, reference);
+    const payment = await context.payments.find(reference);
     if (payment !== undefined && payment.state !== 'waiting') contradicted += 1;
   }
   const unsure = manifests.filter(({ handedOverAtMs }) => handedOverAtMs === undefined).length;
@@ -130,9 +115,9 @@ async function describeProblem(
 }
 
 async function adopt(context: Context, manifest: Manifest): Promise<boolean> {
-  const { config, host } = context;
+  const { folders, host, files, contents } = context;
   const { fileId, name, sha256, createdAtMs, effectiveOn, sameDay, deadlineMs } = manifest;
-  const file: FileRecord = {
+  const file: FileValue = {
     name,
     sha256,
     createdAtMs,
@@ -140,33 +125,31 @@ async function adopt(context: Context, manifest: Manifest): Promise<boolean> {
     sameDay,
     deadlineMs,
     entryCount: manifest.entries.length,
-    outbox: config.folders.outbox,
+    outbox: folders.outbox.path,
     deliveredAtMs: host.nowMs(),
+    counters: manifest.counters,
+    round: manifest.round,
   };
-  const contents: FileContents = {
-    text: '',
-    entries: manifest.entries.map(({ reference, trace }) => ({ reference, trace })),
-  };
-  const first = { key: fileId, revision: 0 };
+  const seen = { key: fileId, revision: 0 };
   return host.store.write([
-    { ...first, collection: collections.files, next: { state: 'delivered', value: file } },
-    { ...first, collection: collections.contents, next: { state: 'kept', value: contents } },
+    files.change(seen, { state: 'delivered', value: file }),
+    contents.change(seen, { state: 'kept', value: { text: '', entries: manifest.entries } }),
     ...(await raiseCounters(context, manifest)),
     ...(await describeOwners(context, manifest)),
     ...(await describeMissed(context, manifest)),
   ]);
 }
 
-async function raiseCounters(context: Context, manifest: Manifest): Promise<RecordChange[]> {
+async function raiseCounters({ counters }: Context, manifest: Manifest): Promise<RecordChange[]> {
   const changes: RecordChange[] = [];
   for (const { key, next } of manifest.counters) {
-    const counter = await getCounter(context, key);
-    if (counter.next < next) changes.push(changeCounter(key, counter, next));
+    const counter = await counters.read(key);
+    if (counter.next < next) changes.push(counters.change(counter, next));
   }
   return changes;
 }
 
-async function describeOwners(context: Context, manifest: Manifest): Promise<RecordChange[]> {
+async function describeOwners({ traces }: Context, manifest: Manifest): Promise<RecordChange[]> {
   const { fileId, round } = manifest;
   const owners = [
     ...manifest.entries,
@@ -175,30 +158,27 @@ async function describeOwners(context: Context, manifest: Manifest): Promise<Rec
   const changes: RecordChange[] = [];
   for (const { reference, trace, amountMinor } of owners) {
     const key = nameTrace(trace, round);
-    const taken = await context.host.store.get(collections.traces, key);
-    changes.push({
-      collection: collections.traces,
-      // A number that was given twice has both owners; a return is matched by what it repeats.
-      key: taken === undefined ? key : `${key}-${fileId}`,
-      revision: 0,
-      next: { state: 'given', value: { reference, fileId, amountMinor } },
-    });
+    const isTaken = (await traces.find(key)) !== undefined;
+    // A number that was given twice has both owners; a return is matched by what it repeats.
+    const seen = { key: isTaken ? `${key}-${fileId}` : key, revision: 0 };
+    const value = { reference, fileId, amountMinor };
+    changes.push(traces.change(seen, { state: 'given', value }));
   }
   return changes;
 }
 
-async function describeMissed(context: Context, manifest: Manifest): Promise<RecordChange[]> {
+async function describeMissed({ payments }: Context, manifest: Manifest): Promise<RecordChange[]> {
   const { fileId, createdAtMs } = manifest;
   const changes: RecordChange[] = [];
   for (const { reference, trace, amountMinor } of manifest.entries) {
-    const payment = await findPayment(context, reference);
+    const payment = await payments.find(reference);
     if (payment === undefined) {
-      const value: Payment = { draft: null, sentAtMs: createdAtMs, fileId, trace, amountMinor };
-      const next = { state: 'filed', value };
-      changes.push({ collection: collections.payments, key: reference, revision: 0, next });
+      const sent = { draft: null, sentAtMs: createdAtMs, returnedMinor: {} };
+      const value = { ...sent, fileId, trace, amountMinor };
+      changes.push(...payments.change({ key: reference, revision: 0 }, { state: 'filed', value }));
     } else if (payment.state === 'waiting') {
-      const value: Payment = { ...payment.value, fileId, trace };
-      changes.push(changePayment(payment, { state: 'filed', value }));
+      const value = { ...payment.value, fileId, trace };
+      changes.push(...payments.change(payment, { state: 'filed', value }));
     }
   }
   return changes;

@@ -9,7 +9,7 @@ type Form = 'digits' | 'text';
 type Field<Name extends string> = readonly [name: Name, length: number, form: Form];
 
 export type Layout<Name extends string> = {
-  /** What a person calls the record. */
+  /** For error messages. */
   readonly title: string;
   readonly fields: readonly Field<Name>[];
 };
@@ -21,7 +21,7 @@ export type ValuesOf<SomeLayout> =
 
 export const recordLength = 94;
 
-/** What is wrong with a file, in a sentence that holds none of the file's contents but codes. */
+/** A fault of a file; the message holds no contents of the file but codes. */
 export class AchFormatError extends Error {
   override readonly name = 'AchFormatError';
 }
@@ -117,7 +117,7 @@ export const iatEntryLayout = defineLayout('IAT entry', [
   ['trace', 15, 'digits'],
 ]);
 
-/** An accounting advice (ADV): totals that an operator tells its bank; no money moves by it. */
+/** An accounting advice (ADV): totals from an operator to its bank; it moves no money. */
 export const adviceEntryLayout = defineLayout('ADV entry', [
   ['recordType', 1, 'digits'],
   ['transactionCode', 2, 'digits'],
@@ -195,7 +195,7 @@ export function writeRecord<Name extends string>(
     }
     if (form === 'digits') {
       if (!/^[0-9]+$/.test(value)) {
-        throw new AchFormatError(`the ${layout.title}'s ${name} has to be digits`);
+        throw new AchFormatError(`the ${layout.title}'s ${name} must be digits`);
       }
       line += value.padStart(length, '0');
     } else {
@@ -208,7 +208,7 @@ export function writeRecord<Name extends string>(
   return line;
 }
 
-/** @throws AchFormatError where digits are expected and something else stands. */
+/** @throws AchFormatError where a field of digits has other characters. */
 export function readRecord<Name extends string>(
   layout: Layout<Name>,
   line: string,
@@ -221,7 +221,7 @@ export function readRecord<Name extends string>(
     if (form === 'digits' && !/^[0-9]+$/.test(raw)) {
       const places = `${start + 1} to ${start + length}`;
       throw new AchFormatError(
-        `line ${lineNumber}: places ${places}, the ${layout.title}'s ${name}, have to be digits`,
+        `line ${lineNumber}: places ${places}, the ${layout.title}'s ${name}, must be digits`,
       );
     }
     values[name] = form === 'digits' ? raw : raw.trimEnd();

@@ -1,15 +1,16 @@
 import type { RecoveredPayment } from '../contract/contract.ts';
+import { type Folder, FolderError } from '../kit/folder.ts';
 import { readAddendaField } from './addenda-layout.ts';
-import type { Context } from './books.ts';
-import { FolderError, getMark, listNames, readBytes } from './folder-exchange.ts';
 import { type InboundEntry, readInboundFile } from './inbound-reader.ts';
+import { bytesMax } from './inbox.ts';
 import { isManifest, listWrittenFiles, type Manifest, readWrittenFile } from './manifest.ts';
 import { readCode } from './matching.ts';
+import type { Context } from './records.ts';
 import { readReturnCode } from './return-codes.ts';
 
 /**
  * What the rail did according to its folders alone: the files that it wrote, and the returns among
- * the bank's files in the archive. Changes nothing, and asks the memory of the rail for nothing.
+ * the bank's files in the archive. Changes nothing and reads no records of the rail.
  *
  * @throws FolderError where a folder or a file in it cannot be read.
  */
@@ -17,10 +18,10 @@ export async function recoverPayments(
   context: Context,
   sinceMs: number,
 ): Promise<readonly RecoveredPayment[]> {
-  const { archive, inbox, outbox } = context.config.folders;
+  const { archive, inbox, outbox } = context.folders;
   const returns = new Map<string, InboundEntry[]>();
   for (const folder of [archive, inbox]) await collectReturns(folder, sinceMs, returns);
-  const outboxNames = await listNames(outbox);
+  const outboxNames = (await outbox.list()).map(({ name }) => name);
   const found: RecoveredPayment[] = [];
   for (const fileId of await listWrittenFiles(context)) {
     const manifest = await readWrittenFile(context, fileId);
@@ -60,8 +61,7 @@ function describePayment({
   reports: readonly InboundEntry[];
   place: Place;
 }): RecoveredPayment {
-  const { reference, trace, payerKey, countryCode } = entry;
-  const amountMinor = BigInt(entry.amountMinor);
+  const { reference, trace, payerKey, countryCode, amountMinor } = entry;
   // Other entries may have had the same trace number before.
   const report = reports.find((one) => isAbout(one, reference, amountMinor));
   const code = report === undefined ? undefined : readCode(report);
@@ -90,15 +90,13 @@ function isAbout(report: InboundEntry, reference: string, amountMinor: bigint): 
 
 /** Only returns that end a payment, from batches whose totals are right. */
 async function collectReturns(
-  folder: string,
+  folder: Folder,
   sinceMs: number,
   returns: Map<string, InboundEntry[]>,
 ): Promise<void> {
-  for (const name of await listNames(folder)) {
-    if (isManifest(name)) continue;
-    const { changedMs, bytes } = await getMark(folder, name);
-    if (changedMs < sinceMs || bytes > bytesMax) continue;
-    for (const entry of readInboundFile(await readBytes(folder, name)).entries) {
+  for (const { name, sizeBytes, changedAtMs } of await folder.list()) {
+    if (isManifest(name) || changedAtMs < sinceMs || sizeBytes > bytesMax) continue;
+    for (const entry of readInboundFile(await folder.read(name, bytesMax)).entries) {
       const code = readCode(entry);
       if (code === undefined || entry.record.typeCode !== '99' || !entry.isBatchSound) continue;
       const { stage } = readReturnCode(code);
@@ -108,5 +106,3 @@ async function collectReturns(
     }
   }
 }
-
-const bytesMax = 64 * 1024 * 1024;

@@ -2,16 +2,20 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { listBooked, listComplaints } from '../../../testing/counterparties/nacha/ach-simulator.ts';
 import {
+  listBooked,
+  listValidationErrors,
+} from '../../../testing/counterparties/nacha/ach-simulator.ts';
+import {
+  advanceTo,
   backUp,
   context,
-  goTo,
   makeInstruction,
   type NachaBench,
-  turnKnobs,
+  setSimulatorOptions,
   withBench,
 } from '../../../testing/setups/nacha.ts';
+import { exec } from '../../db/rows.ts';
 import { fromEastern } from './banking-days.ts';
 import { railModule } from './rail.ts';
 
@@ -40,10 +44,10 @@ for (const moment of ['while they waited', 'before they were sent'] as const) {
       let restore = await backUp(bench);
       for (const payment of payments()) await rail.send(payment, context);
       if (moment === 'while they waited') {
-        await host.db.system.rows({ name: '', text: 'drop table records_before' });
+        await exec(host.db.system, { name: '', text: 'drop table records_before' });
         restore = await backUp(bench);
       }
-      await goTo(bench, '2026-11-20', '10:00');
+      await advanceTo(bench, '2026-11-20', '10:00');
       await restore();
       const again = await bench.again();
       for (const payment of [...payments(), makeInstruction('p4')]) {
@@ -51,10 +55,10 @@ for (const moment of ['while they waited', 'before they were sent'] as const) {
       }
       assert.match((await again.check?.(context))?.[0] ?? '', /1 files that this rail wrote/);
       const bank = { ...bench, rail: again };
-      await goTo(bank, '2026-11-20', '20:00');
-      await goTo(bank, '2026-11-23', '10:00');
+      await advanceTo(bank, '2026-11-20', '20:00');
+      await advanceTo(bank, '2026-11-23', '10:00');
       assert.deepEqual(await countBooked(bench), { p1: 1, p2: 1, p3: 1, p4: 1 });
-      assert.deepEqual(await listComplaints(bench.folder), []);
+      assert.deepEqual(await listValidationErrors(bench.folder), []);
       const traces = (await listBooked(bench.folder)).map(({ trace }) => trace);
       assert.equal(new Set(traces).size, 4, 'trace numbers are not given twice');
       const [problem] = host.problems;
@@ -62,23 +66,23 @@ for (const moment of ['while they waited', 'before they were sent'] as const) {
       assert.equal(problem.amountMinor, 3702n);
       assert.match(problem.detail, /with 3 payments are not in the database/);
       // Nothing settles before a person has compared them with the bank.
-      await goTo(bank, '2026-12-01', '12:00');
+      await advanceTo(bank, '2026-12-01', '12:00');
       assert.equal((await again.query(makeInstruction('p1'), context)).outcome, 'accepted');
       await host.closeExceptions();
-      await goTo(bank, '2026-12-01', '12:05');
+      await advanceTo(bank, '2026-12-01', '12:05');
       assert.equal((await again.query(makeInstruction('p1'), context)).outcome, 'paid');
       assert.deepEqual(await again.check?.(context), []);
     }));
 }
 
-test('after a restore no answer says that a written payment was not sent', () =>
+test('after a restore no answer denies a payment that was written', () =>
   withBench({}, async (bench) => {
     const { rail } = bench;
     const [p1, p2, p3] = payments();
     assert.ok(p1 && p2 && p3);
     const restore = await backUp(bench);
     for (const payment of [p1, p2, p3]) await rail.send(payment, context);
-    await goTo(bench, '2026-11-20', '10:00');
+    await advanceTo(bench, '2026-11-20', '10:00');
     await restore();
     const again = await bench.again();
     assert.equal((await again.query(p1, context)).outcome, 'accepted');
@@ -87,12 +91,12 @@ test('after a restore no answer says that a written payment was not sent', () =>
     const other = await again.send({ ...p3, amountMinor: 9n }, context);
     assert.deepEqual(other, { outcome: 'unknown', reason: 'duplicate' });
     // A return that comes now finds its payment.
-    await turnKnobs(bench, { rules: [] });
+    await setSimulatorOptions(bench, { rules: [] });
     const unknown = makeInstruction('p9');
     assert.equal((await again.query(unknown, context)).outcome, 'retry');
   }));
 
-test('while the archive is away nothing is written, and nothing definite is said', () =>
+test('while the archive is missing nothing is written and answers are unknown', () =>
   withBench({}, async (bench) => {
     const { folder, rail } = bench;
     await rail.send(makeInstruction('p1'), context);
@@ -101,10 +105,10 @@ test('while the archive is away nothing is written, and nothing definite is said
     const again = await bench.again();
     assert.equal((await again.query(makeInstruction('p9'), context)).outcome, 'unknown');
     assert.equal((await again.cancel?.(makeInstruction('p1'), context))?.outcome, 'unknown');
-    await goTo({ ...bench, rail: again }, '2026-11-20', '10:00');
+    await advanceTo({ ...bench, rail: again }, '2026-11-20', '10:00');
     assert.deepEqual(await listBooked(folder), []);
     await rename(`${archive}-away`, archive);
-    await goTo({ ...bench, rail: again }, '2026-11-20', '10:05');
+    await advanceTo({ ...bench, rail: again }, '2026-11-20', '10:05');
     assert.deepEqual(await countBooked(bench), { p1: 1 });
   }));
 
@@ -112,20 +116,20 @@ test('a file in the outbox without a manifest is evidence as well', () =>
   withBench({}, async (bench) => {
     const { rail } = bench;
     const restore = await backUp(bench);
-    await turnKnobs(bench, { away: true });
+    await setSimulatorOptions(bench, { away: true });
     for (const payment of payments()) await rail.send(payment, context);
-    await goTo(bench, '2026-11-20', '10:00');
+    await advanceTo(bench, '2026-11-20', '10:00');
     await removeManifests(bench);
     await restore();
     const again = await bench.again();
     for (const payment of payments()) await again.send(payment, context);
-    await turnKnobs(bench, {});
+    await setSimulatorOptions(bench, {});
     await again.work?.(context);
-    await goTo({ ...bench, rail: again }, '2026-11-20', '20:00');
+    await advanceTo({ ...bench, rail: again }, '2026-11-20', '20:00');
     assert.deepEqual(await countBooked(bench), { p1: 1, p2: 1, p3: 1 });
   }));
 
-test('a manifest that cannot be read stops writing until a person looks', () =>
+test('an unreadable manifest stops writing until a person has dealt with it', () =>
   withBench({}, async (bench) => {
     const { rail, folder } = bench;
     await rail.send(makeInstruction('p1'), context);
@@ -135,25 +139,25 @@ test('a manifest that cannot be read stops writing until a person looks', () =>
       'bank_us-20261119-0000000000000000.ach.manifest.json',
     );
     await writeFile(manifest, '{"fileId":');
-    await goTo(bench, '2026-11-20', '10:00');
+    await advanceTo(bench, '2026-11-20', '10:00');
     assert.deepEqual(await listBooked(folder), []);
     await rm(manifest);
-    await goTo(bench, '2026-11-20', '10:05');
+    await advanceTo(bench, '2026-11-20', '10:05');
     assert.deepEqual(await countBooked(bench), { p1: 1 });
   }));
 
-test('the same payments have the same file name and reference code, whoever writes them', () =>
+test('the same payments have the same file name and reference code in any database', () =>
   withBench({}, async (bench) => {
     const { folder } = bench;
     const restore = await backUp(bench);
     for (const payment of payments()) await bench.rail.send(payment, context);
-    await goTo(bench, '2026-11-20', '10:00');
+    await advanceTo(bench, '2026-11-20', '10:00');
     await removeManifests(bench);
     await restore();
     // Nothing outside of the database is left, and they come in another order.
     const again = await bench.again();
     for (const payment of payments().toReversed()) await again.send(payment, context);
-    await goTo({ ...bench, rail: again }, '2026-11-20', '20:00');
+    await advanceTo({ ...bench, rail: again }, '2026-11-20', '20:00');
     const names = (await readdir(path.join(folder, 'taken'))).toSorted();
     assert.equal(names.length, 2);
     assert.equal(names[1], `${names[0]}.2`, 'the bank sees that it had this name');
@@ -183,38 +187,38 @@ test('a file that was sealed at the backup and delivered since is not delivered 
     });
     await cutOff.work?.(context);
     const restore = await backUp(bench);
-    await goTo(bench, '2026-11-20', '10:05');
+    await advanceTo(bench, '2026-11-20', '10:05');
     assert.deepEqual(await countBooked(bench), { p1: 1 });
     assert.equal(host.problems.length, 0);
     await restore();
     const again = { ...bench, rail: await bench.again() };
-    await goTo(again, '2026-11-20', '10:10');
-    assert.deepEqual(await listComplaints(folder), []);
+    await advanceTo(again, '2026-11-20', '10:10');
+    assert.deepEqual(await listValidationErrors(folder), []);
     assert.equal((await readdir(path.join(folder, 'taken'))).length, 1);
     assert.match(host.problems[0]?.detail ?? '', /^the file bank_us-.* was put into the outbox/);
-    await goTo(again, '2026-12-01', '12:00');
+    await advanceTo(again, '2026-12-01', '12:00');
     assert.equal((await again.rail.query(makeInstruction('p1'), context)).outcome, 'accepted');
     await host.closeExceptions();
-    await goTo(again, '2026-12-01', '12:05');
+    await advanceTo(again, '2026-12-01', '12:05');
     assert.equal((await again.rail.query(makeInstruction('p1'), context)).outcome, 'paid');
   }));
 
-test('what the rail did is read from its folders alone', () =>
+test('payments are recovered from the folders alone', () =>
   withBench({}, async (bench) => {
     const { rail, clock } = bench;
-    await turnKnobs(bench, { rules: [{ accountEndsWith: '0003', code: 'R03' }] });
+    await setSimulatorOptions(bench, { rules: [{ accountEndsWith: '0003', code: 'R03' }] });
     const { attributes } = makeInstruction('p2');
     await rail.send(makeInstruction('p1'), context);
     await rail.send(
       makeInstruction('p2', { attributes: { ...attributes, BankAccountNumber: '550003' } }),
       context,
     );
-    await goTo(bench, '2026-11-20', '10:00');
+    await advanceTo(bench, '2026-11-20', '10:00');
     const laterMs = clock.nowMs + 1;
-    await turnKnobs(bench, { away: true });
+    await setSimulatorOptions(bench, { away: true });
     await rail.send(makeInstruction('p3', { amountMinor: 999n }), context);
-    await goTo(bench, '2026-11-20', '20:00');
-    await bench.host.db.system.rows({ name: '', text: 'delete from rail_records' });
+    await advanceTo(bench, '2026-11-20', '20:00');
+    await exec(bench.host.db.system, { name: '', text: 'delete from rail_records' });
     const again = await bench.again();
     const all = (await again.recover?.(0, context)) ?? [];
     assert.deepEqual(

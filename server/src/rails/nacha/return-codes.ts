@@ -1,12 +1,12 @@
 import type { Reason } from '../contract/reasons.ts';
 
 /**
- * Why an entry came back (Nacha Operating Rules, Appendix Four), in words of ours.
+ * Why an entry came back (Nacha Operating Rules, Appendix Four), in our words.
  *
- * `stage` says how far it had got: `posted` are returns by the receiving bank; `edit` are those of
- * a file's form, by the operator or the gateway, which never reached an account; `dishonored` and
- * `contested` are letters between the banks about an earlier return. Most codes are of debits only
- * and should never meet a credit: they stand here because some bank will use them all the same.
+ * `stage`: `posted` are returns by the receiving bank; `edit` are format errors, returned by the
+ * operator or the gateway before the entry reached an account; `dishonored` and `contested` are
+ * exchanges between the banks about an earlier return. Most codes are for debits; they are listed
+ * because some bank will use them for credits.
  */
 export type ReturnCode = {
   readonly text: string;
@@ -104,7 +104,7 @@ export function isReturnCode(code: string): boolean {
   return returnCodes.has(code);
 }
 
-/** A code of a return; one that the rules do not have is a return for a reason we do not know. */
+/** An unknown code is a return for another reason. */
 export function readReturnCode(code: string): ReturnCode {
-  return returnCodes.get(code) ?? { text: 'a code of no list', reason: 'other', stage: 'posted' };
+  return returnCodes.get(code) ?? { text: 'unknown return code', reason: 'other', stage: 'posted' };
 }

@@ -17,42 +17,42 @@ const folder = path.join(process.env['OUTLAY_SHARED_DATA'] ?? defaultData, 'nach
 /** Files that are wrong, by their names or by their arithmetic, and what is wrong with them. */
 const refusals: Readonly<Record<string, RegExp>> = {
   // Pieces of files, and what a fuzzer has left of some.
-  '0.ach': /line 1 has to be a file header/,
-  '1.ach': /line 1 has to be a file header/,
-  '2.ach': /line 1 has to be a file header/,
-  '3.ach': /line 1 has to be a file header/,
+  '0.ach': /line 1 must be a file header/,
+  '1.ach': /line 1 must be a file header/,
+  '2.ach': /line 1 must be a file header/,
+  '3.ach': /line 1 must be a file header/,
   '4.ach': /control character/,
-  '5.ach': /line 1 has 182 characters/,
-  'bh-ed-ad-bh-ed-ad-ed-ad.ach': /line 1 has to be a file header/,
-  'return-no-batch-controls.ach': /line 1 has to be a file header/,
-  'return-no-file-header-control.ach': /line 1 has to be a file header/,
+  '5.ach': /line 1 must have 94 characters and has 182/,
+  'bh-ed-ad-bh-ed-ad-ed-ad.ach': /line 1 must be a file header/,
+  'return-no-batch-controls.ach': /line 1 must be a file header/,
+  'return-no-file-header-control.ach': /line 1 must be a file header/,
   'adv-noFileControl.ach': /the file ends where a file control/,
   // Wrong on purpose.
   'adv-invalidFileControl.ach': /file control: its sum of entries and addenda/,
   'Iat-invalidAddenda13.ach': /line 7/,
-  'iat-batchHeaderErr.ach': /line 4 has to be an entry or a batch control/,
+  'iat-batchHeaderErr.ach': /line 4 must be an entry or a batch control/,
   'iat-invalidAddenda11.ach': /line 5/,
   'iat-invalidAddenda12.ach': /line 6/,
   'iat-invalidAddenda14.ach': /line 8/,
   'iat-invalidAddenda16.ach': /line 10/,
   'iat-invalidAddenda17.ach': /line 11/,
   'iat-invalidAddenda18.ach': /line 12/,
-  'iat-invalidAddenda99.ach': /there is no return code R96/,
-  'iat-invalidAddendaRecordIndicator.ach': /the addenda indicator says other/,
-  'iat-invalidBatchControl.ach': /batch 1: header and control name different/,
-  'iat-invalidEntryDetail.ach': /there is no transaction code 90/,
+  'iat-invalidAddenda99.ach': /the return code R96 is unknown/,
+  'iat-invalidAddendaRecordIndicator.ach': /the addenda indicator does not agree/,
+  'iat-invalidBatchControl.ach': /batch 1: header and control must have the same/,
+  'iat-invalidEntryDetail.ach': /the transaction code 90 is unknown/,
   'pos-invalidEntryDetail.ach': /line 3 has a control character/,
-  'pos-invalidReturnFile.ach': /there is no return code R96/,
-  'ppd-debit-fixedLengthInvalid.ach': /line 1 has 471 characters/,
+  'pos-invalidReturnFile.ach': /the return code R96 is unknown/,
+  'ppd-debit-fixedLengthInvalid.ach': /line 1 must have 94 characters and has 471/,
   'ppd-debit-invalid-entryDetail-checkDigit.ach': /check digit/,
-  'ppd-mixedDebitCredit-invalid.ach': /destination and origin have to be numbers/,
-  'return-PPD-custom-reason-code.ach': /there is no return code R97/,
-  'skip-validation.ach': /destination and origin have to be numbers/,
+  'ppd-mixedDebitCredit-invalid.ach': /destination and origin must be numbers/,
+  'return-PPD-custom-reason-code.ach': /the return code R97 is unknown/,
+  'skip-validation.ach': /destination and origin must be numbers/,
   // Meant to be right, and not: debits in a batch of credits, sums that are not those of the
   // entries, a record two places too long.
-  '20110805A.ach': /counts other batches/,
-  '20180713-IAT.ach': /class 220 does not have such entries/,
-  '20180716-IAT-A17-A18.ach': /class 220 does not have such entries/,
+  '20110805A.ach': /batch count of the file control/,
+  '20180713-IAT.ach': /class 220 must not have such entries/,
+  '20180716-IAT-A17-A18.ach': /class 220 must not have such entries/,
   'flattenADVBatchesMultipleBatchHeaders.ach': /file control: its sum of credits/,
   'moov-ids.ach': /file control: its sum of the entry hash/,
   'nonascii-utf8.ach': /file control: its sum of entries and addenda/,
@@ -92,7 +92,7 @@ for (const name of names) {
   }
 }
 
-test('returns are read though their code is in no list', () => {
+test('returns with unknown codes are read', () => {
   const bytes = readFileSync(path.join(folder, 'return-PPD-custom-reason-code.ach'));
   const [batch] = parseAchFile(bytes, 'lenient').batches;
   assert.equal(batch?.entries[0]?.addenda[0]?.values['code'], 'R97');
@@ -122,7 +122,7 @@ test('returns are found in files that lack header, control or batch controls', (
   assert.ok(open.faults.length > 0);
 });
 
-test('a sample that is wrong has faults when a bank sends it, unless only its return code is unknown', () => {
+test('an invalid sample has faults as an inbound file, unless only its return code is unknown', () => {
   const silent = Object.keys(refusals).filter((name) => {
     const { faults } = readInboundFile(readFileSync(path.join(folder, name)));
     return faults.length === 0;

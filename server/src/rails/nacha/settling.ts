@@ -1,20 +1,17 @@
 import type { InboundMessage, RailObservation } from '../contract/contract.ts';
 import {
   type Context,
-  changePayment,
-  findPayment,
+  type FileRecord,
   getContents,
-  type KnownFile,
-  type KnownPayment,
   listFiles,
-  moveFile,
-} from './books.ts';
+  type PaymentRecord,
+} from './records.ts';
 
 /**
- * Nobody says that an ACH credit has arrived: it counts as paid when its settlement and the time
- * for an ordinary return have passed and nothing came back. Returns that lie in the inbox have been
- * read before this looks at the calendar, and nothing settles while any part of what the bank sent is
- * not applied: it may be the return of any payment.
+ * No message confirms that an ACH credit has arrived: it counts as paid when its settlement and the
+ * time for an ordinary return have passed and nothing came back. The inbox has been read before this
+ * runs, and nothing settles while any part of the bank's files is not applied, since that part may be
+ * the return of any payment.
  */
 export async function settleFiles(context: Context): Promise<void> {
   const { host, warned } = context;
@@ -36,34 +33,38 @@ export async function settleFiles(context: Context): Promise<void> {
   }
 }
 
-/** Among the warnings that were given already. */
+/** Among the warnings that were logged already. */
 const settlingHeld = 'settling held';
 
 const chunkSize = 200;
 
-async function settle(context: Context, file: KnownFile, paidDueMs: number): Promise<void> {
+async function settle(context: Context, file: FileRecord, paidDueMs: number): Promise<void> {
   const { entries } = await getContents(context, file.key);
   for (let start = 0; start < entries.length; start += chunkSize) {
     const chunk = entries.slice(start, start + chunkSize);
-    const filed: KnownPayment[] = [];
+    const filed: PaymentRecord[] = [];
     for (const { reference } of chunk) {
-      const payment = await findPayment(context, reference);
+      const payment = await context.payments.find(reference);
       if (payment?.state === 'filed') filed.push(payment);
     }
     if (filed.length === 0) continue;
     const observations = filed.map((payment) => observePaid(payment, paidDueMs));
-    // Heard before it is written down: after a crash in between it is heard again, and known.
+    // Reported before it is stored: after a crash in between it is reported again, under the same id.
     await context.host.receive(describeMessage(file, start, observations));
-    const changes = filed.map((payment) =>
-      changePayment(payment, { state: 'paid', value: payment.value }),
+    const changes = filed.flatMap((payment) =>
+      context.payments.change(payment, { state: 'paid', value: payment.value }),
     );
     if (await context.host.store.write(changes)) continue;
-    for (const { key } of filed) await markPaid(context, key);
+    for (const { key } of filed) {
+      await context.payments.update(key, (payment) =>
+        payment?.state === 'filed' ? { state: 'paid', value: payment.value } : undefined,
+      );
+    }
   }
-  await moveFile(context, file, { state: 'settled', value: file.value });
+  await context.files.write(file, { state: 'settled', value: file.value });
 }
 
-function observePaid({ key, value }: KnownPayment, paidDueMs: number): RailObservation {
+function observePaid({ key, value }: PaymentRecord, paidDueMs: number): RailObservation {
   return {
     id: `paid-${key}`,
     reference: key,
@@ -74,11 +75,11 @@ function observePaid({ key, value }: KnownPayment, paidDueMs: number): RailObser
 }
 
 /**
- * Named by its place in the file and its first reference, so that it has the same name whoever says
- * it; what it leaves out was told before, or came back.
+ * The id is a function of its place in the file and its first reference, so that every process reports
+ * it under the same id. Payments that it leaves out were reported before, or came back.
  */
 function describeMessage(
-  file: KnownFile,
+  file: FileRecord,
   start: number,
   observations: readonly RailObservation[],
 ): InboundMessage {
@@ -91,13 +92,6 @@ function describeMessage(
     raw: Buffer.from(text),
     observations,
   };
-}
-
-async function markPaid(context: Context, reference: string): Promise<void> {
-  const payment = await findPayment(context, reference);
-  if (payment?.state !== 'filed') return;
-  const { value } = payment;
-  await context.host.store.write([changePayment(payment, { state: 'paid', value })]);
 }
 
 /** When the next file is due, in the environment's milliseconds. */

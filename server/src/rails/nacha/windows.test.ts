@@ -3,14 +3,15 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import {
+  advanceTo,
   context,
-  goTo,
   makeInstruction,
   type NachaBench,
   readTestConfig,
   withBench,
 } from '../../../testing/setups/nacha.ts';
-import { addDays, type EasternTime, fromEastern } from './banking-days.ts';
+import { addDays, type LocalTime } from '../kit/calendar.ts';
+import { fromEastern } from './banking-days.ts';
 import { railModule } from './rail.ts';
 
 const windows = [
@@ -34,7 +35,7 @@ async function readDates({ folder }: NachaBench): Promise<Record<string, string>
   return dates;
 }
 
-async function sendAt(bench: NachaBench, reference: string, at: EasternTime) {
+async function sendAt(bench: NachaBench, reference: string, at: LocalTime) {
   bench.clock.nowMs = fromEastern(at);
   await bench.rail.send(makeInstruction(reference), context);
 }
@@ -48,44 +49,44 @@ test('a same-day window cannot end after the last deadline of the Federal Reserv
   assert.doesNotThrow(() => readTestConfig({ windows }));
 });
 
-test('what misses the last same-day window settles on the next banking day', () =>
+test('a payment that misses the last same-day window settles on the next banking day', () =>
   withBench({ windows }, async (bench) => {
     const day = '2026-11-25';
     await sendAt(bench, 'in_time', { day, time: '15:59' });
-    await goTo(bench, day, '16:00');
+    await advanceTo(bench, day, '16:00');
     await sendAt(bench, 'late', { day, time: '16:00' });
     // The window is open until its deadline, and only for what came before it closed.
-    await goTo(bench, day, '16:44');
+    await advanceTo(bench, day, '16:44');
     assert.deepEqual(await readDates(bench), { in_time: '261125' });
-    await goTo(bench, day, '20:00');
+    await advanceTo(bench, day, '20:00');
     // Thanksgiving is no banking day.
     assert.deepEqual(await readDates(bench), { in_time: '261125', late: '261127' });
     await sendAt(bench, 'holiday', { day: addDays(day, 1), time: '09:00' });
-    for (const { closesAt } of windows) await goTo(bench, addDays(day, 1), closesAt);
+    for (const { closesAt } of windows) await advanceTo(bench, addDays(day, 1), closesAt);
     assert.equal((await readDates(bench))['holiday'], undefined);
-    await goTo(bench, addDays(day, 2), '09:45');
+    await advanceTo(bench, addDays(day, 2), '09:45');
     assert.equal((await readDates(bench))['holiday'], '261127');
   }));
 
 test('a pass that begins after the deadline writes no same-day file', () =>
   withBench({ windows }, async (bench) => {
     await sendAt(bench, 'p1', { day: '2026-11-20', time: '15:00' });
-    await goTo(bench, '2026-11-20', '16:45');
+    await advanceTo(bench, '2026-11-20', '16:45');
     assert.deepEqual(await readDates(bench), {});
-    await goTo(bench, '2026-11-20', '20:00');
+    await advanceTo(bench, '2026-11-20', '20:00');
     assert.deepEqual(await readDates(bench), { p1: '261123' });
   }));
 
-test('a same-day entry does not leave with a window for the next day while a same-day one comes', () =>
+test('a same-day entry waits for a later same-day window instead of leaving for the next day', () =>
   withBench({ windows }, async (bench) => {
     await sendAt(bench, 'p1', { day: '2026-11-20', time: '11:00' });
-    await goTo(bench, '2026-11-20', '12:00');
+    await advanceTo(bench, '2026-11-20', '12:00');
     assert.deepEqual(await readDates(bench), {});
-    await goTo(bench, '2026-11-20', '16:00');
+    await advanceTo(bench, '2026-11-20', '16:00');
     assert.deepEqual(await readDates(bench), { p1: '261120' });
   }));
 
-test('when the deadline passes while files are written, the rest settles on the next day', () =>
+test('if the deadline passes while files are written, the rest settles on the next day', () =>
   withBench({ windows, entriesMax: 1 }, async (bench) => {
     const { host, config, clock } = bench;
     await sendAt(bench, 'p1', { day: '2026-11-20', time: '15:00' });
@@ -105,7 +106,7 @@ test('when the deadline passes while files are written, the rest settles on the 
     });
     clock.nowMs = fromEastern({ day: '2026-11-20', time: '16:44' });
     await slow.work?.(context);
-    await bench.bank.turn(clock.nowMs);
+    await bench.bank.advance(clock.nowMs);
     assert.deepEqual(await readDates(bench), { p1: '261120', p2: '261123' });
   }));
 
@@ -116,13 +117,13 @@ test('windows follow the clock of New York in summer and in winter', () =>
     await bench.rail.work?.(context);
     bench.clock.nowMs = Date.parse('2026-07-10T13:45:00Z');
     await bench.rail.work?.(context);
-    await bench.bank.turn(bench.clock.nowMs);
+    await bench.bank.advance(bench.clock.nowMs);
     assert.deepEqual(await readDates(bench), { summer: '260710' });
     bench.clock.nowMs = Date.parse('2026-11-20T13:45:00Z');
     await bench.rail.send(makeInstruction('winter'), context);
     await bench.rail.work?.(context);
     bench.clock.nowMs = Date.parse('2026-11-20T14:45:00Z');
     await bench.rail.work?.(context);
-    await bench.bank.turn(bench.clock.nowMs);
+    await bench.bank.advance(bench.clock.nowMs);
     assert.equal((await readDates(bench))['winter'], '261120');
   }));

@@ -1,7 +1,7 @@
 import { element, optionalText, textElement } from '../../../src/rails/iso20022/xml.ts';
 import type { BankFile, BankOrder } from './bank-books.ts';
 
-/** What the simulated bank writes: pain.002.001.11, camt.054.001.08, camt.053.001.08. */
+/** The reports of the simulated bank: pain.002.001.11, camt.054.001.08, camt.053.001.08. */
 
 export type AnswerHead = { readonly id: string; readonly atMs: number };
 
@@ -41,11 +41,13 @@ export function writeFileRefusal(
   );
 }
 
-/** One word for the file where all is well, else a status for each payment. */
+/** One status for the file where all payments are accepted, else one for each payment. */
 export function writeStatusReport(head: AnswerHead, file: BankFile): string {
-  const told = file.orders.filter(({ fate }) => fate !== 'silent');
-  const isAllWell = file.orders.every(({ fate }) => fate !== 'silent' && fate !== 'reject');
-  const groups = Map.groupBy(told, ({ paymentInformationId }) => paymentInformationId);
+  const reported = file.orders.filter(({ decision }) => decision !== 'silent');
+  const isAccepted = file.orders.every(
+    ({ decision }) => decision !== 'silent' && decision !== 'reject',
+  );
+  const groups = Map.groupBy(reported, ({ paymentInformationId }) => paymentInformationId);
   const details = [...groups].map(([id, orders]) =>
     element('OrgnlPmtInfAndSts', [
       textElement('OrgnlPmtInfId', id),
@@ -59,15 +61,15 @@ export function writeStatusReport(head: AnswerHead, file: BankFile): string {
       element('OrgnlGrpInfAndSts', [
         textElement('OrgnlMsgId', file.messageId),
         textElement('OrgnlMsgNmId', file.messageName),
-        textElement('GrpSts', isAllWell ? 'ACCP' : 'PART'),
+        textElement('GrpSts', isAccepted ? 'ACCP' : 'PART'),
       ]),
-      ...(isAllWell ? [] : details),
+      ...(isAccepted ? [] : details),
     ]),
   );
 }
 
 function writeTransactionStatus(order: BankOrder): string {
-  const isRefused = order.fate === 'reject';
+  const isRefused = order.decision === 'reject';
   return element('TxInfAndSts', [
     textElement('OrgnlEndToEndId', order.endToEndId),
     textElement('TxSts', isRefused ? 'RJCT' : 'ACSP'),
@@ -86,7 +88,7 @@ export type Booking = {
   readonly reason: string;
   /** The bank's number for it. */
   readonly number: string;
-  /** What the bank took for it beside, in the account's currency; "" for nothing. */
+  /** The bank's charge, in the account's currency; "" for none. */
   readonly charge: string;
 };
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { z } from 'zod';
 
 /**
- * The books of the simulated bank: one line of JSON per event in `bank/books.jsonl`, written through
- * to the disk before anything follows from it. A torn last line never happened.
+ * The record of the simulated bank: one line of JSON per event in `bank/books.jsonl`, synced to the
+ * disk before anything follows from it. An incomplete last line is ignored.
  */
 
 const orderSchema = z.object({
@@ -16,7 +16,7 @@ const orderSchema = z.object({
   account: z.string(),
   debtorAccount: z.string(),
   /** What the bank decided when it took the order. */
-  fate: z.enum(['pay', 'reject', 'return', 'partial_return', 'silent']),
+  decision: z.enum(['pay', 'reject', 'return', 'partial_return', 'silent']),
   reason: z.string(),
   returnedAmount: z.string(),
 });
@@ -31,7 +31,7 @@ const eventSchema = z.discriminatedUnion('kind', [
     atMs: z.number(),
     orders: z.array(orderSchema),
   }),
-  /** The file was put away: whatever comes under its id after that is a second copy. */
+  /** The file was moved: any later file with its id is a second copy. */
   z.object({ kind: z.literal('taken'), messageId: z.string() }),
   z.object({ kind: z.literal('second_copy'), messageId: z.string(), isSame: z.boolean() }),
   z.object({ kind: z.literal('answered'), messageId: z.string(), answer: z.string() }),
@@ -77,7 +77,7 @@ export async function openBankBooks(folder: string): Promise<BankBooks> {
   };
 }
 
-/** For a judge beside the bank: what the books say at this moment. */
+/** The current record, for a reader beside the bank. */
 export async function readBankBooks(folder: string): Promise<Omit<BankBooks, 'add'>> {
   const files = new Map<string, BankFile>();
   const secondCopies: { messageId: string; isSame: boolean }[] = [];
@@ -140,7 +140,7 @@ export function listPaidAmounts(
 ): readonly { amount: string; currency: string }[] {
   return [...books.files.values()].flatMap(({ orders }) =>
     orders
-      .filter((order) => order.endToEndId === endToEndId && order.fate !== 'reject')
+      .filter((order) => order.endToEndId === endToEndId && order.decision !== 'reject')
       .map(({ amount, currency }) => ({ amount, currency })),
   );
 }
@@ -149,8 +149,8 @@ export function listPaidAmounts(
 export function listPaidTwice(books: Pick<BankBooks, 'files'>): readonly string[] {
   const counts = new Map<string, number>();
   for (const { orders } of books.files.values()) {
-    for (const { endToEndId, fate } of orders) {
-      if (fate !== 'reject') counts.set(endToEndId, (counts.get(endToEndId) ?? 0) + 1);
+    for (const { endToEndId, decision } of orders) {
+      if (decision !== 'reject') counts.set(endToEndId, (counts.get(endToEndId) ?? 0) + 1);
     }
   }
   return [...counts].filter(([, count]) => count > 1).map(([endToEndId]) => endToEndId);

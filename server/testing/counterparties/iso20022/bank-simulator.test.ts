@@ -31,14 +31,14 @@ describe('the simulated bank', () => {
     const first = await openBankSimulator({ folder });
     await setBankOptions(folder, { settleAfterMs: 1_000 });
     await writeFile(join(folder, 'outbox', 'a.xml'), writeOrder('a'));
-    await first.turn(nowMs);
+    await first.advance(nowMs);
     await appendFile(join(folder, 'bank', 'books.jsonl'), '{"kind":"answ');
     const second = await openBankSimulator({ folder });
     assert.equal((await readdir(join(folder, 'inbox'))).length, 1);
-    await second.turn(nowMs + 1_000);
+    await second.advance(nowMs + 1_000);
     assert.equal((await readdir(join(folder, 'inbox'))).length, 2);
     const third = await openBankSimulator({ folder });
-    await third.turn(nowMs + 2_000);
+    await third.advance(nowMs + 2_000);
     assert.equal((await readdir(join(folder, 'inbox'))).length, 2);
     assert.equal(listPaidAmounts(third.books, 'a').length, 1);
   });
@@ -47,14 +47,14 @@ describe('the simulated bank', () => {
     const first = await openBankSimulator({ folder });
     const text = writeOrder('a');
     await writeFile(join(folder, 'outbox', 'a.xml'), text);
-    await first.turn(nowMs);
+    await first.advance(nowMs);
     const path = join(folder, 'bank', 'books.jsonl');
     const [booked = ''] = (await readFile(path, 'utf8')).split('\n');
     for (const isStillThere of [true, false]) {
       await writeFile(path, `${booked}\n`);
       if (isStillThere) await writeFile(join(folder, 'outbox', 'a.xml'), text);
       const again = await openBankSimulator({ folder });
-      await again.turn(nowMs);
+      await again.advance(nowMs);
       const { files, secondCopies } = await readBankBooks(join(folder, 'bank'));
       assert.deepEqual(secondCopies, []);
       assert.deepEqual(
@@ -71,22 +71,22 @@ describe('the simulated bank', () => {
       join(folder, 'outbox', 'b.xml'),
       writeOrder('b').replace('<NbOfTxs>1', '<NbOfTxs>2'),
     );
-    await bank.turn(nowMs);
+    await bank.advance(nowMs);
     assert.equal(bank.books.files.size, 0);
     assert.equal((await readdir(join(folder, 'inbox'))).length, 2);
   });
 
   test('the share of payments that a rule takes is the same ones every time', async () => {
-    await setBankOptions(folder, { rules: [{ match: { share: 0.5 }, fate: 'reject' }] });
+    await setBankOptions(folder, { rules: [{ match: { share: 0.5 }, decision: 'reject' }] });
     const bank = await openBankSimulator({ folder });
     for (const reference of ['a', 'b', 'c', 'd', 'e', 'f']) {
       await writeFile(join(folder, 'outbox', `${reference}.xml`), writeOrder(reference));
     }
-    await bank.turn(nowMs);
-    const fates = [...bank.books.files.values()].flatMap(({ orders }) =>
-      orders.map(({ endToEndId, fate }) => `${endToEndId} ${fate}`),
+    await bank.advance(nowMs);
+    const decisions = [...bank.books.files.values()].flatMap(({ orders }) =>
+      orders.map(({ endToEndId, decision }) => `${endToEndId} ${decision}`),
     );
-    assert.deepEqual(fates.toSorted(), [
+    assert.deepEqual(decisions.toSorted(), [
       'a pay',
       'b reject',
       'c reject',

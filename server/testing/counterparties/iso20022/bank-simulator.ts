@@ -22,18 +22,18 @@ import {
 } from './bank-books.ts';
 
 /**
- * A bank for tests. It takes payment files out of `outbox`, keeps books of its own in `bank`, and
- * leaves its answers in `inbox`. Like a bank it refuses a second file of the same message id, and
- * like most it pays whatever stands in another file, the same end-to-end id included: the books show
- * it. It may be killed at any moment and goes on where it was.
+ * A bank for tests. It takes payment files out of `outbox`, records them in `bank`, and puts its
+ * reports into `inbox`. Like a bank it rejects a second file of the same message id, and like most it
+ * pays a repeated end-to-end id in another file: its record shows it. It may be killed at any moment
+ * and continues where it was.
  *
  *     node bank-simulator.ts --folder X [--pause 200]
  *
- * How it behaves is `X/bank/options.json`, read again before every turn.
+ * `X/bank/options.json` configures its behavior and is read again before every turn.
  */
 
 const ruleSchema = z.strictObject({
-  /** All that is said must hold; `share`: the part of all ids, from 0 to 1. */
+  /** All members must match; `share`: the part of all ids, from 0 to 1. */
   match: z
     .strictObject({
       endToEndId: z.string().optional(),
@@ -42,31 +42,31 @@ const ruleSchema = z.strictObject({
       share: z.number().min(0).max(1).optional(),
     })
     .default({}),
-  fate: z.enum(['pay', 'reject', 'return', 'partial_return', 'silent']),
+  decision: z.enum(['pay', 'reject', 'return', 'partial_return', 'silent']),
   reason: z.string().default('AC04'),
   /** Of a partial return. */
   returnedAmount: z.string().default('0.01'),
 });
 
 const optionsSchema = z.strictObject({
-  /** The first that matches; none: it is paid. */
+  /** The first that matches applies; without a match a payment is paid. */
   rules: z.array(ruleSchema).default([]),
   settleAfterMs: z.number().default(0),
-  /** Counted from the arrival of the file, as that is. */
+  /** From the arrival of the file, like `settleAfterMs`. */
   returnAfterMs: z.number().default(0),
-  /** Taken for every payment and every return, decimal text; "": nothing. */
+  /** Charged for every payment and every return, decimal text; "": nothing. */
   charge: z.string().default(''),
-  /** Everything is said twice, under two names. */
+  /** Every report is sent twice, under two names. */
   answersTwice: z.boolean().default(false),
-  /** A statement (camt.053) repeats what the notifications said. */
+  /** A statement (camt.053) repeats the notifications. */
   writesStatements: z.boolean().default(false),
 });
 export type BankOptions = z.input<typeof optionsSchema>;
 
 export type BankSimulator = {
   readonly books: Pick<BankBooks, 'files' | 'secondCopies'>;
-  /** Takes what lies in the outbox, and says what is due by then. */
-  turn(nowMs: number): Promise<void>;
+  /** Takes files from the outbox and sends the reports that are due. */
+  advance(nowMs: number): Promise<void>;
 };
 
 export type BankPlaces = {
@@ -92,7 +92,7 @@ export async function openBankSimulator(places: BankPlaces): Promise<BankSimulat
   const bank: Bank = { outbox, inbox, own, books: await openBankBooks(own) };
   return {
     books: bank.books,
-    turn: async (nowMs) => {
+    advance: async (nowMs) => {
       const options = optionsSchema.parse(await readOptions(own));
       await takeFiles(bank, { options, nowMs });
       for (const { messageId } of bank.books.files.values()) {
@@ -104,7 +104,7 @@ export async function openBankSimulator(places: BankPlaces): Promise<BankSimulat
 
 type Turn = { readonly options: z.output<typeof optionsSchema>; readonly nowMs: number };
 
-/** Replaces how the bank behaves from its next turn on. */
+/** Replaces the options from the next turn on. */
 export async function setBankOptions(folder: string, options: BankOptions): Promise<void> {
   const own = join(folder, 'bank');
   await mkdir(own, { recursive: true });
@@ -138,7 +138,7 @@ async function writeWhole(
 async function takeFiles(bank: Bank, turn: Turn): Promise<void> {
   const names = (await readdir(bank.outbox)).filter((name) => /^[^.].*\.xml$/.test(name));
   for (const name of names.toSorted()) await takeFile(bank, name, turn);
-  // Killed between the move and the line that says so.
+  // Killed between the move and the record of it.
   for (const { messageId, isTaken } of bank.books.files.values()) {
     if (!isTaken) await bank.books.add({ kind: 'taken', messageId });
   }
@@ -158,7 +158,7 @@ async function takeFile(bank: Bank, name: string, turn: Turn): Promise<void> {
     const code = isSecondCopy ? 'DU01' : order.fault;
     const id = `${code}-${hash.slice(0, 10)}`;
     const head = { id, atMs: turn.nowMs };
-    await tell(bank, { id, text: writeFileRefusal(head, { ...order, code }) }, turn);
+    await send(bank, { id, text: writeFileRefusal(head, { ...order, code }) }, turn);
     if (isSecondCopy) {
       await books.add({ kind: 'second_copy', messageId, isSame: known.hash === hash });
     }
@@ -200,7 +200,7 @@ type OrderFile = {
   readonly messageId: string;
   readonly messageName: string;
   readonly orders: BankOrder[];
-  /** A reason code; "" for a good one. */
+  /** A reason code; "" for a valid file. */
   readonly fault: string;
 };
 
@@ -222,8 +222,8 @@ function readOrderFile(bytes: Uint8Array, { options }: Turn): OrderFile {
         debtorAccount: readAccount(group.DbtrAcct),
       };
       const rule = options.rules.find(({ match }) => isMatch(match, order));
-      const { fate = 'pay', reason = '', returnedAmount = '' } = rule ?? {};
-      return { ...order, fate, reason, returnedAmount };
+      const { decision = 'pay', reason = '', returnedAmount = '' } = rule ?? {};
+      return { ...order, decision, reason, returnedAmount };
     }),
   );
   const messageName = document.messageName;
@@ -246,52 +246,54 @@ function isMatch(
   return share === undefined || getShare(order.endToEndId) < share;
 }
 
-/** Says what is due and was not said, in order: the status, the debits, the returns, the statement. */
+/** Sends the reports that are due, in order: status, debits, returns, statement. */
 async function answerFile(bank: Bank, messageId: string, turn: Turn): Promise<void> {
   const { books } = bank;
   const { options, nowMs } = turn;
   const file = books.files.get(messageId);
   if (file === undefined || !file.isTaken) return;
-  const told = file.orders.filter(({ fate }) => fate !== 'silent' && fate !== 'reject');
-  const debits = told.map((order): Booking => describeDebit(order, options.charge));
-  const returns = told
-    .filter(({ fate }) => fate === 'return' || fate === 'partial_return')
+  const reported = file.orders.filter(
+    ({ decision }) => decision !== 'silent' && decision !== 'reject',
+  );
+  const debits = reported.map((order): Booking => describeDebit(order, options.charge));
+  const returns = reported
+    .filter(({ decision }) => decision === 'return' || decision === 'partial_return')
     .map((order) => describeReturn(order, options.charge));
   const steps: readonly {
     answer: string;
     afterMs: number;
-    isSaid: boolean;
+    isNeeded: boolean;
     write: (head: AnswerHead) => string;
   }[] = [
     {
       answer: 'status',
       afterMs: 0,
-      isSaid: file.orders.some(({ fate }) => fate !== 'silent'),
+      isNeeded: file.orders.some(({ decision }) => decision !== 'silent'),
       write: (head) => writeStatusReport(head, file),
     },
     {
       answer: 'debits',
       afterMs: options.settleAfterMs,
-      isSaid: debits.length > 0,
+      isNeeded: debits.length > 0,
       write: (head) => writeNotification(head, debits),
     },
     {
       answer: 'returns',
       afterMs: options.returnAfterMs,
-      isSaid: returns.length > 0,
+      isNeeded: returns.length > 0,
       write: (head) => writeNotification(head, returns),
     },
     {
       answer: 'statement',
       afterMs: Math.max(options.settleAfterMs, options.returnAfterMs),
-      isSaid: options.writesStatements && debits.length > 0,
+      isNeeded: options.writesStatements && debits.length > 0,
       write: (head) => writeStatement(head, [...debits, ...returns]),
     },
   ];
-  for (const { answer, afterMs, isSaid, write } of steps) {
-    if (!isSaid || file.answers.has(answer) || nowMs < file.atMs + afterMs) continue;
+  for (const { answer, afterMs, isNeeded, write } of steps) {
+    if (!isNeeded || file.answers.has(answer) || nowMs < file.atMs + afterMs) continue;
     const id = nameAnswer(file, answer);
-    await tell(bank, { id, text: write({ id, atMs: nowMs }) }, turn);
+    await send(bank, { id, text: write({ id, atMs: nowMs }) }, turn);
     await books.add({ kind: 'answered', messageId, answer });
   }
 }
@@ -307,7 +309,7 @@ function describeDebit(order: BankOrder, charge: string): Booking {
 }
 
 function describeReturn(order: BankOrder, charge: string): Booking {
-  const isPartial = order.fate === 'partial_return';
+  const isPartial = order.decision === 'partial_return';
   const amount = isPartial ? order.returnedAmount : order.amount;
   const number = `R${hashOrder(order)}`;
   return { order, direction: 'credit', amount, reason: order.reason, number, charge };
@@ -318,7 +320,7 @@ function hashOrder({ endToEndId, paymentInformationId }: BankOrder): string {
   return hash.digest('hex').slice(0, 16);
 }
 
-async function tell(
+async function send(
   { inbox }: Bank,
   { id, text }: { id: string; text: string },
   { options }: Turn,
@@ -341,7 +343,7 @@ async function main(): Promise<void> {
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => end.abort());
   process.stdout.write('The bank is open\n');
   while (!end.signal.aborted) {
-    await bank.turn(Math.floor(performance.timeOrigin + performance.now()));
+    await bank.advance(Math.floor(performance.timeOrigin + performance.now()));
     await sleep(pauseMs);
   }
 }

@@ -7,8 +7,8 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * A real OpenSSH server on loopback, with keys and a configuration of its own. OUTLAY_SSHD names the
- * program (default: `sshd` on the PATH or in /usr/sbin); `ssh-keygen` has to be on the PATH.
+ * A real OpenSSH server on loopback with its own keys and configuration. OUTLAY_SSHD names the program
+ * (default: `sshd` on the PATH or in /usr/sbin); `ssh-keygen` must be on the PATH.
  */
 export type SshServer = {
   readonly port: number;
@@ -17,9 +17,9 @@ export type SshServer = {
   /** A key that the server does not know. */
   readonly strangeKey: string;
   readonly fingerprint: string;
-  /** Of another server. */
+  /** The fingerprint of another server. */
   readonly strangeFingerprint: string;
-  /** What it logged so far. */
+  /** The log so far. */
   log(): string;
   stop(): Promise<void>;
 };
@@ -33,7 +33,7 @@ export async function startSshServer(): Promise<SshServer> {
   const userKey = await makeKey(folder, 'user');
   const strange = await makeKey(folder, 'strange');
   await writeFile(join(folder, 'authorized'), userKey.publicKey, { mode: 0o600 });
-  // The daemon drops its privileges in this folder, and does not make it itself.
+  // The daemon needs this folder to drop its privileges and does not create it.
   if (process.getuid?.() === 0) await mkdir('/run/sshd', { recursive: true, mode: 0o755 });
   const port = await findPort();
   const config = join(folder, 'sshd_config');
@@ -92,7 +92,7 @@ async function findProgram(): Promise<string> {
   const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin'];
   for (const folder of folders) {
     const path = join(folder, 'sshd');
-    // It refuses to run by a name that is not absolute.
+    // It runs by an absolute path only.
     if (path.startsWith('/') && (await isThere(path))) return path;
   }
   throw new Error('sshd is not installed (Debian: openssh-server)');

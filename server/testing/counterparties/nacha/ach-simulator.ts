@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
+import { openFolder } from '../../../src/rails/kit/folder.ts';
 import type { AchFile, Batch } from '../../../src/rails/nacha/ach-file.ts';
 import { parseAchFile } from '../../../src/rails/nacha/ach-parser.ts';
-import { listNames, publish, writeTemporary } from '../../../src/rails/nacha/folder-exchange.ts';
-import { listEntries, type ReadEntry } from '../../../src/rails/nacha/last-check.ts';
+import { listEntries, type ReadEntry } from '../../../src/rails/nacha/final-check.ts';
 import {
   type BookLine,
   describeEntry,
@@ -21,14 +21,14 @@ import { buildNoticeFile, returningBank } from './simulator-notices.ts';
 /**
  * The bank that originates (ODFI), simulated for tests and trials. It takes files out of
  * `<folder>/outbox`, books every entry in `<folder>/books.jsonl`, refuses a file it has had before,
- * and puts returns and notifications of change into `<folder>/inbox`. What it does with which entry
- * stands in `<folder>/knobs.json`, which is read anew at every turn:
+ * and puts returns and notifications of change into `<folder>/inbox`. Its behavior is configured in
+ * `<folder>/options.json`, which is read again at every turn:
  *
  *     { "away": false, "silent": false,
  *       "rules": [ { "accountEndsWith": "0003", "code": "R03", "afterMs": 0, "copies": 1 } ] }
  *
- * `away`: takes no files; `silent`: tells nothing; `everyNth` in the place of `accountEndsWith`
- * takes each n-th entry that the bank has ever booked. It runs as a process of its own, too:
+ * `away`: takes no files; `silent`: sends no notices; `everyNth` instead of `accountEndsWith`
+ * matches each n-th entry that the bank has ever booked. It also runs as a process of its own:
  * `node ach-simulator.ts --folder <folder> [--everyMs 250]`.
  */
 
@@ -40,18 +40,18 @@ const ruleSchema = z.strictObject({
   copies: z.int().min(1).max(36).default(1),
 });
 
-const knobsSchema = z.strictObject({
+const optionsSchema = z.strictObject({
   away: z.boolean().default(false),
   silent: z.boolean().default(false),
   rules: z.array(ruleSchema).max(1_000).default([]),
 });
 
-export type SimulatorKnobs = z.input<typeof knobsSchema>;
-type Knobs = z.infer<typeof knobsSchema>;
+export type SimulatorOptions = z.input<typeof optionsSchema>;
+type Options = z.infer<typeof optionsSchema>;
 
 export type AchSimulator = {
-  /** One look at the outbox and at what is due; the time is that of the notices' `afterMs`. */
-  turn(nowMs: number): Promise<void>;
+  /** Takes files from the outbox and sends the notices that are due. */
+  advance(nowMs: number): Promise<void>;
 };
 
 export type SimulatedPayment = Extract<BookLine, { kind: 'entry' }>;
@@ -62,42 +62,44 @@ export async function openAchSimulator(folder: string): Promise<AchSimulator> {
   }
   const books = await openBooks(path.join(folder, 'books.jsonl'));
   return {
-    turn: async (nowMs) => {
-      const knobs = await readKnobs(folder);
-      if (!knobs.away) await takeFiles(folder);
-      await bookFiles({ folder, books, knobs }, nowMs);
-      if (!knobs.silent) await tellDue(folder, books, nowMs);
+    advance: async (nowMs) => {
+      const options = await readOptions(folder);
+      if (!options.away) await takeFiles(folder);
+      await bookFiles({ folder, books, options }, nowMs);
+      if (!options.silent) await sendDueNotices(folder, books, nowMs);
     },
   };
 }
 
-/** Everything the bank has booked, of each reference as often as it came. */
+/** Every booking of the bank, each reference as often as it came. */
 export async function listBooked(folder: string): Promise<SimulatedPayment[]> {
   const lines = await readBooks(path.join(folder, 'books.jsonl'));
   return lines.filter((line) => line.kind === 'entry');
 }
 
-/** What the bank found wrong: files it had before, and files that are none. */
-export async function listComplaints(folder: string): Promise<BookLine[]> {
+/** Files that the bank had before, and files that it could not read. */
+export async function listValidationErrors(folder: string): Promise<BookLine[]> {
   const lines = await readBooks(path.join(folder, 'books.jsonl'));
   return lines.filter(({ kind }) => kind === 'double_file' || kind === 'refused');
 }
 
-async function readKnobs(folder: string): Promise<Knobs> {
+async function readOptions(folder: string): Promise<Options> {
   try {
-    return knobsSchema.parse(JSON.parse(await readFile(path.join(folder, 'knobs.json'), 'utf8')));
+    return optionsSchema.parse(
+      JSON.parse(await readFile(path.join(folder, 'options.json'), 'utf8')),
+    );
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
-      return knobsSchema.parse({});
+      return optionsSchema.parse({});
     }
     throw error;
   }
 }
 
-/** One rename takes a file away; one of a name that was taken before gets a number. */
+/** Takes a file by one rename; a repeated name gets a number. */
 async function takeFiles(folder: string): Promise<void> {
   const taken = path.join(folder, 'taken');
-  for (const name of await listNames(path.join(folder, 'outbox'))) {
+  for (const { name } of await openFolder(path.join(folder, 'outbox')).list()) {
     const known = new Set(await readdir(taken));
     let target = name;
     for (let count = 2; known.has(target); count += 1) target = `${name}.${count}`;
@@ -105,25 +107,25 @@ async function takeFiles(folder: string): Promise<void> {
   }
 }
 
-type Bank = { readonly folder: string; readonly books: SimulatorBooks; readonly knobs: Knobs };
+type Bank = { readonly folder: string; readonly books: SimulatorBooks; readonly options: Options };
 
-async function bookFiles({ folder, books, knobs }: Bank, nowMs: number): Promise<void> {
+async function bookFiles({ folder, books, options }: Bank, nowMs: number): Promise<void> {
   const done = new Set(books.lines.flatMap((line) => ('taken' in line ? [line.taken] : [])));
-  for (const taken of await listNames(path.join(folder, 'taken'))) {
+  for (const { name: taken } of await openFolder(path.join(folder, 'taken')).list()) {
     if (done.has(taken)) continue;
     const bytes = await readFile(path.join(folder, 'taken', taken));
-    await books.add(bookFile({ books, knobs, taken, bytes }, nowMs));
+    await books.add(bookFile({ books, options, taken, bytes }, nowMs));
   }
 }
 
 type Taken = {
   readonly books: SimulatorBooks;
-  readonly knobs: Knobs;
+  readonly options: Options;
   readonly taken: string;
   readonly bytes: Uint8Array;
 };
 
-function bookFile({ books, knobs, taken, bytes }: Taken, nowMs: number): BookLine[] {
+function bookFile({ books, options, taken, bytes }: Taken, nowMs: number): BookLine[] {
   const file = tryParse(bytes);
   if (typeof file === 'string') return [{ kind: 'refused', taken, fault: file }];
   const { header } = file;
@@ -141,8 +143,8 @@ function bookFile({ books, knobs, taken, bytes }: Taken, nowMs: number): BookLin
   for (const entry of listEntries(file)) {
     count += 1;
     lines.push(describeEntry(taken, entry));
-    for (const rule of knobs.rules) {
-      if (!isMeant(rule, entry, count)) continue;
+    for (const rule of options.rules) {
+      if (!isMatch(rule, entry, count)) continue;
       const trace = `${returningBank.slice(0, 8)}${String(count).padStart(7, '0')}`;
       const notice: Notice = {
         id: `${entry.trace}-${rule.code}-${trace}`,
@@ -166,8 +168,8 @@ function tryParse(bytes: Uint8Array): AchFile | string {
   }
 }
 
-/** The operator's own debits are never sent back: rules are about credits. */
-function isMeant(rule: Knobs['rules'][number], entry: ReadEntry, count: number): boolean {
+/** Rules are for credits: the operator's own debits are never returned. */
+function isMatch(rule: Options['rules'][number], entry: ReadEntry, count: number): boolean {
   if (entry.reference === '') return false;
   if (rule.accountEndsWith !== undefined && !entry.account.endsWith(rule.accountEndsWith)) {
     return false;
@@ -190,37 +192,36 @@ function findBatch(file: AchFile, trace: string): Batch {
   throw new Error(`no batch has an entry of trace ${trace}`);
 }
 
-async function tellDue(folder: string, books: SimulatorBooks, nowMs: number): Promise<void> {
-  const told = new Set(
-    books.lines.flatMap((line) => (line.kind === 'told' ? [line.noticeId] : [])),
+async function sendDueNotices(folder: string, books: SimulatorBooks, nowMs: number): Promise<void> {
+  const sent = new Set(
+    books.lines.flatMap((line) => (line.kind === 'sent' ? [line.noticeId] : [])),
   );
   const due = books.lines
     .flatMap((line) => (line.kind === 'notice' ? [line.notice] : []))
-    .filter(({ id, dueMs }) => dueMs <= nowMs && !told.has(id));
+    .filter(({ id, dueMs }) => dueMs <= nowMs && !sent.has(id));
   if (due.length === 0) return;
   const copiesMax = Math.max(...due.map(({ copies }) => copies));
-  const inbox = path.join(folder, 'inbox');
+  const inbox = openFolder(path.join(folder, 'inbox'));
   for (let copy = 0; copy < copiesMax; copy += 1) {
     const again = due.filter(({ copies }) => copies > copy);
     const { name, text } = buildNoticeFile(again, copy);
-    const temporaryName = await writeTemporary(inbox, name, Buffer.from(text, 'ascii'));
-    await publish(inbox, temporaryName, name);
+    await inbox.replace(name, Buffer.from(text, 'ascii'));
   }
-  await books.add(due.map(({ id }) => ({ kind: 'told', noticeId: id })));
+  await books.add(due.map(({ id }) => ({ kind: 'sent', noticeId: id })));
 }
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: { folder: { type: 'string' }, everyMs: { type: 'string', default: '250' } },
   });
-  if (values.folder === undefined) throw new Error('--folder says where outbox and inbox are');
+  if (values.folder === undefined)
+    throw new Error('--folder is required: it holds outbox and inbox');
   const simulator = await openAchSimulator(values.folder);
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
   process.stdout.write('the simulated bank is open\n');
   while (!stop.signal.aborted) {
-    // A process of its own is its own clock.
-    await simulator.turn(Math.round(performance.timeOrigin + performance.now()));
+    await simulator.advance(Math.round(performance.timeOrigin + performance.now()));
     await sleep(Number(values.everyMs), undefined, { signal: stop.signal }).catch(() => undefined);
   }
 }

@@ -1,10 +1,10 @@
 import { open, readFile } from 'node:fs/promises';
 import type { Batch } from '../../../src/rails/nacha/ach-file.ts';
-import { type ReadEntry } from '../../../src/rails/nacha/last-check.ts';
+import { type ReadEntry } from '../../../src/rails/nacha/final-check.ts';
 
 /**
- * The books of the simulated bank: lines of JSON, only ever added to. All lines that follow from one
- * step are one write that ends with `end`, so that a step cut off by a crash never happened.
+ * The record of the simulated bank: lines of JSON that are only appended. The lines of one step are one
+ * write that ends with `end`; a step that a crash interrupted is ignored.
  */
 
 /** A notice that is due to the originator: a return or a notification of change of one entry. */
@@ -16,7 +16,7 @@ export type Notice = {
   readonly trace: string;
   /** The original batch with this entry alone. */
   readonly batch: Batch;
-  /** How often the same is told, each time in another file. */
+  /** How often it is sent, each time in another file. */
   readonly copies: number;
 };
 
@@ -35,7 +35,7 @@ export type BookLine =
   | { readonly kind: 'double_file'; readonly taken: string; readonly identity: string }
   | { readonly kind: 'refused'; readonly taken: string; readonly fault: string }
   | { readonly kind: 'notice'; readonly notice: Notice }
-  | { readonly kind: 'told'; readonly noticeId: string }
+  | { readonly kind: 'sent'; readonly noticeId: string }
   | { readonly kind: 'end' };
 
 export type SimulatorBooks = {
@@ -43,7 +43,7 @@ export type SimulatorBooks = {
   add(lines: readonly BookLine[]): Promise<void>;
 };
 
-/** Opens the books; a last line that was never finished is left out. */
+/** Opens the record; an incomplete last line is ignored. */
 export async function openBooks(path: string): Promise<SimulatorBooks> {
   const lines = await readBooks(path);
   return {
@@ -52,7 +52,7 @@ export async function openBooks(path: string): Promise<SimulatorBooks> {
       const step: BookLine[] = [...added, { kind: 'end' }];
       const handle = await open(path, 'a');
       try {
-        // An empty line first: the step before may have been cut off anywhere.
+        // An empty line first: the previous step may be incomplete.
         await handle.writeFile(`\n\n${step.map((line) => JSON.stringify(line)).join('\n')}\n`);
         await handle.sync();
       } finally {
@@ -88,7 +88,7 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-/** An empty line stands before each step; `cut` where a line is a piece of one. */
+/** An empty line precedes each step; `cut` for an incomplete line. */
 function readLine(text: string): BookLine | 'cut' | undefined {
   if (text === '') return 'cut';
   try {

@@ -12,14 +12,14 @@ import {
 import type { Addenda } from '../../../src/rails/nacha/addenda-layout.ts';
 import type { Notice } from './simulator-books.ts';
 
-/** Writes return and change files as a bank hands them to the originator. */
+/** Writes return and change files as a bank sends them to the originator. */
 
-/** The bank that sends things back, with its check digit. */
+/** The returning bank, with its check digit. */
 export const returningBank = '091000019';
 
 export type NoticeFile = { readonly name: string; readonly text: string };
 
-/** The file of these notices; `copy` tells those of one content apart. */
+/** The file of these notices; `copy` distinguishes files of the same content. */
 export function buildNoticeFile(notices: readonly Notice[], copy: number): NoticeFile {
   const batches = notices.map((notice, index) => buildBatch(notice, index + 1));
   const text = formatAchFile(closeFile(buildHeader(copy), batches));
@@ -60,7 +60,7 @@ function buildBatch(notice: Notice, batchNumber: number): Batch {
     const entries = batch.entries.map((entry) => answerEntry(entry, notice));
     return { kind: 'domestic', header, entries, control: closeBatch(header, entries) };
   }
-  if (batch.kind !== 'international') throw new Error('an advice is not sent back');
+  if (batch.kind !== 'international') throw new Error('unreachable: an advice is not returned');
   const header = {
     ...batch.header,
     ...numbers,
@@ -78,7 +78,7 @@ function answerEntry<Detail extends EntryDetail | IatEntryDetail>(
   return {
     detail: {
       ...detail,
-      // 21 and 31 are what comes back of 22 and 32.
+      // 21 and 31 are the returns of 22 and 32.
       transactionCode: `${detail.transactionCode[0] ?? '2'}1`,
       amount: isChange ? '0'.repeat(10) : detail.amount,
       addendaIndicator: '1',
@@ -100,7 +100,7 @@ function buildReturn(detail: EntryDetail | IatEntryDetail, { code, trace }: Noti
       dateOfDeath: '',
       originalRdfi: detail.rdfi,
       information: '',
-      // Of letters between banks (R61 to R77).
+      // Dishonored and contested returns (R61 to R77).
       reserved: '',
       reservedToo: '',
       originalReturnDate: '',

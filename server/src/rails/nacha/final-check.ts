@@ -7,32 +7,31 @@ import type { Draft } from './drafts.ts';
 import { AchFormatError } from './record-layout.ts';
 
 /**
- * Reads what was written, as a bank would, and compares it with what was to be paid: each reference
- * once, with its amount, bank, account and direction, and nothing else. It is the last look before
- * the bytes are kept for delivery.
+ * The final check before a file is sealed: reads it as a bank would and compares it with the drafts,
+ * each reference once with its amount, bank, account and direction, and no other entry.
  *
  * @throws AchFormatError that names the reference where anything differs.
  */
 export function checkBuiltFile({ text, offsetTraces }: BuiltFile, drafts: readonly Draft[]): void {
-  if (!/^[ -~\r\n]*$/.test(text)) throw new AchFormatError('a file is ASCII');
+  if (!/^[ -~\r\n]*$/.test(text)) throw new AchFormatError('a file must be ASCII');
   const wanted = new Map(drafts.map((draft) => [draft.reference, draft]));
   const offsets = new Set(offsetTraces);
   for (const entry of listEntries(parseAchFile(Buffer.from(text, 'ascii')))) {
     if (offsets.has(entry.trace)) continue;
     const draft = wanted.get(entry.reference);
-    if (draft === undefined) throw new AchFormatError('a file has an entry that nobody asked for');
+    if (draft === undefined) throw new AchFormatError('the file has an entry that was not ordered');
     wanted.delete(entry.reference);
     const isSame =
-      entry.amountMinor === BigInt(draft.amountMinor) &&
+      entry.amountMinor === draft.amountMinor &&
       entry.routingNumber === draft.routingNumber &&
       isRoutingNumber(entry.routingNumber) &&
       entry.account === draft.account &&
       /^[0-9A-Za-z-]{1,35}$/.test(entry.account) &&
       entry.transactionCode === draft.transactionCode;
     if (!isSame)
-      throw new AchFormatError(`the entry of ${draft.reference} is not what was to be paid`);
+      throw new AchFormatError(`the entry of ${draft.reference} differs from what was ordered`);
   }
-  if (wanted.size > 0) throw new AchFormatError(`a file lacks ${wanted.size} entries`);
+  if (wanted.size > 0) throw new AchFormatError(`the file lacks ${wanted.size} entries`);
 }
 
 export type ReadEntry = {

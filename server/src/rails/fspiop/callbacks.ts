@@ -48,7 +48,7 @@ export function createCallbackReader(parts: CallbackParts) {
   const basePath = new URL(parts.host.callbackUrl).pathname.replace(/\/$/, '');
   return async (message: CallbackMessage): Promise<CallbackReading> => {
     const { settings, host } = parts;
-    const proof = readSignature(
+    const proof = await readSignature(
       { ...message, uris: [message.path, `${basePath}${message.path}`] },
       settings.publicKeys,
     );

@@ -59,10 +59,10 @@ test('dates that counterparts read follow the time of day', async () => {
   await scene.until(() => observed(instruction.reference).length > 0);
 });
 
-function sign(
+async function sign(
   ageMs: number,
   change: { date?: string; isDateSigned?: boolean } = {},
-): CallbackMessage {
+): Promise<CallbackMessage> {
   const uri = '/parties/MSISDN/254700000001/error';
   const body = '{"errorInformation":{"errorCode":"3204","errorDescription":"none"}}';
   const date = change.date ?? new Date(Date.now() - ageMs).toUTCString();
@@ -78,7 +78,7 @@ function sign(
       date,
       'fspiop-source': hubFsp,
       'fspiop-destination': 'outlay',
-      'fspiop-signature': signMessage(head, body, key),
+      'fspiop-signature': await signMessage(head, body, key),
     },
     body: Buffer.from(body),
   };
@@ -88,13 +88,13 @@ test('a signed callback is refused when it is told again after its time', async 
   const { readCallback } = scene.rail;
   assert(readCallback !== undefined);
   for (const ageMs of [0, 290_000, -290_000]) {
-    assert.equal((await readCallback(sign(ageMs))).kind, 'accepted', `${ageMs}`);
+    assert.equal((await readCallback(await sign(ageMs))).kind, 'accepted', `${ageMs}`);
   }
   for (const ageMs of [310_000, -310_000, dayMs, -dayMs]) {
-    assert.equal((await readCallback(sign(ageMs))).kind, 'refused', `${ageMs}`);
+    assert.equal((await readCallback(await sign(ageMs))).kind, 'refused', `${ageMs}`);
   }
   for (const date of ['', 'yesterday']) {
-    assert.equal((await readCallback(sign(0, { date }))).kind, 'refused', date);
+    assert.equal((await readCallback(await sign(0, { date }))).kind, 'refused', date);
   }
 });
 
@@ -103,7 +103,7 @@ test('a date that is not signed counts only where the operator says so', async (
     const { host, simulator } = scene;
     const config = { ...describeConfig(simulator, 'http://127.0.0.1:1'), callbackDate };
     const rail = await railModule.create(railModule.configSchema.parse(config), host);
-    const reading = await rail.readCallback?.(sign(ageMs, { isDateSigned: false }));
+    const reading = await rail.readCallback?.(await sign(ageMs, { isDateSigned: false }));
     return reading?.kind;
   };
   assert.equal(await read('signed', 0), 'refused');

@@ -88,7 +88,10 @@ export async function sendLookup(
   payment: Payment,
   context: CallContext,
 ): Promise<HubAnswer> {
-  const answer = await client(formatLookup(payment, settings, host.realNowMs()), context);
+  const answer = await client(
+    await formatLookup(payment, settings, host.realNowMs()),
+    context,
+  );
   if (answer.kind === 'refused') {
     const { code } = answer;
     await records.change(payment.transferId, (held) => {
@@ -118,7 +121,7 @@ async function beginQuote(parts: Parts, held: Held, context: CallContext): Promi
     againAtMs: planAgain(settings, 1, nowMs),
   };
   const amount = formatAmount(BigInt(payment.amountMinor), getCurrency(payment.currency));
-  const quoteRequest = formatQuote({ ...asked, amount }, settings, host.realNowMs());
+  const quoteRequest = await formatQuote({ ...asked, amount }, settings, host.realNowMs());
   const next: Next = { state: 'quote', payment: { ...asked, quoteRequest } };
   if (await records.write(held, next)) await sendQuote(parts, next.payment, context);
 }
@@ -153,13 +156,13 @@ async function sendQuote(parts: Parts, payment: Payment, context: CallContext): 
 
 async function beginTransfer(parts: Parts, held: Held, context: CallContext): Promise<void> {
   const { records } = parts;
-  const next = planTransfer(parts, held.payment);
+  const next = await planTransfer(parts, held.payment);
   if (!(await records.write(held, next))) return;
   if (next.state === 'transfer') await postTransfer(parts, next.payment, context);
 }
 
 /** The one transfer of a payment. Nothing was sent before, so that everything else may end it. */
-function planTransfer({ settings, host }: Parts, payment: Payment): Next {
+async function planTransfer({ settings, host }: Parts, payment: Payment): Promise<Next> {
   const { terms } = payment;
   const realNowMs = host.realNowMs();
   if (terms === null) return untold(refuse(payment, 'payer_error', 'no_terms'));
@@ -175,7 +178,7 @@ function planTransfer({ settings, host }: Parts, payment: Payment): Next {
     state: 'transfer',
     payment: {
       ...begun,
-      transferRequest: formatTransfer(begun, settings, realNowMs),
+      transferRequest: await formatTransfer(begun, settings, realNowMs),
       quoteId: '',
       originatorName: '',
       posts: 1,
@@ -206,7 +209,7 @@ async function pursueTransfer(parts: Parts, held: Held, context: CallContext): P
   };
   if (!(await records.write(held, { state: 'transfer', payment: asked }))) return;
   if (isPost) await postTransfer(parts, asked, context);
-  else await client(formatTransferQuery(asked, settings, host.realNowMs()), context);
+  else await client(await formatTransferQuery(asked, settings, host.realNowMs()), context);
 }
 
 async function postTransfer(parts: Parts, payment: Payment, context: CallContext): Promise<void> {

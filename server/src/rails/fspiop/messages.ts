@@ -47,7 +47,10 @@ function compareNames([first]: [string, unknown], [second]: [string, unknown]): 
   return first < second ? -1 : Number(first > second);
 }
 
-export function formatRequest(draft: RequestDraft, key: KeyObject): SignedRequest {
+export async function formatRequest(
+  draft: RequestDraft,
+  key: KeyObject,
+): Promise<SignedRequest> {
   const { resource, method, uri, source, destination, body } = draft;
   const date = new Date(draft.atMs).toUTCString();
   const headers: Record<string, string> = {
@@ -58,7 +61,7 @@ export function formatRequest(draft: RequestDraft, key: KeyObject): SignedReques
     ...(destination !== '' && { 'fspiop-destination': destination }),
     'fspiop-uri': uri,
     'fspiop-http-method': method,
-    'fspiop-signature': signMessage({ method, uri, source, destination, date }, body, key),
+    'fspiop-signature': await signMessage({ method, uri, source, destination, date }, body, key),
   };
   return { method, uri, headers, body };
 }

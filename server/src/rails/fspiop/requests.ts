@@ -12,7 +12,7 @@ function listExtensions({ reference }: Payment) {
   return { extension: [{ key: 'payoutReference', value: reference }] };
 }
 
-export function formatLookup(payment: Payment, settings: Settings, atMs: number): SignedRequest {
+export function formatLookup(payment: Payment, settings: Settings, atMs: number): Promise<SignedRequest> {
   return formatRequest(
     {
       resource: 'parties',
@@ -31,7 +31,7 @@ export function formatQuote(
   payment: Payment & { readonly amount: string },
   settings: Settings,
   atMs: number,
-): SignedRequest {
+): Promise<SignedRequest> {
   const { quoteId, reference, msisdn, payeeFsp, currency, amount, originatorName } = payment;
   const { idType, id } = settings.payer;
   const body = {
@@ -67,7 +67,7 @@ export function formatTransfer(
   payment: Payment & { readonly terms: Terms },
   settings: Settings,
   atMs: number,
-): SignedRequest {
+): Promise<SignedRequest> {
   const { transferId, payeeFsp, currency, terms, expiresAtMs } = payment;
   const body = {
     transferId,
@@ -97,7 +97,7 @@ export function formatTransferQuery(
   { transferId, payeeFsp }: Payment,
   settings: Settings,
   atMs: number,
-): SignedRequest {
+): Promise<SignedRequest> {
   return formatRequest(
     {
       resource: 'transfers',

@@ -75,7 +75,7 @@ export function createSender(options: SimulatorOptions, keys: KeyFiles) {
       'fspiop-destination': destination,
       'fspiop-uri': uri,
       'fspiop-http-method': 'PUT',
-      'fspiop-signature': signMessage(head, body, signingKeys[source]),
+      'fspiop-signature': await signMessage(head, body, signingKeys[source]),
     };
     const signal = AbortSignal.any([abort.signal, AbortSignal.timeout(10_000)]);
     try {

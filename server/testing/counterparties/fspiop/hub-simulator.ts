@@ -62,7 +62,7 @@ export async function openHubSimulator(options: SimulatorOptions): Promise<HubSi
       const call = await readCall(request);
       const name = `${call.method} /${call.path.split('/')[1] ?? ''}`;
       counts.set(name, (counts.get(name) ?? 0) + 1);
-      const { status, code } = answer(hub, call);
+      const { status, code } = await answer(hub, call);
       response.writeHead(status, { 'content-type': 'application/json' });
       response.end(code === undefined ? '' : JSON.stringify(describeError(code)));
     };
@@ -111,12 +111,12 @@ async function readCall(request: IncomingMessage): Promise<Call> {
   };
 }
 
-function answer(hub: Hub, call: Call): Reply {
+async function answer(hub: Hub, call: Call): Promise<Reply> {
   const payerFsp = hub.options.payerFsp ?? 'outlay';
   const publicKeys = new Map([[payerFsp, createPublicKey(hub.keys.payer.publicPem)]]);
   // As the current Mojaloop library does: over the parsed body, its members in order.
   const body = call.body === '' ? '' : formatBody(parseJson(call.body) ?? null);
-  const proof = readSignature({ ...call, uris: [call.path], body: Buffer.from(body) }, publicKeys);
+  const proof = await readSignature({ ...call, uris: [call.path], body: Buffer.from(body) }, publicKeys);
   if (proof.kind === 'unproven') return { status: 400, code: '3105' };
   const [, resource, id = '', wallet = ''] = call.path.split('/');
   switch (`${call.method} ${resource}`) {

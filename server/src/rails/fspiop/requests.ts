@@ -1,40 +1,36 @@
+import { getCurrency } from '../../core/currency.ts';
+import { formatAmount } from '../../core/money.ts';
 import type { Settings } from './config.ts';
-import { formatBody, formatRequest, type SignedRequest } from './messages.ts';
-import { nameTransaction, type Payment, type Terms } from './payment.ts';
+import { formatRequest } from './messages.ts';
+import { nameTransaction, type Payment, type SignedRequest, type Terms } from './payment.ts';
 
-/** The requests of a payment, signed and ready to go out. */
+/** The signed requests of a payment. */
 
-/** What the API takes for a name of the payer; another one is left out. */
+/** Names of the payer that the API accepts; others are omitted. */
 const namePattern = /^(?!\s*$)[\p{L}\p{M}\d .,'-]{1,128}$/u;
 
-/** Where our own reference is to be found in the hub's and the provider's books. */
+/** Carries the reference into the records of the hub and the provider. */
 function listExtensions({ reference }: Payment) {
   return { extension: [{ key: 'payoutReference', value: reference }] };
 }
 
-export function formatLookup(payment: Payment, settings: Settings, atMs: number): Promise<SignedRequest> {
-  return formatRequest(
-    {
-      resource: 'parties',
-      method: 'GET',
-      uri: `/parties/MSISDN/${payment.msisdn}`,
-      source: settings.fspId,
-      destination: '',
-      atMs,
-      body: '',
-    },
-    settings.privateKey,
-  );
-}
-
-export function formatQuote(
-  payment: Payment & { readonly amount: string },
+export function formatLookup(
+  { msisdn }: Payment,
   settings: Settings,
   atMs: number,
 ): Promise<SignedRequest> {
-  const { quoteId, reference, msisdn, payeeFsp, currency, amount, originatorName } = payment;
+  const uri = `/parties/MSISDN/${msisdn}`;
+  return formatRequest({ resource: 'parties', uri, destination: '' }, settings, atMs);
+}
+
+export function formatQuote(
+  payment: Payment,
+  settings: Settings,
+  atMs: number,
+): Promise<SignedRequest> {
+  const { quoteId, reference, msisdn, payeeFsp, currency, amountMinor, originatorName } = payment;
   const { idType, id } = settings.payer;
-  const body = {
+  const content = {
     quoteId,
     transactionId: nameTransaction(reference),
     payee: {
@@ -45,22 +41,12 @@ export function formatQuote(
       ...(namePattern.test(originatorName) && { name: originatorName }),
     },
     amountType: 'RECEIVE',
-    amount: { currency, amount },
+    amount: { currency, amount: formatAmount(amountMinor, getCurrency(currency)) },
     transactionType: { scenario: 'TRANSFER', initiator: 'PAYER', initiatorType: 'BUSINESS' },
     extensionList: listExtensions(payment),
   };
-  return formatRequest(
-    {
-      resource: 'quotes',
-      method: 'POST',
-      uri: '/quotes',
-      source: settings.fspId,
-      destination: payeeFsp,
-      atMs,
-      body: formatBody(body),
-    },
-    settings.privateKey,
-  );
+  const draft = { resource: 'quotes', uri: '/quotes', destination: payeeFsp, content } as const;
+  return formatRequest(draft, settings, atMs);
 }
 
 export function formatTransfer(
@@ -69,7 +55,7 @@ export function formatTransfer(
   atMs: number,
 ): Promise<SignedRequest> {
   const { transferId, payeeFsp, currency, terms, expiresAtMs } = payment;
-  const body = {
+  const content = {
     transferId,
     payeeFsp,
     payerFsp: settings.fspId,
@@ -79,18 +65,13 @@ export function formatTransfer(
     expiration: new Date(expiresAtMs).toISOString(),
     extensionList: listExtensions(payment),
   };
-  return formatRequest(
-    {
-      resource: 'transfers',
-      method: 'POST',
-      uri: '/transfers',
-      source: settings.fspId,
-      destination: payeeFsp,
-      atMs,
-      body: formatBody(body),
-    },
-    settings.privateKey,
-  );
+  const draft = {
+    resource: 'transfers',
+    uri: '/transfers',
+    destination: payeeFsp,
+    content,
+  } as const;
+  return formatRequest(draft, settings, atMs);
 }
 
 export function formatTransferQuery(
@@ -98,16 +79,6 @@ export function formatTransferQuery(
   settings: Settings,
   atMs: number,
 ): Promise<SignedRequest> {
-  return formatRequest(
-    {
-      resource: 'transfers',
-      method: 'GET',
-      uri: `/transfers/${transferId}`,
-      source: settings.fspId,
-      destination: payeeFsp,
-      atMs,
-      body: '',
-    },
-    settings.privateKey,
-  );
+  const uri = `/transfers/${transferId}`;
+  return formatRequest({ resource: 'transfers', uri, destination: payeeFsp }, settings, atMs);
 }

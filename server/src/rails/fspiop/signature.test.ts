@@ -61,20 +61,20 @@ test('a message whose signed content was changed, removed or copied is unproven'
 });
 
 test('a request body is signed with its members sorted by name', async () => {
-  const written = formatBody({
+  const content = {
     transferId: 'b',
     amount: { currency: 'KES', amount: '1.5' },
     list: [{ key: 'payoutReference', b: null, a: undefined }],
     Upper: 'before lower case',
-  });
+  };
   const sorted =
     '{"Upper":"before lower case","amount":{"amount":"1.5","currency":"KES"},' +
     '"list":[{"b":null,"key":"payoutReference"}],"transferId":"b"}';
-  assert.equal(written, sorted);
-  const draft = { resource: 'transfers', method: 'POST', uri: '/transfers' } as const;
+  assert.equal(formatBody(content), sorted);
   const request = await formatRequest(
-    { ...draft, body: written, source: 'wallets', destination: 'outlay', atMs: Date.parse(date) },
-    pair.privateKey,
+    { resource: 'transfers', uri: '/transfers', destination: 'outlay', content },
+    { fspId: 'wallets', privateKey: pair.privateKey },
+    Date.parse(date),
   );
   assert.equal(request.body, sorted);
   // Receivers verify either the received bytes or the parsed body, serialized again.

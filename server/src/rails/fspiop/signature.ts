@@ -1,11 +1,12 @@
 import type { KeyObject } from 'node:crypto';
 import { errors, FlattenedSign, flattenedVerify } from 'jose';
 import { z } from 'zod';
+import { parseJson } from '../kit/answers.ts';
 
 /**
- * Signatures of messages as in "API Signature", version 1.1: a JSON Web Signature (RFC 7515) over
- * the body as it is on the wire, whose protected header repeats the HTTP headers that matter. It is
- * carried as JSON in FSPIOP-Signature. The scheme's algorithm is RS256 and no other is taken.
+ * Message signatures by "API Signature" 1.1: a JSON Web Signature (RFC 7515) over the body as sent,
+ * whose protected header repeats the HTTP headers that matter, as JSON in FSPIOP-Signature. Only the
+ * scheme's algorithm, RS256, is accepted.
  */
 
 export type SignedHead = {
@@ -13,9 +14,9 @@ export type SignedHead = {
   /** The path below the API's root, such as `/transfers/...`. */
   readonly uri: string;
   readonly source: string;
-  /** "" where nobody is addressed, as in a look-up. */
+  /** "" in a look-up. */
   readonly destination: string;
-  /** As in the HTTP header Date; undefined: it is not signed. */
+  /** The HTTP header Date; undefined: not signed. */
   readonly date: string | undefined;
 };
 
@@ -50,7 +51,7 @@ const protectedSchema = z.object({
 
 export type ReceivedMessage = {
   readonly method: string;
-  /** The forms of its path that a sender may have signed. */
+  /** Forms of the path that a sender may have signed. */
   readonly uris: readonly string[];
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -62,7 +63,7 @@ export type SignatureReading =
       readonly kind: 'proven';
       readonly source: string;
       readonly destination: string;
-      /** As it was signed; undefined where it was not. */
+      /** undefined: not signed. */
       readonly date: string | undefined;
     }
   | { readonly kind: 'unproven'; readonly detail: string };
@@ -125,13 +126,4 @@ function findDifference(
 
 function unproven(detail: string): SignatureReading {
   return { kind: 'unproven', detail };
-}
-
-/** Undefined where it is no JSON; a schema then refuses it. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

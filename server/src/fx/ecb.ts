@@ -58,7 +58,7 @@ function readDay(rates: z.infer<typeof daySchema>, asOfMs: number): ParsedQuotes
   const unknownCurrencies: string[] = [];
   const seen = new Set(['EUR']);
   for (const { '@currency': currency, '@rate': text } of rates) {
-    if (seen.has(currency)) return fail(`the currency ${quoteText(currency)} is repeated`);
+    if (seen.has(currency)) return fail(`${quoteText(currency)} occurs twice`);
     seen.add(currency);
     const rate = parseQuoteRate(text);
     if (rate === undefined)

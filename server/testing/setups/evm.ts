@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Address, Hex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { column, defineQuery, exec, one } from '../../src/db/rows.ts';
 import type {
   CallContext,
   Instruction,
@@ -12,20 +13,20 @@ import { railModule } from '../../src/rails/evm/rail.ts';
 import { type Anvil, startAnvil } from '../counterparties/evm/anvil.ts';
 import { openTestHost, type TestHost } from './rail.ts';
 
-/** An evm rail on a chain of its own, for the tests of this folder. */
+/** An evm rail with its own chain, for tests. */
 
-export type Scene = {
+export type TestRun = {
   readonly anvil: Anvil;
   readonly host: TestHost;
   readonly rail: RailCalls;
   readonly payer: Address;
   readonly privateKey: Hex;
   readonly token: Address;
-  /** The environment's time: real time and what was added to it. */
+  /** How far the environment's clock is ahead. */
   readonly clock: { aheadMs: number };
-  /** Requests to nodes go through here; a test may put something else in its place. */
+  /** Carries all requests to nodes; a test may replace it. */
   readonly wire: { fetch: typeof fetch };
-  /** The same rail on the same memory, as another process would run it. */
+  /** The same rail on the same records, as in another process. */
   openAgain(changes?: Readonly<Record<string, unknown>>, on?: RailHost): Promise<RailCalls>;
   close(): Promise<void>;
 };
@@ -35,7 +36,9 @@ export const finalBlocks = 5;
 /** 1000 USDC. */
 export const tokenSupply = 1_000_000_000n;
 
-export async function openScene(changes: Readonly<Record<string, unknown>> = {}): Promise<Scene> {
+export async function openTestRun(
+  changes: Readonly<Record<string, unknown>> = {},
+): Promise<TestRun> {
   const anvil = await startAnvil();
   const privateKey = generatePrivateKey();
   const payer = privateKeyToAccount(privateKey).address;
@@ -59,7 +62,7 @@ export async function openScene(changes: Readonly<Record<string, unknown>> = {})
     ...changes,
   };
   const open = (more: Readonly<Record<string, unknown>>, on: RailHost): Promise<RailCalls> => {
-    // Amounts of tests are far smaller than their fees.
+    // Fees in tests are far higher than the amounts.
     const fees = {
       shareMaxBasisPoints: null,
       ...((more['fees'] ?? changes['fees']) as object | undefined),
@@ -83,7 +86,7 @@ export async function openScene(changes: Readonly<Record<string, unknown>> = {})
   };
 }
 
-export const calm: CallContext = { signal: new AbortController().signal };
+export const context: CallContext = { signal: new AbortController().signal };
 
 export function makeAddress(): Address {
   return privateKeyToAccount(generatePrivateKey()).address;
@@ -98,7 +101,7 @@ export function makeInstruction(order: {
   reference?: string;
 }): Instruction {
   orders += 1;
-  const nobody = '';
+  const none = '';
   return {
     reference: order.reference ?? `payout${String(orders).padStart(6, '0')}`,
     payerKey: 'wallet',
@@ -108,19 +111,19 @@ export function makeInstruction(order: {
     amountMinor: order.amountMinor,
     attributes: { BankAccountNumber: order.to },
     beneficiary: {
-      firstName: nobody,
-      middleName: nobody,
-      lastName: nobody,
-      businessName: nobody,
-      address1: nobody,
-      address2: nobody,
-      city: nobody,
-      stateProvince: nobody,
-      postalCode: nobody,
+      firstName: none,
+      middleName: none,
+      lastName: none,
+      businessName: none,
+      address1: none,
+      address2: none,
+      city: none,
+      stateProvince: none,
+      postalCode: none,
       countryCode: 'DEU',
-      email: nobody,
-      mobileNumber: nobody,
-      dateOfBirth: nobody,
+      email: none,
+      mobileNumber: none,
+      dateOfBirth: none,
     },
     originator: { accountId: 'account', name: 'Example Ltd' },
     pickupCode: '',
@@ -129,38 +132,38 @@ export function makeInstruction(order: {
   };
 }
 
-export async function work({ rail }: Pick<Scene, 'rail'>): Promise<number | undefined> {
+export async function work({ rail }: Pick<TestRun, 'rail'>): Promise<number | undefined> {
   assert(rail.work !== undefined);
-  return rail.work(calm);
+  return rail.work(context);
 }
 
-export async function send(scene: Scene, instruction: Instruction): Promise<RailAnswer> {
-  return scene.rail.send(instruction, calm);
+export async function send(run: TestRun, instruction: Instruction): Promise<RailAnswer> {
+  return run.rail.send(instruction, context);
 }
 
-export async function query(scene: Scene, instruction: Instruction): Promise<RailAnswer> {
-  return scene.rail.query(instruction, calm);
+export async function query(run: TestRun, instruction: Instruction): Promise<RailAnswer> {
+  return run.rail.query(instruction, context);
 }
 
-/** Passes and blocks in turn, until the rail has nothing to look after any more. */
-export async function settle(scene: Scene, turns = 60): Promise<void> {
+/** Runs passes and mines blocks until no payment is open. */
+export async function settle(run: TestRun, turns = 60): Promise<void> {
   for (let turn = 0; turn < turns; turn += 1) {
-    if ((await work(scene)) === undefined) return;
-    await scene.anvil.mine(1);
+    if ((await work(run)) === undefined) return;
+    await run.anvil.mine(1);
   }
-  assert.fail(`the rail does not come to rest: ${JSON.stringify(scene.host.lines.slice(-3))}`);
+  assert.fail(`payments are still open: ${JSON.stringify(run.host.lines.slice(-3))}`);
 }
 
 /**
- * What the rail holds for wrong since then. Its second line of defence (taking a transaction for its
- * own that it does not remember) would otherwise hide that the first one fails.
+ * The errors logged since then. Linking unknown transactions to payments would otherwise hide that
+ * transactions were not recorded.
  */
-export function listErrors({ host }: Scene, after: number): string[] {
+export function listErrors({ host }: TestRun, after: number): string[] {
   const lines = host.lines.slice(after);
   return lines.filter(({ level }) => level === 'error').map(({ message }) => message);
 }
 
-/** A node that refuses some requests as it would what it does not know. */
+/** A node that refuses some requests. */
 export function refuseRequests(isRefused: (body: string) => boolean): typeof fetch {
   return (...request) => {
     const body = request[1]?.body;
@@ -171,47 +174,48 @@ export function refuseRequests(isRefused: (body: string) => boolean): typeof fet
   };
 }
 
-export type Records = readonly Record<string, unknown>[];
+const recordsQuery = defineQuery({
+  name: 'save_rail_records',
+  text: `select coalesce(jsonb_agg(to_jsonb(r)), '[]')::text as records from rail_records r`,
+  columns: { records: column.text },
+});
 
-/** What the rail remembers, as a backup of the database has it. */
-export async function saveRecords({ host }: Scene): Promise<Records> {
-  return host.db.system.rows<Record<string, unknown>>({
-    name: '',
-    text: 'select * from rail_records',
-  });
+/** The rail's records as JSON, as a backup of the database has them. */
+export async function saveRecords({ host }: TestRun): Promise<string> {
+  return (await one(host.db.system, recordsQuery)).records;
 }
 
-export async function restoreRecords({ host }: Scene, rows: Records): Promise<void> {
-  await host.db.system.rows({ name: '', text: 'delete from rail_records' });
-  for (const row of rows) {
-    const names = Object.keys(row);
-    const values = names.map((_, index) => `$${index + 1}`);
-    const text = `insert into rail_records (${names.join(', ')}) values (${values.join(', ')})`;
-    await host.db.system.rows({ name: '', text }, Object.values(row));
-  }
+export async function restoreRecords({ host }: TestRun, records: string): Promise<void> {
+  await exec(host.db.system, { name: '', text: 'delete from rail_records' });
+  const text = `
+    insert into rail_records
+    select * from jsonb_populate_recordset(null::rail_records, $1::jsonb)`;
+  await exec(host.db.system, { name: '', text }, [records]);
 }
 
-/** Two operators have looked at what was recovered. */
-export async function release({ rail }: Scene): Promise<void> {
+/** Two operators have released the recovery. */
+export async function release({ rail }: TestRun): Promise<void> {
   assert(rail.recover !== undefined && rail.confirmRecovery !== undefined);
-  await rail.recover(Date.now() - 3_600_000, calm);
-  await rail.confirmRecovery(calm);
+  await rail.recover(Date.now() - 3_600_000, context);
+  await rail.confirmRecovery(context);
 }
 
 /** Gwei, the minor unit of ETH, in wei. */
 export const gwei = 10n ** 9n;
 
-/** What the chain says was paid, as text that can be compared. */
-export async function listPaid({ anvil, payer }: Scene): Promise<string[]> {
+/** All payments on the chain, as comparable text. */
+export async function listPaid({ anvil, payer }: TestRun): Promise<string[]> {
   const payments = await anvil.listPayments(payer);
   return payments.map(({ recipient, units }) => `${recipient} ${units}`).toSorted();
 }
 
-export async function listUnits({ anvil, payer }: Scene, to: string): Promise<bigint[]> {
+export async function listUnits({ anvil, payer }: TestRun, to: string): Promise<bigint[]> {
   const payments = await anvil.listPayments(payer);
-  return payments.filter(({ recipient }) => recipient === to.toLowerCase()).map((one) => one.units);
+  return payments
+    .filter(({ recipient }) => recipient === to.toLowerCase())
+    .map(({ units }) => units);
 }
 
-export async function countSent({ anvil, payer }: Scene): Promise<number> {
+export async function countSent({ anvil, payer }: TestRun): Promise<number> {
   return Number(await anvil.rpc<Hex>('eth_getTransactionCount', [payer, 'latest']));
 }

@@ -13,12 +13,14 @@ import { type HubSimulator, openHubSimulator } from '../counterparties/fspiop/hu
 import { type FaultProxy, openFaultProxy } from '../fault-proxy/fault-proxy.ts';
 import { openTestHost, type TestHost } from './rail.ts';
 
-/** A rail with everything round it: a host on a database, a door for callbacks, its passes. */
+/** A rail with a host on a database, an endpoint for callbacks and a simulated hub. */
 
-export type Door = { readonly url: string; close(): Promise<void> };
+export type CallbackEndpoint = { readonly url: string; close(): Promise<void> };
 
-/** Takes callbacks in the place of the service's own HTTP server. */
-export async function openDoor(find: () => { rail: RailCalls; host: RailHost }): Promise<Door> {
+/** Receives callbacks in place of the service's HTTP server. */
+export async function openCallbackEndpoint(
+  find: () => { rail: RailCalls; host: RailHost },
+): Promise<CallbackEndpoint> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -101,14 +103,14 @@ let wallets = 0;
 /** Generous: only what never comes waits for it. */
 const untilMsMax = 60_000;
 
-/** A wallet of its own for each payment; a habit of the simulated hub says what becomes of it. */
-export function nameWallet(habit: string): string {
+/** A new wallet for each payment; the behavior of the simulated hub selects the outcome. */
+export function nameWallet(behavior: string): string {
   wallets += 1;
-  return `+2547${String(wallets).padStart(4, '0')}99${habit}`;
+  return `+2547${String(wallets).padStart(4, '0')}99${behavior}`;
 }
 
-export function instruct(changes: Partial<Instruction> & { habit?: string } = {}): Instruction {
-  const { habit = '0000', ...rest } = changes;
+export function instruct(changes: Partial<Instruction> & { behavior?: string } = {}): Instruction {
+  const { behavior = '0000', ...rest } = changes;
   return {
     reference: newId(),
     payerKey: payer.key,
@@ -116,7 +118,7 @@ export function instruct(changes: Partial<Instruction> & { habit?: string } = {}
     deliveryType: 'MOBILE_WALLET',
     currency: 'KES',
     amountMinor: 150_050n,
-    attributes: { PhoneNumber: nameWallet(habit) },
+    attributes: { PhoneNumber: nameWallet(behavior) },
     beneficiary: {
       firstName: 'Ada',
       middleName: '',
@@ -140,13 +142,13 @@ export function instruct(changes: Partial<Instruction> & { habit?: string } = {}
   };
 }
 
-export type Scene = {
+export type TestRun = {
   readonly host: TestHost;
   readonly simulator: HubSimulator;
   /** Between the rail and the hub. */
   readonly proxy: FaultProxy;
   rail: RailCalls;
-  /** Another instance of the rail on the same memory, as after a crash. */
+  /** Opens the rail again on the same records, as after a crash. */
   restart(): Promise<void>;
   /** Runs passes until the condition holds. */
   until(isDone: () => boolean | Promise<boolean>): Promise<void>;
@@ -155,7 +157,7 @@ export type Scene = {
 
 export const context = { signal: new AbortController().signal };
 
-export async function openScene(
+export async function openTestRun(
   changes: {
     config?: Record<string, unknown>;
     simulator?: Partial<SimulatorOptions>;
@@ -164,10 +166,10 @@ export async function openScene(
     /** As nowMs when absent. */
     realNowMs?: () => number;
   } = {},
-): Promise<Scene> {
+): Promise<TestRun> {
   const folder = await mkdtemp(join(tmpdir(), 'fspiop-'));
   const found: { rail?: RailCalls; host?: RailHost } = {};
-  const door = await openDoor(() => {
+  const endpoint = await openCallbackEndpoint(() => {
     if (found.rail === undefined || found.host === undefined) throw new Error('not open yet');
     return { rail: found.rail, host: found.host };
   });
@@ -176,7 +178,7 @@ export async function openScene(
   const simulator = await openHubSimulator({
     folder,
     port: 0,
-    callbackUrl: door.url,
+    callbackUrl: endpoint.url,
     nowMs: realNowMs,
     ...changes.simulator,
   });
@@ -186,7 +188,7 @@ export async function openScene(
     payers,
     nowMs,
     realNowMs,
-    callbackUrl: door.url,
+    callbackUrl: endpoint.url,
   });
   const proxy = await openFaultProxy(simulator.address);
   const open = (): Promise<RailCalls> =>
@@ -197,19 +199,19 @@ export async function openScene(
       }),
       host,
     );
-  const scene: Scene = {
+  const run: TestRun = {
     host,
     simulator,
     proxy,
     rail: await open(),
     restart: async () => {
-      scene.rail = await open();
-      found.rail = scene.rail;
+      run.rail = await open();
+      found.rail = run.rail;
     },
     until: async (isDone) => {
       const endMs = performance.now() + untilMsMax;
       while (performance.now() < endMs) {
-        await scene.rail.work?.(context);
+        await run.rail.work?.(context);
         if (await isDone()) return;
         await sleep(20);
       }
@@ -218,12 +220,12 @@ export async function openScene(
     close: async () => {
       await proxy.close();
       await simulator.close();
-      await door.close();
+      await endpoint.close();
       await host.close();
       await rm(folder, { recursive: true, force: true });
     },
   };
-  found.rail = scene.rail;
+  found.rail = run.rail;
   found.host = host;
-  return scene;
+  return run;
 }

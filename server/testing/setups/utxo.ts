@@ -15,21 +15,21 @@ import { railModule } from '../../src/rails/utxo/rail.ts';
 import type { TestNode } from '../counterparties/utxo/litecoind.ts';
 import { openTestHost, type TestHost } from './rail.ts';
 
-/** A rail of this kind on a node for tests, with its own memory and a clock that is set by hand. */
+/** A utxo rail on a test node, with a clock that tests move. */
 
 export type Mode = 'own' | 'node';
 
 export const litecoinRegtest = getNetwork('litecoin', 'regtest');
 
 export type Account = {
-  /** Of the configuration. */
+  /** `config.keys`. */
   readonly keys: Record<string, unknown>;
   readonly wallet: string;
-  /** Where coins for the rail go. */
+  /** The address for coins of the rail. */
   readonly deposit: string;
 };
 
-/** New keys of the rail's own, or a new wallet in the node. */
+/** New keys of the rail, or a new wallet in the node. */
 export async function openAccount(node: TestNode, mode: Mode): Promise<Account> {
   const wallet = `rail-${randomBytes(6).toString('hex')}`;
   if (mode === 'node') {
@@ -49,12 +49,12 @@ export async function openAccount(node: TestNode, mode: Mode): Promise<Account> 
   return { keys: { mode, wallet, secret, addressCount }, wallet, deposit };
 }
 
-/** Where a payment to an address of the main network goes when `mainAddresses` is set. */
+/** The regtest address of a main network address with `mainAddresses`. */
 export function findRegtestAddress(mainAddress: string): string | undefined {
   return readMainAddress(litecoinRegtest, mainAddress)?.address;
 }
 
-/** Few confirmations, no waiting for a batch; more of a configuration replaces parts of this. */
+/** Few confirmations and no batching; `more` replaces parts. */
 export function describeConfig(
   node: Pick<TestNode, 'address' | 'credentials'>,
   account: Account,
@@ -82,13 +82,13 @@ export function describeConfig(
 export type TestRail = {
   readonly calls: RailCalls;
   readonly host: TestHost;
-  /** Of the rail's clock, which goes with the real time. */
+  /** Moves the rail's clock ahead of real time. */
   advanceMs(ms: number): void;
   send(instruction: Instruction): Promise<RailAnswer>;
   query(instruction: Instruction): Promise<RailAnswer>;
   cancel(instruction: Instruction): Promise<RailAnswer>;
   pass(): Promise<number | undefined>;
-  /** Another process on the same memory. */
+  /** The same rail on the same records, as in another process. */
   again(replaced?: Partial<RailHost>): Promise<TestRail>;
   close(): Promise<void>;
 };
@@ -105,7 +105,8 @@ export async function openTestRail(
   const open = async (own: TestHost): Promise<TestRail> => {
     const calls = await railModule.create(configSchema.parse(config), own);
     const { cancel, work } = calls;
-    if (cancel === undefined || work === undefined) throw new Error('the rail lacks calls');
+    if (cancel === undefined || work === undefined)
+      throw new Error('the rail must have cancel and work');
     return {
       calls,
       host: own,
@@ -123,7 +124,7 @@ export async function openTestRail(
   return open(host);
 }
 
-/** A payment of coins to an address, under a reference of its own. */
+/** A payment to an address with a new reference. */
 export function instruct(address: string, amountMinor: bigint): Instruction {
   const empty = '';
   return {
@@ -156,8 +157,8 @@ export function instruct(address: string, amountMinor: bigint): Instruction {
   };
 }
 
-export type Bench = {
-  /** A rail with coins on its account, one for each amount (decimal text). */
+export type TestBench = {
+  /** A rail with one coin for each amount (decimal text). */
   open(
     mode: Mode,
     coins: readonly string[],
@@ -167,12 +168,12 @@ export type Bench = {
   listAmounts(address: string): Promise<bigint[]>;
 };
 
-export function createBench(node: TestNode): Bench {
+export function createBench(node: TestNode): TestBench {
   return {
     open: async (mode, coins, more = {}) => {
       const account = await openAccount(node, mode);
       const rail = await openTestRail(describeConfig(node, account, more));
-      // The first pass makes the wallet, which has to be there before the coins.
+      // The first pass creates the wallet, which must exist before the coins.
       await rail.pass();
       await node.fund(account.deposit, coins);
       await node.mine(1);

@@ -1,8 +1,8 @@
 import { assert } from '../../core/errors.ts';
 
-/** Between our minor units, the smallest units of a chain or token, and decimal text. All exact. */
+/** Exact conversions between minor units, the smallest units of a chain or token, and decimals. */
 
-/** @returns undefined where the chain has no such fine step. */
+/** @returns undefined where the amount is finer than the unit of the chain. */
 export function toChainUnits(
   amountMinor: bigint,
   scales: { readonly currency: number; readonly chain: number },
@@ -13,7 +13,7 @@ export function toChainUnits(
   return amountMinor % step === 0n ? amountMinor / step : undefined;
 }
 
-/** The whole minor units in an amount of the chain; a finer rest is cut. */
+/** Rounded down to whole minor units. */
 export function toCurrencyUnits(
   units: bigint,
   scales: { readonly currency: number; readonly chain: number },
@@ -23,16 +23,16 @@ export function toCurrencyUnits(
   return difference >= 0 ? units / step : units * step;
 }
 
-/** Wei of the chain's coin, which has 18 decimals everywhere. */
+/** Of the native coin; 18 on every EVM chain. */
 export const coinDecimals = 18;
 
-/** What a transaction cost, in minor units; rounded up, since less would hide a part of it. */
+/** The cost of a transaction in minor units, rounded up so that no part of it is lost. */
 export function toMinorUnitsUp(wei: bigint, currencyScale: number): bigint {
   const step = 10n ** BigInt(coinDecimals - currencyScale);
   return (wei + step - 1n) / step;
 }
 
-/** @param text Digits with at most `scale` decimals, as the configuration's schema lets through. */
+/** @param text Digits with at most `scale` decimals, as the configuration's schema requires. */
 export function parseDecimal(text: string, scale: number): bigint {
   const [whole = '', fraction = ''] = text.split('.');
   assert(fraction.length <= scale, 'a decimal text has no more decimals than its unit');

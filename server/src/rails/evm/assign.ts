@@ -1,196 +1,182 @@
+import type { Counter } from '../kit/counters.ts';
 import type { FeeMarket } from './fees.ts';
 import { type Funds, openFunds } from './funds.ts';
 import { broadcast, sign } from './mempool.ts';
-import { changeNonce, type NextNonce } from './nonce-records.ts';
 import type { Pass } from './parts.ts';
-import {
-  changePayment,
-  type KeptPayment,
-  makeTransfer,
-  type Payment,
-  paymentCollection,
-  readPayment,
-} from './payment.ts';
+import type { Payment, StoredPayment } from './payment.ts';
 import { type Plan, prepare } from './prepare.ts';
 import type { RefusalReason } from './refusal.ts';
 import { RpcError } from './rpc.ts';
-import { findStray, listStrays, type Stray, takeStray } from './unknown-transactions.ts';
+import { findUnknownTransaction, type UnknownTransaction } from './unknown-transactions.ts';
 
-/** Signs what waits, as far as the account's funds, the fees and the network allow. */
+/** Assigns nonces to waiting payments and signs them, within funds, fee limits and `inFlightMax`. */
 
-type Desk = {
+type SigningContext = {
   readonly pass: Pass;
   readonly funds: Funds;
   readonly market: FeeMarket;
-  readonly strays: Stray[];
-  nonce: NextNonce;
-  /** How many more may be signed. */
+  readonly unknownTransactions: UnknownTransaction[];
+  nonce: Counter;
+  /** How many more transactions may be in flight. */
   room: number;
 };
 
-type Step = 'signed' | 'left' | 'conflict';
+type Step = 'signed' | 'unchanged' | 'conflict';
 
-/** So many waiting payments are looked at in one pass. */
-const lookMax = 100;
+/** Waiting payments examined in one pass. */
+const pageSize = 100;
 
-/** @returns whether more could be signed at once. */
+/** @returns whether more payments could be signed without a pause. */
 export async function assignWaiting(
   pass: Pass,
-  start: { readonly next: NextNonce; readonly unmined: readonly KeptPayment[] },
+  start: { readonly next: Counter; readonly unmined: readonly StoredPayment[] },
 ): Promise<boolean> {
   const room = pass.config.inFlightMax - start.unmined.length;
   if (room <= 0) return false;
-  const { waiting, isBegunAnew } = await listWaiting(pass);
+  const { waiting, isRestarted } = await listWaiting(pass);
   if (waiting.length === 0) return false;
-  const desk: Desk = {
+  const signing: SigningContext = {
     pass,
     funds: openFunds(pass, start.unmined),
     market: {
       baseFee: pass.head.baseFeePerGas,
       priorityFee: await pass.chain.suggestPriorityFee(),
     },
-    strays: await listStrays(pass),
+    unknownTransactions: await Array.fromAsync(pass.unknownTransactions.list({ state: 'open' })),
     nonce: start.next,
     room,
   };
-  for (const [index, kept] of waiting.entries()) {
-    if (desk.room === 0) return false;
-    const step = await handle(desk, kept);
+  for (const [index, stored] of waiting.entries()) {
+    if (signing.room === 0) return false;
+    const step = await handle(signing, stored);
     if (step === 'conflict') return true;
     const isLast = index === waiting.length - 1;
-    pass.memory.waitingAfter = isLast && waiting.length < lookMax ? '' : kept.reference;
+    pass.progress.waitingAfter = isLast && waiting.length < pageSize ? '' : stored.key;
   }
-  // All of them were looked at: without a pause nothing would be otherwise.
-  return waiting.length === lookMax && !isBegunAnew;
+  // After a full round nothing changes until the next block.
+  return waiting.length === pageSize && !isRestarted;
 }
 
 async function listWaiting({
-  host,
-  memory,
-}: Pass): Promise<{ waiting: KeptPayment[]; isBegunAnew: boolean }> {
-  const query = { state: 'waiting', count: lookMax };
-  const after = memory.waitingAfter;
-  const records = await host.store.list(paymentCollection, { ...query, after });
-  if (records.length > 0 || after === '') {
-    return { waiting: records.map(readPayment), isBegunAnew: false };
-  }
-  memory.waitingAfter = '';
-  const first = await host.store.list(paymentCollection, query);
-  return { waiting: first.map(readPayment), isBegunAnew: true };
+  payments,
+  progress,
+}: Pass): Promise<{ waiting: readonly StoredPayment[]; isRestarted: boolean }> {
+  const query = { state: 'waiting', count: pageSize } as const;
+  const after = progress.waitingAfter;
+  const waiting = await payments.page({ ...query, after });
+  if (waiting.length > 0 || after === '') return { waiting, isRestarted: false };
+  progress.waitingAfter = '';
+  return { waiting: await payments.page(query), isRestarted: true };
 }
 
-/** A payment that something is wrong with stays where it is, and the others go on. */
-async function handle(desk: Desk, kept: KeptPayment): Promise<Step> {
+/** A payment that fails stays as it is and does not stop the others. */
+async function handle(signing: SigningContext, stored: StoredPayment): Promise<Step> {
   try {
-    return await assign(desk, kept);
+    return await assign(signing, stored);
   } catch (error) {
     if (error instanceof RpcError) throw error;
-    // Not its message, which may hold anything.
+    // Without the message, which may contain addresses.
     const fault = error instanceof Error ? error.name : typeof error;
-    const { reference } = kept;
-    desk.pass.host.log('error', 'a payment cannot be signed', { reference, fault });
-    return 'left';
+    signing.pass.host.log('error', 'signing a payment failed', { reference: stored.key, fault });
+    return 'unchanged';
   }
 }
 
-async function assign(desk: Desk, kept: KeptPayment): Promise<Step> {
-  const { pass } = desk;
-  const stray = findStray(pass.host, desk.strays, kept.payment);
-  if (stray !== undefined) return adopt(desk, kept, stray);
-  const plan = await prepare(desk, kept);
+async function assign(signing: SigningContext, stored: StoredPayment): Promise<Step> {
+  const { pass } = signing;
+  const unknown = findUnknownTransaction(pass.host, signing.unknownTransactions, stored.value);
+  if (unknown !== undefined) return adopt(signing, stored, unknown);
+  const plan = await prepare(signing, stored);
   switch (plan.kind) {
-    case 'left':
-      return 'left';
+    case 'unchanged':
+      return 'unchanged';
     case 'waits':
-      return wait(pass, kept, plan.waitsFor);
+      return wait(pass, stored, plan.waitsFor);
     case 'refused':
-      return refuse(pass, kept, plan.reason);
+      return refuse(pass, stored, plan.reason);
     case 'ready':
-      return signAndSend(desk, kept, plan);
+      return signAndSend(signing, stored, plan);
   }
 }
 
 async function wait(
   pass: Pass,
-  kept: KeptPayment,
+  stored: StoredPayment,
   waitsFor: NonNullable<Payment['waitsFor']>,
 ): Promise<Step> {
-  const { payment, reference } = kept;
+  const { key: reference, value } = stored;
   const nowMs = pass.host.nowMs();
   const isForFee = waitsFor === 'fee_share';
-  const sinceMs = payment.feeWaitSinceMs ?? nowMs;
+  const sinceMs = value.feeWaitSinceMs ?? nowMs;
   const waitMaxMs = pass.config.fees.waitMaxSeconds * 1000;
-  if (isForFee && nowMs - sinceMs >= waitMaxMs) return refuse(pass, kept, 'amount_refused');
-  if (payment.waitsFor === waitsFor) return 'left';
-  pass.host.log('warn', 'a payment waits', { reference, for: waitsFor });
+  if (isForFee && nowMs - sinceMs >= waitMaxMs) return refuse(pass, stored, 'amount_refused');
+  if (value.waitsFor === waitsFor) return 'unchanged';
+  pass.host.log('warn', 'payment waits', { reference, for: waitsFor });
   const feeWaitSinceMs = isForFee ? sinceMs : null;
-  const change = changePayment(kept, 'waiting', { ...payment, waitsFor, feeWaitSinceMs });
-  await pass.host.store.write([change]);
-  return 'left';
+  await pass.payments.write(stored, {
+    state: 'waiting',
+    value: { ...value, waitsFor, feeWaitSinceMs },
+  });
+  return 'unchanged';
 }
 
-async function refuse(pass: Pass, kept: KeptPayment, reason: RefusalReason): Promise<Step> {
-  // Not even signed, so that it never will be paid; the query or the sweeper learns of it.
-  const change = changePayment(kept, 'rejected', { ...kept.payment, reason });
-  if (await pass.host.store.write([change])) await tellRefused(pass, kept, reason);
-  return 'left';
+/** The payment was never signed, so it can never be paid. */
+async function refuse(pass: Pass, stored: StoredPayment, reason: RefusalReason): Promise<Step> {
+  const next = { state: 'rejected', value: { ...stored.value, reason } } as const;
+  if (await pass.payments.write(stored, next)) await notifyRefused(pass, stored, reason);
+  return 'unchanged';
 }
 
 async function signAndSend(
-  desk: Desk,
-  kept: KeptPayment,
+  signing: SigningContext,
+  stored: StoredPayment,
   plan: Extract<Plan, { kind: 'ready' }>,
 ): Promise<Step> {
-  const { pass, funds, nonce } = desk;
-  const attempt = await sign(pass, kept.payment, { nonce: nonce.next, ...plan });
-  const payment: Payment = {
-    ...kept.payment,
-    nonce: nonce.next,
-    attempts: [attempt],
-    waitsFor: null,
-  };
+  const { pass, funds, nonce } = signing;
+  const attempt = await sign(pass, stored.value, { nonce: nonce.next, ...plan });
+  const value = { ...stored.value, nonce: nonce.next, attempts: [attempt], waitsFor: null };
   const isWritten = await pass.host.store.write([
-    changePayment(kept, 'signed', payment),
-    changeNonce(nonce, nonce.next + 1),
+    ...pass.payments.change(stored, { state: 'signed', value }),
+    pass.nonces.change(nonce, nonce.next + 1),
   ]);
-  // Somebody cancelled it, or another process is at work: these bytes are forgotten.
+  // It was cancelled, or another process changed it: the signed bytes are discarded.
   if (!isWritten) return 'conflict';
-  desk.nonce = { next: nonce.next + 1, revision: nonce.revision + 1 };
-  desk.room -= 1;
+  signing.nonce = { ...nonce, next: nonce.next + 1, revision: nonce.revision + 1 };
+  signing.room -= 1;
   funds.take(null, plan.gas * plan.offer.maxFeePerGas);
-  funds.take(makeTransfer(payment).contract, BigInt(payment.units));
-  if (attempt.raw !== null) await broadcast(pass, kept.reference, attempt.raw);
+  funds.take(value.contract, value.units);
+  if (attempt.raw !== null) await broadcast(pass, stored.key, attempt.raw);
   return 'signed';
 }
 
-/** The chain has it already: a transaction of this account that pays exactly what is ordered. */
-async function adopt(desk: Desk, kept: KeptPayment, stray: Stray): Promise<Step> {
-  const { pass, strays } = desk;
-  const attempt = {
-    hash: stray.hash,
-    raw: null,
-    gas: '0',
-    maxFeePerGas: '0',
-    maxPriorityFeePerGas: '0',
-    signedAtMs: stray.minedAtMs,
-  };
-  const payment: Payment = { ...kept.payment, nonce: stray.nonce, attempts: [attempt] };
+/** Links the payment to a transaction on the chain that already paid exactly this. */
+async function adopt(
+  { pass, unknownTransactions }: SigningContext,
+  stored: StoredPayment,
+  unknown: UnknownTransaction,
+): Promise<Step> {
+  const { hash, nonce, minedAtMs: signedAtMs } = unknown.value;
+  const fees = { gas: 0n, maxFeePerGas: 0n, maxPriorityFeePerGas: 0n };
+  const attempts = [{ hash, raw: null, ...fees, signedAtMs }];
   const isWritten = await pass.host.store.write([
-    changePayment(kept, 'signed', payment),
-    takeStray(stray),
+    ...pass.payments.change(stored, {
+      state: 'signed',
+      value: { ...stored.value, nonce, attempts },
+    }),
+    pass.unknownTransactions.change(unknown, { state: 'taken', value: unknown.value }),
   ]);
   if (!isWritten) return 'conflict';
-  strays.splice(strays.indexOf(stray), 1);
-  pass.host.log('warn', 'a payment was found paid by a transaction that was not remembered', {
-    reference: kept.reference,
-    transaction: stray.hash,
+  unknownTransactions.splice(unknownTransactions.indexOf(unknown), 1);
+  pass.host.log('warn', 'an unknown transaction was matched to a payment', {
+    reference: stored.key,
+    transaction: hash,
   });
   return 'signed';
 }
 
-async function tellRefused(
+async function notifyRefused(
   { host }: Pass,
-  { reference }: KeptPayment,
+  { key: reference }: StoredPayment,
   reason: RefusalReason,
 ): Promise<void> {
   const id = `${reference}:refused`;

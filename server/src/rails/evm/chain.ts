@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem';
 import { z } from 'zod';
 import { createRpc, type Rpc, RpcError, type RpcOptions } from './rpc.ts';
 
-/** What the rail asks of a chain, read with suspicion. One `Chain` speaks to one endpoint. */
+/** Typed JSON-RPC calls; every answer is validated. One `Chain` talks to one endpoint. */
 
 const quantity = z
   .string()
@@ -62,6 +62,7 @@ const receiptSchema = z.object({
 export type Head = z.infer<typeof headSchema>;
 export type FullBlock = z.infer<typeof fullBlockSchema>;
 export type BlockTransaction = FullBlock['transactions'][number];
+export type SentTransaction = { readonly transaction: BlockTransaction; readonly block: FullBlock };
 export type Receipt = z.infer<typeof receiptSchema>;
 export type CallRequest = {
   readonly from: Address;
@@ -70,19 +71,19 @@ export type CallRequest = {
   readonly data: Hex;
 };
 
-/** Every function throws an RpcError. Block numbers name states of the chain. */
+/** Every function may throw an RpcError. `at` is a block number. */
 export type Chain = {
   readonly endpoint: string;
   getChainId(): Promise<number>;
   getHead(): Promise<Head>;
-  /** undefined where the node has no block of this number (yet). */
+  /** undefined where the node has no such block yet. */
   findBlockHash(number: number): Promise<Hex | undefined>;
-  /** Seconds; undefined where the node has no block of this number (any more). */
+  /** Seconds; undefined where the node no longer has the block. */
   findBlockTime(number: number): Promise<number | undefined>;
-  /** The newest block that the chain holds for final; undefined where the node knows no such thing. */
+  /** The newest finalized block; undefined where the node does not support the tag. */
   findFinalizedNumber(): Promise<number | undefined>;
   findFullBlock(number: number): Promise<FullBlock | undefined>;
-  /** How many transactions an account has sent: its next nonce. */
+  /** The number of transactions that the account has sent, which is its next nonce. */
   countSent(account: Address, at: number | 'pending'): Promise<number>;
   getBalance(account: Address, at: number): Promise<bigint>;
   findReceipt(transactionHash: Hex): Promise<Receipt | undefined>;
@@ -106,7 +107,7 @@ export function createChain(options: RpcOptions): Chain {
       const schema = receiptSchema.nullable();
       const receipt = await rpc.call('eth_getTransactionReceipt', [transactionHash], schema);
       if (receipt !== null && receipt.transactionHash !== transactionHash) {
-        throw new RpcError('a receipt is of another transaction', { kind: 'garbage' });
+        throw new RpcError('the receipt is for another transaction', { kind: 'garbage' });
       }
       return receipt ?? undefined;
     },
@@ -126,7 +127,7 @@ type BlockReads = Pick<
 function createBlockReads(rpc: Rpc): BlockReads {
   const check = <Block extends { number: number }>(block: Block | null, number: number) => {
     if (block !== null && block.number !== number) {
-      throw new RpcError('a block is not the one asked for', { kind: 'garbage' });
+      throw new RpcError('the block is not the requested one', { kind: 'garbage' });
     }
     return block ?? undefined;
   };
@@ -146,7 +147,7 @@ function createBlockReads(rpc: Rpc): BlockReads {
       try {
         return (await rpc.call('eth_getBlockByNumber', ['finalized', false], schema))?.number;
       } catch (error) {
-        // Nodes of chains without finality know no such tag.
+        // Nodes of chains without finality reject the tag.
         if (error instanceof RpcError && error.kind === 'refused') return undefined;
         throw error;
       }
@@ -170,5 +171,5 @@ function nameBlock(at: number | 'pending'): string {
 /** The node ran the transfer, and the contract turned it down. Geth and others use code 3. */
 export function isRevert(error: unknown): boolean {
   if (!(error instanceof RpcError) || error.kind !== 'refused') return false;
-  return error.code === 3 || error.words.includes('revert');
+  return error.code === 3 || error.refusal.includes('revert');
 }

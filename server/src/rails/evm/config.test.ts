@@ -13,9 +13,9 @@ const least = {
 const fees = { nativePerUnit: { USDC: '0.0003' } };
 const tokens = [{ currency: 'USDC', address: usdc, decimals: 6 }];
 
-test('the least configuration has careful defaults', () => {
+test('the minimal configuration has conservative defaults', () => {
   const config = configSchema.parse(least);
-  // The chain says itself what is final.
+  // The finality of the chain counts.
   assert.equal(config.finalBlocks, undefined);
   assert.equal(config.defaultBlocks, undefined);
   assert.equal(config.fees.shareMaxBasisPoints, 1000);
@@ -23,7 +23,7 @@ test('the least configuration has careful defaults', () => {
   assert.deepEqual(config.tokens, []);
 });
 
-test('a wrong setting is named, and no secret is', () => {
+test('errors name the invalid setting and no secret', () => {
   const wrong: Record<string, object> = {
     'rpcUrls.0': { rpcUrls: ['ftp://secret.example.org'] },
     'key.privateKey': { key: { privateKey: `${secret}00` } },
@@ -58,7 +58,7 @@ test('a wrong setting is named, and no secret is', () => {
   }
 });
 
-test('a token without a usable price is named, unless fees have no share', () => {
+test('a token needs a price unless fees have no share limit', () => {
   const read = (nativePerUnit: object, more: object = {}) =>
     configSchema.safeParse({ ...least, tokens, fees: { nativePerUnit, ...more } });
   for (const prices of [{}, { USDC: '0' }, { USDC: '0.0003', ETH: '1' }]) {
@@ -72,7 +72,7 @@ test('a token without a usable price is named, unless fees have no share', () =>
   assert.ok(read({ USDC: '0.0003' }).success);
 });
 
-test('a fee is at most its share of the amount, whatever the currency', () => {
+test('the fee limit is a share of the amount in any currency', () => {
   const config = configSchema.parse({ ...least, tokens, fees });
   const limits = readFeeLimits(config);
   const usdcLimit = (amountMinor: bigint) =>
@@ -85,7 +85,7 @@ test('a fee is at most its share of the amount, whatever the currency', () => {
   assert.equal(findFeeLimits(config, limits, ether).totalMax, 10n ** 16n);
 });
 
-test('confirmations follow the amount', () => {
+test('confirmations depend on the amount', () => {
   const config = configSchema.parse({
     ...least,
     confirmations: {
@@ -107,7 +107,7 @@ test('confirmations follow the amount', () => {
   assert.equal(findConfirmations({ ...config, defaultBlocks: 9 }, other), 9);
 });
 
-/** The example of the Web3 Secret Storage Definition, whose key and password are public. */
+/** From the Web3 Secret Storage Definition; key and password are public. */
 const keyFile = {
   crypto: {
     cipher: 'aes-128-ctr',
@@ -126,7 +126,7 @@ const keyFile = {
   version: 3,
 };
 
-test('a key file opens with its password only', async () => {
+test('a key file opens only with its password', async () => {
   const keystore = JSON.stringify(keyFile);
   const account = await openAccount({ keystore, password: 'testpassword' });
   const plain = await openAccount({
@@ -134,15 +134,15 @@ test('a key file opens with its password only', async () => {
   });
   assert.equal(account.address, plain.address);
   await assert.rejects(openAccount({ keystore, password: 'other' }), {
-    message: 'the keystore of the rail does not open with its password',
+    message: 'config.key.password does not open config.key.keystore',
   });
   for (const text of ['', '{}', JSON.stringify({ ...keyFile, version: 1 })]) {
     await assert.rejects(openAccount({ keystore: text, password: 'testpassword' }), {
-      message: 'the keystore of the rail is no version 3 key file',
+      message: 'config.key.keystore must be a version 3 key file',
     });
   }
   const outside = `0x${'f'.repeat(64)}` as const;
   await assert.rejects(openAccount({ privateKey: outside }), {
-    message: 'the private key of the rail is not one of the curve secp256k1',
+    message: 'config.key.privateKey must be a private key of the curve secp256k1',
   });
 });

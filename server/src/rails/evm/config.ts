@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { findCurrency } from '../../core/currency.ts';
 import { parseDecimal } from './amounts.ts';
 
-/** The `config` of an evm rail in the operator's file. Messages never repeat a value. */
+/** The `config` of an evm rail. Error messages never repeat a value. */
 
 const gweiScale = 9;
 const weiScale = 18;
@@ -32,40 +32,40 @@ const tokenSchema = z.strictObject({
   currency: z
     .string()
     .max(5)
-    .refine((code) => findCurrency(code) !== undefined, 'must be a currency that Outlay knows')
-    .refine((code) => code !== 'ETH', "is the chain's coin and not a token"),
+    .refine((code) => findCurrency(code) !== undefined, 'must be a supported currency')
+    .refine((code) => code !== 'ETH', 'must be a token; ETH is the coin of the chain'),
   address: z
     .string()
     .refine((text) => isAddress(text, { strict: true }), 'must be an address with its checksum')
     .transform((text) => text),
-  /** Compared with what the contract says before anything is signed. */
+  /** Compared with the contract's own `decimals()` before anything is signed. */
   decimals: z.int().min(0).max(36),
 });
 
 const confirmationStepSchema = z.strictObject({
-  /** In the currency, decimal text; it holds up to and including this. null: any amount. */
+  /** The largest amount for which the step holds, in the currency; null: any amount. */
   upTo: decimalText(weiScale).nullable(),
   blocks: z.int().min(1).max(10_000),
 });
 
 const feesSchema = z.strictObject({
-  /** What is never exceeded for a unit of gas (EIP-1559 maxFeePerGas), gwei. */
+  /** Upper limit of maxFeePerGas (EIP-1559), gwei. */
   perGasMaxGwei: decimalText(gweiScale).default('200'),
-  /** What is never exceeded for one payment, its replacements included, in ETH. */
+  /** Upper limit of the fee of one payment, its replacements included, ETH. */
   totalMax: decimalText(weiScale).default('0.05'),
-  /** The tip that is offered at least, gwei. */
+  /** The lowest tip (maxPriorityFeePerGas) that is offered, gwei. */
   priorityMinGwei: decimalText(gweiScale).default('0.1'),
-  /** The tip that is offered at most at first, whatever a node suggests. */
+  /** The highest tip of a first offer, gwei. */
   priorityMaxGwei: decimalText(gweiScale).default('20'),
-  /** After so long without being mined, a transaction is offered again for more. */
+  /** A transaction that is not mined for so long is replaced with a higher fee. */
   replaceAfterSeconds: z.int().min(1).max(86_400).default(180),
-  /** A transfer that would need more gas is refused. */
+  /** Transfers that need more gas are refused. */
   gasMax: z.int().min(21_000).max(10_000_000).default(300_000),
-  /** The most that a payment's fee may be of its amount; null: no such bound, for test chains. */
+  /** Upper limit of the fee as a share of the amount; null: no limit, for test chains. */
   shareMaxBasisPoints: z.int().min(1).max(10_000).nullable().default(1000),
-  /** What one unit of a token is worth in the chain's coin, so that fees compare with amounts. */
+  /** The price of one unit of a token in ETH, to compare fees with amounts. */
   nativePerUnit: z.record(z.string().max(5), decimalText(weiScale)).default({}),
-  /** So long a payment waits for fees within its share, and then it is refused. */
+  /** A payment that waits so long for a fee within its share is refused. */
   waitMaxSeconds: z
     .int()
     .min(60)
@@ -75,7 +75,7 @@ const feesSchema = z.strictObject({
 
 export const configSchema = z
   .strictObject({
-    /** Asked in this order; a URL may hold the provider's key, so it is never written anywhere. */
+    /** Tried in this order. A URL may contain an API key, so it is never logged. */
     rpcUrls: z
       .array(z.url({ protocol: /^https?$/ }).max(2000))
       .min(1)
@@ -83,17 +83,17 @@ export const configSchema = z
     chainId: z.int().min(1),
     key: keySchema,
     tokens: z.array(tokenSchema).max(50).default([]),
-    /** By currency and amount, how deep a payment must lie to count as paid. */
+    /** By currency and amount: the confirmations at which a payment counts as paid. */
     confirmations: z.record(z.string().max(5), z.array(confirmationStepSchema).min(1)).default({}),
-    /** For currencies without steps; absent: a payment counts as paid when its block is final. */
+    /** For currencies without steps. Absent: a payment counts as paid when its block is final. */
     defaultBlocks: z.int().min(1).max(100_000).optional(),
     /**
-     * How deep a block is final, for chains whose nodes know no `finalized` block. Absent: the
-     * chain's own finality counts, whatever the depth is.
+     * The depth at which a block is final, for chains whose nodes know no `finalized` block. Absent:
+     * the chain's own finality counts.
      */
     finalBlocks: z.int().min(1).max(100_000).optional(),
     fees: feesSchema.prefault({}),
-    /** Transactions that are signed and not mined yet; nodes keep few of one sender. */
+    /** Transactions signed and not yet mined; nodes keep only a few of one sender. */
     inFlightMax: z.int().min(1).max(60).default(16),
     pollSeconds: z.number().min(0.05).max(600).default(12),
     rpcTimeoutSeconds: z.number().min(0.1).max(120).default(10),
@@ -101,14 +101,18 @@ export const configSchema = z
   .superRefine((config, context) => {
     const codes = config.tokens.map(({ currency }) => currency);
     if (new Set(codes).size < codes.length) {
-      context.addIssue({ code: 'custom', path: ['tokens'], message: 'one currency stands twice' });
+      context.addIssue({
+        code: 'custom',
+        path: ['tokens'],
+        message: 'must not contain a currency twice',
+      });
     }
     for (const message of findPriceFaults(config.fees, codes)) {
       context.addIssue({ code: 'custom', path: ['fees', 'nativePerUnit'], message });
     }
     for (const [currency, steps] of Object.entries(config.confirmations)) {
       if (currency !== 'ETH' && !codes.includes(currency)) {
-        const message = 'is for a currency that is neither ETH nor a token of this rail';
+        const message = 'must be for ETH or a token of this rail';
         context.addIssue({ code: 'custom', path: ['confirmations', currency], message });
       } else if (!areAscending(steps)) {
         const message = 'must ascend in upTo and end with null';
@@ -119,7 +123,7 @@ export const configSchema = z
 
 export type EvmConfig = z.infer<typeof configSchema>;
 
-/** Without the price of a token nothing bounds the fee of its payments by their amount. */
+/** A fee can be bounded by the amount of a token only with the token's price. */
 function findPriceFaults(
   { shareMaxBasisPoints, nativePerUnit }: z.infer<typeof feesSchema>,
   tokens: readonly string[],
@@ -154,7 +158,7 @@ type Amount = {
   readonly scale: number;
 };
 
-/** How deep a payment must lie to count as paid; undefined: its block must be final. */
+/** The confirmations at which a payment counts as paid; undefined: its block must be final. */
 export function findConfirmations(config: EvmConfig, payment: Amount): number | undefined {
   const amount = payment.amountMinor * 10n ** BigInt(weiScale - payment.scale);
   const step = config.confirmations[payment.currency]?.find(
@@ -182,16 +186,13 @@ export function readFeeLimits({ fees }: EvmConfig): FeeLimits {
   };
 }
 
-/**
- * The limits for one payment: its fee is at most the configured share of its amount, which for a
- * token is valued at the configured price.
- */
+/** The limits for one payment, with the configured share of its amount as the highest total fee. */
 export function findFeeLimits(config: EvmConfig, limits: FeeLimits, payment: Amount): FeeLimits {
   const { shareMaxBasisPoints, nativePerUnit } = config.fees;
   if (shareMaxBasisPoints === null) return limits;
   const { currency, amountMinor, scale } = payment;
   const price = currency === 'ETH' ? '1' : nativePerUnit[currency];
-  // A token that was taken out of the configuration since it was signed.
+  // The token was removed from the configuration after the payment was signed.
   if (price === undefined) return limits;
   const worth = (amountMinor * parseDecimal(price, weiScale)) / 10n ** BigInt(scale);
   const share = (worth * BigInt(shareMaxBasisPoints)) / 10_000n;

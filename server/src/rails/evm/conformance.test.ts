@@ -4,7 +4,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { testConformance } from '../../../testing/conformance/conformance.ts';
 import { type Anvil, startAnvil } from '../../../testing/counterparties/evm/anvil.ts';
 import type { Instruction } from '../contract/contract.ts';
-import { addressAttribute } from './order.ts';
+import { addressAttribute } from './payment.ts';
 import { railModule } from './rail.ts';
 
 type Chain = { readonly anvil: Anvil; readonly token: Address };
@@ -30,7 +30,7 @@ testConformance({
   module: railModule,
   clock: 'real',
   unsupported: {
-    callbacks: 'a chain calls nobody back',
+    callbacks: 'a chain sends no callbacks',
     files: 'a chain writes no files',
     return: 'a transfer on a chain is never sent back',
   },
@@ -58,16 +58,16 @@ testConformance({
         rpcTimeoutSeconds: 1,
         fees: { replaceAfterSeconds: 1, nativePerUnit: { USDC: '0.5' } },
       }),
-      instruct: (draft, fate) => {
+      instruct: (draft, expectedOutcome) => {
         const recipient = privateKeyToAccount(generatePrivateKey()).address;
-        if (fate === 'rejected') toBeRefused.add(recipient);
+        if (expectedOutcome === 'rejected') toBeRefused.add(recipient);
         orders += 1;
         return {
           ...draft,
           payerKey: 'wallet',
           countryCode: 'DEU',
           deliveryType: 'CRYPTOCURRENCY',
-          currency: fate === 'rejected' || orders % 2 === 0 ? 'USDC' : 'ETH',
+          currency: expectedOutcome === 'rejected' || orders % 2 === 0 ? 'USDC' : 'ETH',
           amountMinor: 1_000_000n + BigInt(orders),
           attributes: { [addressAttribute]: recipient },
         };
@@ -80,7 +80,7 @@ testConformance({
           .map(({ contract, units }) => (contract === null ? units / 10n ** 9n : units));
       },
       advance: async () => {
-        // Only now, so that the transfer is signed and fails in its block.
+        // Set after signing, so that the transfer reverts when mined.
         for (const { recipient } of await listPool(anvil, payer)) {
           const refused = [...toBeRefused].find((one) => one.toLowerCase() === recipient);
           if (refused !== undefined) await anvil.blockHolder(token, refused);

@@ -11,33 +11,33 @@ import {
   listUnits,
   makeAddress,
   makeInstruction,
-  openScene,
+  openTestRun,
   query,
-  type Scene,
   send,
   settle,
+  type TestRun,
   work,
 } from '../../../testing/setups/evm.ts';
 
-describe('a rail of Ethereum whose transactions are displaced', () => {
-  let scene: Scene;
+describe('an evm rail whose transactions are displaced', () => {
+  let run: TestRun;
   before(async () => {
-    scene = await openScene({ fees: { replaceAfterSeconds: 60 } });
+    run = await openTestRun({ fees: { replaceAfterSeconds: 60 } });
   });
   beforeEach(() => {
-    scene.wire.fetch = fetch;
+    run.wire.fetch = fetch;
   });
-  after(() => scene.close());
+  after(() => run.close());
 
-  test('a transaction that is not mined is replaced under its nonce, within the limits', async () => {
+  test('a stuck transaction is replaced under its nonce within the fee limits', async () => {
     const to = makeAddress();
     const instruction = makeInstruction({ to, amountMinor: 9n });
-    await send(scene, instruction);
-    await work(scene);
-    const first = await readPool(scene);
-    scene.clock.aheadMs += 61_000;
-    await work(scene);
-    const second = await readPool(scene);
+    await send(run, instruction);
+    await work(run);
+    const first = await readPool(run);
+    run.clock.aheadMs += 61_000;
+    await work(run);
+    const second = await readPool(run);
     assert.notEqual(second.hash, first.hash);
     assert.equal(second.nonce, first.nonce);
     assert.equal(second.to, first.to);
@@ -45,109 +45,109 @@ describe('a rail of Ethereum whose transactions are displaced', () => {
     for (const name of ['maxFeePerGas', 'maxPriorityFeePerGas'] as const) {
       assert.ok(BigInt(second[name]) * 10n >= BigInt(first[name]) * 11n, name);
     }
-    await settle(scene);
-    assert.equal((await query(scene, instruction)).providerReference, second.hash);
-    assert.deepEqual(await listUnits(scene, to), [9n * gwei]);
+    await settle(run);
+    assert.equal((await query(run, instruction)).providerReference, second.hash);
+    assert.deepEqual(await listUnits(run, to), [9n * gwei]);
   });
 
-  test('the older of two transactions of a payment counts as well', async () => {
+  test('the older of two transactions of a payment may be mined', async () => {
     const to = makeAddress();
     const instruction = makeInstruction({ to, amountMinor: 9n });
-    await send(scene, instruction);
-    const lines = scene.host.lines.length;
-    await work(scene);
-    const first = await readPool(scene);
-    scene.wire.fetch = refuse('eth_sendRawTransaction');
-    scene.clock.aheadMs += 61_000;
-    await work(scene);
-    await scene.anvil.mine(1);
-    scene.wire.fetch = fetch;
-    await settle(scene);
-    const answer = await query(scene, instruction);
+    await send(run, instruction);
+    const lines = run.host.lines.length;
+    await work(run);
+    const first = await readPool(run);
+    run.wire.fetch = refuse('eth_sendRawTransaction');
+    run.clock.aheadMs += 61_000;
+    await work(run);
+    await run.anvil.mine(1);
+    run.wire.fetch = fetch;
+    await settle(run);
+    const answer = await query(run, instruction);
     assert.equal(answer.outcome, 'paid');
     assert.equal(answer.providerReference, first.hash);
-    assert.deepEqual(listErrors(scene, lines), []);
-    assert.deepEqual(await listUnits(scene, to), [9n * gwei]);
+    assert.deepEqual(listErrors(run, lines), []);
+    assert.deepEqual(await listUnits(run, to), [9n * gwei]);
   });
 
-  test('a chain that displaces a block is told the same transaction again', async () => {
+  test('the same transaction is broadcast again after its block is displaced', async () => {
     const to = makeAddress();
     const instruction = makeInstruction({ to, amountMinor: 11n });
-    await send(scene, instruction);
-    await work(scene);
-    const snapshot = await scene.anvil.rpc('evm_snapshot');
-    await scene.anvil.mine(1);
-    await work(scene);
-    await scene.anvil.rpc('evm_revert', [snapshot]);
-    await scene.anvil.rpc('anvil_dropAllTransactions');
-    // Other blocks than before.
-    await scene.anvil.rpc('evm_increaseTime', [5]);
-    await scene.anvil.mine(2);
-    assert.deepEqual(await listUnits(scene, to), []);
-    await settle(scene);
-    assert.equal((await query(scene, instruction)).outcome, 'paid');
-    assert.deepEqual(await listUnits(scene, to), [11n * gwei]);
+    await send(run, instruction);
+    await work(run);
+    const snapshot = await run.anvil.rpc('evm_snapshot');
+    await run.anvil.mine(1);
+    await work(run);
+    await run.anvil.rpc('evm_revert', [snapshot]);
+    await run.anvil.rpc('anvil_dropAllTransactions');
+    // Mines other blocks than before.
+    await run.anvil.rpc('evm_increaseTime', [5]);
+    await run.anvil.mine(2);
+    assert.deepEqual(await listUnits(run, to), []);
+    await settle(run);
+    assert.equal((await query(run, instruction)).outcome, 'paid');
+    assert.deepEqual(await listUnits(run, to), [11n * gwei]);
   });
 
-  test('a payment that was told as paid is watched on, and paid again by the same bytes', async () => {
+  test('a paid payment that is displaced is paid again by the same bytes', async () => {
     const to = makeAddress();
     const instruction = makeInstruction({ to, amountMinor: 12n });
-    await send(scene, instruction);
-    await work(scene);
-    const snapshot = await scene.anvil.rpc('evm_snapshot');
-    await scene.anvil.mine(confirmations);
-    await work(scene);
-    assert.equal((await query(scene, instruction)).outcome, 'paid');
-    await scene.anvil.rpc('evm_revert', [snapshot]);
-    await scene.anvil.rpc('anvil_dropAllTransactions');
-    await scene.anvil.rpc('evm_increaseTime', [5]);
-    await scene.anvil.mine(confirmations + 1);
-    assert.deepEqual(await listUnits(scene, to), []);
-    await settle(scene);
-    assert.deepEqual(await listUnits(scene, to), [12n * gwei]);
-    assert.equal((await query(scene, instruction)).outcome, 'paid');
+    await send(run, instruction);
+    await work(run);
+    const snapshot = await run.anvil.rpc('evm_snapshot');
+    await run.anvil.mine(confirmations);
+    await work(run);
+    assert.equal((await query(run, instruction)).outcome, 'paid');
+    await run.anvil.rpc('evm_revert', [snapshot]);
+    await run.anvil.rpc('anvil_dropAllTransactions');
+    await run.anvil.rpc('evm_increaseTime', [5]);
+    await run.anvil.mine(confirmations + 1);
+    assert.deepEqual(await listUnits(run, to), []);
+    await settle(run);
+    assert.deepEqual(await listUnits(run, to), [12n * gwei]);
+    assert.equal((await query(run, instruction)).outcome, 'paid');
   });
 
-  test('a paid payment that another transaction displaces for good is told as returned', async () => {
+  test('a paid payment that another transaction replaces for good is reported as returned', async () => {
     const to = makeAddress();
     const instruction = makeInstruction({ to, amountMinor: 13n });
-    await send(scene, instruction);
-    await work(scene);
-    const snapshot = await scene.anvil.rpc('evm_snapshot');
-    await scene.anvil.mine(confirmations);
-    await work(scene);
-    await scene.anvil.rpc('evm_revert', [snapshot]);
-    await scene.anvil.rpc('anvil_dropAllTransactions');
-    await spendElsewhere(scene, 1n);
-    await settle(scene);
-    assert.deepEqual(await query(scene, instruction), {
+    await send(run, instruction);
+    await work(run);
+    const snapshot = await run.anvil.rpc('evm_snapshot');
+    await run.anvil.mine(confirmations);
+    await work(run);
+    await run.anvil.rpc('evm_revert', [snapshot]);
+    await run.anvil.rpc('anvil_dropAllTransactions');
+    await spendElsewhere(run, 1n);
+    await settle(run);
+    assert.deepEqual(await query(run, instruction), {
       outcome: 'returned',
       reason: 'replaced',
-      providerReference: scene.host.observations.at(-1)?.providerReference,
+      providerReference: run.host.observations.at(-1)?.providerReference,
     });
-    assert.equal(scene.host.observations.at(-1)?.outcome, 'returned');
-    assert.deepEqual(await listUnits(scene, to), []);
+    assert.equal(run.host.observations.at(-1)?.outcome, 'returned');
+    assert.deepEqual(await listUnits(run, to), []);
   });
 
-  test('a nonce that somebody else used is given up only when that is final', async () => {
+  test('a nonce used by an unknown transaction is replaced only when that is final', async () => {
     const to = makeAddress();
     const instruction = makeInstruction({ to, amountMinor: 14n });
-    await send(scene, instruction);
-    await work(scene);
-    const own = await readPool(scene);
-    await scene.anvil.rpc('anvil_dropAllTransactions');
-    await spendElsewhere(scene, 2n);
+    await send(run, instruction);
+    await work(run);
+    const own = await readPool(run);
+    await run.anvil.rpc('anvil_dropAllTransactions');
+    await spendElsewhere(run, 2n);
     for (let depth = 1; depth < finalBlocks; depth += 1) {
-      await work(scene);
-      assert.equal((await query(scene, instruction)).providerReference, own.hash);
-      await scene.anvil.mine(1);
+      await work(run);
+      assert.equal((await query(run, instruction)).providerReference, own.hash);
+      await run.anvil.mine(1);
     }
-    await settle(scene);
-    const answer = await query(scene, instruction);
+    await settle(run);
+    const answer = await query(run, instruction);
     assert.equal(answer.outcome, 'paid');
     assert.notEqual(answer.providerReference, own.hash);
-    assert.match(scene.host.problems.at(-1)?.id ?? '', /^foreign:0x/);
-    assert.deepEqual(await listUnits(scene, to), [14n * gwei]);
+    assert.match(run.host.problems.at(-1)?.id ?? '', /^foreign:0x/);
+    assert.deepEqual(await listUnits(run, to), [14n * gwei]);
   });
 });
 
@@ -160,8 +160,8 @@ type PoolTransaction = {
   maxPriorityFeePerGas: Hex;
 };
 
-/** The only transaction that waits in the node. */
-async function readPool({ anvil, payer }: Scene): Promise<PoolTransaction> {
+/** The only transaction in the mempool. */
+async function readPool({ anvil, payer }: TestRun): Promise<PoolTransaction> {
   const pool = await anvil.rpc<{ pending: Record<string, Record<string, PoolTransaction>> }>(
     'txpool_content',
   );
@@ -173,13 +173,13 @@ async function readPool({ anvil, payer }: Scene): Promise<PoolTransaction> {
   return transaction;
 }
 
-/** Uses the rail's key outside the rail, for a payment of its own. */
-async function spendElsewhere(scene: Scene, value: bigint): Promise<void> {
-  const { anvil, privateKey } = scene;
+/** Sends a payment with the rail's key outside the rail. */
+async function spendElsewhere(run: TestRun, value: bigint): Promise<void> {
+  const { anvil, privateKey } = run;
   const raw = await privateKeyToAccount(privateKey).signTransaction({
     type: 'eip1559',
     chainId: anvil.chainId,
-    nonce: await countSent(scene),
+    nonce: await countSent(run),
     to: makeAddress(),
     value,
     gas: 21_000n,

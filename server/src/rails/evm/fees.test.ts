@@ -16,7 +16,7 @@ const limitsArbitrary = fc.record({
 const marketArbitrary = fc.record({ baseFee: wei(2000n * gwei), priorityFee: wei(2000n * gwei) });
 const gasArbitrary = fc.bigInt({ min: 21_000n, max: 300_000n });
 
-test('no offer passes a limit, and each would be mined in the next block', () => {
+test('every offer is within the limits and covers the next base fee', () => {
   fc.assert(
     fc.property(limitsArbitrary, marketArbitrary, gasArbitrary, (limits, market, gas) => {
       const offer = chooseOffer(limits, market, gas);
@@ -32,7 +32,7 @@ test('no offer passes a limit, and each would be mined in the next block', () =>
   );
 });
 
-test('a replacement offers at least a tenth more of both, within the same limits', () => {
+test('a replacement raises both fees by a tenth or more, within the limits', () => {
   fc.assert(
     fc.property(limitsArbitrary, marketArbitrary, gasArbitrary, (limits, market, gas) => {
       const first = chooseOffer(limits, market, gas);
@@ -47,7 +47,7 @@ test('a replacement offers at least a tenth more of both, within the same limits
   );
 });
 
-test('while the chain is too dear there is no offer', () => {
+test('no offer is made while the base fee is above the limits', () => {
   const limits = {
     perGasMax: 20n * gwei,
     totalMax: 10n ** 18n,
@@ -61,7 +61,7 @@ test('while the chain is too dear there is no offer', () => {
   assert.deepEqual(at(3n * gwei), { maxFeePerGas: 7n * gwei, maxPriorityFeePerGas: gwei });
 });
 
-test('amounts go to the units of the chain exactly or not at all', () => {
+test('amounts are converted to chain units exactly or not at all', () => {
   assert.equal(toChainUnits(1n, { currency: 9, chain: 18 }), 10n ** 9n);
   assert.equal(toChainUnits(12_345_678n, { currency: 6, chain: 6 }), 12_345_678n);
   assert.equal(toChainUnits(1_500n, { currency: 6, chain: 4 }), 15n);

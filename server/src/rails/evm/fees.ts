@@ -1,11 +1,11 @@
 import type { FeeLimits } from './config.ts';
 
-/** What is offered for gas (EIP-1559), all in wei. The limits of the operator hold always. */
+/** Gas fees (EIP-1559) in wei, always within the operator's limits. */
 
 export type FeeOffer = { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint };
 export type FeeMarket = { readonly baseFee: bigint; readonly priorityFee: bigint };
 
-/** The most that a unit of gas may cost, so that neither limit is passed. */
+/** The highest price of a unit of gas within both limits. */
 function findCap(limits: FeeLimits, gas: bigint): bigint {
   const byTotal = limits.totalMax / gas;
   return byTotal < limits.perGasMax ? byTotal : limits.perGasMax;
@@ -20,10 +20,10 @@ function most(first: bigint, ...others: readonly bigint[]): bigint {
 }
 
 /**
- * Twice the base fee leaves room for six full blocks in a row, each of which raises it by an
- * eighth. Only what the block asks for is paid.
+ * Twice the base fee covers six full blocks in a row, each of which raises it by an eighth. The
+ * sender pays only the base fee of the block and the tip.
  *
- * @returns undefined while the chain is dearer than the limits allow.
+ * @returns undefined while the base fee is above the limits.
  */
 export function chooseOffer(
   limits: FeeLimits,
@@ -38,21 +38,21 @@ export function chooseOffer(
   return { maxFeePerGas, maxPriorityFeePerGas };
 }
 
-/** Whether the limits leave room for a fee at all, at the lowest tip and without a base fee. */
+/** Whether the limits allow any fee: the lowest tip with a base fee of zero. */
 export function isPayable(limits: FeeLimits, gas: bigint): boolean {
   return limits.priorityMin < findCap(limits, gas);
 }
 
-/** Nodes want a tenth more of both numbers (geth's `txpool.pricebump`); an eighth is offered. */
+/** Nodes require a tenth more of both fees (geth's `txpool.pricebump`); an eighth is added. */
 function raise(value: bigint): bigint {
   return value + (value + 7n) / 8n;
 }
 
 /**
- * The tip may pass the limit of a first offer, since a network that takes nothing at that price is
- * asked in vain; what is paid at most stays within the cap.
+ * The tip may exceed the limit of a first offer, which the network has just ignored; the total
+ * stays within the cap.
  *
- * @returns undefined where the limits leave no room for another offer.
+ * @returns undefined where the limits allow no higher offer.
  */
 export function raiseOffer(
   limits: FeeLimits,
@@ -70,7 +70,7 @@ export function raiseOffer(
   return isWithin ? { maxFeePerGas, maxPriorityFeePerGas } : undefined;
 }
 
-/** What an estimate needs on top, since the state may differ when the transaction is mined. */
+/** Adds a quarter, since the state may differ when the transaction is mined. */
 export function addGasMargin(estimate: bigint): bigint {
   return estimate === 21_000n ? estimate : estimate + estimate / 4n;
 }

@@ -1,22 +1,22 @@
 import type { Address } from 'viem';
 import { isRevert } from './chain.ts';
 import type { Pass } from './parts.ts';
-import type { KeptPayment } from './payment.ts';
+import type { StoredPayment } from './payment.ts';
 import { RpcError } from './rpc.ts';
 import { decodeNumber, makeBalanceData, readDecimalsData } from './transaction.ts';
 
 /**
- * What the account can still spend as of the block of the pass: its balances less all that is
- * signed and not mined up to that block.
+ * Spendable funds of the account as of the block of the pass: its balances less what is signed and
+ * not mined up to that block.
  */
 export type Funds = {
   find(contract: Address | null): Promise<bigint>;
   take(contract: Address | null, amount: bigint): void;
-  /** Whether the contract says the decimals that the operator wrote down. */
+  /** Whether the contract's decimals are the configured ones. */
   hasDecimals(contract: Address, decimals: number): Promise<boolean>;
 };
 
-export function openFunds(pass: Pass, unmined: readonly KeptPayment[]): Funds {
+export function openFunds(pass: Pass, unmined: readonly StoredPayment[]): Funds {
   const balances = new Map<Address | null, Promise<bigint>>();
   const taken = new Map<Address | null, bigint>();
   const decimals = new Map<Address, Promise<bigint | undefined>>();
@@ -24,9 +24,9 @@ export function openFunds(pass: Pass, unmined: readonly KeptPayment[]): Funds {
     const key = nameKey(contract);
     taken.set(key, (taken.get(key) ?? 0n) + amount);
   };
-  for (const { payment } of unmined) {
-    take(payment.contract, BigInt(payment.units));
-    const gasCosts = payment.attempts.map((one) => BigInt(one.gas) * BigInt(one.maxFeePerGas));
+  for (const { value: payment } of unmined) {
+    take(payment.contract, payment.units);
+    const gasCosts = payment.attempts.map((one) => one.gas * one.maxFeePerGas);
     take(
       null,
       gasCosts.reduce((most, cost) => (cost > most ? cost : most), 0n),
@@ -41,9 +41,9 @@ export function openFunds(pass: Pass, unmined: readonly KeptPayment[]): Funds {
     },
     take,
     hasDecimals: async (contract, expected) => {
-      const said = decimals.get(contract) ?? findDecimals(pass, contract);
-      decimals.set(contract, said);
-      return (await said) === BigInt(expected);
+      const actual = decimals.get(contract) ?? findDecimals(pass, contract);
+      decimals.set(contract, actual);
+      return (await actual) === BigInt(expected);
     },
   };
 }
@@ -58,7 +58,7 @@ function readBalance(pass: Pass, contract: Address | null): Promise<bigint> {
   return readNumber(pass, contract, makeBalanceData(account.address));
 }
 
-/** Undefined where the contract says none, so that it is held up alone. */
+/** Undefined where the contract is not a token, so that only its own payments wait. */
 async function findDecimals({ chain, head }: Pass, contract: Address): Promise<bigint | undefined> {
   try {
     return decodeNumber(await chain.call({ to: contract, data: readDecimalsData }, head.number));
@@ -75,5 +75,5 @@ async function readNumber(
 ): Promise<bigint> {
   const number = decodeNumber(await chain.call({ to: contract, data }, head.number));
   if (number !== undefined) return number;
-  throw new RpcError(`${chain.endpoint} knows no such token`, { kind: 'garbage' });
+  throw new RpcError(`${chain.endpoint} returned no token balance`, { kind: 'garbage' });
 }

@@ -1,6 +1,7 @@
 import { Keystore } from 'ox';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { z } from 'zod';
+import { parseJson } from '../kit/answers.ts';
 import type { EvmConfig } from './config.ts';
 
 const hex = z
@@ -35,36 +36,27 @@ const keystoreSchema = z.object({
 });
 
 /**
- * The account that pays. The key stays inside what is returned.
+ * The paying account.
  *
- * @throws Error with a sentence for the operator, which names no part of the key.
+ * @throws Error with a sentence for the operator that contains no part of the key.
  */
 export async function openAccount(key: EvmConfig['key']): Promise<PrivateKeyAccount> {
   const privateKey = 'privateKey' in key ? key.privateKey : await decryptKeystore(key);
   try {
     return privateKeyToAccount(privateKey);
   } catch {
-    // The library's message may hold the key, so that it is not passed on as the cause.
-    throw new Error('the private key of the rail is not one of the curve secp256k1');
+    // Without a cause: the library's message may contain the key.
+    throw new Error('config.key.privateKey must be a private key of the curve secp256k1');
   }
 }
 
 async function decryptKeystore(key: { keystore: string; password: string }) {
   const parsed = keystoreSchema.safeParse(parseJson(key.keystore));
-  if (!parsed.success) throw new Error('the keystore of the rail is no version 3 key file');
+  if (!parsed.success) throw new Error('config.key.keystore must be a version 3 key file');
   const keystore = parsed.data as Keystore.Keystore;
   try {
     return Keystore.decrypt(keystore, await Keystore.toKeyAsync(keystore, key));
   } catch {
-    throw new Error('the keystore of the rail does not open with its password');
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    if (cause instanceof SyntaxError) return undefined;
-    throw cause;
+    throw new Error('config.key.password does not open config.key.keystore');
   }
 }

@@ -5,28 +5,27 @@ import { type FeeMarket, type FeeOffer, raiseOffer } from './fees.ts';
 import type { Pass } from './parts.ts';
 import {
   type Attempt,
-  changePayment,
   describeAmount,
-  type KeptPayment,
   makeTransfer,
   type Payment,
+  type StoredPayment,
 } from './payment.ts';
 import { RpcError } from './rpc.ts';
-import { type SignedTransaction, signTransfer, type TransactionPlan } from './transaction.ts';
+import { signTransfer, type TransactionPlan } from './transaction.ts';
 
-/** What is signed and not mined: told to the network again, and offered for more in time. */
+/** Transactions signed and not mined: broadcast again, and replaced with a higher fee in time. */
 
-/** A node says so of what it has or has had; it is what was wanted. */
-const knownWords = /already known|known transaction|already imported|nonce too low|already in/;
+/** How nodes refuse a transaction that they already have or had. */
+const knownPattern = /already known|known transaction|already imported|nonce too low|already in/;
 
 export async function broadcast(pass: Pass, reference: string, raw: Hex): Promise<void> {
   try {
     await pass.chain.broadcast(raw);
   } catch (error) {
     if (!(error instanceof RpcError) || error.kind !== 'refused') throw error;
-    if (knownWords.test(error.words)) return;
-    // It stays signed, and every pass offers it again: only the chain ends that.
-    pass.host.log('warn', 'a signed transaction is not taken at present', {
+    if (knownPattern.test(error.refusal)) return;
+    // It stays signed, and every pass broadcasts it again until its nonce is used.
+    pass.host.log('warn', 'the node refuses a signed transaction', {
       reference,
       code: error.code,
     });
@@ -34,73 +33,71 @@ export async function broadcast(pass: Pass, reference: string, raw: Hex): Promis
 }
 
 /** @param unmined In the order of their nonces. */
-export async function broadcastUnmined(pass: Pass, unmined: readonly KeptPayment[]): Promise<void> {
-  for (const { reference, payment } of unmined) {
+export async function broadcastUnmined(
+  pass: Pass,
+  unmined: readonly StoredPayment[],
+): Promise<void> {
+  for (const { key: reference, value: payment } of unmined) {
     const raw = payment.attempts.at(-1)?.raw ?? null;
     if (raw !== null) await broadcast(pass, reference, raw);
   }
 }
 
-/** No payment is worth more attempts, and each of them stays in its record. */
+/** Every attempt stays in the record of its payment. */
 const attemptsMax = 40;
 
 /**
- * Signs again, under the same nonce and for more, what has waited too long: the one that is next on
- * the chain, and those that offer less than a block asks for. Only one of them can ever be mined.
+ * Replaces transactions that have waited too long, under the same nonce and with a higher fee: the
+ * one whose nonce is next, and those below the base fee. Only one per nonce can be mined.
  */
-export async function replaceStuck(pass: Pass, unmined: readonly KeptPayment[]): Promise<void> {
+export async function replaceStuck(pass: Pass, unmined: readonly StoredPayment[]): Promise<void> {
   const waitMs = pass.config.fees.replaceAfterSeconds * 1000;
   const { baseFeePerGas } = pass.head;
-  const lowest = unmined[0]?.payment.nonce ?? pass.sent;
-  // Not healed here: whether the node is right cannot be told from here (README, "Limits").
+  const lowest = unmined[0]?.value.nonce ?? pass.sent;
+  // Only reported: a node out of sync looks the same (README, "Limits").
   if (lowest > pass.sent) {
-    pass.host.log('warn', 'by this node a nonce is left out, or it is behind', {
+    pass.host.log('warn', 'nonce gap, or the node is out of sync', {
       sent: pass.sent,
       lowest,
     });
   }
-  const stuck = unmined.filter(({ payment }) => {
+  const stuck = unmined.filter(({ value: payment }) => {
     const last = payment.attempts.at(-1);
-    // One that was found in the chain has no bytes here, and no fee that is known.
+    // A transaction found on the chain has neither bytes nor a known fee.
     if (last === undefined || last.raw === null) return false;
     const isOld = last.signedAtMs + waitMs <= pass.host.nowMs();
     const isNext = payment.nonce === pass.sent;
-    return isOld && (isNext || BigInt(last.maxFeePerGas) < baseFeePerGas);
+    return isOld && (isNext || last.maxFeePerGas < baseFeePerGas);
   });
   if (stuck.length === 0) return;
   const market = { baseFee: baseFeePerGas, priorityFee: await pass.chain.suggestPriorityFee() };
-  for (const kept of stuck) await replace(pass, kept, market);
+  for (const stored of stuck) await replace(pass, stored, market);
 }
 
-async function replace(pass: Pass, kept: KeptPayment, market: FeeMarket): Promise<void> {
-  const { payment, reference } = kept;
+async function replace(pass: Pass, stored: StoredPayment, market: FeeMarket): Promise<void> {
+  const { value: payment, key: reference } = stored;
   const last = payment.attempts.at(-1);
   assert(last !== undefined && payment.nonce !== null, 'a signed payment has an attempt');
   if (payment.attempts.length >= attemptsMax) return;
-  const gas = BigInt(last.gas);
-  const previous = {
-    gas,
-    maxFeePerGas: BigInt(last.maxFeePerGas),
-    maxPriorityFeePerGas: BigInt(last.maxPriorityFeePerGas),
-  };
+  const { gas } = last;
   const limits = findFeeLimits(pass.config, pass.limits, describeAmount(payment));
-  const offer = raiseOffer(limits, market, previous);
+  const offer = raiseOffer(limits, market, last);
   if (offer === undefined) {
-    pass.host.log('warn', 'a transaction waits, and the limits allow no higher fee', { reference });
+    pass.host.log('warn', 'a stuck transaction is at its fee limit', { reference });
     return;
   }
   const attempt = await sign(pass, payment, { nonce: payment.nonce, gas, offer });
   const attempts = [...payment.attempts, attempt];
-  const change = changePayment(kept, 'signed', { ...payment, attempts });
-  if (await pass.host.store.write([change])) {
-    pass.host.log('info', 'a transaction is offered for more', {
+  const next = { state: 'signed', value: { ...payment, attempts } } as const;
+  if (await pass.payments.write(stored, next)) {
+    pass.host.log('info', 'a transaction is replaced with a higher fee', {
       reference,
       attempts: attempts.length,
     });
   }
 }
 
-/** @returns what to keep in the payment's record, before anybody else sees the bytes. */
+/** @returns the attempt to record before its bytes are broadcast. */
 export async function sign(
   pass: Pass,
   payment: Payment,
@@ -109,19 +106,5 @@ export async function sign(
   const { nonce, gas, offer } = about;
   const plan: TransactionPlan = { chainId: pass.config.chainId, nonce, gas, ...offer };
   const signed = await signTransfer(pass.account, makeTransfer(payment), plan);
-  return describeAttempt(signed, plan, pass.host.nowMs());
-}
-
-function describeAttempt(
-  signed: SignedTransaction,
-  plan: TransactionPlan,
-  signedAtMs: number,
-): Attempt {
-  return {
-    ...signed,
-    gas: plan.gas.toString(),
-    maxFeePerGas: plan.maxFeePerGas.toString(),
-    maxPriorityFeePerGas: plan.maxPriorityFeePerGas.toString(),
-    signedAtMs,
-  };
+  return { ...signed, gas, ...offer, signedAtMs: pass.host.nowMs() };
 }

@@ -1,74 +1,67 @@
 import { z } from 'zod';
 import type { RailHost, RecordChange } from '../contract/contract.ts';
+import { type Counter, openCounters } from '../kit/counters.ts';
+import { type NextRecord, openRecords, type TypedRecord } from '../kit/records.ts';
 
 /**
- * What the rail's memory knows about the account's nonces: the next one to assign, and whether the
- * chain showed that this memory lacks transactions (it is empty, or older than the chain).
+ * The account's nonces on record: the next one to assign, and whether the chain showed that
+ * transactions are missing from the records.
  */
-
-const collection = 'nonce';
-const nextKey = 'next';
-const recoveryKey = 'recovery';
-
-const nextSchema = z.object({ next: z.int().min(0) });
-const recoverySchema = z.object({
-  /**
-   * behind: how many transactions the account had, pending ones included, when it was noticed.
-   * confirmed: transactions below this nonce are accepted as sent outside this memory.
-   */
-  upTo: z.int().min(0),
-  /** The lowest nonce that a scan for the recovery covered; null: there was none. */
-  scannedFrom: z.int().min(0).nullable(),
-  /** When it was noticed or confirmed, in the environment's time. */
-  atMs: z.number(),
-});
-const recoveryStateSchema = z.enum(['behind', 'confirmed']);
-
-/** The next nonce with the revision of its record, which the assigning write must name. */
-export type NextNonce = { readonly next: number; readonly revision: number };
-
-export type Recovery = z.infer<typeof recoverySchema> & {
-  readonly state: z.infer<typeof recoveryStateSchema>;
-  readonly revision: number;
+export type Nonces = {
+  read(): Promise<NonceRecord>;
+  change: (seen: Counter, next: number) => RecordChange;
+  changeRecovery(
+    seen: Recovery | undefined,
+    next: NextRecord<Recovery['state'], Recovery['value']>,
+  ): RecordChange;
 };
 
-export type NonceMemory = {
-  /** undefined: this memory never assigned a nonce. */
-  readonly nonce: NextNonce | undefined;
-  /** undefined: the memory never was found to lack anything. */
+export type NonceRecord = {
+  /** The next nonce; revision 0: none was ever assigned. */
+  readonly nonce: Counter;
+  /** undefined: no transaction was ever missing. */
   readonly recovery: Recovery | undefined;
 };
 
-export async function readNonceMemory({ store }: Pick<RailHost, 'store'>): Promise<NonceMemory> {
-  const records = await store.list(collection, { count: 10 });
-  const next = records.find(({ key }) => key === nextKey);
-  const recovery = records.find(({ key }) => key === recoveryKey);
+export type Recovery = TypedRecord<'behind' | 'confirmed', z.infer<typeof recoverySchema>>;
+
+const recoverySchema = z.object({
+  /**
+   * behind: the account's transactions, pending ones included, when it was noticed.
+   * confirmed: below this nonce, transactions without a record are accepted.
+   */
+  upTo: z.int().min(0),
+  /** The lowest nonce that a recovery scan covered; null: no scan yet. */
+  scannedFrom: z.int().min(0).nullable(),
+  /** When it was noticed or confirmed, environment time. */
+  atMs: z.number(),
+});
+
+export function openNonces({ store }: Pick<RailHost, 'store'>): Nonces {
+  const collection = 'nonce';
+  const key = 'recovery';
+  const counters = openCounters(store, { collection, first: 0 });
+  const states = ['behind', 'confirmed'] as const;
+  const recoveries = openRecords(store, { collection, states, value: recoverySchema });
   return {
-    nonce: next && { next: nextSchema.parse(next.value).next, revision: next.revision },
-    recovery: recovery && {
-      ...recoverySchema.parse(recovery.value),
-      state: recoveryStateSchema.parse(recovery.state),
-      revision: recovery.revision,
+    read: async () => {
+      // First: a recovery that is confirmed meanwhile must not meet the nonce from before it.
+      const recovery = await recoveries.find(key);
+      return { nonce: await counters.read('next'), recovery };
     },
+    change: counters.change,
+    changeRecovery: (seen, next) => recoveries.change(seen ?? { key, revision: 0 }, next),
   };
 }
 
-export function changeNonce(current: NextNonce, next: number): RecordChange {
-  const { revision } = current;
-  return { collection, key: nextKey, revision, next: { state: '', value: { next } } };
+/** Below this nonce every transaction is on record or was confirmed by operators. */
+export function findKnownCount({ nonce, recovery }: NonceRecord): number {
+  return Math.max(nonce.next, recovery?.state === 'confirmed' ? recovery.value.upTo : 0);
 }
 
-export function changeRecovery(
-  current: Recovery | undefined,
-  next: Omit<Recovery, 'revision'>,
-): RecordChange {
-  const { state, ...value } = next;
-  const revision = current?.revision ?? 0;
-  return { collection, key: recoveryKey, revision, next: { state, value } };
-}
-
-/** Below this nonce every transaction of the account is known, or was confirmed by operators. */
-export function findKnownCount({ nonce, recovery }: NonceMemory): number {
-  const confirmed = recovery?.state === 'confirmed' ? recovery.upTo : 0;
-  return Math.max(nonce?.next ?? 0, confirmed);
+/** As last recorded; undefined where the records were never compared with the chain. */
+export async function readRecordedState(nonces: Nonces): Promise<'current' | 'behind' | undefined> {
+  const { nonce, recovery } = await nonces.read();
+  if (recovery?.state === 'behind') return 'behind';
+  return nonce.revision === 0 ? undefined : 'current';
 }

@@ -1,72 +1,76 @@
 import type { Address } from 'viem';
-import { compareMemory } from './memory-check.ts';
-import { changeNonce, findKnownCount, type NextNonce } from './nonce-records.ts';
+import type { Counter } from '../kit/counters.ts';
+import type { SentTransaction } from './chain.ts';
+import { findKnownCount } from './nonce-records.ts';
 import type { Pass } from './parts.ts';
+import { compareRecords } from './record-check.ts';
 import { RpcError } from './rpc.ts';
-import { type Consumer, findSentBackwards } from './scan.ts';
-import { keepStray } from './unknown-transactions.ts';
+import { findSentBackwards } from './scan.ts';
+import { storeUnknownTransaction } from './unknown-transactions.ts';
 
 /**
- * The account's nonces. The next one to assign is a record that every assignment rewrites together
- * with the payment, so that two processes can never assign the same one, and none is left out.
+ * The account's nonces. Every assignment advances the counter in the write that records the payment,
+ * so that no nonce is assigned twice and none is skipped.
  *
- * A nonce that the chain consumed and this memory does not know of was used by somebody else who
- * has the key, or by this very rail before its memory was restored from an older copy. Nothing is
- * signed then until operators have released the recovery (`memory-check.ts`).
+ * A used nonce without a record was used outside the rail, or before its database was restored from
+ * a backup. Nothing is signed then until operators have released the recovery (`record-check.ts`).
  */
 
-/** So many strays are looked into in one pass. */
-const straysMax = 200;
+/** Unknown transactions read in one pass. */
+const readMax = 200;
 
 /**
- * Compares the memory with the chain, and after a confirmed recovery reads the transactions that the
- * memory lacks.
+ * Compares the records with the chain, and after a confirmed recovery records the transactions that
+ * are missing.
  *
- * @returns undefined while nothing may be signed: the memory lacks transactions of the account, or
- * those that a recovery confirmed are not final yet.
+ * @returns undefined while nothing may be signed: transactions are missing, or those that a recovery
+ * confirmed are not final yet.
  */
-export async function catchUpNonces(pass: Pass): Promise<NextNonce | undefined> {
-  const { chain, host, account } = pass;
+export async function catchUpNonces(pass: Pass): Promise<Counter | undefined> {
+  const { chain, host, account, nonces } = pass;
   const pending = await chain.countSent(account.address, 'pending');
-  const memory = await compareMemory(pass, Math.max(pass.sent, pending));
-  if (memory === 'behind') return undefined;
-  const { nonce, recovery } = memory;
-  if (nonce === undefined) return undefined;
-  let current = nonce;
-  const knownCount = findKnownCount(memory);
+  const record = await compareRecords(pass, Math.max(pass.sent, pending));
+  if (record === 'behind') return undefined;
+  const { recovery } = record;
+  let current = record.nonce;
+  if (current.revision === 0) return undefined;
+  const knownCount = findKnownCount(record);
   for (let count = 0; current.next < knownCount; count += 1) {
-    if (count === straysMax || current.next >= pass.sent) return undefined;
-    const consumer = await findConsumer(pass, current.next);
-    // Were it displaced after all, its nonce would be left out and hold up all later ones.
-    if (consumer === undefined || !isFinal(pass, consumer.block)) return undefined;
+    if (count === readMax || current.next >= pass.sent) return undefined;
+    const found = await findNonceUse(pass, current.next);
+    // If it were displaced later, its nonce would be skipped and block all later ones.
+    if (found === undefined || !isFinal(pass, found.block)) return undefined;
     const isWritten = await host.store.write([
-      changeNonce(current, current.next + 1),
-      keepStray(consumer, recovery),
+      nonces.change(current, current.next + 1),
+      storeUnknownTransaction(pass.unknownTransactions, found, recovery),
     ]);
     if (!isWritten) return undefined;
-    host.log('warn', 'a transaction that the memory lacked is taken note of', {
+    host.log('warn', 'an unknown transaction of the account is recorded', {
       nonce: current.next,
-      transaction: consumer.transaction.hash,
+      transaction: found.transaction.hash,
     });
-    current = { next: current.next + 1, revision: current.revision + 1 };
+    current = { ...current, next: current.next + 1, revision: current.revision + 1 };
   }
   return current;
 }
 
-/** So deep in the chain that nothing is expected to displace it any more. */
+/** Whether the block can no longer be displaced. */
 export function isFinal({ finalNumber }: Pass, block: { readonly number: number }): boolean {
   return block.number <= finalNumber;
 }
 
 /**
- * Which transaction used a nonce that the chain has consumed: the block is found by halving, as the
- * account's count is known of every block whose state the node still has.
+ * The transaction that used a nonce. Its block is found by binary search over the account's
+ * transaction count.
  *
- * @returns undefined where the node does not reach back so far, or the chain moved meanwhile.
+ * @returns undefined where the node does not reach back so far, or the chain has changed meanwhile.
  */
-export async function findConsumer(pass: Pass, nonce: number): Promise<Consumer | undefined> {
+export async function findNonceUse(
+  pass: Pass,
+  nonce: number,
+): Promise<SentTransaction | undefined> {
   try {
-    const number = await findConsumingBlock(pass, nonce);
+    const number = await findNonceUseBlock(pass, nonce);
     const block = number === undefined ? undefined : await pass.chain.findFullBlock(number);
     const transaction = block?.transactions.find(
       ({ from, nonce: used }) => used === nonce && isSameAddress(from, pass.account.address),
@@ -81,7 +85,7 @@ export async function findConsumer(pass: Pass, nonce: number): Promise<Consumer 
   }
 }
 
-async function findConsumingBlock(pass: Pass, nonce: number): Promise<number | undefined> {
+async function findNonceUseBlock(pass: Pass, nonce: number): Promise<number | undefined> {
   const isConsumedAt = async (number: number): Promise<boolean> =>
     (await pass.chain.countSent(pass.account.address, number)) > nonce;
   let high = pass.head.number;

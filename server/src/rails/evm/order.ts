@@ -4,12 +4,9 @@ import type { Instruction } from '../contract/contract.ts';
 import type { Reason } from '../contract/reasons.ts';
 import { coinDecimals, toChainUnits } from './amounts.ts';
 import type { EvmConfig } from './config.ts';
-import type { Payment } from './payment.ts';
+import { addressAttribute, type Payment } from './payment.ts';
 
-/** From an instruction to what the chain is asked for. */
-
-/** The attribute that holds the recipient's address. */
-export const addressAttribute = 'BankAccountNumber';
+/** Converts an instruction into a transfer on the chain. */
 
 export type Order = Pick<Payment, 'contract' | 'units'>;
 export type OrderReading =
@@ -19,7 +16,7 @@ export type OrderReading =
       readonly reason: Extract<Reason, 'currency_refused' | 'amount_refused' | 'invalid_details'>;
     };
 
-/** @param sender The rail's own account, which is nobody's destination. */
+/** @param sender The rail's own account, which is not a valid destination. */
 export function readInstruction(
   config: EvmConfig,
   sender: Address,
@@ -43,23 +40,23 @@ export function readInstruction(
     return { kind: 'refused', reason: 'invalid_details' };
   }
   const contract = token?.address ?? null;
-  return { kind: 'order', order: { contract, units: units.toString() } };
+  return { kind: 'order', order: { contract, units } };
 }
 
 /**
- * An address in mixed case must carry the right checksum (ERC-55). What is sent to the zero
- * address, to a token's own contract or to ourselves is lost or never arrives.
+ * An address in mixed case must have a valid checksum (ERC-55). Transfers to the zero address, to a
+ * token's contract or to the rail's own account are lost or never arrive.
  */
 function isDestination(text: string, forbidden: readonly Address[]): text is Address {
   if (!isAddress(text, { strict: true })) return false;
   return !forbidden.some((address) => isAddressEqual(address, text));
 }
 
-/** Whether the order is what this configuration would make of the payment today. */
-export function isStillRight(config: EvmConfig, sender: Address, payment: Payment): boolean {
+/** Whether the current configuration still converts the payment into the same order. */
+export function isUnchanged(config: EvmConfig, sender: Address, payment: Payment): boolean {
   const reading = readInstruction(config, sender, {
     currency: payment.currency,
-    amountMinor: BigInt(payment.amountMinor),
+    amountMinor: payment.amountMinor,
     attributes: { [addressAttribute]: payment.recipient },
   });
   return (

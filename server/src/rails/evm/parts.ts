@@ -2,52 +2,41 @@ import type { PrivateKeyAccount } from 'viem/accounts';
 import type { RailHost } from '../contract/contract.ts';
 import { type Chain, createChain, type Head } from './chain.ts';
 import type { EvmConfig, FeeLimits } from './config.ts';
-import { type KeptPayment, type PaymentState, paymentCollection, readPayment } from './payment.ts';
+import type { Nonces } from './nonce-records.ts';
+import type { EvmPayments } from './payment.ts';
 import { RpcError } from './rpc.ts';
+import type { UnknownTransactions } from './unknown-transactions.ts';
 
-/** What a rail of this kind consists of while the process lives. */
+/** What all modules of the rail work with. */
 export type EvmParts = {
   readonly config: EvmConfig;
   readonly limits: FeeLimits;
   readonly account: PrivateKeyAccount;
   readonly host: RailHost;
-  /** Where the look through the waiting payments goes on, so that none is passed over for ever. */
-  readonly memory: {
+  readonly payments: EvmPayments;
+  readonly nonces: Nonces;
+  readonly unknownTransactions: UnknownTransactions;
+  /** Of this process. */
+  readonly progress: {
+    /** The last waiting payment examined, so that all get their turn. */
     waitingAfter: string;
-    /** Whether this process has compared the memory with the chain. */
+    /** Whether the records were compared with the chain. */
     isCompared: boolean;
   };
 };
 
-/** One look at the chain: all that is read about the account is read as of the block `head`. */
+/** The state of the chain for one pass; the account is read as of the block `head`. */
 export type Pass = EvmParts & {
   readonly chain: Chain;
   readonly head: Head;
-  /** How many transactions of the account are in the chain up to `head`. */
+  /** Transactions of the account up to `head`. */
   readonly sent: number;
-  /** Blocks up to this one are final; -1: none is known to be. */
+  /** The last final block; -1: none is known. */
   readonly finalNumber: number;
 };
 
 export function noFinality(endpoint: string): string {
-  return `${endpoint} knows no finalized block: configure finalBlocks if the chain has none`;
-}
-
-const pageSize = 200;
-
-/** All payments in a state, in pages, since nobody knows how many there are. */
-export async function* listPayments(
-  { store }: Pick<RailHost, 'store'>,
-  state: PaymentState,
-): AsyncGenerator<KeptPayment> {
-  let after = '';
-  for (;;) {
-    const records = await store.list(paymentCollection, { state, after, count: pageSize });
-    for (const record of records) yield readPayment(record);
-    const last = records.at(-1);
-    if (last === undefined || records.length < pageSize) return;
-    after = last.key;
-  }
+  return `${endpoint} has no finalized block: configure finalBlocks if the chain has no finality`;
 }
 
 export function listChains(
@@ -65,7 +54,7 @@ export function listChains(
   );
 }
 
-/** The first endpoint that answers and speaks for the right chain serves the whole pass. */
+/** The first endpoint that answers for the right chain serves the whole pass. */
 export async function connectChain(
   { config, host }: EvmParts,
   signal: AbortSignal,
@@ -74,7 +63,7 @@ export async function connectChain(
     try {
       const chainId = await chain.getChainId();
       if (chainId === config.chainId) return chain;
-      host.log('error', `${chain.endpoint} speaks for another chain`, {
+      host.log('error', `${chain.endpoint} serves another chain`, {
         chainId,
         expected: config.chainId,
       });

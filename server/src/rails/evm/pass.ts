@@ -1,53 +1,52 @@
-import type { RailHost } from '../contract/contract.ts';
 import { assignWaiting } from './assign.ts';
 import type { Chain } from './chain.ts';
 import { broadcastUnmined, replaceStuck } from './mempool.ts';
 import { catchUpNonces } from './nonces.ts';
-import { connectChain, type EvmParts, listPayments, noFinality, type Pass } from './parts.ts';
-import { type KeptPayment, paymentCollection } from './payment.ts';
+import { connectChain, type EvmParts, noFinality, type Pass } from './parts.ts';
+import type { StoredPayment } from './payment.ts';
 import { RpcError } from './rpc.ts';
-import { followMined, followPaid, followSigned } from './watch.ts';
+import { trackMined, trackPaid, trackSigned } from './watch.ts';
 
 /**
- * One pass: see what became of what is signed, sign what waits, and tell the network again what it
- * has not mined. Each step may fail or be repeated at any point, since what is signed is kept, and
- * a nonce assigned, in the one write that comes before the broadcast.
+ * One pass: track signed transactions, sign waiting payments, and broadcast again what is not mined.
+ * Each step may fail or repeat at any point, since a signed transaction is recorded with its nonce
+ * in one write before it is broadcast.
  *
- * @returns when to look again, in the environment's milliseconds; undefined: nothing to look after.
+ * @returns the time of the next pass, in the environment's milliseconds; undefined: no open payment.
  */
 export async function runPass(parts: EvmParts, signal: AbortSignal): Promise<number | undefined> {
   const { host, config } = parts;
-  // A process looks once without need, so that a memory that is behind is noticed at its start.
-  if (parts.memory.isCompared && !(await hasOpenPayments(host))) return undefined;
+  // The first pass always runs, so that missing records are noticed at the start.
+  if (parts.progress.isCompared && !(await hasOpenPayments(parts))) return undefined;
   const againMs = host.nowMs() + config.pollSeconds * 1000;
   try {
     const chain = await connectChain(parts, signal);
     if (chain === undefined) return againMs;
-    const hasMore = await work(await look(parts, chain));
-    parts.memory.isCompared = true;
+    const hasMore = await work(await readChain(parts, chain));
+    parts.progress.isCompared = true;
     if (hasMore) return host.nowMs();
-    return (await hasOpenPayments(host)) ? againMs : undefined;
+    return (await hasOpenPayments(parts)) ? againMs : undefined;
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;
-    // What was not finished is found again by the next pass.
+    // The next pass continues.
     host.log('warn', error.message, { kind: error.kind });
     return againMs;
   }
 }
 
-async function hasOpenPayments({ store }: RailHost): Promise<boolean> {
+async function hasOpenPayments({ payments }: EvmParts): Promise<boolean> {
   for (const state of ['waiting', 'signed', 'mined', 'paid'] as const) {
-    const [record] = await store.list(paymentCollection, { state, count: 1 });
+    const [record] = await payments.page({ state, count: 1 });
     if (record !== undefined) return true;
   }
   return false;
 }
 
-export async function look(parts: EvmParts, chain: Chain): Promise<Pass> {
+export async function readChain(parts: EvmParts, chain: Chain): Promise<Pass> {
   const head = await chain.getHead();
   const sent = await chain.countSent(parts.account.address, head.number);
   const finalNumber = await findFinalNumber(parts, chain, head.number);
-  return { ...parts, chain: rememberBlocks(chain), head, sent, finalNumber };
+  return { ...parts, chain: cacheBlockHashes(chain), head, sent, finalNumber };
 }
 
 async function findFinalNumber(
@@ -61,8 +60,8 @@ async function findFinalNumber(
   return number === undefined ? -1 : Math.min(number, headNumber);
 }
 
-/** Many payments lie in the same blocks, which need to be asked about only once in a pass. */
-function rememberBlocks(chain: Chain): Chain {
+/** Reads each block hash once per pass, since many payments share a block. */
+function cacheBlockHashes(chain: Chain): Chain {
   const hashes = new Map<number, ReturnType<Chain['findBlockHash']>>();
   return {
     ...chain,
@@ -74,24 +73,25 @@ function rememberBlocks(chain: Chain): Chain {
   };
 }
 
-/** @returns whether waiting payments are left that could be signed at once. */
+/** @returns whether more waiting payments could be signed without a pause. */
 async function work(pass: Pass): Promise<boolean> {
-  for await (const kept of listPayments(pass.host, 'signed')) await followSigned(pass, kept);
-  for await (const kept of listPayments(pass.host, 'mined')) await followMined(pass, kept);
-  for await (const kept of listPayments(pass.host, 'paid')) await followPaid(pass, kept);
+  for await (const stored of pass.payments.list({ state: 'signed' }))
+    await trackSigned(pass, stored);
+  for await (const stored of pass.payments.list({ state: 'mined' })) await trackMined(pass, stored);
+  for await (const stored of pass.payments.list({ state: 'paid' })) await trackPaid(pass, stored);
   const next = await catchUpNonces(pass);
   const unmined = await listUnmined(pass);
   await replaceStuck(pass, unmined);
-  // Read again, since what was replaced has another hash now.
+  // Listed again, since replacements changed their records.
   await broadcastUnmined(pass, await listUnmined(pass));
   return next === undefined ? false : assignWaiting(pass, { next, unmined });
 }
 
-/** In the order of their nonces, as nodes want them. */
-async function listUnmined(pass: Pass): Promise<KeptPayment[]> {
-  const unmined: KeptPayment[] = [];
-  for await (const kept of listPayments(pass.host, 'signed')) {
-    if ((kept.payment.nonce ?? 0) >= pass.sent) unmined.push(kept);
+/** In the order of their nonces, as nodes require. */
+async function listUnmined(pass: Pass): Promise<StoredPayment[]> {
+  const unmined: StoredPayment[] = [];
+  for await (const stored of pass.payments.list({ state: 'signed' })) {
+    if ((stored.value.nonce ?? 0) >= pass.sent) unmined.push(stored);
   }
-  return unmined.toSorted((one, other) => (one.payment.nonce ?? 0) - (other.payment.nonce ?? 0));
+  return unmined.toSorted((one, other) => (one.value.nonce ?? 0) - (other.value.nonce ?? 0));
 }

@@ -1,20 +1,24 @@
 import type { Address, Hex } from 'viem';
 import { z } from 'zod';
 import { getCurrency } from '../../core/currency.ts';
-import type { Charge, Instruction, RailAnswer, StoredRecord } from '../contract/contract.ts';
+import type { Charge, RailAnswer, RailHost } from '../contract/contract.ts';
+import { openPaymentBook, type PaymentBook } from '../kit/payment-book.ts';
+import { minorUnits, type TypedRecord } from '../kit/records.ts';
 import { toMinorUnitsUp } from './amounts.ts';
 import type { Receipt } from './chain.ts';
+import type { EvmConfig } from './config.ts';
+import { type Nonces, readRecordedState } from './nonce-records.ts';
 import type { Transfer, Verdict } from './transaction.ts';
 
 /**
- * What the rail remembers of one payment, under its reference.
+ * The record of one payment, under its reference.
  *
  * waiting: nothing is signed. signed: has a nonce, and may be mined at any time. mined: in a block
- * that is not deep enough. paid: deep enough to be told, watched on. final, rejected, unclear,
- * displaced: done. unclear: mined, and its events do not say that all of it arrived. displaced: told
- * as paid, and then the chain took another transaction in its place.
+ * that is not deep enough. paid: deep enough to be reported as paid, still tracked. final, rejected,
+ * unclear, displaced: finished. unclear: mined, and its events do not prove that all of it arrived.
+ * displaced: reported as paid, and then the chain took another transaction in its place.
  */
-export const paymentStates = [
+const paymentStates = [
   'waiting',
   'signed',
   'mined',
@@ -26,18 +30,18 @@ export const paymentStates = [
 ] as const;
 export type PaymentState = (typeof paymentStates)[number];
 
-export const paymentCollection = 'payment';
+/** The attribute that holds the recipient's address. */
+export const addressAttribute = 'BankAccountNumber';
 
-const integerText = z.string().regex(/^\d+$/);
 const hexText = z.templateLiteral(['0x', z.string()]);
 
 const attemptSchema = z.object({
   hash: hexText,
-  /** null: a transaction of this account that was found on the chain and is not in this memory. */
+  /** null: found on the chain, without a record of its signing. */
   raw: hexText.nullable(),
-  gas: integerText,
-  maxFeePerGas: integerText,
-  maxPriorityFeePerGas: integerText,
+  gas: minorUnits,
+  maxFeePerGas: minorUnits,
+  maxPriorityFeePerGas: minorUnits,
   signedAtMs: z.number(),
 });
 
@@ -46,23 +50,23 @@ const minedSchema = z.object({
   blockHash: hexText,
   blockNumber: z.int(),
   verdict: z.enum(['paid', 'reverted', 'unclear']),
-  /** What the transaction cost, in wei. */
-  feeWei: integerText,
+  /** Paid for the transaction, wei. */
+  feeWei: minorUnits,
 });
 
 const paymentSchema = z.object({
   currency: z.string(),
-  amountMinor: integerText,
-  /** As it was ordered: whether it is an address is found before anything is signed. */
+  amountMinor: minorUnits,
+  /** As instructed; checked before anything is signed. */
   recipient: z.string(),
   contract: hexText.nullable(),
   /** The amount in the smallest units of the coin or the token. */
-  units: integerText,
+  units: minorUnits,
   committedAtMs: z.number(),
   nonce: z.int().nullable(),
-  /** All that were signed under the nonce, oldest first. */
+  /** All transactions signed under the nonce, oldest first. */
   attempts: z.array(attemptSchema),
-  /** Nonces that were assigned, and consumed by a transaction that was not for this payment. */
+  /** Assigned nonces that another transaction of the account used. */
   lostNonces: z.array(z.object({ nonce: z.int(), hashes: z.array(hexText), by: hexText })),
   mined: minedSchema.nullable(),
   /** Why it is rejected. */
@@ -77,7 +81,7 @@ const paymentSchema = z.object({
       'account_blocked',
     ])
     .nullable(),
-  /** What a waiting payment waits for, where it is not just its turn. */
+  /** Why a waiting payment is not signed. */
   waitsFor: z.enum(['no_funds', 'gas_price', 'fee_share']).nullable(),
   /** Since when it waits for a fee within its share of the amount. */
   feeWaitSinceMs: z.number().nullable().default(null),
@@ -86,42 +90,47 @@ const paymentSchema = z.object({
 export type Payment = z.infer<typeof paymentSchema>;
 export type Attempt = z.infer<typeof attemptSchema>;
 export type Mined = z.infer<typeof minedSchema>;
+export type StoredPayment = TypedRecord<PaymentState, Payment>;
+export type EvmPayments = PaymentBook<PaymentState, Payment>;
 
-export type KeptPayment = {
-  readonly reference: string;
-  readonly state: PaymentState;
-  readonly revision: number;
-  readonly payment: Payment;
+export function openPayments(
+  host: RailHost,
+  nonces: Nonces,
+  { pollSeconds }: EvmConfig,
+): EvmPayments {
+  return openPaymentBook(host, {
+    collection: 'payment',
+    states: paymentStates,
+    value: paymentSchema,
+    isSame: ({ value }, { currency, amountMinor, attributes }) =>
+      value.currency === currency &&
+      value.amountMinor === amountMinor &&
+      value.recipient.toLowerCase() === (attributes[addressAttribute] ?? '').toLowerCase(),
+    answer: async (stored) => {
+      // With records restored from a backup it may wait although the chain has paid it.
+      if (stored.state === 'waiting' && (await readRecordedState(nonces)) === 'behind') {
+        return recordsBehind;
+      }
+      return describeAnswer(stored, host.nowMs() + pollSeconds * 1000);
+    },
+  });
+}
+
+/** While records are missing, the outcome of a payment is unknown. */
+export const recordsBehind: RailAnswer = {
+  outcome: 'unknown',
+  reason: 'review',
+  code: 'memory_behind',
 };
 
-const stateSchema = z.enum(paymentStates);
-
-export function readPayment(record: StoredRecord): KeptPayment {
-  return {
-    reference: record.key,
-    revision: record.revision,
-    state: stateSchema.parse(record.state),
-    payment: paymentSchema.parse(record.value),
-  };
-}
-
-export function changePayment(kept: KeptPayment, state: PaymentState, payment: Payment) {
-  return {
-    collection: paymentCollection,
-    key: kept.reference,
-    revision: kept.revision,
-    next: { state, value: payment },
-  };
-}
-
 export function describeAmount({ currency, amountMinor }: Payment) {
-  return { currency, amountMinor: BigInt(amountMinor), scale: getCurrency(currency).scale };
+  return { currency, amountMinor, scale: getCurrency(currency).scale };
 }
 
 export function makeTransfer(payment: Pick<Payment, 'recipient' | 'units' | 'contract'>): Transfer {
   return {
     recipient: payment.recipient as Address,
-    units: BigInt(payment.units),
+    units: payment.units,
     contract: payment.contract,
   };
 }
@@ -132,7 +141,7 @@ export function describeMined(receipt: Receipt, verdict: Verdict): Mined {
     blockHash: receipt.blockHash,
     blockNumber: receipt.blockNumber,
     verdict,
-    feeWei: (receipt.gasUsed * receipt.effectiveGasPrice).toString(),
+    feeWei: receipt.gasUsed * receipt.effectiveGasPrice,
   };
 }
 
@@ -140,29 +149,16 @@ export function listHashes(payment: Payment): Hex[] {
   return payment.attempts.map(({ hash }) => hash);
 }
 
-/** The chain's fee in its coin, of which we keep nine decimals: rounded up to the next gwei. */
+/** The network fee, rounded up to gwei, the minor unit of ETH here. */
 export function listCharges({ mined }: Payment): Charge[] {
   if (mined === null) return [];
-  const amountMinor = toMinorUnitsUp(BigInt(mined.feeWei), getCurrency('ETH').scale);
+  const amountMinor = toMinorUnitsUp(mined.feeWei, getCurrency('ETH').scale);
   return amountMinor === 0n
     ? []
     : [{ id: mined.hash, kind: 'network', currency: 'ETH', amountMinor }];
 }
 
-/** An instruction under a known reference must be the one that was accepted. */
-export function isSameInstruction(
-  payment: Payment,
-  instruction: Instruction,
-  recipient: string,
-): boolean {
-  return (
-    payment.currency === instruction.currency &&
-    BigInt(payment.amountMinor) === instruction.amountMinor &&
-    payment.recipient.toLowerCase() === recipient.toLowerCase()
-  );
-}
-
-export function answerFor({ state, payment }: KeptPayment, checkAtMs: number): RailAnswer {
+function describeAnswer({ state, value: payment }: StoredPayment, checkAtMs: number): RailAnswer {
   const hash = payment.mined?.hash ?? payment.attempts.at(-1)?.hash;
   const extras = {
     ...(hash === undefined ? {} : { providerReference: hash }),
@@ -175,7 +171,7 @@ export function answerFor({ state, payment }: KeptPayment, checkAtMs: number): R
     }
     case 'signed':
     case 'mined':
-      // What a block that may yet vanish cost is not told.
+      // Without the fee, since the block may still be displaced.
       return {
         outcome: 'accepted',
         checkAtMs,

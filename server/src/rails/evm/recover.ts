@@ -2,18 +2,18 @@ import { formatEther } from 'viem';
 import { findCurrency } from '../../core/currency.ts';
 import type { CallContext, RecoveredPayment } from '../contract/contract.ts';
 import { coinDecimals, toCurrencyUnits } from './amounts.ts';
-import { compareMemory } from './memory-check.ts';
-import { changeNonce, changeRecovery, type NonceMemory, readNonceMemory } from './nonce-records.ts';
+import type { SentTransaction } from './chain.ts';
 import { isFinal } from './nonces.ts';
-import { connectChain, type EvmParts, listPayments, type Pass } from './parts.ts';
-import { look } from './pass.ts';
-import { listHashes, paymentStates } from './payment.ts';
-import { type Consumer, countSentAt, findBlockBefore, scanSent } from './scan.ts';
-import { judgeReceipt, readOrder, type Transfer } from './transaction.ts';
+import { connectChain, type EvmParts, type Pass } from './parts.ts';
+import { readChain } from './pass.ts';
+import { listHashes } from './payment.ts';
+import { compareRecords } from './record-check.ts';
+import { countSentAt, findBlockBefore, scanSent } from './scan.ts';
+import { classifyReceipt, readOrder, type Transfer } from './transaction.ts';
 
-/** The recovery of a database that was restored: what the account has sent by the chain's account. */
+/** Recovery of a restored database: what the account has sent according to the chain. */
 
-/** @throws Error where no endpoint answers, or it does not reach back so far. */
+/** @throws Error where no endpoint answers, or none reaches back so far. */
 export async function recover(
   parts: EvmParts,
   sinceMs: number,
@@ -22,83 +22,77 @@ export async function recover(
   const pass = await openPass(parts, context);
   const low = (await findBlockBefore(pass, sinceMs)) ?? 0;
   const lowCount = (await countSentAt(pass, low)) ?? -1;
-  const consumers = await scanSent(pass, { low, lowCount });
-  const nonces = consumers.map(({ transaction }) => transaction.nonce);
-  await noteScan(pass, Math.min(pass.sent, ...nonces));
+  const sentTransactions = await scanSent(pass, { low, lowCount });
+  const nonces = sentTransactions.map(({ transaction }) => transaction.nonce);
+  await recordScan(pass, Math.min(pass.sent, ...nonces));
   const references = await listReferences(pass);
   const recovered: RecoveredPayment[] = [];
-  for (const consumer of consumers) {
-    const reference = references.get(consumer.transaction.hash) ?? '';
-    recovered.push(await describe(pass, consumer, reference));
+  for (const found of sentTransactions) {
+    const reference = references.get(found.transaction.hash) ?? '';
+    recovered.push(await describe(pass, found, reference));
   }
   return recovered;
 }
 
-/**
- * Everything that the chain counts by now is accepted as sent. @throws Error while it is too early.
- */
+/** Accepts everything that the chain counts now as sent. @throws Error while it is too early. */
 export async function confirmRecovery(parts: EvmParts, context: CallContext): Promise<void> {
   const pass = await openPass(parts, context);
-  const { host, sent } = pass;
+  const { host, sent, nonces } = pass;
   const pending = await pass.chain.countSent(pass.account.address, 'pending');
-  await compareMemory(pass, Math.max(sent, pending));
-  const memory = await readNonceMemory(host);
-  const { nonce, recovery } = memory;
+  await compareRecords(pass, Math.max(sent, pending));
+  const { nonce, recovery } = await nonces.read();
   if (recovery?.state !== 'behind') return;
-  const waiting = pending - Math.max(sent, nonce?.next ?? 0);
+  const waiting = pending - Math.max(sent, nonce.next);
   if (waiting > 0) {
     throw new Error(
-      `${waiting} transactions of the account wait in the network and are not in the rail's memory: ` +
+      `${waiting} transactions of the account wait in the mempool and are not in the rail's records: ` +
         'release the recovery when they are mined or dropped',
     );
   }
-  const upTo = Math.max(sent, nonce?.next ?? 0);
-  const first = nonce === undefined ? (recovery.scannedFrom ?? sent) : undefined;
-  const confirmed = { ...recovery, state: 'confirmed', upTo, atMs: host.nowMs() } as const;
+  const upTo = Math.max(sent, nonce.next);
+  const next = nonce.revision === 0 ? (recovery.value.scannedFrom ?? sent) : nonce.next;
+  const value = { ...recovery.value, upTo, atMs: host.nowMs() };
   const isWritten = await host.store.write([
-    changeRecovery(recovery, omitRevision(confirmed)),
-    ...(first === undefined ? [] : [changeNonce({ next: 0, revision: 0 }, first)]),
+    nonces.changeRecovery(recovery, { state: 'confirmed', value }),
+    ...(nonce.revision === 0 ? [nonces.change(nonce, next)] : []),
   ]);
-  if (!isWritten) throw new Error('the memory of the rail changed meanwhile: release it again');
-  host.log('warn', 'the recovery is released', { upTo, next: nonce?.next ?? first ?? 0 });
+  if (!isWritten) throw new Error('the records changed meanwhile: release the recovery again');
+  host.log('warn', 'the recovery is released', { upTo, next });
   host.wake();
-}
-
-function omitRevision({ revision: _, ...rest }: NonNullable<NonceMemory['recovery']>) {
-  return rest;
 }
 
 async function openPass(parts: EvmParts, { signal }: CallContext): Promise<Pass> {
   const chain = await connectChain(parts, signal);
-  if (chain === undefined) throw new Error('no endpoint answers for the chain of the rail');
-  return look(parts, chain);
+  if (chain === undefined) throw new Error('no endpoint serves the chain of the rail');
+  return readChain(parts, chain);
 }
 
-/** A memory without a nonce reads from there what was sent, once the recovery is released. */
-async function noteScan({ host }: Pass, lowestNonce: number): Promise<void> {
-  const { nonce, recovery } = await readNonceMemory(host);
-  if (nonce !== undefined || recovery?.state !== 'behind') return;
-  const scannedFrom = Math.min(recovery.scannedFrom ?? lowestNonce, lowestNonce);
-  await host.store.write([changeRecovery(recovery, omitRevision({ ...recovery, scannedFrom }))]);
+/** Without a nonce on record, transactions are read from there once the recovery is released. */
+async function recordScan({ host, nonces }: Pass, lowestNonce: number): Promise<void> {
+  const { nonce, recovery } = await nonces.read();
+  if (nonce.revision > 0 || recovery?.state !== 'behind') return;
+  const { state, value } = recovery;
+  const scannedFrom = Math.min(value.scannedFrom ?? lowestNonce, lowestNonce);
+  await host.store.write([
+    nonces.changeRecovery(recovery, { state, value: { ...value, scannedFrom } }),
+  ]);
 }
 
-/** The reference of every transaction that the memory knows. */
-async function listReferences({ host }: EvmParts): Promise<Map<string, string>> {
+/** The reference of every recorded transaction, by hash. */
+async function listReferences({ payments }: EvmParts): Promise<Map<string, string>> {
   const references = new Map<string, string>();
-  for (const state of paymentStates) {
-    for await (const { reference, payment } of listPayments(host, state)) {
-      for (const hash of listHashes(payment)) references.set(hash, reference);
-    }
+  for await (const { key, value } of payments.list()) {
+    for (const hash of listHashes(value)) references.set(hash, key);
   }
   return references;
 }
 
 async function describe(
   pass: Pass,
-  consumer: Consumer,
+  found: SentTransaction,
   reference: string,
 ): Promise<RecoveredPayment> {
-  const { transaction, block } = consumer;
+  const { transaction, block } = found;
   const order = readOrder(transaction);
   const money = order && readMoney(pass, order);
   const about = {
@@ -108,11 +102,11 @@ async function describe(
   };
   const where = `nonce ${transaction.nonce}, block ${block.number}`;
   if (order === undefined || money === undefined) {
-    const detail = `${where}: no payment of this rail (${formatEther(transaction.value)} ETH)`;
+    const detail = `${where}: not a payment of this rail (${formatEther(transaction.value)} ETH)`;
     const amountMinor = toCurrencyUnits(transaction.value, { currency: 9, chain: coinDecimals });
     return { ...about, currency: 'ETH', amountMinor, outcome: 'unknown', detail };
   }
-  const outcome = await findOutcome(pass, consumer, order);
+  const outcome = await findOutcome(pass, found, order);
   return { ...about, ...money, outcome, destination: order.recipient, detail: where };
 }
 
@@ -130,12 +124,12 @@ function readMoney({ config }: Pass, order: Transfer) {
 
 async function findOutcome(
   pass: Pass,
-  { transaction, block }: Consumer,
+  { transaction, block }: SentTransaction,
   order: Transfer,
 ): Promise<RecoveredPayment['outcome']> {
   const receipt = await pass.chain.findReceipt(transaction.hash);
   if (receipt === undefined || receipt.blockHash !== block.hash) return 'unknown';
-  const verdict = judgeReceipt(receipt, pass.account.address, order);
+  const verdict = classifyReceipt(receipt, pass.account.address, order);
   if (verdict === 'unclear') return 'unknown';
   if (!isFinal(pass, block)) return 'accepted';
   return verdict === 'paid' ? 'paid' : 'rejected';

@@ -2,22 +2,22 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { privateKeyToAccount } from 'viem/accounts';
 import {
-  calm,
+  context,
   countSent,
   finalBlocks,
   gwei,
   listUnits,
   makeAddress,
   makeInstruction,
-  openScene,
+  openTestRun,
   query,
   refuseRequests,
   release,
   restoreRecords,
-  type Scene,
   saveRecords,
   send,
   settle,
+  type TestRun,
   work,
 } from '../../../testing/setups/evm.ts';
 import type { Instruction } from '../contract/contract.ts';
@@ -25,42 +25,42 @@ import type { Instruction } from '../contract/contract.ts';
 const behind = { outcome: 'unknown', reason: 'review', code: 'memory_behind' };
 const oneEther = 1_000_000_000n;
 
-describe('an evm rail whose memory is behind the chain', () => {
-  let scene: Scene;
+describe('an evm rail whose records are behind the chain', () => {
+  let run: TestRun;
   before(async () => {
-    scene = await openScene();
+    run = await openTestRun();
   });
   afterEach(async () => {
-    scene.wire.fetch = fetch;
-    await scene.anvil.mine(finalBlocks);
-    await release(scene);
-    await settle(scene);
+    run.wire.fetch = fetch;
+    await run.anvil.mine(finalBlocks);
+    await release(run);
+    await settle(run);
   });
-  after(() => scene.close());
+  after(() => run.close());
 
   async function pay(instruction: Instruction): Promise<void> {
-    await send(scene, instruction);
-    await settle(scene);
-    assert.equal((await query(scene, instruction)).outcome, 'paid');
+    await send(run, instruction);
+    await settle(run);
+    assert.equal((await query(run, instruction)).outcome, 'paid');
   }
 
-  test('an empty memory signs nothing before the recovery is released', async () => {
+  test('empty records: nothing is signed until the recovery is released', async () => {
     const to = makeAddress();
     const instruction = makeInstruction({ to, amountMinor: 7n * oneEther });
     await pay(instruction);
-    await restoreRecords(scene, []);
-    assert.deepEqual(await query(scene, instruction), behind);
-    assert.deepEqual(await send(scene, instruction), behind);
-    assert.deepEqual(await scene.rail.cancel?.(instruction, calm), behind);
+    await restoreRecords(run, '[]');
+    assert.deepEqual(await query(run, instruction), behind);
+    assert.deepEqual(await send(run, instruction), behind);
+    assert.deepEqual(await run.rail.cancel?.(instruction, context), behind);
     for (let turn = 0; turn < finalBlocks; turn += 1) {
-      await work(scene);
-      await scene.anvil.mine(1);
+      await work(run);
+      await run.anvil.mine(1);
     }
-    assert.deepEqual(await listUnits(scene, to), [7n * oneEther * gwei]);
-    assert.match((await scene.rail.check?.(calm))?.join() ?? '', /memory lacks/);
-    assert.equal(scene.host.problems.at(-1)?.kind, 'unmatched');
-    const recovered = await scene.rail.recover?.(Date.now() - 3_600_000, calm);
-    const [payment] = await scene.anvil.listPayments(scene.payer);
+    assert.deepEqual(await listUnits(run, to), [7n * oneEther * gwei]);
+    assert.match((await run.rail.check?.(context))?.join() ?? '', /records lack/);
+    assert.equal(run.host.problems.at(-1)?.kind, 'unmatched');
+    const recovered = await run.rail.recover?.(Date.now() - 3_600_000, context);
+    const [payment] = await run.anvil.listPayments(run.payer);
     assert.deepEqual(
       recovered?.map(({ atMs: _, ...rest }) => rest),
       [
@@ -75,90 +75,90 @@ describe('an evm rail whose memory is behind the chain', () => {
         },
       ],
     );
-    await scene.rail.confirmRecovery?.(calm);
-    assert.deepEqual(await scene.rail.check?.(calm), []);
-    // The client sends again what the database lost, as a new order of a later time.
+    await run.rail.confirmRecovery?.(context);
+    assert.deepEqual(await run.rail.check?.(context), []);
+    // The client repeats the lost payout later, under a new reference.
     const again = { ...instruction, reference: 'again', committedAtMs: Date.now() + 60 * 60_000 };
     await pay(again);
-    assert.deepEqual(await listUnits(scene, to), [7n * oneEther * gwei]);
+    assert.deepEqual(await listUnits(run, to), [7n * oneEther * gwei]);
     await pay(makeInstruction({ to, amountMinor: 7n * oneEther }));
-    assert.equal((await listUnits(scene, to)).length, 2);
+    assert.equal((await listUnits(run, to)).length, 2);
   });
 
-  test('an older memory does not cancel what the chain has paid', async () => {
-    const { rail } = scene;
+  test('restored records do not cancel a payment that the chain has made', async () => {
+    const { rail } = run;
     assert(rail.cancel !== undefined);
     const [waiting, unknown] = [1n, 2n].map((amountMinor) =>
       makeInstruction({ to: makeAddress(), amountMinor }),
     );
     assert(waiting !== undefined && unknown !== undefined);
-    await send(scene, waiting);
-    const records = await saveRecords(scene);
-    await send(scene, unknown);
-    await settle(scene);
-    await restoreRecords(scene, records);
+    await send(run, waiting);
+    const records = await saveRecords(run);
+    await send(run, unknown);
+    await settle(run);
+    await restoreRecords(run, records);
     for (const one of [waiting, unknown]) {
-      assert.deepEqual(await rail.cancel(one, calm), behind);
-      assert.deepEqual(await query(scene, one), behind);
+      assert.deepEqual(await rail.cancel(one, context), behind);
+      assert.deepEqual(await query(run, one), behind);
     }
-    await release(scene);
+    await release(run);
     for (const one of [waiting, unknown]) {
-      assert.equal((await rail.cancel(one, calm)).outcome, 'unknown');
+      assert.equal((await rail.cancel(one, context)).outcome, 'unknown');
       await pay(one);
       const to = one.attributes['BankAccountNumber'] ?? '';
-      assert.equal((await listUnits(scene, to)).length, 1);
+      assert.equal((await listUnits(run, to)).length, 1);
     }
   });
 
-  test('a chain that cannot be asked leaves open whether something was paid', async () => {
+  test('without an endpoint the outcome of an unknown payment stays open', async () => {
     const unsent = makeInstruction({ to: makeAddress(), amountMinor: 1n });
-    scene.wire.fetch = () => Promise.reject(new TypeError('fetch failed'));
+    run.wire.fetch = () => Promise.reject(new TypeError('fetch failed'));
     const unreachable = { outcome: 'unknown', reason: 'unreachable' };
-    assert.deepEqual(await query(scene, unsent), unreachable);
-    assert.deepEqual(await scene.rail.cancel?.(unsent, calm), unreachable);
-    scene.wire.fetch = fetch;
-    assert.equal((await query(scene, unsent)).outcome, 'retry');
+    assert.deepEqual(await query(run, unsent), unreachable);
+    assert.deepEqual(await run.rail.cancel?.(unsent, context), unreachable);
+    run.wire.fetch = fetch;
+    assert.equal((await query(run, unsent)).outcome, 'retry');
   });
 
-  test('an unknown transaction that waits in the network holds up signing and the release', async () => {
+  test('an unknown transaction in the mempool blocks signing and the release', async () => {
     await pay(makeInstruction({ to: makeAddress(), amountMinor: 1n }));
-    const raw = await privateKeyToAccount(scene.privateKey).signTransaction({
+    const raw = await privateKeyToAccount(run.privateKey).signTransaction({
       type: 'eip1559',
-      chainId: scene.anvil.chainId,
-      nonce: await countSent(scene),
+      chainId: run.anvil.chainId,
+      nonce: await countSent(run),
       to: makeAddress(),
       value: 5n,
       gas: 21_000n,
       maxFeePerGas: 100n * gwei,
       maxPriorityFeePerGas: 50n * gwei,
     });
-    await scene.anvil.rpc('eth_sendRawTransaction', [raw]);
+    await run.anvil.rpc('eth_sendRawTransaction', [raw]);
     const to = makeAddress();
     const instruction = makeInstruction({ to, amountMinor: 3n });
-    await send(scene, instruction);
-    await work(scene);
-    await assert.rejects(() => release(scene), /1 transactions of the account wait/);
-    await scene.anvil.mine(1);
-    await work(scene);
-    assert.deepEqual(await query(scene, instruction), behind);
-    assert.deepEqual(await listUnits(scene, to), []);
-    await release(scene);
-    await settle(scene);
-    assert.deepEqual(await listUnits(scene, to), [3n * gwei]);
+    await send(run, instruction);
+    await work(run);
+    await assert.rejects(() => release(run), /1 transactions of the account wait/);
+    await run.anvil.mine(1);
+    await work(run);
+    assert.deepEqual(await query(run, instruction), behind);
+    assert.deepEqual(await listUnits(run, to), []);
+    await release(run);
+    await settle(run);
+    assert.deepEqual(await listUnits(run, to), [3n * gwei]);
   });
 
-  test('a node without the state of older blocks recovers the same payments', async () => {
+  test('recovery finds the same payments on a node without state of older blocks', async () => {
     await pay(makeInstruction({ to: makeAddress(), amountMinor: 5n, currency: 'USDC' }));
     const sinceMs = Date.now() - 3_600_000;
-    const full = await scene.rail.recover?.(sinceMs, calm);
-    const head = await scene.anvil.rpc<string>('eth_blockNumber');
-    scene.wire.fetch = refuseRequests(
+    const full = await run.rail.recover?.(sinceMs, context);
+    const head = await run.anvil.rpc<string>('eth_blockNumber');
+    run.wire.fetch = refuseRequests(
       (body) =>
         body.includes('eth_getTransactionCount') &&
         !body.includes('"pending"') &&
         !body.includes(head),
     );
-    const scanned = await scene.rail.recover?.(sinceMs, calm);
+    const scanned = await run.rail.recover?.(sinceMs, context);
     assert.ok((full?.length ?? 0) > 3);
     assert.deepEqual(scanned, full);
     assert.ok(full?.some(({ reference }) => reference !== ''));

@@ -6,7 +6,7 @@ import { makeTransfer, type Payment } from './payment.ts';
 import { RpcError } from './rpc.ts';
 import { decodeNumber, isRefusal, makePayload } from './transaction.ts';
 
-/** Why a contract turns a transfer down: because of the recipient, or whoever the recipient is. */
+/** Why a contract refuses a transfer: because of the recipient, or of any recipient. */
 
 export type RefusalReason = Extract<
   Reason,
@@ -14,25 +14,25 @@ export type RefusalReason = Extract<
 >;
 
 /**
- * Only what would fail for any recipient is the payer's: another payer may be tried then. What lies
- * with the recipient, such as an entry in the token's blacklist, must not be got round.
+ * Only a transfer that fails for any recipient is `payer_refused`, which allows failover. A refusal
+ * of the recipient, such as an entry in the token's blacklist, must not be bypassed.
  */
 export async function findRefusalReason(pass: Pass, payment: Payment): Promise<RefusalReason> {
   const { contract, recipient, units } = makeTransfer(payment);
   if (contract === null) return 'recipient_refused';
   if (await isBlacklisted(pass, contract, recipient)) return 'account_blocked';
   for (const other of [pass.account.address, uninvolved]) {
-    const isTaken = await isTransferTaken(pass, { recipient: other, units, contract });
-    if (isTaken !== false) return 'recipient_refused';
+    const isAccepted = await isTransferAccepted(pass, { recipient: other, units, contract });
+    if (isAccepted !== false) return 'recipient_refused';
   }
   return 'payer_refused';
 }
 
-/** Belongs to nobody that a token could know. */
+/** An address without transactions. */
 const uninvolved: Address = '0x5c4e7d2ba1f09360b8d9e3a6c17f24058ab6e9d1';
 
-/** undefined: the node does not say. */
-async function isTransferTaken(
+/** undefined: the node refuses the simulation. */
+async function isTransferAccepted(
   pass: Pass,
   transfer: Parameters<typeof makePayload>[0],
 ): Promise<boolean | undefined> {
@@ -42,7 +42,7 @@ async function isTransferTaken(
   return answer === 'refused' ? undefined : !isRefusal(answer);
 }
 
-/** USDC and tokens made like it; USDT spells it with a capital L. */
+/** USDC's function, and USDT's spelling of it. */
 const blacklistFunctions = ['isBlacklisted', 'isBlackListed'] as const;
 
 async function isBlacklisted(pass: Pass, token: Address, holder: Address): Promise<boolean> {

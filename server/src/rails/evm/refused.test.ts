@@ -2,202 +2,203 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { parseEther } from 'viem';
 import {
-  calm,
   confirmations,
+  context,
   countSent,
   gwei,
   listUnits,
   makeAddress,
   makeInstruction,
-  openScene,
+  openTestRun,
   query,
-  type Scene,
   send,
   settle,
+  type TestRun,
   tokenSupply,
   work,
 } from '../../../testing/setups/evm.ts';
 import { allowsFailover } from '../../dispatch/next-step.ts';
 import type { Instruction } from '../contract/contract.ts';
 
-describe('a rail of Ethereum that cannot pay', () => {
-  let scene: Scene;
+describe('an evm rail that cannot pay', () => {
+  let run: TestRun;
   before(async () => {
-    scene = await openScene({ fees: { replaceAfterSeconds: 60 } });
+    run = await openTestRun({ fees: { replaceAfterSeconds: 60 } });
   });
   beforeEach(() => {
-    scene.wire.fetch = fetch;
+    run.wire.fetch = fetch;
   });
-  after(() => scene.close());
+  after(() => run.close());
 
-  test('a token that turns the transfer down when it is mined pays nothing, for good', async () => {
+  test('a transfer that reverts when mined is rejected for good', async () => {
     const to = makeAddress();
     const instruction = makeInstruction({ to, amountMinor: 17n, currency: 'USDC' });
-    await send(scene, instruction);
-    await work(scene);
-    await scene.anvil.setTokenMode(scene.token, 1);
-    await scene.anvil.mine(confirmations);
-    await work(scene);
-    assert.equal((await query(scene, instruction)).outcome, 'accepted');
-    await settle(scene);
-    await scene.anvil.setTokenMode(scene.token, 0);
-    const answer = await query(scene, instruction);
+    await send(run, instruction);
+    await work(run);
+    await run.anvil.setTokenMode(run.token, 1);
+    await run.anvil.mine(confirmations);
+    await work(run);
+    assert.equal((await query(run, instruction)).outcome, 'accepted');
+    await settle(run);
+    await run.anvil.setTokenMode(run.token, 0);
+    const answer = await query(run, instruction);
     assert.equal(answer.outcome, 'rejected');
     assert.equal(answer.code, 'reverted');
     assert.equal(answer.charges?.length, 1);
-    assert.equal((await send(scene, instruction)).outcome, 'rejected');
-    await settle(scene);
-    assert.deepEqual(await listUnits(scene, to), []);
+    assert.equal((await send(run, instruction)).outcome, 'rejected');
+    await settle(run);
+    assert.deepEqual(await listUnits(run, to), []);
   });
 
-  test('a transfer that fails when it is tried is refused, and costs nothing', async () => {
-    const sentBefore = await countSent(scene);
+  test('a transfer that fails in the simulation is rejected without a fee', async () => {
+    const sentBefore = await countSent(run);
     for (const mode of [1, 2] as const) {
-      await scene.anvil.setTokenMode(scene.token, mode);
+      await run.anvil.setTokenMode(run.token, mode);
       const instruction = makeInstruction({ to: makeAddress(), amountMinor: 1n, currency: 'USDC' });
-      await send(scene, instruction);
-      await settle(scene);
+      await send(run, instruction);
+      await settle(run);
       const expected = { outcome: 'rejected', reason: 'payer_refused' };
-      assert.deepEqual(await query(scene, instruction), expected);
+      assert.deepEqual(await query(run, instruction), expected);
     }
-    await scene.anvil.setTokenMode(scene.token, 0);
-    const contract = await scene.anvil.deployToken(6);
+    await run.anvil.setTokenMode(run.token, 0);
+    const contract = await run.anvil.deployToken(6);
     const toContract = makeInstruction({ to: contract, amountMinor: 1n });
-    await send(scene, toContract);
-    await settle(scene);
+    await send(run, toContract);
+    await settle(run);
     const expected = { outcome: 'rejected', reason: 'recipient_refused' };
-    assert.deepEqual(await query(scene, toContract), expected);
-    assert.equal(await countSent(scene), sentBefore);
+    assert.deepEqual(await query(run, toContract), expected);
+    assert.equal(await countSent(run), sentBefore);
   });
 
-  test('a token that keeps a share or says false in the block is unclear, and not paid again', async () => {
+  test('a transfer without a matching event stays unknown and is not repeated', async () => {
     for (const mode of [2, 3] as const) {
       const to = makeAddress();
       const instruction = makeInstruction({ to, amountMinor: 1000n, currency: 'USDC' });
-      await send(scene, instruction);
-      // False is noticed when the transfer is tried, a share that is kept is not.
-      if (mode === 3) await scene.anvil.setTokenMode(scene.token, mode);
-      await work(scene);
-      await scene.anvil.setTokenMode(scene.token, mode);
-      await settle(scene);
-      await scene.anvil.setTokenMode(scene.token, 0);
-      const answer = await query(scene, instruction);
+      await send(run, instruction);
+      // The simulation shows a returned false, but not a deducted share.
+      if (mode === 3) await run.anvil.setTokenMode(run.token, mode);
+      await work(run);
+      await run.anvil.setTokenMode(run.token, mode);
+      await settle(run);
+      await run.anvil.setTokenMode(run.token, 0);
+      const answer = await query(run, instruction);
       assert.equal(answer.outcome, 'unknown');
       assert.equal(answer.code, 'transfer_event');
-      assert.equal((await send(scene, instruction)).outcome, 'unknown');
-      await settle(scene);
-      assert.deepEqual(await listUnits(scene, to), mode === 2 ? [] : [990n]);
+      assert.equal((await send(run, instruction)).outcome, 'unknown');
+      await settle(run);
+      assert.deepEqual(await listUnits(run, to), mode === 2 ? [] : [990n]);
     }
   });
 
-  test('without funds nothing is signed, and what can be paid is paid meanwhile', async () => {
-    const rich = makeInstruction({ to: makeAddress(), amountMinor: 1_000_000_000_000n });
-    const richInTokens = makeInstruction({
+  test('a payment without funds waits and does not block payable ones', async () => {
+    const unfunded = makeInstruction({ to: makeAddress(), amountMinor: 1_000_000_000_000n });
+    const unfundedTokens = makeInstruction({
       to: makeAddress(),
       amountMinor: tokenSupply + 1n,
       currency: 'USDC',
     });
-    const poor = makeInstruction({ to: makeAddress(), amountMinor: 1n });
-    const sentBefore = await countSent(scene);
-    for (const one of [rich, richInTokens, poor]) await send(scene, one);
+    const payable = makeInstruction({ to: makeAddress(), amountMinor: 1n });
+    const sentBefore = await countSent(run);
+    for (const one of [unfunded, unfundedTokens, payable]) await send(run, one);
     for (let turn = 0; turn < 10; turn += 1) {
-      await work(scene);
-      await scene.anvil.mine(1);
+      await work(run);
+      await run.anvil.mine(1);
     }
-    for (const one of [rich, richInTokens]) {
-      const { outcome, code } = await query(scene, one);
+    for (const one of [unfunded, unfundedTokens]) {
+      const { outcome, code } = await query(run, one);
       assert.deepEqual([outcome, code], ['accepted', 'no_funds']);
     }
-    assert.equal((await query(scene, poor)).outcome, 'paid');
-    assert.equal(await countSent(scene), sentBefore + 1);
-    await scene.anvil.giveEther(scene.payer, '2000');
-    await scene.anvil.giveTokens(scene.token, scene.payer, tokenSupply);
-    await settle(scene);
-    for (const one of [rich, richInTokens]) assert.equal((await query(scene, one)).outcome, 'paid');
+    assert.equal((await query(run, payable)).outcome, 'paid');
+    assert.equal(await countSent(run), sentBefore + 1);
+    await run.anvil.giveEther(run.payer, '2000');
+    await run.anvil.giveTokens(run.token, run.payer, tokenSupply);
+    await settle(run);
+    for (const one of [unfunded, unfundedTokens])
+      assert.equal((await query(run, one)).outcome, 'paid');
   });
 
-  test('a contract that is no token holds up nothing else', async () => {
+  test('a contract that is not a token blocks only its own payments', async () => {
     const tokens = [{ currency: 'USDC', address: makeAddress(), decimals: 6 }];
-    const rail = await scene.openAgain({ tokens });
+    const rail = await run.openAgain({ tokens });
     const stuck = makeInstruction({ to: makeAddress(), amountMinor: 1n, currency: 'USDC' });
     const other = makeInstruction({ to: makeAddress(), amountMinor: 1n });
-    for (const one of [stuck, other]) await send({ ...scene, rail }, one);
+    for (const one of [stuck, other]) await send({ ...run, rail }, one);
     for (let turn = 0; turn <= confirmations; turn += 1) {
       await work({ rail });
-      await scene.anvil.mine(1);
+      await run.anvil.mine(1);
     }
-    assert.equal((await query(scene, other)).outcome, 'paid');
-    assert.equal((await query(scene, stuck)).outcome, 'accepted');
-    await scene.rail.cancel?.(stuck, calm);
-    await settle(scene);
+    assert.equal((await query(run, other)).outcome, 'paid');
+    assert.equal((await query(run, stuck)).outcome, 'accepted');
+    await run.rail.cancel?.(stuck, context);
+    await settle(run);
   });
 
-  test('however many payments wait for funds, the rail pauses between two looks', async () => {
-    const rich = Array.from({ length: 100 }, () =>
+  test('the rail pauses between passes however many payments wait for funds', async () => {
+    const waiting = Array.from({ length: 100 }, () =>
       makeInstruction({ to: makeAddress(), amountMinor: 1_000_000_000_000n }),
     );
-    for (const one of rich) await send(scene, one);
-    await work(scene);
-    const atMs = scene.host.nowMs();
-    const againMs = await work(scene);
-    for (const one of rich) await scene.rail.cancel?.(one, calm);
+    for (const one of waiting) await send(run, one);
+    await work(run);
+    const atMs = run.host.nowMs();
+    const againMs = await work(run);
+    for (const one of waiting) await run.rail.cancel?.(one, context);
     assert.ok(againMs !== undefined && againMs >= atMs + 12_000);
   });
 
-  test('payments in flight are not spent a second time', async () => {
+  test('funds of payments in flight are not spent twice', async () => {
     const account = { balance: parseEther('1') };
-    await scene.anvil.giveEther(scene.payer, '1');
+    await run.anvil.giveEther(run.payer, '1');
     const halves = [0, 1].map(() =>
       makeInstruction({ to: makeAddress(), amountMinor: ((account.balance / gwei) * 6n) / 10n }),
     );
     const [first, second] = halves;
     assert(first !== undefined && second !== undefined);
-    await send(scene, first);
-    await work(scene);
-    await send(scene, second);
-    await work(scene);
-    await work(scene);
-    const { outcome, code } = await query(scene, second);
+    await send(run, first);
+    await work(run);
+    await send(run, second);
+    await work(run);
+    await work(run);
+    const { outcome, code } = await query(run, second);
     assert.deepEqual([outcome, code], ['accepted', 'no_funds']);
-    await scene.anvil.giveEther(scene.payer, '100');
-    await settle(scene);
-    for (const one of halves) assert.equal((await query(scene, one)).outcome, 'paid');
+    await run.anvil.giveEther(run.payer, '100');
+    await settle(run);
+    for (const one of halves) assert.equal((await query(run, one)).outcome, 'paid');
   });
 
-  test('a recipient whom the token blocks is refused for good, and no other payer is tried', async () => {
+  test('a recipient on the blacklist of the token is rejected without failover', async () => {
     for (const mode of [0, 4] as const) {
-      await scene.anvil.setTokenMode(scene.token, mode);
+      await run.anvil.setTokenMode(run.token, mode);
       const [early, late] = [makeAddress(), makeAddress()].map((to) =>
         makeInstruction({ to, amountMinor: 1_000_000n, currency: 'USDC' }),
       );
       assert(early !== undefined && late !== undefined);
       const block = (one: Instruction) =>
-        scene.anvil.blockHolder(scene.token, one.attributes['BankAccountNumber'] ?? '');
-      // One is found when the transfer is tried, the other one fails in its block.
+        run.anvil.blockHolder(run.token, one.attributes['BankAccountNumber'] ?? '');
+      // One is found by the simulation, the other one reverts when mined.
       await block(early);
-      for (const one of [early, late]) await send(scene, one);
-      await work(scene);
+      for (const one of [early, late]) await send(run, one);
+      await work(run);
       await block(late);
-      await settle(scene);
+      await settle(run);
       for (const one of [early, late]) {
-        const answer = await query(scene, one);
+        const answer = await query(run, one);
         assert(answer.outcome === 'rejected');
         assert.equal(answer.reason, mode === 0 ? 'account_blocked' : 'recipient_refused');
         assert.equal(allowsFailover(answer.reason), false);
       }
     }
-    await scene.anvil.setTokenMode(scene.token, 0);
+    await run.anvil.setTokenMode(run.token, 0);
   });
 
-  test('a fee above its share of the amount is not paid, and refused in the end', async () => {
+  test('a payment whose fee exceeds its share waits and is rejected in the end', async () => {
     const fees = { shareMaxBasisPoints: 1000, nativePerUnit: { USDC: '0.0003' } };
-    const rail = await scene.openAgain({ fees: { ...fees, waitMaxSeconds: 600 } });
-    const bounded = { ...scene, rail };
-    const sentBefore = await countSent(scene);
+    const rail = await run.openAgain({ fees: { ...fees, waitMaxSeconds: 600 } });
+    const bounded = { ...run, rail };
+    const sentBefore = await countSent(run);
     // A base fee of 180 gwei, at which a token transfer costs about 0.01 ETH.
     const expensive = async () => {
-      await scene.anvil.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${(180n * gwei).toString(16)}`]);
-      await scene.anvil.mine(1);
+      await run.anvil.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${(180n * gwei).toString(16)}`]);
+      await run.anvil.mine(1);
     };
     const tiny = makeInstruction({ to: makeAddress(), amountMinor: 10_000n, currency: 'USDC' });
     const small = makeInstruction({
@@ -209,13 +210,13 @@ describe('a rail of Ethereum that cannot pay', () => {
     for (const one of [tiny, small, coin]) await send(bounded, one);
     await expensive();
     await work(bounded);
-    // At no price of gas could a cent be paid within its share.
+    // One cent cannot cover its fee at any price of gas.
     assert.deepEqual(await query(bounded, tiny), { outcome: 'rejected', reason: 'amount_refused' });
     for (const one of [small, coin]) {
       const { outcome, code } = await query(bounded, one);
       assert.deepEqual([outcome, code], ['accepted', 'fee_share']);
     }
-    scene.clock.aheadMs += 601_000;
+    run.clock.aheadMs += 601_000;
     await expensive();
     await work(bounded);
     for (const one of [small, coin]) {
@@ -224,9 +225,9 @@ describe('a rail of Ethereum that cannot pay', () => {
         reason: 'amount_refused',
       });
     }
-    assert.equal(await countSent(scene), sentBefore);
-    // Time passes without transactions, and gas is cheap again.
-    await scene.anvil.mine(60);
+    assert.equal(await countSent(run), sentBefore);
+    // Empty blocks lower the base fee.
+    await run.anvil.mine(60);
     const later = makeInstruction({
       to: makeAddress(),
       amountMinor: 100_000_000n,
@@ -240,16 +241,16 @@ describe('a rail of Ethereum that cannot pay', () => {
     assert.ok(charge !== undefined && charge.amountMinor <= 3_000_000n);
   });
 
-  test('over the limit of the fees nothing is signed', async () => {
-    const limited = await scene.openAgain({
+  test('nothing is signed while the base fee is above the limit', async () => {
+    const limited = await run.openAgain({
       fees: { perGasMaxGwei: '0.000001', priorityMinGwei: '0' },
     });
     const instruction = makeInstruction({ to: makeAddress(), amountMinor: 1n });
-    await send(scene, instruction);
+    await send(run, instruction);
     await work({ rail: limited });
-    const { outcome, code } = await query(scene, instruction);
+    const { outcome, code } = await query(run, instruction);
     assert.deepEqual([outcome, code], ['accepted', 'gas_price']);
-    await settle(scene);
-    assert.equal((await query(scene, instruction)).outcome, 'paid');
+    await settle(run);
+    assert.equal((await query(run, instruction)).outcome, 'paid');
   });
 });

@@ -1,33 +1,34 @@
 import { z } from 'zod';
+import { parseJson, readText } from '../kit/answers.ts';
 
 /**
- * JSON-RPC 2.0 over HTTP, of which nothing is believed: every answer has a time limit, a size limit
- * and a schema. Errors name the method and the number of the endpoint, never its URL (it may hold
- * the provider's key) nor what came back (it may hold addresses).
+ * JSON-RPC 2.0 over HTTP; every answer has a time limit, a size limit and a schema. Errors name the
+ * method and the number of the endpoint, never its URL (which may contain an API key) nor the answer
+ * (which may contain addresses).
  */
 
-/** `unreachable`: no answer. `garbage`: one that is not as agreed. `refused`: an error as agreed. */
+/** `unreachable`: no answer. `garbage`: an invalid one. `refused`: a JSON-RPC error. */
 export class RpcError extends Error {
   readonly kind: 'unreachable' | 'garbage' | 'refused';
-  /** The node's own code and words of a refusal, for telling refusals apart; not for logs. */
+  /** The node's code and message, to tell refusals apart; not for logs. */
   readonly code: number;
-  readonly words: string;
+  readonly refusal: string;
 
   constructor(
     message: string,
-    about: { kind: RpcError['kind']; code?: number; words?: string; cause?: unknown },
+    about: { kind: RpcError['kind']; code?: number; refusal?: string; cause?: unknown },
   ) {
     super(message, { cause: about.cause });
     this.name = 'RpcError';
     this.kind = about.kind;
     this.code = about.code ?? 0;
-    this.words = about.words ?? '';
+    this.refusal = about.refusal ?? '';
   }
 }
 
 export type RpcOptions = {
   readonly url: string;
-  /** What the endpoint is called in messages. */
+  /** Of the endpoint, in messages. */
   readonly name: string;
   readonly fetch: typeof fetch;
   readonly timeoutMs: number;
@@ -43,7 +44,7 @@ export type Rpc = {
   ): Promise<z.infer<Schema>>;
 };
 
-/** A block with all its transactions has some hundred kilobytes. */
+/** A block with all its transactions has several hundred kilobytes. */
 const answerBytesMax = 16 * 1024 * 1024;
 
 const envelopeSchema = z.union([
@@ -69,19 +70,23 @@ export function createRpc(options: RpcOptions): Rpc {
       );
       const envelope = envelopeSchema.safeParse(parseJson(text));
       if (!envelope.success) {
-        throw new RpcError(`${where} answered no JSON-RPC`, { kind: 'garbage' });
+        throw new RpcError(`${where} did not answer with JSON-RPC`, { kind: 'garbage' });
       }
       if ('error' in envelope.data) {
         const { code, message } = envelope.data.error;
-        const words = message.slice(0, 300).toLowerCase();
-        throw new RpcError(`${where} refused with code ${code}`, { kind: 'refused', code, words });
+        const refusal = message.slice(0, 300).toLowerCase();
+        throw new RpcError(`${where} refused with code ${code}`, {
+          kind: 'refused',
+          code,
+          refusal,
+        });
       }
       if (envelope.data.id !== id) {
-        throw new RpcError(`${where} answered another question`, { kind: 'garbage' });
+        throw new RpcError(`${where} answered another request`, { kind: 'garbage' });
       }
       const result = schema.safeParse(envelope.data.result);
       if (result.success) return result.data;
-      throw new RpcError(`${where} answered what it should not`, { kind: 'garbage' });
+      throw new RpcError(`${where} returned an invalid result`, { kind: 'garbage' });
     },
   };
 }
@@ -95,33 +100,9 @@ async function post(options: RpcOptions, body: string, where: string): Promise<s
       redirect: 'error',
       signal: AbortSignal.any([options.signal, AbortSignal.timeout(options.timeoutMs)]),
     });
-    return await readText(response);
+    // The status is ignored, since some nodes send one of their own with an error.
+    return await readText(response, answerBytesMax);
   } catch (cause) {
-    if (cause instanceof RpcError) throw cause;
     throw new RpcError(`${where} gave no answer`, { kind: 'unreachable', cause });
-  }
-}
-
-/** Some nodes say an error with a status of its own, so the status decides nothing. */
-async function readText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  const body: AsyncIterable<Uint8Array> | null = response.body;
-  for await (const chunk of body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > answerBytesMax) {
-      throw new RpcError('the answer of a node is too long', { kind: 'garbage' });
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    if (cause instanceof SyntaxError) return undefined;
-    throw cause;
   }
 }

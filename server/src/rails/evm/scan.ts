@@ -1,24 +1,25 @@
-import type { BlockTransaction, Chain, FullBlock } from './chain.ts';
+import type { Chain, SentTransaction } from './chain.ts';
 import type { Pass } from './parts.ts';
 import { RpcError } from './rpc.ts';
 
-/** Looks for transactions of the account in the chain, with or without the state of older blocks. */
-
-export type Consumer = { readonly transaction: BlockTransaction; readonly block: FullBlock };
+/** Finds transactions of the account on the chain, with or without the state of older blocks. */
 
 /** A week of Ethereum's blocks. */
 const blocksReadMax = 50_400;
 
-/** The account's transactions of the blocks after `low`, where it had sent `lowCount` by then. */
+/** The blocks after `low`, up to which the account had sent `lowCount` transactions. */
 export type ScanRange = { readonly low: number; readonly lowCount: number };
 
 /**
- * The node's counts of older blocks lead to the blocks that matter. Nodes that keep no such state
- * refuse the question; then every block is read.
+ * Bisects over the account's transaction counts. Nodes without the state of older blocks refuse
+ * them; then every block is read.
  *
- * @throws RpcError where the node has not the blocks, or they are too many to read them all.
+ * @throws RpcError where blocks are missing, or too many to read them all.
  */
-export async function scanSent(pass: Pass, { low, lowCount }: ScanRange): Promise<Consumer[]> {
+export async function scanSent(
+  pass: Pass,
+  { low, lowCount }: ScanRange,
+): Promise<SentTransaction[]> {
   const { head, sent } = pass;
   const numbers = await findSpendingBlocks(pass, {
     low,
@@ -26,7 +27,7 @@ export async function scanSent(pass: Pass, { low, lowCount }: ScanRange): Promis
     high: head.number,
     highCount: sent,
   });
-  const found: Consumer[] = [];
+  const found: SentTransaction[] = [];
   for (const number of numbers) found.push(...(await readSent(pass, number)));
   return found;
 }
@@ -52,13 +53,13 @@ async function findSpendingBlocks(pass: Pass, range: CountedRange): Promise<numb
 
 function listNumbers({ endpoint }: Chain, low: number, high: number): number[] {
   if (high - low > blocksReadMax) {
-    const message = `${endpoint} keeps no state of older blocks, and ${high - low} are too many to read; an archive node is needed`;
+    const message = `${endpoint} keeps no state of older blocks and ${high - low} are too many to read: use an archive node`;
     throw new RpcError(message, { kind: 'refused' });
   }
   return Array.from({ length: high - low }, (_, index) => low + 1 + index);
 }
 
-/** undefined where the node has not the state of that block. */
+/** undefined where the node does not have the state of the block. */
 export async function countSentAt(pass: Pass, number: number): Promise<number | undefined> {
   try {
     return await pass.chain.countSent(pass.account.address, number);
@@ -68,10 +69,10 @@ export async function countSentAt(pass: Pass, number: number): Promise<number | 
   }
 }
 
-async function readSent({ chain, account }: Pass, number: number): Promise<Consumer[]> {
+async function readSent({ chain, account }: Pass, number: number): Promise<SentTransaction[]> {
   const block = await chain.findFullBlock(number);
   if (block === undefined) {
-    throw new RpcError(`${chain.endpoint} has not block ${number}`, { kind: 'refused' });
+    throw new RpcError(`${chain.endpoint} does not have block ${number}`, { kind: 'refused' });
   }
   const address = account.address.toLowerCase();
   return block.transactions
@@ -79,14 +80,20 @@ async function readSent({ chain, account }: Pass, number: number): Promise<Consu
     .map((transaction) => ({ transaction, block }));
 }
 
-/** By a pass, what the blocks from its head back to one with that nonce hold. */
-const readBack = new WeakMap<Chain, { readonly nonce: number; readonly found: Consumer[] }>();
+/** Transactions read back from the head to that nonce, by pass. */
+const readBack = new WeakMap<
+  Chain,
+  { readonly nonce: number; readonly found: SentTransaction[] }
+>();
 
-/** Reads block by block from the head back until the transaction with that nonce is found. */
-export async function findSentBackwards(pass: Pass, nonce: number): Promise<Consumer | undefined> {
+/** Reads block by block, from the head backwards. */
+export async function findSentBackwards(
+  pass: Pass,
+  nonce: number,
+): Promise<SentTransaction | undefined> {
   const known = readBack.get(pass.chain);
   if (known === undefined || known.nonce > nonce) {
-    const found: Consumer[] = [];
+    const found: SentTransaction[] = [];
     const last = Math.max(0, pass.head.number - blocksReadMax);
     for (let number = pass.head.number; number >= last; number -= 1) {
       const sent = await readSent(pass, number);
@@ -98,14 +105,14 @@ export async function findSentBackwards(pass: Pass, nonce: number): Promise<Cons
   return readBack.get(pass.chain)?.found.find(({ transaction }) => transaction.nonce === nonce);
 }
 
-/** The last block that is older than that time; undefined where the node has none so old. */
+/** The last block before that time; undefined where there is none. */
 export async function findBlockBefore(
   { chain, head }: Pass,
   timeMs: number,
 ): Promise<number | undefined> {
   const isBefore = async (number: number): Promise<boolean> => {
     const seconds = await chain.findBlockTime(number);
-    // Blocks that the node has dropped are the oldest ones.
+    // A node prunes the oldest blocks.
     return seconds === undefined || seconds * 1000 < timeMs;
   };
   if (head.timestamp * 1000 < timeMs) return head.number;

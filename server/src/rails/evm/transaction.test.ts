@@ -5,7 +5,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { checkSigned, isRefusal, makePayload, signTransfer, type Transfer } from './transaction.ts';
 
 const account = privateKeyToAccount(generatePrivateKey());
-const somebody = (): Address => privateKeyToAccount(generatePrivateKey()).address;
+const makeAddress = (): Address => privateKeyToAccount(generatePrivateKey()).address;
 const plan = {
   chainId: 1,
   nonce: 0,
@@ -13,10 +13,10 @@ const plan = {
   maxFeePerGas: 2_000_000_000n,
   maxPriorityFeePerGas: 1_000_000_000n,
 };
-const coin: Transfer = { recipient: somebody(), units: 10n ** 18n, contract: null };
-const tokens: Transfer = { recipient: somebody(), units: 5_000_000n, contract: somebody() };
+const coin: Transfer = { recipient: makeAddress(), units: 10n ** 18n, contract: null };
+const tokens: Transfer = { recipient: makeAddress(), units: 5_000_000n, contract: makeAddress() };
 
-test('what is signed says what was ordered', async () => {
+test('the signed bytes contain the order', async () => {
   for (const transfer of [coin, tokens]) {
     const { raw } = await signTransfer(account, transfer, plan);
     await checkSigned(raw, account.address, { transfer, plan });
@@ -27,13 +27,13 @@ test('what is signed says what was ordered', async () => {
   }
 });
 
-test('bytes that say anything else than the order are not let out', async () => {
+test('signed bytes that differ from the order are refused', async () => {
   for (const transfer of [coin, tokens]) {
     const { raw } = await signTransfer(account, transfer, plan);
     const orders = [
       { transfer: { ...transfer, units: transfer.units + 1n }, plan },
-      { transfer: { ...transfer, recipient: somebody() }, plan },
-      { transfer: { ...transfer, contract: somebody() }, plan },
+      { transfer: { ...transfer, recipient: makeAddress() }, plan },
+      { transfer: { ...transfer, contract: makeAddress() }, plan },
       { transfer: transfer === coin ? tokens : coin, plan },
       ...(['chainId', 'nonce'] as const).map((name) => ({
         transfer,
@@ -47,18 +47,18 @@ test('bytes that say anything else than the order are not let out', async () => 
     for (const order of orders) {
       await assert.rejects(checkSigned(raw, account.address, order), /^Error: impossible: /);
     }
-    await assert.rejects(checkSigned(raw, somebody(), { transfer, plan }), /of the rail/);
+    await assert.rejects(checkSigned(raw, makeAddress(), { transfer, plan }), /of the rail/);
   }
 });
 
-test('more bytes after a call are not what was ordered', async () => {
+test('extra bytes after a call are refused', async () => {
   const payload = makePayload(tokens);
   const data: Hex = `${payload.data}00`;
   const raw = await account.signTransaction({ type: 'eip1559', ...payload, data, ...plan });
   await assert.rejects(checkSigned(raw, account.address, { transfer: tokens, plan }), /the order/);
 });
 
-test('a tried transfer is refused by false, and not by silence', () => {
+test('a simulated transfer is refused by false and not by an empty answer', () => {
   const word = (last: string): Hex => `0x${last.padStart(64, '0')}`;
   assert.equal(isRefusal('0x'), false);
   assert.equal(isRefusal(word('1')), false);

@@ -15,7 +15,7 @@ import { assert } from '../../core/errors.ts';
 import type { BlockTransaction, Receipt } from './chain.ts';
 import type { FeeOffer } from './fees.ts';
 
-/** What is signed, and what a mined transaction did. */
+/** Signing of transfers, and what a mined transaction did. */
 
 /** Coin where `contract` is null, else units of that token. */
 export type Transfer = {
@@ -44,7 +44,7 @@ export function makePayload({ recipient, units, contract }: Transfer): Payload {
   return { to: contract, value: 0n, data };
 }
 
-/** Signs, and then reads back from the bytes that they pay what was ordered, and nothing else. */
+/** Signs, then verifies from the bytes that they pay exactly the order. */
 export async function signTransfer(
   account: PrivateKeyAccount,
   transfer: Transfer,
@@ -55,7 +55,7 @@ export async function signTransfer(
   return { raw, hash: keccak256(raw) };
 }
 
-/** @throws AssertionError where the bytes say anything else than the order. */
+/** @throws AssertionError where the bytes differ from the order. */
 export async function checkSigned(
   raw: Hex,
   sender: Address,
@@ -63,14 +63,17 @@ export async function checkSigned(
 ): Promise<void> {
   const { transfer, plan } = order;
   const signed = parseTransaction(raw);
-  assert(signed.type === 'eip1559', 'the signed transaction is of the type EIP-1559');
+  assert(signed.type === 'eip1559', 'the signed transaction has the type EIP-1559');
   assert(signed.chainId === plan.chainId, 'the signed transaction is for the chain of the rail');
   assert((signed.nonce ?? 0) === plan.nonce, 'the signed transaction has the nonce of the payment');
   assert((signed.gas ?? 0n) === plan.gas, 'the signed transaction has the gas of the plan');
-  assert(signed.maxFeePerGas === plan.maxFeePerGas, 'the signed transaction costs as planned');
+  assert(
+    signed.maxFeePerGas === plan.maxFeePerGas,
+    'the signed transaction has the planned maxFeePerGas',
+  );
   assert(
     (signed.maxPriorityFeePerGas ?? 0n) === plan.maxPriorityFeePerGas,
-    'the signed transaction offers the tip of the plan',
+    'the signed transaction has the planned tip',
   );
   assert((signed.accessList ?? []).length === 0, 'the signed transaction has no access list');
   const paid = readPayload({
@@ -80,10 +83,10 @@ export async function checkSigned(
   });
   assert(paid !== undefined && isSameTransfer(paid, transfer), 'the signed bytes pay the order');
   const signer = await recoverTransactionAddress({ serializedTransaction: raw as `0x02${string}` });
-  assert(isAddressEqual(signer, sender), 'the signed transaction is of the account of the rail');
+  assert(isAddressEqual(signer, sender), 'the account of the rail signed the transaction');
 }
 
-/** What a transaction orders: coin to somebody, or a token's `transfer`; else undefined. */
+/** A transfer of coin, or a token's `transfer`; undefined for anything else. */
 function readPayload(payload: {
   to: Address | null;
   value: bigint;
@@ -117,10 +120,10 @@ export function isSameTransfer(first: Transfer, second: Transfer): boolean {
 export type Verdict = 'paid' | 'reverted' | 'unclear';
 
 /**
- * A token is believed only through its Transfer event (ERC-20): one from us, to the recipient, of
- * the whole amount. A contract that returns false or keeps a share succeeds without it.
+ * A token transfer is proven only by its Transfer event (ERC-20) from the account to the recipient
+ * for the whole amount. A contract that returns false or keeps a share succeeds without it.
  */
-export function judgeReceipt(receipt: Receipt, sender: Address, transfer: Transfer): Verdict {
+export function classifyReceipt(receipt: Receipt, sender: Address, transfer: Transfer): Verdict {
   if (receipt.status === '0x0') return 'reverted';
   const { contract } = transfer;
   if (contract === null) {
@@ -153,7 +156,7 @@ function readTransferEvent(log: { topics: readonly Hex[]; data: Hex }) {
 
 export const readDecimalsData = encodeFunctionData({ abi: erc20Abi, functionName: 'decimals' });
 
-/** undefined: not an answer of such a function. */
+/** undefined: not a number. */
 export function decodeNumber(answer: Hex): bigint | undefined {
   return answer.length === 66 ? BigInt(answer) : undefined;
 }
@@ -162,7 +165,7 @@ export function makeBalanceData(account: Address): Hex {
   return encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [account] });
 }
 
-/** Whether a tried `transfer` returned false. Tokens such as USDT return nothing at all. */
+/** Whether a simulated `transfer` returned false. Tokens such as USDT return nothing. */
 export function isRefusal(answer: Hex): boolean {
   if (answer === '0x') return false;
   return decodeNumber(answer) !== 1n;

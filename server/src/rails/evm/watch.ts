@@ -3,49 +3,47 @@ import type { RailObservation } from '../contract/contract.ts';
 import type { Receipt } from './chain.ts';
 import { findConfirmations } from './config.ts';
 import { broadcast } from './mempool.ts';
-import { findConsumer, isFinal } from './nonces.ts';
+import { findNonceUse, isFinal } from './nonces.ts';
 import type { Pass } from './parts.ts';
 import {
-  changePayment,
   describeAmount,
   describeMined,
-  type KeptPayment,
   listCharges,
   listHashes,
   type Mined,
   makeTransfer,
   type Payment,
-  type PaymentState,
+  type StoredPayment,
 } from './payment.ts';
 import { findRefusalReason } from './refusal.ts';
-import { judgeReceipt } from './transaction.ts';
-import { keepStray } from './unknown-transactions.ts';
+import { classifyReceipt } from './transaction.ts';
+import { storeUnknownTransaction } from './unknown-transactions.ts';
 
 /**
- * What became of signed transactions. A block may be displaced by another, so that nothing here is
- * decided for good before it lies deep enough: "paid" at the depth that the amount asks for, and
- * whatever would free the money again ("rejected", or another try) at the final depth.
+ * Tracks signed transactions. Since a block may be displaced, "paid" is reported only at the depth
+ * that the amount needs, and whatever frees the money again ("rejected", or another transaction)
+ * only when it is final.
  */
 
-export async function followSigned(pass: Pass, kept: KeptPayment): Promise<void> {
-  const { payment } = kept;
+export async function trackSigned(pass: Pass, stored: StoredPayment): Promise<void> {
+  const { value: payment } = stored;
   if (payment.nonce === null || payment.nonce >= pass.sent) return;
   const mined = await findMined(pass, payment);
   if (mined === undefined) {
-    await followLostNonce(pass, kept, payment.nonce);
+    await trackLostNonce(pass, stored, payment.nonce);
     return;
   }
-  const next = { ...payment, mined };
-  if (!(await move(pass, kept, { state: 'mined', payment: next }))) return;
-  await followMined(pass, { ...kept, state: 'mined', revision: kept.revision + 1, payment: next });
+  const next = { state: 'mined', value: { ...payment, mined } } as const;
+  if (!(await pass.payments.write(stored, next))) return;
+  await trackMined(pass, { ...stored, ...next, revision: stored.revision + 1 });
 }
 
-/** The one of a payment's transactions that is in the chain as `pass.head` ends it. */
+/** The transaction of the payment that is in the chain up to `pass.head`. */
 async function findMined(pass: Pass, payment: Payment): Promise<Mined | undefined> {
   for (const hash of listHashes(payment).toReversed()) {
     const receipt = await pass.chain.findReceipt(hash);
     if (receipt !== undefined && (await isInChain(pass, receipt))) {
-      const verdict = judgeReceipt(receipt, pass.account.address, makeTransfer(payment));
+      const verdict = classifyReceipt(receipt, pass.account.address, makeTransfer(payment));
       return describeMined(receipt, verdict);
     }
   }
@@ -60,7 +58,7 @@ async function isInChain(pass: Pass, receipt: Receipt): Promise<boolean> {
 
 type Depth = 'unknown' | 'displaced' | number;
 
-/** How many blocks lie on it, its own included; `unknown` where this node is not so far. */
+/** Confirmations; `unknown` where the node does not have the block yet. */
 async function findDepth(pass: Pass, mined: Mined): Promise<Depth> {
   if (mined.blockNumber > pass.head.number) return 'unknown';
   const hash = await pass.chain.findBlockHash(mined.blockNumber);
@@ -68,23 +66,23 @@ async function findDepth(pass: Pass, mined: Mined): Promise<Depth> {
   return hash === mined.blockHash ? pass.head.number - mined.blockNumber + 1 : 'displaced';
 }
 
-export async function followMined(pass: Pass, kept: KeptPayment): Promise<void> {
-  const { payment } = kept;
+export async function trackMined(pass: Pass, stored: StoredPayment): Promise<void> {
+  const { value: payment } = stored;
   assert(payment.mined !== null, 'a mined payment has its block');
   const depth = await findDepth(pass, payment.mined);
   if (depth === 'unknown') return;
   if (depth === 'displaced') {
     pass.host.log('warn', 'a block with a payment was displaced', {
-      reference: kept.reference,
+      reference: stored.key,
       block: payment.mined.blockNumber,
     });
-    const signed = { ...payment, mined: null };
-    if (!(await move(pass, kept, { state: 'signed', payment: signed }))) return;
-    await tellAgain(pass, kept);
+    const next = { state: 'signed', value: { ...payment, mined: null } } as const;
+    if (!(await pass.payments.write(stored, next))) return;
+    await rebroadcast(pass, stored);
     return;
   }
   if (!isDeepEnough(pass, payment, { ...payment.mined, depth })) return;
-  await settle(pass, kept, payment.mined);
+  await settle(pass, stored, payment.mined);
 }
 
 function isDeepEnough(
@@ -94,118 +92,122 @@ function isDeepEnough(
 ): boolean {
   const needed = findConfirmations(pass.config, describeAmount(payment));
   const isBlockFinal = isFinal(pass, { number: blockNumber });
-  // What frees the money again must be final.
+  // A revert frees the money, so it must be final.
   if (verdict === 'reverted' && !isBlockFinal) return false;
   return needed === undefined ? isBlockFinal : depth >= needed;
 }
 
-async function settle(pass: Pass, kept: KeptPayment, mined: Mined): Promise<void> {
-  const { payment, reference } = kept;
+async function settle(pass: Pass, stored: StoredPayment, mined: Mined): Promise<void> {
+  const { value: payment, key: reference } = stored;
   switch (mined.verdict) {
     case 'paid':
-      await hear(pass, kept, { outcome: 'paid' });
-      await move(pass, kept, { state: 'paid', payment });
+      await notify(pass, stored, { outcome: 'paid' });
+      await pass.payments.write(stored, { state: 'paid', value: payment });
       return;
     case 'reverted': {
       const reason = await findRefusalReason(pass, payment);
-      await hear(pass, kept, { outcome: 'rejected', reason, code: 'reverted' });
-      await move(pass, kept, { state: 'rejected', payment: { ...payment, reason } });
+      await notify(pass, stored, { outcome: 'rejected', reason, code: 'reverted' });
+      await pass.payments.write(stored, { state: 'rejected', value: { ...payment, reason } });
       return;
     }
     case 'unclear':
-      pass.host.log('error', 'a mined transfer has not the event that proves it', { reference });
-      await move(pass, kept, { state: 'unclear', payment });
+      pass.host.log('error', 'a mined transfer lacks the event that proves it', { reference });
+      await pass.payments.write(stored, { state: 'unclear', value: payment });
   }
 }
 
-/** Until the final depth, since a chain that displaces a paid transaction needs it told again. */
-export async function followPaid(pass: Pass, kept: KeptPayment): Promise<void> {
-  const { payment } = kept;
+/** Until the block is final: a displaced transaction is broadcast again. */
+export async function trackPaid(pass: Pass, stored: StoredPayment): Promise<void> {
+  const { value: payment } = stored;
   assert(payment.mined !== null, 'a paid payment has its block');
   const depth = await findDepth(pass, payment.mined);
   if (depth === 'unknown') return;
   if (depth !== 'displaced') {
-    const { blockNumber } = payment.mined;
-    if (isFinal(pass, { number: blockNumber })) await move(pass, kept, { state: 'final', payment });
+    const isBlockFinal = isFinal(pass, { number: payment.mined.blockNumber });
+    if (isBlockFinal) await pass.payments.write(stored, { state: 'final', value: payment });
     return;
   }
   const mined = await findMined(pass, payment);
   if (mined !== undefined) {
-    // It came back in another block; what it does there is judged anew.
+    // Mined again in another block, with a verdict of its own.
     const state = mined.verdict === 'paid' ? 'paid' : 'mined';
-    await move(pass, kept, { state, payment: { ...payment, mined } });
+    await pass.payments.write(stored, { state, value: { ...payment, mined } });
   } else if (payment.nonce !== null && payment.nonce < pass.sent) {
-    await followDisplaced(pass, kept, payment.nonce);
+    await trackDisplaced(pass, stored, payment.nonce);
   } else {
-    await tellAgain(pass, kept);
+    await rebroadcast(pass, stored);
   }
 }
 
-async function tellAgain(pass: Pass, { reference, payment }: KeptPayment): Promise<void> {
-  const raw = payment.attempts.at(-1)?.raw ?? null;
-  if (raw !== null) await broadcast(pass, reference, raw);
+async function rebroadcast(pass: Pass, { key, value }: StoredPayment): Promise<void> {
+  const raw = value.attempts.at(-1)?.raw ?? null;
+  if (raw !== null) await broadcast(pass, key, raw);
 }
 
 /**
- * The chain consumed the nonce of a signed payment, and none of its transactions is there. Only
- * when the one that did it is found, and lies at the final depth, can none of ours be mined any
- * more, and the payment waits for another nonce.
+ * Another transaction used the nonce of a signed payment. When that transaction is final, none of
+ * the payment's can be mined any more, and the payment waits for another nonce.
  */
-async function followLostNonce(pass: Pass, kept: KeptPayment, nonce: number): Promise<void> {
-  const { payment, reference } = kept;
-  const consumer = await findConsumer(pass, nonce);
-  if (consumer === undefined) return;
-  const by = consumer.transaction.hash;
-  // Ours after all: the node only was slow to know its receipt.
+async function trackLostNonce(pass: Pass, stored: StoredPayment, nonce: number): Promise<void> {
+  const { value: payment, key: reference } = stored;
+  const found = await findNonceUse(pass, nonce);
+  if (found === undefined) return;
+  const by = found.transaction.hash;
+  // The payment's own: the node did not have its receipt yet.
   if (listHashes(payment).includes(by)) return;
-  pass.host.log('error', 'a foreign transaction used the nonce of a payment', { reference, nonce });
-  if (!isFinal(pass, consumer.block)) return;
-  await reportForeign(pass, by, nonce);
+  pass.host.log('error', 'an unknown transaction used the nonce of a payment', {
+    reference,
+    nonce,
+  });
+  if (!isFinal(pass, found.block)) return;
+  await reportUnknownTransaction(pass, by, nonce);
   const waiting: Payment = {
     ...payment,
     nonce: null,
     attempts: [],
     lostNonces: [...payment.lostNonces, { nonce, hashes: listHashes(payment), by }],
   };
-  const change = changePayment(kept, 'waiting', waiting);
-  await pass.host.store.write([change, keepStray(consumer, undefined)]);
+  await pass.host.store.write([
+    ...pass.payments.change(stored, { state: 'waiting', value: waiting }),
+    storeUnknownTransaction(pass.unknownTransactions, found, undefined),
+  ]);
 }
 
-/** Once for a transaction: whoever has the key may have moved money. */
-async function reportForeign({ host }: Pass, hash: string, nonce: number): Promise<void> {
+/** Opens one exception per transaction: the key may have been used outside the rail. */
+async function reportUnknownTransaction(
+  { host }: Pass,
+  hash: string,
+  nonce: number,
+): Promise<void> {
   const id = `foreign:${hash}`;
-  const detail = `Transaction ${hash} used nonce ${nonce} of the account and is not in the rail's memory.`;
+  const detail = `Transaction ${hash} used nonce ${nonce} of the account and is not in the rail's records.`;
   const raw = Buffer.from(JSON.stringify({ event: 'foreign', hash, nonce }));
   const problems = [{ id, kind: 'unmatched' as const, detail }];
   await host.receive({ id, channel: 'poll', raw, observations: [], problems });
 }
 
-async function followDisplaced(pass: Pass, kept: KeptPayment, nonce: number): Promise<void> {
-  const consumer = await findConsumer(pass, nonce);
-  if (consumer === undefined || !isFinal(pass, consumer.block)) return;
-  if (listHashes(kept.payment).includes(consumer.transaction.hash)) return;
-  await reportForeign(pass, consumer.transaction.hash, nonce);
-  await hear(pass, kept, { outcome: 'returned', reason: 'replaced' });
-  await move(pass, kept, { state: 'displaced', payment: { ...kept.payment, mined: null } });
+async function trackDisplaced(pass: Pass, stored: StoredPayment, nonce: number): Promise<void> {
+  const found = await findNonceUse(pass, nonce);
+  if (found === undefined || !isFinal(pass, found.block)) return;
+  if (listHashes(stored.value).includes(found.transaction.hash)) return;
+  await reportUnknownTransaction(pass, found.transaction.hash, nonce);
+  await notify(pass, stored, { outcome: 'returned', reason: 'replaced' });
+  await pass.payments.write(stored, {
+    state: 'displaced',
+    value: { ...stored.value, mined: null },
+  });
 }
 
-function move(
-  pass: Pass,
-  kept: KeptPayment,
-  next: { readonly state: PaymentState; readonly payment: Payment },
-): Promise<boolean> {
-  return pass.host.store.write([changePayment(kept, next.state, next.payment)]);
-}
-
-/** Before the state changes: told twice it counts once, and not told it would be lost. */
-async function hear(
+/** Called before the state changes: a repeated notification counts once, a missing one is lost. */
+async function notify(
   { host }: Pass,
-  { reference, payment }: KeptPayment,
+  { key: reference, value: payment }: StoredPayment,
   what: Pick<RailObservation, 'outcome' | 'reason' | 'code'>,
 ): Promise<void> {
-  assert(payment.mined !== null, 'only what was mined is told');
+  assert(payment.mined !== null, 'a reported payment has its block');
   const id = `${reference}:${what.outcome}:${payment.mined.hash}`;
-  const raw = Buffer.from(JSON.stringify({ reference, outcome: what.outcome, ...payment.mined }));
+  const mined = { ...payment.mined, feeWei: payment.mined.feeWei.toString() };
+  const raw = Buffer.from(JSON.stringify({ reference, outcome: what.outcome, ...mined }));
   const observation: RailObservation = {
     ...what,
     id,

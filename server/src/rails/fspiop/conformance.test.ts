@@ -13,8 +13,8 @@ testConformance({
   module: railModule,
   clock: 'real',
   unsupported: {
-    files: 'it is told by callbacks',
-    return: 'in FSPIOP money comes back as a new payment, which is not this rail’s',
+    files: 'the hub reports by callbacks',
+    return: 'in FSPIOP money comes back as a new payment, which this rail does not handle',
   },
   booking: /^POST \/transfers/,
   openCounterparty: async ({ callbackUrl, nowMs }) => {
@@ -26,17 +26,17 @@ testConformance({
         ...describeConfig(simulator, `http://${address?.host}:${address?.port}`),
         callMs: 1_000,
         againMs: 50,
-        // The recipients of the suite have another name than the simulated wallets.
+        // Recipients of the suite do not have the names of the simulated wallets.
         nameCheck: 'off',
       }),
-      instruct: (draft, fate) => ({
+      instruct: (draft, expectedOutcome) => ({
         ...draft,
         payerKey: 'kenya',
         countryCode: 'KEN',
         deliveryType: 'MOBILE_WALLET',
         currency: 'KES',
         amountMinor: 12_345n,
-        attributes: { PhoneNumber: nameWallet(fate === 'paid' ? '0000' : '5104') },
+        attributes: { PhoneNumber: nameWallet(expectedOutcome === 'paid' ? '0000' : '5104') },
       }),
       payments: async ({ reference, currency }) => {
         const transfer = simulator.books.find(nameTransfer(reference));

@@ -4,13 +4,13 @@ import { test } from 'node:test';
 import { instruct } from '../../../testing/setups/fspiop.ts';
 import { configSchema, readMinor, readSettings } from './config.ts';
 import {
-  takeParty,
-  takeQuote,
-  takeQuoteError,
-  takeTransferError,
-  takeTransferNews,
+  applyParty,
+  applyQuote,
+  applyQuoteError,
+  applyTransferError,
+  applyTransferState,
 } from './decisions.ts';
-import { getReason, weighTransferError } from './error-codes.ts';
+import { classifyTransferError, getReason } from './error-codes.ts';
 import { quoteSchema, readCallbackPath } from './messages.ts';
 import { hasWords, listWantedWords } from './names.ts';
 import { isSame, nameTransfer, type Payment, type State } from './payment.ts';
@@ -41,7 +41,7 @@ const payment: Payment = {
   transferId: nameTransfer('0199f5d0-0000-7000-8000-000000000001'),
   payerKey: 'kenya',
   currency: 'KES',
-  amountMinor: '10000',
+  amountMinor: 10_000n,
   msisdn: '254700000001',
   wantedWords: ['otieno'],
   originatorName: '',
@@ -55,7 +55,7 @@ const payment: Payment = {
   quoteRequest: null,
   terms: {
     transferAmount: '100',
-    transferMinor: '10000',
+    transferMinor: 10_000n,
     condition,
     ilpPacket: 'AA',
     expiresAtMs: nowMs + 60_000,
@@ -72,9 +72,10 @@ const payment: Payment = {
   code: '',
 };
 const hold = (state: State, changes: Partial<Payment> = {}) => ({
+  key: payment.transferId,
   state,
   revision: 1,
-  payment: { ...payment, ...changes },
+  value: { ...payment, ...changes },
 });
 
 function quote(changes: object) {
@@ -87,7 +88,7 @@ function quote(changes: object) {
   });
 }
 
-test('terms are taken when the recipient gets the amount and the fee is allowed', () => {
+test('terms are accepted when the recipient gets the amount and the fee is allowed', () => {
   const kes = (amount: string) => ({ currency: 'KES', amount });
   const cases: [object, string][] = [
     [{}, 'transfer_due'],
@@ -101,52 +102,52 @@ test('terms are taken when the recipient gets the amount and the fee is allowed'
     [{ transferAmount: kes('100.001'), payeeReceiveAmount: kes('100') }, 'quote_amount'],
   ];
   for (const [changes, expected] of cases) {
-    const next = takeQuote(hold('quote'), quote(changes), { settings, nowMs });
-    const found = next?.state === 'refused' ? next.payment.code : next?.state;
+    const next = applyQuote(hold('quote'), quote(changes), settings);
+    const found = next?.state === 'refused' ? next.value.code : next?.state;
     assert.equal(found, expected, JSON.stringify(changes));
   }
 });
 
-test('a quote that failed on the way is asked for again, up to three times', () => {
-  assert.equal(takeQuoteError(hold('quote'), '2001')?.state, 'quote_due');
-  assert.equal(takeQuoteError(hold('quote', { quotes: 3 }), '2001')?.state, 'refused');
-  assert.equal(takeQuoteError(hold('quote'), '5103')?.state, 'refused');
-  assert.equal(takeQuoteError(hold('transfer'), '5103'), undefined);
+test('a quote that failed on the way is requested up to three times', () => {
+  assert.equal(applyQuoteError(hold('quote'), '2001')?.state, 'quote_due');
+  assert.equal(applyQuoteError(hold('quote', { quotes: 3 }), '2001')?.state, 'refused');
+  assert.equal(applyQuoteError(hold('quote'), '5103')?.state, 'refused');
+  assert.equal(applyQuoteError(hold('transfer'), '5103'), undefined);
 });
 
-test('only a fulfilment that fits the condition proves a payment', () => {
+test('only a fulfilment that matches the condition proves a payment', () => {
   const committed = { transferState: 'COMMITTED' as const };
-  const paid = takeTransferNews(hold('transfer'), { ...committed, fulfilment });
+  const paid = applyTransferState(hold('transfer'), { ...committed, fulfilment });
   assert.equal(paid?.state, 'paid');
-  assert.equal(paid.payment.msisdn, '');
+  assert.equal(paid.value.msisdn, '');
   for (const wrong of [undefined, null, 'A'.repeat(43)]) {
-    const next = takeTransferNews(hold('transfer'), { ...committed, fulfilment: wrong });
+    const next = applyTransferState(hold('transfer'), { ...committed, fulfilment: wrong });
     assert.equal(next?.state, 'transfer');
-    assert.equal(next.payment.isContradicted, true);
+    assert.equal(next.value.isContradicted, true);
   }
-  const late = takeTransferNews(hold('refused'), { ...committed, fulfilment });
+  const late = applyTransferState(hold('refused'), { ...committed, fulfilment });
   assert.equal(late?.state, 'paid');
-  const never = takeTransferNews(hold('refused', { posts: 0 }), { ...committed, fulfilment });
+  const never = applyTransferState(hold('refused', { posts: 0 }), { ...committed, fulfilment });
   assert.equal(never, undefined);
 });
 
-test('an error ends a transfer only where it says that this one is dead', () => {
+test('an error ends a transfer only where it is final for that transfer', () => {
   const take = (code: string, changes: Partial<Payment> = {}, isAnswer = false) =>
-    takeTransferError(hold('transfer', changes), code, { isAnswer, realNowMs: nowMs })?.state;
+    applyTransferError(hold('transfer', changes), code, { isAnswer, realNowMs: nowMs })?.state;
   assert.equal(take('3303'), 'refused');
   assert.equal(take('5104'), 'refused');
   assert.equal(take('4001'), 'refused');
   for (const passing of ['1000', '1001', '2001', '2004', '3106', '9999']) {
     assert.equal(take(passing), undefined, passing);
   }
-  assert.equal(take('3100'), 'refused', 'the one request that there was');
+  assert.equal(take('3100'), 'refused', 'the only request');
   assert.equal(take('3100', { posts: 2 }), undefined, 'another one may have arrived');
-  assert.equal(take('4300', { asks: 1 }), undefined, 'it may be about a question');
-  assert.equal(take('3100', { asks: 1 }), undefined, 'it may be about a question');
+  assert.equal(take('4300', { asks: 1 }), undefined, 'it may be about a query');
+  assert.equal(take('3100', { asks: 1 }), undefined, 'it may be about a query');
   assert.equal(take('3100', { asks: 1 }, true), 'refused');
   assert.equal(take('3100', { posts: 2, isAbsentForGood: true }), 'refused');
   assert.equal(take('3208'), 'transfer');
-  // What a repetition is answered with says nothing of the first one, which may be carried out.
+  // The answer to a repeated request does not apply to the first, which may be carried out.
   for (const code of ['3303', '4001']) {
     assert.equal(take(code, {}, true), 'refused', code);
     assert.equal(take(code, { posts: 2 }, true), undefined, code);
@@ -154,40 +155,43 @@ test('an error ends a transfer only where it says that this one is dead', () => 
   }
 });
 
-test('what was called committed, be it without proof, is not dead by another word', () => {
-  const held = hold('transfer', { isContradicted: true, isTaken: true });
+test('a transfer reported as committed without proof is not ended by an error', () => {
+  const stored = hold('transfer', { isContradicted: true, isTaken: true });
   for (const isAnswer of [false, true]) {
-    assert.equal(takeTransferError(held, '3303', { isAnswer, realNowMs: nowMs }), undefined);
+    assert.equal(applyTransferError(stored, '3303', { isAnswer, realNowMs: nowMs }), undefined);
   }
-  assert.equal(takeTransferNews(held, { transferState: 'ABORTED' }), undefined);
-  assert.equal(takeTransferNews(held, { transferState: 'COMMITTED', fulfilment })?.state, 'paid');
+  assert.equal(applyTransferState(stored, { transferState: 'ABORTED' }), undefined);
+  assert.equal(
+    applyTransferState(stored, { transferState: 'COMMITTED', fulfilment })?.state,
+    'paid',
+  );
 });
 
-test('a transfer that the hub does not know goes out again, and is dead only later', () => {
-  const early = takeTransferError(hold('transfer'), '3208', { isAnswer: false, realNowMs: nowMs });
-  assert.equal(early?.payment.isAbsent, true);
-  assert.equal(early.payment.isAbsentForGood, false);
-  const late = takeTransferError(hold('transfer'), '3208', {
+test('a transfer that the hub does not know is sent again until long after its expiration', () => {
+  const early = applyTransferError(hold('transfer'), '3208', { isAnswer: false, realNowMs: nowMs });
+  assert.equal(early?.value.isAbsent, true);
+  assert.equal(early.value.isAbsentForGood, false);
+  const late = applyTransferError(hold('transfer'), '3208', {
     isAnswer: false,
     realNowMs: nowMs + 60_000 + 60_000,
   });
   assert.equal(late?.state, 'transfer');
-  assert.equal(late.payment.isAbsentForGood, true);
+  assert.equal(late.value.isAbsentForGood, true);
 });
 
-test('a wallet of another provider or another name is refused before anything is asked', () => {
+test('a wallet of another provider or another name is refused after the look-up', () => {
   const party = {
     partyIdInfo: { partyIdType: 'MSISDN', partyIdentifier: '254700000001' },
     name: 'Ada OTIÉNO',
   };
   const from = (wantedFsp: string | undefined) => ({ payeeFsp: 'wallets', wantedFsp });
-  assert.equal(takeParty(hold('lookup'), party, from(undefined))?.state, 'quote_due');
-  assert.equal(takeParty(hold('lookup'), party, from('wallets'))?.state, 'quote_due');
-  assert.equal(takeParty(hold('lookup'), party, from('bank'))?.state, 'refused');
-  const other = { ...party, name: 'Somebody Else' };
-  const refused = takeParty(hold('lookup'), other, from(undefined));
-  assert.equal(refused?.payment.reason, 'name_mismatch');
-  assert.equal(takeParty(hold('transfer'), other, from(undefined)), undefined);
+  assert.equal(applyParty(hold('lookup'), party, from(undefined))?.state, 'quote_due');
+  assert.equal(applyParty(hold('lookup'), party, from('wallets'))?.state, 'quote_due');
+  assert.equal(applyParty(hold('lookup'), party, from('bank'))?.state, 'refused');
+  const other = { ...party, name: 'Another Name' };
+  const refused = applyParty(hold('lookup'), other, from(undefined));
+  assert.equal(refused?.value.reason, 'name_mismatch');
+  assert.equal(applyParty(hold('transfer'), other, from(undefined)), undefined);
 });
 
 test('names are compared by their words', () => {
@@ -205,10 +209,10 @@ test('every error of the API has a reason', () => {
   assert.equal(getReason('3204'), 'account_not_found');
   assert.equal(getReason('5106'), 'currency_refused');
   assert.equal(getReason('9999'), 'other');
-  assert.equal(weighTransferError('3208'), 'absent');
+  assert.equal(classifyTransferError('3208'), 'absent');
 });
 
-test('the identifier of a transfer is one that the API takes, and the same for ever', () => {
+test('the identifier of a transfer is a version 5 UUID that never changes', () => {
   assert.equal(payment.transferId, nameTransfer(payment.reference));
   assert.match(
     payment.transferId,
@@ -226,7 +230,7 @@ test('an instruction is the same by amount, currency and wallet', () => {
   assert.ok(!isSame(payment, { ...instruction, attributes: { PhoneNumber: '+254700000002' } }));
 });
 
-test('only the callbacks of look-ups, quotes and transfers are read', () => {
+test('only callbacks of look-ups, quotes and transfers are read', () => {
   const id = payment.transferId;
   assert.deepEqual(readCallbackPath(`/transfers/${id}`), {
     resource: 'transfers',
@@ -243,12 +247,12 @@ test('only the callbacks of look-ups, quotes and transfers are read', () => {
   }
 });
 
-test('a configuration says what is wrong with it, and none of its secrets', () => {
+test('configuration errors name the member and no secret', () => {
   const read = (changes: object) => () =>
     readSettings(configSchema.parse({ ...written, ...changes }));
-  assert.throws(read({ privateKey: 'secret text' }), /privateKey is no key in PEM$/);
-  assert.throws(read({ publicKeys: {} }), /no key of the hub/);
-  assert.throws(read({ feeMax: { fixed: { KES: '0.001' } } }), /finer than KES/);
+  assert.throws(read({ privateKey: 'secret text' }), /privateKey must be a key in PEM format$/);
+  assert.throws(read({ publicKeys: {} }), /must contain the key of the hub/);
+  assert.throws(read({ feeMax: { fixed: { KES: '0.001' } } }), /more decimals than KES/);
   assert.throws(read({ feeMax: { fixed: { QQQ: '1' } } }), /QQQ/);
   assert.throws(read({ hubUrl: 'https://hub.example/' }));
   assert.equal(readMinor('1.5', 'KES'), 150n);

@@ -1,40 +1,42 @@
 import type { Reason } from '../contract/reasons.ts';
 import { readMinor, type Settings } from './config.ts';
-import { getReason, isPassing, weighTransferError } from './error-codes.ts';
+import { classifyTransferError, getReason, isTransient } from './error-codes.ts';
 import { isFulfilled, readTransaction } from './ilp.ts';
-import type { Money, Party, Quote, TransferNews } from './messages.ts';
+import type { Money, Party, Quote, TransferUpdate } from './messages.ts';
 import { hasWords } from './names.ts';
-import { endPayment, nameTransaction, type Payment, type State, type Terms } from './payment.ts';
-import type { Held, Next } from './payment-records.ts';
+import {
+  endPayment,
+  nameTransaction,
+  type Payment,
+  type PaymentUpdate,
+  type State,
+  type StoredPayment,
+  type Terms,
+} from './payment.ts';
 
-/** What follows for a payment from what the hub and the providers say; no I/O. */
+/** How messages of the hub and the providers change a payment; no I/O. */
 
-/** New quotes are asked for when one ran out or failed on the way; a provider that goes on is left. */
-export const quotesMax = 3;
+/** Quotes requested for one payment when they expire or fail on the way. */
+const quotesMax = 3;
 
-/** A transfer that had run out for so long does not begin any more, whatever the clocks say. */
+/** So long after its expiration a transfer cannot begin any more, whatever the clocks show. */
 const graceMs = 60_000;
 
-export function refuse(payment: Payment, reason: Reason, code: string): Next {
-  return { state: 'refused', payment: endPayment(payment, reason, code) };
+export function refuse(payment: Payment, reason: Reason, code: string): PaymentUpdate {
+  return { state: 'refused', value: endPayment(payment, reason, code) };
 }
 
-export type Decision = {
-  readonly settings: Settings;
-  readonly nowMs: number;
-};
-
-/** The callback may be quicker than the answer to the question. */
+/** The callback may arrive before the answer to the look-up. */
 function isLookedUp(state: State): boolean {
   return state === 'asking' || state === 'lookup';
 }
 
-/** The provider of the wallet, and the name on it. */
-export function takeParty(
-  { state, payment }: Held,
+/** Checks the wallet's provider and the name on the wallet. */
+export function applyParty(
+  { state, value: payment }: StoredPayment,
   party: Party,
   { payeeFsp, wantedFsp }: { readonly payeeFsp: string; readonly wantedFsp: string | undefined },
-): Next | undefined {
+): PaymentUpdate | undefined {
   if (!isLookedUp(state)) return undefined;
   if (wantedFsp !== undefined && wantedFsp !== payeeFsp) {
     return refuse(payment, 'account_not_found', 'other_provider');
@@ -44,7 +46,7 @@ export function takeParty(
   }
   return {
     state: 'quote_due',
-    payment: { ...payment, payeeFsp, wantedWords: [], lookupKey: '', calls: 0 },
+    value: { ...payment, payeeFsp, wantedWords: [], lookupKey: '', calls: 0 },
   };
 }
 
@@ -55,16 +57,19 @@ function nameParty({ name, personalInfo }: Party): string {
     .join(' ');
 }
 
-export function takePartyError({ state, payment }: Held, code: string): Next | undefined {
-  if (!isLookedUp(state) || isPassing(code)) return undefined;
+export function applyPartyError(
+  { state, value: payment }: StoredPayment,
+  code: string,
+): PaymentUpdate | undefined {
+  if (!isLookedUp(state) || isTransient(code)) return undefined;
   return refuse(payment, getReason(code), code);
 }
 
-export function takeQuote(
-  { state, payment }: Held,
+export function applyQuote(
+  { state, value: payment }: StoredPayment,
   quote: Quote,
-  { settings }: Decision,
-): Next | undefined {
+  settings: Settings,
+): PaymentUpdate | undefined {
   if (state !== 'quote') return undefined;
   const terms = readTerms(payment, quote);
   if (terms === undefined) return refuse(payment, 'amount_refused', 'quote_amount');
@@ -72,11 +77,11 @@ export function takeQuote(
   if (fault !== undefined) return refuse(payment, fault.reason, fault.code);
   return {
     state: 'transfer_due',
-    payment: { ...payment, terms, quoteRequest: null, calls: 0 },
+    value: { ...payment, terms, quoteRequest: null, calls: 0 },
   };
 }
 
-/** Undefined where the recipient would get another amount than the one that was asked for. */
+/** Undefined where the recipient would not receive exactly the amount of the payment. */
 function readTerms(payment: Payment, quote: Quote): Terms | undefined {
   const read = (money: Money | null | undefined): bigint | undefined => {
     if (money === null || money === undefined) return 0n;
@@ -91,10 +96,10 @@ function readTerms(payment: Payment, quote: Quote): Terms | undefined {
   const received = quote.payeeReceiveAmount
     ? read(quote.payeeReceiveAmount)
     : transfer - fee + commission;
-  if (received?.toString() !== payment.amountMinor || transfer <= 0n) return undefined;
+  if (received !== payment.amountMinor || transfer <= 0n) return undefined;
   return {
     transferAmount: quote.transferAmount.amount,
-    transferMinor: transfer.toString(),
+    transferMinor: transfer,
     condition: quote.condition,
     ilpPacket: quote.ilpPacket,
     expiresAtMs: Date.parse(quote.expiration),
@@ -102,24 +107,23 @@ function readTerms(payment: Payment, quote: Quote): Terms | undefined {
 }
 
 /**
- * Whether terms are those of this payment and cost no more than is allowed. Asked when they come,
- * and once more before the transfer is signed.
+ * Why terms are not for this payment or cost too much. Checked when they arrive and again before the
+ * transfer is signed.
  */
 export function findTermsFault(
   payment: Payment,
   terms: Terms,
   settings: Settings,
 ): { readonly reason: Reason; readonly code: string } | undefined {
-  const { currency, msisdn } = payment;
-  const amountMinor = BigInt(payment.amountMinor);
+  const { currency, msisdn, amountMinor } = payment;
   const transferMinor = readMinor(terms.transferAmount, currency);
-  if (transferMinor === undefined || transferMinor.toString() !== terms.transferMinor) {
+  if (transferMinor === undefined || transferMinor !== terms.transferMinor) {
     return { reason: 'amount_refused', code: 'quote_amount' };
   }
   if (transferMinor - amountMinor > settings.feeMaxMinor(currency, amountMinor)) {
     return { reason: 'payer_refused', code: 'quote_fee' };
   }
-  // A packet that cannot be read is the provider's own affair: it is not ours to open.
+  // A packet that cannot be read is accepted, since only its provider interprets it.
   const transaction = readTransaction(terms.ilpPacket) ?? {};
   const { transactionId, quoteId, payee } = transaction;
   const id = (payee as { partyIdInfo?: { partyIdentifier?: unknown } } | undefined)?.partyIdInfo
@@ -131,69 +135,77 @@ export function findTermsFault(
   return isOther ? { reason: 'payer_error', code: 'quote_packet' } : undefined;
 }
 
-export function takeQuoteError({ state, payment }: Held, code: string): Next | undefined {
+export function applyQuoteError(
+  { state, value: payment }: StoredPayment,
+  code: string,
+): PaymentUpdate | undefined {
   if (state !== 'quote') return undefined;
-  return isPassing(code) ? askAgain(payment, code) : refuse(payment, getReason(code), code);
+  return isTransient(code)
+    ? requestNewQuote(payment, code)
+    : refuse(payment, getReason(code), code);
 }
 
-/** Another quote in the place of one that is of no use any more. */
-export function askAgain(payment: Payment, code: string): Next {
+/** Replaces a quote that expired or failed. */
+export function requestNewQuote(payment: Payment, code: string): PaymentUpdate {
   if (payment.quotes >= quotesMax) return refuse(payment, 'payer_unavailable', code);
   return {
     state: 'quote_due',
-    payment: { ...payment, quoteId: '', quoteRequest: null, terms: null, calls: 0 },
+    value: { ...payment, quoteId: '', quoteRequest: null, terms: null, calls: 0 },
   };
 }
 
 /**
- * What the hub says of the transfer. Only a fulfilment that fits the condition proves that it was
- * paid, and it does so even where the transfer was given for dead.
+ * Applies the hub's state of the transfer. Only a fulfilment that matches the condition proves that
+ * it was paid, even after it was refused.
  */
-export function takeTransferNews({ state, payment }: Held, news: TransferNews): Next | undefined {
+export function applyTransferState(
+  { state, value: payment }: StoredPayment,
+  update: TransferUpdate,
+): PaymentUpdate | undefined {
   if (payment.posts === 0 || state === 'paid') return undefined;
-  const { transferState, fulfilment } = news;
+  const { transferState, fulfilment } = update;
   switch (transferState) {
     case 'COMMITTED':
       if (isFulfilled(payment.terms?.condition ?? '', fulfilment ?? '')) {
         return {
           state: 'paid',
-          payment: endPayment({ ...payment, isContradicted: false }, null, ''),
+          value: endPayment({ ...payment, isContradicted: false }, null, ''),
         };
       }
       return state === 'transfer'
-        ? { state, payment: { ...payment, isContradicted: true, isTaken: true } }
+        ? { state, value: { ...payment, isContradicted: true, isTaken: true } }
         : undefined;
     case 'ABORTED':
-      // It was called committed as well: a person has to find out which is true.
+      // It was reported as committed, too: a person must find out which is true.
       return state === 'transfer' && !payment.isContradicted
         ? refuse(payment, 'payer_refused', transferState)
         : undefined;
     case 'RECEIVED':
     case 'RESERVED':
       return state === 'transfer' && !payment.isTaken
-        ? { state, payment: { ...payment, isTaken: true, isAbsent: false } }
+        ? { state, value: { ...payment, isTaken: true, isAbsent: false } }
         : undefined;
   }
 }
 
 /**
- * `isAnswer`: the code came as the answer to a POST, and not as a callback. `realNowMs`: the time of
- * day, by which the hub expires transfers.
+ * `isAnswer`: the code is the answer to a POST and not a callback. `realNowMs`: the time of day, by
+ * which the hub expires transfers.
  */
-export function takeTransferError(
-  { state, payment }: Held,
+export function applyTransferError(
+  { state, value: payment }: StoredPayment,
   code: string,
   { isAnswer, realNowMs }: { readonly isAnswer: boolean; readonly realNowMs: number },
-): Next | undefined {
+): PaymentUpdate | undefined {
   if (state !== 'transfer' || payment.isContradicted) return undefined;
-  switch (weighTransferError(code)) {
-    case 'dead':
-      // The answer to a repetition is about that request: the first one may be carried out.
+  switch (classifyTransferError(code)) {
+    case 'final':
+      // The answer to a repeated request does not apply to the first, which may be carried out.
       return isAnswer && payment.posts > 1 && !payment.isAbsentForGood
         ? undefined
         : refuse(payment, getReason(code), code);
     case 'request': {
-      // The one request that there was, or one of a transfer that the hub does not have.
+      // The only request, or one for a transfer that the hub does not have.
       const isOnlyOne = payment.posts === 1 && (isAnswer || payment.asks === 0);
       return isOnlyOne || payment.isAbsentForGood
         ? refuse(payment, getReason(code), code)
@@ -202,7 +214,7 @@ export function takeTransferError(
     case 'absent':
       return {
         state,
-        payment: {
+        value: {
           ...payment,
           code,
           isTaken: false,
@@ -211,7 +223,7 @@ export function takeTransferError(
           againAtMs: 0,
         },
       };
-    case 'nothing':
+    case 'transient':
       return undefined;
   }
 }

@@ -1,8 +1,8 @@
 import type { Reason } from '../contract/reasons.ts';
 
 /**
- * Error codes of "API Definition" 1.1, section 7.6: four digits, of which the first one says whose
- * fault it is. What is more exact than its class stands in the second table.
+ * Error codes of "API Definition" 1.1, section 7.6. The first one or two digits are the class; codes
+ * with a reason of their own are in the second table.
  */
 const classReasons: Readonly<Record<string, Reason>> = {
   '1': 'unreachable',
@@ -43,30 +43,29 @@ export function getReason(code: string): Reason {
   );
 }
 
-/** The hub does not know the transfer it was asked about. */
+/** The hub does not know the transfer. */
 export const unknownTransferCode = '3208';
-/** The same identifier was used with another content: it says nothing of what came first. */
+/** The identifier was used with other content, which says nothing about the first request. */
 const modifiedRequestCode = '3106';
 
 /**
- * What an error says about a transfer.
- * - `dead`: this transfer was refused, aborted or ran out, for good.
- * - `request`: one request was refused. Where another one of the same transfer may have arrived,
- *   that says nothing.
- * - `absent`: the hub does not know it, at that moment.
- * - `nothing`: a failure on the way; the transfer may live.
+ * What an error means for a transfer.
+ * - `final`: the transfer was refused, aborted or expired for good.
+ * - `request`: one request was refused; another one for the same transfer may have arrived.
+ * - `absent`: the hub does not know the transfer at present.
+ * - `transient`: a failure on the way; the transfer may be carried out.
  */
-export type Weight = 'dead' | 'request' | 'absent' | 'nothing';
+export type ErrorClass = 'final' | 'request' | 'absent' | 'transient';
 
-export function weighTransferError(code: string): Weight {
+export function classifyTransferError(code: string): ErrorClass {
   if (code === unknownTransferCode) return 'absent';
-  if (code === modifiedRequestCode) return 'nothing';
-  if (code === '4001' || /^(33|41|42|44|5)/.test(code)) return 'dead';
-  // What is left of 4 are permissions, which a question may lack as well.
-  return /^[34]/.test(code) ? 'request' : 'nothing';
+  if (code === modifiedRequestCode) return 'transient';
+  if (code === '4001' || /^(33|41|42|44|5)/.test(code)) return 'final';
+  // The rest of class 4 are permissions, which a query may lack as well.
+  return /^[34]/.test(code) ? 'request' : 'transient';
 }
 
-/** Of a look-up or a quote, which move nothing: whether asking again may help. */
-export function isPassing(code: string): boolean {
+/** Whether a look-up or a quote, which move no money, may succeed when repeated. */
+export function isTransient(code: string): boolean {
   return /^[12]/.test(code) || code === modifiedRequestCode;
 }

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import { parseJson } from './signature.ts';
+import { parseJson } from '../kit/answers.ts';
 
 /**
- * The little of Interledger that a payer needs: whether a fulfilment belongs to a condition, and
- * what a payee's provider wrote into its packet. The packet is of the provider's making and goes back
- * to it unchanged.
+ * The part of Interledger that a payer needs: whether a fulfilment matches a condition, and the
+ * transaction in the packet of the payee's provider. The packet is returned to it unchanged.
  */
 
 /** The condition is the SHA-256 of the 32 bytes of the fulfilment; both are Base64url. */
@@ -14,19 +13,13 @@ export function isFulfilled(condition: string, fulfilment: string): boolean {
   return createHash('sha256').update(preimage).digest('base64url') === condition;
 }
 
-/** Condition and fulfilment in Base64url: 256 bits each. */
-export const hashPattern = /^[A-Za-z0-9_-]{43}$/;
-
 const paymentType = 1;
 const prepareType = 12;
 /** Of a prepare packet, between its amount and its destination: time (17) and condition (32). */
 const prepareFixedBytes = 49;
 const amountBytes = 8;
 
-/**
- * The transaction that a packet of ILP version 1 or 4 carries as Base64url of JSON; undefined where
- * there is none that can be read.
- */
+/** The transaction that a packet of ILP version 1 or 4 carries as Base64url of JSON, if readable. */
 export function readTransaction(packet: string): Record<string, unknown> | undefined {
   const bytes = Buffer.from(packet, 'base64url');
   const type = bytes[0];
@@ -44,7 +37,7 @@ export function readTransaction(packet: string): Record<string, unknown> | undef
     : undefined;
 }
 
-/** A field of octets with its length before it: one byte, or the number of bytes that follow. */
+/** A field after its length: one byte, or the number of length bytes that follow. */
 function readField(bytes: Buffer, start: number): { content: Buffer; end: number } | undefined {
   const first = bytes[start];
   if (first === undefined) return undefined;

@@ -1,28 +1,19 @@
-import type { KeyObject } from 'node:crypto';
 import { z } from 'zod';
+import type { Settings } from './config.ts';
+import type { SignedRequest } from './payment.ts';
 import { signMessage } from './signature.ts';
 
-/** The messages of FSPIOP 1.1 that a payer's provider sends and hears. */
+/** Messages of FSPIOP 1.1 that a payer's provider sends and receives. */
 
 export type Resource = 'parties' | 'quotes' | 'transfers';
 
-/** A request as it goes out, and goes out again: every byte of it is decided once. */
-export type SignedRequest = {
-  readonly method: 'GET' | 'POST';
-  readonly uri: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** "" with GET. */
-  readonly body: string;
-};
-
 export type RequestDraft = {
   readonly resource: Resource;
-  readonly method: 'GET' | 'POST';
   readonly uri: string;
-  readonly source: string;
+  /** "" for a look-up. */
   readonly destination: string;
-  readonly atMs: number;
-  readonly body: string;
+  /** Sent with POST; absent: GET. */
+  readonly content?: unknown;
 };
 
 export function nameType(resource: Resource): string {
@@ -30,9 +21,9 @@ export function nameType(resource: Resource): string {
 }
 
 /**
- * JSON with the members of every object in the order of their names, without spaces. Receivers of
- * the Mojaloop library since 19.19 verify a signature over the parsed body written like this, older
- * ones over the bytes that came: with a body that is written like this on the wire both agree.
+ * JSON without spaces and with the members of every object sorted by name. Mojaloop's library since
+ * 19.19 verifies signatures over the parsed body serialized like this, older versions over the
+ * received bytes; a body sent like this satisfies both.
  */
 export function formatBody(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
@@ -42,15 +33,21 @@ export function formatBody(value: unknown): string {
   );
 }
 
-/** By code units, as the library's own order. */
+/** By code units, as Mojaloop's library does. */
 function compareNames([first]: [string, unknown], [second]: [string, unknown]): number {
   return first < second ? -1 : Number(first > second);
 }
 
-export function formatRequest(draft: RequestDraft, key: KeyObject): SignedRequest {
-  const { resource, method, uri, source, destination, body } = draft;
-  const date = new Date(draft.atMs).toUTCString();
-  const headers: Record<string, string> = {
+export async function formatRequest(
+  { resource, uri, destination, content }: RequestDraft,
+  { fspId: source, privateKey }: Pick<Settings, 'fspId' | 'privateKey'>,
+  atMs: number,
+): Promise<SignedRequest> {
+  const method = content === undefined ? 'GET' : 'POST';
+  const body = content === undefined ? '' : formatBody(content);
+  const date = new Date(atMs).toUTCString();
+  const head = { method, uri, source, destination, date };
+  const headers = {
     accept: nameType(resource),
     'content-type': nameType(resource),
     date,
@@ -58,7 +55,7 @@ export function formatRequest(draft: RequestDraft, key: KeyObject): SignedReques
     ...(destination !== '' && { 'fspiop-destination': destination }),
     'fspiop-uri': uri,
     'fspiop-http-method': method,
-    'fspiop-signature': signMessage({ method, uri, source, destination, date }, body, key),
+    'fspiop-signature': await signMessage(head, body, privateKey),
   };
   return { method, uri, headers, body };
 }
@@ -108,7 +105,7 @@ export const transferSchema = z.object({
     .regex(/^[A-Za-z0-9_-]{43}$/)
     .nullish(),
 });
-export type TransferNews = z.output<typeof transferSchema>;
+export type TransferUpdate = z.output<typeof transferSchema>;
 
 export const errorSchema = z.object({
   errorInformation: z.object({ errorCode: z.string().regex(/^[1-9]\d{3}$/) }),
@@ -124,7 +121,7 @@ export type CallbackSubject = {
 const callbackPath =
   /^\/(?:parties\/MSISDN\/(?<party>\d{3,15})|(?<resource>quotes|transfers)\/(?<id>[0-9a-f-]{36}))(?<error>\/error)?$/;
 
-/** What a PUT is about; undefined where it is nothing of ours. */
+/** The subject of a callback; undefined for paths that the rail does not serve. */
 export function readCallbackPath(path: string): CallbackSubject | undefined {
   const groups = callbackPath.exec(path)?.groups;
   if (groups === undefined) return undefined;

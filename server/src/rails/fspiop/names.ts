@@ -1,7 +1,7 @@
 import type { Beneficiary } from '../contract/contract.ts';
 import type { FspiopConfig } from './config.ts';
 
-/** Letters and digits in lower case without their accents: `Ngũgĩ wa Thiong'o` has three words. */
+/** Words in lower case without accents and apostrophes: `Ngũgĩ wa Thiong'o` has three. */
 export function splitName(name: string): string[] {
   return name
     .normalize('NFKD')
@@ -12,7 +12,7 @@ export function splitName(name: string): string[] {
     .filter((word) => word !== '');
 }
 
-/** The words that the name on the wallet must have. None: nothing is compared. */
+/** Words that the name on the wallet must have; none: names are not compared. */
 export function listWantedWords(
   beneficiary: Beneficiary,
   rule: FspiopConfig['nameCheck'],
@@ -23,7 +23,7 @@ export function listWantedWords(
   return splitName(rule === 'last_name' ? lastName : `${firstName} ${lastName}`);
 }
 
-/** A name of the wallet that has more words, or the same ones in another order, is the same one. */
+/** Whether the name has all the words, in any order. */
 export function hasWords(name: string, wanted: readonly string[]): boolean {
   const words = new Set(splitName(name));
   return wanted.every((word) => words.has(word));

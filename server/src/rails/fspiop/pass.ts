@@ -1,9 +1,8 @@
 import type { CallContext } from '../contract/contract.ts';
 import type { Parts, Step } from './flow.ts';
-import { describeEnd, type State } from './payment.ts';
-import type { Held } from './payment-records.ts';
+import { describeEnd, type State, type StoredPayment } from './payment.ts';
 
-/** The rail's own pass: next steps, what was not answered, and what the service has not heard. */
+/** One pass: due steps, unanswered requests, and notifications of the rail's own refusals. */
 
 const concurrencyMax = 8;
 const readyStates: readonly State[] = ['quote_due', 'transfer_due'];
@@ -11,54 +10,53 @@ const waitingStates: readonly State[] = ['lookup', 'quote', 'transfer'];
 
 export function createPass(parts: Parts, step: Step) {
   const { settings, host, records } = parts;
-  /** Those that wait are looked through when one of them can be due, and not at every wake. */
-  let lookAtMs = 0;
+  /** Waiting payments are listed when one can be due, and not at every wake. */
+  let nextScanMs = 0;
 
-  const run = async (held: Held, context: CallContext): Promise<void> => {
+  const run = async (stored: StoredPayment, context: CallContext): Promise<void> => {
     if (context.signal.aborted) return;
     try {
-      await step(held, context);
+      await step(stored, context);
     } catch (error) {
-      // One that fails does not keep the others; what was written is taken up by the next pass.
+      // A failure does not stop the others; the next pass continues from the record.
       const name = error instanceof Error ? error.message : 'unknown';
-      const { transferId } = held.payment;
+      const { transferId } = stored.value;
       host.log('error', 'a step of a payment failed', { transferId, error: name });
     }
   };
 
-  const tell = async (): Promise<void> => {
-    for await (const held of records.list('refused_untold')) {
-      const { state, payment } = held;
-      const observation = describeEnd(state, payment, host.nowMs());
+  const notifyRefusals = async (): Promise<void> => {
+    for await (const stored of records.list({ state: 'refused_untold' })) {
+      const observation = describeEnd(stored, host.nowMs());
       if (observation === undefined) continue;
       const { id, reference, code = '' } = observation;
       const raw = Buffer.from(JSON.stringify({ reference, code }));
       await host.receive({ id, channel: 'poll', raw, observations: [observation] });
-      await records.write(held, { state: 'refused', payment });
+      await records.write(stored, { ...stored, state: 'refused' });
     }
   };
 
   return async (context: CallContext): Promise<number | undefined> => {
     for (const state of readyStates) {
-      await forEach(records.list(state), (held) => run(held, context));
+      await forEach(records.list({ state }), (stored) => run(stored, context));
     }
     const nowMs = host.nowMs();
     let nextMs = nowMs + settings.againMs;
-    if (nowMs >= lookAtMs) {
+    if (nowMs >= nextScanMs) {
       for (const state of waitingStates) {
-        await forEach(records.list(state), async (held) => {
-          if (held.payment.againAtMs <= nowMs) await run(held, context);
-          else nextMs = Math.min(nextMs, held.payment.againAtMs);
+        await forEach(records.list({ state }), async (stored) => {
+          if (stored.value.againAtMs <= nowMs) await run(stored, context);
+          else nextMs = Math.min(nextMs, stored.value.againAtMs);
         });
       }
-      lookAtMs = nextMs;
+      nextScanMs = nextMs;
     }
-    await tell();
-    return lookAtMs;
+    await notifyRefusals();
+    return nextScanMs;
   };
 }
 
-/** A few at the same time. */
+/** Up to `concurrencyMax` at the same time. */
 async function forEach<Item>(
   items: AsyncGenerator<Item>,
   act: (item: Item) => Promise<void>,

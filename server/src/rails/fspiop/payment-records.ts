@@ -1,128 +1,77 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import type { RailStore, RecordChange } from '../contract/contract.ts';
-import type { Payment, State } from './payment.ts';
+import { z } from 'zod';
+import type { RailHost, RailStore, RecordChange } from '../contract/contract.ts';
+import { openPaymentBook, type PaymentBook } from '../kit/payment-book.ts';
+import { openRecords, type Records } from '../kit/records.ts';
+import {
+  describeAnswer,
+  isSame,
+  nameTransfer,
+  type Payment,
+  paymentSchema,
+  type State,
+  states,
+} from './payment.ts';
 
-/** The rail's memory: a record for each payment, and two that find it by a wallet or a quote. */
+/** The rail's records: one for each payment by transferId, and pointers from wallets and quotes. */
 
-export type Held = {
-  readonly state: State;
-  readonly payment: Payment;
-  /** 0: not written yet. */
-  readonly revision: number;
+export type PaymentRecords = PaymentBook<State, Payment> & {
+  /** The transfer that an open quote is for. */
+  findByQuote(quoteId: string): Promise<string | undefined>;
+  /** The transfers whose look-up of this wallet is open. */
+  findByLookup(walletKey: string): Promise<string[]>;
 };
 
-export type Next = { readonly state: State; readonly payment: Payment };
+type Pointers = Records<'open', { transferId: string }>;
 
-/** Where another one was quicker over and over, something else is wrong. */
-const attemptsMax = 30;
-
-export type PaymentRecords = ReturnType<typeof createPaymentRecords>;
-
-export function createPaymentRecords(store: RailStore) {
-  const find = async (transferId: string): Promise<Held | undefined> => {
-    const record = await store.get('payments', transferId);
-    if (record === undefined) return undefined;
-    const { state, revision, value } = record;
-    return { state: state as State, revision, payment: value as Payment };
+export function openPaymentRecords(host: RailHost): PaymentRecords {
+  const openPointers = (collection: string): Pointers =>
+    openRecords(host.store, {
+      collection,
+      states: ['open'],
+      value: z.object({ transferId: z.string() }),
+    });
+  const lookups = openPointers('lookups');
+  const quotes = openPointers('quotes');
+  const book = openPaymentBook(host, {
+    collection: 'payments',
+    states,
+    value: paymentSchema,
+    formatKey: nameTransfer,
+    isSame: ({ value }, instruction) => isSame(value, instruction),
+    answer: (stored) => describeAnswer(stored, host),
+    changeCompanions: (before, { value, key: transferId }) => [
+      ...changePointer(lookups, before?.value.lookupKey, { key: value.lookupKey, transferId }),
+      ...changePointer(quotes, before?.value.quoteId, { key: value.quoteId, transferId }),
+    ],
+  });
+  return {
+    ...book,
+    findByQuote: async (quoteId) => (await quotes.find(quoteId))?.value.transferId,
+    findByLookup: async (walletKey) => {
+      const found = await Array.fromAsync(lookups.list({ prefix: `${walletKey}.` }));
+      return found.map(({ value }) => value.transferId);
+    },
   };
-
-  /** False where the payment is not what was seen any more; nothing is written then. */
-  const write = (seen: Held, next: Next): Promise<boolean> => {
-    const { state, payment } = next;
-    const key = payment.transferId;
-    const { revision } = seen;
-    return store.write([
-      { collection: 'payments', key, revision, next: { state, value: payment } },
-      ...describePointer('lookups', seen.revision === 0 ? '' : seen.payment.lookupKey, {
-        key: payment.lookupKey,
-        transferId: key,
-      }),
-      ...describePointer('quotes', seen.revision === 0 ? '' : seen.payment.quoteId, {
-        key: payment.quoteId,
-        transferId: key,
-      }),
-    ]);
-  };
-
-  /**
-   * Applies `decide` to the payment as it is now, again if another one was quicker. Undefined where
-   * there is no such payment; the payment as it is where `decide` has nothing to change.
-   */
-  const change = async (
-    transferId: string,
-    decide: (held: Held) => Next | undefined,
-  ): Promise<{ readonly held: Held; readonly isChanged: boolean } | undefined> => {
-    for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-      const held = await find(transferId);
-      if (held === undefined) return undefined;
-      const next = decide(held);
-      if (next === undefined) return { held, isChanged: false };
-      if (await write(held, next)) {
-        return { held: { ...next, revision: held.revision + 1 }, isChanged: true };
-      }
-    }
-    throw new Error(`the payment ${transferId} does not hold still`);
-  };
-
-  /** Those of a state, after one another, so that each is looked at as it is then. */
-  async function* list(state: State): AsyncGenerator<Held> {
-    const count = 100;
-    let after = '';
-    for (;;) {
-      const records = await store.list('payments', { state, after, count });
-      for (const { key, revision, value } of records) {
-        after = key;
-        yield { state, revision, payment: value as Payment };
-      }
-      if (records.length < count) return;
-    }
-  }
-
-  const findByQuote = async (quoteId: string): Promise<string | undefined> =>
-    readPointer((await store.get('quotes', quoteId))?.value);
-
-  /** The payments to a wallet whose provider is being looked up. */
-  const findByLookup = async (walletKey: string): Promise<string[]> => {
-    const found: string[] = [];
-    for (let after = `${walletKey}.`; ; ) {
-      const records = await store.list('lookups', { after, count: 100 });
-      for (const { key, value } of records) {
-        if (!key.startsWith(`${walletKey}.`)) return found;
-        after = key;
-        const transferId = readPointer(value);
-        if (transferId !== undefined) found.push(transferId);
-      }
-      if (records.length < 100) return found;
-    }
-  };
-
-  return { find, write, change, list, findByQuote, findByLookup };
 }
 
-/** Pointers are written once, so that their revision is always the first one. */
-function describePointer(
-  collection: 'lookups' | 'quotes',
-  seenKey: string,
-  next: { readonly key: string; readonly transferId: string },
+/** Pointers are written once, so that an existing one has revision 1; key "": none. */
+function changePointer(
+  pointers: Pointers,
+  before: string | undefined,
+  { key, transferId }: { readonly key: string; readonly transferId: string },
 ): RecordChange[] {
-  if (seenKey === next.key) return [];
-  const changes: RecordChange[] = [];
-  if (seenKey !== '') {
-    changes.push({ collection, key: seenKey, revision: 1, next: undefined });
-  }
-  if (next.key !== '') {
-    const value = { transferId: next.transferId };
-    changes.push({ collection, key: next.key, revision: 0, next: { state: 'open', value } });
-  }
-  return changes;
-}
-
-function readPointer(value: unknown): string | undefined {
-  return (value as { transferId: string } | undefined)?.transferId;
+  if (key === (before ?? '')) return [];
+  return [
+    ...(before ? [pointers.change({ key: before, revision: 1 }, undefined)] : []),
+    ...(key === ''
+      ? []
+      : [pointers.change({ key, revision: 0 }, { state: 'open', value: { transferId } })]),
+  ];
 }
 
 /**
- * Names a wallet without telling its number: keys of records are in the clear, and there are few
+ * Names a wallet without revealing its number. Keys of records are not encrypted, and there are few
  * enough telephone numbers to try them all on a plain hash.
  */
 export function createWalletNames(store: RailStore): (msisdn: string) => Promise<string> {
@@ -133,16 +82,18 @@ export function createWalletNames(store: RailStore): (msisdn: string) => Promise
   };
 }
 
-/** Made once for a rail; whoever comes second takes what the first one wrote. */
+/** Made once for a rail; of several processes the first one to write wins. */
 async function openNameKey(store: RailStore): Promise<Buffer> {
+  const settings = openRecords(store, {
+    collection: 'settings',
+    states: ['kept'],
+    value: z.object({ secret: z.base64() }),
+  });
+  const key = 'wallet_names';
   for (;;) {
-    const kept = await store.get('settings', 'wallet_names');
-    if (kept !== undefined) {
-      return Buffer.from((kept.value as { secret: string }).secret, 'base64');
-    }
+    const stored = await settings.find(key);
+    if (stored !== undefined) return Buffer.from(stored.value.secret, 'base64');
     const value = { secret: randomBytes(32).toString('base64') };
-    await store.write([
-      { collection: 'settings', key: 'wallet_names', revision: 0, next: { state: 'kept', value } },
-    ]);
+    await settings.write({ key, revision: 0 }, { state: 'kept', value });
   }
 }

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { nameId } from '../../core/ids.ts';
 import type {
   Charge,
@@ -6,23 +7,22 @@ import type {
   RailHost,
   RailObservation,
 } from '../contract/contract.ts';
-import type { Reason } from '../contract/reasons.ts';
-import type { SignedRequest } from './messages.ts';
+import { type Reason, reasonTexts } from '../contract/reasons.ts';
+import { minorUnits, type NextRecord, type TypedRecord } from '../kit/records.ts';
 
 /**
- * A payment as the rail remembers it, and what it says of it. Where it stands is its record's state:
+ * The record of a payment, and what is reported of it. States:
  *
- *   asking          the hub is being asked which provider has the wallet; nobody was told yet that
- *                   the payment is under way
- *   idle            the hub could not be asked; nothing is done until it is sent again
- *   lookup          the hub has taken the question
+ *   asking          the hub is being asked which provider has the wallet; not reported as under way
+ *   idle            the hub could not be asked; nothing happens until the payment is sent again
+ *   lookup          the hub has accepted the look-up
  *   quote_due       the provider is known
- *   quote           the provider was asked for its terms
- *   transfer_due    the terms are taken
- *   transfer        the one transfer is written down, and may have been sent
- *   paid            carried out: the fulfilment was shown
+ *   quote           the provider was asked for a quote
+ *   transfer_due    the terms of the quote are accepted
+ *   transfer        the one transfer is recorded and may have been sent
+ *   paid            committed: the fulfilment was shown
  *   refused         never to be paid
- *   refused_untold  the same, by our own decision, of which the service has not heard yet
+ *   refused_untold  refused by the rail itself and not reported to the service yet
  */
 export const states = [
   'asking',
@@ -38,66 +38,78 @@ export const states = [
 ] as const;
 export type State = (typeof states)[number];
 
-export type Terms = {
-  /** As the provider wrote it; the packet repeats it letter by letter. */
-  readonly transferAmount: string;
-  readonly transferMinor: string;
-  readonly condition: string;
-  readonly ilpPacket: string;
-  readonly expiresAtMs: number;
-};
+const requestSchema = z.object({
+  method: z.enum(['GET', 'POST']),
+  uri: z.string(),
+  headers: z.record(z.string(), z.string()),
+  /** "" with GET. */
+  body: z.string(),
+});
 
-/** In the store as JSON. Amounts are minor units in decimal. */
-export type Payment = {
-  readonly reference: string;
-  readonly transferId: string;
-  readonly payerKey: string;
-  readonly currency: string;
-  readonly amountMinor: string;
+/** A request as it is sent and repeated, byte for byte. */
+export type SignedRequest = z.output<typeof requestSchema>;
+
+const termsSchema = z.object({
+  /** As the provider wrote it; the packet repeats it literally. */
+  transferAmount: z.string(),
+  transferMinor: minorUnits,
+  condition: z.string(),
+  ilpPacket: z.string(),
+  expiresAtMs: z.number(),
+});
+export type Terms = z.output<typeof termsSchema>;
+
+export const paymentSchema = z.object({
+  reference: z.string(),
+  transferId: z.string(),
+  payerKey: z.string(),
+  currency: z.string(),
+  amountMinor: minorUnits,
   /** Digits of the wallet's number; "" when the payment has ended. */
-  readonly msisdn: string;
-  readonly wantedWords: readonly string[];
-  readonly originatorName: string;
-  /** The provider that a quote was asked of; "" before. */
-  readonly payeeFsp: string;
-  readonly startedAtMs: number;
-  /** When silence has lasted long enough, in the states that wait. */
-  readonly againAtMs: number;
-  /** How often it was asked in this state. */
-  readonly calls: number;
-  /** Of the record that finds it by its wallet; "" where there is none. */
-  readonly lookupKey: string;
-  /** How many quotes were asked for; each has its own identifier. */
-  readonly quotes: number;
+  msisdn: z.string(),
+  /** Words that the name on the wallet must have. */
+  wantedWords: z.array(z.string()),
+  originatorName: z.string(),
+  /** The wallet's provider; "" until the look-up. */
+  payeeFsp: z.string(),
+  startedAtMs: z.number(),
+  /** When to repeat an unanswered request. */
+  againAtMs: z.number(),
+  /** Requests in this state. */
+  calls: z.number(),
+  /** Key of the pointer from the wallet; "" where there is none. */
+  lookupKey: z.string(),
+  /** Quotes requested; each has its own identifier. */
+  quotes: z.number(),
   /** The open quote's identifier; "" where there is none. */
-  readonly quoteId: string;
-  readonly quoteRequest: SignedRequest | null;
-  readonly terms: Terms | null;
-  readonly transferRequest: SignedRequest | null;
-  readonly expiresAtMs: number;
-  /** How often the transfer may have gone out. */
-  readonly posts: number;
-  /** The hub said that it has taken it. */
-  readonly isTaken: boolean;
-  /** How often the hub was asked where it stands. */
-  readonly asks: number;
-  /** The hub said that it does not know it. */
-  readonly isAbsent: boolean;
-  /** It said so when the transfer had run out, and cannot begin any more. */
-  readonly isAbsentForGood: boolean;
-  /** A fulfilment that does not fit was shown. */
-  readonly isContradicted: boolean;
-  readonly reason: Reason | null;
-  readonly code: string;
-};
+  quoteId: z.string(),
+  quoteRequest: requestSchema.nullable(),
+  terms: termsSchema.nullable(),
+  transferRequest: requestSchema.nullable(),
+  expiresAtMs: z.number(),
+  /** How often the transfer may have been sent. */
+  posts: z.number(),
+  /** The hub has accepted the transfer. */
+  isTaken: z.boolean(),
+  /** Queries about the transfer. */
+  asks: z.number(),
+  /** The hub reported that it does not know the transfer. */
+  isAbsent: z.boolean(),
+  /** It did so after the transfer had expired, so that it cannot begin any more. */
+  isAbsentForGood: z.boolean(),
+  /** The transfer was reported as committed without a valid fulfilment. */
+  isContradicted: z.boolean(),
+  reason: z.custom<Reason>((text) => Object.hasOwn(reasonTexts, String(text))).nullable(),
+  code: z.string(),
+});
+export type Payment = z.output<typeof paymentSchema>;
+export type StoredPayment = TypedRecord<State, Payment>;
+export type PaymentUpdate = NextRecord<State, Payment>;
 
-/** Names what follows from a reference, so that it is the same for ever. */
+/** Of the identifiers derived from a reference, which never change. */
 const namespace = '6f3d0c1e-5c0b-5e0f-9a57-3f1d2b7c8e40';
 
-/**
- * The transfer's identifier. The API takes UUIDs of the versions 1 to 5 only, and a payout's is of
- * version 7, so that one of version 5 is made from it.
- */
+/** The API accepts UUIDs of versions 1 to 5 only, so a version 5 UUID is derived from the reference. */
 export function nameTransfer(reference: string): string {
   return nameId(`transfer ${reference}`, namespace);
 }
@@ -110,23 +122,23 @@ export function nameQuote(reference: string, number: number): string {
   return nameId(`quote ${number} ${reference}`, namespace);
 }
 
-/** The number of a wallet as the scheme writes it; undefined where it is none. */
+/** The wallet's number as the scheme writes it; undefined where it is invalid. */
 export function readMsisdn({ attributes, beneficiary }: Instruction): string | undefined {
   const text = attributes['PhoneNumber'] ?? beneficiary.mobileNumber;
   const digits = text.replace(/^\+/, '');
   return /^[1-9]\d{5,14}$/.test(digits) ? digits : undefined;
 }
 
-/** Whether an instruction is the one that was written down; its wallet only until the end. */
+/** Compares the wallet only until the payment has ended, when it is erased. */
 export function isSame(payment: Payment, instruction: Instruction): boolean {
   return (
     payment.currency === instruction.currency &&
-    payment.amountMinor === instruction.amountMinor.toString() &&
+    payment.amountMinor === instruction.amountMinor &&
     (payment.msisdn === '' || payment.msisdn === readMsisdn(instruction))
   );
 }
 
-/** What an ended payment keeps: nothing of a person. */
+/** Erases personal data from a payment that has ended. */
 export function endPayment(payment: Payment, reason: Reason | null, code: string): Payment {
   return {
     ...payment,
@@ -143,15 +155,16 @@ export function endPayment(payment: Payment, reason: Reason | null, code: string
   };
 }
 
-/** What the payee's provider took on top of the amount. */
+/** The fee of the payee's provider, on top of the amount. */
 export function listCharges({ terms, amountMinor, currency }: Payment): Charge[] {
-  const fee = BigInt(terms?.transferMinor ?? amountMinor) - BigInt(amountMinor);
-  return fee > 0n ? [{ id: 'payee_fee', kind: 'partner', currency, amountMinor: fee }] : [];
+  const feeMinor = (terms?.transferMinor ?? amountMinor) - amountMinor;
+  return feeMinor > 0n
+    ? [{ id: 'payee_fee', kind: 'partner', currency, amountMinor: feeMinor }]
+    : [];
 }
 
 export function describeAnswer(
-  state: State,
-  payment: Payment,
+  { state, value: payment }: StoredPayment,
   { nowMs, realNowMs }: Pick<RailHost, 'nowMs' | 'realNowMs'>,
 ): RailAnswer {
   const providerReference = payment.transferId;
@@ -188,10 +201,9 @@ export function describeAnswer(
   }
 }
 
-/** What the service is told of a payment that has ended; undefined where it has not. */
+/** The notification about a payment that has ended; undefined where it has not. */
 export function describeEnd(
-  state: State,
-  payment: Payment,
+  { state, value: payment }: PaymentUpdate,
   atMs: number,
 ): RailObservation | undefined {
   const { reference, transferId: providerReference } = payment;

@@ -10,19 +10,22 @@ import type {
 import { createCallbackReader } from './callbacks.ts';
 import { configSchema, type FspiopConfig, readSettings, type Settings } from './config.ts';
 import { refuse } from './decisions.ts';
-import { createStep, type Parts, planAgain, sendLookup } from './flow.ts';
+import { createStep, type Parts, planRetry, sendLookup } from './flow.ts';
 import { createHubClient } from './hub-client.ts';
 import { listWantedWords } from './names.ts';
 import { createPass } from './pass.ts';
-import { describeAnswer, isSame, nameTransfer, type Payment, readMsisdn } from './payment.ts';
 import {
-  createPaymentRecords,
-  createWalletNames,
-  type Held,
-  type Next,
-} from './payment-records.ts';
+  isSame,
+  nameTransfer,
+  type Payment,
+  type PaymentUpdate,
+  readMsisdn,
+  type State,
+  type StoredPayment,
+} from './payment.ts';
+import { createWalletNames, openPaymentRecords } from './payment-records.ts';
 
-/** Mobile money through a hub that speaks Mojaloop's FSPIOP API 1.1; we are the payer's provider. */
+/** Mobile money through a hub with Mojaloop's FSPIOP API 1.1; the rail is the payer's provider. */
 export const railModule: RailModule<FspiopConfig> = {
   kind: 'fspiop',
   about: 'Mobile wallets of the providers in a Mojaloop scheme, by the FSPIOP API 1.1.',
@@ -38,7 +41,7 @@ export const railModule: RailModule<FspiopConfig> = {
 
 type RailParts = Parts & { nameWallet(msisdn: string): Promise<string> };
 
-/** More digits after the point than the API has for an amount. */
+/** Decimals of an amount that the API allows. */
 const scaleMax = 4;
 
 async function createFspiopRail(config: FspiopConfig, host: RailHost): Promise<RailCalls> {
@@ -47,23 +50,14 @@ async function createFspiopRail(config: FspiopConfig, host: RailHost): Promise<R
   const parts: RailParts = {
     settings,
     host,
-    records: createPaymentRecords(host.store),
+    records: openPaymentRecords(host),
     client: createHubClient(settings, host),
     nameWallet: createWalletNames(host.store),
   };
   const step = createStep(parts);
   return {
     send: (instruction, context) => send(parts, instruction, context),
-    query: async (instruction, context) => {
-      const held = await parts.records.find(nameTransfer(instruction.reference));
-      // There is no record, and a record is written before the first byte leaves.
-      if (held === undefined) return { outcome: 'retry', reason: 'unreachable' };
-      if (held.state === 'transfer') await step(held, context);
-      if (held.state === 'asking') {
-        await parts.records.change(held.payment.transferId, (seen) => giveUp(seen, host.nowMs()));
-      }
-      return answer(parts, instruction, held);
-    },
+    query: (instruction, context) => query(parts, instruction, (stored) => step(stored, context)),
     cancel: (instruction) => cancel(parts, instruction),
     readCallback: createCallbackReader(parts),
     work: createPass(parts, step),
@@ -72,23 +66,25 @@ async function createFspiopRail(config: FspiopConfig, host: RailHost): Promise<R
   };
 }
 
-/** @throws Error where a payer's currency cannot be written, or its provider not be believed. */
+/** @throws Error where FSPIOP cannot carry a payer's currency, or its provider has no key. */
 function checkPayers({ payers }: RailHost, { publicKeys }: Settings): void {
   for (const { key, currencies, options } of payers) {
     const { fspId } = options;
     if (fspId !== undefined && !publicKeys.has(fspId)) {
-      throw new Error(`payer ${key}: config.publicKeys has no key of its provider ${fspId}`);
+      throw new Error(
+        `payer ${key}: config.publicKeys must contain the key of its provider ${fspId}`,
+      );
     }
     for (const code of currencies) {
       const currency = findCurrency(code);
       if (currency === undefined || currency.isCrypto || currency.scale > scaleMax) {
-        throw new Error(`payer ${key}: FSPIOP has no amounts in ${code}`);
+        throw new Error(`payer ${key}: FSPIOP cannot carry amounts in ${code}`);
       }
     }
   }
 }
 
-/** Whether anybody is there: what a hub answers to a question about nothing does not matter. */
+/** Whether the hub answers at all; any answer will do. */
 async function check({ settings, host }: RailParts, { signal }: CallContext): Promise<string[]> {
   try {
     const timeout = AbortSignal.timeout(settings.callMs);
@@ -109,51 +105,69 @@ async function send(
   context: CallContext,
 ): Promise<RailAnswer> {
   const { records } = parts;
-  const transferId = nameTransfer(instruction.reference);
-  const held = await records.find(transferId);
-  if (held !== undefined && held.state !== 'idle') return answer(parts, instruction, held);
-  const payment = await plan(parts, instruction);
-  if (payment === undefined) return { outcome: 'rejected', reason: 'invalid_details' };
-  if (held !== undefined && !isSame(held.payment, instruction)) {
-    return answer(parts, instruction, held);
+  const stored = await records.find(instruction.reference);
+  const isDue =
+    stored === undefined || (stored.state === 'idle' && isSame(stored.value, instruction));
+  if (isDue) {
+    const payment = await plan(parts, instruction);
+    if (payment === undefined) return { outcome: 'rejected', reason: 'invalid_details' };
+    const seen = stored ?? { key: payment.transferId, revision: 0 };
+    if (await records.write(seen, { state: 'asking', value: payment })) {
+      await begin(parts, payment, context);
+    }
   }
-  const seen: Held = held ?? { state: 'idle', payment, revision: 0 };
-  if (!(await records.write(seen, { state: 'asking', payment }))) {
-    return answer(parts, instruction, seen);
-  }
-  const result = await sendLookup(parts, payment, context);
-  const code = result.kind === 'refused' ? result.code : '';
-  const againAtMs = planAgain(parts.settings, 1, parts.host.nowMs());
-  await records.change(transferId, (current) =>
-    result.kind === 'taken' ? goOn(current, againAtMs) : rest(current, code),
-  );
-  return answer(parts, instruction, seen);
+  return (await records.answer(instruction)) ?? { outcome: 'unknown', reason: 'no_answer' };
 }
 
-/** Undefined where there is no wallet, or nothing to pay. */
+async function begin(parts: RailParts, payment: Payment, context: CallContext): Promise<void> {
+  const { settings, host, records } = parts;
+  const result = await sendLookup(parts, payment, context);
+  const code = result.kind === 'refused' ? result.code : '';
+  const againAtMs = planRetry(settings, 1, host.nowMs());
+  await records.update(
+    payment.reference,
+    (stored) =>
+      stored &&
+      (result.kind === 'accepted' ? startLookup(stored, againAtMs) : stayIdle(stored, code)),
+  );
+}
+
+/** Undefined where the wallet or the amount is invalid. */
 async function plan(parts: RailParts, instruction: Instruction): Promise<Payment | undefined> {
   const { settings, host, nameWallet } = parts;
-  const { reference, payerKey, currency, amountMinor, beneficiary, originator } = instruction;
+  const { currency, amountMinor, beneficiary, originator } = instruction;
   const msisdn = readMsisdn(instruction);
   if (msisdn === undefined || amountMinor <= 0n || findCurrency(currency) === undefined) {
     return undefined;
   }
-  const nowMs = host.nowMs();
-  const transferId = nameTransfer(reference);
+  const payment = makePayment(instruction, host.nowMs());
+  return {
+    ...payment,
+    msisdn,
+    wantedWords: [...listWantedWords(beneficiary, settings.nameCheck)],
+    originatorName: originator.name,
+    againAtMs: payment.startedAtMs + settings.callMs + settings.againMs,
+    lookupKey: `${await nameWallet(msisdn)}.${payment.transferId}`,
+  };
+}
+
+/** Without personal data. */
+function makePayment(instruction: Instruction, nowMs: number): Payment {
+  const { reference, payerKey, currency, amountMinor } = instruction;
   return {
     reference,
-    transferId,
+    transferId: nameTransfer(reference),
     payerKey,
     currency,
-    amountMinor: amountMinor.toString(),
-    msisdn,
-    wantedWords: listWantedWords(beneficiary, settings.nameCheck),
-    originatorName: originator.name,
+    amountMinor,
+    msisdn: '',
+    wantedWords: [],
+    originatorName: '',
     payeeFsp: '',
     startedAtMs: nowMs,
-    againAtMs: nowMs + settings.callMs + settings.againMs,
+    againAtMs: nowMs,
     calls: 1,
-    lookupKey: `${await nameWallet(msisdn)}.${transferId}`,
+    lookupKey: '',
     quotes: 0,
     quoteId: '',
     quoteRequest: null,
@@ -171,57 +185,58 @@ async function plan(parts: RailParts, instruction: Instruction): Promise<Payment
   };
 }
 
-/** From here on the payment is under way: its question is asked again where nobody answers. */
-function goOn({ state, payment }: Held, againAtMs: number): Next | undefined {
-  return state === 'asking' ? { state: 'lookup', payment: { ...payment, againAtMs } } : undefined;
+/** The hub accepted the look-up; it is repeated where no callback comes. */
+function startLookup(
+  { state, value }: StoredPayment,
+  againAtMs: number,
+): PaymentUpdate | undefined {
+  return state === 'asking' ? { state: 'lookup', value: { ...value, againAtMs } } : undefined;
 }
 
 /**
- * The hub could not be asked: the payment rests until the service sends it again. That holds only
- * as long as nobody was told that it is under way.
+ * The hub could not be asked: the payment waits until the service sends it again. Only before it was
+ * reported as accepted.
  */
-function rest({ state, payment }: Held, code: string): Next | undefined {
+function stayIdle({ state, value }: StoredPayment, code: string): PaymentUpdate | undefined {
   if (state !== 'asking') return undefined;
   const reason = code === '' ? 'unreachable' : 'payer_refused';
-  return { state: 'idle', payment: { ...payment, reason, code } };
+  return { state: 'idle', value: { ...value, reason, code } };
 }
 
-/** Whoever asked has had the time to write down what came of it. */
-function giveUp(held: Held, nowMs: number): Next | undefined {
-  return nowMs < held.payment.againAtMs ? undefined : rest(held, '');
+/** After `againAtMs` the process that asked the hub must have ended without recording the answer. */
+function abandonLookup(stored: StoredPayment, nowMs: number): PaymentUpdate | undefined {
+  return nowMs < stored.value.againAtMs ? undefined : stayIdle(stored, '');
 }
 
-/** By what is written now, which may be more than what was seen. */
-async function answer(
+async function query(
   { records, host }: RailParts,
   instruction: Instruction,
-  seen: Held,
+  resume: (stored: StoredPayment) => Promise<void>,
 ): Promise<RailAnswer> {
-  const { state, payment } = (await records.find(seen.payment.transferId)) ?? seen;
-  if (!isSame(payment, instruction)) {
-    const { transferId } = payment;
-    host.log('error', 'a reference was used for another payment', { transferId });
-    return { outcome: 'unknown', reason: 'duplicate', providerReference: transferId };
+  const { reference } = instruction;
+  const stored = await records.find(reference);
+  if (stored?.state === 'transfer') await resume(stored);
+  if (stored?.state === 'asking') {
+    await records.update(reference, (seen) => seen && abandonLookup(seen, host.nowMs()));
   }
-  return describeAnswer(state, payment, host);
+  // A payment is recorded before its first request, so without a record nothing was sent.
+  return (await records.answer(instruction)) ?? { outcome: 'retry', reason: 'unreachable' };
 }
 
-/** Nothing is paid before the transfer is written down, and never after it was refused. */
-async function cancel(parts: RailParts, instruction: Instruction): Promise<RailAnswer> {
-  const { records } = parts;
-  const transferId = nameTransfer(instruction.reference);
-  const payment = await plan(parts, instruction);
-  if (payment !== undefined) {
-    const seen: Held = { state: 'idle', payment, revision: 0 };
-    const ended = refuse({ ...payment, lookupKey: '' }, 'cancelled', 'cancelled');
-    // Where there was nothing, this keeps a send that comes later from beginning.
-    if (await records.write(seen, ended)) return answer(parts, instruction, { ...seen, ...ended });
-  }
-  const changed = await records.change(transferId, ({ state, payment: current }) =>
-    ['asking', 'idle', 'lookup', 'quote_due', 'quote', 'transfer_due'].includes(state)
-      ? refuse(current, 'cancelled', 'cancelled')
-      : undefined,
-  );
-  if (changed === undefined) return { outcome: 'rejected', reason: 'cancelled' };
-  return answer(parts, instruction, changed.held);
+const cancellableStates: ReadonlySet<State> = new Set([
+  'asking',
+  'idle',
+  'lookup',
+  'quote_due',
+  'quote',
+  'transfer_due',
+]);
+
+/** Nothing is paid before the transfer is recorded, and never after the payment was refused. */
+function cancel({ records, host }: RailParts, instruction: Instruction): Promise<RailAnswer> {
+  const end = (payment: Payment): PaymentUpdate => refuse(payment, 'cancelled', 'cancelled');
+  return records.cancel(instruction, {
+    tombstone: end(makePayment(instruction, host.nowMs())),
+    withdraw: ({ state, value }) => (cancellableStates.has(state) ? end(value) : undefined),
+  });
 }

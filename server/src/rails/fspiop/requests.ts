@@ -1,40 +1,36 @@
+import { getCurrency } from '../../core/currency.ts';
+import { formatAmount } from '../../core/money.ts';
 import type { Settings } from './config.ts';
-import { formatBody, formatRequest, type SignedRequest } from './messages.ts';
-import { nameTransaction, type Payment, type Terms } from './payment.ts';
+import { formatRequest } from './messages.ts';
+import { nameTransaction, type Payment, type SignedRequest, type Terms } from './payment.ts';
 
-/** The requests of a payment, signed and ready to go out. */
+/** The signed requests of a payment. */
 
-/** What the API takes for a name of the payer; another one is left out. */
+/** Names of the payer that the API accepts; others are omitted. */
 const namePattern = /^(?!\s*$)[\p{L}\p{M}\d .,'-]{1,128}$/u;
 
-/** Where our own reference is to be found in the hub's and the provider's books. */
+/** Carries the reference into the records of the hub and the provider. */
 function listExtensions({ reference }: Payment) {
   return { extension: [{ key: 'payoutReference', value: reference }] };
 }
 
-export function formatLookup(payment: Payment, settings: Settings, atMs: number): SignedRequest {
-  return formatRequest(
-    {
-      resource: 'parties',
-      method: 'GET',
-      uri: `/parties/MSISDN/${payment.msisdn}`,
-      source: settings.fspId,
-      destination: '',
-      atMs,
-      body: '',
-    },
-    settings.privateKey,
-  );
+export function formatLookup(
+  { msisdn }: Payment,
+  settings: Settings,
+  atMs: number,
+): Promise<SignedRequest> {
+  const uri = `/parties/MSISDN/${msisdn}`;
+  return formatRequest({ resource: 'parties', uri, destination: '' }, settings, atMs);
 }
 
 export function formatQuote(
-  payment: Payment & { readonly amount: string },
+  payment: Payment,
   settings: Settings,
   atMs: number,
-): SignedRequest {
-  const { quoteId, reference, msisdn, payeeFsp, currency, amount, originatorName } = payment;
+): Promise<SignedRequest> {
+  const { quoteId, reference, msisdn, payeeFsp, currency, amountMinor, originatorName } = payment;
   const { idType, id } = settings.payer;
-  const body = {
+  const content = {
     quoteId,
     transactionId: nameTransaction(reference),
     payee: {
@@ -45,31 +41,21 @@ export function formatQuote(
       ...(namePattern.test(originatorName) && { name: originatorName }),
     },
     amountType: 'RECEIVE',
-    amount: { currency, amount },
+    amount: { currency, amount: formatAmount(amountMinor, getCurrency(currency)) },
     transactionType: { scenario: 'TRANSFER', initiator: 'PAYER', initiatorType: 'BUSINESS' },
     extensionList: listExtensions(payment),
   };
-  return formatRequest(
-    {
-      resource: 'quotes',
-      method: 'POST',
-      uri: '/quotes',
-      source: settings.fspId,
-      destination: payeeFsp,
-      atMs,
-      body: formatBody(body),
-    },
-    settings.privateKey,
-  );
+  const draft = { resource: 'quotes', uri: '/quotes', destination: payeeFsp, content } as const;
+  return formatRequest(draft, settings, atMs);
 }
 
 export function formatTransfer(
   payment: Payment & { readonly terms: Terms },
   settings: Settings,
   atMs: number,
-): SignedRequest {
+): Promise<SignedRequest> {
   const { transferId, payeeFsp, currency, terms, expiresAtMs } = payment;
-  const body = {
+  const content = {
     transferId,
     payeeFsp,
     payerFsp: settings.fspId,
@@ -79,35 +65,20 @@ export function formatTransfer(
     expiration: new Date(expiresAtMs).toISOString(),
     extensionList: listExtensions(payment),
   };
-  return formatRequest(
-    {
-      resource: 'transfers',
-      method: 'POST',
-      uri: '/transfers',
-      source: settings.fspId,
-      destination: payeeFsp,
-      atMs,
-      body: formatBody(body),
-    },
-    settings.privateKey,
-  );
+  const draft = {
+    resource: 'transfers',
+    uri: '/transfers',
+    destination: payeeFsp,
+    content,
+  } as const;
+  return formatRequest(draft, settings, atMs);
 }
 
 export function formatTransferQuery(
   { transferId, payeeFsp }: Payment,
   settings: Settings,
   atMs: number,
-): SignedRequest {
-  return formatRequest(
-    {
-      resource: 'transfers',
-      method: 'GET',
-      uri: `/transfers/${transferId}`,
-      source: settings.fspId,
-      destination: payeeFsp,
-      atMs,
-      body: '',
-    },
-    settings.privateKey,
-  );
+): Promise<SignedRequest> {
+  const uri = `/transfers/${transferId}`;
+  return formatRequest({ resource: 'transfers', uri, destination: payeeFsp }, settings, atMs);
 }

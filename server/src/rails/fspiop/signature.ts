@@ -1,10 +1,12 @@
-import { type KeyObject, sign, verify } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { errors, FlattenedSign, flattenedVerify } from 'jose';
 import { z } from 'zod';
+import { parseJson } from '../kit/answers.ts';
 
 /**
- * Signatures of messages as in "API Signature", version 1.1: a JSON Web Signature (RFC 7515) over
- * the body as it is on the wire, whose protected header repeats the HTTP headers that matter. It is
- * carried as JSON in FSPIOP-Signature. The scheme's algorithm is RS256 and no other is taken.
+ * Message signatures by "API Signature" 1.1: a JSON Web Signature (RFC 7515) over the body as sent,
+ * whose protected header repeats the HTTP headers that matter, as JSON in FSPIOP-Signature. Only the
+ * scheme's algorithm, RS256, is accepted.
  */
 
 export type SignedHead = {
@@ -12,28 +14,27 @@ export type SignedHead = {
   /** The path below the API's root, such as `/transfers/...`. */
   readonly uri: string;
   readonly source: string;
-  /** "" where nobody is addressed, as in a look-up. */
+  /** "" in a look-up. */
   readonly destination: string;
-  /** As in the HTTP header Date; undefined: it is not signed. */
+  /** The HTTP header Date; undefined: not signed. */
   readonly date: string | undefined;
 };
 
 const algorithm = 'RS256';
 
 /** The value of FSPIOP-Signature. */
-export function signMessage(head: SignedHead, body: string, key: KeyObject): string {
-  const fields = {
-    alg: algorithm,
-    'FSPIOP-URI': head.uri,
-    'FSPIOP-HTTP-Method': head.method,
-    'FSPIOP-Source': head.source,
-    ...(head.destination !== '' && { 'FSPIOP-Destination': head.destination }),
-    Date: head.date,
-  };
-  const protectedHeader = Buffer.from(JSON.stringify(fields)).toString('base64url');
-  const payload = Buffer.from(body).toString('base64url');
-  const signature = sign('sha256', Buffer.from(`${protectedHeader}.${payload}`), key);
-  return JSON.stringify({ signature: signature.toString('base64url'), protectedHeader });
+export async function signMessage(head: SignedHead, body: string, key: KeyObject): Promise<string> {
+  const { signature, protected: protectedHeader } = await new FlattenedSign(Buffer.from(body))
+    .setProtectedHeader({
+      alg: algorithm,
+      'FSPIOP-URI': head.uri,
+      'FSPIOP-HTTP-Method': head.method,
+      'FSPIOP-Source': head.source,
+      ...(head.destination !== '' && { 'FSPIOP-Destination': head.destination }),
+      Date: head.date,
+    })
+    .sign(key);
+  return JSON.stringify({ signature, protectedHeader });
 }
 
 const signatureSchema = z.object({
@@ -41,7 +42,6 @@ const signatureSchema = z.object({
   protectedHeader: z.string().max(8_000),
 });
 const protectedSchema = z.object({
-  alg: z.literal(algorithm),
   'FSPIOP-URI': z.string(),
   'FSPIOP-HTTP-Method': z.string(),
   'FSPIOP-Source': z.string(),
@@ -51,7 +51,7 @@ const protectedSchema = z.object({
 
 export type ReceivedMessage = {
   readonly method: string;
-  /** The forms of its path that a sender may have signed. */
+  /** Forms of the path that a sender may have signed. */
   readonly uris: readonly string[];
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -63,43 +63,48 @@ export type SignatureReading =
       readonly kind: 'proven';
       readonly source: string;
       readonly destination: string;
-      /** As it was signed; undefined where it was not. */
+      /** undefined: not signed. */
       readonly date: string | undefined;
     }
   | { readonly kind: 'unproven'; readonly detail: string };
 
-/** Who really says it. What is said in the protected header and in the HTTP headers must agree. */
-export function readSignature(
+/** Who sent a message, if its signature proves it and agrees with the HTTP headers. */
+export async function readSignature(
   message: ReceivedMessage,
   keys: ReadonlyMap<string, KeyObject>,
-): SignatureReading {
+): Promise<SignatureReading> {
   const { headers } = message;
   const source = headers['fspiop-source'] ?? '';
   const key = keys.get(source);
-  if (key === undefined) return unproven('no key of that FSPIOP-Source is known');
+  if (key === undefined) return unproven('no public key is configured for this FSPIOP-Source');
   const parts = signatureSchema.safeParse(parseJson(headers['fspiop-signature'] ?? ''));
-  if (!parts.success) return unproven('FSPIOP-Signature is missing or cannot be read');
-  const { signature, protectedHeader } = parts.data;
-  const text = Buffer.from(protectedHeader, 'base64url').toString('utf8');
-  const fields = protectedSchema.safeParse(parseJson(text));
-  if (!fields.success) return unproven('the protected header is not complete, or not of RS256');
-  const payload = Buffer.from(message.body).toString('base64url');
-  const isValid = verify(
-    'sha256',
-    Buffer.from(`${protectedHeader}.${payload}`),
-    key,
-    Buffer.from(signature, 'base64url'),
-  );
-  if (!isValid) return unproven('the signature is not that of the source over this body');
+  if (!parts.success) return unproven('FSPIOP-Signature is missing or malformed');
+  const header = await verify(parts.data, message.body, key);
+  if (header === undefined) {
+    return unproven(`the ${algorithm} signature over the body is not valid for the source's key`);
+  }
+  const fields = protectedSchema.safeParse(header);
+  if (!fields.success) return unproven('the protected header is incomplete');
   const detail = findDifference(message, fields.data);
-  return detail === undefined
-    ? {
-        kind: 'proven',
-        source,
-        destination: fields.data['FSPIOP-Destination'] ?? '',
-        date: fields.data.Date,
-      }
-    : unproven(detail);
+  if (detail !== undefined) return unproven(detail);
+  const { 'FSPIOP-Destination': destination = '', Date: date } = fields.data;
+  return { kind: 'proven', source, destination, date };
+}
+
+/** The protected header; undefined where the signature is not valid. */
+async function verify(
+  { protectedHeader, signature }: z.output<typeof signatureSchema>,
+  body: Uint8Array,
+  key: KeyObject,
+) {
+  const payload = Buffer.from(body).toString('base64url');
+  const jws = { protected: protectedHeader, payload, signature };
+  try {
+    return (await flattenedVerify(jws, key, { algorithms: [algorithm] })).protectedHeader;
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return undefined;
+    throw error;
+  }
 }
 
 function findDifference(
@@ -121,13 +126,4 @@ function findDifference(
 
 function unproven(detail: string): SignatureReading {
   return { kind: 'unproven', detail };
-}
-
-/** Undefined where it is no JSON; a schema then refuses it. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -7,28 +7,34 @@ import {
   toolkitFsp,
   trials,
 } from '../../../testing/counterparties/fspiop/toolkit.ts';
-import { context, type Door, instruct, openDoor, payer } from '../../../testing/setups/fspiop.ts';
+import {
+  type CallbackEndpoint,
+  context,
+  instruct,
+  openCallbackEndpoint,
+  payer,
+} from '../../../testing/setups/fspiop.ts';
 import { openTestHost, type TestHost } from '../../../testing/setups/rail.ts';
 import type { Instruction, RailAnswer, RailCalls } from '../contract/contract.ts';
 import { nameTransfer } from './payment.ts';
 import { railModule } from './rail.ts';
 
-/** Against Mojaloop's testing toolkit: what it takes for FSPIOP 1.1, and its own history, decide. */
+/** Against Mojaloop's testing toolkit, whose history of requests is compared. */
 
-let door: Door;
+let endpoint: CallbackEndpoint;
 let toolkit: Toolkit;
 let host: TestHost;
 let rail: RailCalls;
 
 before(async () => {
-  door = await openDoor(() => ({ rail, host }));
-  toolkit = await openToolkit(door.url);
-  host = await openTestHost({ name: 'momo', payers: [payer], callbackUrl: door.url });
+  endpoint = await openCallbackEndpoint(() => ({ rail, host }));
+  toolkit = await openToolkit(endpoint.url);
+  host = await openTestHost({ name: 'momo', payers: [payer], callbackUrl: endpoint.url });
   rail = await openRail({});
 });
 after(async () => {
   await toolkit.close();
-  await door.close();
+  await endpoint.close();
   await host.close();
 });
 
@@ -41,10 +47,10 @@ function openRail(changes: Record<string, unknown>): Promise<RailCalls> {
     publicKeys: { [toolkitFsp]: toolkit.keys.toolkitPublic },
     payer: { idType: 'BUSINESS', id: 'outlay' },
     feeMax: { fixed: { KES: '0.50' }, basisPoints: 0 },
-    // It takes a second or more for what it makes up, and asking again makes it no quicker.
+    // Its callbacks take a second or more.
     againMs: 10_000,
     termsMs: 600_000,
-    // Its wallets have names of their own, and it leaves the date out of what it signs.
+    // Its wallets have other names, and it does not sign the date.
     nameCheck: 'off',
     callbackDate: 'sent',
     ...changes,
@@ -76,7 +82,7 @@ async function listTransfers({ reference }: Instruction) {
   );
 }
 
-test('the toolkit takes look-up, quote and transfer, and its fulfilment is taken', async () => {
+test('the toolkit accepts look-up, quote and transfer, and its fulfilment is valid', async () => {
   const instruction = instruct({ amountMinor: 150_050n });
   const [answer] = await pay(instruction);
   assert.equal(answer?.outcome, 'paid');
@@ -88,7 +94,7 @@ test('the toolkit takes look-up, quote and transfer, and its fulfilment is taken
   assert.deepEqual(transfers[0]?.body?.['amount'], { currency: 'KES', amount: '1501' });
 });
 
-test('what the toolkit refuses is refused with its code', async () => {
+test('error codes of the toolkit become reasons', async () => {
   const wallet = instruct({ attributes: { PhoneNumber: `+${trials.unknownWallet}` } });
   const quote = instruct({ amountMinor: 51_010n });
   const transfer = instruct({ amountMinor: 51_040n });
@@ -106,13 +112,13 @@ test('what the toolkit refuses is refused with its code', async () => {
   }
 });
 
-test('a transfer about which nothing is heard is asked for, and sent once', async () => {
+test('a transfer without a callback is queried and sent once', async () => {
   const instruction = instruct({ amountMinor: 90_020n });
   assert.equal((await pay(instruction))[0]?.outcome, 'paid');
   assert.equal((await listTransfers(instruction)).length, 1);
 });
 
-test('a fee above what is allowed ends the payment before anything is transferred', async () => {
+test('a fee above feeMax ends the payment before the transfer', async () => {
   const usual = rail;
   rail = await openRail({ feeMax: { fixed: { KES: '0.49' }, basisPoints: 0 } });
   const instruction = instruct();
@@ -123,7 +129,7 @@ test('a fee above what is allowed ends the payment before anything is transferre
   assert.deepEqual(await listTransfers(instruction), []);
 });
 
-test('five payments at once are transferred once each', async () => {
+test('five concurrent payments are transferred once each', async () => {
   const instructions = Array.from({ length: 5 }, () => instruct());
   const answers = await pay(...instructions);
   assert.deepEqual([...new Set(answers.map(({ outcome }) => outcome))], ['paid']);

@@ -27,6 +27,9 @@ export type PaymentBook<State extends string, Value> = Pick<
 > & {
   find(reference: string): Promise<TypedRecord<State, Value> | undefined>;
   update(reference: string, decide: DecideNext<State, Value>): Promise<UpdatedRecord<State, Value>>;
+  /** By the key that `formatKey` makes of a reference. */
+  findByKey(key: string): Promise<TypedRecord<State, Value> | undefined>;
+  updateByKey(key: string, decide: DecideNext<State, Value>): Promise<UpdatedRecord<State, Value>>;
   /** What the book says of the instruction; undefined where it does not know the reference. */
   answer(instruction: Instruction): Promise<RailAnswer | undefined>;
   /** Enters a payment that the book does not know, then answers from the record that is there. */
@@ -112,6 +115,8 @@ export function openPaymentBook<const State extends string, Schema extends z.Zod
     list: records.list,
     page: records.page,
     find,
+    findByKey: records.find,
+    updateByKey: updateKey,
     answer: async (instruction) => {
       const record = await find(instruction.reference);
       return record && answerFrom(record, instruction);

@@ -65,8 +65,8 @@ export type RecordsOptions<State extends string, Schema extends z.ZodType> = {
   readonly value: Schema;
 };
 
-/** An amount or another whole number: `bigint` in code, digits in JSON. */
-export const minorUnits = z.codec(z.string().regex(/^\d{1,38}$/), z.bigint().nonnegative(), {
+/** An amount or another whole number up to 256 bits: `bigint` in code, digits in JSON. */
+export const minorUnits = z.codec(z.string().regex(/^\d{1,78}$/), z.bigint().nonnegative(), {
   decode: (text) => BigInt(text),
   encode: (amount) => amount.toString(),
 });

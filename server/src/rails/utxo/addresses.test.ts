@@ -33,7 +33,7 @@ const anyScript = fc.oneof(
 );
 
 describe('addresses', () => {
-  test('every script has an address on every network, which stands for it', () => {
+  test('scripts and addresses convert both ways on every network', () => {
     fc.assert(
       fc.property(anyScript, fc.constantFrom(...networks), (script, network) => {
         const address = formatScript(network, script);
@@ -46,7 +46,7 @@ describe('addresses', () => {
     );
   });
 
-  test('an address of another network is none, but for those that networks share', () => {
+  test('an address of another network is invalid unless the networks share prefixes', () => {
     const shared = (network: Network): string =>
       network.chain === 'main' ? network.name : network.bech32;
     fc.assert(
@@ -63,7 +63,7 @@ describe('addresses', () => {
     );
   });
 
-  test('a mistyped character is noticed', () => {
+  test('a mistyped character is detected', () => {
     const letters = '023456789acdefghjklmnpqrstuvwxyz';
     fc.assert(
       fc.property(anyScript, fc.nat(), fc.nat({ max: 31 }), (script, place, letter) => {
@@ -76,7 +76,7 @@ describe('addresses', () => {
     );
   });
 
-  test("a main network takes no address of another network's main network", () => {
+  test('a main network refuses addresses of other main networks', () => {
     const mains = [bitcoin, litecoin];
     fc.assert(
       fc.property(
@@ -89,13 +89,13 @@ describe('addresses', () => {
         },
       ),
     );
-    // A script address of Bitcoin that Litecoin's older nodes take as their own.
+    // A script address of Bitcoin that older Litecoin nodes accept.
     const shared = '3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy';
     assert.equal(readAddress(bitcoin, shared)?.kind, 'sh');
     assert.equal(readAddress(litecoin, shared), undefined);
   });
 
-  test('later witness versions and data outputs are no destinations', () => {
+  test('later witness versions and data outputs are not destinations', () => {
     assert.equal(readAddress(bitcoin, 'bc1zw508d6qejxtdg4y5r3zarvaryvaxxpcs'), undefined);
     assert.equal(readAddress(bitcoin, 'bc1sw50qgdz25j'), undefined);
     assert.equal(findScriptKind('6a0411223344'), undefined);
@@ -104,7 +104,7 @@ describe('addresses', () => {
     }
   });
 
-  test('on a test chain an address of the main network can stand for the same script', () => {
+  test('a test chain can read main network addresses as the same scripts', () => {
     const regtest = getNetwork('litecoin', 'regtest');
     fc.assert(
       fc.property(anyScript, (script) => {
@@ -120,7 +120,7 @@ describe('addresses', () => {
     );
   });
 
-  test('dust is what the nodes of the networks say', () => {
+  test('dust limits are those of the nodes', () => {
     const scripts = {
       [`0014${'00'.repeat(20)}`]: 294n,
       [`0020${'00'.repeat(32)}`]: 330n,

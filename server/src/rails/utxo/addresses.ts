@@ -2,12 +2,9 @@ import { hex } from '@scure/base';
 import { Address, OutScript } from '@scure/btc-signer';
 import { getNetwork, type Network } from './networks.ts';
 
-/**
- * Addresses and the scripts that they stand for. Scripts are hexadecimal text here: they are
- * compared, stored and looked up far more often than they are taken apart.
- */
+/** Addresses and their scripts. Scripts are hexadecimal text. */
 
-/** The scripts whose payment or spending is understood; the names are those of descriptors. */
+/** Supported scripts, with their names in descriptors. */
 export const scriptKinds = ['pkh', 'sh', 'wpkh', 'wsh', 'tr'] as const;
 export type ScriptKind = (typeof scriptKinds)[number];
 
@@ -20,12 +17,12 @@ export type Destination = {
 
 const kinds: ReadonlySet<string> = new Set(scriptKinds);
 
-/** Longer texts are no address of any network; the decoder need not look at them. */
+/** No address of any network is longer. */
 const addressLengthMax = 90;
 
 /**
- * What an address of the network stands for; undefined when it is none, or one of a later witness
- * version, whose rules do not exist yet so that anybody could take the money.
+ * Undefined for an invalid address, or one of a later witness version, which anyone could spend until
+ * its rules exist.
  */
 export function readAddress(network: Network, text: string): Destination | undefined {
   if (text.length > addressLengthMax) return undefined;
@@ -35,8 +32,8 @@ export function readAddress(network: Network, text: string): Destination | undef
 }
 
 /**
- * On a test chain that is told to: an address of the main network stands for the same script. So a
- * staging environment, whose checks want addresses of the main networks, can pay with test coins.
+ * Reads a main network address as the same script on a test chain, so that a staging environment
+ * that requires main network addresses can pay with test coins.
  */
 export function readMainAddress(network: Network, text: string): Destination | undefined {
   const found = readAddress(getNetwork(network.name, 'main'), text);
@@ -55,7 +52,7 @@ function decodeAddress(
     if (!isKind(type)) return undefined;
     return { kind: type, script: hex.encode(OutScript.encode(decoded)) };
   } catch (cause) {
-    // The decoder throws on what is no address, which here is an answer and no failure.
+    // The decoder throws on an invalid address.
     if (cause instanceof Error) return undefined;
     throw cause;
   }
@@ -65,7 +62,7 @@ function isKind(type: string): type is ScriptKind {
   return kinds.has(type);
 }
 
-/** The kind of a script; undefined for one that this rail does not handle. */
+/** Undefined for an unsupported script. */
 export function findScriptKind(script: string): ScriptKind | undefined {
   const type = decodeScript(script)?.type;
   return type !== undefined && isKind(type) ? type : undefined;
@@ -88,9 +85,8 @@ export function formatScript(network: Network, script: string): string | undefin
 }
 
 /**
- * Below this an output is not relayed: what spending it would cost at the network's dust rate
- * exceeds it. An input takes 148 bytes, or 67 where its proof is discounted (Bitcoin Core's
- * `GetDustThreshold`).
+ * Nodes do not relay outputs below this, the cost of spending them at the network's dust rate. An
+ * input has 148 bytes, or 67 with a discounted witness (Bitcoin Core's `GetDustThreshold`).
  */
 export function getDustMinor(network: Network, script: string): bigint {
   const scriptBytes = script.length / 2;

@@ -1,115 +1,130 @@
 import type { Coin } from './coin-selection.ts';
 import { getOutputWeight } from './coin-selection.ts';
 import {
-  askRate,
   type Composed,
   compose,
   listFreeCoins,
   noFeeMin,
   type PassContext,
+  readRates,
 } from './compose.ts';
 import { getDepthNeeded } from './config.ts';
 import { boundRate, getFeeMinor } from './fees.ts';
-import { holdForgotten } from './forgotten.ts';
+import { notifyRefused } from './notify.ts';
 import {
   addTransaction,
-  changeCounter,
-  changeFamily,
-  changePayment,
-  type Family,
-  type FamilyValue,
-  formatFamilyKey,
-  getCounter,
-  listWaiting,
-  type Payment,
+  formatReplacementSetKey,
   type Refusal,
-  type Version,
+  type ReplacementSet,
+  type ReplacementSetValue,
+  type StoredPayment,
+  setCounterKey,
 } from './records.ts';
+import { holdUnknownTransactions } from './unknown-transactions.ts';
 
-/**
- * Puts waiting payments together into a transaction. It is in the store, with the payments that it
- * pays, before anybody else sees it.
- */
+/** Builds a transaction from waiting payments and records it before it is broadcast. */
 
 export type BuildResult =
-  | { readonly kind: 'built'; readonly family: Family }
-  /** `dueAtMs`: when what waits is to be looked at again; undefined: nothing waits. */
+  | { readonly kind: 'built'; readonly set: ReplacementSet }
+  /** `dueAtMs`: when waiting payments are due; undefined: none waits. */
   | { readonly kind: 'idle'; readonly dueAtMs: number | undefined };
 
-export async function buildFamily(context: PassContext): Promise<BuildResult> {
-  const { config, host } = context;
-  const waiting = (await listWaiting(host.store)).toSorted(
-    (left, right) => left.askedAtMs - right.askedAtMs,
-  );
+/** Waiting payments examined in one pass. */
+const waitingMax = 5000;
+
+export async function buildReplacementSet(context: PassContext): Promise<BuildResult> {
+  const { config, host, stores, payments } = context;
+  const waiting = await listWaiting(context);
   const [oldest] = waiting;
   if (oldest === undefined) return { kind: 'idle', dueAtMs: undefined };
-  const dueAtMs = oldest.askedAtMs + config.batch.waitSeconds * 1000;
+  const dueAtMs = oldest.value.askedAtMs + config.batch.waitSeconds * 1000;
   if (waiting.length < config.batch.payoutsMax && host.nowMs() < dueAtMs) {
     return { kind: 'idle', dueAtMs };
   }
-  const counter = await getCounter(host.store);
+  const counter = await stores.counters.read(setCounterKey);
   const coins = await listFreeCoins(context);
-  const changeScript = await context.signer.getChangeScript(counter.nextNumber);
+  const changeScript = await context.signer.getChangeScript(counter.next);
   const { composed, batch } = await composeBatch(context, {
     coins,
     changeScript,
-    waiting: await holdForgotten(context, waiting),
+    waiting: await holdUnknownTransactions(context, waiting),
   });
   if (composed.kind !== 'composed') {
     const fields = { waiting: waiting.length, coins: coins.length, why: composed.kind };
     context.note('warn', 'no waiting payment can be made', fields);
-    await refuseOverdue(context, waiting, composed.kind === 'poor' ? 'no_funds' : 'amount_refused');
+    const reason = composed.kind === 'insufficientFunds' ? 'no_funds' : 'amount_refused';
+    await refuseOverdue(context, waiting, reason);
     return { kind: 'idle', dueAtMs: undefined };
   }
-  const key = formatFamilyKey(counter.nextNumber);
-  const value = makeFamily(context, { batch, version: composed.version, changeScript });
+  const key = formatReplacementSetKey(counter.next);
+  const { version } = composed;
+  const value: ReplacementSetValue = {
+    changeScript,
+    payments: batch.map((payment) => describePayment(context, payment)),
+    versions: [version],
+    sinceBlockHash: context.tip.hash,
+    confirmed: null,
+    displacedBy: null,
+  };
   const isWritten = await host.store.write([
-    changeCounter(counter, 1),
-    changeFamily({ key, revision: 0 }, 'open', value),
-    addTransaction(composed.version.txid, key),
-    ...batch.map((payment) => changePayment(payment, 'sent', { ...payment, familyKey: key })),
+    stores.counters.change(counter, counter.next + 1),
+    stores.sets.change({ key, revision: 0 }, { state: 'open', value }),
+    addTransaction(stores, version.txid, key),
+    ...batch.flatMap((payment) =>
+      payments.change(payment, { state: 'sent', value: { ...payment.value, familyKey: key } }),
+    ),
   ]);
-  // Another process was faster, or a payment was cancelled: the next pass sees what is left.
+  // Another process was faster, or a payment was cancelled; the next pass continues.
   if (!isWritten) return { kind: 'idle', dueAtMs: host.nowMs() };
-  return { kind: 'built', family: { ...value, key, state: 'open', revision: 1 } };
+  return { kind: 'built', set: { ...value, key, state: 'open', revision: 1 } };
+}
+
+/** The oldest first. */
+async function listWaiting({ payments }: PassContext): Promise<StoredPayment[]> {
+  const waiting: StoredPayment[] = [];
+  for await (const payment of payments.list({ state: 'waiting' })) {
+    waiting.push(payment);
+    if (waiting.length === waitingMax) break;
+  }
+  return waiting.toSorted((left, right) => left.value.askedAtMs - right.value.askedAtMs);
 }
 
 type BatchPlan = {
   readonly coins: readonly Coin[];
   readonly changeScript: string;
-  readonly waiting: readonly Payment[];
+  readonly waiting: readonly StoredPayment[];
 };
 
-type Attempt = { readonly composed: Composed; readonly batch: readonly Payment[] };
+type Attempt = { readonly composed: Composed; readonly batch: readonly StoredPayment[] };
 
 /**
- * As many of the payments as the coins suffice for, the oldest first. Where those are too small for
- * what they would cost, the largest ones, so that many small payments never hold up the others.
+ * As many payments as the coins cover, the oldest first. Where the fee is too high for those, the
+ * largest ones, so that many small payments never block the others.
  */
 async function composeBatch(context: PassContext, plan: BatchPlan): Promise<Attempt> {
-  const { asked, minimum, bounds } = await askRate(context, 0n);
-  const rate = boundRate(asked, minimum, bounds);
-  if (rate === undefined) return { composed: { kind: 'dear' }, batch: [] };
+  const { requested, minimum, bounds } = await readRates(context, 0n);
+  const rate = boundRate(requested, minimum, bounds);
+  if (rate === undefined) return { composed: { kind: 'feeTooHigh' }, batch: [] };
   const { waiting } = plan;
   const first = await shrinkBatch(context, { ...plan, rate }, waiting);
-  if (first.composed.kind !== 'dear') return first;
+  if (first.composed.kind !== 'feeTooHigh') return first;
   const byAmount = waiting.toSorted((left, right) =>
-    left.amountMinor < right.amountMinor ? 1 : left.amountMinor > right.amountMinor ? -1 : 0,
+    compareDescending(left.value.amountMinor, right.value.amountMinor),
   );
-  return shrinkBatch(context, { ...plan, rate, isDearShrunk: true }, byAmount);
+  return shrinkBatch(context, { ...plan, rate, isShrunkForFee: true }, byAmount);
 }
 
-type ShrinkPlan = BatchPlan & { readonly rate: bigint; readonly isDearShrunk?: boolean };
+type ShrinkPlan = BatchPlan & { readonly rate: bigint; readonly isShrunkForFee?: boolean };
 
-/** Leaves out payments from the end until the rest can be made. */
+/** Drops payments from the end until the rest can be made. */
 async function shrinkBatch(
   context: PassContext,
-  { coins, changeScript, rate, isDearShrunk = false }: ShrinkPlan,
-  ranked: readonly Payment[],
+  { coins, changeScript, rate, isShrunkForFee = false }: ShrinkPlan,
+  ranked: readonly StoredPayment[],
 ): Promise<Attempt> {
   const { payoutsMax } = context.config.batch;
   let batch = takeAffordable(context, { coins, rate }, ranked).slice(0, payoutsMax);
-  let composed: Composed = { kind: 'poor' };
+  let composed: Composed = { kind: 'insufficientFunds' };
   while (batch.length > 0) {
     composed = await compose(context, {
       payments: batch.map((payment) => describePayment(context, payment)),
@@ -119,7 +134,7 @@ async function shrinkBatch(
       rate,
       feeMin: noFeeMin,
     });
-    if (composed.kind === 'composed' || (composed.kind === 'dear' && !isDearShrunk)) break;
+    if (composed.kind === 'composed' || (composed.kind === 'feeTooHigh' && !isShrunkForFee)) break;
     batch = batch.slice(0, Math.floor(batch.length * 0.8));
   }
   if (composed.kind === 'composed' && batch.length < Math.min(ranked.length, payoutsMax)) {
@@ -129,17 +144,15 @@ async function shrinkBatch(
   return { composed, batch };
 }
 
-/** A larger payment that does not fit lets smaller ones pass; it is the first one in next time. */
+/** A payment that the coins do not cover is skipped; it comes first in the next batch. */
 function takeAffordable(
   { config }: PassContext,
   { coins, rate }: { coins: readonly Coin[]; rate: bigint },
-  ranked: readonly Payment[],
-): Payment[] {
-  const amounts = coins
-    .map(({ amountMinor }) => amountMinor)
-    .toSorted((left, right) => (left < right ? 1 : left > right ? -1 : 0));
+  ranked: readonly StoredPayment[],
+): StoredPayment[] {
+  const amounts = coins.map(({ amountMinor }) => amountMinor).toSorted(compareDescending);
   let left = amounts.slice(0, config.coins.inputsMax).reduce((sum, amount) => sum + amount, 0n);
-  return ranked.filter(({ amountMinor, script }) => {
+  return ranked.filter(({ value: { amountMinor, script } }) => {
     const cost = amountMinor + getFeeMinor(getOutputWeight(script), rate);
     if (cost >= left) return false;
     left -= cost;
@@ -147,48 +160,29 @@ function takeAffordable(
   });
 }
 
+function compareDescending(left: bigint, right: bigint): number {
+  return left < right ? 1 : left > right ? -1 : 0;
+}
+
 function describePayment(
   { config }: PassContext,
-  { reference, address, script, amountMinor }: Payment,
-): FamilyValue['payments'][number] {
+  { key: reference, value: { address, script, amountMinor } }: StoredPayment,
+): ReplacementSetValue['payments'][number] {
   const depthNeeded = getDepthNeeded(config.confirmations, amountMinor);
   return { reference, address, script, amountMinor, depthNeeded, isPaid: false };
 }
 
-type FamilyParts = { batch: readonly Payment[]; version: Version; changeScript: string };
-
-function makeFamily(
-  context: PassContext,
-  { batch, version, changeScript }: FamilyParts,
-): FamilyValue {
-  return {
-    changeScript,
-    payments: batch.map((payment) => describePayment(context, payment)),
-    versions: [version],
-    sinceBlockHash: context.tip.hash,
-    confirmed: null,
-    displacedBy: null,
-  };
-}
-
-/** What nobody can pay for in time is refused, so that it can go another way or back. */
+/** Payments that wait too long are rejected, so that they can fail over or be refunded. */
 async function refuseOverdue(
-  { config, host }: PassContext,
-  waiting: readonly Payment[],
+  { config, host, payments }: PassContext,
+  waiting: readonly StoredPayment[],
   reason: Refusal,
 ): Promise<void> {
   const beforeMs = host.nowMs() - config.waitMaxSeconds * 1000;
-  for (const payment of waiting.filter(({ askedAtMs }) => askedAtMs <= beforeMs)) {
-    const { reference } = payment;
-    const change = changePayment(payment, 'rejected', { ...payment, reason });
-    // Whoever is told before this is written is told something that is not so yet.
-    if (!(await host.store.write([change]))) continue;
-    const atMs = host.nowMs();
-    await host.receive({
-      id: `refused:${reference}`,
-      channel: 'poll',
-      raw: Buffer.from(JSON.stringify({ reference, reason })),
-      observations: [{ id: `refused:${reference}`, reference, outcome: 'rejected', reason, atMs }],
-    });
+  for (const payment of waiting.filter(({ value }) => value.askedAtMs <= beforeMs)) {
+    const value = { ...payment.value, reason };
+    // Recorded first: a notification must not precede a rejection that may fail.
+    if (!(await payments.write(payment, { state: 'rejected', value }))) continue;
+    await notifyRefused(host, payment.key, reason);
   }
 }

@@ -59,7 +59,7 @@ const anyTask = fc
     });
   });
 
-test('what is selected pays exactly, at the rate at least, and spends no coin twice', () => {
+test('a selection pays exactly, reaches the rate and spends no coin twice', () => {
   fc.assert(
     fc.property(anyTask, (task) => {
       const selection = selectCoins(task);
@@ -77,7 +77,7 @@ test('what is selected pays exactly, at the rate at least, and spends no coin tw
   );
 });
 
-test('nothing is selected only when all coins together do not suffice', () => {
+test('nothing is selected only for insufficient funds', () => {
   fc.assert(
     fc.property(anyTask, (task) => {
       if (selectCoins(task) !== undefined) return;
@@ -87,7 +87,7 @@ test('nothing is selected only when all coins together do not suffice', () => {
         0n,
       );
       const useful = task.coins.filter((coin) => coin.amountMinor <= getFeeMinor(273, task.rate));
-      // Coins that cost more than they are worth are left, which can only help.
+      // Without coins that cost more than they are worth.
       const best = worth - useful.reduce((all, { amountMinor }) => all + amountMinor, 0n);
       const frame = getFeeMinor(58 + task.payments.length * 124, task.rate);
       const least = task.feeMin(0);
@@ -98,8 +98,8 @@ test('nothing is selected only when all coins together do not suffice', () => {
   );
 });
 
-test('coins that fit are taken without change', () => {
-  // Two units for the rounding of each coin's own fee.
+test('coins that match exactly are selected without change', () => {
+  // Two units for rounding the fee of each coin.
   const fee = getFeeMinor(58 + 124 + 2 * 273, 10_000n) + 2n;
   const selection = selectCoins(
     makeTask({
@@ -114,17 +114,17 @@ test('coins that fit are taken without change', () => {
   assert.equal(selection?.changeMinor, 0n);
 });
 
-test('when fees are low small coins are swept up, within the bound', () => {
+test('small coins are consolidated while fees are low, up to the limit', () => {
   const coins = makeCoins([10_000_000n, ...Array.from({ length: 50 }, () => 5000n)]);
   const payments = [{ script, amountMinor: 1_000_000n }];
   const consolidation = { rate: 2000n, inputs: 10 };
   const swept = selectCoins(makeTask({ coins, payments, rate: 1000n, consolidation }));
   assert.equal(swept?.coins.length, 10);
-  const dear = selectCoins(makeTask({ coins, payments, rate: 3000n, consolidation }));
-  assert.equal(dear?.coins.length, 1);
+  const highRate = selectCoins(makeTask({ coins, payments, rate: 3000n, consolidation }));
+  assert.equal(highRate?.coins.length, 1);
 });
 
-test('a coin that costs more than it is worth is left alone', () => {
+test('a coin that costs more than it is worth is not selected', () => {
   const task = makeTask({
     coins: makeCoins([600n, 700n, 650n]),
     payments: [{ script, amountMinor: 300n }],
@@ -132,7 +132,7 @@ test('a coin that costs more than it is worth is left alone', () => {
   assert.equal(selectCoins(task), undefined);
 });
 
-test('many coins without a fitting set end in time', () => {
+test('the search ends in time with many coins and no exact set', () => {
   const amounts = Array.from({ length: 2000 }, (_, index) => 1_000_003n + BigInt(index * 7919));
   const selection = selectCoins(
     makeTask({ coins: makeCoins(amounts), payments: [{ script, amountMinor: 77_777_777n }] }),

@@ -2,10 +2,10 @@ import type { ScriptKind } from './addresses.ts';
 import { getFeeMinor } from './fees.ts';
 
 /**
- * Which coins pay. First a search for a set without change (branch and bound over effective
- * values, that is, what a coin is worth after the fee of spending it): it saves the change output
- * now and its spending later. Where there is none: the largest coins first, which takes the fewest
- * inputs; when fees are low the smallest ones are swept up along with them, within a bound.
+ * Selects the coins that pay. First a branch and bound search over effective values (amount less the
+ * fee of spending) for a set without change, which saves the change output and its later spending.
+ * Otherwise the largest coins first, which needs the fewest inputs; while fees are low, a limited
+ * number of the smallest coins is consolidated.
  */
 
 export type Coin = {
@@ -18,18 +18,18 @@ export type Coin = {
 
 export type SelectionTask = {
   readonly coins: readonly Coin[];
-  /** Spent in any case. */
+  /** Always spent. */
   readonly mustSpend: readonly Coin[];
   readonly payments: readonly { readonly script: string; readonly amountMinor: bigint }[];
   readonly changeScript: string;
   readonly changeKind: ScriptKind;
-  /** Change below this is not made; it goes to the fee. */
+  /** Change below this goes to the fee. */
   readonly dustMinor: bigint;
   readonly rate: bigint;
-  /** What a replacement must pay at least, by its weight; zero elsewhere. */
+  /** The lowest fee of a replacement, by its weight; zero otherwise. */
   readonly feeMin: (weight: number) => bigint;
   readonly inputsMax: number;
-  /** At or below `rate`, up to `inputs` coins are swept up. */
+  /** At or below `rate`, up to `inputs` coins are consolidated. */
   readonly consolidation: { readonly rate: bigint; readonly inputs: number };
 };
 
@@ -44,22 +44,22 @@ export type Selection = {
 
 /**
  * Signed inputs at their largest (72 bytes of ECDSA signature, 64 of Schnorr), weight units. Only
- * inputs whose proof is apart from the transaction: of any other, a stranger could change the
- * transaction's id on its way, and what pays under another id must not look like a foreign payment.
+ * inputs with a witness: with others, third parties could change the transaction's id, and the rail
+ * would take its own payment for an unknown one.
  */
 const inputWeights: Readonly<Record<ScriptKind, number | undefined>> = {
   pkh: undefined,
-  /** A witness key hash in a script hash; the node tells it from other script hashes. */
+  /** P2SH-P2WPKH; the node distinguishes it from other script hashes. */
   sh: 64 * 4 + 109,
   wpkh: 41 * 4 + 109,
   wsh: undefined,
   tr: 41 * 4 + 67,
 };
 
-/** Version, lock time, both counts at three bytes, and the mark of a witness. */
+/** Version, lock time, two counts of three bytes, and the witness marker. */
 const frameWeight = (4 + 4 + 3 + 3) * 4 + 2;
 
-/** Undefined for a kind that this rail cannot spend. */
+/** Undefined for a kind that the rail cannot spend. */
 export function findInputWeight(kind: ScriptKind): number | undefined {
   return inputWeights[kind];
 }
@@ -74,10 +74,10 @@ export function getOutputWeight(script: string): number {
   return (8 + 1 + script.length / 2) * 4;
 }
 
-/** How many combinations the search tries; more have not paid off in the literature on it. */
+/** Combinations that the search tries; more gain nothing in the literature. */
 const triesMax = 20_000;
 
-/** Undefined when the coins do not suffice. */
+/** Undefined for insufficient funds. */
 export function selectCoins(task: SelectionTask): Selection | undefined {
   const worthwhile = task.coins.filter((coin) => getEffective(coin, task.rate) > 0n);
   const ranked = worthwhile.toSorted(byAmountDescending);
@@ -94,7 +94,7 @@ function isCheap({ rate, consolidation }: SelectionTask): boolean {
 
 function byAmountDescending(left: Coin, right: Coin): number {
   if (left.amountMinor !== right.amountMinor) return left.amountMinor > right.amountMinor ? -1 : 1;
-  // A fixed order among equals, so that the same coins are chosen twice.
+  // A fixed order among equals, so that the selection is repeatable.
   return left.txid === right.txid ? left.vout - right.vout : left.txid < right.txid ? -1 : 1;
 }
 
@@ -116,22 +116,22 @@ function getFee(task: SelectionTask, weight: number): bigint {
   return byRate > least ? byRate : least;
 }
 
-/** What making change costs now and later; up to this a fee beyond the rate is the cheaper way. */
+/** The cost of change now and later; a surplus up to this is cheaper as fee. */
 function getChangeCost({ changeScript, changeKind, rate, dustMinor }: SelectionTask): bigint {
   const now = getFeeMinor(getOutputWeight(changeScript) + getInputWeight(changeKind), rate);
   return now > dustMinor ? now : dustMinor;
 }
 
 /**
- * The set among `ranked` (descending) whose effective values exceed the target least, by at most
- * what change would cost. Depth first, with a coin before without it; a branch ends when it is over
- * the window or when all that is left cannot reach the target.
+ * The coins of `ranked` (descending) whose effective values exceed the target least, by at most the
+ * cost of change. Depth first, inclusion first; a branch ends above the window or when the remaining
+ * coins cannot reach the target.
  */
 function findExact(task: SelectionTask, ranked: readonly Coin[]): Selection | undefined {
   const values = ranked.map((coin) => getEffective(coin, task.rate));
   const target = sumAmounts(task.payments) + getFee(task, getBaseWeight(task));
   const window = target + getChangeCost(task);
-  // What all coins from a position on are worth together.
+  // The sum of the values from each position on.
   const restFrom: bigint[] = [...values, 0n];
   for (let at = values.length - 1; at >= 0; at -= 1) {
     restFrom[at] = (values[at] ?? 0n) + (restFrom[at + 1] ?? 0n);
@@ -177,7 +177,7 @@ function accumulate(task: SelectionTask, ranked: readonly Coin[]): Selection | u
   const left = [...ranked];
   if (isCheap(task)) {
     const room = Math.min(task.consolidation.inputs, task.inputsMax) - coins.length;
-    // One place is kept for the largest coin, without which small ones may never suffice.
+    // One input is left for the largest coin, since small ones may never suffice.
     for (let count = 1; count < room && left.length > 1; count += 1) {
       const smallest = left.pop();
       if (smallest !== undefined) coins.push(smallest);

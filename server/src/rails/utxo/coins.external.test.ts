@@ -4,7 +4,6 @@ import { HDKey } from '@scure/bip32';
 import { WIF } from '@scure/btc-signer';
 import { startLitecoind, type TestNode } from '../../../testing/counterparties/utxo/litecoind.ts';
 import {
-  type Bench,
   createBench,
   describeConfig,
   expectOutcome,
@@ -12,15 +11,16 @@ import {
   litecoinRegtest,
   openAccount,
   openTestRail,
+  type TestBench,
 } from '../../../testing/setups/utxo.ts';
 import { formatScript } from './addresses.ts';
 import { createOwnKeys, type OwnKeysOptions } from './keys.ts';
 import type { Outpoint } from './transaction.ts';
 
-/** Which coins are spent and which payments are made, on Litecoin Core in regtest. */
+/** Coin selection and batching, on Litecoin Core in regtest. */
 
 let node: TestNode;
-let bench: Bench;
+let bench: TestBench;
 before(async () => {
   node = await startLitecoind();
   bench = createBench(node);
@@ -28,7 +28,7 @@ before(async () => {
 after(() => node.close());
 
 describe('coins', () => {
-  test('without coins a payment waits, and after the longest wait it is refused for good', async () => {
+  test('without coins a payment waits and is rejected after waitMaxSeconds', async () => {
     const { rail, deposit } = await bench.open('own', []);
     const { address, instruction } = await bench.payTo(20_000_000n);
     await rail.send(instruction);
@@ -48,7 +48,7 @@ describe('coins', () => {
     await rail.close();
   });
 
-  test('what the coins do not suffice for lets smaller payments pass, and is made later', async () => {
+  test('a payment that the coins do not cover does not block smaller ones', async () => {
     const { rail, deposit } = await bench.open('own', ['1']);
     const large = await bench.payTo(150_000_000n);
     const small = await bench.payTo(10_000_000n);
@@ -64,7 +64,7 @@ describe('coins', () => {
     await rail.close();
   });
 
-  test('a coin of the node on a witness key hash in a script hash is spent', async () => {
+  test('a P2SH-P2WPKH coin of the node is spent', async () => {
     const { rail, wallet } = await bench.open('node', []);
     const deposit = await node.call('getnewaddress', ['', 'p2sh-segwit'], wallet);
     await node.fund(deposit, ['1']);
@@ -76,7 +76,7 @@ describe('coins', () => {
     await rail.close();
   });
 
-  test('a coin that the wallet of the node only watches is not spent', async () => {
+  test('a watch-only coin of the node is not spent', async () => {
     const { rail, wallet } = await bench.open('node', ['1']);
     const watched = await node.newAddress();
     const { pubkey } = await node.call<{ pubkey: string }>('getaddressinfo', [watched], 'miner');
@@ -105,7 +105,7 @@ describe('coins', () => {
     await rail.close();
   });
 
-  test('a fee beyond its share of what is paid is not paid', async () => {
+  test('a fee above its share of the amounts is not paid', async () => {
     const { rail } = await bench.open('own', ['1'], {
       fees: { rateMin: '5', rateFallback: '10', shareMaxBasisPoints: 100 },
     });
@@ -117,7 +117,7 @@ describe('coins', () => {
     for (let index = 0; index < 10; index += 1) others.push(await bench.payTo(3000n));
     for (const other of others) await rail.send(other.instruction);
     await rail.pass();
-    assert.deepEqual(await bench.listAmounts(address), [], 'ten more are dear as well');
+    assert.deepEqual(await bench.listAmounts(address), [], 'the fee of ten more is too high, too');
     const rich = await bench.payTo(30_000_000n);
     await rail.send(rich.instruction);
     await rail.pass();
@@ -131,7 +131,7 @@ describe('coins', () => {
 });
 
 describe('many small payments', () => {
-  test('do not hold up a larger one', async () => {
+  test('do not block a larger one', async () => {
     const { rail } = await bench.open('own', ['1'], {
       batch: { waitSeconds: 0, payoutsMax: 5 },
       fees: { rateMin: '5', rateFallback: '10', shareMaxBasisPoints: 100 },
@@ -203,8 +203,8 @@ describe('keys of the rail', () => {
   }
 });
 
-describe('what is refused', () => {
-  test('a payment that waits can be cancelled, and is then never made', async () => {
+describe('rejections', () => {
+  test('a waiting payment can be cancelled for good', async () => {
     const { rail } = await bench.open('own', ['1'], { batch: { waitSeconds: 60 } });
     const { address, instruction } = await bench.payTo(10_000_000n);
     await rail.send(instruction);
@@ -217,10 +217,13 @@ describe('what is refused', () => {
     await rail.close();
   });
 
-  test('an address of another network, dust and another instruction under the reference', async () => {
+  test('address of another network, dust, and a reused reference', async () => {
     const { rail } = await bench.open('own', ['1']);
-    const foreign = instruct('bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4', 1_000_000n);
-    assert.deepEqual(await rail.send(foreign), { outcome: 'rejected', reason: 'invalid_details' });
+    const conflicting = instruct('bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4', 1_000_000n);
+    assert.deepEqual(await rail.send(conflicting), {
+      outcome: 'rejected',
+      reason: 'invalid_details',
+    });
     const { instruction } = await bench.payTo(1_000_000n);
     const dust = { ...instruct(instruction.attributes['BankAccountNumber'] ?? '', 2939n) };
     assert.deepEqual(await rail.send(dust), { outcome: 'rejected', reason: 'amount_refused' });
@@ -230,7 +233,7 @@ describe('what is refused', () => {
     await rail.close();
   });
 
-  test('the smallest amounts of every kind of address are taken by the node', async () => {
+  test('the node accepts the smallest amounts for every kind of address', async () => {
     const { rail } = await bench.open('own', ['1'], { fees: { shareMaxBasisPoints: 10_000 } });
     const taproot = formatScript(
       litecoinRegtest,
@@ -258,7 +261,7 @@ describe('what is refused', () => {
     await rail.close();
   });
 
-  test('a node of another network is not worked with', async () => {
+  test('a node of another network is not used', async () => {
     const account = await openAccount(node, 'own');
     const secret = 'ff'.repeat(32);
     const rail = await openTestRail(

@@ -3,8 +3,12 @@ import { getDustMinor, readAddress } from './addresses.ts';
 import { type Coin, selectCoins } from './coin-selection.ts';
 import { type FeeBounds, getFeeMinor, getShareMinor } from './fees.ts';
 import type { Node, Tip } from './node.ts';
-import type { PaymentContext } from './payments.ts';
-import { type FamilyValue, listLiveFamilies, type Version } from './records.ts';
+import {
+  listOpenReplacementSets,
+  type PaymentContext,
+  type ReplacementSetValue,
+  type Version,
+} from './records.ts';
 import type { Signer } from './signer.ts';
 import {
   assertTransaction,
@@ -14,19 +18,19 @@ import {
   stripSignatures,
 } from './transaction.ts';
 
-/** A signed transaction for payments, from the coins that there are. Nothing leaves here. */
+/** Composes and signs a transaction for payments; does not send it. */
 
-/** What one pass of the rail works with. */
+/** For one pass. */
 export type PassContext = PaymentContext & {
   readonly node: Node;
   readonly signer: Signer;
   readonly tip: Tip;
-  /** A line in the log, the same one once for each block. */
+  /** Logs the same line once per block. */
   readonly note: RailHost['log'];
 };
 
 export type ComposePlan = {
-  readonly payments: FamilyValue['payments'];
+  readonly payments: ReplacementSetValue['payments'];
   readonly changeScript: string;
   readonly mustSpend: readonly Coin[];
   readonly coins: readonly Coin[];
@@ -34,10 +38,10 @@ export type ComposePlan = {
   readonly feeMin: (weight: number) => bigint;
 };
 
-/** `poor`: the coins do not suffice. `dear`: the fee would exceed its share of what is paid. */
+/** `feeTooHigh`: the fee would exceed its share of the amounts. */
 export type Composed =
   | { readonly kind: 'composed'; readonly version: Version }
-  | { readonly kind: 'poor' | 'dear' };
+  | { readonly kind: 'insufficientFunds' | 'feeTooHigh' };
 
 export async function compose(context: PassContext, plan: ComposePlan): Promise<Composed> {
   const { config, tip } = context;
@@ -47,12 +51,12 @@ export async function compose(context: PassContext, plan: ComposePlan): Promise<
   let selection = select(context, { ...plan, rate });
   if (selection !== undefined && selection.feeMinor > feeMaxMinor) {
     rate = (feeMaxMinor * 4000n) / BigInt(selection.weight);
-    if (rate < config.fees.rateMin) return { kind: 'dear' };
+    if (rate < config.fees.rateMin) return { kind: 'feeTooHigh' };
     selection = select(context, { ...plan, rate });
   }
-  if (selection === undefined) return { kind: 'poor' };
+  if (selection === undefined) return { kind: 'insufficientFunds' };
   const { coins, feeMinor, changeMinor, weight } = selection;
-  if (feeMinor > feeMaxMinor) return { kind: 'dear' };
+  if (feeMinor > feeMaxMinor) return { kind: 'feeTooHigh' };
   const change =
     changeMinor === 0n ? undefined : { script: plan.changeScript, amountMinor: changeMinor };
   const outputs = change === undefined ? plan.payments : [...plan.payments, change];
@@ -61,11 +65,11 @@ export async function compose(context: PassContext, plan: ComposePlan): Promise<
   const expected = { coins, payments: plan.payments, change, feeMaxMinor };
   assertTransaction(formatUnsigned(transaction), expected);
   const rawHex = await context.signer.sign(transaction, coins);
-  // What comes back from a wallet is looked at like anybody else's transaction.
+  // A wallet signs outside the rail, so its result is checked, too.
   assertTransaction(rawHex, expected);
-  // Its own id may differ: a coin on a witness key hash in a script hash shows its script there.
+  // Not compared by id: a P2SH-P2WPKH input has its script in the signed transaction.
   if (stripSignatures(rawHex) !== formatUnsigned(transaction)) {
-    throw new Error('what was signed is another transaction');
+    throw new Error('the signed transaction is not the one that was composed');
   }
   const { txid } = readTransaction(rawHex);
   return {
@@ -83,14 +87,14 @@ export async function compose(context: PassContext, plan: ComposePlan): Promise<
   };
 }
 
-/** The script of every payment is that of its address on this network, still. */
+/** The script of every payment must be that of its address on this network. */
 function assertDestinations(
   { network }: PassContext,
   payments: readonly { address: string; script: string }[],
 ): void {
   for (const { address, script } of payments) {
     if (readAddress(network, address)?.script !== script) {
-      throw new Error(`a payment has a destination that is none on ${network.name}`);
+      throw new Error(`a payment has a destination that is not valid on ${network.name}`);
     }
   }
 }
@@ -106,35 +110,40 @@ function select({ config, network, signer }: PassContext, plan: ComposePlan) {
   });
 }
 
-/** The coins that can be spent and that no live family holds. Read the counter before. */
-export async function listFreeCoins({ host, config, node, signer }: PassContext): Promise<Coin[]> {
+/** Spendable coins that no open replacement set holds. Read the counter before. */
+export async function listFreeCoins({
+  stores,
+  config,
+  node,
+  signer,
+}: PassContext): Promise<Coin[]> {
   const found = await node.listCoins(config.coins.confirmationsMin, signer.owns);
-  const families = await listLiveFamilies(host.store);
+  const sets = await listOpenReplacementSets(stores);
   const held = new Set(
-    families.flatMap(({ versions }) =>
+    sets.flatMap(({ versions }) =>
       versions.flatMap(({ coins }) => coins.map((coin) => nameOutpoint(coin))),
     ),
   );
   return found.filter((coin) => !held.has(nameOutpoint(coin)));
 }
 
-/** What the rate should be, and what the node takes at least. */
-export async function askRate(
+/** The fee rate to use, and the lowest that the node accepts. */
+export async function readRates(
   { config, node }: PassContext,
-  asked: bigint,
-): Promise<{ asked: bigint; minimum: bigint; increment: bigint; bounds: FeeBounds }> {
+  atLeast: bigint,
+): Promise<{ requested: bigint; minimum: bigint; increment: bigint; bounds: FeeBounds }> {
   const estimated = await node.estimateRate(config.fees.targetBlocks);
   const wanted = estimated ?? config.fees.rateFallback;
   const limits = await node.getRateLimits();
-  return { asked: wanted > asked ? wanted : asked, ...limits, bounds: config.fees };
+  return { requested: wanted > atLeast ? wanted : atLeast, ...limits, bounds: config.fees };
 }
 
-/** Nothing beyond the rate is asked for. */
+/** No minimum beyond the rate. */
 export function noFeeMin(): bigint {
   return 0n;
 }
 
-/** What a transaction must pay to take the place of others (BIP 125, rules 3 and 4). */
+/** The lowest fee of a replacement (BIP 125, rules 3 and 4). */
 export function getReplacementFee(
   versions: readonly Version[],
   increment: bigint,

@@ -8,7 +8,7 @@ const least = {
   keys: { mode: 'node', wallet: 'payouts' },
 };
 
-test('the least configuration is one for the main network', () => {
+test('the minimal configuration is for the main network', () => {
   const config = configSchema.parse(least);
   assert.equal(config.chain, 'main');
   assert.equal(config.rpc.credentials, 'outlay:secret');
@@ -16,7 +16,7 @@ test('the least configuration is one for the main network', () => {
   assert.equal(config.batch.payoutsMax, 100);
 });
 
-test('the depth that a payment needs depends on its amount', () => {
+test('confirmations depend on the amount', () => {
   const { confirmations } = configSchema.parse({
     ...least,
     confirmations: [
@@ -28,7 +28,7 @@ test('the depth that a payment needs depends on its amount', () => {
   assert.equal(getDepthNeeded(confirmations, 50_000_001n), 6);
 });
 
-test('what cannot be meant is refused', () => {
+test('invalid settings are refused', () => {
   const wrong = [
     { network: 'dogecoin' },
     { network: 'litecoin', chain: 'signet' },
@@ -52,7 +52,7 @@ test('what cannot be meant is refused', () => {
     { keys: { mode: 'own', wallet: 'w', secret: '' } },
     { keys: { mode: 'own', wallet: '../w', secret: 'x' } },
     { rpc: { url: 'ftp://host', credentials: 'a:b' } },
-    { rpc: { url: 'http://host', credentials: 'nobody' } },
+    { rpc: { url: 'http://host', credentials: 'user' } },
     { rpc: { url: 'http://payer:secret@host', credentials: 'a:b' } },
     { rpc: { url: 'http://payer@host', credentials: 'a:b' } },
     { unknown: 1 },

@@ -3,7 +3,7 @@ import { readDecimal } from '../../core/money.ts';
 import { parseRate } from './fees.ts';
 import { chainNames, findNetwork, networkNames } from './networks.ts';
 
-/** What an operator configures of a rail of this kind; README.md beside this file explains it. */
+/** The `config` of a utxo rail; see README.md. */
 
 const rate = z
   .string()
@@ -13,12 +13,12 @@ const rate = z
     if (parsed !== undefined) return parsed;
     context.addIssue({
       code: 'custom',
-      message: 'a rate is a positive decimal of minor units per vbyte, at most three decimals',
+      message: 'must be a positive rate in minor units per vbyte with at most three decimals',
     });
     return z.NEVER;
   });
 
-/** Amounts of coins as decimal text; all networks here have eight decimals. */
+/** Amounts of coins as decimal text with up to eight decimals. */
 const coins = z
   .string()
   .max(30)
@@ -27,7 +27,10 @@ const coins = z
     if (decimal !== undefined && decimal.digits > 0n && decimal.scale <= 8) {
       return decimal.digits * 10n ** BigInt(8 - decimal.scale);
     }
-    context.addIssue({ code: 'custom', message: 'an amount of coins has at most eight decimals' });
+    context.addIssue({
+      code: 'custom',
+      message: 'must be a positive amount with at most eight decimals',
+    });
     return z.NEVER;
   });
 
@@ -44,24 +47,24 @@ const depthSteps = z
         const before = steps[index - 1]?.upTo ?? 0n;
         return upTo !== null && upTo > before;
       }),
-    'the steps ascend in upTo, and the last one is null',
+    'must ascend in upTo and end with null',
   );
 
 const rpc = z.strictObject({
-  /** Without a user and password of its own: no request can be made with it, and errors quote it. */
+  /** Without user and password: fetch refuses such a URL, and errors quote it. */
   url: z
     .url({ protocol: /^https?$/ })
     .max(300)
     .refine((text) => {
       const url = URL.parse(text);
       return url?.username === '' && url.password === '';
-    }, 'user and password belong in credentials'),
-  /** `user:password`; the node's cookie file holds exactly this. */
+    }, 'must not contain user and password: use credentials'),
+  /** `user:password`, as in the node's cookie file. */
   credentials: z
     .string()
     .max(500)
     .transform((text) => text.trim())
-    .pipe(z.string().regex(/^[^:]+:.+$/, 'user:password')),
+    .pipe(z.string().regex(/^[^:]+:.+$/, 'must be user:password')),
   timeoutSeconds: z.int().min(1).max(600).default(30),
 });
 
@@ -84,9 +87,9 @@ const signing = z.discriminatedUnion('mode', [
       .transform((text) => text.replaceAll('h', "'"))
       .optional(),
     addressCount: z.int().min(1).max(1000).default(50),
-    /** The node's watch-only wallet; it is made when there is none. */
+    /** The node's watch-only wallet; created when it does not exist. */
     wallet: walletName,
-    /** From when on the node looks for coins of the keys as it first learns them. */
+    /** From when the node scans for coins of new keys. */
     watchFrom: z.union([z.literal('now'), z.iso.datetime()]).default('now'),
   }),
   z.strictObject({
@@ -102,7 +105,7 @@ export const configSchema = z
     chain: z.enum(chainNames).default('main'),
     rpc,
     keys: signing,
-    /** On a test chain: addresses of the main network are taken for the same scripts here. */
+    /** Test chains only: main network addresses are read as the same scripts. */
     mainAddresses: z.boolean().default(false),
     batch: z
       .strictObject({
@@ -115,7 +118,7 @@ export const configSchema = z
         targetBlocks: z.int().min(1).max(1008).default(6),
         rateMin: rate.prefault('1'),
         rateMax: rate.prefault('200'),
-        /** Where the node has no estimate. */
+        /** When the node has no estimate. */
         rateFallback: rate.prefault('10'),
         shareMaxBasisPoints: z.int().min(1).max(10_000).default(1000),
         replaceAfterBlocks: z.int().min(1).max(1000).default(6),
@@ -129,17 +132,17 @@ export const configSchema = z
         consolidateInputs: z.int().min(0).max(200).default(10),
       })
       .prefault({}),
-    /** How deep a payment must be, by its amount, before it counts as paid. */
+    /** Confirmations at which a payment counts as paid, by amount. */
     confirmations: depthSteps.prefault([
       { upTo: '0.01', count: 2 },
       { upTo: '1', count: 3 },
       { upTo: null, count: 6 },
     ]),
-    /** How deep a foreign transaction must be before what it displaced is paid anew. */
+    /** Confirmations of a conflicting transaction before the displaced payments are paid again. */
     conflictConfirmations: depth.default(12),
-    /** How deep a payment is when it is not looked at any more. */
+    /** Confirmations at which a payment is no longer watched. */
     finalConfirmations: depth.default(100),
-    /** How long a payment waits for coins or for lower fees before it is refused. */
+    /** How long a payment waits for coins or lower fees before it is rejected. */
     waitMaxSeconds: z
       .int()
       .min(60)
@@ -149,22 +152,22 @@ export const configSchema = z
   })
   .refine(({ network, chain }) => findNetwork(network, chain) !== undefined, {
     path: ['chain'],
-    message: 'the network has no such chain',
+    message: 'must be a chain of the network',
   })
   .refine(({ chain, mainAddresses }) => !(mainAddresses && chain === 'main'), {
     path: ['mainAddresses'],
-    message: 'it is for test chains',
+    message: 'must be false on the main chain',
   })
   .refine(({ fees }) => fees.rateMin <= fees.rateMax, {
     path: ['fees', 'rateMax'],
-    message: 'it is below rateMin',
+    message: 'must not be below rateMin',
   });
 
 export type Config = z.infer<typeof configSchema>;
 
-/** How many confirmations a payment of the amount needs. */
+/** Confirmations that a payment of the amount needs. */
 export function getDepthNeeded(steps: Config['confirmations'], amountMinor: bigint): number {
   const step = steps.find(({ upTo }) => upTo === null || amountMinor <= upTo);
-  if (step === undefined) throw new Error('the table of confirmations has no last step');
+  if (step === undefined) throw new Error('confirmations must end with a step for any amount');
   return step.count;
 }

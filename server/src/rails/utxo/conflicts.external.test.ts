@@ -2,26 +2,26 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { startLitecoind, type TestNode } from '../../../testing/counterparties/utxo/litecoind.ts';
 import {
-  type Bench,
   createBench,
   describeConfig,
   expectOutcome,
   instruct,
   openTestRail,
+  type TestBench,
 } from '../../../testing/setups/utxo.ts';
 import type { Outpoint } from './transaction.ts';
 
-/** What spends the rail's coins, and is none of its own, on Litecoin Core in regtest. */
+/** Transactions outside the rail that spend its coins, on Litecoin Core in regtest. */
 
 let node: TestNode;
-let bench: Bench;
+let bench: TestBench;
 before(async () => {
   node = await startLitecoind();
   bench = createBench(node);
 });
 after(() => node.close());
 
-describe('coins that somebody else spends', () => {
+describe('coins spent outside the rail', () => {
   /** A transaction outside the rail that spends a coin of the rail's wallet, signed by it. */
   async function spendElsewhere(
     wallet: string,
@@ -51,7 +51,7 @@ describe('coins that somebody else spends', () => {
     await node.call('generateblock', [await node.newAddress(), [rawHex]]);
   }
 
-  test('when all coins are gone, the payment is made anew only once that is deep', async () => {
+  test('with all coins spent elsewhere, the payment is made again only when that is deep', async () => {
     const { rail, deposit, wallet } = await bench.open('node', ['1']);
     const coin = await findCoin(wallet);
     const { address, instruction } = await bench.payTo(20_000_000n);
@@ -83,7 +83,7 @@ describe('coins that somebody else spends', () => {
     await rail.close();
   });
 
-  test('what displaced it and is undone while shallow leaves the first transaction', async () => {
+  test('a conflicting transaction that a reorganization removes leaves the first one', async () => {
     const { rail, deposit, wallet } = await bench.open('node', ['1']);
     const coin = await findCoin(wallet);
     const { address, instruction } = await bench.payTo(20_000_000n);
@@ -97,7 +97,7 @@ describe('coins that somebody else spends', () => {
     await node.mine(2);
     await rail.pass();
     await node.call('invalidateblock', [undone]);
-    // The foreign one goes back to the mempool; the miner of the other chain takes ours.
+    // The conflicting one returns to the mempool; the other chain mines the rail's.
     await mineOnly(raw);
     await node.mine(5);
     await rail.pass();
@@ -107,7 +107,7 @@ describe('coins that somebody else spends', () => {
     await rail.close();
   });
 
-  test('when one of several coins is gone, a new version excludes the first one at once', async () => {
+  test('with one of several coins spent elsewhere, a new version replaces the first one', async () => {
     const { rail, deposit, wallet } = await bench.open('node', ['1', '1']);
     const coin = await findCoin(wallet);
     const { address, instruction } = await bench.payTo(150_000_000n);
@@ -134,7 +134,7 @@ describe('coins that somebody else spends', () => {
     await rail.close();
   });
 
-  test('when nothing can be added for what is gone, it waits for the depth all the same', async () => {
+  test('without further coins the payment waits for the depth', async () => {
     const { rail, deposit, wallet } = await bench.open('node', ['1', '1']);
     const coin = await findCoin(wallet);
     const { address, instruction } = await bench.payTo(150_000_000n);
@@ -143,8 +143,8 @@ describe('coins that somebody else spends', () => {
     await mineOnly(await spendElsewhere(wallet, coin, { [await node.newAddress()]: '0.9999' }));
     await node.mine(4);
     await rail.pass();
-    const [family] = await rail.host.store.list('family', { count: 1 });
-    assert.equal(family?.state, 'dead');
+    const [set] = await rail.host.store.list('family', { count: 1 });
+    assert.equal(set?.state, 'dead');
     await node.fund(deposit, ['1']);
     await node.mine(1);
     await rail.pass();
@@ -155,7 +155,7 @@ describe('coins that somebody else spends', () => {
     await rail.close();
   });
 
-  test('a foreign transaction that makes the same payment is left to a person', async () => {
+  test('an unknown transaction with the same payment is left to a person', async () => {
     const { rail, deposit, wallet } = await bench.open('node', ['1']);
     const coin = await findCoin(wallet);
     const { address, instruction } = await bench.payTo(20_000_000n);
@@ -174,7 +174,7 @@ describe('coins that somebody else spends', () => {
     await rail.close();
   });
 
-  test('a payment that is displaced after it counted as paid has come back, and stays so', async () => {
+  test('a paid payment that is displaced is reported as returned for good', async () => {
     const { rail, deposit, wallet } = await bench.open('node', ['1']);
     const coin = await findCoin(wallet);
     const { address, instruction } = await bench.payTo(20_000_000n);
@@ -200,7 +200,7 @@ describe('coins that somebody else spends', () => {
     await rail.close();
   });
 
-  test('a payment that a restored memory has forgotten is held, and not made again', async () => {
+  test('a payment missing from restored records is held and not made again', async () => {
     const { rail, account } = await bench.open('own', ['1', '1']);
     const { address, instruction } = await bench.payTo(20_000_000n);
     await rail.send(instruction);
@@ -225,7 +225,7 @@ describe('coins that somebody else spends', () => {
     await expectOutcome(restored, instruction, 'unknown');
     assert.deepEqual(await bench.listAmounts(address), [20_000_000n]);
     assert.deepEqual(await bench.listAmounts(other.address), [20_000_000n]);
-    // The same to the same again is another matter when the first one is remembered.
+    // With a record of the first payment, an identical one is paid.
     const again = instruct(address, 20_000_000n);
     await rail.send(again);
     await rail.pass();

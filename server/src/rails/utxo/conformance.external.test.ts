@@ -5,7 +5,7 @@ import type { Address } from '../../../testing/fault-proxy/fault-proxy.ts';
 import { describeConfig, instruct, openAccount } from '../../../testing/setups/utxo.ts';
 import { railModule } from './rail.ts';
 
-/** The suite for all rails, on Litecoin Core in regtest. One node serves all cases. */
+/** On Litecoin Core in regtest; all cases share one node. */
 
 let node: TestNode;
 before(async () => {
@@ -18,7 +18,7 @@ testConformance({
   clock: 'steered',
   casesAtOnce: 1,
   unsupported: {
-    callbacks: 'a chain calls nobody; the rail looks at it',
+    callbacks: 'a chain sends no callbacks',
     files: 'a chain has no files',
     return: 'what is in the chain does not come back',
   },
@@ -37,13 +37,16 @@ testConformance({
             timeoutSeconds: 1,
           },
         }),
-      instruct: async (draft, fate) => ({
-        ...instruct(fate === 'rejected' ? 'nowhere' : await node.newAddress(), 1_000_000n),
+      instruct: async (draft, expectedOutcome) => ({
+        ...instruct(
+          expectedOutcome === 'rejected' ? 'invalid' : await node.newAddress(),
+          1_000_000n,
+        ),
         ...draft,
       }),
       payments: async ({ attributes }) => {
         const address = attributes['BankAccountNumber'] ?? '';
-        if (address === 'nowhere') return [];
+        if (address === 'invalid') return [];
         return (await node.listPaid(address)).map(({ amountMinor }) => amountMinor);
       },
       advance: () => node.mine(1),

@@ -5,14 +5,14 @@ import { boundRate, getFeeMinor, getShareMinor, parseRate, splitFee } from './fe
 
 const bounds = { rateMin: 1000n, rateMax: 50_000n, shareMaxBasisPoints: 150 };
 
-test('a rate is read exactly, to three decimals', () => {
+test('a rate is read exactly with up to three decimals', () => {
   assert.equal(parseRate('1'), 1000n);
   assert.equal(parseRate('0.001'), 1n);
   assert.equal(parseRate('12.345'), 12_345n);
   for (const text of ['0', '-1', '0.0001', 'x', '']) assert.equal(parseRate(text), undefined);
 });
 
-test('the fee reaches the rate and exceeds it by less than a unit', () => {
+test('the fee exceeds the rate by less than one unit', () => {
   const weight = fc.integer({ min: 1, max: 400_000 });
   fc.assert(
     fc.property(weight, fc.bigInt({ min: 1n, max: 1_000_000n }), (units, rate) => {
@@ -38,7 +38,7 @@ test('parts of a fee sum up exactly and differ by one unit at most', () => {
   );
 });
 
-test('a rate stays within the bounds, and there is none when the node wants more', () => {
+test('the rate is within the bounds, or undefined when the node requires more', () => {
   assert.equal(boundRate(10_000n, 1000n, bounds), 10_000n);
   assert.equal(boundRate(10n, 1000n, bounds), 1000n);
   assert.equal(boundRate(10n, 7000n, bounds), 7000n);

@@ -1,21 +1,18 @@
 import { readDecimal } from '../../core/money.ts';
 
-/**
- * Fees. A rate is minor units per 1,000 vbytes, an integer; a weight is in weight units, four of
- * which are a vbyte (BIP 141).
- */
+/** Fees. Rates are whole minor units per 1,000 vbytes; four weight units are a vbyte (BIP 141). */
 
-/** Rates are written with at most this many decimals of minor units per vbyte. */
+/** Decimals of a rate in minor units per vbyte. */
 const rateScale = 3;
 
-/** A rate from its decimal text in minor units per vbyte; undefined when it is none. */
+/** From decimal text in minor units per vbyte; undefined when it is invalid. */
 export function parseRate(text: string): bigint | undefined {
   const decimal = readDecimal(text);
   if (decimal === undefined || decimal.digits <= 0n || decimal.scale > rateScale) return undefined;
   return decimal.digits * 10n ** BigInt(rateScale - decimal.scale);
 }
 
-/** The fee of a weight, rounded up so that the rate is reached. */
+/** Rounded up, so that the rate is reached. */
 export function getFeeMinor(weight: number, rate: bigint): bigint {
   return (BigInt(weight) * rate + 3999n) / 4000n;
 }
@@ -23,31 +20,28 @@ export function getFeeMinor(weight: number, rate: bigint): bigint {
 export type FeeBounds = {
   readonly rateMin: bigint;
   readonly rateMax: bigint;
-  /** At most this many hundredths of a percent of what is paid out go to the network. */
+  /** Highest share of the amounts that goes to the network. */
   readonly shareMaxBasisPoints: number;
 };
 
-/**
- * The rate asked for, brought within the bounds; undefined where the node takes nothing below a
- * rate that exceeds them.
- */
+/** The rate within the bounds; undefined where the node's minimum exceeds them. */
 export function boundRate(
-  asked: bigint,
+  requested: bigint,
   nodeMinimum: bigint,
   bounds: FeeBounds,
 ): bigint | undefined {
   const floor = nodeMinimum > bounds.rateMin ? nodeMinimum : bounds.rateMin;
   if (floor > bounds.rateMax) return undefined;
-  if (asked < floor) return floor;
-  return asked > bounds.rateMax ? bounds.rateMax : asked;
+  if (requested < floor) return floor;
+  return requested > bounds.rateMax ? bounds.rateMax : requested;
 }
 
-/** The most that may go to the network for payments of so much. */
+/** The highest fee for payments of this total. */
 export function getShareMinor(paidMinor: bigint, bounds: FeeBounds): bigint {
   return (paidMinor * BigInt(bounds.shareMaxBasisPoints)) / 10_000n;
 }
 
-/** A fee in equal parts, the remainder one each to the first ones; the parts sum up exactly. */
+/** Equal parts that sum up exactly: the first ones are larger by one. */
 export function splitFee(feeMinor: bigint, parts: number): bigint[] {
   const each = feeMinor / BigInt(parts);
   const remainder = Number(feeMinor % BigInt(parts));

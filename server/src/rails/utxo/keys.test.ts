@@ -40,7 +40,7 @@ test('a seed gives the addresses of BIP 86', () => {
   );
 });
 
-test('what the node is told holds no private key', () => {
+test('descriptors for the node contain no private key', () => {
   for (const kind of ['wpkh', 'tr'] as const) {
     for (const { text } of open(kind).descriptors) {
       assert.match(text, /^(?:wpkh|tr)\(xpub\w+\/[01]\/\*\)$/);
@@ -48,7 +48,7 @@ test('what the node is told holds no private key', () => {
   }
 });
 
-test('change goes to the change addresses in turn', () => {
+test('change addresses are used in turn', () => {
   const keys = open('wpkh');
   assert.notEqual(keys.getChangeScript(0), keys.getChangeScript(1));
   assert.equal(keys.getChangeScript(2), keys.getChangeScript(0));
@@ -56,7 +56,7 @@ test('change goes to the change addresses in turn', () => {
   assert.ok(!keys.owns(`0014${'00'.repeat(20)}`));
 });
 
-test('a wrong key is refused without being repeated', () => {
+test('the error for an invalid key does not contain it', () => {
   const testKey =
     'tprv8ZgxMBicQKsPe5YMU9gHen4Ez3ApihUfykaqUorj9t6FDqy3nP6eoXiAo2ssvpAjoLroQxHqr3R5nE3a5dU3DHTjTgJDd7zrbniJr6nrCzd';
   for (const secret of ['xprvsomething', 'nonsense', testKey, ' , ']) {

@@ -4,9 +4,8 @@ import { p2tr, p2wpkh, type Transaction, WIF } from '@scure/btc-signer';
 import type { Network } from './networks.ts';
 
 /**
- * The rail's own keys. Coins lie on scripts of one kind: witness key hashes (`wpkh`) or Taproot
- * keys (`tr`). From a seed or an extended key come two branches, as wallets have them: 0 for what
- * is received, 1 for change (BIP 44).
+ * The rail's own keys, for scripts of one kind: P2WPKH (`wpkh`) or Taproot (`tr`). A seed or an
+ * extended key has two branches: 0 for deposits, 1 for change (BIP 44).
  */
 
 export type KeyKind = 'wpkh' | 'tr';
@@ -17,7 +16,7 @@ export type OwnKeysOptions = {
   readonly kind: KeyKind;
   /** From the seed, or from an extended key of depth 0; undefined: BIP 84 or BIP 86, account 0. */
   readonly path: string | undefined;
-  /** How many addresses of each branch are used and watched. */
+  /** Addresses of each branch that are used and watched. */
   readonly addressCount: number;
 };
 
@@ -26,7 +25,7 @@ export type WatchedDescriptor = {
   readonly text: string;
   /** The last index of a branch; undefined for a single script. */
   readonly lastIndex: number | undefined;
-  /** All that it stands for. */
+  /** All scripts of the descriptor. */
   readonly scripts: readonly string[];
   readonly isChange: boolean;
 };
@@ -35,12 +34,12 @@ export type OwnKeys = {
   readonly kind: KeyKind;
   readonly descriptors: readonly WatchedDescriptor[];
   owns(script: string): boolean;
-  /** Change of the n-th transaction; the addresses are used in turn. */
+  /** For the n-th transaction; addresses are used in turn. */
   getChangeScript(index: number): string;
   getDepositScript(index: number): string;
-  /** What a Taproot input must say before it can be signed; undefined elsewhere. */
+  /** Needed to sign a Taproot input; undefined for other kinds. */
   findInternalKey(script: string): Uint8Array | undefined;
-  /** Signs the inputs, whose scripts are named in their order, and finalizes the transaction. */
+  /** Signs the inputs, whose scripts are in their order, and finalizes the transaction. */
   sign(transaction: Transaction, scripts: readonly string[]): void;
 };
 
@@ -54,7 +53,7 @@ type KeyOfScript = {
 const receivingBranch = 0;
 const changeBranch = 1;
 
-/** @throws Error when the secret is no key of the network; the message does not repeat it. */
+/** @throws Error, without the secret, when it is not a key of the network. */
 export function createOwnKeys(network: Network, options: OwnKeysOptions): OwnKeys {
   const { secret } = options;
   if (/^(?:[0-9a-f]{2}){16,64}$/i.test(secret) || /^[xt]prv/.test(secret)) {
@@ -72,10 +71,12 @@ function getAccountKey(network: Network, { secret, kind, path }: OwnKeysOptions)
       ? HDKey.fromExtendedKey(secret, versions)
       : HDKey.fromMasterSeed(hex.decode(secret.toLowerCase()), versions);
   } catch {
-    // The decoder's own error could show parts of the key.
-    throw new Error(`the key is no extended private key of ${network.name} ${network.chain}`);
+    // Without a cause: the decoder's error may contain parts of the key.
+    throw new Error(
+      `config.keys.secret must be an extended private key of ${network.name} ${network.chain}`,
+    );
   }
-  if (key.privateKey === null) throw new Error('the key is a public one');
+  if (key.privateKey === null) throw new Error('config.keys.secret must be a private key');
   const purpose = kind === 'tr' ? 86 : 84;
   const usual = key.depth === 0 ? `m/${purpose}'/${network.coinType}'/0'` : 'm';
   return key.derive(path ?? usual);
@@ -96,7 +97,8 @@ function assembleBranches(options: OwnKeysOptions, account: HDKey): OwnKeys {
     const parent = account.deriveChild(branch);
     return Array.from({ length: addressCount }, (_, index) => {
       const { privateKey, publicKey } = parent.deriveChild(index);
-      if (privateKey === null || publicKey === null) throw new Error('the key is a public one');
+      if (privateKey === null || publicKey === null)
+        throw new Error('config.keys.secret must be a private key');
       return describeKey(kind, privateKey, publicKey);
     });
   });
@@ -116,16 +118,16 @@ function assembleSingles(network: Network, { secret, kind }: OwnKeysOptions): Ow
     try {
       const privateKey = WIF({ ...network, scriptHash: 0 }).decode(text);
       const { publicKey } = new HDKey({ privateKey, chainCode: new Uint8Array(32) });
-      if (publicKey === null) throw new Error('no key');
+      if (publicKey === null) throw new Error('not a key');
       return describeKey(kind, privateKey, publicKey);
     } catch {
-      // The decoder's own error could show parts of the key.
+      // Without a cause: the decoder's error may contain parts of the key.
       throw new Error(
-        `the key is no seed, extended private key or WIF key of ${network.name} ${network.chain}`,
+        `config.keys.secret must be a seed, extended private key or WIF keys of ${network.name} ${network.chain}`,
       );
     }
   }
-  if (keys.length === 0) throw new Error('there is no key');
+  if (keys.length === 0) throw new Error('config.keys.secret must contain a key');
   const descriptors = keys.map(({ script, publicKey, internalKey }) => ({
     text: `${kind}(${hex.encode(internalKey ?? publicKey)})`,
     lastIndex: undefined,
@@ -156,7 +158,7 @@ function assemble({ kind, descriptors, deposits, change }: Parts): OwnKeys {
     sign: (transaction, scripts) => {
       scripts.forEach((script, index) => {
         const key = byScript.get(script);
-        if (key === undefined) throw new Error('an input is not of our keys');
+        if (key === undefined) throw new Error('an input does not belong to the keys of the rail');
         transaction.signIdx(key.privateKey, index);
       });
       transaction.finalize();

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { startLitecoind, type TestNode } from '../../../testing/counterparties/utxo/litecoind.ts';
-import { type Bench, createBench, expectOutcome } from '../../../testing/setups/utxo.ts';
+import { createBench, expectOutcome, type TestBench } from '../../../testing/setups/utxo.ts';
 
-/** The rail against Litecoin Core in regtest; the node's blocks are the judge. */
+/** The rail on Litecoin Core in regtest, compared with the node's blocks. */
 
 let node: TestNode;
-let bench: Bench;
+let bench: TestBench;
 before(async () => {
   node = await startLitecoind();
   bench = createBench(node);
@@ -64,8 +64,8 @@ for (const mode of ['own', 'node'] as const) {
   });
 }
 
-describe('a node that replaces nothing', () => {
-  test('keeps the first transaction, and no more of them are made', async () => {
+describe('a node without replacement', () => {
+  test('keeps the first transaction, and no more versions are built', async () => {
     const stubborn = await startLitecoind({ isReplacing: false });
     const other = createBench(stubborn);
     const fees = { rateMin: '1', rateFallback: '10', replaceAfterBlocks: 1 };
@@ -79,8 +79,8 @@ describe('a node that replaces nothing', () => {
       await rail.pass();
       await rail.pass();
     }
-    const [family] = await rail.host.store.list('family', { count: 1 });
-    const { versions } = (family?.value ?? {}) as { versions: unknown[] };
+    const [set] = await rail.host.store.list('family', { count: 1 });
+    const { versions } = (set?.value ?? {}) as { versions: unknown[] };
     assert.equal(versions.length, 2);
     await stubborn.mine(2);
     await rail.pass();
@@ -92,8 +92,8 @@ describe('a node that replaces nothing', () => {
   });
 });
 
-describe('what happens on the way', () => {
-  test('a stuck transaction is replaced at a higher fee, and the payment is made once', async () => {
+describe('replacement, reorganization and crashes', () => {
+  test('a stuck transaction is replaced with a higher fee and pays once', async () => {
     const { rail } = await bench.open('own', ['3']);
     const { address, instruction } = await bench.payTo(20_000_000n);
     await rail.send(instruction);
@@ -111,8 +111,8 @@ describe('what happens on the way', () => {
     const answer = await expectOutcome(rail, instruction, 'paid');
     assert.equal(answer.providerReference, second?.txid);
     assert.deepEqual(await bench.listAmounts(address), [20_000_000n]);
-    const heard = rail.host.observations.map((one) => [one.outcome, one.providerReference]);
-    assert.deepEqual(heard, [
+    const reported = rail.host.observations.map((one) => [one.outcome, one.providerReference]);
+    assert.deepEqual(reported, [
       ['accepted', first?.txid],
       ['accepted', second?.txid],
       ['paid', second?.txid],
@@ -120,7 +120,7 @@ describe('what happens on the way', () => {
     await rail.close();
   });
 
-  test('replacements end at the highest rate that is allowed', async () => {
+  test('replacements end at rateMax', async () => {
     const fees = { rateMin: '1', rateFallback: '10', rateMax: '14', replaceAfterBlocks: 1 };
     const { rail } = await bench.open('own', ['3'], { fees });
     const { address, instruction } = await bench.payTo(20_000_000n);
@@ -139,7 +139,7 @@ describe('what happens on the way', () => {
     await rail.close();
   });
 
-  test('a replacement of the older transaction in the chain is a payment like any other', async () => {
+  test('an older version in the chain counts as the payment', async () => {
     const { rail } = await bench.open('own', ['3']);
     const { address, instruction } = await bench.payTo(20_000_000n);
     await rail.send(instruction);
@@ -157,7 +157,7 @@ describe('what happens on the way', () => {
     await rail.close();
   });
 
-  test('after a reorganisation a payment is not paid, and is not made again', async () => {
+  test('after a reorganization the same transaction confirms again', async () => {
     const { rail } = await bench.open('own', ['3']);
     const { address, instruction } = await bench.payTo(20_000_000n);
     await rail.send(instruction);
@@ -180,7 +180,7 @@ describe('what happens on the way', () => {
     await rail.close();
   });
 
-  test('what counts as paid and is undone by a deep reorganisation is brought out again', async () => {
+  test('a paid transaction that a deep reorganization removes is broadcast again', async () => {
     const { rail } = await bench.open('own', ['3']);
     const { address, instruction } = await bench.payTo(20_000_000n);
     await rail.send(instruction);
@@ -192,7 +192,7 @@ describe('what happens on the way', () => {
     await expectOutcome(rail, instruction, 'paid');
     await node.call('invalidateblock', [undone]);
     await node.mineEmpty(5);
-    // Even if the node has forgotten it.
+    // Even if the node no longer has it.
     await node.stop('stop');
     await node.start();
     await rail.pass();
@@ -201,12 +201,12 @@ describe('what happens on the way', () => {
     assert.deepEqual(await bench.listAmounts(address), [20_000_000n]);
     await node.mine(25);
     await rail.pass();
-    const [family] = await rail.host.store.list('family', { count: 10 });
-    assert.equal(family?.state, 'closed');
+    const [set] = await rail.host.store.list('family', { count: 10 });
+    assert.equal(set?.state, 'closed');
     await rail.close();
   });
 
-  test('a process that dies between storing and sending leaves a transaction to be sent', async () => {
+  test('a crash between recording and sending leaves a transaction to be sent', async () => {
     const { rail } = await bench.open('own', ['3']);
     const { address, instruction } = await bench.payTo(20_000_000n);
     await rail.send(instruction);
@@ -229,7 +229,7 @@ describe('what happens on the way', () => {
     await rail.close();
   });
 
-  test('two processes at the same moment make every payment once', async () => {
+  test('two concurrent processes make every payment once', async () => {
     const { rail } = await bench.open('own', ['1', '1', '1', '1']);
     const other = await rail.again();
     const orders = [];
@@ -252,7 +252,7 @@ describe('what happens on the way', () => {
     await rail.close();
   });
 
-  test('while the node is down payments wait, and they are made when it is back', async () => {
+  test('payments wait while the node is down and are made afterwards', async () => {
     const { rail } = await bench.open('own', ['3']);
     const { address, instruction } = await bench.payTo(20_000_000n);
     await node.stop('kill');
@@ -269,7 +269,7 @@ describe('what happens on the way', () => {
   });
 });
 
-/** What the inputs have more than the outputs, by the node's blocks. */
+/** Inputs less outputs, by the node's blocks. */
 async function getFee(txid: string): Promise<bigint> {
   const toMinor = (coins: number): bigint => BigInt(Math.round(coins * 1e8));
   const find = async (id: string): Promise<BlockTransaction> => {

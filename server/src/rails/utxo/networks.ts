@@ -1,6 +1,6 @@
 /**
- * The chains that speak Bitcoin Core's dialect, as data. Prefixes and versions are those of the
- * projects' chain parameters; the hash of the first block tells the chains apart for certain.
+ * Chain parameters, from the chainparams of Bitcoin Core and Litecoin Core. The hash of the first
+ * block identifies a chain.
  */
 
 export const networkNames = ['bitcoin', 'litecoin'] as const;
@@ -10,7 +10,7 @@ export type ChainName = (typeof chainNames)[number];
 
 export type Network = {
   readonly name: NetworkName;
-  /** As `getblockchaininfo` calls it. */
+  /** As in `getblockchaininfo`. */
   readonly chain: ChainName;
   readonly currency: string;
   readonly firstBlockHash: string;
@@ -22,7 +22,7 @@ export type Network = {
   /** The coin's number in derivation paths (SLIP 44; 1 for every test chain). */
   readonly coinType: number;
   readonly blockSeconds: number;
-  /** What the network's nodes ask for in their judgement of dust, minor units per 1,000 vbytes. */
+  /** The rate that defines dust, minor units per 1,000 vbytes. */
   readonly dustRate: bigint;
 };
 
@@ -63,7 +63,7 @@ const litecoinMain: Network = {
   firstBlockHash: '12a765e31ffd4059bada1e25190f6e98c99d9714d334efa41a195a7e7e04bfe2',
   bech32: 'ltc',
   pubKeyHash: 0x30,
-  // M only: the older version 0x05 (3) is Bitcoin's, and coins sent to such an address are lost.
+  // Prefix M only: 0x05 (prefix 3) is Bitcoin's, and coins sent to such an address are lost.
   scriptHash: 0x32,
   wif: 0xb0,
   extendedKey: mainKey,
@@ -78,7 +78,7 @@ const litecoinTest: Network = {
   firstBlockHash: '4966625a4b2851d9fdee139e56211a0d88575f59ed816ff5e6a63deb4e3e29a0',
   bech32: 'tltc',
   pubKeyHash: 0x6f,
-  // Q only: the older version 0xc4 (2) is that of Bitcoin's test chains.
+  // Prefix Q only: 0xc4 (prefix 2) is that of Bitcoin's test chains.
   scriptHash: 0x3a,
   wif: 0xef,
   extendedKey: testKey,

@@ -3,7 +3,13 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { after, test } from 'node:test';
 import { z } from 'zod';
 import { formatCoins } from './node.ts';
-import { createNodeRpc, jsonCoins, NodeRefusal, type NodeRpc, NodeSilence } from './node-rpc.ts';
+import {
+  createNodeRpc,
+  jsonCoins,
+  NodeRefusal,
+  type NodeRpc,
+  NodeUnavailable,
+} from './node-rpc.ts';
 
 const servers: Server[] = [];
 after(() => {
@@ -32,7 +38,7 @@ test('amounts are read exactly', async () => {
   assert.equal(await rpc.call({ ...call, wallet: 'a/b' }, signal), 2_099_999_997_690_001n);
 });
 
-test('a refusal is one even with a status of 500', async () => {
+test('an error with status 500 is a refusal', async () => {
   const rpc = await openRpc((_, response) => {
     response.statusCode = 500;
     response.end('{"result":null,"error":{"code":-5,"message":"no such thing"},"id":1}');
@@ -43,7 +49,7 @@ test('a refusal is one even with a status of 500', async () => {
   );
 });
 
-test('whatever cannot be understood is silence', async () => {
+test('an invalid answer counts as unavailable', async () => {
   const answers = [
     '',
     '{}',
@@ -55,21 +61,21 @@ test('whatever cannot be understood is silence', async () => {
   ];
   for (const answer of answers) {
     const rpc = await openRpc((_, response) => response.end(answer));
-    await assert.rejects(rpc.call(call, signal), NodeSilence, answer);
+    await assert.rejects(rpc.call(call, signal), NodeUnavailable, answer);
   }
   const cut = await openRpc((_, response) => {
     response.setHeader('content-length', '100');
     response.write('{"result":');
     response.destroy();
   });
-  await assert.rejects(cut.call({ ...call, result: z.unknown() }, signal), NodeSilence);
+  await assert.rejects(cut.call({ ...call, result: z.unknown() }, signal), NodeUnavailable);
   const closed = createNodeRpc({
     url: 'http://127.0.0.1:1',
     credentials: 'a:b',
     timeoutMs: 1000,
     fetch,
   });
-  await assert.rejects(closed.call(call, signal), NodeSilence);
+  await assert.rejects(closed.call(call, signal), NodeUnavailable);
 });
 
 test('minor units are written as coins', () => {

@@ -3,12 +3,12 @@ import { JsonNumber, parseExactBytes } from '../../core/exact-json.ts';
 import { readDecimal } from '../../core/money.ts';
 
 /**
- * JSON-RPC as Bitcoin Core and its relatives speak it. Numbers are read exactly, since amounts come
- * as decimal numbers. Two ways of failing are kept apart: the node refused (it said so, with a
- * code), or nobody knows (no answer, or none that can be understood).
+ * JSON-RPC of Bitcoin Core and related nodes. Numbers are read exactly, since amounts are decimal
+ * numbers. A refusal with a code is distinguished from a missing or invalid answer, after which the
+ * call may have had its effect.
  */
 
-/** The node's definite no. */
+/** The node refused the call. */
 export class NodeRefusal extends Error {
   readonly code: number;
   constructor(method: string, code: number, message: string) {
@@ -18,23 +18,23 @@ export class NodeRefusal extends Error {
   }
 }
 
-/** No answer, or none that can be understood: the call may have had its effect. */
-export class NodeSilence extends Error {
+/** No answer, or an invalid one: the call may have had its effect. */
+export class NodeUnavailable extends Error {
   constructor(method: string, detail: string, cause?: unknown) {
     super(`${method}: ${detail}`, cause === undefined ? undefined : { cause });
     this.name = 'NodeSilence';
   }
 }
 
-/** Codes of Bitcoin Core (`rpc/protocol.h`) that this rail acts upon. */
+/** Codes of Bitcoin Core (`rpc/protocol.h`). */
 export const refusals = {
-  /** Also: no such transaction, or not the wallet's. */
+  /** Also: no such transaction, or not in the wallet. */
   invalidAddressOrKey: -5,
   walletError: -4,
-  /** No such wallet, or not loaded. */
+  /** Or not loaded. */
   walletNotFound: -18,
   walletLoaded: -35,
-  /** The transaction is in a block already. */
+  /** The transaction is already in a block. */
   alreadyInChain: -27,
   warmingUp: -28,
 } as const;
@@ -51,7 +51,7 @@ export type RpcCall<T> = {
   readonly method: string;
   readonly params: readonly unknown[];
   readonly result: z.ZodType<T>;
-  /** The wallet that is asked; undefined: the node itself. */
+  /** undefined: the node itself. */
   readonly wallet?: string;
 };
 
@@ -60,7 +60,7 @@ export type NodeRpc = {
   call<T>(call: RpcCall<T>, signal: AbortSignal): Promise<T>;
 };
 
-/** A wallet of 50,000 coins still lists them within this. */
+/** Holds a list of 50,000 coins. */
 const answerBytesMax = 64 * 1024 * 1024;
 const messageLengthMax = 200;
 
@@ -73,7 +73,7 @@ export const jsonInteger = z
 export const jsonCoins = z.instanceof(JsonNumber).transform((number, context) => {
   const decimal = readDecimal(number.text);
   if (decimal === undefined || decimal.scale > 8) {
-    context.addIssue({ code: 'custom', message: 'no amount of coins' });
+    context.addIssue({ code: 'custom', message: 'must be an amount with at most eight decimals' });
     return z.NEVER;
   }
   return decimal.digits * 10n ** BigInt(8 - decimal.scale);
@@ -128,11 +128,11 @@ async function exchange(
     }
     bytes = Buffer.from(await response.arrayBuffer());
   } catch (cause) {
-    throw new NodeSilence(method, 'no answer', cause);
+    throw new NodeUnavailable(method, 'no answer', cause);
   }
-  // Refusals come with status 400, 404 or 500 and a JSON body; a wrong password has an empty one.
+  // Refusals have status 400, 404 or 500 and a JSON body; for a wrong password it is empty.
   if (status === 401 || status === 403)
-    throw new NodeSilence(method, 'the credentials are refused');
+    throw new NodeUnavailable(method, 'the node refuses the credentials');
   return bytes;
 }
 
@@ -141,15 +141,17 @@ function readAnswer<T>({ method, result }: RpcCall<T>, id: number, bytes: Buffer
   try {
     answer = envelope.parse(parseExactBytes(bytes));
   } catch (cause) {
-    throw new NodeSilence(method, 'the answer is no JSON-RPC', cause);
+    throw new NodeUnavailable(method, 'the answer is not JSON-RPC', cause);
   }
-  if (answer.id !== id) throw new NodeSilence(method, 'the answer is to another call');
+  if (answer.id !== id) throw new NodeUnavailable(method, 'the answer is to another call');
   const { error } = answer;
   if (error !== null && error !== undefined) {
-    if (error.code === refusals.warmingUp) throw new NodeSilence(method, 'the node is starting');
+    if (error.code === refusals.warmingUp)
+      throw new NodeUnavailable(method, 'the node is starting');
     throw new NodeRefusal(method, error.code, error.message.slice(0, messageLengthMax));
   }
   const parsed = result.safeParse(answer.result);
-  if (!parsed.success) throw new NodeSilence(method, 'the result has another form', parsed.error);
+  if (!parsed.success)
+    throw new NodeUnavailable(method, 'the result has an unexpected form', parsed.error);
   return parsed.data;
 }

@@ -5,12 +5,12 @@ import { findInputWeight } from './coin-selection.ts';
 import { jsonCoins, jsonInteger, NodeRefusal, type NodeRpc, refusals } from './node-rpc.ts';
 import type { Outpoint } from './transaction.ts';
 
-/** What the rail asks of a node and of the wallet in it, in its own words. */
+/** The calls to a node and to its wallet. */
 
 export type Tip = {
   readonly height: number;
   readonly hash: string;
-  /** The node knows of more blocks than it has looked at, or its last one is old. */
+  /** The node has not validated all blocks, or its last one is old. */
   readonly isBehind: boolean;
   readonly chain: string;
   /** The median time of the last eleven blocks. */
@@ -19,35 +19,35 @@ export type Tip = {
 
 export type WalletTransaction = {
   readonly rawHex: string;
-  /** Of the block that holds it on the main chain; undefined: in none. */
+  /** On the main chain; undefined: not in a block. */
   readonly block: { readonly hash: string; readonly depth: number } | undefined;
-  /** Other transactions that spend the same coins, as far as the wallet knows. */
+  /** Other transactions in the wallet that spend the same coins. */
   readonly conflicts: readonly string[];
 };
 
 export type BroadcastResult =
-  | { readonly kind: 'taken' }
-  /** `isConflict`: another transaction is in its place, which the node does not let go. */
+  | { readonly kind: 'accepted' }
+  /** `isConflict`: the node keeps another transaction that spends the same coins. */
   | { readonly kind: 'refused'; readonly detail: string; readonly isConflict: boolean };
 
 export type Send = {
   readonly txid: string;
   readonly address: string;
   readonly amountMinor: bigint;
-  /** When the wallet saw it first, or its block was made. */
+  /** When the wallet first saw it, or the time of its block. */
   readonly timeSeconds: number;
 };
 
 export type Node = {
   getTip(): Promise<Tip>;
   getBlockHash(height: number): Promise<string>;
-  /** Minor units per 1,000 vbytes; undefined when the node has too little to go by. */
+  /** Minor units per 1,000 vbytes; undefined when the node has no estimate. */
   estimateRate(targetBlocks: number): Promise<bigint | undefined>;
-  /** The lowest rate that the node takes at present, and the step that a replacement must add. */
+  /** The lowest rate that the node accepts, and the increment of a replacement. */
   getRateLimits(): Promise<{ minimum: bigint; increment: bigint }>;
   /**
-   * Coins that can be spent now; locked and immature ones are not among them. With `owns` those on
-   * scripts of ours, else those that the wallet describes as spendable.
+   * Spendable coins, without locked and immature ones: with `owns` those on such scripts, else those
+   * that the wallet reports as spendable.
    */
   listCoins(
     confirmationsMin: number,
@@ -55,15 +55,15 @@ export type Node = {
   ): Promise<Coin[]>;
   findTransaction(txid: string): Promise<WalletTransaction | undefined>;
   isInMempool(txid: string): Promise<boolean>;
-  /** Whether the coin exists and neither chain nor mempool spends it. */
+  /** Whether the coin exists and is spent neither in the chain nor in the mempool. */
   isUnspent(outpoint: Outpoint): Promise<boolean>;
-  /** What the wallet has seen since a block, in any state. */
+  /** Of the wallet, since a block, in any state. */
   listWalletTransactions(sinceBlockHash: string): Promise<string[]>;
-  /** What the wallet has paid to whom since a block, in the chain or not. */
+  /** Outputs that the wallet has paid since a block, in the chain or not. */
   listSends(sinceBlockHash: string): Promise<readonly Send[]>;
   broadcast(rawHex: string, rateMax: bigint): Promise<BroadcastResult>;
   getChangeScript(kind: string): Promise<string>;
-  /** Signed by the node's wallet and complete. @throws NodeRefusal */
+  /** Completely signed by the node's wallet. @throws NodeRefusal */
   signPsbt(psbt: string): Promise<string>;
 };
 
@@ -89,7 +89,7 @@ const unspent = z.array(
     scriptPubKey: z.string().optional(),
     desc: z.string().optional(),
     safe: z.boolean().optional(),
-    /** Whether the wallet has the keys; it lists what it only watches, too. */
+    /** Whether the wallet has the keys; it also lists coins that it only watches. */
     spendable: z.boolean().optional(),
   }),
 );
@@ -113,16 +113,16 @@ const sinceBlock = z.object({
 const signedPsbt = z.object({ psbt: z.string() });
 const finalPsbt = z.object({ hex: rawHexText.optional(), complete: z.boolean() });
 
-/** A block more than this behind the headers is looked at as an outdated state of the chain. */
+/** A node more blocks behind its headers is out of sync. */
 const blocksBehindMax = 1;
 
-type Ask = <T>(method: string, params: readonly unknown[], result: z.ZodType<T>) => Promise<T>;
+type Call = <T>(method: string, params: readonly unknown[], result: z.ZodType<T>) => Promise<T>;
 
 export function createNode(rpc: NodeRpc, wallet: string, signal: AbortSignal): Node {
-  const ask: Ask = (method, params, result) => rpc.call({ method, params, result }, signal);
-  const askWallet: Ask = (method, params, result) =>
+  const call: Call = (method, params, result) => rpc.call({ method, params, result }, signal);
+  const callWallet: Call = (method, params, result) =>
     rpc.call({ method, params, result, wallet }, signal);
-  return { ...createChainCalls(ask), ...createWalletCalls(ask, askWallet) };
+  return { ...createChainCalls(call), ...createWalletCalls(call, callWallet) };
 }
 
 type ChainCalls = Pick<
@@ -136,11 +136,11 @@ type ChainCalls = Pick<
   | 'broadcast'
 >;
 
-/** What needs no wallet. */
-function createChainCalls(ask: Ask): ChainCalls {
+/** Calls that need no wallet. */
+function createChainCalls(call: Call): ChainCalls {
   return {
     getTip: async () => {
-      const info = await ask('getblockchaininfo', [], chainInfo);
+      const info = await call('getblockchaininfo', [], chainInfo);
       const { blocks, headers, initialblockdownload } = info;
       return {
         height: blocks,
@@ -150,38 +150,38 @@ function createChainCalls(ask: Ask): ChainCalls {
         timeSeconds: info.mediantime,
       };
     },
-    getBlockHash: (height) => ask('getblockhash', [height], hash),
+    getBlockHash: (height) => call('getblockhash', [height], hash),
     estimateRate: async (targetBlocks) =>
-      (await ask('estimatesmartfee', [targetBlocks], estimate)).feerate,
+      (await call('estimatesmartfee', [targetBlocks], estimate)).feerate,
     getRateLimits: async () => {
-      const network = await ask('getnetworkinfo', [], networkInfo);
-      const { mempoolminfee } = await ask('getmempoolinfo', [], mempoolInfo);
+      const network = await call('getnetworkinfo', [], networkInfo);
+      const { mempoolminfee } = await call('getmempoolinfo', [], mempoolInfo);
       const minimum = mempoolminfee > network.relayfee ? mempoolminfee : network.relayfee;
       return { minimum, increment: network.incrementalfee };
     },
     isInMempool: async (txid) =>
-      (await unlessUnknown(ask('getmempoolentry', [txid], z.object({})))) !== undefined,
+      (await unlessUnknown(call('getmempoolentry', [txid], z.object({})))) !== undefined,
     isUnspent: async ({ txid, vout }) =>
-      (await ask('gettxout', [txid, vout, true], z.object({}).nullable())) !== null,
-    broadcast: (rawHex, rateMax) => broadcast(ask, rawHex, rateMax),
+      (await call('gettxout', [txid, vout, true], z.object({}).nullable())) !== null,
+    broadcast: (rawHex, rateMax) => broadcast(call, rawHex, rateMax),
   };
 }
 
-function createWalletCalls(ask: Ask, askWallet: Ask): Omit<Node, keyof ChainCalls> {
+function createWalletCalls(call: Call, callWallet: Call): Omit<Node, keyof ChainCalls> {
   const listSince = async (blockHash: string) =>
-    (await askWallet('listsinceblock', [blockHash, 1, true], sinceBlock)).transactions;
+    (await callWallet('listsinceblock', [blockHash, 1, true], sinceBlock)).transactions;
   return {
     listCoins: async (confirmationsMin, owns) => {
-      const found = await askWallet('listunspent', [confirmationsMin, 9_999_999], unspent);
+      const found = await callWallet('listunspent', [confirmationsMin, 9_999_999], unspent);
       return found.flatMap((entry) => readCoin(entry, owns) ?? []);
     },
     findTransaction: async (txid) => {
       const found = await unlessUnknown(
-        askWallet('gettransaction', [txid, true], walletTransaction),
+        callWallet('gettransaction', [txid, true], walletTransaction),
       );
       if (found === undefined) return undefined;
       const block =
-        found.blockhash === undefined ? undefined : await findBlock(ask, found.blockhash);
+        found.blockhash === undefined ? undefined : await findBlock(call, found.blockhash);
       return { rawHex: found.hex, block, conflicts: found.walletconflicts };
     },
     listWalletTransactions: async (sinceBlockHash) => {
@@ -197,27 +197,27 @@ function createWalletCalls(ask: Ask, askWallet: Ask): Omit<Node, keyof ChainCall
       );
     },
     getChangeScript: async (kind) => {
-      const address = await askWallet('getrawchangeaddress', [kind], z.string().max(120));
+      const address = await callWallet('getrawchangeaddress', [kind], z.string().max(120));
       const info = z.object({ scriptPubKey: rawHexText, ismine: z.literal(true) });
-      return (await askWallet('getaddressinfo', [address], info)).scriptPubKey;
+      return (await callWallet('getaddressinfo', [address], info)).scriptPubKey;
     },
     signPsbt: async (psbt) => {
-      const signed = await askWallet('walletprocesspsbt', [psbt, true, 'ALL', false], signedPsbt);
-      const { hex, complete } = await ask('finalizepsbt', [signed.psbt, true], finalPsbt);
+      const signed = await callWallet('walletprocesspsbt', [psbt, true, 'ALL', false], signedPsbt);
+      const { hex, complete } = await call('finalizepsbt', [signed.psbt, true], finalPsbt);
       if (complete && hex !== undefined) return hex;
       throw new NodeRefusal(
         'walletprocesspsbt',
         refusals.walletError,
-        'it does not sign all inputs',
+        'the wallet did not sign all inputs',
       );
     },
   };
 }
 
-/** Undefined where the node says that it does not know it. */
-async function unlessUnknown<T>(asked: Promise<T>): Promise<T | undefined> {
+/** Undefined where the node does not know the transaction or block. */
+async function unlessUnknown<T>(call: Promise<T>): Promise<T | undefined> {
   try {
-    return await asked;
+    return await call;
   } catch (error) {
     if (error instanceof NodeRefusal && error.code === refusals.invalidAddressOrKey) {
       return undefined;
@@ -227,17 +227,17 @@ async function unlessUnknown<T>(asked: Promise<T>): Promise<T | undefined> {
 }
 
 /**
- * The block, if it is on the main chain. The wallet's own count of confirmations is not used: older
- * versions keep counting for what a reorganisation has undone.
+ * The block, if it is on the main chain. The wallet's own confirmations are not used: older versions
+ * keep counting after a reorganization.
  */
-async function findBlock(ask: Ask, blockHash: string): Promise<WalletTransaction['block']> {
+async function findBlock(call: Call, blockHash: string): Promise<WalletTransaction['block']> {
   const header = z.object({ confirmations: jsonInteger });
-  const found = await unlessUnknown(ask('getblockheader', [blockHash], header));
+  const found = await unlessUnknown(call('getblockheader', [blockHash], header));
   if (found === undefined || found.confirmations < 1) return undefined;
   return { hash: blockHash, depth: found.confirmations };
 }
 
-/** Descriptors of coins whose spending leaves no room for another transaction id (BIP 141). */
+/** Descriptors of coins whose spending cannot change the transaction's id (BIP 141). */
 const spendable = /^(?:wpkh|sh\(wpkh|tr)\(/;
 
 function readCoin(
@@ -245,7 +245,7 @@ function readCoin(
   owns: ((script: string) => boolean) | undefined,
 ): Coin | undefined {
   const { txid, vout, amount, scriptPubKey, desc } = entry;
-  // Litecoin's confidential coins have no place and no script of the kind that is meant here.
+  // Litecoin's confidential coins have neither an index nor a script.
   if (vout === undefined || scriptPubKey === undefined || entry.safe === false) return undefined;
   const isSpendable =
     owns?.(scriptPubKey) ??
@@ -256,16 +256,17 @@ function readCoin(
   return { txid, vout, amountMinor: amount, script: scriptPubKey, kind };
 }
 
-async function broadcast(ask: Ask, rawHex: string, rateMax: bigint): Promise<BroadcastResult> {
-  // Twice our own bound: the node compares the fee with another estimate of the size.
+async function broadcast(call: Call, rawHex: string, rateMax: bigint): Promise<BroadcastResult> {
+  // Twice the rail's own limit, since the node estimates the size differently.
   const limit = formatCoins(rateMax * 2n);
   try {
-    await ask('sendrawtransaction', [rawHex, limit], hash);
-    return { kind: 'taken' };
+    await call('sendrawtransaction', [rawHex, limit], hash);
+    return { kind: 'accepted' };
   } catch (error) {
     if (!(error instanceof NodeRefusal)) throw error;
-    if (error.code === refusals.alreadyInChain) return { kind: 'taken' };
-    if (/already.in.(?:the )?mempool|already.known/i.test(error.message)) return { kind: 'taken' };
+    if (error.code === refusals.alreadyInChain) return { kind: 'accepted' };
+    if (/already.in.(?:the )?mempool|already.known/i.test(error.message))
+      return { kind: 'accepted' };
     const isConflict = /txn-mempool-conflict/.test(error.message);
     return { kind: 'refused', detail: error.message, isConflict };
   }

@@ -1,19 +1,22 @@
 import type { RecoveredPayment } from '../contract/contract.ts';
-import { buildFamily } from './build.ts';
+import { buildReplacementSet } from './build.ts';
 import type { PassContext } from './compose.ts';
 import type { OwnKeys } from './keys.ts';
 import type { Node } from './node.ts';
-import { NodeRefusal, type NodeRpc, NodeSilence, refusals } from './node-rpc.ts';
-import type { PaymentContext } from './payments.ts';
-import { type Family, listLiveFamilies } from './records.ts';
+import { NodeRefusal, type NodeRpc, NodeUnavailable, refusals } from './node-rpc.ts';
+import {
+  listOpenReplacementSets,
+  type PaymentContext,
+  type RecordState,
+  type ReplacementSet,
+} from './records.ts';
 import { listSent } from './recover.ts';
 import { getCheckedTip, prepareNode, SetupError } from './setup.ts';
 import { createNodeSigner, createOwnSigner } from './signer.ts';
-import type { MemoryState } from './wallet-records.ts';
 import { acceptWallet, compareWallet } from './wallet-scan.ts';
-import { watchFamily } from './watch.ts';
+import { watchReplacementSet } from './watch.ts';
 
-/** One pass after the other: look at what is on its way, then send what waits. */
+/** Passes: watch open replacement sets, then pay what waits. */
 
 export type PassesOptions = PaymentContext & {
   readonly keys: OwnKeys | undefined;
@@ -22,16 +25,16 @@ export type PassesOptions = PaymentContext & {
 };
 
 export type Passes = {
-  /** When the next pass makes sense; undefined: after the usual pause. */
+  /** When the next pass is due; undefined: after the usual pause. */
   work(signal: AbortSignal): Promise<number | undefined>;
   check(signal: AbortSignal): Promise<readonly string[]>;
-  /** Compares the memory with the wallet. `unread`: the node does not say. */
-  compare(signal: AbortSignal): Promise<MemoryState | 'unread'>;
+  /** Compares the records with the wallet. `unread`: the node does not answer. */
+  compare(signal: AbortSignal): Promise<RecordState | 'unread'>;
   recover(sinceMs: number, signal: AbortSignal): Promise<readonly RecoveredPayment[]>;
   confirmRecovery(signal: AbortSignal): Promise<void>;
 };
 
-/** So that one pass ends, and what it sent is looked at, however much waits. */
+/** A limit, so that a pass ends and its transactions are watched however much waits. */
 const buildsMax = 20;
 
 export function createPasses(options: PassesOptions): Passes {
@@ -39,24 +42,24 @@ export function createPasses(options: PassesOptions): Passes {
   const opener = createOpener(options);
   const watch = createWatch();
 
-  /** What is on its way is looked at in the usual pace, however long a batch is to wait. */
+  /** Open replacement sets are watched at the usual pace, however long a batch waits. */
   const pickTime = (dueAtMs: number | undefined): number | undefined =>
     dueAtMs !== undefined && dueAtMs < host.nowMs() + config.pollSeconds * 1000
       ? dueAtMs
       : undefined;
   const pass = async (signal: AbortSignal): Promise<number | undefined> => {
     const context = await opener.open(signal);
-    for (const family of await listLiveFamilies(host.store)) await watch(context, family);
-    // A node that is behind would offer coins that are spent already.
+    for (const set of await listOpenReplacementSets(context.stores)) await watch(context, set);
+    // A node out of sync would list coins that are already spent.
     if (context.tip.isBehind) return undefined;
     if ((await compareWallet(context)) === 'behind') {
       context.note('error', 'nothing is paid until the recovery is released');
       return undefined;
     }
     for (let count = 0; count < buildsMax; count += 1) {
-      const result = await buildFamily(context);
+      const result = await buildReplacementSet(context);
       if (result.kind === 'idle') return pickTime(result.dueAtMs);
-      await watch(context, result.family);
+      await watch(context, result.set);
     }
     return host.nowMs();
   };
@@ -65,9 +68,9 @@ export function createPasses(options: PassesOptions): Passes {
       try {
         return await pass(signal);
       } catch (error) {
-        if (!isOfNode(error)) throw error;
-        opener.forget();
-        host.log('warn', 'the node cannot be worked with', { detail: describeError(error) });
+        if (!isNodeError(error)) throw error;
+        opener.reset();
+        host.log('warn', 'the node cannot be used', { detail: describeError(error) });
         return undefined;
       }
     },
@@ -75,13 +78,13 @@ export function createPasses(options: PassesOptions): Passes {
       try {
         const context = await opener.open(signal);
         const { tip, node, signer } = context;
-        if (tip.isBehind) return ['the node has not caught up with its chain'];
+        if (tip.isBehind) return ['the node is out of sync'];
         const coins = await node.listCoins(config.coins.confirmationsMin, signer.owns);
-        const faults = coins.length === 0 ? ['the wallet has no coins that can be spent'] : [];
-        if ((await compareWallet(context)) === 'current') return faults;
-        return [...faults, behindFault];
+        const problems = coins.length === 0 ? ['the wallet has no spendable coins'] : [];
+        if ((await compareWallet(context)) === 'current') return problems;
+        return [...problems, behindProblem];
       } catch (error) {
-        if (!isOfNode(error)) throw error;
+        if (!isNodeError(error)) throw error;
         return [describeError(error)];
       }
     },
@@ -90,7 +93,7 @@ export function createPasses(options: PassesOptions): Passes {
         const context = await opener.open(signal);
         return context.tip.isBehind ? 'unread' : await compareWallet(context);
       } catch (error) {
-        if (!isOfNode(error)) throw error;
+        if (!isNodeError(error)) throw error;
         return 'unread';
       }
     },
@@ -98,9 +101,9 @@ export function createPasses(options: PassesOptions): Passes {
   };
 }
 
-const behindFault =
-  "the wallet has sent what the rail's memory does not know: nothing is paid until the recovery " +
-  'is released';
+const behindProblem =
+  "the wallet has sent transactions that the rail's records lack: nothing is paid until the " +
+  'recovery is released';
 
 function createRecovery(
   opener: Opener,
@@ -109,13 +112,13 @@ function createRecovery(
   const open = async (signal: AbortSignal): Promise<PassContext> => {
     const context = await opener.open(signal);
     if (!context.tip.isBehind) return context;
-    throw new SetupError('the node has not caught up with its chain');
+    throw new SetupError('the node is out of sync');
   };
   return {
     recover: async (sinceMs, signal) => listSent(await open(signal), sinceMs),
     confirmRecovery: async (signal) => {
       if (!(await acceptWallet(await open(signal)))) {
-        throw new Error('the memory of the rail changed meanwhile: release it again');
+        throw new Error('the records changed meanwhile: release the recovery again');
       }
       host.log('warn', 'the recovery is released');
       host.wake();
@@ -125,8 +128,8 @@ function createRecovery(
 
 type Opener = {
   open(signal: AbortSignal): Promise<PassContext>;
-  /** The wallet may be gone after a restart of the node: it is looked for again. */
-  forget(): void;
+  /** The wallet may be unloaded after a restart of the node: it is opened again. */
+  reset(): void;
 };
 
 function createOpener(options: PassesOptions): Opener {
@@ -147,41 +150,41 @@ function createOpener(options: PassesOptions): Opener {
           : createOwnSigner(getKeys(keys));
       return { ...options, node, signer, tip, note: noteOnce(tip.hash) };
     },
-    forget: () => {
+    reset: () => {
       isPrepared = false;
     },
   };
 }
 
 function createNote({ host }: PassesOptions): (tipHash: string) => PassContext['note'] {
-  let noted: { tipHash: string; lines: Set<string> } = { tipHash: '', lines: new Set() };
+  let logged: { tipHash: string; lines: Set<string> } = { tipHash: '', lines: new Set() };
   return (tipHash) => (level, message, fields) => {
-    if (noted.tipHash !== tipHash) noted = { tipHash, lines: new Set() };
+    if (logged.tipHash !== tipHash) logged = { tipHash, lines: new Set() };
     const line = JSON.stringify([message, fields]);
-    if (noted.lines.has(line)) return;
-    noted.lines.add(line);
+    if (logged.lines.has(line)) return;
+    logged.lines.add(line);
     host.log(level, message, fields);
   };
 }
 
-type Watch = (context: PassContext, family: Family) => Promise<void>;
+type Watch = (context: PassContext, set: ReplacementSet) => Promise<void>;
 
 function createWatch(): Watch {
-  /** The end of the chain at which a family that is paid was seen last; no need to look again. */
+  /** Paid replacement sets already watched at this end of the chain. */
   let seenAt: { tipHash: string; keys: Set<string> } = { tipHash: '', keys: new Set() };
-  return async (context, family) => {
-    const { key, state } = family;
+  return async (context, set) => {
+    const { key, state } = set;
     const tipHash = context.tip.hash;
     if (seenAt.tipHash !== tipHash) seenAt = { tipHash, keys: new Set() };
     if (state === 'paid' && seenAt.keys.has(key)) return;
     try {
-      await watchFamily(context, family);
+      await watchReplacementSet(context, set);
       if (state === 'paid') seenAt.keys.add(key);
     } catch (error) {
-      // One that cannot be handled parks itself; without a node or wallet there is no going on.
-      if (error instanceof NodeSilence || isWithoutWallet(error)) throw error;
+      // A failure concerns one set only, unless the node or the wallet is missing.
+      if (error instanceof NodeUnavailable || isWithoutWallet(error)) throw error;
       const detail = describeError(error);
-      context.note('error', 'a transaction cannot be handled', { family: key, detail });
+      context.note('error', 'watching a transaction failed', { set: key, detail });
     }
   };
 }
@@ -190,14 +193,14 @@ function isWithoutWallet(error: unknown): boolean {
   return error instanceof NodeRefusal && error.code === refusals.walletNotFound;
 }
 
-function isOfNode(error: unknown): error is Error {
+function isNodeError(error: unknown): error is Error {
   return (
-    error instanceof NodeSilence || error instanceof NodeRefusal || error instanceof SetupError
+    error instanceof NodeUnavailable || error instanceof NodeRefusal || error instanceof SetupError
   );
 }
 
 function describeError(error: unknown): string {
-  if (!(error instanceof Error)) return 'an unknown error';
+  if (!(error instanceof Error)) return 'unknown error';
   const { cause } = error;
   const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
   return inner instanceof Error
@@ -206,6 +209,6 @@ function describeError(error: unknown): string {
 }
 
 function getKeys(keys: OwnKeys | undefined): OwnKeys {
-  if (keys === undefined) throw new Error('the rail has no keys');
+  if (keys === undefined) throw new Error('the rail must have keys of its own');
   return keys;
 }

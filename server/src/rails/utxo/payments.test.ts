@@ -8,7 +8,7 @@ import {
 } from '../../../testing/setups/utxo.ts';
 import { formatScript } from './addresses.ts';
 
-/** What needs no node: sending, asking and cancelling are matters of the rail's memory. */
+/** Send, query and cancel, which need only the rail's records. */
 
 const address = formatScript(litecoinRegtest, `0014${'ab'.repeat(20)}`) ?? '';
 
@@ -17,7 +17,7 @@ before(async () => {
   rail = await openTestRail({
     network: 'litecoin',
     chain: 'regtest',
-    // Nobody listens there.
+    // No node is there.
     rpc: { url: 'http://127.0.0.1:1', credentials: 'a:b' },
     keys: { mode: 'own', wallet: 'w', secret: '11'.repeat(32), addressCount: 2 },
     batch: { waitSeconds: 30 },
@@ -25,17 +25,17 @@ before(async () => {
 });
 after(() => rail.close());
 
-test('a payment is accepted while the node is down, and the pass says so', async () => {
+test('a payment is accepted while the node is down, and the pass logs it', async () => {
   const instruction = instruct(address, 1_000_000n);
   const answer = await rail.send(instruction);
   assert.equal(answer.outcome, 'accepted');
   assert.equal(rail.host.wakes.count > 0, true);
   assert.equal(await rail.pass(), undefined);
-  assert.equal(rail.host.lines.at(-1)?.message, 'the node cannot be worked with');
+  assert.equal(rail.host.lines.at(-1)?.message, 'the node cannot be used');
   assert.equal((await rail.query(instruction)).outcome, 'accepted');
 });
 
-test('a node that is down leaves open whether a payment without a record was made', async () => {
+test('while the node is down the outcome of a payment without a record is unknown', async () => {
   const expected = { outcome: 'unknown', reason: 'unreachable' };
   const instruction = instruct(address, 1_000_000n);
   assert.deepEqual(await rail.query(instruction), expected);
@@ -45,7 +45,7 @@ test('a node that is down leaves open whether a payment without a record was mad
   assert.equal((await rail.query(instruction)).outcome, 'accepted');
 });
 
-test('sent many times at once it is one payment', async () => {
+test('concurrent sends make one payment', async () => {
   const instruction = instruct(address, 1_000_000n);
   const other = await rail.again();
   const answers = await Promise.all(
@@ -56,7 +56,7 @@ test('sent many times at once it is one payment', async () => {
   assert.equal(records.filter(({ key }) => key === instruction.reference).length, 1);
 });
 
-test('what cannot be paid is refused, and stays so', async () => {
+test('an invalid payment is rejected for good', async () => {
   const main = instruct('ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9', 1_000_000n);
   assert.deepEqual(await rail.send(main), { outcome: 'rejected', reason: 'invalid_details' });
   assert.deepEqual(await rail.query(main), { outcome: 'rejected', reason: 'invalid_details' });
@@ -66,7 +66,7 @@ test('what cannot be paid is refused, and stays so', async () => {
   assert.deepEqual(await rail.send(bitcoin), { outcome: 'rejected', reason: 'currency_refused' });
 });
 
-test('another instruction under a reference is neither paid nor confirmed', async () => {
+test('a reference cannot be reused for another instruction', async () => {
   const instruction = instruct(address, 1_000_000n);
   await rail.send(instruction);
   const changed = { ...instruction, amountMinor: 2_000_000n };

@@ -1,38 +1,56 @@
-import type { Charge, Instruction, RailAnswer, RailHost } from '../contract/contract.ts';
+import type { Charge, Instruction, RailAnswer } from '../contract/contract.ts';
+import { openPaymentBook } from '../kit/payment-book.ts';
 import { type Destination, getDustMinor, readAddress, readMainAddress } from './addresses.ts';
-import type { Config } from './config.ts';
 import { splitFee } from './fees.ts';
 import type { Network } from './networks.ts';
 import {
-  changePayment,
-  type Family,
-  type FamilyValue,
-  findFamily,
-  findPayment,
+  findReplacementSet,
   getNewest,
-  type Payment,
+  type PaymentContext,
+  type PaymentValue,
+  paymentStates,
+  paymentValue,
+  type RecordState,
   type Refusal,
+  type ReplacementSet,
+  type ReplacementSetValue,
+  readRecordedState,
+  type StoredPayment,
 } from './records.ts';
-import { listForgotten, type MemoryState, readMemoryState } from './wallet-records.ts';
+import { listUnknownTransactions } from './unknown-transactions.ts';
 
 /**
- * What the service is told about one payment. All of it comes from the rail's own memory: the node
- * is looked at by the pass (`watch.ts`), which writes down what it saw. So a node that is down
- * delays, and never makes an answer wrong.
+ * Answers about one payment, from the rail's records alone: passes watch the node and record what
+ * they see (`watch.ts`). A node that is down delays an answer and never makes it wrong.
  */
-
-export type PaymentContext = {
-  readonly config: Config;
-  readonly network: Network;
-  readonly host: RailHost;
-};
 
 /** The attribute that holds a wallet's address. */
 const addressAttribute = 'BankAccountNumber';
 
+type BookContext = Omit<PaymentContext, 'payments'>;
+
+export function openPayments(context: BookContext): PaymentContext['payments'] {
+  return openPaymentBook(context.host, {
+    collection: 'payment',
+    states: paymentStates,
+    value: paymentValue,
+    isSame: ({ state, value }, instruction) => {
+      // A rejection holds for any instruction of the reference.
+      if (state === 'rejected') return true;
+      const destination = readDestination(context, instruction);
+      return (
+        typeof destination !== 'string' &&
+        destination.script === value.script &&
+        instruction.amountMinor === value.amountMinor
+      );
+    },
+    answer: (payment) => describeAnswer(context, payment),
+  });
+}
+
 /** Where the money goes, or why it cannot go there. */
 function readDestination(
-  { config, network }: PaymentContext,
+  { config, network }: BookContext,
   { currency, amountMinor, deliveryType, attributes }: Instruction,
 ): Destination | Refusal {
   if (currency !== network.currency || deliveryType !== 'CRYPTOCURRENCY') return 'currency_refused';
@@ -46,148 +64,136 @@ export async function sendPayment(
   context: PaymentContext,
   instruction: Instruction,
 ): Promise<RailAnswer> {
-  const { host } = context;
-  const { reference, amountMinor } = instruction;
-  const known = await findPayment(host.store, reference);
-  if (known !== undefined) return answerKnown(context, known, instruction);
+  const { host, stores, payments } = context;
+  const known = await payments.answer(instruction);
+  if (known !== undefined) return known;
   const destination = readDestination(context, instruction);
-  const isRefused = typeof destination === 'string';
-  // Such a memory may lack this very payment. Every pass compares before it makes anything.
-  if (!isRefused && (await readMemoryState(host)) === 'behind') return answerUnknown('behind');
-  const change = changePayment({ reference, revision: 0 }, isRefused ? 'rejected' : 'waiting', {
-    address: isRefused ? '' : destination.address,
-    script: isRefused ? '' : destination.script,
+  const payment = makePayment(context, instruction);
+  if (typeof destination === 'string') {
+    const value = { ...payment, reason: destination };
+    return (await payments.enter(instruction, { state: 'rejected', value })).answer;
+  }
+  // Records that are behind may lack this very payment. Every pass compares before it pays.
+  if ((await readRecordedState(stores)) === 'behind') return answerUnknown('behind');
+  const { address, script } = destination;
+  const value = { ...payment, address, script };
+  const { answer } = await payments.enter(instruction, { state: 'waiting', value });
+  host.wake();
+  return answer;
+}
+
+function makePayment({ host }: PaymentContext, { amountMinor }: Instruction): PaymentValue {
+  return {
+    address: '',
+    script: '',
     amountMinor,
     askedAtMs: host.nowMs(),
     familyKey: null,
     formerFamilyKeys: [],
-    reason: isRefused ? destination : null,
-  });
-  if (await host.store.write([change])) {
-    if (isRefused) return { outcome: 'rejected', reason: destination };
-    host.wake();
-    return { outcome: 'accepted', checkAtMs: getBatchTime(context, host.nowMs()) };
-  }
-  const other = await findPayment(host.store, reference);
-  if (other === undefined) return { outcome: 'unknown', reason: 'no_answer' };
-  return answerKnown(context, other, instruction);
+    reason: null,
+  };
 }
 
-/** Compares the memory with the wallet as it is now. */
-export type Compare = () => Promise<MemoryState | 'unread'>;
+/** Compares the records with the wallet now. */
+export type CompareRecords = () => Promise<RecordState | 'unread'>;
 
-function answerUnknown(memory: Exclude<Awaited<ReturnType<Compare>>, 'current'>): RailAnswer {
-  return memory === 'behind'
+function answerUnknown(state: 'behind' | 'unread'): RailAnswer {
+  return state === 'behind'
     ? { outcome: 'unknown', reason: 'review', code: 'memory_behind' }
     : { outcome: 'unknown', reason: 'unreachable' };
 }
 
 export async function queryPayment(
-  context: PaymentContext,
+  { payments }: PaymentContext,
   instruction: Instruction,
-  compare: Compare,
+  compare: CompareRecords,
 ): Promise<RailAnswer> {
-  const payment = await findPayment(context.host.store, instruction.reference);
-  if (payment !== undefined) return answerKnown(context, payment, instruction);
-  const memory = await compare();
-  // Without a record nothing was made, if the memory is complete: `send` holds what it lacks.
-  return memory === 'current' ? { outcome: 'retry', reason: 'other' } : answerUnknown(memory);
+  const known = await payments.answer(instruction);
+  if (known !== undefined) return known;
+  const state = await compare();
+  // Without a record nothing was paid, if the records are complete.
+  return state === 'current' ? { outcome: 'retry', reason: 'other' } : answerUnknown(state);
 }
 
-/** Once it is in a transaction, it cannot be taken back: the transaction may be anywhere. */
+/** A payment in a transaction cannot be cancelled: the transaction may have spread anywhere. */
 export async function cancelPayment(
   context: PaymentContext,
   instruction: Instruction,
-  compare: Compare,
+  compare: CompareRecords,
 ): Promise<RailAnswer> {
-  const { store, nowMs } = context.host;
-  const { reference, amountMinor } = instruction;
-  const payment = await findPayment(store, reference);
-  if (payment !== undefined && payment.state !== 'waiting') {
-    return answerKnown(context, payment, instruction);
-  }
-  const memory = await compare();
-  if (memory !== 'current') return answerUnknown(memory);
-  const destination = readDestination(context, instruction);
-  if (typeof destination !== 'string') {
-    const { script } = destination;
-    const findForgotten = await listForgotten(context.host);
-    // A transaction that the memory lacks pays exactly this.
-    if (findForgotten({ script, amountMinor }) !== undefined) {
-      return { outcome: 'unknown', reason: 'duplicate' };
+  const { payments } = context;
+  const known = await payments.find(instruction.reference);
+  if (known === undefined || known.state === 'waiting') {
+    const state = await compare();
+    if (state !== 'current') return answerUnknown(state);
+    const destination = readDestination(context, instruction);
+    if (typeof destination !== 'string') {
+      const findUnknown = await listUnknownTransactions(context);
+      const { script } = destination;
+      if (findUnknown({ script, amountMinor: instruction.amountMinor }) !== undefined) {
+        return { outcome: 'unknown', reason: 'duplicate' };
+      }
     }
   }
-  // A payment that was never seen is refused beforehand, so that a late `send` finds that.
-  const seen = payment ?? {
-    reference,
-    revision: 0,
-    address: '',
-    script: '',
-    amountMinor,
-    askedAtMs: nowMs(),
-    familyKey: null,
-    formerFamilyKeys: [],
-  };
-  const change = changePayment(seen, 'rejected', { ...seen, reason: 'cancelled' });
-  if (await store.write([change])) return { outcome: 'rejected', reason: 'cancelled' };
-  return queryPayment(context, instruction, compare);
+  const reason = 'cancelled' as const;
+  return payments.cancel(instruction, {
+    tombstone: { state: 'rejected', value: { ...makePayment(context, instruction), reason } },
+    withdraw: ({ state, value }) =>
+      state === 'waiting' ? { state: 'rejected', value: { ...value, reason } } : undefined,
+  });
 }
 
-async function answerKnown(
-  context: PaymentContext,
-  payment: Payment,
-  instruction: Instruction,
+async function describeAnswer(
+  context: BookContext,
+  { key: reference, state, value }: StoredPayment,
 ): Promise<RailAnswer> {
-  if (payment.state === 'rejected') {
-    return { outcome: 'rejected', reason: payment.reason ?? 'other' };
+  const { host, stores } = context;
+  switch (state) {
+    case 'rejected':
+      return { outcome: 'rejected', reason: value.reason ?? 'other' };
+    case 'held':
+      return { outcome: 'unknown', reason: 'duplicate' };
+    case 'waiting': {
+      // With records restored from a backup it may wait although the wallet has paid it.
+      if ((await readRecordedState(stores)) === 'behind') return answerUnknown('behind');
+      const dueAtMs = value.askedAtMs + context.config.batch.waitSeconds * 1000;
+      return { outcome: 'accepted', checkAtMs: Math.max(dueAtMs, host.nowMs() + retryMs) };
+    }
+    case 'sent': {
+      const { familyKey } = value;
+      const set = familyKey === null ? undefined : await findReplacementSet(stores, familyKey);
+      if (set === undefined) return { outcome: 'unknown', reason: 'not_understood' };
+      return answerFromSet(context, reference, set);
+    }
   }
-  const destination = readDestination(context, instruction);
-  const isSame =
-    typeof destination !== 'string' &&
-    destination.script === payment.script &&
-    instruction.amountMinor === payment.amountMinor;
-  // Another payment under this reference: nothing true can be said about this one.
-  if (!isSame) return { outcome: 'unknown', reason: 'duplicate' };
-  if (payment.state === 'held') return { outcome: 'unknown', reason: 'duplicate' };
-  const { host } = context;
-  if (payment.state === 'waiting') {
-    // An older memory may have it waiting when the wallet has paid it.
-    if ((await readMemoryState(host)) === 'behind') return answerUnknown('behind');
-    const dueAtMs = getBatchTime(context, payment.askedAtMs);
-    return { outcome: 'accepted', checkAtMs: Math.max(dueAtMs, host.nowMs() + retryMs) };
-  }
-  const family =
-    payment.familyKey === null ? undefined : await findFamily(host.store, payment.familyKey);
-  if (family === undefined) return { outcome: 'unknown', reason: 'not_understood' };
-  return answerFamily(context, payment, family);
 }
 
 const retryMs = 10_000;
 
-function answerFamily(
-  { network, host }: PaymentContext,
-  { reference }: Payment,
-  family: Family,
+function answerFromSet(
+  { network, host }: BookContext,
+  reference: string,
+  set: ReplacementSet,
 ): RailAnswer {
-  const entry = family.payments.find((other) => other.reference === reference);
+  const entry = set.payments.find((other) => other.reference === reference);
   if (entry === undefined) return { outcome: 'unknown', reason: 'not_understood' };
-  const { confirmed } = family;
-  const providerReference = confirmed?.txid ?? getNewest(family).txid;
-  if (entry.isPaid && family.state === 'dead') {
+  const { confirmed } = set;
+  const providerReference = confirmed?.txid ?? getNewest(set).txid;
+  if (entry.isPaid && set.state === 'dead') {
     return { outcome: 'returned', reason: 'replaced', providerReference };
   }
   if (entry.isPaid) {
-    return { outcome: 'paid', providerReference, charges: listCharges(network, family, reference) };
+    return { outcome: 'paid', providerReference, charges: listCharges(network, set, reference) };
   }
   const blocks = Math.max(1, entry.depthNeeded - (confirmed?.depth ?? 0));
   const checkAtMs = host.nowMs() + Math.max(retryMs, blocks * network.blockSeconds * 1000);
   return { outcome: 'accepted', providerReference, checkAtMs };
 }
 
-/** The payment's part of the network fee of the version that is in the chain. */
+/** The payment's share of the network fee of the version in the chain. */
 export function listCharges(
   network: Network,
-  { payments, versions, confirmed }: FamilyValue,
+  { payments, versions, confirmed }: ReplacementSetValue,
   reference: string,
 ): Charge[] {
   const version = versions.find(({ txid }) => txid === confirmed?.txid);
@@ -195,10 +201,6 @@ export function listCharges(
   if (version === undefined || index < 0) return [];
   const amountMinor = splitFee(version.feeMinor, payments.length)[index] ?? 0n;
   if (amountMinor === 0n) return [];
-  // Without the transaction's id: what takes its place after a reorganisation is the same charge.
+  // Without the transaction's id: after a reorganization its replacement is the same charge.
   return [{ id: 'network', kind: 'network', currency: network.currency, amountMinor }];
-}
-
-function getBatchTime({ config }: PaymentContext, askedAtMs: number): number {
-  return askedAtMs + config.batch.waitSeconds * 1000;
 }

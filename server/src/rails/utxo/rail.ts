@@ -5,7 +5,8 @@ import { getNetwork } from './networks.ts';
 import { createNode } from './node.ts';
 import { createNodeRpc } from './node-rpc.ts';
 import { createPasses } from './passes.ts';
-import { cancelPayment, queryPayment, sendPayment } from './payments.ts';
+import { cancelPayment, openPayments, queryPayment, sendPayment } from './payments.ts';
+import { openStores } from './records.ts';
 
 const create = (config: Config, host: RailHost): Promise<RailCalls> => {
   const network = getNetwork(config.network, config.chain);
@@ -22,7 +23,8 @@ const create = (config: Config, host: RailHost): Promise<RailCalls> => {
     timeoutMs: config.rpc.timeoutSeconds * 1000,
     fetch: host.fetch,
   });
-  const context = { config, network, host };
+  const base = { config, network, host, stores: openStores(host) };
+  const context = { ...base, payments: openPayments(base) };
   const passes = createPasses({
     ...context,
     keys,
@@ -43,16 +45,16 @@ const create = (config: Config, host: RailHost): Promise<RailCalls> => {
   });
 };
 
-/** Payments on the chains of Bitcoin and Litecoin, through a node of one's own. */
+/** Payments on Bitcoin and Litecoin through the operator's own node. */
 export const railModule: RailModule<Config> = {
   kind: 'utxo',
   about:
     'Bitcoin and Litecoin through a node of your own (Bitcoin Core, Litecoin Core), with keys of ' +
     "the rail's or the node's wallet; many payouts share a transaction.",
   corridors: [{ countries: 'any', deliveryType: 'CRYPTOCURRENCY', currencies: ['BTC', 'LTC'] }],
-  // The chain carries none; it is the key of the rail's own memory.
+  // Only the key of the rail's records; the chain carries no reference.
   reference: { lengthMax: 64, charset: /^[0-9A-Za-z_-]+$/ },
-  // No call waits for the node: sending is a write to the memory.
+  // A send only writes a record and does not wait for the node.
   pace: { concurrencyMax: 16, perSecondMax: null },
   configSchema,
   create,

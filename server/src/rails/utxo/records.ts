@@ -1,62 +1,72 @@
 import { z } from 'zod';
-import type { RailStore, RecordChange, StoredRecord } from '../contract/contract.ts';
+import type { RailHost } from '../contract/contract.ts';
+import { openCounters } from '../kit/counters.ts';
+import type { PaymentBook } from '../kit/payment-book.ts';
+import { minorUnits, openRecords, type TypedRecord } from '../kit/records.ts';
 import { scriptKinds } from './addresses.ts';
+import type { Config } from './config.ts';
+import type { Network } from './networks.ts';
 import { nameOutpoint } from './transaction.ts';
 
 /**
- * What this rail remembers. Its collections:
+ * The rail's records, by collection:
  *
- * - `payment`, by reference: `waiting` for a transaction, `sent` (it belongs to the family that it
- *   names), `rejected`, or `held` (it may have been paid before the memory begins).
- * - `family`, by number: a transaction and its replacements. All of them pay the same payments and
- *   have a coin in common, so that at most one of them can ever be in the chain. `open`; `paid`
- *   (deep enough for all its payments, still looked at); `closed`; `dead` (displaced for good).
- * - `transaction`, by its id: to which family it belongs; for ever.
- * - `scan` and `unknown`: what the wallet sent without this memory (`wallet-records.ts`).
- * - `counter`: one record that every write which takes coins moves on, so that two processes never
- *   give away the same coin.
+ * - `payment`, by reference: `waiting` for a transaction, `sent` (in the replacement set that it
+ *   names), `rejected`, or `held` (it may have been paid before the records begin).
+ * - `family`, by number: a replacement set, that is, a transaction and its replacements (BIP 125).
+ *   All of them pay the same payments and share a coin, so that at most one can ever be in the chain.
+ *   `open`; `paid` (deep enough for all its payments, still watched); `closed`; `dead` (displaced for
+ *   good).
+ * - `transaction`, by its id: the replacement set that it belongs to.
+ * - `counter`: the number of the next replacement set. Every write that takes coins advances or
+ *   rewrites it, so that two processes never use the same coin.
+ * - `scan`: one record, up to which block the wallet was compared. `behind`: the records were empty
+ *   although the wallet had sent, so that nothing is paid until operators have released the recovery.
+ * - `unknown`, by transaction id: what the wallet sent without a record; `past` when it is too old to
+ *   be mistaken for a new payment.
  */
 
-const amount = z
-  .string()
-  .regex(/^\d{1,18}$/)
-  .transform((text) => BigInt(text));
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
 
-const paymentValue = z.object({
+export const paymentStates = ['waiting', 'sent', 'rejected', 'held'] as const;
+export const paymentValue = z.object({
   address: z.string(),
   script: z.string(),
-  amountMinor: amount,
+  amountMinor: minorUnits,
+  /** When it began to wait for a transaction. */
   askedAtMs: z.number(),
+  /** Of its replacement set. */
   familyKey: z.string().nullable(),
-  /** Families in which it was before, and which are dead. */
+  /** Of the displaced replacement sets that it was in. */
   formerFamilyKeys: z.array(z.string()),
   reason: z
     .enum(['cancelled', 'no_funds', 'amount_refused', 'currency_refused', 'invalid_details'])
     .nullable(),
 });
 
-const coin = z.object({
-  txid: hash,
-  vout: z.number(),
-  amountMinor: amount,
-  script: z.string(),
-  kind: z.enum(scriptKinds),
-});
-
 const version = z.object({
   txid: hash,
   rawHex: z.string(),
-  coins: z.array(coin).min(1),
-  changeMinor: amount,
-  feeMinor: amount,
-  rate: amount,
+  coins: z
+    .array(
+      z.object({
+        txid: hash,
+        vout: z.number(),
+        amountMinor: minorUnits,
+        script: z.string(),
+        kind: z.enum(scriptKinds),
+      }),
+    )
+    .min(1),
+  changeMinor: minorUnits,
+  feeMinor: minorUnits,
+  rate: minorUnits,
   builtHeight: z.number(),
-  /** Whether the node has taken it, once. */
+  /** Whether the node has accepted it once. */
   wasTaken: z.boolean(),
 });
 
-const familyValue = z.object({
+const setValue = z.object({
   changeScript: z.string(),
   payments: z
     .array(
@@ -64,7 +74,7 @@ const familyValue = z.object({
         reference: z.string(),
         address: z.string(),
         script: z.string(),
-        amountMinor: amount,
+        amountMinor: minorUnits,
         depthNeeded: z.number(),
         isPaid: z.boolean(),
       }),
@@ -74,177 +84,117 @@ const familyValue = z.object({
   versions: z.array(version).min(1),
   /** The end of the chain before the first version was built. */
   sinceBlockHash: hash,
-  /** The version in the chain, as it was last seen, and how deep. */
+  /** The version in the chain as last seen, and its depth. */
   confirmed: z.object({ txid: hash, depth: z.number() }).nullable(),
-  /** What displaced it, when it is dead. */
+  /** The transaction that displaced it for good. */
   displacedBy: hash.nullable(),
 });
 
-const counterValue = z.object({ nextNumber: z.number() });
+const outputValue = z.object({ script: z.string(), amountMinor: minorUnits });
 
-/** Why this rail refuses for good. */
-export type Refusal = NonNullable<z.infer<typeof paymentValue>['reason']>;
+/** Why the rail rejects a payment for good. */
+export type Refusal = NonNullable<PaymentValue['reason']>;
 export type PaymentValue = z.infer<typeof paymentValue>;
-export type FamilyValue = z.infer<typeof familyValue>;
-export type Version = FamilyValue['versions'][number];
-export type FamilyState = 'open' | 'paid' | 'closed' | 'dead';
-export type PaymentState = 'waiting' | 'sent' | 'rejected' | 'held';
+export type PaymentState = (typeof paymentStates)[number];
+export type StoredPayment = TypedRecord<PaymentState, PaymentValue>;
 
-export type Payment = PaymentValue & {
-  readonly reference: string;
-  readonly state: PaymentState;
-  readonly revision: number;
-};
-export type Family = FamilyValue & {
+export type ReplacementSetValue = z.infer<typeof setValue>;
+export type ReplacementSetState = 'open' | 'paid' | 'closed' | 'dead';
+export type ReplacementSet = ReplacementSetValue & {
   readonly key: string;
-  readonly state: FamilyState;
+  readonly state: ReplacementSetState;
   readonly revision: number;
 };
-export type Counter = { readonly nextNumber: number; readonly revision: number };
+export type Version = ReplacementSetValue['versions'][number];
+export type RecordState = 'current' | 'behind';
 
-const paymentState = z.enum(['waiting', 'sent', 'rejected', 'held']);
-const familyState = z.enum(['open', 'paid', 'closed', 'dead']);
+export type Stores = ReturnType<typeof openStores>;
+export type Scan = NonNullable<Awaited<ReturnType<Stores['scans']['find']>>>;
 
-function readPayment({ key, state, revision, value }: StoredRecord): Payment {
-  const read = paymentValue.parse(value);
-  return { ...read, reference: key, state: paymentState.parse(state), revision };
-}
-
-function readFamily({ key, state, revision, value }: StoredRecord): Family {
-  return { ...familyValue.parse(value), key, state: familyState.parse(state), revision };
-}
-
-/** JSON has no bigint: amounts are kept as text. */
-function toJson(value: unknown): unknown {
-  return JSON.parse(
-    JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? `${part}` : part)),
-  );
-}
-
-export function changePayment(
-  seen: { reference: string; revision: number },
-  state: PaymentState,
-  value: PaymentValue,
-): RecordChange {
+export function openStores({ store }: RailHost) {
   return {
-    collection: 'payment',
-    key: seen.reference,
-    revision: seen.revision,
-    next: { state, value: toJson(pickPayment(value)) },
+    sets: openRecords(store, {
+      collection: 'family',
+      states: ['open', 'paid', 'closed', 'dead'],
+      value: setValue,
+    }),
+    transactions: openRecords(store, {
+      collection: 'transaction',
+      states: ['known'],
+      value: z.object({ familyKey: z.string() }),
+    }),
+    counters: openCounters(store, { collection: 'counter', first: 1, member: 'nextNumber' }),
+    scans: openRecords(store, {
+      collection: 'scan',
+      states: ['current', 'behind'],
+      value: z.object({ blockHash: z.string(), unknownCount: z.number() }),
+    }),
+    unknowns: openRecords(store, {
+      collection: 'unknown',
+      states: ['open', 'past'],
+      value: z.object({ outputs: z.array(outputValue), notedAtMs: z.number() }),
+    }),
   };
 }
 
-/** Without what a record has beside its value. */
-function pickPayment(value: PaymentValue): PaymentValue {
-  const { address, script, amountMinor, askedAtMs, familyKey, formerFamilyKeys, reason } = value;
-  return { address, script, amountMinor, askedAtMs, familyKey, formerFamilyKeys, reason };
+/** What all modules of the rail work with. */
+export type PaymentContext = {
+  readonly config: Config;
+  readonly network: Network;
+  readonly host: RailHost;
+  readonly stores: Stores;
+  readonly payments: PaymentBook<PaymentState, PaymentValue>;
+};
+
+/** Key of the one record in `scan`. */
+export const scanKey = 'wallet';
+
+/** As the last pass recorded it; `current` before the first one. */
+export async function readRecordedState({ scans }: Stores): Promise<RecordState> {
+  return (await scans.find(scanKey))?.state ?? 'current';
 }
 
-function pickFamily(value: FamilyValue): FamilyValue {
-  const { changeScript, payments, versions, sinceBlockHash, confirmed, displacedBy } = value;
-  return { changeScript, payments, versions, sinceBlockHash, confirmed, displacedBy };
-}
+/** Key of the counter of replacement sets. */
+export const setCounterKey = 'family';
 
-export function changeFamily(
-  seen: { key: string; revision: number },
-  state: FamilyState,
-  value: FamilyValue,
-): RecordChange {
-  return {
-    collection: 'family',
-    key: seen.key,
-    revision: seen.revision,
-    next: { state, value: toJson(pickFamily(value)) },
-  };
-}
-
-/** Goes with every write that gives a family a new version. */
-export function addTransaction(txid: string, familyKey: string): RecordChange {
-  const next = { state: 'known', value: { familyKey } };
-  return { collection: 'transaction', key: txid, revision: 0, next };
-}
-
-const transactionValue = z.object({ familyKey: z.string() });
-
-/** The family of a transaction; undefined where the memory does not know it. */
-export async function findFamilyKey(store: RailStore, txid: string): Promise<string | undefined> {
-  const record = await store.get('transaction', txid);
-  return record && transactionValue.parse(record.value).familyKey;
-}
-
-export async function knowsTransaction(store: RailStore, txid: string): Promise<boolean> {
-  return (await store.get('transaction', txid)) !== undefined;
-}
-
-export function changeCounter(seen: Counter, step: 0 | 1): RecordChange {
-  return {
-    collection: 'counter',
-    key: 'family',
-    revision: seen.revision,
-    next: { state: 'current', value: { nextNumber: seen.nextNumber + step } },
-  };
-}
-
-export async function getCounter(store: RailStore): Promise<Counter> {
-  const record = await store.get('counter', 'family');
-  if (record === undefined) return { nextNumber: 1, revision: 0 };
-  return { ...counterValue.parse(record.value), revision: record.revision };
-}
-
-/** Their order as texts is the order in which they were made. */
-export function formatFamilyKey(number: number): string {
+/** Sorts in the order of the numbers. */
+export function formatReplacementSetKey(number: number): string {
   return number.toString().padStart(10, '0');
 }
 
-export async function findPayment(
-  store: RailStore,
-  reference: string,
-): Promise<Payment | undefined> {
-  const record = await store.get('payment', reference);
-  return record === undefined ? undefined : readPayment(record);
+/** Belongs to every write that gives a replacement set a new version. */
+export function addTransaction({ transactions }: Stores, txid: string, familyKey: string) {
+  return transactions.change({ key: txid, revision: 0 }, { state: 'known', value: { familyKey } });
 }
 
-export async function findFamily(store: RailStore, key: string): Promise<Family | undefined> {
-  const record = await store.get('family', key);
-  return record === undefined ? undefined : readFamily(record);
+export async function findReplacementSet(
+  { sets }: Stores,
+  key: string,
+): Promise<ReplacementSet | undefined> {
+  const record = await sets.find(key);
+  return record && readReplacementSet(record);
 }
 
-const pageCount = 200;
+function readReplacementSet({
+  value,
+  ...record
+}: TypedRecord<ReplacementSetState, ReplacementSetValue>): ReplacementSet {
+  return { ...value, ...record };
+}
 
-async function listAll(
-  store: RailStore,
-  collection: string,
-  { state, countMax }: { state: string; countMax: number },
-): Promise<StoredRecord[]> {
-  const records: StoredRecord[] = [];
-  for (;;) {
-    const after = records.at(-1)?.key;
-    const query = { state, count: pageCount, ...(after === undefined ? {} : { after }) };
-    const page = await store.list(collection, query);
-    records.push(...page);
-    if (page.length < pageCount || records.length >= countMax) return records;
+/** Those that hold coins: all but the closed and the displaced. */
+export async function listOpenReplacementSets({ sets }: Stores): Promise<ReplacementSet[]> {
+  const byKey = new Map<string, ReplacementSet>();
+  // A set that changes from open to paid between the two lists is in both.
+  for (const state of ['open', 'paid'] as const) {
+    for await (const record of sets.list({ state })) {
+      byKey.set(record.key, readReplacementSet(record));
+    }
   }
-}
-
-/** How many waiting payments are looked at in one pass. */
-const waitingMax = 5000;
-
-export async function listWaiting(store: RailStore): Promise<Payment[]> {
-  const records = await listAll(store, 'payment', { state: 'waiting', countMax: waitingMax });
-  return records.map(readPayment);
-}
-
-/** Those that hold coins: everything but the closed and the dead. */
-export async function listLiveFamilies(store: RailStore): Promise<Family[]> {
-  const countMax = Number.POSITIVE_INFINITY;
-  const open = await listAll(store, 'family', { state: 'open', countMax });
-  const paid = await listAll(store, 'family', { state: 'paid', countMax });
-  // A family that moved from open to paid between the two questions is in both.
-  const byKey = new Map([...open, ...paid].map((record) => [record.key, readFamily(record)]));
   return [...byKey.values()];
 }
 
-/** The coins that every version spends. While there is one, at most one version can confirm. */
+/** The coins that every version spends; while one exists, at most one version can confirm. */
 export function findAnchors(versions: readonly Pick<Version, 'coins'>[]): Version['coins'] {
   const [first, ...others] = versions;
   if (first === undefined) return [];
@@ -255,9 +205,9 @@ export function findAnchors(versions: readonly Pick<Version, 'coins'>[]): Versio
   );
 }
 
-/** @throws Error for a family without a version, which is never stored. */
-export function getNewest({ versions }: FamilyValue): Version {
+/** @throws Error for a replacement set without a version, which is never stored. */
+export function getNewest({ versions }: ReplacementSetValue): Version {
   const newest = versions.at(-1);
-  if (newest === undefined) throw new Error('a family has no version');
+  if (newest === undefined) throw new Error('a replacement set must have a version');
   return newest;
 }

@@ -3,9 +3,9 @@ import { readAddress } from './addresses.ts';
 import type { PassContext } from './compose.ts';
 import { getDepthNeeded } from './config.ts';
 import type { Send } from './node.ts';
-import { findFamily, findFamilyKey } from './records.ts';
+import { findReplacementSet } from './records.ts';
 
-/** What the wallet has sent since a time, for the recovery of a database that was restored. */
+/** What the wallet has sent since a time, for the recovery of a restored database. */
 export async function listSent(
   context: PassContext,
   sinceMs: number,
@@ -19,7 +19,7 @@ export async function listSent(
   return recovered;
 }
 
-/** Blocks are made sooner or later than on average: twice as many go back far enough. */
+/** Twice the average number of blocks, since their intervals vary. */
 async function findBlockBefore(
   { node, network, tip }: PassContext,
   sinceMs: number,
@@ -45,17 +45,17 @@ async function describe(context: PassContext, send: Send): Promise<RecoveredPaym
   };
 }
 
-/** Of the payment that the memory made in that transaction; a chain carries none. */
+/** From the record of the transaction, since a chain carries no references. */
 async function findReference(
-  { host, network }: PassContext,
+  { stores, network }: PassContext,
   { txid, address, amountMinor }: Send,
 ): Promise<string> {
-  const key = await findFamilyKey(host.store, txid);
-  const family = key === undefined ? undefined : await findFamily(host.store, key);
+  const key = (await stores.transactions.find(txid))?.value.familyKey;
+  const set = key === undefined ? undefined : await findReplacementSet(stores, key);
   const script = readAddress(network, address)?.script;
-  const entries = (family?.payments ?? []).filter(
+  const entries = (set?.payments ?? []).filter(
     (entry) => entry.script === script && entry.amountMinor === amountMinor,
   );
-  // Two payments of the same amount to the same address cannot be told apart here.
+  // Two payments of the same amount to the same address cannot be distinguished.
   return entries.length === 1 ? (entries[0]?.reference ?? '') : '';
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { RailStore } from '../contract/contract.ts';
+import { openRecords } from '../kit/records.ts';
 import { formatScript } from './addresses.ts';
 import type { Config } from './config.ts';
 import type { OwnKeys, WatchedDescriptor } from './keys.ts';
@@ -7,7 +8,7 @@ import type { Network } from './networks.ts';
 import type { Node, Tip } from './node.ts';
 import { NodeRefusal, type NodeRpc, refusals } from './node-rpc.ts';
 
-/** Whether the node is the right one, and its wallet knows what it must. */
+/** Checks the node and prepares its wallet. */
 
 export type SetupContext = {
   readonly config: Config;
@@ -30,7 +31,7 @@ export async function getCheckedTip({
 }: Pick<SetupContext, 'node' | 'network'>): Promise<Tip> {
   const tip = await node.getTip();
   if (tip.chain !== network.chain) {
-    throw new SetupError(`the node is on chain ${tip.chain} and not on ${network.chain}`);
+    throw new SetupError(`the node is on chain ${tip.chain} instead of ${network.chain}`);
   }
   return tip;
 }
@@ -43,8 +44,8 @@ export async function prepareNode(context: SetupContext): Promise<void> {
   }
   const info = await openWallet(context);
   if (typeof info.scanning === 'object' && info.scanning !== null) {
-    // What it does not know yet would look like what never was.
-    throw new SetupError(`the wallet ${config.keys.wallet} is still looking through the chain`);
+    // Transactions not scanned yet would look as if they never happened.
+    throw new SetupError(`the wallet ${config.keys.wallet} is still scanning the chain`);
   }
   if (config.keys.mode === 'node') {
     if (!info.private_keys_enabled) {
@@ -53,7 +54,7 @@ export async function prepareNode(context: SetupContext): Promise<void> {
     return;
   }
   if (info.private_keys_enabled) {
-    throw new SetupError(`the wallet ${config.keys.wallet} is not a watch-only one`);
+    throw new SetupError(`the wallet ${config.keys.wallet} must be watch-only`);
   }
   const isDescriptorWallet = info.descriptors ?? false;
   const fromSeconds = await getWatchTime(context, config.keys.watchFrom);
@@ -65,7 +66,7 @@ export async function prepareNode(context: SetupContext): Promise<void> {
 const walletInfo = z.object({
   private_keys_enabled: z.boolean(),
   descriptors: z.boolean().optional(),
-  /** False, or how far it is. */
+  /** False, or the progress. */
   scanning: z.unknown(),
 });
 
@@ -99,7 +100,7 @@ async function createWatchWallet({ rpc, config, signal }: SetupContext): Promise
     rpc.call(
       {
         method: 'createwallet',
-        // Without private keys, empty, no passphrase, coins of one address not kept apart.
+        // Without private keys, blank, no passphrase, no avoid_reuse.
         params: [config.keys.wallet, true, true, '', false, isDescriptors],
         result: z.unknown(),
       },
@@ -108,27 +109,29 @@ async function createWatchWallet({ rpc, config, signal }: SetupContext): Promise
   try {
     await create(true);
   } catch (error) {
-    // Builds without SQLite have wallets of the older kind only.
+    // Builds without SQLite support only legacy wallets.
     if (!isRefusal(error, [refusals.walletError]) || !/sqlite/i.test(error.message)) throw error;
     await create(false);
   }
 }
 
-const watchRecord = z.object({ fromSeconds: z.number() });
-
 /**
- * From when on the node looks for coins. The time of the first setup is remembered: a node that has
- * lost its wallet since is made to look from there.
+ * From when the node scans for coins. The time of the first setup is recorded, so that a node that
+ * lost its wallet scans from there.
  */
 async function getWatchTime({ store, tip }: SetupContext, watchFrom: string): Promise<number> {
   if (watchFrom !== 'now') return Math.floor(Date.parse(watchFrom) / 1000);
-  const known = await store.get('setup', 'watch');
-  if (known !== undefined) return watchRecord.parse(known.value).fromSeconds;
+  const records = openRecords(store, {
+    collection: 'setup',
+    states: ['current'],
+    value: z.object({ fromSeconds: z.number() }),
+  });
+  const key = 'watch';
+  const known = await records.find(key);
+  if (known !== undefined) return known.value.fromSeconds;
   const value = { fromSeconds: tip.timeSeconds };
-  // Another process may be faster by a moment; its time is as good as ours.
-  await store.write([
-    { collection: 'setup', key: 'watch', revision: 0, next: { state: 'current', value } },
-  ]);
+  // Where another process was faster, its time is as good as this one.
+  await records.write({ key, revision: 0 }, { state: 'current', value });
   return tip.timeSeconds;
 }
 
@@ -143,7 +146,7 @@ async function watchDescriptor(
   const { wallet } = config.keys;
   const addresses = descriptor.scripts.flatMap((script) => formatScript(network, script) ?? []);
   const addressInfo = z.object({ ismine: z.boolean(), iswatchonly: z.boolean().optional() });
-  // The last one belongs to a wallet only if it watches all of them.
+  // A wallet that watches the last address watches all of them.
   const call = {
     method: 'getaddressinfo',
     params: [addresses.at(-1)],
@@ -158,7 +161,7 @@ async function watchDescriptor(
     const internal = descriptor.isChange ? { internal: true } : {};
     return importDescriptors(context, [{ desc: ranged, ...range, ...internal }], options);
   }
-  // Nodes that know no descriptors of the kind (of Taproot, in older ones) still know addresses.
+  // Nodes without this kind of descriptor (Taproot, in older ones) still support addresses.
   const requests = [];
   for (const address of addresses) {
     requests.push({ desc: await addChecksum(context, `addr(${address})`) });
@@ -166,7 +169,7 @@ async function watchDescriptor(
   return importDescriptors(context, requests, options);
 }
 
-/** Undefined where the node does not understand the descriptor. */
+/** Undefined where the node does not support the descriptor. */
 async function addChecksum(
   { rpc, signal }: SetupContext,
   text: string,
@@ -196,5 +199,5 @@ async function importDescriptors(
   const outcome = z.array(z.object({ success: z.boolean() }));
   const results = await rpc.call({ method, params: [requests], result: outcome, wallet }, signal);
   if (results.every(({ success }) => success)) return;
-  throw new SetupError(`the node does not take the keys into its wallet ${wallet}`);
+  throw new SetupError(`the node does not import the keys into its wallet ${wallet}`);
 }

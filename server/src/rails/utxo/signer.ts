@@ -5,23 +5,23 @@ import type { OwnKeys } from './keys.ts';
 import type { Node } from './node.ts';
 import { buildTransaction, formatPsbt, type Output } from './transaction.ts';
 
-/** Who holds the keys: the rail itself, or the wallet in the node. */
+/** Signs with the rail's own keys or with the node's wallet. */
 export type Signer = {
   readonly changeKind: ScriptKind;
-  /** Of the n-th family. */
-  getChangeScript(familyNumber: number): Promise<string>;
-  /** Whose the scripts are; undefined where the node's wallet says what it can spend. */
+  /** For the n-th replacement set. */
+  getChangeScript(setNumber: number): Promise<string>;
+  /** Whether the rail has the key; undefined where the node's wallet decides. */
   readonly owns: ((script: string) => boolean) | undefined;
-  /** Not signed yet. */
+  /** Unsigned. */
   build(coins: readonly Coin[], outputs: readonly Output[]): Transaction;
-  /** The signed transaction, hexadecimal. The coins are in the order of the inputs. */
+  /** The signed transaction, hexadecimal; coins in the order of the inputs. */
   sign(transaction: Transaction, coins: readonly Coin[]): Promise<string>;
 };
 
 export function createOwnSigner(keys: OwnKeys): Signer {
   return {
     changeKind: keys.kind,
-    getChangeScript: (familyNumber) => Promise.resolve(keys.getChangeScript(familyNumber)),
+    getChangeScript: (setNumber) => Promise.resolve(keys.getChangeScript(setNumber)),
     owns: keys.owns,
     build: (coins, outputs) => buildTransaction(coins, outputs, keys),
     sign: (transaction, coins) => {

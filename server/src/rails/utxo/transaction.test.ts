@@ -59,10 +59,10 @@ const anyPlan = fc
     return { coins, payments, change, rawHex };
   });
 
-describe('the last look at a transaction', () => {
+describe('the last check of a transaction', () => {
   const feeMaxMinor = 10_000n;
 
-  test('finds nothing in what was planned, signed or not', () => {
+  test('accepts the planned transaction, signed or not', () => {
     fc.assert(
       fc.property(anyPlan, ({ coins, payments, change, rawHex }) => {
         assertTransaction(rawHex, { coins, payments, change, feeMaxMinor });
@@ -79,7 +79,7 @@ describe('the last look at a transaction', () => {
     );
   });
 
-  test('finds every other amount, destination, number of outputs, coin and fee', () => {
+  test('refuses any other amount, destination, number of outputs, coin or fee', () => {
     fc.assert(
       fc.property(anyPlan, fc.nat(), ({ coins, payments, change, rawHex }, place) => {
         const expected = { coins, payments, change, feeMaxMinor };
@@ -113,7 +113,7 @@ describe('the last look at a transaction', () => {
 });
 
 describe('signing', () => {
-  test('works for witness and Taproot keys, and not for a coin of somebody else', () => {
+  test('works for P2WPKH and Taproot keys and not for coins of others', () => {
     for (const owner of [keys, taproot]) {
       const script = owner.getDepositScript(1);
       const coin = makeCoin(1, 50_000n, script);
@@ -121,15 +121,19 @@ describe('signing', () => {
       owner.sign(transaction, [script]);
       assert.ok(transaction.isFinal);
     }
-    const foreign = taproot.getDepositScript(0);
-    const coin = makeCoin(1, 50_000n, foreign);
-    const transaction = buildTransaction([coin], [{ script: foreign, amountMinor: 40_000n }], keys);
-    assert.throws(() => keys.sign(transaction, [foreign]));
+    const conflicting = taproot.getDepositScript(0);
+    const coin = makeCoin(1, 50_000n, conflicting);
+    const transaction = buildTransaction(
+      [coin],
+      [{ script: conflicting, amountMinor: 40_000n }],
+      keys,
+    );
+    assert.throws(() => keys.sign(transaction, [conflicting]));
   });
 });
 
-describe('the coins that all versions of a family spend', () => {
-  test('are those that are in each of them', () => {
+describe('anchors of a replacement set', () => {
+  test('are the coins that every version spends', () => {
     const numbers = fc.uniqueArray(fc.nat({ max: 8 }), { minLength: 1 });
     fc.assert(
       fc.property(fc.array(numbers, { minLength: 1, maxLength: 5 }), (sets) => {

@@ -4,13 +4,18 @@ import type { Coin } from './coin-selection.ts';
 import type { OwnKeys } from './keys.ts';
 
 /**
- * Transactions: built from coins and outputs, and read back from their bytes. What is about to be
- * signed or sent is judged by its bytes and never by the plan that it was made from.
+ * Transactions are built from coins and outputs and read back from their bytes. Checks before signing
+ * and sending use the bytes, never the plan.
  */
 
 export type Output = { readonly script: string; readonly amountMinor: bigint };
 
-/** May be replaced by one of a higher fee (BIP 125). */
+/** Equal for outputs with the same script and amount. */
+export function formatOutput({ script, amountMinor }: Output): string {
+  return `${amountMinor}:${script}`;
+}
+
+/** Allows replacement by a higher fee (BIP 125). */
 const replaceableSequence = 0xffff_fffd;
 
 export type Outpoint = { readonly txid: string; readonly vout: number };
@@ -25,7 +30,7 @@ export type ReadTransaction = {
   readonly outputs: readonly Output[];
 };
 
-/** Transactions of others are looked at too, whatever is in them. */
+/** Transactions of others may contain anything. */
 const anyTransaction = {
   allowUnknownInputs: true,
   allowUnknownOutputs: true,
@@ -33,27 +38,28 @@ const anyTransaction = {
   disableScriptCheck: true,
 };
 
-/** @throws Error when the text is no transaction. */
+/** @throws Error when the text is not a transaction. */
 export function readTransaction(rawHex: string): ReadTransaction {
   const transaction = Transaction.fromRaw(hex.decode(rawHex), anyTransaction);
   return {
     txid: transaction.id,
     inputs: Array.from({ length: transaction.inputsLength }, (_, index) => {
       const { txid, index: vout } = transaction.getInput(index);
-      if (txid === undefined || vout === undefined) throw new Error('an input spends nothing');
+      if (txid === undefined || vout === undefined) throw new Error('an input has no outpoint');
       return { txid: hex.encode(txid), vout };
     }),
     outputs: Array.from({ length: transaction.outputsLength }, (_, index) => {
       const { script, amount } = transaction.getOutput(index);
-      if (script === undefined || amount === undefined) throw new Error('an output pays nothing');
+      if (script === undefined || amount === undefined)
+        throw new Error('an output has no script or amount');
       return { script: hex.encode(script), amountMinor: amount };
     }),
   };
 }
 
 /**
- * Not signed yet. The outputs are in the order of amount and script (as BIP 69 has it), so that
- * their places do not tell which one is the change.
+ * Unsigned. The outputs are sorted by amount and script (BIP 69), so that their position does not
+ * reveal the change.
  */
 export function buildTransaction(
   coins: readonly Coin[],
@@ -67,7 +73,7 @@ export function buildTransaction(
       txid,
       index: vout,
       sequence: replaceableSequence,
-      // The node adds what it knows of its own coins; ours are all of the kinds that need this.
+      // The node adds this for its own coins; all kinds of the rail's coins need it.
       ...(keys === undefined
         ? {}
         : { witnessUtxo: { amount: amountMinor, script: hex.decode(script) } }),
@@ -90,7 +96,7 @@ export function formatUnsigned(transaction: Transaction): string {
   return hex.encode(transaction.unsignedTx);
 }
 
-/** A signed transaction as `formatUnsigned` has it. @throws Error when the text is no transaction. */
+/** A signed transaction as `formatUnsigned` has it. @throws Error when it is not a transaction. */
 export function stripSignatures(rawHex: string): string {
   return formatUnsigned(Transaction.fromRaw(hex.decode(rawHex), anyTransaction));
 }
@@ -108,10 +114,9 @@ export type Expectation = {
 };
 
 /**
- * The last look before a signature and before a transaction leaves: it spends these coins and no
- * other, has one output for each payment with its script and amount, beside them at most the change
- * and nothing else, and what is left for the network is not too much.
- * @throws Error that says what differs, without addresses.
+ * The last check before signing and before sending: the transaction spends exactly these coins, has
+ * exactly one output for each payment and at most one for the change, and its fee is within the limit.
+ * @throws Error that names the difference, without addresses.
  */
 export function assertTransaction(rawHex: string, expected: Expectation): void {
   const { inputs, outputs } = readTransaction(rawHex);

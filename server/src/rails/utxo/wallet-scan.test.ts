@@ -8,7 +8,7 @@ import {
 } from '../../../testing/setups/utxo.ts';
 import { formatScript } from './addresses.ts';
 
-/** A memory that lacks what the wallet has sent, with a node that says as much as is asked here. */
+/** Records that lack what the wallet has sent, with a stubbed node. */
 
 type Sent = { txid: string; address: string; amount: string; time: number };
 
@@ -39,7 +39,7 @@ function nameBlock(number: number): string {
   return number === 0 ? litecoinRegtest.firstBlockHash : number.toString(16).padStart(64, '0');
 }
 
-/** Its wallet has no coins, so that nothing is ever built. */
+/** Its wallet has no coins, so that nothing is built. */
 const answerRequest: typeof fetch = (_, init) => {
   const { id, method, params } = JSON.parse(init?.body as string) as {
     id: unknown;
@@ -93,7 +93,7 @@ function check(): Promise<readonly string[] | undefined> {
   return Promise.resolve(rail.calls.check?.({ signal: new AbortController().signal }));
 }
 
-test('a wallet that has sent nothing leaves a payment free to be sent or cancelled', async () => {
+test('with a wallet that has sent nothing a payment can be sent or cancelled', async () => {
   const instruction = instruct(address, 1_000_000n);
   assert.deepEqual(await rail.query(instruction), { outcome: 'retry', reason: 'other' });
   assert.deepEqual(await rail.cancel(instruction), cancelled);
@@ -105,10 +105,10 @@ test('a wallet that has sent nothing leaves a payment free to be sent or cancell
   assert.deepEqual(rail.host.problems, []);
 });
 
-test('an empty memory of a wallet that has sent pays nothing until it is released', async () => {
+test('empty records of a wallet that has sent: nothing is paid until released', async () => {
   const txid = spend(address, '0.01000000');
   const early = instruct(address, 1_000_000n);
-  // Taken before the wallet was looked at.
+  // Accepted before the wallet was compared.
   assert.equal((await rail.send(early)).outcome, 'accepted');
   await rail.pass();
   for (const one of [early, instruct(address, 5_000_000n)]) {
@@ -137,7 +137,7 @@ test('an empty memory of a wallet that has sent pays nothing until it is release
   ]);
   await release();
   assert.ok(!(await check())?.join().includes('released'));
-  // The same payment again is for a person, another one is free.
+  // An identical payment is left to a person, another one is not.
   await rail.pass();
   assert.deepEqual(await rail.query(early), duplicate);
   const other = instruct(address, 5_000_000n);
@@ -145,7 +145,7 @@ test('an empty memory of a wallet that has sent pays nothing until it is release
   assert.deepEqual(await rail.cancel(other), cancelled);
 });
 
-test('an older memory does not cancel what the wallet has paid since', async () => {
+test('restored records do not cancel a payment that the wallet has made', async () => {
   const waiting = instruct(address, 1_000_000n);
   await rail.send(waiting);
   await rail.pass();
@@ -160,14 +160,14 @@ test('an older memory does not cancel what the wallet has paid since', async () 
     [`unknown:${txid}`, 'LTC', 1_000_000n],
   );
   assert.equal(rail.host.problems.length, 2);
-  // Another process finds the same again, and opens nothing new.
+  // Another process finds the same and opens no new exception.
   const again = await rail.again();
   await again.pass();
   assert.deepEqual(await again.query(waiting), duplicate);
   assert.deepEqual(again.host.problems, []);
 });
 
-test('what an empty memory lacks is listed since the time that is asked for', async () => {
+test('recovery lists the wallet’s sends since the given time', async () => {
   spend(address, '0.01000000', 7200);
   const last = spend(elsewhere, '0.02000000', 60);
   const signal = new AbortController().signal;

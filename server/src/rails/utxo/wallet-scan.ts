@@ -2,41 +2,35 @@ import { readAddress } from './addresses.ts';
 import type { PassContext } from './compose.ts';
 import type { Send } from './node.ts';
 import { NodeRefusal, refusals } from './node-rpc.ts';
-import { getCounter, knowsTransaction } from './records.ts';
-import {
-  addUnknown,
-  changeScan,
-  hasUnknown,
-  type MemoryState,
-  readScan,
-  type Scan,
-} from './wallet-records.ts';
+import { type RecordState, type Scan, scanKey, setCounterKey } from './records.ts';
 
-/** Compares what the node's wallet has sent with the rail's memory. */
+/** Compares what the node's wallet has sent with the rail's records. */
 
-/** How far back a memory from before these records is compared. */
+/** How far back records without a scan are compared. */
 const lookBackSeconds = 3 * 86_400;
-/** Of an empty memory, what the wallet has sent in so long is noted. */
-const noteSeconds = 30 * 86_400;
-/** @throws NodeRefusal or NodeSilence. */
-export async function compareWallet(context: PassContext): Promise<MemoryState> {
-  const { host, tip } = context;
-  const scan = await readScan(host.store);
-  const isEmpty = scan === undefined && (await getCounter(host.store)).revision === 0;
+/** With empty records, the wallet's transactions of so long are recorded as unknown. */
+const recordSeconds = 30 * 86_400;
+
+/** @throws NodeRefusal or NodeUnavailable. */
+export async function compareWallet(context: PassContext): Promise<RecordState> {
+  const { tip, stores } = context;
+  const scan = await stores.scans.find(scanKey);
+  const isEmpty = scan === undefined && (await stores.counters.read(setCounterKey)).revision === 0;
   const unknown = await listUnknown(context, await listNewSends(context, scan, isEmpty));
   const isBehind = scan?.state === 'behind' || (isEmpty && unknown.size > 0);
   const state = isBehind ? 'behind' : 'current';
   for (const [txid, sends] of unknown) {
-    if (await hasUnknown(host.store, txid)) continue;
-    // An empty memory is reported as a whole.
+    if ((await stores.unknowns.find(txid)) !== undefined) continue;
+    // Empty records are reported once, as a whole.
     if (!isEmpty) await reportUnknown(context, txid, sends);
-    if (!isEmpty || isRecent(context, sends)) await noteUnknown(context, txid, sends);
+    if (!isEmpty || isRecent(context, sends)) await recordUnknown(context, txid, sends);
   }
-  const unknownCount = scan?.unknownCount ?? unknown.size;
+  const unknownCount = scan?.value.unknownCount ?? unknown.size;
   if (isBehind && scan === undefined) await reportBehind(context, unknownCount);
-  if (scan?.blockHash !== tip.hash || scan.state !== state) {
+  if (scan?.value.blockHash !== tip.hash || scan.state !== state) {
+    const value = { blockHash: tip.hash, unknownCount };
     // Where another process was faster, its scan is as good as this one.
-    await host.store.write([changeScan(scan, { state, blockHash: tip.hash, unknownCount })]);
+    await stores.scans.write(scan ?? { key: scanKey, revision: 0 }, { state, value });
   }
   return state;
 }
@@ -48,9 +42,9 @@ async function listNewSends(
 ): Promise<readonly Send[]> {
   if (isEmpty) return node.listSends(await node.getBlockHash(0));
   try {
-    if (scan !== undefined) return await node.listSends(scan.blockHash);
+    if (scan !== undefined) return await node.listSends(scan.value.blockHash);
   } catch (error) {
-    // The block of the last scan is gone with a chain that was displaced.
+    // A reorganization displaced the block of the last scan.
     if (!(error instanceof NodeRefusal) || error.code !== refusals.invalidAddressOrKey) throw error;
   }
   const blocks = Math.ceil(lookBackSeconds / network.blockSeconds);
@@ -58,22 +52,22 @@ async function listNewSends(
 }
 
 async function listUnknown(
-  { host }: PassContext,
+  { stores }: PassContext,
   sends: readonly Send[],
 ): Promise<Map<string, Send[]>> {
   const byTransaction = Map.groupBy(sends, ({ txid }) => txid);
   for (const txid of byTransaction.keys()) {
-    if (await knowsTransaction(host.store, txid)) byTransaction.delete(txid);
+    if ((await stores.transactions.find(txid)) !== undefined) byTransaction.delete(txid);
   }
   return byTransaction;
 }
 
 function isRecent({ tip }: PassContext, sends: readonly Send[]): boolean {
-  return sends.some(({ timeSeconds }) => timeSeconds + noteSeconds >= tip.timeSeconds);
+  return sends.some(({ timeSeconds }) => timeSeconds + recordSeconds >= tip.timeSeconds);
 }
 
-async function noteUnknown(
-  { host, network }: PassContext,
+async function recordUnknown(
+  { host, network, stores }: PassContext,
   txid: string,
   sends: readonly Send[],
 ): Promise<void> {
@@ -81,7 +75,8 @@ async function noteUnknown(
     const script = readAddress(network, address)?.script;
     return script === undefined ? [] : { script, amountMinor };
   });
-  await host.store.write([addUnknown(txid, outputs, host.realNowMs())]);
+  const value = { outputs, notedAtMs: host.realNowMs() };
+  await stores.unknowns.write({ key: txid, revision: 0 }, { state: 'open', value });
 }
 
 async function reportUnknown(
@@ -91,7 +86,7 @@ async function reportUnknown(
 ): Promise<void> {
   const { host, network } = context;
   const totalMinor = sends.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
-  const detail = `The wallet sent transaction ${txid}, which the rail's memory does not know.`;
+  const detail = `The wallet sent transaction ${txid}, which is not in the rail's records.`;
   const id = `unknown:${txid}`;
   const money = totalMinor > 0n ? { currency: network.currency, amountMinor: totalMinor } : {};
   await host.receive({
@@ -101,30 +96,26 @@ async function reportUnknown(
     observations: [],
     problems: [{ id, kind: 'unmatched', detail, ...money }],
   });
-  context.note('error', 'the wallet sent a transaction that the memory does not know', { txid });
+  context.note('error', 'the wallet sent a transaction that is not in the records', { txid });
 }
 
 async function reportBehind({ host }: PassContext, unknownCount: number): Promise<void> {
   const id = `memory_behind:${unknownCount}`;
   const detail =
-    `The wallet has sent ${unknownCount} transactions and the rail's memory is empty. ` +
+    `The wallet has sent ${unknownCount} transactions and the rail's records are empty. ` +
     'Nothing is paid until the recovery is released.';
   const raw = Buffer.from(JSON.stringify({ event: 'memory_behind', unknownCount }));
   const problems = [{ id, kind: 'unmatched' as const, detail }];
   await host.receive({ id, channel: 'poll', raw, observations: [], problems });
-  host.log('error', 'the wallet has sent what the empty memory does not know', { unknownCount });
+  host.log('error', 'the wallet has sent transactions and the records are empty', { unknownCount });
 }
 
-/** Everything that the wallet has sent by now is accepted. */
+/** Accepts everything that the wallet has sent. */
 export async function acceptWallet(context: PassContext): Promise<boolean> {
-  const { host, tip } = context;
+  const { tip, stores } = context;
   if ((await compareWallet(context)) === 'current') return true;
-  const scan = await readScan(host.store);
+  const scan = await stores.scans.find(scanKey);
   if (scan === undefined) return false;
-  const next = { ...scan, state: 'current', blockHash: tip.hash } as const;
-  return host.store.write([changeScan(scan, omitRevision(next))]);
-}
-
-function omitRevision({ revision: _, ...rest }: Scan): Omit<Scan, 'revision'> {
-  return rest;
+  const value = { ...scan.value, blockHash: tip.hash };
+  return stores.scans.write(scan, { state: 'current', value });
 }

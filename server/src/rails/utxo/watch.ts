@@ -1,32 +1,34 @@
 import type { PassContext } from './compose.ts';
-import { buryFamily, findForeignSpender } from './displaced.ts';
+import { closeDisplacedSet, findConflictingSpender } from './conflicts.ts';
+import { notifyAccepted, notifyPaid } from './notify.ts';
 import {
-  changeFamily,
-  type Family,
-  type FamilyState,
-  type FamilyValue,
   findAnchors,
   getNewest,
+  type ReplacementSet,
+  type ReplacementSetState,
+  type ReplacementSetValue,
   type Version,
 } from './records.ts';
 import { replaceVersion } from './replace.ts';
 import { nameOutpoint } from './transaction.ts';
-import { hearPaid, hearTaken } from './unconfirmed.ts';
 
 /**
- * Where a family stands: in the chain, on its way, or displaced. Sending a version again is
- * harmless at any time, so that whatever is in doubt is sent again.
+ * Tracks a replacement set: in the chain, in the mempool, or displaced. Sending a version again is
+ * always harmless, so it is done in any doubt.
  */
-export async function watchFamily(context: PassContext, family: Family): Promise<void> {
-  const confirmed = await findConfirmed(context, family);
-  if (confirmed !== undefined) return settle(context, family, confirmed);
-  const current = await noteUnconfirmed(context, family);
+export async function watchReplacementSet(
+  context: PassContext,
+  set: ReplacementSet,
+): Promise<void> {
+  const confirmed = await findConfirmed(context, set);
+  if (confirmed !== undefined) return settle(context, set, confirmed);
+  const current = await recordUnconfirmed(context, set);
   if (current === undefined) return;
-  const reached = await bringOut(context, current);
+  const reached = await ensureBroadcast(context, current);
   if (reached === 'lost' || reached === 'held') return;
   const newest = getNewest(current);
   const { height, isBehind } = context.tip;
-  // Without the newest blocks nothing can be said about what is stuck or displaced.
+  // Without the newest blocks a stuck or displaced transaction cannot be recognized.
   if (isBehind) return;
   if (reached === 'in mempool') {
     const age = height - newest.builtHeight;
@@ -37,7 +39,7 @@ export async function watchFamily(context: PassContext, family: Family): Promise
   }
   const missing = await findMissing(context, newest.coins);
   if (missing.size === 0) {
-    // The node wants a higher fee. One attempt for each block is enough.
+    // The node requires a higher fee. One attempt per block is enough.
     if (height > newest.builtHeight) await replaceVersion(context, current, { kind: 'stuck' });
     return;
   }
@@ -48,7 +50,7 @@ type Confirmed = { readonly version: Version; readonly depth: number };
 
 async function findConfirmed(
   { node }: PassContext,
-  { versions }: Family,
+  { versions }: ReplacementSet,
 ): Promise<Confirmed | undefined> {
   for (const version of versions.toReversed()) {
     const found = await node.findTransaction(version.txid);
@@ -57,97 +59,99 @@ async function findConfirmed(
   return undefined;
 }
 
-/** Undefined when another process has changed the family meanwhile. */
+/** Undefined when another process has changed the set meanwhile. */
 async function save(
-  { host }: PassContext,
-  family: Family,
-  next: { state: FamilyState; value: FamilyValue },
-): Promise<Family | undefined> {
-  const { state, value } = next;
-  const { key, revision } = family;
-  if (!(await host.store.write([changeFamily(family, state, value)]))) return undefined;
-  return { ...value, key, state, revision: revision + 1 };
+  { stores }: PassContext,
+  set: ReplacementSet,
+  next: { state: ReplacementSetState; value: ReplacementSetValue },
+): Promise<ReplacementSet | undefined> {
+  const { key, revision } = set;
+  if (!(await stores.sets.write(set, next))) return undefined;
+  return { ...next.value, key, state: next.state, revision: revision + 1 };
 }
 
 async function settle(
   context: PassContext,
-  family: Family,
+  set: ReplacementSet,
   { version, depth }: Confirmed,
 ): Promise<void> {
   const { host, network, config } = context;
   const { txid } = version;
-  const confirmedFamily = { ...family, confirmed: { txid, depth } };
-  const due = family.payments.filter((entry) => !entry.isPaid && entry.depthNeeded <= depth);
+  const confirmedSet = { ...set, confirmed: { txid, depth } };
+  const due = set.payments.filter((entry) => !entry.isPaid && entry.depthNeeded <= depth);
   for (const depthNeeded of new Set(due.map((entry) => entry.depthNeeded))) {
     const entries = due.filter((entry) => entry.depthNeeded === depthNeeded);
-    await hearPaid(host, { network, family: confirmedFamily, entries, depthNeeded, txid });
+    await notifyPaid(host, { network, set: confirmedSet, entries, depthNeeded, txid });
   }
-  const payments = family.payments.map((entry) => ({
+  const payments = set.payments.map((entry) => ({
     ...entry,
     isPaid: entry.isPaid || entry.depthNeeded <= depth,
   }));
   const state = getStateInChain(payments, depth, config.finalConfirmations);
-  const isSame = family.confirmed?.txid === txid && state === family.state;
-  // The depth of what is paid already is nobody's business until it is final.
-  if (isSame && (state !== 'open' || family.confirmed?.depth === depth)) return;
-  const value = { ...confirmedFamily, payments };
-  await save(context, family, { state, value });
+  const isSame = set.confirmed?.txid === txid && state === set.state;
+  // The depth of a paid set is not recorded until it is final.
+  if (isSame && (state !== 'open' || set.confirmed?.depth === depth)) return;
+  const value = { ...confirmedSet, payments };
+  await save(context, set, { state, value });
 }
 
 function getStateInChain(
-  payments: FamilyValue['payments'],
+  payments: ReplacementSetValue['payments'],
   depth: number,
   finalDepth: number,
-): FamilyState {
+): ReplacementSetState {
   if (!payments.every(({ isPaid }) => isPaid)) return 'open';
   return depth >= finalDepth ? 'closed' : 'paid';
 }
 
-/** The chain does not hold it (any more): after a reorganisation it is on its way again. */
-async function noteUnconfirmed(context: PassContext, family: Family): Promise<Family | undefined> {
-  const { confirmed, key, state } = family;
-  if (confirmed === null) return family;
-  const fields = { family: key, txid: confirmed.txid, depth: confirmed.depth };
-  context.note('warn', 'a reorganisation has undone a transaction', fields);
-  return save(context, family, { state, value: { ...family, confirmed: null } });
+/** Not in the chain, or no longer after a reorganization. */
+async function recordUnconfirmed(
+  context: PassContext,
+  set: ReplacementSet,
+): Promise<ReplacementSet | undefined> {
+  const { confirmed, key, state } = set;
+  if (confirmed === null) return set;
+  const fields = { set: key, txid: confirmed.txid, depth: confirmed.depth };
+  context.note('warn', 'a reorganization has removed a transaction from the chain', fields);
+  return save(context, set, { state, value: { ...set, confirmed: null } });
 }
 
 /**
- * Sees to it that the node has the newest version, or else an older one. `held`: it has an older one
- * and replaces nothing, as Litecoin's nodes do. `lost`: another process has changed the family.
+ * Ensures that the node has the newest version, or else an older one. `held`: it has an older one and
+ * replaces nothing, as Litecoin's nodes do by default. `lost`: another process has changed the set.
  */
-async function bringOut(
+async function ensureBroadcast(
   context: PassContext,
-  family: Family,
+  set: ReplacementSet,
 ): Promise<'in mempool' | 'held' | 'refused' | 'lost'> {
   let isHeld = false;
   const { node, config } = context;
-  for (const version of family.versions.toReversed()) {
+  for (const version of set.versions.toReversed()) {
     if (await node.isInMempool(version.txid)) {
-      const noted = await noteTaken(context, family, version);
-      return noted === 'in mempool' && isHeld ? 'held' : noted;
+      const logged = await recordAccepted(context, set, version);
+      return logged === 'in mempool' && isHeld ? 'held' : logged;
     }
     const result = await node.broadcast(version.rawHex, config.fees.rateMax);
-    if (result.kind === 'taken') return noteTaken(context, family, version);
+    if (result.kind === 'accepted') return recordAccepted(context, set, version);
     isHeld ||= result.isConflict;
-    const fields = { family: family.key, txid: version.txid, refusal: result.detail };
+    const fields = { set: set.key, txid: version.txid, refusal: result.detail };
     context.note('warn', 'the node refuses a transaction', fields);
   }
   return 'refused';
 }
 
-async function noteTaken(
+async function recordAccepted(
   context: PassContext,
-  family: Family,
+  set: ReplacementSet,
   { txid, wasTaken }: Version,
 ): Promise<'in mempool' | 'lost'> {
   if (wasTaken) return 'in mempool';
-  await hearTaken(context.host, family, txid);
-  const versions = family.versions.map((version) =>
+  await notifyAccepted(context.host, set, txid);
+  const versions = set.versions.map((version) =>
     version.txid === txid ? { ...version, wasTaken: true } : version,
   );
-  await save(context, family, { state: family.state, value: { ...family, versions } });
-  // What follows would need the new revision; the next pass has it.
+  await save(context, set, { state: set.state, value: { ...set, versions } });
+  // The next pass continues with the new revision.
   return 'lost';
 }
 
@@ -161,30 +165,25 @@ async function findMissing(
 }
 
 /**
- * No version can be sent because coins of it are gone. As long as one coin that all versions spend
- * is still there, a new version that spends it excludes all others at once. Otherwise the family is
- * given up when what displaced it is so deep that it stays.
+ * No version can be sent because its coins are spent elsewhere. While one coin that all versions spend
+ * is left, a new version that spends it excludes all others. Otherwise the set is closed when the
+ * transaction that displaced it is deep enough.
  */
 async function handleDisplaced(
   context: PassContext,
-  family: Family,
+  set: ReplacementSet,
   missing: ReadonlySet<string>,
 ): Promise<void> {
   const { tip, config } = context;
-  const anchors = findAnchors(family.versions);
+  const anchors = findAnchors(set.versions);
   const isLeft = anchors.some((anchor) => !missing.has(nameOutpoint(anchor)));
-  const isDue = family.versions.length === 1 || tip.height > getNewest(family).builtHeight;
-  if (isLeft && isDue && (await replaceVersion(context, family, { kind: 'repair', missing })))
-    return;
-  // One anchor that is spent elsewhere is enough: every version needs all of them.
-  const spender = await findForeignSpender(context, family, anchors);
-  const fields = { family: family.key, txid: getNewest(family).txid };
+  const isDue = set.versions.length === 1 || tip.height > getNewest(set).builtHeight;
+  if (isLeft && isDue && (await replaceVersion(context, set, { kind: 'repair', missing }))) return;
+  // One anchor spent elsewhere is enough: every version needs all of them.
+  const spender = await findConflictingSpender(context, set, anchors);
+  const fields = { set: set.key, txid: getNewest(set).txid };
   if (spender === undefined) {
-    context.note(
-      'error',
-      'the coins of a transaction are gone, and nothing is known to spend them',
-      fields,
-    );
+    context.note('error', 'the coins of a transaction are spent by an unknown transaction', fields);
     return;
   }
   const { txid, depth, paysTheSame } = spender;
@@ -192,16 +191,16 @@ async function handleDisplaced(
     const details = { ...fields, spender: txid };
     context.note(
       'error',
-      'an unknown transaction makes the same payments; a person must look',
+      'an unknown transaction makes the same payments; a person must decide',
       details,
     );
     return;
   }
   const depthMin = Math.max(
     config.conflictConfirmations,
-    ...family.payments.map(({ depthNeeded }) => depthNeeded),
+    ...set.payments.map(({ depthNeeded }) => depthNeeded),
   );
-  if (depth >= depthMin) return buryFamily(context, family, txid);
+  if (depth >= depthMin) return closeDisplacedSet(context, set, txid);
   const details = { ...fields, spender: txid, depth, depthMin };
-  context.note('warn', 'a foreign transaction spends the coins of ours', details);
+  context.note('warn', 'a conflicting transaction spends the coins of a transaction', details);
 }

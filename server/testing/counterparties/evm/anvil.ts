@@ -17,8 +17,8 @@ import {
 } from 'viem';
 
 /**
- * A chain of its own for a test: Foundry's anvil as npm brings it, a token that is compiled here,
- * and a judge that counts from the blocks who was paid what.
+ * A chain for a test: Foundry's anvil from npm, a compiled token, and a reader that lists all
+ * payments from the blocks.
  */
 
 export type AnvilOptions = {
@@ -27,7 +27,7 @@ export type AnvilOptions = {
   chainId?: number;
 };
 
-/** What the chain itself says was paid by an account. */
+/** A payment by an account, as the chain shows it. */
 export type ChainPayment = {
   /** Lower case. */
   readonly recipient: string;
@@ -47,16 +47,16 @@ export type Anvil = {
   deployToken(decimals: number): Promise<Address>;
   giveTokens(contract: string, holder: string, units: bigint): Promise<void>;
   setTokenMode(contract: string, mode: 0 | 1 | 2 | 3 | 4): Promise<void>;
-  /** From now on the token turns down what is for this holder, also what waits already. */
+  /** From now on the token refuses transfers to this holder, waiting ones included. */
   blockHolder(contract: string, holder: string): Promise<void>;
-  /** All that an account paid, in the order of the chain. */
+  /** All payments of an account, in the order of the chain. */
   listPayments(payer: string): Promise<ChainPayment[]>;
   close(): Promise<void>;
 };
 
 const require = createRequire(import.meta.url);
 
-/** The program itself, not the script around it: what is killed must be what was started. */
+/** The program itself and not the script around it, so that it can be killed. */
 function findProgram(): string {
   const cpu = process.arch === 'x64' ? 'amd64' : process.arch;
   const suffix = process.platform === 'win32' ? '.exe' : '';
@@ -73,7 +73,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   const kill = (): boolean => child.kill('SIGKILL');
-  const forget = endWithProcess(kill);
+  const stopWatching = endWithProcess(kill);
   const url = await readUrl(child);
   const rpc = createCaller(url);
   return {
@@ -87,9 +87,9 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
       await rpc('anvil_setBalance', [account, toHex(parseEther(ether))]);
     },
     ...createTokens(rpc),
-    listPayments: createJudge(rpc),
+    listPayments: createPaymentReader(rpc),
     close: async () => {
-      forget();
+      stopWatching();
       const ended = new Promise((resolve) => child.once('exit', resolve));
       kill();
       await ended;
@@ -97,32 +97,32 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   };
 }
 
-/** A test that is stopped from outside must not leave a node behind. */
+/** Ends the node with a test that is stopped from outside. */
 function endWithProcess(kill: () => void): () => void {
   const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
   const die = (signal: NodeJS.Signals): void => {
     kill();
-    forget();
+    stopWatching();
     process.kill(process.pid, signal);
   };
-  const forget = (): void => {
+  const stopWatching = (): void => {
     process.off('exit', kill);
     for (const signal of signals) process.off(signal, die);
   };
   process.on('exit', kill);
   for (const signal of signals) process.on(signal, die);
-  return forget;
+  return stopWatching;
 }
 
-/** anvil chooses a free port and says which. */
+/** anvil chooses a free port and prints it. */
 async function readUrl(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
-    let said = '';
+    let output = '';
     child.once('error', reject);
-    child.once('exit', () => reject(new Error(`anvil ended: ${said}`)));
+    child.once('exit', () => reject(new Error(`anvil ended: ${output}`)));
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      said = (said + text).slice(-10_000);
-      const match = /Listening on (127\.0\.0\.1:\d+)/.exec(said);
+      output = (output + text).slice(-10_000);
+      const match = /Listening on (127\.0\.0\.1:\d+)/.exec(output);
       if (match !== null) resolve(`http://${match[1]}`);
     });
   });
@@ -171,7 +171,7 @@ function compileToken(): Compiled {
   return compiled;
 }
 
-/** An account of which anvil needs no key, apart from the rail's, so that nonces stay apart. */
+/** An impersonated account, so that the rail's account keeps its nonces for itself. */
 const deployer = '0x00000000000000000000000000000000000d0000';
 
 function createTokens(
@@ -180,7 +180,7 @@ function createTokens(
   const send = async (transaction: { to?: string; data: Hex }) => {
     await rpc('anvil_impersonateAccount', [deployer]);
     await rpc('anvil_setBalance', [deployer, toHex(parseEther('1000'))]);
-    // A high tip, so that it does not stand behind payments that wait in the same pool.
+    // A high tip, so that it is mined before payments in the mempool.
     const fees = { maxFeePerGas: toHex(10n ** 12n), maxPriorityFeePerGas: toHex(10n ** 12n) };
     const gas = toHex(3_000_000);
     const hash = await rpc('eth_sendTransaction', [
@@ -203,22 +203,22 @@ function createTokens(
       const data = encodeFunctionData({ abi, functionName: 'mint', args: [holder, units] });
       await send({ to: contract, data });
     },
-    // Straight into the contract's slots: no block is made, and waiting payments stay waiting.
+    // Written into the contract's storage, so that no block is mined.
     setTokenMode: async (contract, mode) => {
       await rpc('anvil_setStorageAt', [contract, toHex(0), toHex(mode, { size: 32 })]);
     },
     blockHolder: async (contract, holder) => {
-      // A mapping's entry lies at the hash of its key and the mapping's own slot, the fourth.
-      const place = concat([pad(holder as Hex), toHex(3, { size: 32 })]);
-      await rpc('anvil_setStorageAt', [contract, keccak256(place), toHex(1, { size: 32 })]);
+      // The slot of a mapping's entry is the hash of its key and the mapping's slot, here the fourth.
+      const slot = concat([pad(holder as Hex), toHex(3, { size: 32 })]);
+      await rpc('anvil_setStorageAt', [contract, keccak256(slot), toHex(1, { size: 32 })]);
     },
   };
 }
 
 const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 
-/** Reads each block once, as long as the chain is not set back. */
-function createJudge(rpc: Caller): Anvil['listPayments'] {
+/** Reads each block once, unless it is displaced. */
+function createPaymentReader(rpc: Caller): Anvil['listPayments'] {
   const blocks: { hash: string; payments: (ChainPayment & { payer: string })[] }[] = [];
   const readBlock = async (number: number) => {
     const block = await rpc<BlockView>('eth_getBlockByNumber', [toHex(number), true]);
@@ -245,7 +245,7 @@ function createJudge(rpc: Caller): Anvil['listPayments'] {
   };
   let turn: Promise<unknown> = Promise.resolve();
   return async (payer) => {
-    // One after the other, since all of them go on where the last one ended.
+    // One at a time, since each continues where the last one ended.
     const mine = turn.then(catchUp);
     turn = mine.catch(() => undefined);
     await mine;

@@ -11,22 +11,22 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-/** The simulated hub's own records: they outlive it, and are the judge of what was paid. */
+/** The simulated hub's durable records, which tests compare with the payments. */
 
 export type TransferState = 'RESERVED' | 'COMMITTED' | 'ABORTED';
 
 export type BookedTransfer = {
   readonly transferId: string;
-  /** What the payer calls it, from the extension list; "" where it says nothing. */
+  /** The payer's reference, from the extension list; "" where it has none. */
   readonly reference: string;
   readonly currency: string;
   readonly amount: string;
   readonly payer: string;
   readonly ilpPacket: string;
-  /** Of the whole body, to tell a repetition from another transfer of the same identifier. */
+  /** Of the body, to tell a repeated request from another transfer with the same identifier. */
   readonly hash: string;
   readonly state: TransferState;
-  /** Of the API, where it was aborted. */
+  /** The error code of an aborted transfer. */
   readonly code: string;
 };
 
@@ -38,7 +38,7 @@ export type HubBooks = {
   close(): void;
 };
 
-/** A line for each change; the last one of an identifier holds. */
+/** One line for each change; the last one of an identifier counts. */
 export function openHubBooks(folder: string): HubBooks {
   mkdirSync(folder, { recursive: true });
   const path = join(folder, 'transfers.jsonl');
@@ -50,7 +50,7 @@ export function openHubBooks(folder: string): HubBooks {
     }
   }
   const file = openSync(path, 'a');
-  // What a crash cut off in the middle ends here and is not read.
+  // Ends a line that a crash truncated; it is not read.
   writeSync(file, '\n');
   return {
     find: (transferId) => transfers.get(transferId),
@@ -80,7 +80,7 @@ export const participants = ['payer', 'hub', 'payee'] as const;
 export type Participant = (typeof participants)[number];
 export type KeyFiles = Readonly<Record<Participant, { privatePem: string; publicPem: string }>>;
 
-/** Key pairs of all who take part, made once: `<participant>.private.pem`, `.public.pem`. */
+/** Key pairs of all participants, made once: `<participant>.private.pem`, `.public.pem`. */
 export function openKeyFiles(folder: string): KeyFiles {
   mkdirSync(folder, { recursive: true });
   return {

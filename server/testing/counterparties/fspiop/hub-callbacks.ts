@@ -3,25 +3,25 @@ import { nameType, type Resource } from '../../../src/rails/fspiop/messages.ts';
 import { signMessage } from '../../../src/rails/fspiop/signature.ts';
 import type { KeyFiles } from './hub-books.ts';
 
-/** How the simulated hub calls back, and how badly. */
+/** The callbacks of the simulated hub, and their faults. */
 
 /**
- * What becomes of a payment stands in its wallet's number, where that ends in 99 and four digits: a
- * code of the API (32xx at the look-up, 5101 and 5103 at the quote, others of 4 and 5 at the
- * transfer), or a habit. To any other wallet it is paid.
+ * A wallet's number that ends in 99 and four digits selects the outcome: an error code of the API
+ * (32xx at the look-up, 5101 and 5103 at the quote, others of 4 and 5 at the transfer) or one of
+ * these behaviors. Payments to other wallets are paid.
  */
-export const habits = {
+export const hubBehaviors = {
   wrongFulfilment: '9001',
-  /** The first callback about the transfer does not come. */
+  /** The first callback about the transfer is lost. */
   lostCallbacks: '9002',
   repeatedCallbacks: '9003',
-  /** The transfer is booked and answered with an error of the server. */
+  /** The transfer is booked and answered with status 500. */
   failsAfterBooking: '9004',
   otherName: '9005',
 } as const;
 
-/** The four digits; "" where it is an ordinary wallet. */
-export function readHabit(wallet: string): string {
+/** The four digits; "" for other wallets. */
+export function readBehavior(wallet: string): string {
   return /99(\d{4})$/.exec(wallet)?.[1] ?? '';
 }
 
@@ -37,10 +37,10 @@ export type SimulatorOptions = {
   readonly payerFsp?: string;
   /** Before each callback. */
   readonly delayMs?: number;
-  /** Of a hundred callbacks, so many are lost, or come twice. */
+  /** Percent of the callbacks that are lost, or sent twice. */
   readonly lostPercent?: number;
   readonly repeatedPercent?: number;
-  /** What the provider takes on top of an amount, in hundredths of a percent. */
+  /** The provider's fee on top of an amount. */
   readonly feeBasisPoints?: number;
 };
 
@@ -49,9 +49,10 @@ export type Callback = {
   readonly uri: string;
   readonly source: typeof hubFsp | typeof payeeFsp;
   readonly content: unknown;
-  readonly habit: string;
+  readonly behavior: string;
 };
-/** Sends callbacks; what cannot be delivered is lost, as with many a hub. */
+
+/** Sends callbacks; one that cannot be delivered is lost. */
 export function createSender(options: SimulatorOptions, keys: KeyFiles) {
   const { nowMs, delayMs = 0, lostPercent = 0, repeatedPercent = 0 } = options;
   const signingKeys = {
@@ -60,7 +61,7 @@ export function createSender(options: SimulatorOptions, keys: KeyFiles) {
   };
   const abort = new AbortController();
   const underWay = new Set<Promise<void>>();
-  const heard = new Map<string, number>();
+  const deliveries = new Map<string, number>();
   let baseUrl = options.callbackUrl;
 
   const deliver = async ({ resource, uri, source, content }: Callback): Promise<void> => {
@@ -75,13 +76,13 @@ export function createSender(options: SimulatorOptions, keys: KeyFiles) {
       'fspiop-destination': destination,
       'fspiop-uri': uri,
       'fspiop-http-method': 'PUT',
-      'fspiop-signature': signMessage(head, body, signingKeys[source]),
+      'fspiop-signature': await signMessage(head, body, signingKeys[source]),
     };
     const signal = AbortSignal.any([abort.signal, AbortSignal.timeout(10_000)]);
     try {
       await fetch(`${baseUrl}${uri}`, { method: 'PUT', headers, body, signal });
     } catch {
-      // Lost. The payer asks when it misses it.
+      // Lost: the payer queries a missing callback.
     }
   };
 
@@ -94,16 +95,17 @@ export function createSender(options: SimulatorOptions, keys: KeyFiles) {
 
   return {
     call: (callback: Callback): void => {
-      const { uri, habit, resource } = callback;
-      const number = (heard.get(uri) ?? 0) + 1;
-      heard.set(uri, number);
-      // The same trial has the same chance each time, and a repetition another one.
+      const { uri, behavior, resource } = callback;
+      const number = (deliveries.get(uri) ?? 0) + 1;
+      deliveries.set(uri, number);
+      // Repeatable in each run, and different for a repeated callback.
       const hash = createHash('sha256').update(`${uri} ${number}`).digest();
       const chance = (hash.readUInt16BE() * 100) / 65_536;
-      const isLost = habit === habits.lostCallbacks && resource === 'transfers' && number === 1;
+      const isLost =
+        behavior === hubBehaviors.lostCallbacks && resource === 'transfers' && number === 1;
       if (isLost || chance < lostPercent) return;
       const isRepeated =
-        habit === habits.repeatedCallbacks || chance < lostPercent + repeatedPercent;
+        behavior === hubBehaviors.repeatedCallbacks || chance < lostPercent + repeatedPercent;
       const sending = send(callback, isRepeated ? 2 : 1).finally(() => underWay.delete(sending));
       underWay.add(sending);
     },

@@ -4,10 +4,10 @@ import { openHubSimulator } from './hub-simulator.ts';
 /**
  * The simulated hub as a process of its own:
  *
- *   node hub-simulator.run.ts --folder F --callback http://127.0.0.1:8080/rails/momo --port 0
+ *   node hub-simulator-program.ts --folder F --callback http://127.0.0.1:8080/rails/momo --port 0
  *     [--delay-ms 0] [--lost-percent 0] [--repeated-percent 0] [--fee-basis-points 0] [--payer-fsp outlay]
  *
- * It prints one line of JSON with its port when it listens, keeps books and keys in the folder, and
+ * Prints one line of JSON with its port when it listens, keeps records and keys in the folder, and
  * ends on SIGTERM.
  */
 const { values } = parseArgs({
@@ -23,7 +23,7 @@ const { values } = parseArgs({
   },
 });
 if (values.folder === undefined || values.callback === undefined) {
-  throw new Error('--folder and --callback are wanted');
+  throw new Error('--folder and --callback are required');
 }
 
 const simulator = await openHubSimulator({

@@ -9,34 +9,40 @@ import { after, before, test } from 'node:test';
 import type { RailCalls } from '../../../src/rails/contract/contract.ts';
 import { nameTransfer } from '../../../src/rails/fspiop/payment.ts';
 import { railModule } from '../../../src/rails/fspiop/rail.ts';
-import { context, type Door, instruct, openDoor, payer } from '../../setups/fspiop.ts';
+import {
+  type CallbackEndpoint,
+  context,
+  instruct,
+  openCallbackEndpoint,
+  payer,
+} from '../../setups/fspiop.ts';
 import { openTestHost, type TestHost } from '../../setups/rail.ts';
 import { openHubBooks, openKeyFiles } from './hub-books.ts';
 
-/** The simulated hub as a process of its own, killed in the middle of what it does. */
+/** The simulated hub as a process that is killed. */
 
 let folder: string;
-let door: Door;
+let endpoint: CallbackEndpoint;
 let host: TestHost;
 let rail: RailCalls;
 let child: ChildProcess;
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'fspiop-hub-'));
-  door = await openDoor(() => ({ rail, host }));
-  host = await openTestHost({ name: 'momo', payers: [payer], callbackUrl: door.url });
+  endpoint = await openCallbackEndpoint(() => ({ rail, host }));
+  host = await openTestHost({ name: 'momo', payers: [payer], callbackUrl: endpoint.url });
 });
 after(async () => {
   child.kill('SIGKILL');
-  await door.close();
+  await endpoint.close();
   await host.close();
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The port that it says it listens on. */
+/** Returns the port. */
 async function start(port: number, ...more: string[]): Promise<number> {
   const script = join(import.meta.dirname, 'hub-simulator-program.ts');
-  const given = ['--folder', folder, '--callback', door.url, '--port', String(port), ...more];
+  const given = ['--folder', folder, '--callback', endpoint.url, '--port', String(port), ...more];
   child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, ...given], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -45,7 +51,7 @@ async function start(port: number, ...more: string[]): Promise<number> {
   return (JSON.parse(line) as { port: number }).port;
 }
 
-test('a hub that is killed, loses callbacks and repeats others pays each payment once', async () => {
+test('a hub that is killed and loses and repeats callbacks pays each payment once', async () => {
   const faults = ['--delay-ms', '5', '--lost-percent', '20', '--repeated-percent', '20'];
   const port = await start(0, ...faults);
   const keys = openKeyFiles(folder);

@@ -5,7 +5,8 @@ import { getCurrency } from '../../../src/core/currency.ts';
 import { formatAmount } from '../../../src/core/money.ts';
 import { readMinor } from '../../../src/rails/fspiop/config.ts';
 import { formatBody } from '../../../src/rails/fspiop/messages.ts';
-import { parseJson, readSignature } from '../../../src/rails/fspiop/signature.ts';
+import { readSignature } from '../../../src/rails/fspiop/signature.ts';
+import { parseJson } from '../../../src/rails/kit/answers.ts';
 import {
   type BookedTransfer,
   type HubBooks,
@@ -17,25 +18,24 @@ import {
 import {
   type Callback,
   createSender,
-  habits,
+  hubBehaviors,
   hubFsp,
   payeeFsp,
-  readHabit,
+  readBehavior,
   type SimulatorOptions,
 } from './hub-callbacks.ts';
 
 /**
- * A small hub with one provider of wallets behind it, for trials: it speaks FSPIOP 1.1, keeps durable
- * books and does as badly as it is told to. It is no reference for the API; the tests against
- * Mojaloop's own toolkit are.
+ * A small hub with one wallet provider for tests: FSPIOP 1.1, durable records and selectable faults.
+ * The reference for the API is Mojaloop's own toolkit (`toolkit.test.ts`).
  */
 export type HubSimulator = {
   readonly address: { readonly host: string; readonly port: number };
   readonly books: HubBooks;
   readonly keys: KeyFiles;
-  /** How many requests came, by method and resource, such as `POST /transfers`. */
+  /** Requests received, by method and resource, such as `POST /transfers`. */
   readonly counts: ReadonlyMap<string, number>;
-  /** Returns when every callback that was due has been delivered or lost. */
+  /** Returns when all due callbacks have been delivered or lost. */
   settle(): Promise<void>;
   callbackTo(url: string): void;
   close(): Promise<void>;
@@ -49,7 +49,7 @@ type Call = {
 };
 type Reply = { readonly status: number; readonly code?: string };
 
-const taken: Reply = { status: 202 };
+const accepted: Reply = { status: 202 };
 
 export async function openHubSimulator(options: SimulatorOptions): Promise<HubSimulator> {
   const keys = openKeyFiles(options.folder);
@@ -62,11 +62,11 @@ export async function openHubSimulator(options: SimulatorOptions): Promise<HubSi
       const call = await readCall(request);
       const name = `${call.method} /${call.path.split('/')[1] ?? ''}`;
       counts.set(name, (counts.get(name) ?? 0) + 1);
-      const { status, code } = answer(hub, call);
+      const { status, code } = await answer(hub, call);
       response.writeHead(status, { 'content-type': 'application/json' });
       response.end(code === undefined ? '' : JSON.stringify(describeError(code)));
     };
-    // Who hangs up in the middle, or sends what makes no sense, gets no answer.
+    // An aborted or invalid request gets no answer.
     reply().catch(() => response.destroy());
   });
   await new Promise<void>((resolve, reject) => {
@@ -111,12 +111,15 @@ async function readCall(request: IncomingMessage): Promise<Call> {
   };
 }
 
-function answer(hub: Hub, call: Call): Reply {
+async function answer(hub: Hub, call: Call): Promise<Reply> {
   const payerFsp = hub.options.payerFsp ?? 'outlay';
   const publicKeys = new Map([[payerFsp, createPublicKey(hub.keys.payer.publicPem)]]);
-  // As the current Mojaloop library does: over the parsed body, its members in order.
+  // Over the parsed body with sorted members, as the current Mojaloop library does.
   const body = call.body === '' ? '' : formatBody(parseJson(call.body) ?? null);
-  const proof = readSignature({ ...call, uris: [call.path], body: Buffer.from(body) }, publicKeys);
+  const proof = await readSignature(
+    { ...call, uris: [call.path], body: Buffer.from(body) },
+    publicKeys,
+  );
   if (proof.kind === 'unproven') return { status: 400, code: '3105' };
   const [, resource, id = '', wallet = ''] = call.path.split('/');
   switch (`${call.method} ${resource}`) {
@@ -134,21 +137,27 @@ function answer(hub: Hub, call: Call): Reply {
 }
 
 function answerParty(hub: Hub, wallet: string): Reply {
-  const habit = readHabit(wallet);
+  const behavior = readBehavior(wallet);
   const uri = `/parties/MSISDN/${wallet}`;
-  if (habit.startsWith('32')) {
-    const content = describeError(habit);
-    hub.call({ resource: 'parties', uri: `${uri}/error`, source: hubFsp, content, habit });
-    return taken;
+  if (behavior.startsWith('32')) {
+    const content = describeError(behavior);
+    hub.call({
+      resource: 'parties',
+      uri: `${uri}/error`,
+      source: hubFsp,
+      content,
+      behavior: behavior,
+    });
+    return accepted;
   }
-  const isOther = habit === habits.otherName;
+  const isOther = behavior === hubBehaviors.otherName;
   const party = {
     partyIdInfo: { partyIdType: 'MSISDN', partyIdentifier: wallet, fspId: payeeFsp },
-    name: isOther ? 'Somebody Else' : 'Ada Wanjiku Otieno',
-    personalInfo: { complexName: { firstName: 'Ada', lastName: isOther ? 'Else' : 'Otieno' } },
+    name: isOther ? 'Another Name' : 'Ada Wanjiku Otieno',
+    personalInfo: { complexName: { firstName: 'Ada', lastName: isOther ? 'Name' : 'Otieno' } },
   };
-  hub.call({ resource: 'parties', uri, source: payeeFsp, content: { party }, habit });
-  return taken;
+  hub.call({ resource: 'parties', uri, source: payeeFsp, content: { party }, behavior: behavior });
+  return accepted;
 }
 
 type QuoteBody = {
@@ -163,12 +172,18 @@ type QuoteBody = {
 function answerQuote(hub: Hub, call: Call): Reply {
   const body = parseJson(call.body) as QuoteBody;
   const wallet = body.payee.partyIdInfo.partyIdentifier;
-  const habit = readHabit(wallet);
+  const behavior = readBehavior(wallet);
   const uri = `/quotes/${body.quoteId}`;
-  if (habit === '5101' || habit === '5103') {
-    const content = describeError(habit);
-    hub.call({ resource: 'quotes', uri: `${uri}/error`, source: payeeFsp, content, habit });
-    return taken;
+  if (behavior === '5101' || behavior === '5103') {
+    const content = describeError(behavior);
+    hub.call({
+      resource: 'quotes',
+      uri: `${uri}/error`,
+      source: payeeFsp,
+      content,
+      behavior: behavior,
+    });
+    return accepted;
   }
   const { currency, amount } = body.amount;
   const amountMinor = readMinor(amount, currency) ?? 0n;
@@ -193,11 +208,11 @@ function answerQuote(hub: Hub, call: Call): Reply {
     ilpPacket,
     condition: createHash('sha256').update(fulfil(hub, ilpPacket)).digest('base64url'),
   };
-  hub.call({ resource: 'quotes', uri, source: payeeFsp, content, habit });
-  return taken;
+  hub.call({ resource: 'quotes', uri, source: payeeFsp, content, behavior: behavior });
+  return accepted;
 }
 
-/** The provider can make the fulfilment of its own packets again, and nobody else can. */
+/** Only the provider can derive the fulfilment of its packets. */
 function fulfil({ keys }: Hub, ilpPacket: string): Buffer {
   return createHmac('sha256', keys.payee.privatePem).update(ilpPacket).digest();
 }
@@ -240,9 +255,9 @@ function answerTransfer(hub: Hub, call: Call): Reply {
   const hash = hashBody(call.body);
   const known = hub.books.find(transferId);
   if (known !== undefined) {
-    if (known.hash !== hash) tellTransferError(hub, transferId, '3106');
-    else if (known.state !== 'RESERVED') tellTransfer(hub, known);
-    return taken;
+    if (known.hash !== hash) sendTransferError(hub, transferId, '3106');
+    else if (known.state !== 'RESERVED') sendTransferState(hub, known);
+    return accepted;
   }
   const condition = createHash('sha256').update(fulfil(hub, ilpPacket)).digest('base64url');
   const fields = { transferId, ilpPacket, hash, ...amount, payer: body.payerFsp };
@@ -251,22 +266,22 @@ function answerTransfer(hub: Hub, call: Call): Reply {
   const abort = (code: string): Reply => {
     const aborted: BookedTransfer = { ...fields, reference, state: 'ABORTED', code };
     hub.books.write(aborted);
-    tellTransfer(hub, aborted);
-    return taken;
+    sendTransferState(hub, aborted);
+    return accepted;
   };
   if (Date.parse(body.expiration) <= hub.options.nowMs()) return abort('3303');
   if (body.payeeFsp !== payeeFsp) return abort('3203');
   if (condition !== body.condition) return abort('5105');
-  const habit = readHabit(readWallet(ilpPacket));
-  if (/^[45]/.test(habit)) return abort(habit);
+  const behavior = readBehavior(readWallet(ilpPacket));
+  if (/^[45]/.test(behavior)) return abort(behavior);
   const committed: BookedTransfer = { ...fields, reference, state: 'COMMITTED', code: '' };
   hub.books.write({ ...committed, state: 'RESERVED' });
   hub.books.write(committed);
-  tellTransfer(hub, committed);
-  return habit === habits.failsAfterBooking ? { status: 500 } : taken;
+  sendTransferState(hub, committed);
+  return behavior === hubBehaviors.failsAfterBooking ? { status: 500 } : accepted;
 }
 
-/** The wallet is the last part of the packet's address, which ends before its data. */
+/** The last part of the packet's address, before its data. */
 function readWallet(ilpPacket: string): string {
   const text = Buffer.from(ilpPacket, 'base64url').toString('latin1');
   return /\.msisdn\.(\d+)/.exec(text)?.[1] ?? '';
@@ -274,34 +289,35 @@ function readWallet(ilpPacket: string): string {
 
 function answerQuery(hub: Hub, transferId: string): Reply {
   const known = hub.books.find(transferId);
-  if (known === undefined) tellTransferError(hub, transferId, '3208');
-  else tellTransfer(hub, known);
-  return taken;
+  if (known === undefined) sendTransferError(hub, transferId, '3208');
+  else sendTransferState(hub, known);
+  return accepted;
 }
 
-function tellTransferError(hub: Hub, transferId: string, code: string): void {
+function sendTransferError(hub: Hub, transferId: string, code: string): void {
   const uri = `/transfers/${transferId}/error`;
   const content = describeError(code);
-  hub.call({ resource: 'transfers', uri, source: hubFsp, content, habit: '' });
+  hub.call({ resource: 'transfers', uri, source: hubFsp, content, behavior: '' });
 }
 
-function tellTransfer(hub: Hub, { transferId, state, ilpPacket, code }: BookedTransfer): void {
-  const habit = readHabit(readWallet(ilpPacket));
+function sendTransferState(hub: Hub, { transferId, state, ilpPacket, code }: BookedTransfer): void {
+  const behavior = readBehavior(readWallet(ilpPacket));
   if (state === 'ABORTED') {
-    tellTransferError(hub, transferId, code);
+    sendTransferError(hub, transferId, code);
     return;
   }
   const right = fulfil(hub, ilpPacket);
-  const shown = habit === habits.wrongFulfilment ? Buffer.from(right).fill(7, 0, 1) : right;
+  const shown =
+    behavior === hubBehaviors.wrongFulfilment ? Buffer.from(right).fill(7, 0, 1) : right;
   const content = {
     transferState: state,
     completedTimestamp: new Date(hub.options.nowMs()).toISOString(),
     ...(state === 'COMMITTED' && { fulfilment: shown.toString('base64url') }),
   };
   const uri = `/transfers/${transferId}`;
-  hub.call({ resource: 'transfers', uri, source: payeeFsp, content, habit });
+  hub.call({ resource: 'transfers', uri, source: payeeFsp, content, behavior: behavior });
 }
 
 function describeError(code: string) {
-  return { errorInformation: { errorCode: code, errorDescription: 'as the trial wants it' } };
+  return { errorInformation: { errorCode: code, errorDescription: 'selected by the test' } };
 }

@@ -8,16 +8,15 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 
 /**
- * Mojaloop's own testing toolkit as the counterpart, with the rules that it is delivered with, both
- * sides' signatures checked, and its own history of requests as the judge. It is large (650 MB with
- * its Node 22), so that only this test installs it: from toolkit/package-lock.json into the folder
- * that OUTLAY_TOOLKIT names, or below node_modules/.cache.
+ * Mojaloop's testing toolkit as the counterparty, with its default rules and with signatures checked
+ * on both sides. It is large (650 MB with its Node 22), so that only this test installs it: from
+ * toolkit/package-lock.json into the folder that OUTLAY_TOOLKIT names, or below node_modules/.cache.
  */
 
 export type Toolkit = {
   readonly url: string;
   readonly keys: { readonly payerPrivate: string; readonly toolkitPublic: string };
-  /** What came in, oldest first, by the toolkit's own account. */
+  /** Requests that the toolkit received, oldest first. */
   listRequests(): Promise<ToolkitRequest[]>;
   close(): Promise<void>;
 };
@@ -51,8 +50,8 @@ async function installToolkit(): Promise<string> {
 }
 
 /**
- * Runs in the toolkit before it starts. It takes fixed ports of every address and gets free ones of
- * the loopback; and keys, which it has from a connection manager otherwise, are put in their place.
+ * Loaded by the toolkit before it starts: replaces its fixed ports by free ones on the loopback
+ * interface, and provides the keys that a connection manager provides otherwise.
  */
 const preparation = `
 const { Server } = require('node:net');
@@ -69,7 +68,7 @@ const { store, keys } = require('./preparation.json');
 void require(store).set('jwsConfig', keys);
 `;
 
-/** Wallets and amounts for which the toolkit does something else than pay. */
+/** Wallets and amounts that the toolkit does not pay as usual. */
 export const trials = {
   unknownWallet: '254700003204',
   refusedQuote: '510.1',
@@ -90,7 +89,7 @@ function makeRule(ruleId: number, facts: Record<string, string>, event: object):
 }
 
 function refuse(code: string) {
-  const errorInformation = { errorCode: code, errorDescription: 'a trial' };
+  const errorInformation = { errorCode: code, errorDescription: 'selected by the test' };
   const params = { body: { errorInformation } };
   return { type: 'MOCK_ERROR_CALLBACK', params };
 }
@@ -129,7 +128,7 @@ async function writeRules(folder: string): Promise<void> {
   await addRules(join(folder, 'spec_files/rules_callback/default.json'), callback);
 }
 
-/** By the toolkit's rule for quotes, the provider takes 0.5 on top. */
+/** The toolkit's rule for quotes adds a fee of 0.5. */
 export function formatWithFee(amount: string): string {
   return String(Number(amount) + 0.5);
 }
@@ -139,7 +138,7 @@ async function addRules(path: string, rules: object[]): Promise<void> {
   await writeFile(path, JSON.stringify([...rules, ...delivered]));
 }
 
-/** The toolkit finds everything in the folder that it is started in. */
+/** The toolkit reads its settings from its working directory. */
 async function writeFolder(
   folder: string,
   installed: string,
@@ -202,10 +201,10 @@ export async function openToolkit(callbackUrl: string): Promise<Toolkit> {
   });
   const ports = new Map<string, string>();
   await new Promise<void>((resolve, reject) => {
-    child.once('exit', () => reject(new Error('the toolkit ended')));
+    child.once('exit', () => reject(new Error('the toolkit ended early')));
     createInterface({ input: child.stdout }).on('line', (line) => {
-      const [word = '', wanted = '', port = ''] = line.split(' ');
-      if (word === 'listens') ports.set(wanted, port);
+      const [word = '', requested = '', port = ''] = line.split(' ');
+      if (word === 'listens') ports.set(requested, port);
       if (line.includes('Toolkit Initialization completed')) resolve();
     });
   });

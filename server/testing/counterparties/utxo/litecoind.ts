@@ -8,9 +8,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * A chain of our own for tests: Litecoin Core in regtest, on 127.0.0.1 only and without peers, in a
- * temporary folder. `LITECOIND` names the program; without it, it is found on the PATH. What it says
- * about blocks and the mempool is the judge of what was paid.
+ * A chain for tests: Litecoin Core in regtest on 127.0.0.1, without peers, in a temporary folder.
+ * `LITECOIND` names the program; without it, it is found on the PATH.
  */
 
 export type PaidOutput = {
@@ -27,20 +26,17 @@ export type TestNode = {
   readonly folder: string;
   /** @throws Error with the code and message of a refusal. Amounts come as JSON numbers. */
   call<T = string>(method: string, params?: readonly unknown[], wallet?: string): Promise<T>;
-  /** Coins of the miner to an address, one output for each amount (decimal text); not mined. */
+  /** Sends one output for each amount (decimal text) to an address; not mined. */
   fund(address: string, amounts: readonly string[]): Promise<string>;
-  /** Blocks with everything that the mempool has. */
+  /** Mines blocks with all transactions of the mempool. */
   mine(count: number): Promise<void>;
-  /** Blocks without transactions. */
+  /** Mines blocks without transactions. */
   mineEmpty(count: number): Promise<void>;
-  /** A new address of the miner, whose wallet is no rail's. */
+  /** A new address of the miner. */
   newAddress(kind?: 'bech32' | 'legacy' | 'p2sh-segwit'): Promise<string>;
-  /** All outputs of the chain and the mempool that pay an address. */
+  /** All outputs to an address, in the chain and the mempool. */
   listPaid(address: string): Promise<PaidOutput[]>;
-  /**
-   * Without a chance to tidy up, or in order. Before a kill the chain is written to disk: a node
-   * without peers has nowhere to get its last blocks from again.
-   */
+  /** Before a kill the chain is flushed to disk, since a node without peers cannot fetch it again. */
   stop(how: 'kill' | 'stop'): Promise<void>;
   start(): Promise<void>;
   /** Stops it and removes its folder. */
@@ -49,7 +45,7 @@ export type TestNode = {
 
 const startMsMax = 120_000;
 
-/** What still runs when the tests end otherwise than they should. */
+/** Killed when the tests end early. */
 const running = new Set<ChildProcess>();
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
@@ -62,7 +58,7 @@ export async function startLitecoind(options: { isReplacing?: boolean } = {}): P
   const port = await findFreePort();
   const credentials = `outlay:${randomBytes(16).toString('hex')}`;
   const call = createCall(`http://127.0.0.1:${port}`, credentials);
-  const judge = createJudge(call);
+  const listPaid = createPaymentReader(call);
   let child: ChildProcess | undefined;
   const halt = async (signal: NodeJS.Signals): Promise<void> => {
     const current = child;
@@ -93,7 +89,7 @@ export async function startLitecoind(options: { isReplacing?: boolean } = {}): P
     call,
     newAddress,
     fund: async (address, amounts) => {
-      // One transaction for each, since an address may stand only once in one.
+      // One transaction each, since an address may occur only once in one.
       let txid = '';
       for (const amount of amounts)
         txid = await call('sendtoaddress', [address, amount], minerWallet);
@@ -106,7 +102,7 @@ export async function startLitecoind(options: { isReplacing?: boolean } = {}): P
       const address = await newAddress();
       for (let index = 0; index < count; index += 1) await call('generateblock', [address, []]);
     },
-    listPaid: judge,
+    listPaid,
     stop,
     start,
     close: async () => {
@@ -116,7 +112,7 @@ export async function startLitecoind(options: { isReplacing?: boolean } = {}): P
   };
   try {
     await start();
-    // The first reward can be spent once a hundred blocks stand upon it.
+    // The first reward is spendable after a hundred blocks.
     await node.mine(120);
   } catch (error) {
     await node.close();
@@ -130,7 +126,7 @@ async function findFreePort(): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const bound = server.address();
   await new Promise<void>((resolve) => server.close(() => resolve()));
-  if (bound === null || typeof bound === 'string') throw new Error('there is no free port');
+  if (bound === null || typeof bound === 'string') throw new Error('no free port');
   return bound.port;
 }
 
@@ -138,7 +134,7 @@ type LaunchOptions = {
   folder: string;
   port: number;
   credentials: string;
-  /** Litecoin's nodes do not replace transactions unless they are told to. */
+  /** Litecoin's nodes do not replace transactions by default. */
   isReplacing: boolean;
 };
 
@@ -163,7 +159,7 @@ async function launch(options: LaunchOptions): Promise<ChildProcess> {
       '-rpcthreads=8',
       '-rpcworkqueue=128',
       '-fallbackfee=0.0002',
-      // Its confidential side chain does not begin: `generateblock` knows nothing of it.
+      // Never activates MWEB, which `generateblock` does not support.
       '-vbparams=mweb:9999999999:9999999999',
       `-mempoolreplacement=${isReplacing ? 1 : 0}`,
       '-debug=0',
@@ -226,8 +222,8 @@ type NodeTransaction = {
   vout: { value: number; scriptPubKey: { hex: string } }[];
 };
 
-/** Reads the chain block by block; those that a reorganisation has undone are forgotten. */
-function createJudge(call: TestNode['call']): TestNode['listPaid'] {
+/** Reads each block once, unless a reorganization displaced it. */
+function createPaymentReader(call: TestNode['call']): TestNode['listPaid'] {
   const blocks: Block[] = [];
   const follow = async (): Promise<void> => {
     const height = await call<number>('getblockcount');
@@ -251,7 +247,7 @@ function createJudge(call: TestNode['call']): TestNode['listPaid'] {
     );
     const inMempool = [];
     for (const txid of await call<string[]>('getrawmempool')) {
-      // It may have left the mempool since it was listed.
+      // It may have left the mempool meanwhile.
       const found = await call<NodeTransaction>('getrawtransaction', [txid, true]).catch(
         () => null,
       );

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Coin } from './coin-selection.ts';
-import { findForeignSpender } from './displaced.ts';
+import { findConflictingSpender } from './conflicts.ts';
 import type { WalletTransaction } from './node.ts';
-import type { Family } from './records.ts';
+import type { ReplacementSet } from './records.ts';
 import { buildTransaction, formatUnsigned, readTransaction } from './transaction.ts';
 
 const script = `0014${'11'.repeat(20)}`;
@@ -20,11 +20,11 @@ function make(coins: readonly Coin[], outputs: readonly { script: string; amount
 }
 
 const [first, second, third] = [makeCoin('a'), makeCoin('b'), makeCoin('c')];
-const ours = make([first, second], [payment]);
-const foreign = make([first], [{ script, amountMinor: 90_000n }]);
-const forgotten = make([second, third], [payment]);
+const ownVersion = make([first, second], [payment]);
+const conflicting = make([first], [{ script, amountMinor: 90_000n }]);
+const unknown = make([second, third], [payment]);
 
-const family: Family = {
+const set: ReplacementSet = {
   key: '0000000001',
   state: 'open',
   revision: 1,
@@ -32,7 +32,7 @@ const family: Family = {
   payments: [{ reference: 'one', address: '', ...payment, depthNeeded: 1, isPaid: false }],
   versions: [
     {
-      ...ours,
+      ...ownVersion,
       coins: [first, second],
       changeMinor: 0n,
       feeMinor: 1n,
@@ -57,27 +57,27 @@ function findAmong(transactions: ReadonlyMap<string, { rawHex: string; depth: nu
       return Promise.resolve({ rawHex, block, conflicts: [] });
     },
   };
-  return findForeignSpender({ node }, family, [first, second]);
+  return findConflictingSpender({ node }, set, [first, second]);
 }
 
-test('a version that is forgotten is seen however deep another transaction lies', async () => {
+test('a version without a record is found whatever is deeper', async () => {
   const found = await findAmong(
     new Map([
-      [foreign.txid, { rawHex: foreign.rawHex, depth: 20 }],
-      [forgotten.txid, { rawHex: forgotten.rawHex, depth: 2 }],
+      [conflicting.txid, { rawHex: conflicting.rawHex, depth: 20 }],
+      [unknown.txid, { rawHex: unknown.rawHex, depth: 2 }],
     ]),
   );
-  assert.deepEqual(found, { txid: forgotten.txid, depth: 2, paysTheSame: true });
+  assert.deepEqual(found, { txid: unknown.txid, depth: 2, paysTheSame: true });
 });
 
-test('a transaction of the wallet that cannot be read hides no other one', async () => {
-  // The mark of a Litecoin transaction with an extension block.
+test('an unreadable transaction does not hide others', async () => {
+  // The marker of a Litecoin extension block.
   const rawHex = '0200000000080000000000000000';
   const found = await findAmong(
     new Map([
       ['d'.repeat(64), { rawHex, depth: 3 }],
-      [foreign.txid, { rawHex: foreign.rawHex, depth: 20 }],
+      [conflicting.txid, { rawHex: conflicting.rawHex, depth: 20 }],
     ]),
   );
-  assert.deepEqual(found, { txid: foreign.txid, depth: 20, paysTheSame: false });
+  assert.deepEqual(found, { txid: conflicting.txid, depth: 20, paysTheSame: false });
 });

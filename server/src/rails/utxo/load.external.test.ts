@@ -5,10 +5,10 @@ import { startLitecoind, type TestNode } from '../../../testing/counterparties/u
 import { createBench, type TestRail } from '../../../testing/setups/utxo.ts';
 
 /**
- * Everything at once, in an order of chance: payments, passes of two processes whose calls to the
- * node fail before or after they arrive, blocks with and without transactions, reorganisations, and
- * coins of the wallet that are spent elsewhere. In the end every payment is in the chain once. The
- * seed is in the message of a failure; `UTXO_STORM_SEED` repeats it, `UTXO_STORM_STEPS` lengthens it.
+ * Random order of payments, passes of two processes whose calls to the node fail before or after they
+ * arrive, blocks with and without transactions, reorganizations, and coins spent outside the rail. In
+ * the end every payment is in the chain once. A failure prints the seed; `UTXO_STORM_SEED` repeats it
+ * and `UTXO_STORM_STEPS` lengthens the run.
  */
 
 let node: TestNode;
@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => node.close());
 
-/** A small generator (mulberry32), so that a seed gives the same order again. */
+/** A small generator (mulberry32), so that a seed repeats the order. */
 function createChance(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {
@@ -28,13 +28,13 @@ function createChance(seed: number): (below: number) => number {
   };
 }
 
-test('in a storm of failures every payment is made once', async () => {
+test('under random failures every payment is made once', async () => {
   const seed = Number(process.env['UTXO_STORM_SEED'] ?? randomInt(2 ** 31));
   const steps = Number(process.env['UTXO_STORM_STEPS'] ?? 120);
   const chance = createChance(seed);
   const bench = createBench(node);
   const { rail, deposit, wallet } = await bench.open('node', ['1', '1', '1', '2', '2', '3'], {
-    // Deeper than the reorganisations below, so that what is paid stays so.
+    // Deeper than the reorganizations below, so that paid payments stay paid.
     confirmations: [{ upTo: null, count: 4 }],
   });
   let isStormy = true;

@@ -9,9 +9,9 @@ import { listMagicValues, type MagicOutcome } from '../server/src/rails/sandbox/
 import { createTestDatabase } from '../server/testing/setups/database.ts';
 import { type Account, type Api, type Service, startService } from './service.ts';
 
-/** What the tests of crashes, torn connections and several processes share. */
+/** Shared by the tests of crashes, truncated requests and several processes. */
 
-/** Deterministic chance (mulberry32): the seed is printed, so that a failure can be run again. */
+/** Seeded random numbers (mulberry32): the seed is printed, so that a failure can be repeated. */
 export function createRandom(seed: number) {
   let state = seed >>> 0;
   const next = (): number => {
@@ -21,22 +21,22 @@ export function createRandom(seed: number) {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
   return {
-    /** A whole number from 0 up to but without `end`. */
+    /** A whole number from 0 to below `end`. */
     below: (end: number): number => Math.floor(next() * end),
     pick: <T>(items: readonly T[]): T => items[Math.floor(next() * items.length)] as T,
   };
 }
 
-/** `OUTLAY_TEST_SEED` repeats a run; otherwise each run is its own. */
+/** `OUTLAY_TEST_SEED` repeats a run. */
 export function chooseSeed(): number {
   const given = process.env['OUTLAY_TEST_SEED'];
   return given === undefined ? randomBytes(4).readUInt32LE() : Number(given);
 }
 
-/** The database behind the service, seen by its owner: for what the interface does not show. */
+/** The database of the service with the owner's view, for what the API does not show. */
 export type Books = {
   rows<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>;
-  /** @throws Error that tells what is wrong in the ledger. */
+  /** @throws Error with the faults of the ledger. */
   assertSound(): Promise<void>;
   close(): Promise<void>;
 };
@@ -66,7 +66,7 @@ export async function readPostmaster(dataDirectory: string): Promise<[number, st
   return [Number(lines[0]), lines[4] ?? ''];
 }
 
-/** The service starts its database again by itself, as another process. */
+/** Waits until the service has restarted its database as another process. */
 export async function waitForRestart(
   service: Service,
   dataDirectory: string,
@@ -84,14 +84,14 @@ export type Pair = {
   first: Service;
   second: Service;
   books: Books;
-  /** A third one, on the same database. */
+  /** A third process on the same database. */
   startAnother(): Promise<Service>;
-  /** A database of the same server with nothing in it, and settings to start on it. */
+  /** An empty database on the same server, with the settings to start on it. */
   createEmpty(): Promise<{ settings: Record<string, string>; url: string }>;
   stop(): Promise<void>;
 };
 
-/** Two processes on one database, each with a data folder of its own and the same master key. */
+/** Two processes on one database, each with its own data folder and the same master key. */
 export async function startPair(): Promise<Pair> {
   const database = await createTestDatabase();
   const masterKey = randomBytes(32).toString('base64');
@@ -124,12 +124,12 @@ export async function startPair(): Promise<Pair> {
   };
 }
 
-/** The same account, seen through another process. */
-export function through(service: Service, account: Account): Api {
+/** The same account through another process. */
+export function runThrough(service: Service, account: Account): Api {
   return service.demo.withToken(account.credentials.api_key);
 }
 
-/** The account number for a deposit in Mexico that makes the sandbox behave in this way. */
+/** The account number for a deposit in Mexico with this outcome in the sandbox. */
 export function getMagicClabe(outcome: MagicOutcome): string {
   for (const row of listMagicValues()) {
     const value = row.values[outcome];
@@ -139,8 +139,8 @@ export function getMagicClabe(outcome: MagicOutcome): string {
   throw new Error(`no value for ${outcome}`);
 }
 
-/** Until no session of a dead process is in a transaction any more. */
-export async function waitUntilQuiet(books: Books): Promise<void> {
+/** Waits until no session of a dead process is in a transaction. */
+export async function waitUntilIdle(books: Books): Promise<void> {
   for (;;) {
     const busy = await books.rows(
       `select 1 from pg_stat_activity
@@ -160,14 +160,14 @@ export type RawRequest = {
   body?: string;
 };
 
-/** Where a torn request ends: after this part of its bytes, or once some of the answer came. */
-export type Tear = { sentShare: number; waitsForAnswer: boolean };
+/** Where a truncated request ends: after a share of its bytes, or with the beginning of the answer. */
+export type Truncation = { sentShare: number; waitsForAnswer: boolean };
 
 /**
- * Sends a request, or the beginning of it, over a connection of its own and cuts that without a
- * farewell (RST), as a client that dies does.
+ * Sends a request, or the beginning of it, over its own connection and resets that (RST), like a
+ * client that crashes.
  */
-export function sendTorn(request: RawRequest, tear: Tear): Promise<void> {
+export function sendTruncated(request: RawRequest, truncation: Truncation): Promise<void> {
   const { api, method, path, key, body = '' } = request;
   const { hostname, port } = new URL(api.baseUrl);
   const target = path.startsWith('/sandbox') ? path : `/${api.version}${path}`;
@@ -182,9 +182,9 @@ export function sendTorn(request: RawRequest, tear: Tear): Promise<void> {
   const bytes = Buffer.from(`${head}\r\n\r\n${body}`);
   return new Promise((resolve) => {
     const socket = connect({ host: hostname, port: Number(port) }, () => {
-      const part = bytes.subarray(0, Math.floor(bytes.length * tear.sentShare));
+      const part = bytes.subarray(0, Math.floor(bytes.length * truncation.sentShare));
       socket.write(part, () => {
-        if (!tear.waitsForAnswer) socket.resetAndDestroy();
+        if (!truncation.waitsForAnswer) socket.resetAndDestroy();
       });
     });
     socket.once('data', () => socket.resetAndDestroy());

@@ -5,6 +5,7 @@ import { compare } from './exact.ts';
 import {
   type CountryLookup,
   createUser,
+  deliveryCases,
   fillAttributes,
   listPayers,
   type Payer,
@@ -12,7 +13,6 @@ import {
   payoutPath,
   type Recipient,
   readPayout,
-  ways,
 } from './recipients.ts';
 import {
   type Api,
@@ -24,7 +24,7 @@ import {
   startService,
 } from './service.ts';
 
-/** Why a payout went the way it went, and how another payer takes over. */
+/** Explanations of routing, and failover to another payer. */
 
 let service: Service;
 let api: Api;
@@ -51,20 +51,20 @@ type Explained = {
 };
 
 const amount = 2000;
-const way = ways.bank;
-/** The account at which payers with a dynamic token refuse. */
+const delivery = deliveryCases.bank;
+/** The account number that dynamic payers reject. */
 const refused = readValues('Bank accounts', 'MEX MXN').get('refused_by_payer');
 
 const costOf = ({ fee, exchange_rate: rates }: Payer) => ({
   fee,
-  rate: rates.find(({ currency_symbol: code }) => code === way.currency)?.exchange_rate,
+  rate: rates.find(({ currency_symbol: code }) => code === delivery.currency)?.exchange_rate,
 });
 
 async function createRecipientOf(payer: Payer, account?: string): Promise<Recipient> {
-  const userToken = await createUser(api, { country: way.country });
+  const userToken = await createUser(api, { country: delivery.country });
   const chosen = account === undefined ? {} : { chosen: { BankAccountNumber: account } };
-  const attrSetToken = await fillAttributes(api, { userToken, payer, way, ...chosen });
-  return { userToken, payer, way, attrSetToken };
+  const attrSetToken = await fillAttributes(api, { userToken, payer, delivery, ...chosen });
+  return { userToken, payer, delivery, attrSetToken };
 }
 
 async function explain(recipient: Recipient, payoutToken: string): Promise<Explained> {
@@ -72,11 +72,11 @@ async function explain(recipient: Recipient, payoutToken: string): Promise<Expla
 }
 
 async function listBankPayers(): Promise<Payer[]> {
-  const path = `/country/${way.country}?amount=${amount}`;
-  return listPayers(ok(await api.get<CountryLookup>(path)), way);
+  const path = `/country/${delivery.country}?amount=${amount}`;
+  return listPayers(ok(await api.get<CountryLookup>(path)), delivery);
 }
 
-/** Payers with a dynamic token of which somebody else pays the same for less. */
+/** Dynamic payers with a cheaper equivalent. */
 async function findDearDynamic(): Promise<Payer> {
   const payers = await listBankPayers();
   const found = payers.find((payer) => {
@@ -95,7 +95,7 @@ async function findDearDynamic(): Promise<Payer> {
   return found;
 }
 
-test('a payout through one payer says on what that was judged, and what was tried', async () => {
+test('a payout explains the choice of its payer and its attempts', async () => {
   const payer = (await listBankPayers()).find((one) => !one.is_dynamic_token);
   assert.ok(payer !== undefined);
   const recipient = await createRecipientOf(payer);
@@ -114,7 +114,7 @@ test('a payout through one payer says on what that was judged, and what was trie
   );
 });
 
-test('a payer that refuses is followed by the best one within the quoted cost', async () => {
+test('after a rejection the best payer within the quoted cost takes over', async () => {
   const payer = await findDearDynamic();
   const recipient = await createRecipientOf(payer, refused);
   const payout = await pay(api, recipient, { source_amount: amount });
@@ -143,14 +143,14 @@ test('a payer that refuses is followed by the best one within the quoted cost', 
   );
 });
 
-test('a quote says who would pay it, and a stranger hears nothing', async () => {
+test('a quote names its payer, to its own account only', async () => {
   const [payer] = await listBankPayers();
   assert.ok(payer !== undefined);
   const recipient = await createRecipientOf(payer);
   const quote = ok(
     await api.post<{ payout_token: string }>(`/payout/${recipient.userToken}`, {
       destination_token: payer.destination_token,
-      destination_currency_code: way.currency,
+      destination_currency_code: delivery.currency,
       source_amount: amount,
     }),
   );

@@ -8,8 +8,8 @@ import pg from 'pg';
 import { type ExactNumber, type Json, parseExact } from './exact.ts';
 
 /**
- * The service as a client sees it. The tests run against the one that the environment names
- * (`OUTLAY_URL` with `OUTLAY_TOKEN`, or `OUTLAY_STAGING_FILE`), else each file starts its own.
+ * The service as a client sees it. The tests run against the service that the environment variables
+ * name (`OUTLAY_URL` with `OUTLAY_TOKEN`, or `OUTLAY_STAGING_FILE`), or else start their own.
  */
 
 export type Credentials = {
@@ -24,10 +24,10 @@ export type Service = {
   /** Calls with the Demo account's API key. */
   readonly demo: Api;
   readonly credentials: Credentials;
-  /** Undefined for a service that was running before. */
+  /** Undefined for a service that the tests did not start. */
   readonly process: ChildProcess | undefined;
   readonly dataDirectory: string | undefined;
-  /** Everything the started process has printed. */
+  /** The output of the started process. */
   readonly output: () => string;
   stop(): Promise<void>;
 };
@@ -39,15 +39,15 @@ export const serverMain = join(import.meta.dirname, '../server/src/main.ts');
 const startMsMax = 60_000;
 
 export type StartOptions = {
-  /** Settings beside the ones that tests need. */
+  /** Settings besides those of all tests. */
   settings?: Readonly<Record<string, string>>;
-  /** A folder to start in again; it is not removed by `stop`. */
+  /** An existing data folder, which `stop` does not remove. */
   dataDirectory?: string;
   /** Starts one even where the environment names a running service, on its own embedded database. */
   isOwn?: boolean;
 };
 
-/** The settings of a started service: no rate limit that a test could meet by accident. */
+/** The settings of a started service, with rate limits that tests do not reach. */
 export function testSettings(dataDirectory: string): Record<string, string> {
   const inherited = Object.entries(process.env).filter(
     (entry): entry is [string, string] =>
@@ -63,12 +63,12 @@ export function testSettings(dataDirectory: string): Record<string, string> {
     OUTLAY_RATE_LIMIT_ADDRESS: '1000000',
     OUTLAY_RATE_LIMIT_EXPENSIVE: '1000000',
     OUTLAY_DRAIN_SECONDS: '2',
-    // Tests go far beyond what a shared sandbox allows.
+    // Tests move the clock beyond the limit of a shared sandbox.
     OUTLAY_SANDBOX_CLOCK_DAYS: '36500',
   };
 }
 
-/** @throws Error with what the process printed when it does not start. */
+/** @throws Error with the output of the process if it does not start. */
 export async function startService(options: StartOptions = {}): Promise<Service> {
   const running = options.isOwn === true ? undefined : await findRunning();
   if (running !== undefined) return running;
@@ -179,7 +179,7 @@ async function waitUntilReady(child: ChildProcess): Promise<() => string> {
   return () => printed;
 }
 
-/** Resolves when the process has ended, by itself or by the signal. */
+/** Resolves when the process has ended. */
 export async function stopProcess(
   child: ChildProcess,
   signal: NodeJS.Signals = 'SIGTERM',
@@ -195,7 +195,7 @@ export type Reply<T = Json> = {
   headers: IncomingHttpHeaders;
   text: string;
   bytes: Buffer;
-  /** The JSON of the answer with exact numbers; undefined when it has none. */
+  /** The JSON of the answer with exact numbers, if any. */
   body: T;
 };
 
@@ -204,7 +204,7 @@ export type Headers = Readonly<Record<string, string | string[]>>;
 const unversioned =
   /^\/(?:v\d|sandbox\/|oauth2\/|\.well-known\/|health\/|metrics|openapi|docs|verify\/)/;
 
-/** One credential's view of the service, in one version. */
+/** A client of the service with a credential and a version. */
 export class Api {
   readonly baseUrl: string;
   readonly token: string;
@@ -216,7 +216,7 @@ export class Api {
     this.token = token;
     this.version = version;
     this.#agent = new Agent({ keepAlive: true });
-    // Otherwise an idle connection would keep the test's process alive.
+    // An idle connection would keep the process of the test alive.
     this.#agent.on('free', (socket) => socket.unref());
   }
 
@@ -276,7 +276,7 @@ export class Api {
       const request = httpRequest(
         { hostname, port, method, path: target, headers, agent: this.#agent },
         (response) => {
-          // A refusal may come while the body is still being sent: the answer is what counts.
+          // An error answer may arrive while the body is being sent.
           request.off('error', reject).on('error', () => undefined);
           const chunks: Buffer[] = [];
           response.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -299,7 +299,7 @@ function readReply<T>(status: number, headers: IncomingHttpHeaders, bytes: Buffe
   return { status, headers, text, bytes, body: (isJson ? parseExact(text) : undefined) as T };
 }
 
-/** @throws Error that shows the answer unless it is a 200. */
+/** @throws Error with the answer unless it is 200. */
 export function ok<T>(reply: Reply<T>): T {
   if (reply.status !== 200) throw new Error(`${reply.status} ${reply.text.slice(0, 2000)}`);
   return reply.body;
@@ -307,7 +307,7 @@ export function ok<T>(reply: Reply<T>): T {
 
 export type Account = { api: Api; credentials: Credentials };
 
-/** A new account that no other test touches, with these funds (`{ USD: '100' }`). */
+/** A new account with these funds (`{ USD: '100' }`). */
 export async function createAccount(
   service: Pick<Service, 'demo'>,
   funds: Readonly<Record<string, string>> = {},
@@ -326,7 +326,7 @@ export async function fund(api: Api, currency: string, amount: string): Promise<
 
 export type Balance = { token: string; balance: ExactNumber; currency_code: string };
 
-/** The balance in a currency, as its decimal text. */
+/** The balance in a currency, as decimal text. */
 export async function readBalance(api: Api, currency = 'USD'): Promise<string> {
   const balances = ok(await api.get<Balance[]>('/account/balance'));
   const found = balances.find((entry) => entry.currency_code === currency);
@@ -334,14 +334,14 @@ export async function readBalance(api: Api, currency = 'USD'): Promise<string> {
   return found.balance.text;
 }
 
-/** Moves the environment's clock forward; what is due by then has happened afterwards. */
+/** Moves the clock forward; afterwards all work due by then is done. */
 export async function advance(api: Api, seconds: number): Promise<string> {
   return ok(await api.post<{ now: string }>('/sandbox/clock', { advance_s: seconds })).now;
 }
 
 export const daySeconds = 86_400;
 
-/** The address of the next page that the answer links to, without the service's own. */
+/** The path of the next page in the Link header. */
 function findNextPage(reply: Reply<unknown>, baseUrl: string): string | undefined {
   const { link } = reply.headers;
   if (link === undefined) return undefined;
@@ -350,7 +350,7 @@ function findNextPage(reply: Reply<unknown>, baseUrl: string): string | undefine
   return address.slice(baseUrl.length);
 }
 
-/** Every page of a list from this one on, by the Link headers. */
+/** Every item of a list from this page on, by the Link headers. */
 export async function readPages<T>(api: Api, first: string): Promise<T[][]> {
   const pages: T[][] = [];
   let path: string | undefined = first;

@@ -6,28 +6,28 @@ import {
   type CommitResult,
   createPayout,
   createRecipient,
+  deliveryCases,
   describePayout,
   describeUser,
   payoutPath,
-  ways,
 } from './recipients.ts';
 import {
   chooseSeed,
   createRandom,
   type Pair,
   type RawRequest,
-  sendTorn,
+  runThrough,
+  sendTruncated,
   startPair,
-  type Tear,
-  through,
+  type Truncation,
 } from './reliability-kit.ts';
 import { type Account, type Api, createAccount, type Reply, readBalance } from './service.ts';
 
-/** Clients whose connections break, and who ask again with the same key: one effect each. */
+/** Clients whose connections break and that repeat the request with the same key: one effect each. */
 
 const seed = chooseSeed();
 const random = createRandom(seed);
-const tearsPerKey = 6;
+const truncationsPerKey = 6;
 const keysPerKind = 12;
 
 let pair: Pair;
@@ -41,9 +41,9 @@ after(async () => {
   await pair.stop();
 });
 
-const apis = (): [Api, Api] => [account.api, through(pair.second, account)];
+const apis = (): [Api, Api] => [account.api, runThrough(pair.second, account)];
 
-const tears: readonly Tear[] = [
+const truncations: readonly Truncation[] = [
   { sentShare: 0.5, waitsForAnswer: false },
   { sentShare: 0.95, waitsForAnswer: false },
   { sentShare: 1, waitsForAnswer: false },
@@ -52,7 +52,7 @@ const tears: readonly Tear[] = [
 
 type Request = Omit<RawRequest, 'api' | 'key'>;
 
-/** Calls until there is an answer: "still running" is none, so that one asks again. */
+/** Repeats the request until it is answered and no longer in progress. */
 async function ask(api: Api, request: Request, key: string): Promise<Reply> {
   for (;;) {
     const headers = {
@@ -69,15 +69,15 @@ async function ask(api: Api, request: Request, key: string): Promise<Reply> {
   }
 }
 
-/** The request torn many times through both processes, then asked for in earnest: all the answers. */
+/** Truncates the request many times through both processes, then sends it in full. */
 async function insist(request: Request): Promise<Reply[]> {
   const key = randomUUID();
   const [first, second] = apis();
-  const torn = Array.from({ length: tearsPerKey }, () =>
-    sendTorn({ ...request, api: random.pick([first, second]), key }, random.pick(tears)),
+  const truncated = Array.from({ length: truncationsPerKey }, () =>
+    sendTruncated({ ...request, api: random.pick([first, second]), key }, random.pick(truncations)),
   );
   const early = [ask(second, request, key), ask(first, request, key)];
-  await Promise.all(torn);
+  await Promise.all(truncated);
   const late = [await ask(first, request, key), await ask(second, request, key)];
   return [...(await Promise.all(early)), ...late];
 }
@@ -110,7 +110,7 @@ test('a user is created once', async () => {
 });
 
 test('a payout is created once, although quotes may repeat their client_transfer_id', async () => {
-  const recipient = await createRecipient(account.api, ways.bank);
+  const recipient = await createRecipient(account.api, deliveryCases.bank);
   await Promise.all(
     Array.from({ length: keysPerKind }, async () => {
       const transfer = { client_transfer_id: randomUUID() };
@@ -127,7 +127,7 @@ test('a payout is created once, although quotes may repeat their client_transfer
 });
 
 test('a payout is committed once', async () => {
-  const recipient = await createRecipient(account.api, ways.bank);
+  const recipient = await createRecipient(account.api, deliveryCases.bank);
   await Promise.all(
     Array.from({ length: keysPerKind }, async () => {
       const { payout_token: token = '' } = await createPayout(account.api, recipient);
@@ -144,18 +144,18 @@ test('a payout is committed once', async () => {
   );
 });
 
-test('a commit without a key pays once too, however often its connection breaks', async () => {
-  const recipient = await createRecipient(account.api, ways.bank);
+test('a commit without a key pays once, too', async () => {
+  const recipient = await createRecipient(account.api, deliveryCases.bank);
   await Promise.all(
     Array.from({ length: keysPerKind }, async () => {
       const { payout_token: token = '' } = await createPayout(account.api, recipient);
       const path = payoutPath(recipient, token);
-      // Each with a key of its own: for the service, strangers to each other.
+      // Each with its own key, so that the service sees different requests.
       await Promise.all(
-        Array.from({ length: tearsPerKey }, () =>
-          sendTorn(
+        Array.from({ length: truncationsPerKey }, () =>
+          sendTruncated(
             { api: random.pick(apis()), method: 'PUT', path, key: randomUUID() },
-            random.pick(tears),
+            random.pick(truncations),
           ),
         ),
       );
@@ -170,7 +170,7 @@ test('a commit without a key pays once too, however often its connection breaks'
   );
 });
 
-test('a funding is brought in once', async () => {
+test('a funding is booked once', async () => {
   const funded = await createAccount(pair.first);
   const before = account;
   account = funded;
@@ -187,7 +187,7 @@ test('a funding is brought in once', async () => {
   }
 });
 
-test('an account of the sandbox is made once', async () => {
+test('a sandbox account is created once', async () => {
   await Promise.all(
     Array.from({ length: keysPerKind }, async () => {
       const name = `Torn ${randomUUID()}`;

@@ -80,8 +80,8 @@ test('faults are reported by row and column, and other rows are valid', async ()
   assert.deepEqual(draft.ignored_columns, ['note']);
   assert.equal(countOf(draft, 'valid'), '2');
   assert.equal(countOf(draft, 'invalid'), '9');
-  const told = draft.faults.map(({ row, column, code }) => `${row.text} ${column} ${code}`);
-  assert.deepEqual(told, [
+  const found = draft.faults.map(({ row, column, code }) => `${row.text} ${column} ${code}`);
+  assert.deepEqual(found, [
     '2 client_transfer_id repeated_in_file',
     '3 client_transfer_id required',
     '3 user_token unknown_user',

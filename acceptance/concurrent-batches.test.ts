@@ -22,12 +22,12 @@ before(async () => {
 after(() => service.stop());
 
 /** More than the connections to the database. */
-const crowd = 32;
+const batchCount = 32;
 
 test('concurrent quotes, cancellations and commits with keys are all answered correctly', async () => {
   const own = await createSender(service, { funds: '10000' });
   const batches: Batch[] = [];
-  while (batches.length < crowd) batches.push(await uploadRows(own.api, describeRows(own, 2)));
+  while (batches.length < batchCount) batches.push(await uploadRows(own.api, describeRows(own, 2)));
   const send = (method: 'POST' | 'PUT', path: string, body?: string) =>
     own.api.call<Batch>(method, path, {
       ...(body === undefined ? {} : { body }),

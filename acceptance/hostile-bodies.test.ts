@@ -272,5 +272,5 @@ test('the same process still answers afterwards', async () => {
   ok(await api.get('/account/balance'));
   if (service.process !== undefined) assert.equal(service.process.exitCode, null);
   assert.doesNotMatch(service.output(), /unhandled|uncaught|"level":60/i);
-  assert.doesNotMatch(service.output(), /Gómez|@example\.org|Robert/, 'logs hold nobody’s data');
+  assert.doesNotMatch(service.output(), /Gómez|@example\.org|Robert/, 'logs hold no personal data');
 });

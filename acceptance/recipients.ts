@@ -73,7 +73,7 @@ export function listPayers(lookup: CountryLookup, delivery: DeliveryCase): Payer
 export async function findPayer(api: Api, delivery: DeliveryCase, query = ''): Promise<Payer> {
   const lookup = ok(await api.get<CountryLookup>(`/country/${delivery.country}/cheapest?${query}`));
   const [payer] = listPayers(lookup, delivery);
-  if (payer === undefined) throw new Error(`nobody delivers ${JSON.stringify(delivery)}`);
+  if (payer === undefined) throw new Error(`no payer for ${JSON.stringify(delivery)}`);
   return payer;
 }
 

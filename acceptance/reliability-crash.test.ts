@@ -203,7 +203,7 @@ async function checkPaidOnce(books: Books, account: Account): Promise<void> {
      group by payout_id having count(*) > 1 or count(distinct reference) > 1`,
     [accountId],
   );
-  assert.deepEqual(resent, [], `seed ${seed}: told to pay twice`);
+  assert.deepEqual(resent, [], `seed ${seed}: rail instructed twice`);
   const uncommitted = await books.rows(
     `select 1 from attempts a join payouts p on p.account_id = a.account_id and p.id = a.payout_id
      where p.status = 'PENDING'`,

@@ -118,10 +118,10 @@ function assertInDoubt(reply: Reply<unknown>): void {
   assert.match(String(reply.headers['retry-after']), /^[1-9]\d*$/, why);
 }
 
-type Told = { errors: number; reply: Reply<CommitResult> };
+type Answered = { errors: number; reply: Reply<CommitResult> };
 
 /** Repeats the request, with the same key or without one, until it is answered. */
-async function commitUntilTold(order: Order, key: string | undefined): Promise<Told> {
+async function commitUntilAnswered(order: Order, key: string | undefined): Promise<Answered> {
   const headers: Record<string, string> = key === undefined ? {} : { 'idempotency-key': key };
   const path = payoutPath(order.recipient, order.token);
   for (let errors = 0; ; errors += 1) {
@@ -168,7 +168,7 @@ async function checkEnds(orders: readonly Order[]): Promise<void> {
      group by payout_id having count(*) > 1`,
     [ids],
   );
-  assert.deepEqual(resent, [], `seed ${seed}: told to pay twice`);
+  assert.deepEqual(resent, [], `seed ${seed}: rail instructed twice`);
 }
 
 /** Injects the fault into every second group of commits, up to a number. */
@@ -191,21 +191,21 @@ async function commitThrough(fault: Fault, options: { balances: number; withKey:
   const orders = await prepareOrders(options.balances);
   const before = proxy.happened[fault];
   failBatches(fault, 5);
-  const told = await Promise.all(
-    orders.map((order) => commitUntilTold(order, options.withKey ? randomUUID() : undefined)),
+  const answers = await Promise.all(
+    orders.map((order) => commitUntilAnswered(order, options.withKey ? randomUUID() : undefined)),
   );
   proxy.setFaults(undefined);
   assert.ok(proxy.happened[fault] > before, 'no fault has happened');
   assert.ok(
-    told.some(({ errors }) => errors > 0),
+    answers.some(({ errors }) => errors > 0),
     'no client has noticed',
   );
-  for (const { reply } of told) {
+  for (const { reply } of answers) {
     assert.equal(reply.body.status, 'success', `seed ${seed}: ${reply.body.errors}`);
   }
   if (fault === 'answer lost' && options.withKey) {
     // The lost answer is replayed.
-    const inDoubt = told.filter(({ errors }) => errors > 0);
+    const inDoubt = answers.filter(({ errors }) => errors > 0);
     const replayed = inDoubt.filter(({ reply }) => reply.headers['idempotent-replayed'] === 'true');
     assert.ok(replayed.length > 0, `seed ${seed}: nothing was replayed`);
   }
@@ -236,10 +236,10 @@ test('a repeat while the answer is delayed pays nothing twice', async () => {
     order,
     key: index % 2 === 0 ? randomUUID() : undefined,
   }));
-  const first = keyed.map(({ order, key }) => commitUntilTold(order, key));
+  const first = keyed.map(({ order, key }) => commitUntilAnswered(order, key));
   while (proxy.happened['answer late'] === before) await sleep(2);
   // These clients have timed out and repeat their request.
-  const second = keyed.map(({ order, key }) => commitUntilTold(order, key));
+  const second = keyed.map(({ order, key }) => commitUntilAnswered(order, key));
   const reader = await orders[0]?.account.api.get('/account/balance');
   assert.equal(reader?.status, 200, 'reading goes on meanwhile');
   proxy.setFaults(undefined);
@@ -290,8 +290,8 @@ test('if the answer to COMMIT is lost, a creation with a key is found again and 
     'select id from payouts where client_transfer_id = any ($1)',
     [transferIds],
   );
-  const told = payouts.map((payout) => payout['payout_token']?.slice('payout_'.length));
-  assert.deepEqual(rows.map(({ id }) => id).toSorted(), told.toSorted());
+  const answers = payouts.map((payout) => payout['payout_token']?.slice('payout_'.length));
+  assert.deepEqual(rows.map(({ id }) => id).toSorted(), answers.toSorted());
   for (const [index, user] of users.entries()) {
     const path = `/user/lookup?internal_user_id=${String(user['internal_user_id'])}`;
     const found = ok(await account.api.get<{ user_token: string }>(path));
@@ -310,17 +310,17 @@ test('if all connections break repeatedly, requests fail with 503 only', async (
   };
   const breaking = breakAll();
   const reading = readUntil(orders[0]?.account.api, () => isOver);
-  const told = Promise.all(
+  const answers = Promise.all(
     orders.map((order, index) =>
-      commitUntilTold(order, index % 2 === 0 ? randomUUID() : undefined),
+      commitUntilAnswered(order, index % 2 === 0 ? randomUUID() : undefined),
     ),
   );
-  await told.finally(() => {
+  await answers.finally(() => {
     isOver = true;
     proxy.setFaults(undefined);
   });
   await Promise.all([breaking, reading]);
-  for (const { reply } of await told) assert.equal(reply.body.status, 'success');
+  for (const { reply } of await answers) assert.equal(reply.body.status, 'success');
   await checkOrders(orders);
   await checkEnds(orders);
 });

@@ -28,7 +28,7 @@ import {
  * any work is done, are repeated, and in the end take effect exactly once.
  */
 
-const crowd = 40;
+const clientCount = 40;
 
 let service: Service;
 let books: Books;
@@ -61,7 +61,7 @@ async function insist<T>(ask: () => Promise<Reply<T>>): Promise<{ reply: Reply<T
     const reply = await ask();
     if (reply.status === 200) return { reply, shed };
     assertTurnedAway(reply);
-    assert.ok(shed < 100_000, 'nobody is ever let in');
+    assert.ok(shed < 100_000, 'no request is ever admitted');
   }
 }
 
@@ -76,7 +76,7 @@ async function readShed(kind: string): Promise<number> {
 
 async function commitAll(withKey: boolean): Promise<void> {
   const payouts: Payout[] = [];
-  for (let count = 0; count < crowd; count += 1) {
+  for (let count = 0; count < clientCount; count += 1) {
     payouts.push(await createPayout(account.api, recipient));
   }
   const balanceBefore = Number(await readBalance(account.api));
@@ -103,7 +103,7 @@ async function commitAll(withKey: boolean): Promise<void> {
      where kind = 'commit' and payout_id = any ($1::uuid[])`,
     [ids],
   );
-  assert.equal(journals.length, crowd);
+  assert.equal(journals.length, clientCount);
 }
 
 test('under overload each commit is refused or takes effect, once', () => commitAll(false));
@@ -111,7 +111,7 @@ test('under overload each commit is refused or takes effect, once', () => commit
 test('the same with an Idempotency-Key, which a refusal does not consume', () => commitAll(true));
 
 test('under overload there are as many payouts as acknowledged creations', async () => {
-  const transferIds = Array.from({ length: crowd }, () => randomUUID());
+  const transferIds = Array.from({ length: clientCount }, () => randomUUID());
   const answers = await Promise.all(
     transferIds.map((id) => {
       const body = describePayout(recipient, { client_transfer_id: id });
@@ -123,8 +123,10 @@ test('under overload there are as many payouts as acknowledged creations', async
     'select id from payouts where client_transfer_id = any ($1)',
     [transferIds],
   );
-  const told = answers.map(({ reply }) => reply.body['payout_token']?.slice('payout_'.length));
-  assert.deepEqual(made.map(({ id }) => id).toSorted(), told.toSorted());
+  const acknowledged = answers.map(({ reply }) =>
+    reply.body['payout_token']?.slice('payout_'.length),
+  );
+  assert.deepEqual(made.map(({ id }) => id).toSorted(), acknowledged.toSorted());
 });
 
 test('overload by reads is refused, while commits and health are answered', async () => {

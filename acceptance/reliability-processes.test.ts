@@ -226,14 +226,14 @@ test('after SIGTERM under load every answer is complete and true', async () => {
   const account = await createAccount(pair.first, { USD: '100000' });
   const recipient = await createRecipient(account.api, deliveryCases.bank);
   const leaving = runThrough(another, account);
-  const told: CommitResult[] = [];
+  const acknowledged: CommitResult[] = [];
   const codes: string[] = [];
   let isStopping = false;
   const work = async (): Promise<void> => {
     for (;;) {
       try {
         const { payout_token: token = '' } = await createPayout(leaving, recipient);
-        told.push(ok(await leaving.put<CommitResult>(payoutPath(recipient, token))));
+        acknowledged.push(ok(await leaving.put<CommitResult>(payoutPath(recipient, token))));
       } catch (error) {
         assert.ok(isStopping, String(error));
         codes.push(error instanceof Error && 'code' in error ? String(error.code) : String(error));
@@ -242,7 +242,7 @@ test('after SIGTERM under load every answer is complete and true', async () => {
     }
   };
   const workers = Array.from({ length: 8 }, work);
-  while (told.length < 20) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (acknowledged.length < 20) await new Promise((resolve) => setTimeout(resolve, 5));
   isStopping = true;
   assert.ok(another.process !== undefined);
   const ended = stopProcess(another.process);
@@ -250,7 +250,7 @@ test('after SIGTERM under load every answer is complete and true', async () => {
   await ended;
   assert.equal(another.process.exitCode, 0, another.output());
   for (const code of codes) assert.match(code, /ECONNREFUSED|ECONNRESET|EPIPE|^Error: 503 /);
-  for (const { payout_token: token, status } of told) {
+  for (const { payout_token: token, status } of acknowledged) {
     assert.equal(status, 'success');
     const payout = await readPayout(account.api, recipient, token);
     assert.notEqual(payout['status'], 'PENDING');

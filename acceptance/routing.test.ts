@@ -101,15 +101,15 @@ test('a payout explains the choice of its payer and its attempts', async () => {
   const recipient = await createRecipientOf(payer);
   const payout = await pay(api, recipient, { source_amount: amount });
   await advance(api, 0);
-  const told = await explain(recipient, payout.payout_token);
-  const [decision] = told.decisions;
-  assert.equal(told.decisions.length, 1);
+  const explained = await explain(recipient, payout.payout_token);
+  const [decision] = explained.decisions;
+  assert.equal(explained.decisions.length, 1);
   assert.deepEqual(
     decision?.candidates.map((one) => [one.destination_token, one.is_chosen, one.excluded_by]),
     [[payer.destination_token, true, '']],
   );
   assert.deepEqual(
-    told.attempts.map(({ state }) => state),
+    explained.attempts.map(({ state }) => state),
     ['accepted'],
   );
 });
@@ -120,12 +120,12 @@ test('after a rejection the best payer within the quoted cost takes over', async
   const payout = await pay(api, recipient, { source_amount: amount });
   await advance(api, 5 * daySeconds);
   assert.equal((await readPayout(api, recipient, payout.payout_token))['status'], 'COMPLETED');
-  const told = await explain(recipient, payout.payout_token);
+  const explained = await explain(recipient, payout.payout_token);
   assert.deepEqual(
-    told.attempts.map(({ state }) => state),
+    explained.attempts.map(({ state }) => state),
     ['rejected', 'paid'],
   );
-  const [first, second] = told.decisions;
+  const [first, second] = explained.decisions;
   assert.equal(
     first?.candidates.find((one) => one.is_chosen)?.destination_token,
     payer.destination_token,
@@ -154,9 +154,9 @@ test('a quote names its payer, to its own account only', async () => {
       source_amount: amount,
     }),
   );
-  const told = await explain(recipient, quote.payout_token);
+  const explained = await explain(recipient, quote.payout_token);
   assert.deepEqual(
-    [told.status, told.attempts, told.decisions[0]?.decided_at],
+    [explained.status, explained.attempts, explained.decisions[0]?.decided_at],
     ['PENDING', [], ''],
   );
   const { api: stranger } = await createAccount(service, {});

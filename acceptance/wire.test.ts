@@ -240,7 +240,7 @@ test('a dynamic destination fails over to an equivalent payer', async () => {
   const payout = await pay(api, recipient);
   ok(await api.post(`/sandbox/payout/${payout.payout_token}`, { outcome: 'rejected' }));
   const now = await readPayout(api, recipient, payout.payout_token);
-  // A refusal told by the sandbox is one of every payer: it ends, and everything comes back.
+  // A rejection by the sandbox counts for every payer: the payout ends and is refunded.
   assert.ok(['CANCELLED', 'ERROR'].includes(now['status'] ?? ''));
 });
 

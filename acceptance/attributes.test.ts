@@ -9,16 +9,16 @@ import {
   createPayout,
   createRecipient,
   createUser,
+  type DeliveryCase,
   type Destination,
+  deliveryCases,
   findPayer,
   readAttributes,
-  type Way,
-  ways,
 } from './recipients.ts';
 import { type Api, createAccount, ok, type Service, startService } from './service.ts';
 import { assertProblem, assertShape, locate, patterns, shapes } from './shapes.ts';
 
-/** What destinations ask of recipients, and what is stored. */
+/** The attributes that destinations need, and storing their values. */
 
 let service: Service;
 let api: Api;
@@ -29,10 +29,10 @@ before(async () => {
 });
 after(() => service.stop());
 
-async function reach(way: Way): Promise<Destination> {
-  const payer = await findPayer(api, way);
-  const userToken = await createUser(api, { country: way.country });
-  return { userToken, destinationToken: payer.destination_token, currency: way.currency };
+async function reach(delivery: DeliveryCase): Promise<Destination> {
+  const payer = await findPayer(api, delivery);
+  const userToken = await createUser(api, { country: delivery.country });
+  return { userToken, destinationToken: payer.destination_token, currency: delivery.currency };
 }
 
 type Stored = {
@@ -46,7 +46,7 @@ const store = (destination: Destination, values: unknown, attrSetToken?: string)
     ...(attrSetToken === undefined ? {} : { attr_set_token: attrSetToken }),
   });
 
-test('the patterns and choices that are served can be used by a client', async () => {
+test('patterns and choices can be used by a client', async () => {
   for (const country of [
     'MEX',
     'DEU',
@@ -93,10 +93,10 @@ test('the patterns and choices that are served can be used by a client', async (
   }
 });
 
-const wrongValues: [string, Way, Record<string, string[]>][] = [
+const wrongValues: [string, DeliveryCase, Record<string, string[]>][] = [
   [
     'a CLABE',
-    ways.bank,
+    deliveryCases.bank,
     {
       BankAccountNumber: [
         '',
@@ -119,7 +119,7 @@ const wrongValues: [string, Way, Record<string, string[]>][] = [
   ],
   [
     'a wallet address',
-    ways.crypto,
+    deliveryCases.crypto,
     {
       BankAccountNumber: [
         'LaMT348PWRnrqeeWArpwQPbuanpXDZGEUy',
@@ -141,7 +141,7 @@ const wrongValues: [string, Way, Record<string, string[]>][] = [
   ],
   [
     'a mobile wallet',
-    ways.wallet,
+    deliveryCases.wallet,
     {
       PhoneNumber: [
         '254712345678',
@@ -154,7 +154,7 @@ const wrongValues: [string, Way, Record<string, string[]>][] = [
   ],
   [
     'a document',
-    ways.cash,
+    deliveryCases.cash,
     {
       IdentificationType: ['passport', 'PASSPORT|INE', 'LIBRARY_CARD'],
       IdentificationNumber: ['a', 'x'.repeat(200)],
@@ -163,15 +163,15 @@ const wrongValues: [string, Way, Record<string, string[]>][] = [
   ],
 ];
 
-for (const [name, way, wrong] of wrongValues) {
-  test(`${name} that is wrong is refused with its token, and nothing is stored`, async () => {
-    const destination = await reach(way);
+for (const [name, delivery, wrong] of wrongValues) {
+  test(`an invalid ${name} is refused with its token, and nothing is stored`, async () => {
+    const destination = await reach(delivery);
     const attributes = await readAttributes(api, destination);
     for (const [type, values] of Object.entries(wrong)) {
       const attribute = attributes.find((one) => one.type === type);
       assert.ok(attribute, type);
       for (const value of values) {
-        const right: { token: string; value: string }[] = chooseValues(way, attributes).filter(
+        const right: { token: string; value: string }[] = chooseValues(delivery, attributes).filter(
           ({ token }) => token !== attribute.token,
         );
         const reply = await store(destination, [...right, { token: attribute.token, value }]);
@@ -186,8 +186,8 @@ for (const [name, way, wrong] of wrongValues) {
   });
 }
 
-test('every fault of a set is told at once, each with its attribute', async () => {
-  const destination = await reach(ways.cash);
+test('all faults of a set are reported, each with its attribute', async () => {
+  const destination = await reach(deliveryCases.cash);
   const attributes = await readAttributes(api, destination);
   const token = (type: string): string =>
     attributes.find((attribute) => attribute.type === type)?.token ?? '';
@@ -207,8 +207,8 @@ test('every fault of a set is told at once, each with its attribute', async () =
   ]);
 });
 
-test('a body that is no set of values is refused', async () => {
-  const destination = await reach(ways.bank);
+test('a body that is not a set of values is refused', async () => {
+  const destination = await reach(deliveryCases.bank);
   for (const [body, pointers] of [
     [{}, ['/values']],
     [{ values: {} }, ['/values']],
@@ -222,8 +222,8 @@ test('a body that is no set of values is refused', async () => {
   }
 });
 
-test('equal values give the same set back, others a new one, and a named one a new version', async () => {
-  const destination = await reach(ways.crypto);
+test('equal values return the same set, others a new one, and a named set gets a new version', async () => {
+  const destination = await reach(deliveryCases.crypto);
   const [attribute] = await readAttributes(api, destination);
   const values = (value: string) => [{ token: attribute?.token, value }];
   const first = 'LaMT348PWRnrqeeWArpwQPbuanpXDZGEUz';
@@ -238,13 +238,13 @@ test('equal values give the same set back, others a new one, and a named one a n
   const [latest] = await readAttributes(api, destination);
   assert.equal(latest?.attr_set_token, one);
   assert.equal(latest?.last_attr_value_used, true);
-  const otherUser = await reach(ways.crypto);
+  const otherUser = await reach(deliveryCases.crypto);
   const refused = await store(otherUser, values(first), one);
   assert.deepEqual(locate(assertProblem(refused, 400)), ['/attr_set_token']);
 });
 
-test('the currency of the path is one that the destination delivers', async () => {
-  const destination = await reach(ways.bank);
+test('the currency in the path must be one of the destination', async () => {
+  const destination = await reach(deliveryCases.bank);
   for (const currency of ['LTC', 'EUR', 'mxn', 'XX', 'TOOLONG', '%20%20%20', 'M-N', '12']) {
     const path = attributePath({ ...destination, currency });
     for (const reply of [
@@ -256,8 +256,8 @@ test('the currency of the path is one that the destination delivers', async () =
   }
 });
 
-test('a destination or user that is not there is not found', async () => {
-  const destination = await reach(ways.bank);
+test('an unknown destination or user is not found', async () => {
+  const destination = await reach(deliveryCases.bank);
   for (const changed of [
     { destinationToken: randomUUID() },
     { destinationToken: 'x' },
@@ -270,9 +270,9 @@ test('a destination or user that is not there is not found', async () => {
   }
 });
 
-test('the values of one user are not shown for another', async () => {
-  const destination = await reach(ways.bank);
-  const values = chooseValues(ways.bank, await readAttributes(api, destination));
+test('values of one user are not shown for another', async () => {
+  const destination = await reach(deliveryCases.bank);
+  const values = chooseValues(deliveryCases.bank, await readAttributes(api, destination));
   ok(await store(destination, values));
   const other: Attribute[] = await readAttributes(api, {
     ...destination,
@@ -281,18 +281,18 @@ test('the values of one user are not shown for another', async () => {
   for (const attribute of other) assert.equal(attribute.value, '');
 });
 
-test('an empty list of values is refused, and stores nothing', async () => {
-  const destination = await reach(ways.bank);
+test('an empty list of values is refused', async () => {
+  const destination = await reach(deliveryCases.bank);
   const problem = assertProblem(await store(destination, []), 400, 'invalid_request');
   assert.deepEqual(locate(problem), ['/values']);
   const [attribute] = await readAttributes(api, destination);
   assert.equal(attribute?.attr_set_token, '');
 });
 
-test('the answer says which required attributes are still missing', async () => {
-  const destination = await reach(ways.cash);
+test('the answer names the required attributes that are missing', async () => {
+  const destination = await reach(deliveryCases.cash);
   const attributes = await readAttributes(api, destination);
-  const values = chooseValues(ways.cash, attributes);
+  const values = chooseValues(deliveryCases.cash, attributes);
   const [first, ...rest] = values;
   const describe = (tokens: readonly string[]) =>
     attributes
@@ -305,15 +305,15 @@ test('the answer says which required attributes are still missing', async () => 
   assert.deepEqual(whole, { attr_set_token: partial.attr_set_token, missing: [] });
 });
 
-test('a set stored in part does not hide a complete one from the next payout', async () => {
-  const recipient = await createRecipient(api, ways.cash);
+test('a partial set does not replace a complete one for the next payout', async () => {
+  const recipient = await createRecipient(api, deliveryCases.cash);
   const destination = {
     userToken: recipient.userToken,
     destinationToken: recipient.payer.destination_token,
     currency: 'MXN',
   };
   const attributes = await readAttributes(api, destination);
-  const [first] = chooseValues(ways.cash, attributes);
+  const [first] = chooseValues(deliveryCases.cash, attributes);
   const partial = ok(await store(destination, [first]));
   assert.notEqual(partial.attr_set_token, recipient.attrSetToken);
   const [shown] = await readAttributes(api, destination);

@@ -6,7 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import * as oauth from 'oauth4webapi';
-import { createPayout, createRecipient, createUser, payoutPath, ways } from './recipients.ts';
+import {
+  createPayout,
+  createRecipient,
+  createUser,
+  deliveryCases,
+  payoutPath,
+} from './recipients.ts';
 import {
   type Api,
   advance,
@@ -23,7 +29,7 @@ import {
 } from './service.ts';
 import { assertProblem } from './shapes.ts';
 
-/** Who may call: tokens, keys, scopes, accounts apart, environments apart. */
+/** Tokens, API keys, scopes, and the separation of accounts and environments. */
 
 let service: Service;
 
@@ -62,7 +68,7 @@ for (const [name, create] of [
   ['client_secret_basic', oauth.ClientSecretBasic],
   ['client_secret_post', oauth.ClientSecretPost],
 ] as const) {
-  test(`an OAuth client gets from discovery to a balance by ${name}`, async () => {
+  test(`an OAuth client reads a balance after discovery by ${name}`, async () => {
     const { credentials } = await createAccount(service, { USD: '5' });
     const granted = await grantToken(credentials, create(credentials.client_secret));
     assert.equal(granted.token_type, 'bearer');
@@ -83,7 +89,7 @@ for (const [name, create] of [
   });
 }
 
-test('a token has the scopes that were asked for and no others', async () => {
+test('a token has the requested scopes only', async () => {
   const { credentials } = await createAccount(service);
   const granted = await grantToken(
     credentials,
@@ -101,7 +107,7 @@ test('a token has the scopes that were asked for and no others', async () => {
   assertProblem(await api.get('/country/list'), 403);
 });
 
-test('a token ends an hour later, by the clock of its environment', async () => {
+test('a token expires after an hour of its environment', async () => {
   const { credentials } = await createAccount(service);
   const granted = await grantToken(credentials, oauth.ClientSecretBasic(credentials.client_secret));
   const api = service.demo.withToken(granted.access_token);
@@ -168,13 +174,13 @@ test('errors of the token endpoint have the form of RFC 6749 5.2', async () => {
   }
 });
 
-test('the token endpoint refuses other methods and bodies that are too large', async () => {
+test('the token endpoint refuses other methods and large bodies', async () => {
   assertProblem(await service.demo.get('/oauth2/token'), 405);
   const reply = await askToken({ form: `grant_type=${'a'.repeat(300_000)}` });
   assert.equal(reply.status, 413);
 });
 
-test('no credential, a wrong one, another scheme and two headers are all 401', async () => {
+test('a missing or wrong credential, another scheme and two headers are 401', async () => {
   const key = service.credentials.api_key || service.demo.token;
   const headers: (string | string[])[] = [
     [],
@@ -207,12 +213,12 @@ test('no credential, a wrong one, another scheme and two headers are all 401', a
   assert.equal(spelled.status, 200, 'the scheme is not case-sensitive');
 });
 
-test('a credential is not taken from the query', async () => {
+test('a credential in the query is ignored', async () => {
   const path = `/account/balance?access_token=${service.demo.token}`;
   assertProblem(await service.demo.get(path, { authorization: [] }), 401);
 });
 
-test('a request without a credential learns nothing about what it asked for', async () => {
+test('a request without a credential does not reveal whether a resource exists', async () => {
   for (const [method, path] of [
     ['POST', '/user'],
     ['GET', `/user/${randomUUID()}`],
@@ -224,10 +230,10 @@ test('a request without a credential learns nothing about what it asked for', as
   }
 });
 
-test('what another account owns is answered like what nobody owns', async () => {
+test('resources of another account are answered like unknown ones', async () => {
   const mine = await createAccount(service, { USD: '1000' });
   const other = await createAccount(service, { USD: '1000' });
-  const recipient = await createRecipient(mine.api, ways.bank);
+  const recipient = await createRecipient(mine.api, deliveryCases.bank);
   const payout = await createPayout(mine.api, recipient);
   const [balance] = ok(await mine.api.get<Balance[]>('/account/balance'));
   const payer = recipient.payer.destination_token;
@@ -295,7 +301,7 @@ test('the live environment does not know a staging key, and has no sandbox', asy
   assertProblem(await service.demo.get('/account/balance', { host: 'API.example.test' }), 401);
 });
 
-test('credentials made at the command line can be narrowed, confined to an address and revoked', async () => {
+test('credentials of the command line can be restricted by scope and address, and revoked', async () => {
   const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-credentials-'));
   const database = await createDatabase();
   const { settings } = database;

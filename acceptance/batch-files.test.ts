@@ -23,7 +23,7 @@ import { exact } from './exact.ts';
 import { createUser } from './recipients.ts';
 import { type Api, ok, type Service, startService } from './service.ts';
 
-/** The files of batches: how they are read, and what is told of them. */
+/** The files of batches: formats, faults and repeated uploads. */
 
 let service: Service;
 let sender: Sender;
@@ -36,7 +36,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-test('the same rows as CSV, as lines and as an array are the same draft', async () => {
+test('the same rows as CSV, JSON lines and JSON array give the same draft', async () => {
   const rows = describeRows(sender, 4);
   const objects = writeObjects(rows);
   const drafts = [
@@ -59,7 +59,7 @@ test('the same rows as CSV, as lines and as an array are the same draft', async 
   assert.deepEqual(total?.['source_amount'], exact('86.4'));
 });
 
-test('every fault of every row is told by row and column, and the rows beside are in order', async () => {
+test('faults are reported by row and column, and other rows are valid', async () => {
   const [good, twice, other] = describeRows(sender, 3);
   assert.ok(good !== undefined && twice !== undefined && other !== undefined);
   const user = await createUser(api, { country: 'MEX' });
@@ -80,8 +80,8 @@ test('every fault of every row is told by row and column, and the rows beside ar
   assert.deepEqual(draft.ignored_columns, ['note']);
   assert.equal(countOf(draft, 'valid'), '2');
   assert.equal(countOf(draft, 'invalid'), '9');
-  const told = draft.faults.map(({ row, column, code }) => `${row.text} ${column} ${code}`);
-  assert.deepEqual(told, [
+  const found = draft.faults.map(({ row, column, code }) => `${row.text} ${column} ${code}`);
+  assert.deepEqual(found, [
     '2 client_transfer_id repeated_in_file',
     '3 client_transfer_id required',
     '3 user_token unknown_user',
@@ -104,7 +104,7 @@ test('every fault of every row is told by row and column, and the rows beside ar
   assert.ok(draft.faults_path.endsWith(`${pathOf(draft)}/rows?status=INVALID`));
 });
 
-test('a file that cannot be read is refused as a whole and leaves nothing', async () => {
+test('an unreadable file is refused as a whole and stores nothing', async () => {
   const before = ok(await api.get<Batch[]>('/batches')).length;
   const lines = { 'content-type': 'application/x-ndjson' };
   const array = { 'content-type': 'application/json' };
@@ -131,7 +131,7 @@ test('a file that cannot be read is refused as a whole and leaves nothing', asyn
   assert.equal(ok(await api.get<Batch[]>('/batches')).length, before);
 });
 
-test('bytes that are no text are the fault of their row', async () => {
+test('invalid UTF-8 is a fault of its row', async () => {
   const [first, second] = describeRows(sender, 2);
   assert.ok(first !== undefined && second !== undefined);
   const draft = await uploadRows(api, [first, { ...second, client_transfer_id: 'a\0b' }]);
@@ -144,7 +144,7 @@ test('bytes that are no text are the fault of their row', async () => {
   assert.equal(ok(await upload(api, bytes)).faults[0]?.code, 'invalid_encoding');
 });
 
-test('with a key the same file is the same batch, and another file is refused', async () => {
+test('with a key the same file returns the same batch, and another file is refused', async () => {
   const rows = describeRows(sender, 3);
   const headers = { ...csv, 'idempotency-key': randomUUID() };
   const first = ok(await upload(api, writeCsv(rows), headers));
@@ -186,7 +186,7 @@ async function breakOff(body: string, headers: Record<string, string>): Promise<
   await failed;
 }
 
-test('an upload that broke off is no draft, cannot be quoted, and goes on under its key', async () => {
+test('an interrupted upload cannot be quoted, and continues with its key', async () => {
   const rows = describeRows(sender, 1200);
   const text = writeCsv(rows);
   const headers = { ...csv, 'idempotency-key': randomUUID() };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExactNumber } from './exact.ts';
-import { createRecipient, type Recipient, ways } from './recipients.ts';
+import { createRecipient, deliveryCases, type Recipient } from './recipients.ts';
 import {
   type Account,
   type Api,
@@ -12,7 +12,7 @@ import {
   type Service,
 } from './service.ts';
 
-/** Batches as the tests send and read them. */
+/** Helpers of the tests of batches. */
 
 export type Fault = {
   row: ExactNumber;
@@ -39,19 +39,21 @@ export type Line = Record<string, string>;
 
 export type Sender = Account & { recipients: Recipient[] };
 
-/** An account with money and people who can be paid. */
+/** An account with funds and recipients. */
 export async function createSender(
   service: Service,
   options: { funds: string; count?: number },
 ): Promise<Sender> {
   const account = await createAccount(service, { USD: options.funds });
   const recipients = await Promise.all(
-    Array.from({ length: options.count ?? 1 }, () => createRecipient(account.api, ways.bank)),
+    Array.from({ length: options.count ?? 1 }, () =>
+      createRecipient(account.api, deliveryCases.bank),
+    ),
   );
   return { ...account, recipients };
 }
 
-/** Rows that are in order, with ids of their own: 20.10 USD, 21.10 and so on. */
+/** Valid rows with unique ids: 20.10 USD, 21.10 and so on. */
 export function describeRows({ recipients }: Sender, count: number, changes: Line = {}): Line[] {
   return Array.from({ length: count }, (_, index) => {
     const recipient = recipients[index % recipients.length];
@@ -119,14 +121,14 @@ export async function waitUntilCommitted(api: Api, batch: Batch): Promise<Batch>
   throw new Error('the batch is not committed after a long while');
 }
 
-/** How many rows are in this state, as the answer has it. */
+/** The number of rows in this state. */
 export function countOf(batch: Batch, name: string): string {
   return batch.rows[name]?.text ?? '';
 }
 
 export type Refusal = { status: number; code: string; first: string };
 
-/** A refusal with the code of its first fault. */
+/** Asserts an error with the code of its first fault. */
 export function refusalOf({ status, body }: Reply<unknown>): Refusal {
   const { code, errors } = body as { code: string; errors: { code: string }[] };
   return { status, code, first: errors[0]?.code ?? '' };

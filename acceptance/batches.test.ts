@@ -86,7 +86,7 @@ test('a batch is quoted and committed as a whole, and every row becomes one payo
   assert.equal(await readBalance(own.api), subtract('5000', funds.needed.text));
 });
 
-test('with invalid rows the mode decides, and funds are checked as a whole', async () => {
+test('the mode decides about invalid rows, and funds are checked for the whole batch', async () => {
   const own = await createSender(service, { funds: '50' });
   const rows = describeRows(own, 2);
   const mixed = await quote(
@@ -107,7 +107,7 @@ test('with invalid rows the mode decides, and funds are checked as a whole', asy
   assert.equal(countOf(committed, 'invalid'), '1');
 });
 
-test('two batches with the same rows pay them once, and the money comes back', async () => {
+test('two batches with the same rows pay them once, and the rest is released', async () => {
   const own = await createSender(service, { funds: '1000' });
   const rows = describeRows(own, 3);
   const first = await quote(own.api, await uploadRows(own.api, rows));
@@ -121,7 +121,7 @@ test('two batches with the same rows pay them once, and the money comes back', a
   assert.equal(await readBalance(own.api), subtract('1000', needed));
 });
 
-test('a batch is cancelled before its commit only, and belongs to its account', async () => {
+test('a batch can be cancelled before its commit only, and by its account only', async () => {
   const draft = await uploadRows(api, describeRows(sender, 1));
   const other = await createAccount(service, {});
   assert.equal((await other.api.get(pathOf(draft))).status, 404);
@@ -135,7 +135,7 @@ test('a batch is cancelled before its commit only, and belongs to its account', 
   assert.equal((await api.get('/batches/batch_nothing')).status, 404);
 });
 
-test('the result is a file in which no text runs as a formula', async () => {
+test('no text in the result file is a spreadsheet formula', async () => {
   const [plain, formula, quoted] = describeRows(sender, 3);
   const id = `=HYPERLINK(${randomUUID().slice(0, 8)})`;
   const draft = await uploadRows(api, [
@@ -163,7 +163,7 @@ test('the result is a file in which no text runs as a formula', async () => {
   assert.equal((JSON.parse(parsed[1] ?? '') as Row)['client_transfer_id'], id);
 });
 
-test('a payout that was committed alone is not paid again by a batch', async () => {
+test('a batch does not pay a committed payout again', async () => {
   const [recipient] = sender.recipients;
   assert.ok(recipient !== undefined);
   const [row] = describeRows(sender, 1);
@@ -181,7 +181,7 @@ test('a payout that was committed alone is not paid again by a batch', async () 
   assert.equal(pending['status'], 'PENDING');
 });
 
-test('an expired quote is told, and a new one can be had', async () => {
+test('an expired quote is reported, and can be renewed', async () => {
   const own = await createSender(service, { funds: '1000' });
   const rows = describeRows(own, 2);
   const quoted = await quote(own.api, await uploadRows(own.api, rows));
@@ -194,7 +194,7 @@ test('an expired quote is told, and a new one can be had', async () => {
   assert.equal(countOf(committed, 'committed'), '2');
 });
 
-test('a replayed upload answers its first answer, and its key is taken for every other request', async () => {
+test('a repeated upload gets its first answer, and its key is refused for other requests', async () => {
   const own = await createSender(service, { funds: '1000' });
   const file = writeCsv(describeRows(own, 2));
   const key = { 'idempotency-key': randomUUID() };
@@ -218,7 +218,7 @@ test('a replayed upload answers its first answer, and its key is taken for every
   assertProblem(refused, 422, 'idempotency_key_reused');
 });
 
-test('a draft says which rows take the details that a recipient has stored earlier', async () => {
+test('a draft names the rows that use stored attributes', async () => {
   const own = await createSender(service, { funds: '1000' });
   const [recipient] = own.recipients;
   const [plain, named] = describeRows(own, 2);

@@ -1,29 +1,29 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /**
- * Stands between a service and PostgreSQL, and does to chosen statements what networks do: loses
- * them, or loses their answers after they have taken effect, or keeps the answers back.
+ * A proxy between a service and PostgreSQL that injects network faults for chosen statements: it
+ * loses them, loses their answers, or delays the answers.
  */
 
 export type Fault =
   /** The connection breaks before the statement reaches the database. */
   | 'statement lost'
-  /** The database has done it, and committed it if it was by itself; then the connection breaks. */
+  /** The statement takes effect, then the connection breaks. */
   | 'answer lost'
   /** The answer waits until `release`, or until the proxy closes. */
   | 'answer late';
 
-/** Which fault meets these bytes on their way to the database; undefined: none. */
+/** The fault for these bytes to the database, if any. */
 export type Chooser = (sent: Buffer) => Fault | undefined;
 
 export type DatabaseProxy = {
   /** The database's address through the proxy. */
   readonly url: string;
-  /** From now on; undefined lets everything pass. */
+  /** Sets the faults from now on; undefined: none. */
   setFaults(choose: Chooser | undefined): void;
-  /** How often each fault has happened. */
+  /** How often each fault has occurred. */
   readonly happened: Record<Fault, number>;
-  /** Lets the answers go that were kept back. */
+  /** Delivers the delayed answers. */
   release(): void;
   close(): Promise<void>;
 };
@@ -68,7 +68,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   };
 }
 
-/** One connection: at most one statement's answer is on the way, so the fault is its. */
+/** On a connection at most one answer is pending, to which the fault applies. */
 function carry(line: {
   client: Socket;
   upstream: Socket;
@@ -117,7 +117,7 @@ function isOver(answer: Buffer): boolean {
 
 const readyForQuery = Buffer.from([0x5a, 0, 0, 0, 5]);
 
-/** A path to a unix socket, or a host and a port: what the address of a database can name. */
+/** A path to a unix socket, or host and port. */
 function findUpstream(databaseUrl: string): { path: string } | { host: string; port: number } {
   const url = new URL(databaseUrl);
   const port = url.searchParams.get('port') ?? (url.port === '' ? '5432' : url.port);

@@ -5,11 +5,11 @@ import {
   type CountryLookup,
   createPayout,
   createRecipient,
+  type DeliveryCase,
+  deliveryCases,
   findPayer,
   listPayers,
   type Payer,
-  type Way,
-  ways,
 } from './recipients.ts';
 import {
   type Api,
@@ -22,7 +22,7 @@ import {
 } from './service.ts';
 import { assertProblem, assertShape, deliveryTypes, locate, shapes } from './shapes.ts';
 
-/** The country look-up: what is shown, for which amount, in which order. */
+/** The country look-up: offers, amounts, order. */
 
 let service: Service;
 let api: Api;
@@ -39,7 +39,7 @@ const lookUp = async (path: string): Promise<CountryLookup> =>
 const allPayers = (lookup: CountryLookup): Payer[] =>
   lookup.companies.flatMap((company) => company.services.flatMap((one) => one.payers));
 
-test('every country that is served can be looked up, and every country is served', async () => {
+test('every country is served and can be looked up', async () => {
   type Served = {
     country_code: string;
     country_name: string;
@@ -73,7 +73,7 @@ test('every country that is served can be looked up, and every country is served
   }
 });
 
-test('a code that ISO 3166-1 does not have is refused, in every version', async () => {
+test('an unknown country code is refused in every version', async () => {
   for (const version of versions) {
     for (const code of ['ZZZ', 'mex', 'MX', 'MEXX', '484', 'XKX', 'M%20X', 'list2', 'EUR']) {
       for (const path of [`/country/${code}/cheapest`, `/country/${code}`]) {
@@ -88,7 +88,7 @@ test('a code that ISO 3166-1 does not have is refused, in every version', async 
   }
 });
 
-test('logos are shown when they are asked for, and are small real images', async () => {
+test('logos are shown on request and are small images', async () => {
   const plain = await lookUp('MEX/cheapest');
   for (const company of plain.companies) assert.equal(company.company_logo, '');
   for (const payer of allPayers(plain)) assert.equal(payer.payer_logo, '');
@@ -103,7 +103,7 @@ test('logos are shown when they are asked for, and are small real images', async
   }
 });
 
-test('the amount is 200 unless the client says another, in the source currency', async () => {
+test('the default amount is 200 in the source currency', async () => {
   for (const payer of allPayers(await lookUp('MEX/cheapest'))) {
     assert.equal(payer.source_amount.text, '200');
   }
@@ -112,7 +112,7 @@ test('the amount is 200 unless the client says another, in the source currency',
   }
 });
 
-test('under a limit the amount is the most that fits together with the fee', async () => {
+test('with a limit the amount is the most that fits with the fee', async () => {
   for (const limit of ['100', '51.37']) {
     for (const path of [`MEX/cheapest?limit=${limit}`, `MEX?limit=${limit}`]) {
       for (const payer of allPayers(await lookUp(path))) {
@@ -144,13 +144,13 @@ type Rate = { currency_symbol: string; exchange_rate: ExactNumber };
 const rateOf = (payer: Payer, currency: string): Rate | undefined =>
   payer.exchange_rate.find((rate) => rate.currency_symbol === currency);
 
-test('of payers that offer the same thing only the cheapest is shown, and it depends on the amount', async () => {
+test('of equivalent payers only the cheapest for the amount is shown', async () => {
   const winners = new Set<string>();
   for (const amount of ['5', '50', '200', '1000', '2400']) {
-    const cheapest = listPayers(await lookUp(`MEX/cheapest?amount=${amount}`), ways.bank);
+    const cheapest = listPayers(await lookUp(`MEX/cheapest?amount=${amount}`), deliveryCases.bank);
     const names = cheapest.map((payer) => payer.payer_name);
     assert.equal(new Set(names).size, names.length, 'a name is shown once');
-    const all = listPayers(await lookUp(`MEX?amount=${amount}`), ways.bank);
+    const all = listPayers(await lookUp(`MEX?amount=${amount}`), deliveryCases.bank);
     assert.ok(all.length > cheapest.length);
     for (const shown of cheapest) {
       winners.add(shown.destination_token);
@@ -168,7 +168,7 @@ test('of payers that offer the same thing only the cheapest is shown, and it dep
   assert.ok(winners.size > 2, 'the choice depends on the amount');
 });
 
-/** Both deliver for the same amount; what a peso costs is about the better payer's rate. */
+/** The cost of a peso follows the rate of the cheaper payer. */
 function costsAtMost(payer: Payer, rival: Payer, amount: string): boolean {
   const delivered = (one: Payer): number =>
     Number(multiplyDown(amount, rateOf(one, 'MXN')?.exchange_rate ?? '0', 2));
@@ -188,7 +188,7 @@ test('results are narrowed by currency and by payer', async () => {
       ['LTC'],
     );
   }
-  const [payer] = listPayers(await lookUp('MEX/cheapest'), ways.bank);
+  const [payer] = listPayers(await lookUp('MEX/cheapest'), deliveryCases.bank);
   const name = encodeURIComponent(payer?.payer_name ?? '');
   for (const found of allPayers(await lookUp(`MEX?payer_name=${name}`))) {
     assert.equal(found.payer_name, payer?.payer_name);
@@ -208,14 +208,14 @@ test('a balance token names the source currency', async () => {
   assertProblem(reply, 400);
 });
 
-test('a user_token is taken when it is one of the account and not found otherwise', async () => {
-  const recipient = await createRecipient(api, ways.bank);
+test('a user_token must be of the account', async () => {
+  const recipient = await createRecipient(api, deliveryCases.bank);
   ok(await api.get(`/country/MEX/cheapest?user_token=${recipient.userToken}`));
   const other = (await createAccount(service)).api;
   assertProblem(await other.get(`/country/MEX/cheapest?user_token=${recipient.userToken}`), 404);
 });
 
-test('a destination token stays the same from call to call and from version to version', async () => {
+test('a destination token is the same in every call and version', async () => {
   const tokens = async (version: string): Promise<string[]> => {
     const reply = await api.withVersion(version).get<CountryLookup>('/country/PHL');
     return allPayers(ok(reply))
@@ -227,17 +227,17 @@ test('a destination token stays the same from call to call and from version to v
   assert.equal(new Set(first).size, first?.length);
 });
 
-test('the rate of a payout is the one for its amount', async () => {
-  const way: Way = ways.crypto;
+test('a payout has the rate for its amount', async () => {
+  const delivery: DeliveryCase = deliveryCases.crypto;
   for (const amount of ['20', '5000']) {
-    const payer = await findPayer(api, way, `amount=${amount}`);
-    const recipient = { ...(await createRecipient(api, way)), payer, attrSetToken: '' };
+    const payer = await findPayer(api, delivery, `amount=${amount}`);
+    const recipient = { ...(await createRecipient(api, delivery)), payer, attrSetToken: '' };
     const payout = await createPayout(api, recipient, { source_amount: exact(amount) });
     assert.equal(payout.exchange_rate.text, rateOf(payer, 'LTC')?.exchange_rate.text);
   }
 });
 
-test('the availability is in the future and honours the weekend where banks do', async () => {
+test('the availability is in the future and skips the weekend for banks', async () => {
   const now = Date.parse(ok(await api.get<{ now: string }>('/sandbox/clock')).now);
   for (const country of ['MEX', 'DEU', 'ARE', 'JPN']) {
     for (const payer of allPayers(await lookUp(country))) {

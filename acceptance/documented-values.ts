@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The values of docs/sandbox-values.md that make the simulated network do something. */
+/** Reads the values of docs/sandbox-values.md. */
 
 const page = readFileSync(join(import.meta.dirname, '../docs/sandbox-values.md'), 'utf8');
 
-/** Outcome to value, of the table row that begins with this destination. */
+/** Values by outcome, of the table row that begins with this destination. */
 export function readValues(section: string, destination: string): Map<string, string> {
   const [, text = ''] = page.split(new RegExp(`^## ${section}`, 'm'));
   const rows = text

@@ -1,8 +1,8 @@
-/** JSON as a client reads it that must not lose a digit: numbers keep the text of the answer. */
+/** Exact JSON for clients: numbers keep their text. */
 
 export type Json = null | boolean | string | ExactNumber | Json[] | { [key: string]: Json };
 
-/** A number of a JSON text, as it is written. */
+/** A JSON number as text. */
 export class ExactNumber {
   readonly text: string;
   constructor(text: string) {
@@ -23,12 +23,12 @@ function rawJson(text: string): unknown {
   return (JSON as unknown as RawJson).rawJSON(text);
 }
 
-/** A request's number with exactly these digits. */
+/** A number of a request with exactly these digits. */
 export function exact(text: string): ExactNumber {
   return new ExactNumber(text);
 }
 
-/** @throws SyntaxError when the text is no JSON. */
+/** @throws SyntaxError if the text is not JSON. */
 export function parseExact(text: string): Json {
   const revive: SourceReviver = (_key, value, { source }) =>
     typeof value === 'number' ? new ExactNumber(source ?? String(value)) : value;
@@ -66,19 +66,19 @@ export function add(...values: Operand[]): string {
   return formatDecimal(sum);
 }
 
-/** `from` less all the others. */
+/** `from` minus the others. */
 export function subtract(from: Operand, ...values: Operand[]): string {
   const { digits, scale } = decimalOf(add(...values));
   return add(from, formatDecimal({ digits: -digits, scale }));
 }
 
-/** Negative, zero or positive, as for a sort. */
+/** Negative, zero or positive, for sorting. */
 export function compare(left: Operand, right: Operand): number {
   const [a, b] = align(decimalOf(left), decimalOf(right));
   return a < b ? -1 : Number(a > b);
 }
 
-/** left x right, rounded down to so many fraction digits. For values that are not negative. */
+/** left x right, rounded down to a number of fraction digits. For non-negative values. */
 export function multiplyDown(left: Operand, right: Operand, fractionDigits: number): string {
   const a = decimalOf(left);
   const b = decimalOf(right);
@@ -88,7 +88,7 @@ export function multiplyDown(left: Operand, right: Operand, fractionDigits: numb
   return formatDecimal({ digits: kept, scale: fractionDigits });
 }
 
-/** left / right, rounded up to so many fraction digits. For values that are positive. */
+/** left / right, rounded up to a number of fraction digits. For positive values. */
 export function divideUp(left: Operand, right: Operand, fractionDigits: number): string {
   const a = decimalOf(left);
   const b = decimalOf(right);

@@ -7,12 +7,12 @@ import {
   type CommitResult,
   type CountryLookup,
   chooseValues,
+  type DeliveryCase,
+  deliveryCases,
   describeUser,
   listPayers,
   type Payout,
   payoutPath,
-  type Way,
-  ways,
 } from './recipients.ts';
 import {
   type Account,
@@ -27,7 +27,7 @@ import {
 } from './service.ts';
 import { assertPlainDecimal, assertShape, patterns, shapes } from './shapes.ts';
 
-/** The flow of the interface specification, every answer held against section 2. */
+/** The flow of the interface specification; every answer is checked against section 2. */
 
 let service: Service;
 let account: Account;
@@ -52,29 +52,33 @@ const maskedValues: Readonly<Record<string, Record<string, string>>> = {
 };
 
 for (const version of versions) {
-  for (const [name, way] of Object.entries(ways)) {
+  for (const [name, delivery] of Object.entries(deliveryCases)) {
     test(`a ${name} destination is paid as the specification describes in ${version}`, async () => {
-      await runFlow(account.api.withVersion(version), way, maskedValues[name] ?? {});
+      await runFlow(account.api.withVersion(version), delivery, maskedValues[name] ?? {});
     });
   }
 }
 
-async function runFlow(api: Api, way: Way, masked: Record<string, string>): Promise<void> {
+async function runFlow(
+  api: Api,
+  delivery: DeliveryCase,
+  masked: Record<string, string>,
+): Promise<void> {
   const [first] = ok(await api.get<Balance[]>('/account/balance'));
   assertShape(first, shapes.balance);
   const funds = await readBalance(api);
 
-  const request = describeUser({ country: way.country, mobile_number: '254712345678' });
+  const request = describeUser({ country: delivery.country, mobile_number: '254712345678' });
   const user = ok(await api.post<Record<string, string>>('/user', request));
   assertShape(user, shapes.user);
   assert.equal(user['status'], 'ACTIVE');
   const userToken = user['user_token'] ?? '';
 
-  const payer = await lookUp(api, way);
+  const payer = await lookUp(api, delivery);
   const destination = {
     userToken,
     destinationToken: payer.destination_token,
-    currency: way.currency,
+    currency: delivery.currency,
   };
   const path = attributePath(destination);
   const attributes = ok(await api.get<Attribute[]>(path));
@@ -84,7 +88,7 @@ async function runFlow(api: Api, way: Way, masked: Record<string, string>): Prom
     assert.equal(attribute.attr_set_token, '');
     assert.equal(attribute.last_attr_value_used, false);
   }
-  const values = chooseValues(way, attributes);
+  const values = chooseValues(delivery, attributes);
   const set = ok(await api.post<{ attr_set_token: string }>(path, { values }));
   assert.match(set.attr_set_token, patterns.attributeSet);
   for (const attribute of ok(await api.get<Attribute[]>(path))) {
@@ -97,30 +101,32 @@ async function runFlow(api: Api, way: Way, masked: Record<string, string>): Prom
   const payout = ok(
     await api.post<Payout>(`/payout/${userToken}`, {
       destination_token: payer.destination_token,
-      destination_currency_code: way.currency,
+      destination_currency_code: delivery.currency,
       attr_set_token: set.attr_set_token,
       source_amount: 100.1,
       metadata: { order: 'A-1' },
     }),
   );
-  checkPayout(payout, way);
+  checkPayout(payout, delivery);
   assert.equal(payout['status'], 'PENDING');
   assert.equal(payout['pickup_code'], '');
   assert.equal(payout['attr_set_token'], set.attr_set_token);
   assert.equal(payout['payer_name'], payer.payer_name);
   assert.deepEqual(payout.attrs, masked);
   assert.equal(await readBalance(api), funds);
-  await commitAndRead(api, { payout, way, userToken, funds });
+  await commitAndRead(api, { payout, delivery, userToken, funds });
 }
 
-async function lookUp(api: Api, way: Way) {
-  const lookup = ok(await api.get<CountryLookup>(`/country/${way.country}/cheapest?amount=100.1`));
+async function lookUp(api: Api, delivery: DeliveryCase) {
+  const lookup = ok(
+    await api.get<CountryLookup>(`/country/${delivery.country}/cheapest?amount=100.1`),
+  );
   for (const company of lookup.companies) {
     assertShape(company, shapes.company);
     assert.ok(compare(company.rating, '0') >= 0 && compare(company.rating, '5') <= 0);
     for (const offered of company.services) {
       assertShape(offered, shapes.service);
-      assert.equal(offered.country_code, way.country);
+      assert.equal(offered.country_code, delivery.country);
       for (const payer of offered.payers) {
         assertShape(payer, shapes.payer);
         assert.equal(payer.source_amount.text, '100.1');
@@ -129,36 +135,36 @@ async function lookUp(api: Api, way: Way) {
       }
     }
   }
-  const [payer] = listPayers(lookup, way);
-  assert.ok(payer, `somebody delivers ${way.deliveryType}`);
+  const [payer] = listPayers(lookup, delivery);
+  assert.ok(payer, `a payer delivers ${delivery.deliveryType}`);
   return payer;
 }
 
-function checkPayout(payout: Payout, way: Way): void {
+function checkPayout(payout: Payout, delivery: DeliveryCase): void {
   assertShape(payout, shapes.payout);
-  assert.equal(payout['delivery_type'], way.deliveryType);
-  assert.equal(payout['country_code'], way.country);
+  assert.equal(payout['delivery_type'], delivery.deliveryType);
+  assert.equal(payout['country_code'], delivery.country);
   assert.equal(payout['source_currency_code'], 'USD');
-  assert.equal(payout['destination_currency_code'], way.currency);
+  assert.equal(payout['destination_currency_code'], delivery.currency);
   assert.equal(payout.source_amount.text, '100.1');
   assert.deepEqual(payout.metadata, { order: 'A-1' });
   for (const value of [payout.destination_amount, payout.exchange_rate, payout.fee]) {
     assertPlainDecimal(value);
   }
-  const digits = fractionDigits[way.currency] ?? 2;
+  const digits = fractionDigits[delivery.currency] ?? 2;
   const expected = multiplyDown(payout.source_amount, payout.exchange_rate, digits);
   assert.equal(payout.destination_amount.text, expected);
 }
 
-type Committed = { payout: Payout; way: Way; userToken: string; funds: string };
+type Committed = { payout: Payout; delivery: DeliveryCase; userToken: string; funds: string };
 
 async function commitAndRead(api: Api, committed: Committed): Promise<void> {
-  const { payout, way, userToken, funds } = committed;
+  const { payout, delivery, userToken, funds } = committed;
   const { payout_token: payoutToken = '' } = payout;
   const path = payoutPath({ userToken }, payoutToken);
   const result = ok(await api.put<CommitResult>(path));
   assertShape(result, shapes.commit);
-  const isCash = way.deliveryType === 'CASH_PICKUP';
+  const isCash = delivery.deliveryType === 'CASH_PICKUP';
   assert.match(result.pickup_code, isCash ? /^\d{8}$/ : /^$/);
   const success = { payout_token: payoutToken, status: 'success', errors: '' };
   assert.deepEqual(result, { ...success, pickup_code: result.pickup_code });
@@ -170,7 +176,7 @@ async function commitAndRead(api: Api, committed: Committed): Promise<void> {
   assert.equal(add(left, payout.source_amount, payout.fee), funds);
 
   const status = ok(await api.get<Payout>(path));
-  checkPayout(status, way);
+  checkPayout(status, delivery);
   assert.equal(status['status'], 'PROCESSING');
   assert.equal(status['pickup_code'], result.pickup_code);
   const { status: _before, pickup_code: _none, ...terms } = payout;
@@ -199,7 +205,7 @@ for (const version of versions) {
   });
 }
 
-test('a version that does not exist is not found and says so', async () => {
+test('an unknown version is 404 unknown_version', async () => {
   for (const version of ['v0.1.5', 'v0.1', 'v1', 'V0.1.4', 'v0.1.40']) {
     const reply = await account.api.get<{ code: string }>(`/${version}/account/balance`);
     assert.equal(reply.status, 404, version);

@@ -4,15 +4,15 @@ import {
   createPayout,
   createRecipient,
   createUser,
+  deliveryCases,
   describeUser,
   payoutPath,
   type Recipient,
-  ways,
 } from './recipients.ts';
 import { type Api, createAccount, ok, readBalance, type Service, startService } from './service.ts';
 import { assertProblem, locate } from './shapes.ts';
 
-/** Bodies that are wrong on purpose: each is refused, nothing is stored, the process goes on. */
+/** Malicious bodies: each is refused, nothing is stored, and the process continues. */
 
 let service: Service;
 let api: Api;
@@ -21,18 +21,18 @@ let recipient: Recipient;
 before(async () => {
   service = await startService();
   api = (await createAccount(service, { USD: '1000' })).api;
-  recipient = await createRecipient(api, ways.bank);
+  recipient = await createRecipient(api, deliveryCases.bank);
 });
 after(() => service.stop());
 
-/** What the account holds, so that a test can show that nothing was added to it. */
+/** The content of the account, to show that nothing was added. */
 async function countAll(): Promise<string> {
   const events = ok(await api.get<unknown[]>('/events'));
   const history = ok(await api.get<unknown[]>('/user/history?number_of_records=1000'));
   return `${events.length} ${history.length} ${await readBalance(api)}`;
 }
 
-/** A payout request with further text in front of its first member. */
+/** A payout request with text before its first member. */
 function withMember(member: string): string {
   return (
     `{${member}${member === '' ? '' : ','}"destination_token":"${recipient.payer.destination_token}",` +
@@ -45,7 +45,7 @@ const nestedObjects = (depth: number): string => '{"a":'.repeat(depth) + '1' + '
 /** The body itself and the metadata are two levels. */
 const insideLevels = 2;
 
-test('nesting of 32 levels is read, and of 33 is not', async () => {
+test('32 levels of nesting are accepted, 33 are not', async () => {
   const path = `/payout/${recipient.userToken}`;
   for (const make of [nested, nestedObjects]) {
     ok(await api.post(path, withMember(`"metadata":{"x":${make(32 - insideLevels)}}`)));
@@ -115,7 +115,7 @@ for (const [name, body] of Object.entries(malformed)) {
   });
 }
 
-test('JSON that is not an object is refused where an object is asked for', async () => {
+test('JSON that is not an object is refused', async () => {
   const before = await countAll();
   for (const body of ['null', '[]', '[{}]', '1', '"text"', 'true']) {
     for (const path of [
@@ -153,7 +153,7 @@ test('types are not coerced', async () => {
   }
 });
 
-test('a number of twenty digits is an amount past the maximum, and is kept exactly in metadata', async () => {
+test('a number of twenty digits exceeds the maximum amount, and is stored exactly in metadata', async () => {
   const number = '12345678901234567890.12345678901234567890';
   const body = withMember(`"metadata":{"n":${number}}`);
   const reply = await api.post<{ payout_token: string }>(`/payout/${recipient.userToken}`, body);
@@ -162,7 +162,7 @@ test('a number of twenty digits is an amount past the maximum, and is kept exact
   assert.ok(read.text.includes(number));
 });
 
-test('another content type, or none, is 415', async () => {
+test('another or no content type is 415', async () => {
   for (const type of [
     [],
     '',
@@ -191,14 +191,14 @@ test('another content type, or none, is 415', async () => {
   }
 });
 
-test('a content coding is not pretended to be understood', async () => {
+test('a content coding is refused', async () => {
   const reply = await api.post('/user', JSON.stringify(describeUser()), {
     'content-encoding': 'gzip',
   });
   assertProblem(reply, 415);
 });
 
-test('a body past 256 KiB is 413, and the next request is answered', async () => {
+test('a body above 256 KiB is 413, and the next request is answered', async () => {
   const padded = (bytes: number): string =>
     JSON.stringify(describeUser({ last_name: 'Gomez' })).padEnd(bytes, ' ');
   ok(await api.post('/user', padded(256 * 1024)));
@@ -209,7 +209,7 @@ test('a body past 256 KiB is 413, and the next request is answered', async () =>
   }
 });
 
-test('a chunked body past 256 KiB is 413 too', async () => {
+test('a chunked body above 256 KiB is 413', async () => {
   const reply = await api.post('/user', 'x'.repeat(400_000), {
     'transfer-encoding': 'chunked',
     'content-length': [],
@@ -217,7 +217,7 @@ test('a chunked body past 256 KiB is 413 too', async () => {
   assertProblem(reply, 413, 'body_too_large');
 });
 
-test('a body on a call that takes none is ignored, whatever it is', async () => {
+test('a body is ignored by operations without one', async () => {
   const payout = await createPayout(api, recipient, { source_amount: 10 });
   const path = payoutPath(recipient, payout['payout_token'] ?? '');
   for (const [body, type] of [
@@ -239,7 +239,7 @@ test('a body on a call that takes none is ignored, whatever it is', async () => 
   }
 });
 
-test('names of the prototype are ordinary keys', async () => {
+test('names of Object.prototype are ordinary keys', async () => {
   const userToken = await createUser(api, {
     metadata: { constructor: 'a', toString: 'b', hasOwnProperty: 'c' },
   });
@@ -251,7 +251,7 @@ test('names of the prototype are ordinary keys', async () => {
   else assertProblem(reply, 400);
 });
 
-test('texts that look like statements or markup are only texts', async () => {
+test('SQL and markup in texts have no effect', async () => {
   for (const name of [
     "Robert'); drop table users;--",
     '<script>alert(1)</script>',
@@ -268,9 +268,9 @@ test('texts that look like statements or markup are only texts', async () => {
   }
 });
 
-test('after all of this the same process still serves', async () => {
+test('the same process still answers afterwards', async () => {
   ok(await api.get('/account/balance'));
   if (service.process !== undefined) assert.equal(service.process.exitCode, null);
   assert.doesNotMatch(service.output(), /unhandled|uncaught|"level":60/i);
-  assert.doesNotMatch(service.output(), /Gómez|@example\.org|Robert/, 'logs hold nobody’s data');
+  assert.doesNotMatch(service.output(), /Gómez|@example\.org|Robert/, 'logs hold no personal data');
 });

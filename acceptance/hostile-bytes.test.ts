@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { type Api, createAccount, ok, type Service, startService } from './service.ts';
 import { assertProblem } from './shapes.ts';
 
-/** Bytes on the socket that are wrong on purpose: answered with a problem, or closed. */
+/** Malformed bytes on the socket: answered with a problem, or disconnected. */
 
 let service: Service;
 let api: Api;
@@ -17,7 +17,7 @@ after(() => service.stop());
 
 type RawReply = { status: number; headers: Record<string, string>; body: string; all: string };
 
-/** Sends bytes as they are, and reads until the service closes or stays silent. */
+/** Sends raw bytes, and reads until the service closes the connection or is silent. */
 function send(bytes: string | Buffer, silentMs = 400): Promise<RawReply> {
   const { hostname, port } = new URL(service.baseUrl);
   return new Promise((resolve, reject) => {
@@ -144,7 +144,7 @@ for (const [name, [status, bytes]] of Object.entries(refusedBytes)) {
   });
 }
 
-test('CONNECT and an address in full are refused or served, and never tunnelled', async () => {
+test('CONNECT and absolute URLs are never tunnelled', async () => {
   const tunnel = await send(`CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n`);
   assert.ok(tunnel.status >= 400 && tunnel.status < 500, tunnel.all);
   assertRawProblem(tunnel, tunnel.status);
@@ -154,7 +154,7 @@ test('CONNECT and an address in full are refused or served, and never tunnelled'
   assert.ok([200, 400, 404].includes(full.status), full.all);
 });
 
-test('an upgrade is not made', async () => {
+test('an upgrade is ignored', async () => {
   const reply = await send(
     `GET ${balance} HTTP/1.1\r\nHost: ${host()}\r\n${bearer()}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
   );
@@ -176,7 +176,7 @@ test('two Authorization headers on the wire are 401', async () => {
   }
 });
 
-test('a body that ends before its length has no effect', async () => {
+test('an incomplete body has no effect', async () => {
   const before = ok(await api.get<unknown[]>('/events')).length;
   const { hostname, port } = new URL(service.baseUrl);
   await new Promise<void>((resolve) => {
@@ -191,7 +191,7 @@ test('a body that ends before its length has no effect', async () => {
   assert.equal(ok(await api.get<unknown[]>('/events')).length, before);
 });
 
-test('requests sent in one piece are answered in their order', async () => {
+test('pipelined requests are answered in order', async () => {
   const one = `GET ${balance} HTTP/1.1\r\nHost: ${host()}\r\n${bearer()}\r\n`;
   const { all } = await send(
     `${one}${one}GET /nothing HTTP/1.1\r\nHost: ${host()}\r\nConnection: close\r\n\r\n`,
@@ -200,14 +200,14 @@ test('requests sent in one piece are answered in their order', async () => {
   assert.deepEqual(statuses, ['200', '200', '404']);
 });
 
-test('an oversized upload is refused without being read to its end', async () => {
+test('an oversized upload is refused before its end', async () => {
   const reply = await send(
     `POST /v0.1.4/user HTTP/1.1\r\nHost: ${host()}\r\n${bearer()}Content-Type: application/json\r\nContent-Length: 999999999\r\n\r\n{`,
   );
   assertRawProblem(reply, 413);
 });
 
-test('after all of this the same process still serves', async () => {
+test('the same process still answers afterwards', async () => {
   ok(await api.get('/account/balance'));
   if (service.process !== undefined) assert.equal(service.process.exitCode, null);
   assert.doesNotMatch(service.output(), /unhandled|uncaught|"level":60/i);

@@ -4,7 +4,7 @@ import { createUser } from './recipients.ts';
 import { type Api, createAccount, ok, type Service, startService } from './service.ts';
 import { assertProblem } from './shapes.ts';
 
-/** Addresses, hosts, methods and media types that are wrong on purpose. */
+/** Malformed paths, hosts, methods and media types. */
 
 let service: Service;
 let api: Api;
@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-test('an address that cannot be decoded, or leads out of the tree, finds nothing', async () => {
+test('a malformed or traversing path is not found', async () => {
   for (const path of [
     '/%',
     '/v0.1.4/user/%zz',
@@ -42,7 +42,7 @@ test('an address that cannot be decoded, or leads out of the tree, finds nothing
   }
 });
 
-test('a NUL or other strange text in an address or query is never an error of the service', async () => {
+test('a NUL or unusual text in path or query never causes a 500', async () => {
   const strange = [
     '%00',
     '%01',
@@ -80,7 +80,7 @@ test('a NUL or other strange text in an address or query is never an error of th
   }
 });
 
-test('a Host that is none is malformed, whatever is asked for', async () => {
+test('a malformed Host is refused on every path', async () => {
   ok(await api.post('/sandbox/fund', { currency_code: 'USD', amount: 1 }));
   const [wallet] = ok(await api.get<{ token: string }[]>('/account/balance'));
   const paged = `/account/balance/${wallet?.token}/entries?number_of_records=1`;
@@ -105,7 +105,7 @@ test('a Host that is none is malformed, whatever is asked for', async () => {
   }
 });
 
-test('the port of a Host does not change the environment that its label names', async () => {
+test('the port of a Host does not change its environment', async () => {
   for (const given of ['api:8080', 'api.example.test:443', 'API:80', 'api']) {
     const reply = await api.get('/account/balance', { host: given });
     assert.equal(reply.status, 401, given);
@@ -122,7 +122,7 @@ test('the port of a Host does not change the environment that its label names', 
   }
 });
 
-test('a client that first sends all of a body that is too large still reads the 413', async () => {
+test('a client that sends all of an oversized body gets the 413', async () => {
   const statuses: number[] = [];
   for (let index = 0; index < 10; index += 1) {
     const reply = await fetch(`${service.baseUrl}/v0.1.4/user`, {
@@ -142,7 +142,7 @@ test('a client that first sends all of a body that is too large still reads the 
   );
 });
 
-test('a long address is not found or too long, and never an error of the service', async () => {
+test('a long path never causes a 500', async () => {
   for (const length of [200, 600, 2000, 10_000]) {
     for (const path of [
       `/user/${'a'.repeat(length)}`,
@@ -158,7 +158,7 @@ test('a long address is not found or too long, and never an error of the service
   }
 });
 
-test('a method that an address does not have is 405 and names the others', async () => {
+test('an unsupported method is 405 with Allow', async () => {
   const userToken = await createUser(api);
   for (const [method, path, allowed] of [
     ['DELETE', `/user/${userToken}`, ['GET', 'HEAD', 'PUT']],
@@ -199,7 +199,7 @@ test('HEAD is GET without the body', async () => {
   );
 });
 
-test('an answer that nobody asked for is 406, and wildcards and weights are understood', async () => {
+test('an excluded media type is 406, with wildcards and weights', async () => {
   for (const accept of [
     'text/html',
     'application/xml',
@@ -235,7 +235,7 @@ test('every answer carries its request id and is not stored by caches', async ()
   }
 });
 
-test('query parameters that are wrong are told by name, and unknown ones are ignored', async () => {
+test('invalid query parameters are named, and unknown ones ignored', async () => {
   for (const [query, parameter] of [
     ['amount=0', 'amount'],
     ['amount=-5', 'amount'],
@@ -263,7 +263,7 @@ test('query parameters that are wrong are told by name, and unknown ones are ign
   ok(await api.get('/country/MEX/cheapest?colour=blue&__proto__=x&constructor=y'));
 });
 
-test('after all of this the same process still serves', async () => {
+test('the same process still answers afterwards', async () => {
   ok(await api.get('/account/balance'));
   if (service.process !== undefined) assert.equal(service.process.exitCode, null);
   assert.doesNotMatch(service.output(), /unhandled|uncaught|"level":60/i);

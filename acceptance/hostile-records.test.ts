@@ -4,12 +4,18 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { createRecipient, describePayout, describeUser, type User, ways } from './recipients.ts';
+import {
+  createRecipient,
+  deliveryCases,
+  describePayout,
+  describeUser,
+  type User,
+} from './recipients.ts';
 import { type Books, findEmbeddedUrl, openBooks } from './reliability-kit.ts';
 import { type Account, createAccount, ok, type Service, startService } from './service.ts';
 import { assertProblem } from './shapes.ts';
 
-/** What whoever writes to the database gains, and what is left of a user whose key is destroyed. */
+/** Records moved by someone with access to the database, and records after an erasure. */
 
 let dataDirectory: string;
 let service: Service;
@@ -33,7 +39,7 @@ after(async () => {
 
 const idOf = (token: string): string => token.slice(token.indexOf('_') + 1);
 
-/** Copies rows of an account to another one, as whoever writes to the database can. */
+/** Copies rows of an account to another one in the database. */
 async function copyRows(table: string, column: string, id: string): Promise<void> {
   const to = tenantB.credentials.account;
   const columns = await books.rows<{ name: string }>(
@@ -51,9 +57,9 @@ async function copyRows(table: string, column: string, id: string): Promise<void
   );
 }
 
-test('rows that are copied to another account do not open with its key', async () => {
+test('rows copied to another account cannot be opened', async () => {
   const { api } = tenantA;
-  const { userToken, payer } = await createRecipient(api, ways.bank);
+  const { userToken, payer } = await createRecipient(api, deliveryCases.bank);
   const userId = idOf(userToken);
   const [user] = await books.rows<{ id: string }>('select id from users where id = $1', [userId]);
   assert.ok(user, 'the token holds the id');
@@ -77,9 +83,9 @@ test('rows that are copied to another account do not open with its key', async (
   ok(await api.get(path));
 });
 
-test('an answer about a user is not replayed once the key of the user is destroyed', async () => {
+test('an answer about a user is not replayed after the erasure of the user', async () => {
   const { api } = tenantA;
-  const recipient = await createRecipient(api, ways.bank);
+  const recipient = await createRecipient(api, deliveryCases.bank);
   const person = describeUser();
   const keyed = (key: string) => ({ 'idempotency-key': key });
   const createKey = randomUUID();

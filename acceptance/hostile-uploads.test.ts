@@ -11,11 +11,11 @@ import {
   commitPayout,
   createPayout,
   createUser,
+  deliveryCases,
   fillAttributes,
   findPayer,
   type Recipient,
   readAttributes,
-  ways,
 } from './recipients.ts';
 import {
   type Account,
@@ -30,7 +30,7 @@ import {
 } from './service.ts';
 import { assertProblem } from './shapes.ts';
 
-/** Clients that announce a large body and send next to nothing of it. */
+/** Clients that announce a large body and hardly send any of it. */
 
 const onLive = { host: 'api.example.test' };
 const settings = { OUTLAY_ENVIRONMENTS: 'staging,live' };
@@ -63,7 +63,7 @@ type Line = { path: string; token?: string; contentType?: string; host?: string 
 
 type Idle = {
   socket: Socket;
-  /** Everything that the service has sent. */
+  /** All bytes from the service. */
   received: () => string;
   closed: Promise<void>;
 };
@@ -136,9 +136,13 @@ async function assertTakesImages(api: Api): Promise<void> {
 
 async function readLink({ api }: Account): Promise<{ link: string; userToken: string }> {
   const userToken = await createUser(api);
-  const payer = await findPayer(api, ways.cash, 'amount=1500');
-  const attrSetToken = await fillAttributes(api, { userToken, payer, way: ways.cash });
-  const recipient: Recipient = { userToken, payer, way: ways.cash, attrSetToken };
+  const payer = await findPayer(api, deliveryCases.cash, 'amount=1500');
+  const attrSetToken = await fillAttributes(api, {
+    userToken,
+    payer,
+    delivery: deliveryCases.cash,
+  });
+  const recipient: Recipient = { userToken, payer, delivery: deliveryCases.cash, attrSetToken };
   const payout = await createPayout(api, recipient, { source_amount: 1500 });
   await commitPayout(api, recipient, payout['payout_token']);
   const attributes = await readAttributes(api, {
@@ -150,7 +154,7 @@ async function readLink({ api }: Account): Promise<{ link: string; userToken: st
   return { link: new URL(String(selfie?.value)).pathname, userToken };
 }
 
-test('a used verification link takes no upload slot, and the connection ends', async () => {
+test('a used verification link uses no upload slot, and its connection is closed', async () => {
   const { link, userToken } = await readLink(tenantA);
   ok(await tenantA.api.post(`/sandbox/kyc/${userToken}`, { decision: 'approved' }));
   await using held = await openMany(12, { path: link }, 12);
@@ -161,7 +165,7 @@ test('a used verification link takes no upload slot, and the connection ends', a
   for (const idle of held.idles) assert.ok(await closesWithin(idle, 15_000));
 });
 
-test('a link that takes images holds one slot, and none of another tenant', async () => {
+test('a link that receives images uses one slot, and none of another tenant', async () => {
   const { link } = await readLink(tenantA);
   await using held = await openMany(12, { path: link }, 11);
   const refused = held.idles.filter(({ received }) => received().startsWith('HTTP/1.1 503'));
@@ -171,7 +175,7 @@ test('a link that takes images holds one slot, and none of another tenant', asyn
   await assertTakesBatch(tenantB.api);
 });
 
-test('uploads whose clients go away at once give their slots back', async () => {
+test('disconnected uploads free their slots', async () => {
   const { link } = await readLink(tenantA);
   const { credentials, api } = tenantA;
   const userToken = await createUser(api);
@@ -191,7 +195,7 @@ test('uploads whose clients go away at once give their slots back', async () => 
   assertProblem(await api.post(link, []), 400);
 });
 
-test('idle uploads of one tenant stop no other tenant and no other kind of upload', async () => {
+test('idle uploads of one tenant do not block other tenants or kinds of upload', async () => {
   const { credentials, api } = tenantA;
   const userToken = await createUser(api);
   const path = `/v0.1.4/user/${userToken}/kyc/id`;
@@ -205,7 +209,7 @@ test('idle uploads of one tenant stop no other tenant and no other kind of uploa
   await assertTakesBatch(tenantB.api);
 });
 
-test('idle uploads of many tenants in staging stop no upload in live', async () => {
+test('idle uploads in staging do not block live', async () => {
   const tenants = await Promise.all(Array.from({ length: 8 }, () => createAccount(service)));
   await using stack = new AsyncDisposableStack();
   const idles: Idle[] = [];
@@ -220,7 +224,7 @@ test('idle uploads of many tenants in staging stop no upload in live', async () 
   await assertTakesBatch(live, onLive);
 });
 
-test('a body below the least byte rate is answered 408, and its connection ends', async () => {
+test('a body below the minimum rate is 408, and its connection is closed', async () => {
   const { credentials, api } = tenantA;
   const userToken = await createUser(api);
   const token = credentials.api_key;
@@ -241,7 +245,7 @@ test('a body below the least byte rate is answered 408, and its connection ends'
   await assertTakesBatch(api);
 });
 
-test('an anonymous connection whose body was refused does not stay open', async () => {
+test('an anonymous connection with a refused body is closed', async () => {
   const refused = ['/v0.1.4/batches', '/v0.1.4/user', '/nowhere', '/health/live'];
   await Promise.all(
     refused.map(async (path) => {

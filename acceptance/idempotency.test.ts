@@ -8,12 +8,12 @@ import {
   createPayout,
   createRecipient,
   createUser,
+  deliveryCases,
   describePayout,
   describeUser,
   pay,
   payoutPath,
   readAttributes,
-  ways,
 } from './recipients.ts';
 import {
   type Api,
@@ -28,7 +28,7 @@ import {
 } from './service.ts';
 import { assertProblem } from './shapes.ts';
 
-/** Idempotency-Key: one effect per key, and the first answer again. */
+/** Idempotency-Key: one effect per key, and the replay of the first answer. */
 
 let service: Service;
 let api: Api;
@@ -51,9 +51,9 @@ function assertReplay(first: Reply, second: Reply): void {
 
 type Call = { method: string; path: string; body?: unknown };
 
-/** A call of every operation that changes something, with one that differs. */
+/** A request to every operation with a key, and a different one to the same operation. */
 async function listCalls(): Promise<Record<string, { call: Call; other: Call }>> {
-  const recipient = await createRecipient(api, ways.bank);
+  const recipient = await createRecipient(api, deliveryCases.bank);
   const [one, two] = [await createPayout(api, recipient), await createPayout(api, recipient)];
   const [third, fourth] = [await pay(api, recipient), await pay(api, recipient)];
   const destination = {
@@ -61,7 +61,7 @@ async function listCalls(): Promise<Record<string, { call: Call; other: Call }>>
     destinationToken: recipient.payer.destination_token,
     currency: 'MXN',
   };
-  const values = chooseValues(ways.bank, await readAttributes(api, destination));
+  const values = chooseValues(deliveryCases.bank, await readAttributes(api, destination));
   const path = attributePath(destination);
   const payouts = `/payout/${recipient.userToken}`;
   const commit = (token: string | undefined): string => payoutPath(recipient, token ?? '');
@@ -108,7 +108,7 @@ async function listCalls(): Promise<Record<string, { call: Call; other: Call }>>
   };
 }
 
-test('a repeated request with its key is answered as the first, and another is refused', async (t) => {
+test('a repeated request gets the first answer, and a different one with the key is refused', async (t) => {
   for (const [name, { call, other }] of Object.entries(await listCalls())) {
     await t.test(name, async () => {
       const headers = withKey();
@@ -123,8 +123,8 @@ test('a repeated request with its key is answered as the first, and another is r
   }
 });
 
-test('one key makes one payout and one debit, however often it is sent', async () => {
-  const recipient = await createRecipient(api, ways.bank);
+test('one key makes one payout and one debit', async () => {
+  const recipient = await createRecipient(api, deliveryCases.bank);
   const headers = withKey();
   const body = describePayout(recipient);
   const path = `/payout/${recipient.userToken}`;
@@ -141,7 +141,7 @@ test('one key makes one payout and one debit, however often it is sent', async (
 });
 
 test('parallel requests with one key have one effect', async () => {
-  const recipient = await createRecipient(api, ways.bank);
+  const recipient = await createRecipient(api, deliveryCases.bank);
   const headers = withKey();
   const path = `/payout/${recipient.userToken}`;
   const body = describePayout(recipient);
@@ -159,8 +159,8 @@ test('parallel requests with one key have one effect', async () => {
   assert.equal(ok(await api.get<unknown[]>(path)).length, 1);
 });
 
-test('spelling, the order of keys and the form of numbers do not matter', async () => {
-  const { userToken, payer, attrSetToken } = await createRecipient(api, ways.bank);
+test('escapes, key order and number form of the body do not matter', async () => {
+  const { userToken, payer, attrSetToken } = await createRecipient(api, deliveryCases.bank);
   const headers = withKey();
   const path = `/payout/${userToken}`;
   const token = payer.destination_token;
@@ -179,7 +179,7 @@ test('spelling, the order of keys and the form of numbers do not matter', async 
   assertProblem(await api.post(path, reordered, headers), 422, 'idempotency_key_reused');
 });
 
-test('a refusal is not stored: the key can be used for the right request', async () => {
+test('an error is not stored, and its key can be used again', async () => {
   const headers = withKey();
   assertProblem(await api.post('/user', { first_name: 5 }, headers), 400);
   assertProblem(await api.post('/user', '{"broken', headers), 400);
@@ -198,9 +198,9 @@ test('a refusal is not stored: the key can be used for the right request', async
   );
 });
 
-test('a failure of a commit is an answer: its key repeats it, a new one tries again', async () => {
+test('a failed commit is an answer: its key repeats it, a new key tries again', async () => {
   const poor = (await createAccount(service)).api;
-  const recipient = await createRecipient(poor, ways.bank);
+  const recipient = await createRecipient(poor, deliveryCases.bank);
   const payout = await createPayout(poor, recipient);
   const path = payoutPath(recipient, payout['payout_token'] ?? '');
   const headers = withKey();
@@ -226,7 +226,7 @@ test('a key belongs to its account', async () => {
   assert.notEqual(ok(theirs).user_token, mine.user_token);
 });
 
-test('a key is 1 to 255 visible ASCII characters, given once', async () => {
+test('a key must be 1 to 255 visible ASCII characters, sent once', async () => {
   for (const key of ['', ' ', 'a b', 'é', 'a\tb', 'a'.repeat(256), ['a', 'b']]) {
     const reply = await api.post('/user', describeUser(), { 'idempotency-key': key });
     const problem = assertProblem(reply, 400, 'invalid_request');
@@ -237,7 +237,7 @@ test('a key is 1 to 255 visible ASCII characters, given once', async () => {
   }
 });
 
-test('a key on a GET changes nothing, and keys differ in case', async () => {
+test('a key on a GET is ignored, and keys are case-sensitive', async () => {
   const userToken = await createUser(api);
   const headers = withKey('Case');
   ok(await api.get(`/user/${userToken}`, headers));
@@ -249,7 +249,7 @@ test('a key on a GET changes nothing, and keys differ in case', async () => {
   );
 });
 
-test('the same request in another version is the same request only at the same address', async () => {
+test('the same request in another version is a different request', async () => {
   const headers = withKey();
   const request = describeUser();
   ok(await api.post('/user', request, headers));

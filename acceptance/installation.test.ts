@@ -28,7 +28,7 @@ test('the lockfiles name no registry, so that an installation uses the configure
   }
 });
 
-test('the embedded database and Node are locked for every supported machine', () => {
+test('the embedded database and Node are locked for every supported platform', () => {
   const main = readJson<Lockfile>('package-lock.json').packages;
   const runtime = readJson<Lockfile>('runtime/package-lock.json').packages;
   const { outlayNodePackages, optionalDependencies } = readJson<{
@@ -43,7 +43,7 @@ test('the embedded database and Node are locked for every supported machine', ()
   }
 });
 
-test('the bootstrap prints nothing but the path of a Node of version 24 or newer', () => {
+test('the bootstrap prints only the path of Node 24 or newer', () => {
   const { status, stdout, stderr } = spawnSync(process.execPath, ['bootstrap.mjs', '--dev'], {
     cwd: root,
     encoding: 'utf8',

@@ -6,11 +6,11 @@ import {
   createPayout,
   createRecipient,
   createUser,
+  deliveryCases,
   describePayout,
   pay,
   payoutPath,
   type Recipient,
-  ways,
 } from './recipients.ts';
 import {
   type Api,
@@ -23,7 +23,7 @@ import {
 } from './service.ts';
 import { assertProblem, assertShape, locate, shapes } from './shapes.ts';
 
-/** How a client finds again what it did: look-ups, filters, and what is refused in them. */
+/** Look-ups and filters of payouts and recipients. */
 
 let service: Service;
 let api: Api;
@@ -32,7 +32,7 @@ let recipient: Recipient;
 before(async () => {
   service = await startService();
   api = (await createAccount(service, { USD: '100000' })).api;
-  recipient = await createRecipient(api, ways.bank);
+  recipient = await createRecipient(api, deliveryCases.bank);
 });
 after(() => service.stop());
 
@@ -40,7 +40,7 @@ type Row = Record<string, string>;
 
 const tokensOf = (rows: readonly Row[]) => rows.map((row) => row['token'] ?? row['payout_token']);
 
-test('a mistyped filter is refused with its name, and never answers the whole list', async () => {
+test('an unknown filter is refused by name', async () => {
   await createPayout(api, recipient);
   for (const path of [
     '/payout',
@@ -70,7 +70,7 @@ test('a mistyped filter is refused with its name, and never answers the whole li
   }
 });
 
-test('a payout is found by client_transfer_id, committed or not, and nothing else is', async () => {
+test('a payout is found by client_transfer_id, committed or not', async () => {
   const id = `order ${randomUUID()}`;
   const pending = await createPayout(api, recipient, { client_transfer_id: id });
   const paid = await pay(api, recipient, { client_transfer_id: id });
@@ -93,10 +93,10 @@ test('a payout is found by client_transfer_id, committed or not, and nothing els
   assert.deepEqual(tokensOf(first ?? []), [paid.payout_token]);
 });
 
-test('payouts are listed by user, way, country, time and metadata', async () => {
+test('payouts are listed by user, delivery type, country, time and metadata', async () => {
   const mine = (await createAccount(service, { USD: '10000' })).api;
-  const bank = await createRecipient(mine, ways.bank);
-  const wallet = await createRecipient(mine, ways.wallet);
+  const bank = await createRecipient(mine, deliveryCases.bank);
+  const wallet = await createRecipient(mine, deliveryCases.wallet);
   const first = (await createPayout(mine, bank, { metadata: { run: 'a' } }))['payout_token'];
   const second = (await pay(mine, wallet)).payout_token;
   const find = async (query: string) => tokensOf(ok(await mine.get<Row[]>(`/payout?${query}`)));
@@ -126,9 +126,9 @@ test('payouts are listed by user, way, country, time and metadata', async () => 
   assertProblem(await mine.get(`/payout?user_token=${recipient.userToken}`), 404);
 });
 
-test('a history takes the filters and the paging that clients of other services know', async () => {
+test('a history has numbered pages and aliases of filters', async () => {
   const mine = (await createAccount(service, { USD: '10000' })).api;
-  const to = await createRecipient(mine, ways.bank);
+  const to = await createRecipient(mine, deliveryCases.bank);
   const tokens: string[] = [];
   for (let index = 0; index < 5; index += 1) {
     tokens.unshift((await createPayout(mine, to))['payout_token'] ?? '');
@@ -167,7 +167,7 @@ test('a history takes the filters and the paging that clients of other services 
   }
 });
 
-test('recipients are listed newest first and found by what is known of them', async () => {
+test('recipients are listed newest first and filtered', async () => {
   const mine = (await createAccount(service)).api;
   const email = `${randomUUID()}@example.org`;
   const first = await createUser(mine, { internal_user_id: 'staff/1', email });
@@ -190,7 +190,7 @@ test('recipients are listed newest first and found by what is known of them', as
   assert.deepEqual(ok(await (await createAccount(service)).api.get('/user')), []);
 });
 
-test('a country is named by both codes of ISO 3166', async () => {
+test('a country has both codes of ISO 3166', async () => {
   const rows = ok(await api.get<Row[]>('/country/list'));
   const mexico = rows.find((row) => row['country_code'] === 'MEX');
   assert.equal(mexico?.['code'], 'MX');
@@ -199,7 +199,7 @@ test('a country is named by both codes of ISO 3166', async () => {
   assert.equal(mexico?.['name'], 'Mexico');
 });
 
-test('an amount that is wrong is told before the conflict of a committed identifier', async () => {
+test('an invalid amount is reported before a duplicate transfer', async () => {
   const id = randomUUID();
   const paid = await pay(api, recipient, { client_transfer_id: id });
   const path = `/payout/${recipient.userToken}`;
@@ -213,12 +213,12 @@ test('an amount that is wrong is told before the conflict of a committed identif
   const twice = await request({ source_amount: 100 });
   assertProblem(twice, 409, 'duplicate_transfer');
   assert.equal((twice.body as unknown as Row)['payout_token'], paid.payout_token);
-  // The catalogue may have changed since the first commit: the repeat still learns that it is one.
+  // The repeat is a duplicate even if the catalogue has changed.
   const gone = await request({ source_amount: 100, destination_token: randomUUID() });
   assertProblem(gone, 409, 'duplicate_transfer');
 });
 
-test('a payout on HOLD says why in a code, and that the operator has to act', async () => {
+test('a payout on HOLD has a reason code and waits for the operator', async () => {
   const { payout_token: token } = await pay(api, recipient);
   const read = async () => ok(await api.get<Row>(payoutPath(recipient, token)));
   const before = await read();

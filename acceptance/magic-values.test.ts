@@ -4,12 +4,12 @@ import { readValues } from './documented-values.ts';
 import { subtract } from './exact.ts';
 import {
   createRecipient,
+  type DeliveryCase,
+  deliveryCases,
   type Payout,
   pay,
   type Recipient,
   readPayout,
-  type Way,
-  ways,
 } from './recipients.ts';
 import {
   type Api,
@@ -21,7 +21,7 @@ import {
   startService,
 } from './service.ts';
 
-/** The values of docs/sandbox-values.md do what that page says, each through its whole life. */
+/** The values of docs/sandbox-values.md have the documented outcomes. */
 
 let service: Service;
 let api: Api;
@@ -35,19 +35,19 @@ after(() => service.stop());
 const bankValues = readValues('Bank accounts', 'MEX MXN');
 const cryptoValues = readValues('Wallet addresses', 'LTC');
 const cashValues = readValues('Cash pickup', 'every country');
-/** One table is for all that is told by telephone; only what is fetched can be ready for that. */
+/** The table of telephone numbers covers several delivery types; only some have pickup outcomes. */
 const walletValues = readValues('Mobile', 'KEN');
 for (const outcome of walletValues.keys()) {
   if (outcome.startsWith('ready')) walletValues.delete(outcome);
 }
 
-/** Status right after the commit, when the payout is due, and long after; what comes back. */
+/** Status after the commit, when due, and long after; and the refund. */
 const expected: Record<string, { states: string[]; refund: 'none' | 'all' | 'without fee' }> = {
   paid_at_once: { states: ['COMPLETED', 'COMPLETED', 'COMPLETED'], refund: 'none' },
   rejected: { states: ['CANCELLED', 'CANCELLED', 'CANCELLED'], refund: 'all' },
   rejected_later: { states: ['PROCESSING', 'CANCELLED', 'CANCELLED'], refund: 'all' },
   returned_late: { states: ['PROCESSING', 'COMPLETED', 'CANCELLED'], refund: 'without fee' },
-  // A day without a clear answer puts the payout before a person.
+  // After a day without a clear answer an exception is opened.
   unknown: { states: ['PROCESSING', 'PROCESSING|HOLD', 'HOLD'], refund: 'none' },
   unknown_then_paid: { states: ['PROCESSING', '-', 'COMPLETED'], refund: 'none' },
   unknown_then_rejected: { states: ['PROCESSING', '-', 'CANCELLED'], refund: 'all' },
@@ -58,18 +58,18 @@ const expected: Record<string, { states: string[]; refund: 'none' | 'all' | 'wit
   },
   ready_then_collected: { states: ['PROCESSING', 'READY_FOR_PICKUP', 'COMPLETED'], refund: 'none' },
   ready_then_unclaimed: { states: ['PROCESSING', 'READY_FOR_PICKUP', 'CANCELLED'], refund: 'all' },
-  // The cheapest payer may be a dynamic one, and then nobody else does it for the quoted cost.
+  // The cheapest payer may be dynamic, without another one within the quoted cost.
   refused_by_payer: {
     states: ['PROCESSING|ERROR', 'COMPLETED|ERROR', 'COMPLETED|ERROR'],
     refund: 'none',
   },
 };
 
-const tables: [string, Way, Map<string, string>, string][] = [
-  ['bank account', ways.bank, bankValues, 'BankAccountNumber'],
-  ['wallet address', ways.crypto, cryptoValues, 'BankAccountNumber'],
-  ['mobile number', ways.wallet, walletValues, 'PhoneNumber'],
-  ['document', ways.cash, cashValues, 'IdentificationNumber'],
+const tables: [string, DeliveryCase, Map<string, string>, string][] = [
+  ['bank account', deliveryCases.bank, bankValues, 'BankAccountNumber'],
+  ['wallet address', deliveryCases.crypto, cryptoValues, 'BankAccountNumber'],
+  ['mobile number', deliveryCases.wallet, walletValues, 'PhoneNumber'],
+  ['document', deliveryCases.cash, cashValues, 'IdentificationNumber'],
 ];
 
 type Life = {
@@ -92,11 +92,15 @@ async function assertState(
 }
 
 /** A payout with the value, in an account of its own. */
-async function begin(way: Way, chosen: Record<string, string>, outcome: string): Promise<Life> {
+async function begin(
+  delivery: DeliveryCase,
+  chosen: Record<string, string>,
+  outcome: string,
+): Promise<Life> {
   const plan = expected[outcome];
   assert.ok(plan, outcome);
   const { api: caller } = await createAccount(service, { USD: '1000' });
-  const recipient = await createRecipient(caller, way, { chosen });
+  const recipient = await createRecipient(caller, delivery, { chosen });
   return { outcome, caller, recipient, payout: await pay(caller, recipient), plan };
 }
 
@@ -109,11 +113,11 @@ async function moveClock(change: { advance_s: number } | { to: string }): Promis
   ok(await api.post('/sandbox/clock', change));
 }
 
-for (const [name, way, values, attribute] of tables) {
+for (const [name, delivery, values, attribute] of tables) {
   test(`each ${name} of the table does what the documentation says`, async () => {
     const lives: Life[] = [];
     for (const [outcome, value] of values) {
-      lives.push(await begin(way, { [attribute]: value }, outcome));
+      lives.push(await begin(delivery, { [attribute]: value }, outcome));
     }
     await moveClock({ advance_s: 0 });
     for (const life of lives) await assertState(life, 0);
@@ -135,8 +139,8 @@ for (const [name, way, values, attribute] of tables) {
   });
 }
 
-test('a whole table of values is documented for each kind of destination', () => {
-  for (const [name, way, values] of tables) {
-    assert.equal(values.size, way === ways.cash ? 12 : 9, name);
+test('every kind of destination has a complete table of values', () => {
+  for (const [name, delivery, values] of tables) {
+    assert.equal(values.size, delivery === deliveryCases.cash ? 12 : 9, name);
   }
 });

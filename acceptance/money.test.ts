@@ -13,6 +13,8 @@ import {
   commitPayout,
   createPayout,
   createRecipient,
+  type DeliveryCase,
+  deliveryCases,
   describePayout,
   findPayer,
   type Payer,
@@ -20,8 +22,6 @@ import {
   pay,
   type Recipient,
   readPayout,
-  type Way,
-  ways,
 } from './recipients.ts';
 import {
   type Account,
@@ -35,7 +35,7 @@ import {
 } from './service.ts';
 import { assertPlainDecimal, assertProblem, locate, patterns } from './shapes.ts';
 
-/** Exact money: what is answered is held against decimal arithmetic, digit by digit. */
+/** Exact money: answers are compared with decimal arithmetic, digit by digit. */
 
 let service: Service;
 let account: Account;
@@ -52,9 +52,9 @@ before(async () => {
 });
 after(() => service.stop());
 
-const yen: Way = { country: 'JPN', deliveryType: 'BANK_DEPOSIT', currency: 'JPY' };
-const dinar: Way = { country: 'KWT', deliveryType: 'BANK_DEPOSIT', currency: 'KWD' };
-const bitcoin: Way = { country: 'MEX', deliveryType: 'CRYPTOCURRENCY', currency: 'BTC' };
+const yen: DeliveryCase = { country: 'JPN', deliveryType: 'BANK_DEPOSIT', currency: 'JPY' };
+const dinar: DeliveryCase = { country: 'KWT', deliveryType: 'BANK_DEPOSIT', currency: 'KWD' };
+const bitcoin: DeliveryCase = { country: 'MEX', deliveryType: 'CRYPTOCURRENCY', currency: 'BTC' };
 
 const digitsOf: Readonly<Record<string, number>> = {
   USD: 2,
@@ -81,16 +81,19 @@ function checkRounding(payout: Payout, side: 'source' | 'destination'): void {
   }
 }
 
-for (const [way, amounts] of [
-  [ways.bank, ['1', '33.33', '100.1', '999.99', '0.99']],
+for (const [delivery, amounts] of [
+  [deliveryCases.bank, ['1', '33.33', '100.1', '999.99', '0.99']],
   [yen, ['7', '33.33', '1000.01']],
   [dinar, ['33.33', '100.01']],
   [bitcoin, ['1.01', '99.99']],
 ] as const) {
-  test(`given a source amount the amount in ${way.currency} is rounded down`, async () => {
-    const recipient = await createRecipient(account.api, way);
+  test(`given a source amount the amount in ${delivery.currency} is rounded down`, async () => {
+    const recipient = await createRecipient(account.api, delivery);
     for (const amount of amounts) {
-      const payer = { ...recipient, payer: await findPayer(account.api, way, `amount=${amount}`) };
+      const payer = {
+        ...recipient,
+        payer: await findPayer(account.api, delivery, `amount=${amount}`),
+      };
       const request = { source_amount: exact(amount), attr_set_token: '' };
       const payout = await createPayout(account.api, payer, request);
       assert.equal(payout.source_amount.text, amount);
@@ -99,14 +102,14 @@ for (const [way, amounts] of [
   });
 }
 
-for (const [way, amounts] of [
-  [ways.bank, ['100', '1234.56', '999.01']],
+for (const [delivery, amounts] of [
+  [deliveryCases.bank, ['100', '1234.56', '999.01']],
   [yen, ['1000', '54321']],
   [dinar, ['10.125', '99.999']],
   [bitcoin, ['0.00123456', '0.01']],
 ] as const) {
-  test(`given an amount in ${way.currency} the source amount is rounded up`, async () => {
-    const recipient = await createRecipient(account.api, way);
+  test(`given an amount in ${delivery.currency} the source amount is rounded up`, async () => {
+    const recipient = await createRecipient(account.api, delivery);
     for (const amount of amounts) {
       const payout = await createPayout(account.api, recipient, {
         destination_amount: exact(amount),
@@ -117,23 +120,23 @@ for (const [way, amounts] of [
   });
 }
 
-test('the same amount is the same payout however its number is written', async () => {
-  const recipient = await createRecipient(account.api, ways.bank);
+test('the form of a number does not change the amount', async () => {
+  const recipient = await createRecipient(account.api, deliveryCases.bank);
   for (const text of ['100.10', '1001e-1', '1.001E2', '100.1000000000000000000000']) {
     const payout = await createPayout(account.api, recipient, { source_amount: exact(text) });
     assert.equal(payout.source_amount.text, '100.1', text);
   }
 });
 
-test('an amount with more digits than its currency has is refused and never rounded', async () => {
-  for (const [way, side, amount] of [
-    [ways.bank, 'source_amount', '10.001'],
-    [ways.bank, 'destination_amount', '10.001'],
+test('an amount with too many fraction digits is refused', async () => {
+  for (const [delivery, side, amount] of [
+    [deliveryCases.bank, 'source_amount', '10.001'],
+    [deliveryCases.bank, 'destination_amount', '10.001'],
     [yen, 'destination_amount', '1000.5'],
     [dinar, 'destination_amount', '10.0001'],
     [bitcoin, 'destination_amount', '0.000000001'],
   ] as const) {
-    const recipient = await createRecipient(account.api, way);
+    const recipient = await createRecipient(account.api, delivery);
     const body = describePayout(recipient, { [side]: exact(amount) });
     const reply = await account.api.post(`/payout/${recipient.userToken}`, body);
     const problem = assertProblem(reply, 400, 'invalid_request');
@@ -142,8 +145,8 @@ test('an amount with more digits than its currency has is refused and never roun
   }
 });
 
-test('an amount that is zero, negative, immense or no number is refused', async () => {
-  const recipient = await createRecipient(account.api, ways.bank);
+test('a zero, negative, too large or malformed amount is refused', async () => {
+  const recipient = await createRecipient(account.api, deliveryCases.bank);
   const count = await countPayouts(recipient);
   for (const amount of [
     '0',
@@ -175,8 +178,8 @@ async function countPayouts({ userToken }: Recipient): Promise<number> {
   return ok(await account.api.get<unknown[]>(`/payout/${userToken}?number_of_records=1000`)).length;
 }
 
-test('exactly one of the two amounts is given', async () => {
-  const recipient = await createRecipient(account.api, ways.bank);
+test('exactly one of the two amounts is required', async () => {
+  const recipient = await createRecipient(account.api, deliveryCases.bank);
   for (const amounts of [{ source_amount: 1, destination_amount: 1 }, {}]) {
     const { source_amount: _default, ...request } = describePayout(recipient);
     const body = { ...request, ...amounts };
@@ -186,7 +189,7 @@ test('exactly one of the two amounts is given', async () => {
 });
 
 test('the limits of a payer are inclusive and in the source currency', async () => {
-  const recipient = await createRecipient(account.api, ways.cash);
+  const recipient = await createRecipient(account.api, deliveryCases.cash);
   const { min_limit: least, max_limit: most } = recipient.payer;
   assert.ok(compare(least, '0') > 0 && compare(most, '0') > 0, 'this payer has both bounds');
   for (const inside of [least, most]) {
@@ -199,27 +202,27 @@ test('the limits of a payer are inclusive and in the source currency', async () 
   }
 });
 
-test('a look-up and the payout after it say the same rate and fee', async () => {
-  for (const way of [...Object.values(ways), yen, dinar]) {
-    const recipient = await createRecipient(account.api, way, { query: 'amount=150' });
+test('a look-up and the payout have the same rate and fee', async () => {
+  for (const delivery of [...Object.values(deliveryCases), yen, dinar]) {
+    const recipient = await createRecipient(account.api, delivery, { query: 'amount=150' });
     const payout = await createPayout(account.api, recipient, { source_amount: 150 });
     const offered = recipient.payer.exchange_rate.find(
-      (rate) => rate.currency_symbol === way.currency,
+      (rate) => rate.currency_symbol === delivery.currency,
     );
-    assert.equal(payout.exchange_rate.text, offered?.exchange_rate.text, way.currency);
-    assert.equal(payout.fee.text, recipient.payer.fee.text, way.currency);
+    assert.equal(payout.exchange_rate.text, offered?.exchange_rate.text, delivery.currency);
+    assert.equal(payout.fee.text, recipient.payer.fee.text, delivery.currency);
   }
 });
 
 test('limits and fees of a payer follow the source currency', async () => {
-  const dollars = await findPayer(account.api, ways.cash, 'amount=200');
+  const dollars = await findPayer(account.api, deliveryCases.cash, 'amount=200');
   const query = 'amount=200&source_currency=EUR';
-  const euros = await findPayer(account.api, ways.cash, query);
+  const euros = await findPayer(account.api, deliveryCases.cash, query);
   const bound = (payer: Payer): ExactNumber => payer.max_limit;
   assert.ok(compare(bound(euros), bound(dollars)) !== 0);
 });
 
-test('a payout is charged in the currency of its balance, fee on top, to the last digit', async () => {
+test('a payout debits amount and fee from its balance, to the last digit', async () => {
   for (const [currency, amount] of [
     ['EUR', '33.33'],
     ['BTC', '0.00123457'],
@@ -227,7 +230,7 @@ test('a payout is charged in the currency of its balance, fee on top, to the las
     ['KWD', '10.125'],
   ] as const) {
     const query = `source_currency=${currency}&amount=${amount}`;
-    const recipient = await createRecipient(account.api, ways.bank, { query });
+    const recipient = await createRecipient(account.api, deliveryCases.bank, { query });
     const before = await readBalance(account.api, currency);
     const payout = await pay(account.api, recipient, {
       source_amount: exact(amount),
@@ -240,9 +243,9 @@ test('a payout is charged in the currency of its balance, fee on top, to the las
   }
 });
 
-test('the smallest unit that a balance lacks makes a commit fail, and a repeat can succeed', async () => {
+test('a commit fails for one missing minor unit, and can be repeated', async () => {
   const small = await createAccount(service);
-  const recipient = await createRecipient(small.api, ways.bank);
+  const recipient = await createRecipient(small.api, deliveryCases.bank);
   const quote = await createPayout(small.api, recipient, { source_amount: exact('48.01') });
   const total = add(quote.source_amount, quote.fee);
   await fund(small.api, 'USD', subtract(total, '0.01'));
@@ -260,10 +263,10 @@ test('the smallest unit that a balance lacks makes a commit fail, and a repeat c
 
 type Entry = Record<string, string> & { amount: ExactNumber; balance_after: ExactNumber };
 
-test('the statement of a balance adds up to it, entry by entry', async () => {
+test('the statement of a balance adds up, entry by entry', async () => {
   const fresh = await createAccount(service, { USD: '500.05' });
   await fund(fresh.api, 'USD', '0.95');
-  const recipient = await createRecipient(fresh.api, ways.bank);
+  const recipient = await createRecipient(fresh.api, deliveryCases.bank);
   const payout = await pay(fresh.api, recipient, { source_amount: exact('33.33') });
   await fresh.api.post(`/sandbox/payout/${payout.payout_token}`, { outcome: 'rejected' });
   const [balance] = ok(await fresh.api.get<Balance[]>('/account/balance'));

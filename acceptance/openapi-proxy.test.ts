@@ -8,9 +8,8 @@ import { type ExampleRecord, examplesFile, recordExamples } from './openapi/run-
 import { type Service, startService, stopProcess } from './service.ts';
 
 /**
- * The description against the service: the whole flow goes through a proxy (Prism) that holds
- * every request and answer against `/openapi.json`, and what comes back is what the description
- * shows as examples.
+ * Compares service and description: the flow runs through a proxy (Prism) that validates every
+ * request and answer against `/openapi.json`, and the answers are compared with the examples.
  */
 
 const root = join(import.meta.dirname, '..');
@@ -20,7 +19,7 @@ let folder: string;
 let proxy: { url: string; process: ChildProcess };
 
 before(async () => {
-  // Its first events and balances are examples: nobody else may have used it.
+  // Its first events and balances are examples, so that it must be unused.
   service = await startService({ isOwn: true });
   folder = await mkdtemp(join(tmpdir(), 'outlay-proxy-'));
   const file = join(folder, 'openapi.json');
@@ -55,7 +54,7 @@ async function startProxy(file: string, upstream: string): Promise<typeof proxy>
   return { url, process: child };
 }
 
-test('the proxy finds nothing to object to, and the answers are those of the examples', async () => {
+test('the proxy accepts everything, and the answers equal the examples', async () => {
   const fresh = await recordExamples({ ...service, proxyUrl: proxy.url });
   const committed = JSON.parse(await readFile(examplesFile, 'utf8')) as ExampleRecord[];
   for (const [index, example] of committed.entries()) {
@@ -65,7 +64,7 @@ test('the proxy finds nothing to object to, and the answers are those of the exa
   assert.equal(fresh.length, committed.length);
 });
 
-/** What differs from run to run becomes the same text: identifiers by their first appearance. */
+/** Replaces what differs between runs; identifiers by the order of their appearance. */
 function level(records: readonly ExampleRecord[]): ExampleRecord[] {
   const names = new Map<string, string>();
   const text = JSON.stringify(records)

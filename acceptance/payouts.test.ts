@@ -8,6 +8,8 @@ import {
   createPayout,
   createRecipient,
   createUser,
+  type DeliveryCase,
+  deliveryCases,
   describePayout,
   fillAttributes,
   findPayer,
@@ -16,8 +18,6 @@ import {
   payoutPath,
   readAttributes,
   readPayout,
-  type Way,
-  ways,
 } from './recipients.ts';
 import {
   type Account,
@@ -46,7 +46,7 @@ before(async () => {
 after(() => service.stop());
 
 test('source_token and destination_token together are refused, as is neither', async () => {
-  const recipient = await createRecipient(api, ways.bank);
+  const recipient = await createRecipient(api, deliveryCases.bank);
   const [balance] = ok(await api.get<Balance[]>('/account/balance'));
   const both = describePayout(recipient, { source_token: balance?.token });
   const path = `/payout/${recipient.userToken}`;
@@ -56,8 +56,8 @@ test('source_token and destination_token together are refused, as is neither', a
   assert.deepEqual(ok(await api.get(path)), []);
 });
 
-test('with source_token alone the set names the destination', async () => {
-  const recipient = await createRecipient(api, ways.bank);
+test('with source_token alone the destination is that of the set', async () => {
+  const recipient = await createRecipient(api, deliveryCases.bank);
   const balances = ok(await api.get<Balance[]>('/account/balance'));
   const euros = balances.find((balance) => balance.currency_code === 'EUR');
   const payout = ok(
@@ -76,8 +76,8 @@ test('with source_token alone the set names the destination', async () => {
   assert.equal(result.status, 'success');
 });
 
-test('with source_token and no set the destination is the one paid last', async () => {
-  const recipient = await createRecipient(api, ways.bank);
+test('with source_token and no set the destination is that of the last payout', async () => {
+  const recipient = await createRecipient(api, deliveryCases.bank);
   const [balance] = ok(await api.get<Balance[]>('/account/balance'));
   const request = {
     source_token: balance?.token,
@@ -91,8 +91,8 @@ test('with source_token and no set the destination is the one paid last', async 
   assert.equal(payout['destination_token'], recipient.payer.destination_token);
 });
 
-test('a source_currency_code that contradicts the source balance is refused', async () => {
-  const recipient = await createRecipient(api, ways.bank);
+test('a source_currency_code that differs from the source balance is refused', async () => {
+  const recipient = await createRecipient(api, deliveryCases.bank);
   const balances = ok(await api.get<Balance[]>('/account/balance'));
   const euros = balances.find((balance) => balance.currency_code === 'EUR');
   const reply = await api.post(`/payout/${recipient.userToken}`, {
@@ -105,8 +105,8 @@ test('a source_currency_code that contradicts the source balance is refused', as
   assert.deepEqual(locate(assertProblem(reply, 400)), ['/source_currency_code']);
 });
 
-test('several faults of a payout request are all told, each with its pointer', async () => {
-  const recipient = await createRecipient(api, ways.bank);
+test('all faults of a payout request are reported, each with its pointer', async () => {
+  const recipient = await createRecipient(api, deliveryCases.bank);
   const reply = await api.post(`/payout/${recipient.userToken}`, {
     client_transfer_id: ' a',
     destination_token: 7,
@@ -127,7 +127,7 @@ test('several faults of a payout request are all told, each with its pointer', a
   ]);
 });
 
-test('everything that a payout request lacks is told at once', async () => {
+test('all missing fields of a payout request are reported', async () => {
   const userToken = await createUser(api);
   const path = `/payout/${userToken}`;
   const empty = locate(assertProblem(await api.post(path, {}), 400));
@@ -141,8 +141,8 @@ test('everything that a payout request lacks is told at once', async () => {
   ]);
 });
 
-test('a wrong set, a wrong destination and a wrong amount are all told at once', async () => {
-  const recipient = await createRecipient(api, ways.bank);
+test('an invalid set, destination and amount are reported together', async () => {
+  const recipient = await createRecipient(api, deliveryCases.bank);
   const body = describePayout(recipient, {
     attr_set_token: 'junk',
     destination_token: randomUUID(),
@@ -156,8 +156,8 @@ test('a wrong set, a wrong destination and a wrong amount are all told at once',
   ]);
 });
 
-test('what does not belong together is refused, with all of it told at once', async () => {
-  const recipient = await createRecipient(api, ways.bank);
+test('inconsistent fields are refused, with all faults reported', async () => {
+  const recipient = await createRecipient(api, deliveryCases.bank);
   const body = describePayout(recipient, {
     destination_token: randomUUID(),
     source_currency_code: 'CHF',
@@ -175,12 +175,12 @@ test('what does not belong together is refused, with all of it told at once', as
 });
 
 test('a set of another user or destination is refused', async () => {
-  const recipient = await createRecipient(api, ways.bank);
-  const other = await createRecipient(api, ways.bank);
+  const recipient = await createRecipient(api, deliveryCases.bank);
+  const other = await createRecipient(api, deliveryCases.bank);
   const wallet = await fillAttributes(api, {
     userToken: recipient.userToken,
-    payer: await findPayer(api, ways.crypto),
-    way: ways.crypto,
+    payer: await findPayer(api, deliveryCases.crypto),
+    delivery: deliveryCases.crypto,
   });
   for (const attrSetToken of [other.attrSetToken, wallet, `attr_set_${randomUUID()}`, 'junk']) {
     const body = describePayout(recipient, { attr_set_token: attrSetToken });
@@ -189,8 +189,8 @@ test('a set of another user or destination is refused', async () => {
   }
 });
 
-test('a client_transfer_id is made up when absent and kept when given', async () => {
-  const recipient = await createRecipient(api, ways.bank);
+test('a client_transfer_id is generated if absent', async () => {
+  const recipient = await createRecipient(api, deliveryCases.bank);
   const made = await createPayout(api, recipient);
   assert.match(made['client_transfer_id'] ?? '', /^.{1,50}$/);
   for (const id of ['x', 'ß€ 漢字 🙂', 'a'.repeat(50), `A-${randomUUID()}`]) {
@@ -204,8 +204,8 @@ test('a client_transfer_id is made up when absent and kept when given', async ()
   }
 });
 
-test('quotes may repeat a client_transfer_id, and it is committed once', async () => {
-  const recipient = await createRecipient(api, ways.bank);
+test('quotes may repeat a client_transfer_id, which is committed once', async () => {
+  const recipient = await createRecipient(api, deliveryCases.bank);
   const id = `Order-${randomUUID()}`;
   const first = await createPayout(api, recipient, { client_transfer_id: id });
   const second = await createPayout(api, recipient, { client_transfer_id: id });
@@ -228,7 +228,7 @@ test('quotes may repeat a client_transfer_id, and it is committed once', async (
 });
 
 test('a client_transfer_id stays taken after its payout was cancelled', async () => {
-  const recipient = await createRecipient(api, ways.bank);
+  const recipient = await createRecipient(api, deliveryCases.bank);
   const id = randomUUID();
   const payout = await pay(api, recipient, { client_transfer_id: id });
   ok(await api.post(`/sandbox/payout/${payout.payout_token}`, { outcome: 'rejected' }));
@@ -240,23 +240,23 @@ test('two accounts may use the same client_transfer_id', async () => {
   const id = randomUUID();
   const other = await createAccount(service, { USD: '1000' });
   for (const caller of [api, other.api]) {
-    const recipient = await createRecipient(caller, ways.bank);
+    const recipient = await createRecipient(caller, deliveryCases.bank);
     await pay(caller, recipient, { client_transfer_id: id });
   }
 });
 
-for (const [name, way, seconds] of [
-  ['national currencies holds for 15 minutes', ways.bank, 900],
-  ['a cryptocurrency holds for 2 minutes', ways.crypto, 120],
+for (const [name, delivery, seconds] of [
+  ['national currencies holds for 15 minutes', deliveryCases.bank, 900],
+  ['a cryptocurrency holds for 2 minutes', deliveryCases.crypto, 120],
 ] as const) {
   test(`a quote with ${name}, to the second`, async () => {
-    const recipient = await createRecipient(api, way);
+    const recipient = await createRecipient(api, delivery);
     const [early, late] = [await createPayout(api, recipient), await createPayout(api, recipient)];
     const created = await readClock(api);
     const expiresAt = Date.parse(`${late['expiration']}Z`);
     const lockMs = expiresAt - Date.parse(created);
     assert.ok(lockMs <= seconds * 1000 && lockMs > (seconds - 5) * 1000, String(lockMs));
-    // Not the last moment: the clock goes on ticking while the commit is on its way.
+    // Not the last moment, because the clock runs on during the commit.
     const lastMoment = new Date(Date.parse(`${early['expiration']}Z`) - 1000).toISOString();
     ok(await api.post('/sandbox/clock', { to: lastMoment }));
     const inTime = await commitPayout(api, recipient, early['payout_token']);
@@ -278,8 +278,8 @@ async function readClock(caller: Api): Promise<string> {
   return ok(await caller.get<{ now: string }>('/sandbox/clock')).now;
 }
 
-test('an expired quote can be quoted and committed again under the same client_transfer_id', async () => {
-  const recipient = await createRecipient(api, ways.bank);
+test('an expired payout can be quoted and committed again with its client_transfer_id', async () => {
+  const recipient = await createRecipient(api, deliveryCases.bank);
   const id = randomUUID();
   const first = await createPayout(api, recipient, { client_transfer_id: id });
   await advance(api, 901);
@@ -288,8 +288,8 @@ test('an expired quote can be quoted and committed again under the same client_t
   await pay(api, recipient, { client_transfer_id: id });
 });
 
-test('a payout without its attributes asks for them at commit, and takes them from the payout or the user', async () => {
-  const recipient = await createRecipient(api, ways.cash);
+test('a commit requires attributes, from the payout or stored for the user', async () => {
+  const recipient = await createRecipient(api, deliveryCases.cash);
   const userToken = await createUser(api);
   const bare = { ...recipient, userToken };
   const path = `/payout/${userToken}`;
@@ -302,13 +302,13 @@ test('a payout without its attributes asks for them at commit, and takes them fr
   assert.equal(asked.status, 'addtl_attr_req');
   assert.notEqual(asked.errors, '');
   assert.equal(await readBalance(api), funds);
-  await fillAttributes(api, { userToken, payer: recipient.payer, way: ways.cash });
+  await fillAttributes(api, { userToken, payer: recipient.payer, delivery: deliveryCases.cash });
   const result = await commitPayout(api, bare, payout['payout_token']);
   assert.equal(result.status, 'success', 'the user was updated, so the payout can be processed');
 });
 
-test('a partial set is stored and makes the commit ask for the rest', async () => {
-  const recipient = await createRecipient(api, ways.cash);
+test('a partial set is stored, and the commit requires the rest', async () => {
+  const recipient = await createRecipient(api, deliveryCases.cash);
   const userToken = await createUser(api);
   const destination = {
     userToken,
@@ -329,7 +329,7 @@ test('a partial set is stored and makes the commit ask for the rest', async () =
 });
 
 test('a payout keeps the version of the set that it was created with', async () => {
-  const recipient = await createRecipient(api, ways.crypto);
+  const recipient = await createRecipient(api, deliveryCases.crypto);
   const payout = await createPayout(api, recipient);
   const destination = {
     userToken: recipient.userToken,
@@ -352,8 +352,8 @@ test('a payout keeps the version of the set that it was created with', async () 
   assert.equal(later.attrs['BankAccountNumber'], value);
 });
 
-test('a payout of another user or account does not exist', async () => {
-  const recipient = await createRecipient(api, ways.bank);
+test('a payout of another user or account is not found', async () => {
+  const recipient = await createRecipient(api, deliveryCases.bank);
   const payout = await createPayout(api, recipient);
   const otherUser = await createUser(api);
   const other = await createAccount(service);
@@ -373,7 +373,7 @@ test('a payout of another user or account does not exist', async () => {
   assert.equal((await readPayout(api, recipient, token))['status'], 'PENDING');
 });
 
-test('every balance and payout is accounted for after all of this', async () => {
+test('all balances and payouts are accounted for', async () => {
   const rows = ok(await api.get<Payout[]>('/user/history?number_of_records=1000'));
   const spent = rows
     .filter((row) => ['PROCESSING', 'COMPLETED', 'READY_FOR_PICKUP'].includes(row['status'] ?? ''))
@@ -383,9 +383,9 @@ test('every balance and payout is accounted for after all of this', async () => 
   assert.equal(add(await readBalance(api), spent), '100000');
 });
 
-const dynamic: Way = ways.bank;
+const dynamic: DeliveryCase = deliveryCases.bank;
 
-test('notify_user and unknown fields are taken, and a body on a commit is ignored', async () => {
+test('notify_user and unknown fields are accepted, and the body of a commit is ignored', async () => {
   const recipient = await createRecipient(api, dynamic);
   const payout = await createPayout(api, recipient, { notify_user: true, colour: 'blue' });
   assert.ok(!('colour' in payout));

@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { type Service, serverMain, startService, testSettings } from './service.ts';
 
-/** The README's commands, run as they stand there by somebody who pastes them one after the other. */
+/** Runs the commands of the README in their order. */
 
 const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8');
 
@@ -32,7 +32,7 @@ test('the commands of the README pay a bank account in pesos and a wallet in lit
   const { dataDirectory = '' } = service;
   mkdirSync(join(folder, '.outlay'));
   copyFileSync(join(dataDirectory, 'staging.json'), join(folder, '.outlay/staging.json'));
-  // Beside the tests npm would run in another folder: the command itself is the same.
+  // npm would run in another folder; the command is the same.
   const npm = `npm() { node --disable-warning=ExperimentalWarning ${serverMain} "\${@:5}"; }\n`;
   const script = join(folder, 'pasted.sh');
   const blocks = findBlocks('bash');
@@ -40,7 +40,7 @@ test('the commands of the README pay a bank account in pesos and a wallet in lit
   writeFileSync(script, npm + blocks.join('\necho\n'));
   const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', script], {
     cwd: folder,
-    // A command that waits for what never comes must fail the test and not hang it.
+    // A command that waits forever must fail the test.
     timeout: 120_000,
     env: {
       ...testSettings(dataDirectory),
@@ -56,7 +56,7 @@ test('the commands of the README pay a bank account in pesos and a wallet in lit
   );
 });
 
-test('the README shows the screen that a start prints', () => {
+test('the README shows the start screen', () => {
   const { dataDirectory = '', baseUrl } = service;
   const file = join(dataDirectory, 'staging.json');
   const near = relative(process.cwd(), file);

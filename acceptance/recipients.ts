@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { ExactNumber, Json } from './exact.ts';
 import { type Api, ok } from './service.ts';
 
-/** Recipients, ways to pay them, and values that their attributes accept. */
+/** Recipients, delivery cases, and valid values of attributes. */
 
 export type User = Record<string, string> & { metadata: { [key: string]: Json } };
 
-/** A valid request for a user that does not exist yet. */
+/** A valid request for a new user. */
 export function describeUser(changes: Record<string, unknown> = {}): Record<string, unknown> {
   const id = randomUUID();
   return {
@@ -48,30 +48,32 @@ export type CountryLookup = {
   }[];
 };
 
-export type Way = { country: string; deliveryType: string; currency: string };
+export type DeliveryCase = { country: string; deliveryType: string; currency: string };
 
-/** The ways that every test of a whole flow takes. */
-export const ways = {
+/** The cases that every test of a whole flow covers. */
+export const deliveryCases = {
   bank: { country: 'MEX', deliveryType: 'BANK_DEPOSIT', currency: 'MXN' },
   cash: { country: 'MEX', deliveryType: 'CASH_PICKUP', currency: 'MXN' },
   wallet: { country: 'KEN', deliveryType: 'MOBILE_WALLET', currency: 'KES' },
   crypto: { country: 'MEX', deliveryType: 'CRYPTOCURRENCY', currency: 'LTC' },
-} as const satisfies Record<string, Way>;
+} as const satisfies Record<string, DeliveryCase>;
 
-/** Every payer of a look-up that goes this way, cheapest first. */
-export function listPayers(lookup: CountryLookup, way: Way): Payer[] {
+/** The payers of a look-up for this case, cheapest first. */
+export function listPayers(lookup: CountryLookup, delivery: DeliveryCase): Payer[] {
   return lookup.companies
     .flatMap((company) => company.services)
-    .filter((service) => service.delivery_type === way.deliveryType)
+    .filter((service) => service.delivery_type === delivery.deliveryType)
     .flatMap((service) => service.payers)
-    .filter((payer) => payer.exchange_rate.some((rate) => rate.currency_symbol === way.currency));
+    .filter((payer) =>
+      payer.exchange_rate.some((rate) => rate.currency_symbol === delivery.currency),
+    );
 }
 
-/** The cheapest payer of a way. `query` is further text of the query, such as `amount=50`. */
-export async function findPayer(api: Api, way: Way, query = ''): Promise<Payer> {
-  const lookup = ok(await api.get<CountryLookup>(`/country/${way.country}/cheapest?${query}`));
-  const [payer] = listPayers(lookup, way);
-  if (payer === undefined) throw new Error(`nobody delivers ${JSON.stringify(way)}`);
+/** The cheapest payer of a case. `query` is appended to the query, such as `amount=50`. */
+export async function findPayer(api: Api, delivery: DeliveryCase, query = ''): Promise<Payer> {
+  const lookup = ok(await api.get<CountryLookup>(`/country/${delivery.country}/cheapest?${query}`));
+  const [payer] = listPayers(lookup, delivery);
+  if (payer === undefined) throw new Error(`no payer for ${JSON.stringify(delivery)}`);
   return payer;
 }
 
@@ -100,8 +102,8 @@ export async function readAttributes(api: Api, destination: Destination): Promis
 }
 
 /**
- * Values that are nobody's and mean nothing to the simulated network. Those with a check digit
- * have a right one; addresses are examples of their chains' own specifications.
+ * Sample values without an outcome in the simulated network. Check digits are valid; addresses are
+ * examples of the specifications of their chains.
  */
 const ordinaryValues: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'MEX BANK_DEPOSIT MXN': { BankAccountNumber: '032180000118359719' },
@@ -124,13 +126,14 @@ const ordinaryValues: Readonly<Record<string, Readonly<Record<string, string>>>>
   'MEX CRYPTOCURRENCY USDC': { BankAccountNumber: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359' },
 };
 
-/** A value for every required attribute: the known one, else the first choice of an option. */
+/** A value for every required attribute: the sample, else the first choice. */
 export function chooseValues(
-  way: Way,
+  delivery: DeliveryCase,
   attributes: readonly Attribute[],
   chosen: Readonly<Record<string, string>> = {},
 ): { token: string; value: string }[] {
-  const known = ordinaryValues[`${way.country} ${way.deliveryType} ${way.currency}`] ?? {};
+  const known =
+    ordinaryValues[`${delivery.country} ${delivery.deliveryType} ${delivery.currency}`] ?? {};
   return attributes.flatMap((attribute) => {
     if (attribute.type === 'IDSelfieCollection') return [];
     const choice =
@@ -139,23 +142,28 @@ export function chooseValues(
     if (value !== undefined) return [{ token: attribute.token, value }];
     if (attribute.is_optional) return [];
     if (choice === undefined)
-      throw new Error(`no value is known for ${attribute.type} of ${way.country}`);
+      throw new Error(`no value is known for ${attribute.type} of ${delivery.country}`);
     return [{ token: attribute.token, value: choice }];
   });
 }
 
-/** Stores values for everything that is required, and answers the set's token. */
+/** Stores values for all required attributes and returns the token of the set. */
 export async function fillAttributes(
   api: Api,
-  options: { userToken: string; payer: Payer; way: Way; chosen?: Readonly<Record<string, string>> },
+  options: {
+    userToken: string;
+    payer: Payer;
+    delivery: DeliveryCase;
+    chosen?: Readonly<Record<string, string>>;
+  },
 ): Promise<string> {
-  const { userToken, payer, way, chosen } = options;
+  const { userToken, payer, delivery, chosen } = options;
   const destination = {
     userToken,
     destinationToken: payer.destination_token,
-    currency: way.currency,
+    currency: delivery.currency,
   };
-  const values = chooseValues(way, await readAttributes(api, destination), chosen);
+  const values = chooseValues(delivery, await readAttributes(api, destination), chosen);
   const path = attributePath(destination);
   return ok(await api.post<{ attr_set_token: string }>(path, { values })).attr_set_token;
 }
@@ -176,35 +184,40 @@ export type CommitResult = {
   errors: string;
 };
 
-/** A user who can be paid this way: created, with a payer chosen and its attributes stored. */
-export type Recipient = { userToken: string; payer: Payer; way: Way; attrSetToken: string };
+/** Creates a user, chooses a payer and stores the attributes. */
+export type Recipient = {
+  userToken: string;
+  payer: Payer;
+  delivery: DeliveryCase;
+  attrSetToken: string;
+};
 
 export async function createRecipient(
   api: Api,
-  way: Way,
+  delivery: DeliveryCase,
   options: { chosen?: Readonly<Record<string, string>>; query?: string } = {},
 ): Promise<Recipient> {
-  const userToken = await createUser(api, { country: way.country });
-  const payer = await findPayer(api, way, options.query);
+  const userToken = await createUser(api, { country: delivery.country });
+  const payer = await findPayer(api, delivery, options.query);
   const { chosen } = options;
   const attrSetToken = await fillAttributes(api, {
     userToken,
     payer,
-    way,
+    delivery,
     ...(chosen === undefined ? {} : { chosen }),
   });
-  return { userToken, payer, way, attrSetToken };
+  return { userToken, payer, delivery, attrSetToken };
 }
 
-/** The request of a payout to the recipient; 100 of the source unless an amount is among `changes`. */
+/** A request for a payout to the recipient; of 100 units unless `changes` has an amount. */
 export function describePayout(
-  { payer, way, attrSetToken }: Recipient,
+  { payer, delivery, attrSetToken }: Recipient,
   changes: Record<string, unknown> = {},
 ): Record<string, unknown> {
   const hasAmount = 'source_amount' in changes || 'destination_amount' in changes;
   return {
     destination_token: payer.destination_token,
-    destination_currency_code: way.currency,
+    destination_currency_code: delivery.currency,
     attr_set_token: attrSetToken,
     ...(hasAmount ? {} : { source_amount: 100 }),
     ...changes,
@@ -232,7 +245,7 @@ export async function commitPayout(
   return ok(await api.put<CommitResult>(payoutPath(recipient, payoutToken ?? '')));
 }
 
-/** A payout that has been committed with success. @throws Error with the result otherwise. */
+/** Creates and commits a payout. @throws Error with the answer if that fails. */
 export async function pay(
   api: Api,
   recipient: Recipient,

@@ -21,7 +21,7 @@ import { subtract } from './exact.ts';
 import { type Pair, runThrough, startPair } from './reliability-kit.ts';
 import { type Api, ok, readBalance, type Service, stopProcess } from './service.ts';
 
-/** kill -9 of the processes that work on a batch: another one goes on, and nothing happens twice. */
+/** kill -9 of processes that work on a batch: another one continues, and nothing happens twice. */
 
 let pair: Pair;
 let sender: Sender;
@@ -37,7 +37,7 @@ async function kill(service: Service): Promise<void> {
   await stopProcess(service.process, 'SIGKILL');
 }
 
-/** Until a statement about the batches finds something. */
+/** Waits until a condition on the batches holds. */
 async function waitFor(condition: string): Promise<void> {
   for (let tries = 0; tries < 2000; tries += 1) {
     const found = await pair.books.rows(`select 1 from batches where ${condition}`);
@@ -47,7 +47,7 @@ async function waitFor(condition: string): Promise<void> {
   throw new Error(`never: ${condition}`);
 }
 
-/** Tries while the lease of the dead holds. */
+/** Retries while the lease of the dead process holds. */
 async function uploadAgain(api: Api, body: string, headers: Record<string, string>) {
   for (let tries = 0; tries < 200; tries += 1) {
     const reply = await upload(api, body, headers);
@@ -58,7 +58,7 @@ async function uploadAgain(api: Api, body: string, headers: Record<string, strin
   throw new Error('the batch of a dead process is never free');
 }
 
-test('a batch goes on after kill -9, in its upload and in its commit, and pays every row once', async () => {
+test('a batch survives kill -9 during upload and commit, and pays every row once', async () => {
   const count = process.env['OUTLAY_TEST_LONG'] === '1' ? 8000 : 3000;
   const rows = describeRows(sender, count, { source_amount: '21' });
   const body = writeCsv(rows);
@@ -104,7 +104,7 @@ async function assertPaidOnce(api: Api, committed: Batch, quoted: Batch): Promis
   await pair.books.assertSound();
 }
 
-test('two uploads of one key at once make one batch', async () => {
+test('two concurrent uploads with one key make one batch', async () => {
   const service = await pair.startAnother();
   const api = runThrough(service, sender);
   const body = writeCsv(describeRows(sender, 1500, { source_amount: '21' }));
@@ -116,7 +116,7 @@ test('two uploads of one key at once make one batch', async () => {
   assert.equal(new Set(made.map(({ body: batch }) => batch.batch_token)).size, 1);
 });
 
-test('two processes that commit the same batches do so once', async () => {
+test('two processes commit the same batches once', async () => {
   const services = await Promise.all([pair.startAnother(), pair.startAnother()]);
   const [one, other] = services.map((service) => runThrough(service, sender));
   assert.ok(one !== undefined && other !== undefined);

@@ -9,13 +9,13 @@ import {
   type CommitResult,
   createPayout,
   createRecipient,
+  deliveryCases,
   describePayout,
   describeUser,
   type Payout,
   payoutPath,
   type Recipient,
   readPayout,
-  ways,
 } from './recipients.ts';
 import {
   type Books,
@@ -45,8 +45,8 @@ import {
 } from './service.ts';
 
 /**
- * kill -9 under load. The log below is what a client would have on its own disk: what it asked
- * for, and what was acknowledged, each written before the next request is made.
+ * kill -9 under load. The log stands for a client's own records: requests and acknowledgements, each
+ * written before the next request.
  */
 
 const seed = chooseSeed();
@@ -57,11 +57,11 @@ const funds = '1000000';
 type Entry = {
   transferId: string;
   key: string;
-  /** Half of the commits come with a key, and are stored with their answer. */
+  /** Half of the commits have a key, and are stored with their answer. */
   commitKey: string | undefined;
   recipient: Recipient;
   request: Record<string, unknown>;
-  /** Set when the creation was acknowledged. */
+  /** Set once the creation was acknowledged. */
   payout?: Payout;
   isCommitSent: boolean;
   isCommitted: boolean;
@@ -71,7 +71,7 @@ type Log = { entries: Entry[]; users: { sent: Record<string, unknown>; token?: s
 
 type Load = { api: Api; recipients: readonly Recipient[]; log: Log };
 
-/** One client: creates and commits until a request fails, or the round is over. */
+/** A client that creates and commits until a request fails or the round ends. */
 async function work({ api, recipients, log }: Load, isOver: () => boolean): Promise<void> {
   while (!isOver()) {
     const recipient = random.pick(recipients);
@@ -115,7 +115,7 @@ async function requestCommit(api: Api, entry: Entry): Promise<CommitResult> {
 const tokenOf = (entry: Entry): string => entry.payout?.['payout_token'] ?? '';
 const idOf = (token: string): string => token.slice('payout_'.length);
 
-/** Load, and after a while the blow: what a client notices of it is a broken connection. */
+/** Load with a crash, which clients notice as a broken connection. */
 async function workUntil(load: Load, blow: () => Promise<void>): Promise<void> {
   let isOver = false;
   let isEnded = false;
@@ -124,7 +124,7 @@ async function workUntil(load: Load, blow: () => Promise<void>): Promise<void> {
   const workers = Array.from({ length: workersPerRound }, () =>
     work(load, () => isEnded).catch((error: unknown) => {
       const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-      // A database that died a moment before its service makes it answer 503 first.
+      // If the database dies before its service, there are 503 first.
       const isDeath =
         /ECONNRESET|ECONNREFUSED|EPIPE/.test(code) || String(error).startsWith('Error: 503 ');
       if (!isOver || !isDeath) failures.push(String(error));
@@ -150,7 +150,7 @@ async function readPayouts(books: Books, account: Account): Promise<PayoutRow[]>
   );
 }
 
-/** What was acknowledged is there; what was not is there whole or not at all; nothing is paid twice. */
+/** Acknowledged effects exist, others exist in full or not at all, and nothing is paid twice. */
 async function checkLog(books: Books, account: Account, log: Log): Promise<void> {
   const rows = await readPayouts(books, account);
   const byId = new Map(rows.map((row) => [row.id, row]));
@@ -203,7 +203,7 @@ async function checkPaidOnce(books: Books, account: Account): Promise<void> {
      group by payout_id having count(*) > 1 or count(distinct reference) > 1`,
     [accountId],
   );
-  assert.deepEqual(resent, [], `seed ${seed}: told to pay twice`);
+  assert.deepEqual(resent, [], `seed ${seed}: rail instructed twice`);
   const uncommitted = await books.rows(
     `select 1 from attempts a join payouts p on p.account_id = a.account_id and p.id = a.payout_id
      where p.status = 'PENDING'`,
@@ -211,7 +211,7 @@ async function checkPaidOnce(books: Books, account: Account): Promise<void> {
   assert.deepEqual(uncommitted, [], `seed ${seed}: paid without a commit`);
 }
 
-/** A client that finds its log after the crash asks again, with the same keys, for what is in doubt. */
+/** After the crash the client repeats unacknowledged requests from its log, with the same keys. */
 async function finishDoubts(api: Api, log: Log): Promise<void> {
   for (const { sent, token } of log.users) {
     const path = `/user/lookup?internal_user_id=${String(sent['internal_user_id'])}`;
@@ -237,8 +237,8 @@ async function finishDoubts(api: Api, log: Log): Promise<void> {
 }
 
 /**
- * What a dead process had claimed must soon be free: the clock's answer, which waits for everything
- * that is due, would otherwise come later than any client waits.
+ * Claims of a dead process must end soon: otherwise the answer about the clock, which waits for all
+ * due work, would time out.
  */
 async function checkLeases(books: Books): Promise<void> {
   const long = await books.rows(
@@ -248,7 +248,7 @@ async function checkLeases(books: Books): Promise<void> {
   assert.deepEqual(long, [], 'claims of a dead process that last for more than ten seconds');
 }
 
-/** Everything that was committed ends. Leases of the dead end by real time: the test ends them. */
+/** All committed payouts end. Leases of the dead process end in real time, so the test ends them. */
 async function finishAll(api: Api, books: Books, account: Account): Promise<void> {
   await books.rows('update payout_dispatches set lease_until = clock_timestamp()');
   await advance(api, 30 * daySeconds);
@@ -260,10 +260,13 @@ async function finishAll(api: Api, books: Books, account: Account): Promise<void
   await books.assertSound();
 }
 
-/** A recipient who is paid at once, and one whose payment takes its time. */
+/** A recipient who is paid immediately, and one who is paid later. */
 async function createRecipients(api: Api): Promise<Recipient[]> {
   const chosen = { BankAccountNumber: getMagicClabe('paid_at_once') };
-  return [await createRecipient(api, ways.bank), await createRecipient(api, ways.bank, { chosen })];
+  return [
+    await createRecipient(api, deliveryCases.bank),
+    await createRecipient(api, deliveryCases.bank, { chosen }),
+  ];
 }
 
 /** The short form kills each of the three once. */
@@ -282,8 +285,8 @@ test(`kill -9 of the service, of its database or of both, ${rounds} times under 
       const { process: child } = service;
       assert.ok(child !== undefined);
       const [postmaster] = await readPostmaster(dataDirectory);
-      // The service alone (its guard then stops the database), both, or the database alone: then
-      // the service starts it again.
+      // The service (whose guard then stops the database), both, or the database (which the service
+      // then restarts).
       const victims = (['service', 'both', 'database'] as const)[round % 3];
       await workUntil({ api, recipients, log }, async () => {
         if (victims !== 'service') process.kill(postmaster, 'SIGKILL');
@@ -309,7 +312,7 @@ test(`kill -9 of the service, of its database or of both, ${rounds} times under 
   }
 });
 
-test('after kill -9 under load what the dead process had claimed is soon free again', async () => {
+test('claims of a process killed under load end soon', async () => {
   const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-lease-'));
   const start = (): Promise<Service> => startService({ isOwn: true, dataDirectory });
   let service = await start();
@@ -339,7 +342,7 @@ before(async () => {
 });
 after(() => pair.stop());
 
-test('kill -9 of one of two processes under load: the other goes on with what it had begun', async () => {
+test('kill -9 of one of two processes under load: the other continues its work', async () => {
   const account = await createAccount(pair.first, { USD: funds });
   const recipients = await createRecipients(account.api);
   const log: Log = { entries: [], users: [] };
@@ -349,7 +352,7 @@ test('kill -9 of one of two processes under load: the other goes on with what it
     const { process: child } = victim;
     assert.ok(child !== undefined);
     await workUntil({ api, recipients, log }, () => stopProcess(child, 'SIGKILL'));
-    // The database lives: what the dead process had under way there ends by itself.
+    // The database is alive and ends the transactions of the dead process by itself.
     await waitUntilIdle(pair.books);
     await checkLog(pair.books, account, log);
     await finishDoubts(account.api, log);
@@ -358,7 +361,7 @@ test('kill -9 of one of two processes under load: the other goes on with what it
   await finishAll(runThrough(pair.second, account), pair.books, account);
 });
 
-test('the database is lost for a moment: requests fail, and afterwards all is as acknowledged', async () => {
+test('during a short loss of the database requests fail, and nothing acknowledged is lost', async () => {
   const account = await createAccount(pair.first, { USD: funds });
   const recipients = await createRecipients(account.api);
   const log: Log = { entries: [], users: [] };
@@ -368,7 +371,7 @@ test('the database is lost for a moment: requests fail, and afterwards all is as
        where datname = current_database() and pid <> pg_backend_pid()
          and application_name = 'outlay'`,
     );
-    // The workers end at their first failure; those that met none are ended here.
+    // Workers end at their first failure; the others are ended here.
     for (let tries = 0; tries < 50; tries += 1) {
       await pair.books.rows(
         `select pg_terminate_backend(pid) from pg_stat_activity

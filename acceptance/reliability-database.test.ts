@@ -8,13 +8,13 @@ import {
   type CommitResult,
   createPayout,
   createRecipient,
+  deliveryCases,
   describePayout,
   describeUser,
   type Payout,
   pay,
   payoutPath,
   type Recipient,
-  ways,
 } from './recipients.ts';
 import {
   type Books,
@@ -37,8 +37,8 @@ import {
 } from './service.ts';
 
 /**
- * The connection to the database fails between a batch of commits and its answer. A client that
- * asks again gets the truth; nothing is paid twice, nothing acknowledged is lost.
+ * The connection to the database fails between a group of commits and its answer. A repeated request
+ * gets the true outcome; nothing is paid twice, and nothing acknowledged is lost.
  */
 
 const seed = chooseSeed();
@@ -70,7 +70,7 @@ after(async () => {
   await books.assertSound();
   await books.close();
   await service.stop();
-  // What a lost connection does to a request is no error of the service.
+  // A lost connection must not cause a 500.
   assert.doesNotMatch(service.output(), /"msg":"request failed"/);
   await proxy.close();
   await database.drop();
@@ -81,19 +81,19 @@ type Order = {
   recipient: Recipient;
   token: string;
   fee: number;
-  /** What this account had paid for before. */
+  /** Earlier payments of this account. */
   spentBefore: number;
 };
 
 /**
- * Payouts that wait for their commit, on so many balances. One has gone through before, because what
- * is the first of its kind is not committed in a batch.
+ * Payouts to be committed, on several balances. One was committed before, because the first of its
+ * kind is not committed in a group.
  */
 async function prepareOrders(balances: number): Promise<Order[]> {
   const orders: Order[] = [];
   for (let count = 0; count < balances; count += 1) {
     const account = await createAccount(service, { USD: String(funds) });
-    const recipient = await createRecipient(account.api, ways.bank);
+    const recipient = await createRecipient(account.api, deliveryCases.bank);
     const payouts = await Promise.all(
       Array.from({ length: payoutsPerAccount }, () => createPayout(account.api, recipient)),
     );
@@ -106,7 +106,7 @@ async function prepareOrders(balances: number): Promise<Order[]> {
   return orders.toSorted(() => random.below(3) - 1);
 }
 
-/** An outcome that is not known: said as such, to be asked again, and nothing of it shown. */
+/** An unknown outcome: 503 with Retry-After and without internals. */
 function assertInDoubt(reply: Reply<unknown>): void {
   const why = `seed ${seed}: ${reply.status} ${reply.text}`;
   const problem = JSON.parse(reply.text) as Record<string, unknown>;
@@ -118,10 +118,10 @@ function assertInDoubt(reply: Reply<unknown>): void {
   assert.match(String(reply.headers['retry-after']), /^[1-9]\d*$/, why);
 }
 
-type Told = { errors: number; reply: Reply<CommitResult> };
+type Answered = { errors: number; reply: Reply<CommitResult> };
 
-/** Asks with the same key, or with none, until there is an answer. */
-async function commitUntilTold(order: Order, key: string | undefined): Promise<Told> {
+/** Repeats the request, with the same key or without one, until it is answered. */
+async function commitUntilAnswered(order: Order, key: string | undefined): Promise<Answered> {
   const headers: Record<string, string> = key === undefined ? {} : { 'idempotency-key': key };
   const path = payoutPath(order.recipient, order.token);
   for (let errors = 0; ; errors += 1) {
@@ -133,7 +133,7 @@ async function commitUntilTold(order: Order, key: string | undefined): Promise<T
   }
 }
 
-/** One commit of each payout in the books, and what is left is what was not spent. */
+/** One commit of each payout in the ledger, and a consistent balance. */
 async function checkOrders(orders: readonly Order[]): Promise<void> {
   await waitUntilIdle(books);
   const ids = orders.map(({ token }) => token.slice('payout_'.length));
@@ -152,7 +152,7 @@ async function checkOrders(orders: readonly Order[]): Promise<void> {
   await books.assertSound();
 }
 
-/** Nothing is stuck: in ten days of the sandbox every payout has reached its end. */
+/** Nothing is stuck: after ten days of the sandbox every payout has ended. */
 async function checkEnds(orders: readonly Order[]): Promise<void> {
   const [first] = orders;
   assert.ok(first !== undefined);
@@ -168,10 +168,10 @@ async function checkEnds(orders: readonly Order[]): Promise<void> {
      group by payout_id having count(*) > 1`,
     [ids],
   );
-  assert.deepEqual(resent, [], `seed ${seed}: told to pay twice`);
+  assert.deepEqual(resent, [], `seed ${seed}: rail instructed twice`);
 }
 
-/** Every second batch of commits meets the fault, until enough have. */
+/** Injects the fault into every second group of commits, up to a number. */
 function failBatches(fault: Fault, times: number): void {
   let seen = 0;
   const before = proxy.happened[fault];
@@ -182,7 +182,7 @@ function failBatches(fault: Fault, times: number): void {
   });
 }
 
-/** The statement of a batch, by the name it is prepared under. */
+/** The statement of a group, by its prepared name. */
 function isBatch(sent: Buffer): boolean {
   return sent.includes('commit_payouts');
 }
@@ -191,21 +191,21 @@ async function commitThrough(fault: Fault, options: { balances: number; withKey:
   const orders = await prepareOrders(options.balances);
   const before = proxy.happened[fault];
   failBatches(fault, 5);
-  const told = await Promise.all(
-    orders.map((order) => commitUntilTold(order, options.withKey ? randomUUID() : undefined)),
+  const answers = await Promise.all(
+    orders.map((order) => commitUntilAnswered(order, options.withKey ? randomUUID() : undefined)),
   );
   proxy.setFaults(undefined);
   assert.ok(proxy.happened[fault] > before, 'no fault has happened');
   assert.ok(
-    told.some(({ errors }) => errors > 0),
+    answers.some(({ errors }) => errors > 0),
     'no client has noticed',
   );
-  for (const { reply } of told) {
+  for (const { reply } of answers) {
     assert.equal(reply.body.status, 'success', `seed ${seed}: ${reply.body.errors}`);
   }
   if (fault === 'answer lost' && options.withKey) {
-    // Whose first answer was lost is told it now, as it was stored with the effect.
-    const inDoubt = told.filter(({ errors }) => errors > 0);
+    // The lost answer is replayed.
+    const inDoubt = answers.filter(({ errors }) => errors > 0);
     const replayed = inDoubt.filter(({ reply }) => reply.headers['idempotent-replayed'] === 'true');
     assert.ok(replayed.length > 0, `seed ${seed}: nothing was replayed`);
   }
@@ -216,14 +216,14 @@ async function commitThrough(fault: Fault, options: { balances: number; withKey:
 for (const balances of [1, accountsCount]) {
   for (const withKey of [false, true]) {
     const how = `${balances === 1 ? 'one balance' : `${balances} balances`}, ${withKey ? 'with keys' : 'without keys'}`;
-    test(`a batch is committed and its answer lost: who asks again is told (${how})`, () =>
+    test(`if the answer of a committed group is lost, a repeat gets it (${how})`, () =>
       commitThrough('answer lost', { balances, withKey }));
-    test(`a batch is lost before the database has it: who asks again is served (${how})`, () =>
+    test(`if a group is lost before the database, a repeat succeeds (${how})`, () =>
       commitThrough('statement lost', { balances, withKey }));
   }
 }
 
-test('an answer that is late for its client: asking meanwhile pays nothing twice', async () => {
+test('a repeat while the answer is delayed pays nothing twice', async () => {
   const orders = await prepareOrders(1);
   const before = proxy.happened['answer late'];
   let hasMet = false;
@@ -236,10 +236,10 @@ test('an answer that is late for its client: asking meanwhile pays nothing twice
     order,
     key: index % 2 === 0 ? randomUUID() : undefined,
   }));
-  const first = keyed.map(({ order, key }) => commitUntilTold(order, key));
+  const first = keyed.map(({ order, key }) => commitUntilAnswered(order, key));
   while (proxy.happened['answer late'] === before) await sleep(2);
-  // These clients have lost patience with their first request and ask a second time.
-  const second = keyed.map(({ order, key }) => commitUntilTold(order, key));
+  // These clients have timed out and repeat their request.
+  const second = keyed.map(({ order, key }) => commitUntilAnswered(order, key));
   const reader = await orders[0]?.account.api.get('/account/balance');
   assert.equal(reader?.status, 200, 'reading goes on meanwhile');
   proxy.setFaults(undefined);
@@ -251,9 +251,9 @@ test('an answer that is late for its client: asking meanwhile pays nothing twice
   await checkEnds(orders);
 });
 
-test('the answer to COMMIT is lost: a keyed creation is found again, and made once', async () => {
+test('if the answer to COMMIT is lost, a creation with a key is found again and made once', async () => {
   const account = await createAccount(service, { USD: String(funds) });
-  const recipient = await createRecipient(account.api, ways.bank);
+  const recipient = await createRecipient(account.api, deliveryCases.bank);
   let seen = 0;
   const before = proxy.happened['answer lost'];
   proxy.setFaults((sent) => {
@@ -290,8 +290,8 @@ test('the answer to COMMIT is lost: a keyed creation is found again, and made on
     'select id from payouts where client_transfer_id = any ($1)',
     [transferIds],
   );
-  const told = payouts.map((payout) => payout['payout_token']?.slice('payout_'.length));
-  assert.deepEqual(rows.map(({ id }) => id).toSorted(), told.toSorted());
+  const answers = payouts.map((payout) => payout['payout_token']?.slice('payout_'.length));
+  assert.deepEqual(rows.map(({ id }) => id).toSorted(), answers.toSorted());
   for (const [index, user] of users.entries()) {
     const path = `/user/lookup?internal_user_id=${String(user['internal_user_id'])}`;
     const found = ok(await account.api.get<{ user_token: string }>(path));
@@ -299,7 +299,7 @@ test('the answer to COMMIT is lost: a keyed creation is found again, and made on
   }
 });
 
-test('every connection breaks at once and again: nobody is told anything but 503', async () => {
+test('if all connections break repeatedly, requests fail with 503 only', async () => {
   const orders = await prepareOrders(accountsCount);
   let isOver = false;
   const breakAll = async (): Promise<void> => {
@@ -310,17 +310,17 @@ test('every connection breaks at once and again: nobody is told anything but 503
   };
   const breaking = breakAll();
   const reading = readUntil(orders[0]?.account.api, () => isOver);
-  const told = Promise.all(
+  const answers = Promise.all(
     orders.map((order, index) =>
-      commitUntilTold(order, index % 2 === 0 ? randomUUID() : undefined),
+      commitUntilAnswered(order, index % 2 === 0 ? randomUUID() : undefined),
     ),
   );
-  await told.finally(() => {
+  await answers.finally(() => {
     isOver = true;
     proxy.setFaults(undefined);
   });
   await Promise.all([breaking, reading]);
-  for (const { reply } of await told) assert.equal(reply.body.status, 'success');
+  for (const { reply } of await answers) assert.equal(reply.body.status, 'success');
   await checkOrders(orders);
   await checkEnds(orders);
 });

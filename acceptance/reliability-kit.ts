@@ -21,7 +21,7 @@ export function createRandom(seed: number) {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
   return {
-    /** A whole number from 0 up to but without `end`. */
+    /** A whole number from 0 to below `end`. */
     below: (end: number): number => Math.floor(next() * end),
     pick: <T>(items: readonly T[]): T => items[Math.floor(next() * items.length)] as T,
   };
@@ -91,7 +91,7 @@ export type Pair = {
   stop(): Promise<void>;
 };
 
-/** Two processes on one database, each with a data folder of its own and the same master key. */
+/** Two processes on one database, each with its own data folder and the same master key. */
 export async function startPair(): Promise<Pair> {
   const database = await createTestDatabase();
   const masterKey = randomBytes(32).toString('base64');

@@ -4,16 +4,16 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestDatabase, type TestDatabase } from '../server/testing/setups/database.ts';
 import { openTestNetwork, type TestNetwork } from '../server/testing/setups/network.ts';
-import { createRecipient, createUser, pay, type Recipient, ways } from './recipients.ts';
+import { createRecipient, createUser, deliveryCases, pay, type Recipient } from './recipients.ts';
 import { type Books, openBooks } from './reliability-kit.ts';
 import { type Account, createAccount, type Service, startService } from './service.ts';
 
 /**
- * The network to the database dies without a word, and somebody holds the row of an account: other
- * requests are answered in time, and what was answered is right.
+ * The network to the database fails silently, or a transaction holds the row of an account: other
+ * requests are answered in time and correctly.
  */
 
-/** No request may take longer, and after this long everything works again. */
+/** The longest time of a request, and the time until recovery. */
 const healedMsMax = 10_000;
 
 let database: TestDatabase;
@@ -37,7 +37,7 @@ before(async () => {
   books = openBooks(database.url);
   account = await createAccount(service, { USD: '100000' });
   other = await createAccount(service, { USD: '100000' });
-  recipient = await createRecipient(account.api, ways.bank);
+  recipient = await createRecipient(account.api, deliveryCases.bank);
 });
 after(async () => {
   await books.assertSound();
@@ -63,7 +63,7 @@ async function waitFor(query: string): Promise<void> {
   throw new Error(`never: ${query}`);
 }
 
-test('when connections die silently, no request takes ten seconds and payments go on', async () => {
+test('if connections fail silently, no request takes ten seconds and payments continue', async () => {
   const counts = new Map<number, number>();
   let slowestMs = 0;
   let isOver = false;
@@ -102,7 +102,7 @@ test('when connections die silently, no request takes ten seconds and payments g
   );
 });
 
-test('a crowd of one account whose row is held delays no other account', async () => {
+test('many requests of an account with a locked row delay no other account', async () => {
   const users = await Promise.all(Array.from({ length: 24 }, () => createUser(account.api)));
   const user = await createUser(other.api);
   const [held] = await books.rows<{ id: string }>(

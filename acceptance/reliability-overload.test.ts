@@ -5,11 +5,11 @@ import {
   type CommitResult,
   createPayout,
   createRecipient,
+  deliveryCases,
   describePayout,
   type Payout,
   payoutPath,
   type Recipient,
-  ways,
 } from './recipients.ts';
 import { type Books, findEmbeddedUrl, openBooks } from './reliability-kit.ts';
 import {
@@ -24,11 +24,11 @@ import {
 } from './service.ts';
 
 /**
- * A service that may do two things of a kind at once meets a crowd: most are turned away before
- * anything is done for them, ask again, and in the end everybody is served exactly once.
+ * A service with room for two requests of each kind is overloaded: most requests are refused before
+ * any work is done, are repeated, and in the end take effect exactly once.
  */
 
-const crowd = 40;
+const clientCount = 40;
 
 let service: Service;
 let books: Books;
@@ -38,7 +38,7 @@ before(async () => {
   service = await startService({ isOwn: true, settings: { OUTLAY_IN_FLIGHT_MAX: '2' } });
   books = openBooks(await findEmbeddedUrl(service.dataDirectory ?? ''));
   account = await createAccount(service, { USD: '1000000' });
-  recipient = await createRecipient(account.api, ways.bank);
+  recipient = await createRecipient(account.api, deliveryCases.bank);
 });
 after(async () => {
   await books.assertSound();
@@ -55,13 +55,13 @@ function assertTurnedAway(reply: Reply<unknown>): void {
   assert.equal(problem['request_id'], reply.headers['x-request-id']);
 }
 
-/** Asks until there is room, and counts how often there was none. */
+/** Repeats the request until it is admitted, and counts the refusals. */
 async function insist<T>(ask: () => Promise<Reply<T>>): Promise<{ reply: Reply<T>; shed: number }> {
   for (let shed = 0; ; shed += 1) {
     const reply = await ask();
     if (reply.status === 200) return { reply, shed };
     assertTurnedAway(reply);
-    assert.ok(shed < 100_000, 'nobody is ever let in');
+    assert.ok(shed < 100_000, 'no request is ever admitted');
   }
 }
 
@@ -76,7 +76,7 @@ async function readShed(kind: string): Promise<number> {
 
 async function commitAll(withKey: boolean): Promise<void> {
   const payouts: Payout[] = [];
-  for (let count = 0; count < crowd; count += 1) {
+  for (let count = 0; count < clientCount; count += 1) {
     payouts.push(await createPayout(account.api, recipient));
   }
   const balanceBefore = Number(await readBalance(account.api));
@@ -92,7 +92,7 @@ async function commitAll(withKey: boolean): Promise<void> {
   );
   for (const { reply } of answers) assert.equal(reply.body.status, 'success');
   assert.deepEqual(new Set(health), new Set([200]));
-  assert.ok(sum(answers) > 0, 'nobody was turned away: no crowd');
+  assert.ok(sum(answers) > 0, 'no request was refused: no overload');
   assert.equal((await readShed('commit')) - shedBefore, sum(answers));
   const cost = payouts.reduce((total, one) => total + 100 + Number(one.fee.text), 0);
   const taken = balanceBefore - Number(await readBalance(account.api));
@@ -103,31 +103,33 @@ async function commitAll(withKey: boolean): Promise<void> {
      where kind = 'commit' and payout_id = any ($1::uuid[])`,
     [ids],
   );
-  assert.equal(journals.length, crowd);
+  assert.equal(journals.length, clientCount);
 }
 
-test('commits of a crowd: each is turned away or done, and done once', () => commitAll(false));
+test('under overload each commit is refused or takes effect, once', () => commitAll(false));
 
-test('the same with an Idempotency-Key, which a refusal does not use up', () => commitAll(true));
+test('the same with an Idempotency-Key, which a refusal does not consume', () => commitAll(true));
 
-test('creations of a crowd: as many payouts as were acknowledged', async () => {
-  const transferIds = Array.from({ length: crowd }, () => randomUUID());
+test('under overload there are as many payouts as acknowledged creations', async () => {
+  const transferIds = Array.from({ length: clientCount }, () => randomUUID());
   const answers = await Promise.all(
     transferIds.map((id) => {
       const body = describePayout(recipient, { client_transfer_id: id });
       return insist(() => account.api.post<Payout>(`/payout/${recipient.userToken}`, body));
     }),
   );
-  assert.ok(sum(answers) > 0, 'nobody was turned away: no crowd');
+  assert.ok(sum(answers) > 0, 'no request was refused: no overload');
   const made = await books.rows<{ id: string }>(
     'select id from payouts where client_transfer_id = any ($1)',
     [transferIds],
   );
-  const told = answers.map(({ reply }) => reply.body['payout_token']?.slice('payout_'.length));
-  assert.deepEqual(made.map(({ id }) => id).toSorted(), told.toSorted());
+  const acknowledged = answers.map(({ reply }) =>
+    reply.body['payout_token']?.slice('payout_'.length),
+  );
+  assert.deepEqual(made.map(({ id }) => id).toSorted(), acknowledged.toSorted());
 });
 
-test('a crowd of readers is turned away, while commits and health go on', async () => {
+test('overload by reads is refused, while commits and health are answered', async () => {
   const payout = await createPayout(account.api, recipient);
   let isOver = false;
   let shed = 0;
@@ -147,6 +149,6 @@ test('a crowd of readers is turned away, while commits and health go on', async 
   assert.equal((await service.demo.get('/health/ready')).status, 200);
   isOver = true;
   await Promise.all(readers);
-  // With the crowd gone nobody is turned away any more.
+  // After the overload no request is refused.
   for (let times = 0; times < 20; times += 1) ok(await account.api.get('/account/balance'));
 });

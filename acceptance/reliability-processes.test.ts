@@ -6,10 +6,10 @@ import {
   createPayout,
   createRecipient,
   createUser,
+  deliveryCases,
   pay,
   payoutPath,
   readPayout,
-  ways,
 } from './recipients.ts';
 import { getMagicClabe, openBooks, type Pair, runThrough, startPair } from './reliability-kit.ts';
 import {
@@ -47,7 +47,7 @@ function countBy(values: readonly string[]): Record<string, number> {
   return counts;
 }
 
-test('what one process made, the other serves at once', async () => {
+test('resources of one process are served by the other at once', async () => {
   const account = await createAccount(pair.first, { USD: '500' });
   const [first, second] = bothOf(account);
   assert.equal(await readBalance(second), '500');
@@ -68,14 +68,14 @@ test('what one process made, the other serves at once', async () => {
   for (const api of [first, second]) {
     assert.equal((await api.withToken(token).get('/account/balance')).status, 200);
   }
-  // Both have just seen the token as valid; its hour ends on the clock that the first one moves.
+  // Both have cached the token as valid; it expires when the first one moves the clock.
   await advance(first, 3600);
   for (const api of [second, first]) {
     assert.equal((await api.withToken(token).get('/account/balance')).status, 401);
   }
 });
 
-test('the clock is one: moved through either, it shows the same to both', async () => {
+test('both processes have the same clock', async () => {
   const { api } = await createAccount(pair.first);
   const other = pair.second.demo;
   const read = async (from: Api) =>
@@ -91,7 +91,7 @@ test('the clock is one: moved through either, it shows the same to both', async 
   assert.equal((await other.post('/sandbox/clock', { to: earlier })).status, 409);
 });
 
-test('moves of the clock that come at the same time come one after the other: they add up', async () => {
+test('concurrent moves of the clock add up', async () => {
   const read = async () =>
     Date.parse(ok(await pair.first.demo.get<{ now: string }>('/sandbox/clock')).now);
   const start = await read();
@@ -106,7 +106,7 @@ test('moves of the clock that come at the same time come one after the other: th
 test('64 parallel commits of one payout through both processes pay once', async () => {
   const account = await createAccount(pair.first, { USD: '10000' });
   const apis = bothOf(account);
-  const recipient = await createRecipient(account.api, ways.cash);
+  const recipient = await createRecipient(account.api, deliveryCases.cash);
   const payout = await createPayout(account.api, recipient);
   const path = payoutPath(recipient, payout['payout_token'] ?? '');
   const answers = await Promise.all(
@@ -123,11 +123,11 @@ test('64 parallel commits of one payout through both processes pay once', async 
   assert.equal(journals.length, 1);
 });
 
-test('60 commits through both processes on funds for 30 let exactly 30 through', async () => {
+test('of 60 commits through both processes on funds for 30, exactly 30 succeed', async () => {
   const account = await createAccount(pair.first);
   const apis = bothOf(account);
   await fund(account.api, 'USD', '1000000');
-  const recipient = await createRecipient(account.api, ways.bank);
+  const recipient = await createRecipient(account.api, deliveryCases.bank);
   const payouts = await Promise.all(
     Array.from({ length: 60 }, (_, index) => createPayout(apis[index % 2] as Api, recipient)),
   );
@@ -135,7 +135,7 @@ test('60 commits through both processes on funds for 30 let exactly 30 through',
   const cents = 30 * Math.round((100 + fee) * 100);
   const poor = await createAccount(pair.first, { USD: `${cents / 100}` });
   const poorApis = bothOf(poor);
-  const poorRecipient = await createRecipient(poor.api, ways.bank);
+  const poorRecipient = await createRecipient(poor.api, deliveryCases.bank);
   const poorPayouts = await Promise.all(
     Array.from({ length: 60 }, (_, index) =>
       createPayout(poorApis[index % 2] as Api, poorRecipient),
@@ -157,10 +157,10 @@ test('60 commits through both processes on funds for 30 let exactly 30 through',
   assert.equal(await readBalance(poor.api), '0');
 });
 
-test('one client_transfer_id through both processes at once is committed once', async () => {
+test('a client_transfer_id is committed once through both processes', async () => {
   const account = await createAccount(pair.first, { USD: '10000' });
   const apis = bothOf(account);
-  const recipient = await createRecipient(account.api, ways.bank);
+  const recipient = await createRecipient(account.api, deliveryCases.bank);
   const transfer = { client_transfer_id: randomUUID() };
   const payouts = await Promise.all(
     Array.from({ length: 12 }, (_, index) =>
@@ -184,11 +184,11 @@ test('one client_transfer_id through both processes at once is committed once', 
   }
 });
 
-test('each payout is sent once, whichever process takes it', async () => {
+test('each payout is sent once by either process', async () => {
   const account = await createAccount(pair.first, { USD: '100000' });
   const apis = bothOf(account);
   const chosen = { BankAccountNumber: getMagicClabe('paid_at_once') };
-  const recipient = await createRecipient(account.api, ways.bank, { chosen });
+  const recipient = await createRecipient(account.api, deliveryCases.bank, { chosen });
   const payouts = await Promise.all(
     Array.from({ length: 60 }, (_, index) => pay(apis[index % 2] as Api, recipient)),
   );
@@ -211,29 +211,29 @@ test('each payout is sent once, whichever process takes it', async () => {
   assert.deepEqual(settled, [{ count: 60 }]);
 });
 
-test('an outcome that the clock brings through one process is seen through the other', async () => {
+test('an outcome caused by moving the clock is visible through the other process', async () => {
   const account = await createAccount(pair.first, { USD: '1000' });
   const [first, second] = bothOf(account);
-  const recipient = await createRecipient(first, ways.bank);
+  const recipient = await createRecipient(first, deliveryCases.bank);
   const { payout_token: token } = await pay(first, recipient);
   assert.equal((await readPayout(second, recipient, token))['status'], 'PROCESSING');
   await advance(second, 10 * daySeconds);
   assert.equal((await readPayout(first, recipient, token))['status'], 'COMPLETED');
 });
 
-test('SIGTERM under load: every answer that was begun is whole, and what it says is true', async () => {
+test('after SIGTERM under load every answer is complete and true', async () => {
   const another = await pair.startAnother();
   const account = await createAccount(pair.first, { USD: '100000' });
-  const recipient = await createRecipient(account.api, ways.bank);
+  const recipient = await createRecipient(account.api, deliveryCases.bank);
   const leaving = runThrough(another, account);
-  const told: CommitResult[] = [];
+  const acknowledged: CommitResult[] = [];
   const codes: string[] = [];
   let isStopping = false;
   const work = async (): Promise<void> => {
     for (;;) {
       try {
         const { payout_token: token = '' } = await createPayout(leaving, recipient);
-        told.push(ok(await leaving.put<CommitResult>(payoutPath(recipient, token))));
+        acknowledged.push(ok(await leaving.put<CommitResult>(payoutPath(recipient, token))));
       } catch (error) {
         assert.ok(isStopping, String(error));
         codes.push(error instanceof Error && 'code' in error ? String(error.code) : String(error));
@@ -242,7 +242,7 @@ test('SIGTERM under load: every answer that was begun is whole, and what it says
     }
   };
   const workers = Array.from({ length: 8 }, work);
-  while (told.length < 20) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (acknowledged.length < 20) await new Promise((resolve) => setTimeout(resolve, 5));
   isStopping = true;
   assert.ok(another.process !== undefined);
   const ended = stopProcess(another.process);
@@ -250,14 +250,14 @@ test('SIGTERM under load: every answer that was begun is whole, and what it says
   await ended;
   assert.equal(another.process.exitCode, 0, another.output());
   for (const code of codes) assert.match(code, /ECONNREFUSED|ECONNRESET|EPIPE|^Error: 503 /);
-  for (const { payout_token: token, status } of told) {
+  for (const { payout_token: token, status } of acknowledged) {
     assert.equal(status, 'success');
     const payout = await readPayout(account.api, recipient, token);
     assert.notEqual(payout['status'], 'PENDING');
   }
 });
 
-test('two processes that start on an empty database at once agree on one Demo account', async () => {
+test('two processes that start on an empty database create one Demo account', async () => {
   const { settings, url } = await pair.createEmpty();
   const starts = await Promise.allSettled(
     Array.from({ length: 3 }, () => startService({ isOwn: true, settings })),

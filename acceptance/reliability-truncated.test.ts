@@ -6,10 +6,10 @@ import {
   type CommitResult,
   createPayout,
   createRecipient,
+  deliveryCases,
   describePayout,
   describeUser,
   payoutPath,
-  ways,
 } from './recipients.ts';
 import {
   chooseSeed,
@@ -23,7 +23,7 @@ import {
 } from './reliability-kit.ts';
 import { type Account, type Api, createAccount, type Reply, readBalance } from './service.ts';
 
-/** Requests whose connections break and that are repeated with the same key: one effect each. */
+/** Clients whose connections break and that repeat the request with the same key: one effect each. */
 
 const seed = chooseSeed();
 const random = createRandom(seed);
@@ -52,7 +52,7 @@ const truncations: readonly Truncation[] = [
 
 type Request = Omit<RawRequest, 'api' | 'key'>;
 
-/** Calls until the request with this key has ended. */
+/** Repeats the request until it is answered and no longer in progress. */
 async function ask(api: Api, request: Request, key: string): Promise<Reply> {
   for (;;) {
     const headers = {
@@ -69,7 +69,7 @@ async function ask(api: Api, request: Request, key: string): Promise<Reply> {
   }
 }
 
-/** Sends the request truncated many times through both processes, then whole: all answers. */
+/** Truncates the request many times through both processes, then sends it in full. */
 async function sendRepeatedly(request: Request): Promise<Reply[]> {
   const key = randomUUID();
   const [first, second] = apis();
@@ -112,7 +112,7 @@ test('a user is created once', async () => {
 });
 
 test('a payout is created once, although quotes may repeat their client_transfer_id', async () => {
-  const recipient = await createRecipient(account.api, ways.bank);
+  const recipient = await createRecipient(account.api, deliveryCases.bank);
   await Promise.all(
     Array.from({ length: keysPerKind }, async () => {
       const transfer = { client_transfer_id: randomUUID() };
@@ -129,7 +129,7 @@ test('a payout is created once, although quotes may repeat their client_transfer
 });
 
 test('a payout is committed once', async () => {
-  const recipient = await createRecipient(account.api, ways.bank);
+  const recipient = await createRecipient(account.api, deliveryCases.bank);
   await Promise.all(
     Array.from({ length: keysPerKind }, async () => {
       const { payout_token: token = '' } = await createPayout(account.api, recipient);
@@ -146,13 +146,13 @@ test('a payout is committed once', async () => {
   );
 });
 
-test('a commit without a shared key pays once, however often its connection breaks', async () => {
-  const recipient = await createRecipient(account.api, ways.bank);
+test('a commit without a key pays once, too', async () => {
+  const recipient = await createRecipient(account.api, deliveryCases.bank);
   await Promise.all(
     Array.from({ length: keysPerKind }, async () => {
       const { payout_token: token = '' } = await createPayout(account.api, recipient);
       const path = payoutPath(recipient, token);
-      // Each with a key of its own, so that the service cannot recognize a repetition.
+      // Each with its own key, so that the service sees different requests.
       await Promise.all(
         Array.from({ length: truncationsPerKey }, () =>
           sendTruncated(
@@ -172,7 +172,7 @@ test('a commit without a shared key pays once, however often its connection brea
   );
 });
 
-test('an account is funded once', async () => {
+test('a funding is booked once', async () => {
   const funded = await createAccount(pair.first);
   const before = account;
   account = funded;

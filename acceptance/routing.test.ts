@@ -5,6 +5,7 @@ import { compare } from './exact.ts';
 import {
   type CountryLookup,
   createUser,
+  deliveryCases,
   fillAttributes,
   listPayers,
   type Payer,
@@ -12,7 +13,6 @@ import {
   payoutPath,
   type Recipient,
   readPayout,
-  ways,
 } from './recipients.ts';
 import {
   type Api,
@@ -24,7 +24,7 @@ import {
   startService,
 } from './service.ts';
 
-/** Why a payout went the way it went, and how another payer takes over. */
+/** Explanations of routing, and failover to another payer. */
 
 let service: Service;
 let api: Api;
@@ -51,20 +51,20 @@ type Explained = {
 };
 
 const amount = 2000;
-const way = ways.bank;
-/** The account at which payers with a dynamic token refuse. */
+const delivery = deliveryCases.bank;
+/** The account number that dynamic payers reject. */
 const refused = readValues('Bank accounts', 'MEX MXN').get('refused_by_payer');
 
 const costOf = ({ fee, exchange_rate: rates }: Payer) => ({
   fee,
-  rate: rates.find(({ currency_symbol: code }) => code === way.currency)?.exchange_rate,
+  rate: rates.find(({ currency_symbol: code }) => code === delivery.currency)?.exchange_rate,
 });
 
 async function createRecipientOf(payer: Payer, account?: string): Promise<Recipient> {
-  const userToken = await createUser(api, { country: way.country });
+  const userToken = await createUser(api, { country: delivery.country });
   const chosen = account === undefined ? {} : { chosen: { BankAccountNumber: account } };
-  const attrSetToken = await fillAttributes(api, { userToken, payer, way, ...chosen });
-  return { userToken, payer, way, attrSetToken };
+  const attrSetToken = await fillAttributes(api, { userToken, payer, delivery, ...chosen });
+  return { userToken, payer, delivery, attrSetToken };
 }
 
 async function explain(recipient: Recipient, payoutToken: string): Promise<Explained> {
@@ -72,11 +72,11 @@ async function explain(recipient: Recipient, payoutToken: string): Promise<Expla
 }
 
 async function listBankPayers(): Promise<Payer[]> {
-  const path = `/country/${way.country}?amount=${amount}`;
-  return listPayers(ok(await api.get<CountryLookup>(path)), way);
+  const path = `/country/${delivery.country}?amount=${amount}`;
+  return listPayers(ok(await api.get<CountryLookup>(path)), delivery);
 }
 
-/** Payers with a dynamic token of which somebody else pays the same for less. */
+/** Dynamic payers with a cheaper equivalent. */
 async function findDearDynamic(): Promise<Payer> {
   const payers = await listBankPayers();
   const found = payers.find((payer) => {
@@ -95,37 +95,37 @@ async function findDearDynamic(): Promise<Payer> {
   return found;
 }
 
-test('a payout through one payer says on what that was judged, and what was tried', async () => {
+test('a payout explains the choice of its payer and its attempts', async () => {
   const payer = (await listBankPayers()).find((one) => !one.is_dynamic_token);
   assert.ok(payer !== undefined);
   const recipient = await createRecipientOf(payer);
   const payout = await pay(api, recipient, { source_amount: amount });
   await advance(api, 0);
-  const told = await explain(recipient, payout.payout_token);
-  const [decision] = told.decisions;
-  assert.equal(told.decisions.length, 1);
+  const explained = await explain(recipient, payout.payout_token);
+  const [decision] = explained.decisions;
+  assert.equal(explained.decisions.length, 1);
   assert.deepEqual(
     decision?.candidates.map((one) => [one.destination_token, one.is_chosen, one.excluded_by]),
     [[payer.destination_token, true, '']],
   );
   assert.deepEqual(
-    told.attempts.map(({ state }) => state),
+    explained.attempts.map(({ state }) => state),
     ['accepted'],
   );
 });
 
-test('a payer that refuses is followed by the best one within the quoted cost', async () => {
+test('after a rejection the best payer within the quoted cost takes over', async () => {
   const payer = await findDearDynamic();
   const recipient = await createRecipientOf(payer, refused);
   const payout = await pay(api, recipient, { source_amount: amount });
   await advance(api, 5 * daySeconds);
   assert.equal((await readPayout(api, recipient, payout.payout_token))['status'], 'COMPLETED');
-  const told = await explain(recipient, payout.payout_token);
+  const explained = await explain(recipient, payout.payout_token);
   assert.deepEqual(
-    told.attempts.map(({ state }) => state),
+    explained.attempts.map(({ state }) => state),
     ['rejected', 'paid'],
   );
-  const [first, second] = told.decisions;
+  const [first, second] = explained.decisions;
   assert.equal(
     first?.candidates.find((one) => one.is_chosen)?.destination_token,
     payer.destination_token,
@@ -143,20 +143,20 @@ test('a payer that refuses is followed by the best one within the quoted cost', 
   );
 });
 
-test('a quote says who would pay it, and a stranger hears nothing', async () => {
+test('a quote names its payer, to its own account only', async () => {
   const [payer] = await listBankPayers();
   assert.ok(payer !== undefined);
   const recipient = await createRecipientOf(payer);
   const quote = ok(
     await api.post<{ payout_token: string }>(`/payout/${recipient.userToken}`, {
       destination_token: payer.destination_token,
-      destination_currency_code: way.currency,
+      destination_currency_code: delivery.currency,
       source_amount: amount,
     }),
   );
-  const told = await explain(recipient, quote.payout_token);
+  const explained = await explain(recipient, quote.payout_token);
   assert.deepEqual(
-    [told.status, told.attempts, told.decisions[0]?.decided_at],
+    [explained.status, explained.attempts, explained.decisions[0]?.decided_at],
     ['PENDING', [], ''],
   );
   const { api: stranger } = await createAccount(service, {});

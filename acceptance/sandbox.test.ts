@@ -7,13 +7,13 @@ import {
   createPayout,
   createRecipient,
   createUser,
+  type DeliveryCase,
+  deliveryCases,
   type Payout,
   pay,
   payoutPath,
   type Recipient,
   readPayout,
-  type Way,
-  ways,
 } from './recipients.ts';
 import {
   type Account,
@@ -30,7 +30,7 @@ import {
 } from './service.ts';
 import { assertProblem, assertShape, locate, shapes } from './shapes.ts';
 
-/** The controls of the staging environment: accounts, funds, the clock, outcomes. */
+/** The controls of the sandbox: accounts, funds, clock, outcomes. */
 
 let service: Service;
 let account: Account;
@@ -46,7 +46,7 @@ after(() => service.stop());
 const readClock = async (): Promise<number> =>
   Date.parse(ok(await api.get<{ now: string }>('/sandbox/clock')).now);
 
-test('the clock goes forward by seconds or to an instant, and goes on ticking', async () => {
+test('the clock moves by seconds or to an instant, and runs on', async () => {
   const before = await readClock();
   const moved = Date.parse(await advance(api, 100));
   assert.ok(moved >= before + 100_000 && moved < before + 110_000);
@@ -58,7 +58,7 @@ test('the clock goes forward by seconds or to an instant, and goes on ticking', 
   ok(await api.post('/sandbox/clock', { advance_s: 0 }));
 });
 
-test('the clock does not go backwards, and is moved one way at a time', async () => {
+test('the clock cannot be set back, and is moved in one way per request', async () => {
   const past = new Date((await readClock()) - 1000).toISOString();
   assertProblem(await api.post('/sandbox/clock', { to: past }), 409, 'clock_backwards');
   const later = new Date((await readClock()) + 60_000).toISOString();
@@ -82,7 +82,7 @@ test('the clock does not go backwards, and is moved one way at a time', async ()
   }
 });
 
-test('funds open a balance and add to it, in any supported currency', async () => {
+test('funding opens and increases a balance in any supported currency', async () => {
   const mine = await createAccount(service);
   for (const [currency, amount] of [
     ['JPY', '5'],
@@ -118,7 +118,7 @@ test('funds open a balance and add to it, in any supported currency', async () =
   }
 });
 
-test('a new account has everything to begin with', async () => {
+test('a new account is ready for use', async () => {
   const { credentials } = await createAccount(service);
   assert.match(credentials.api_key, /^test_/);
   for (const name of ['account', 'client_id', 'client_secret', 'api_key'] as const) {
@@ -137,19 +137,22 @@ test('a new account has everything to begin with', async () => {
 
 type Step = { outcome: string; status: string; reason?: RegExp };
 
-const lives: Record<string, { way: Way; steps: Step[]; refund: 'none' | 'all' | 'without fee' }> = {
+const lives: Record<
+  string,
+  { delivery: DeliveryCase; steps: Step[]; refund: 'none' | 'all' | 'without fee' }
+> = {
   'completed at once': {
-    way: ways.bank,
+    delivery: deliveryCases.bank,
     steps: [{ outcome: 'completed', status: 'COMPLETED' }],
     refund: 'none',
   },
   rejected: {
-    way: ways.bank,
+    delivery: deliveryCases.bank,
     steps: [{ outcome: 'rejected', status: 'CANCELLED', reason: /rejected/ }],
     refund: 'all',
   },
   'returned after completion': {
-    way: ways.crypto,
+    delivery: deliveryCases.crypto,
     steps: [
       { outcome: 'completed', status: 'COMPLETED' },
       { outcome: 'returned', status: 'CANCELLED', reason: /^returned/ },
@@ -157,7 +160,7 @@ const lives: Record<string, { way: Way; steps: Step[]; refund: 'none' | 'all' | 
     refund: 'without fee',
   },
   'ready, then collected': {
-    way: ways.cash,
+    delivery: deliveryCases.cash,
     steps: [
       { outcome: 'ready_for_pickup', status: 'READY_FOR_PICKUP' },
       { outcome: 'completed', status: 'COMPLETED' },
@@ -165,7 +168,7 @@ const lives: Record<string, { way: Way; steps: Step[]; refund: 'none' | 'all' | 
     refund: 'none',
   },
   'ready, then refused': {
-    way: ways.cash,
+    delivery: deliveryCases.cash,
     steps: [
       { outcome: 'ready_for_pickup', status: 'READY_FOR_PICKUP' },
       { outcome: 'rejected', status: 'CANCELLED' },
@@ -173,7 +176,7 @@ const lives: Record<string, { way: Way; steps: Step[]; refund: 'none' | 'all' | 
     refund: 'all',
   },
   'unknown, then completed': {
-    way: ways.wallet,
+    delivery: deliveryCases.wallet,
     steps: [
       { outcome: 'unknown', status: 'PROCESSING' },
       { outcome: 'completed', status: 'COMPLETED' },
@@ -181,7 +184,7 @@ const lives: Record<string, { way: Way; steps: Step[]; refund: 'none' | 'all' | 
     refund: 'none',
   },
   'unknown, then rejected': {
-    way: ways.wallet,
+    delivery: deliveryCases.wallet,
     steps: [
       { outcome: 'unknown', status: 'PROCESSING' },
       { outcome: 'rejected', status: 'CANCELLED' },
@@ -190,9 +193,9 @@ const lives: Record<string, { way: Way; steps: Step[]; refund: 'none' | 'all' | 
   },
 };
 
-for (const [name, { way, steps, refund }] of Object.entries(lives)) {
+for (const [name, { delivery, steps, refund }] of Object.entries(lives)) {
   test(`a payout that is ${name} gives back ${refund === 'none' ? 'nothing' : refund}`, async () => {
-    const recipient = await createRecipient(api, way);
+    const recipient = await createRecipient(api, delivery);
     const before = await readBalance(api);
     const payout = await pay(api, recipient);
     for (const { outcome, status, reason } of steps) {
@@ -228,24 +231,29 @@ async function assertEnded(recipient: Recipient, payout: Payout, status: string)
   }
 }
 
-const illegal: [string, Way, string[], string][] = [
-  ['anything for a payout that was not committed', ways.bank, ['-'], 'completed'],
-  ['a return before completion', ways.bank, [], 'returned'],
-  ['a pickup of a bank deposit', ways.bank, [], 'ready_for_pickup'],
-  ['a pickup of a mobile wallet', ways.wallet, [], 'ready_for_pickup'],
-  ['a completion after a refusal', ways.bank, ['rejected'], 'completed'],
-  ['a refusal after completion', ways.bank, ['completed'], 'rejected'],
-  ['a completion after completion', ways.bank, ['completed'], 'completed'],
-  ['a second return', ways.bank, ['completed', 'returned'], 'returned'],
-  ['a completion after a return', ways.bank, ['completed', 'returned'], 'completed'],
-  ['a pickup after collection', ways.cash, ['ready_for_pickup', 'completed'], 'ready_for_pickup'],
-  ['a return before collection', ways.cash, ['ready_for_pickup'], 'returned'],
-  ['doubt after completion', ways.bank, ['completed'], 'unknown'],
+const illegal: [string, DeliveryCase, string[], string][] = [
+  ['anything for a payout that was not committed', deliveryCases.bank, ['-'], 'completed'],
+  ['a return before completion', deliveryCases.bank, [], 'returned'],
+  ['a pickup of a bank deposit', deliveryCases.bank, [], 'ready_for_pickup'],
+  ['a pickup of a mobile wallet', deliveryCases.wallet, [], 'ready_for_pickup'],
+  ['a completion after a refusal', deliveryCases.bank, ['rejected'], 'completed'],
+  ['a refusal after completion', deliveryCases.bank, ['completed'], 'rejected'],
+  ['a completion after completion', deliveryCases.bank, ['completed'], 'completed'],
+  ['a second return', deliveryCases.bank, ['completed', 'returned'], 'returned'],
+  ['a completion after a return', deliveryCases.bank, ['completed', 'returned'], 'completed'],
+  [
+    'a pickup after collection',
+    deliveryCases.cash,
+    ['ready_for_pickup', 'completed'],
+    'ready_for_pickup',
+  ],
+  ['a return before collection', deliveryCases.cash, ['ready_for_pickup'], 'returned'],
+  ['doubt after completion', deliveryCases.bank, ['completed'], 'unknown'],
 ];
 
-for (const [name, way, first, outcome] of illegal) {
+for (const [name, delivery, first, outcome] of illegal) {
   test(`${name} is a conflict, and changes nothing`, async () => {
-    const recipient = await createRecipient(api, way);
+    const recipient = await createRecipient(api, delivery);
     const isCommitted = first[0] !== '-';
     const payout = isCommitted ? await pay(api, recipient) : await createPayout(api, recipient);
     const path = `/sandbox/payout/${payout['payout_token']}`;
@@ -264,8 +272,8 @@ for (const [name, way, first, outcome] of illegal) {
   });
 }
 
-test('an outcome that is unknown here is refused, and so is a payout that is not there', async () => {
-  const recipient = await createRecipient(api, ways.bank);
+test('an unknown outcome and an unknown payout are refused', async () => {
+  const recipient = await createRecipient(api, deliveryCases.bank);
   const payout = await pay(api, recipient);
   for (const outcome of ['', 'paid', 'COMPLETED', 5, null, undefined]) {
     const reply = await api.post(`/sandbox/payout/${payout.payout_token}`, { outcome });
@@ -276,9 +284,9 @@ test('an outcome that is unknown here is refused, and so is a payout that is not
   }
 });
 
-for (const [name, way] of Object.entries(ways)) {
+for (const [name, delivery] of Object.entries(deliveryCases)) {
   test(`an ordinary ${name} payout stays PROCESSING until its estimated availability`, async () => {
-    const recipient = await createRecipient(api, way);
+    const recipient = await createRecipient(api, delivery);
     const payout = await pay(api, recipient);
     const at = Date.parse(payout['estimated_availability'] ?? '');
     assert.ok(at > (await readClock()));
@@ -290,9 +298,9 @@ for (const [name, way] of Object.entries(ways)) {
   });
 }
 
-test('cash that nobody fetches comes back after its time, fee included', async () => {
+test('uncollected cash is refunded after its time, fee included', async () => {
   const mine = await createAccount(service, { USD: '1000' });
-  const recipient = await createRecipient(mine.api, ways.cash);
+  const recipient = await createRecipient(mine.api, deliveryCases.cash);
   const payout = await pay(mine.api, recipient);
   await advance(mine.api, 4 * daySeconds);
   const ready = await readPayout(mine.api, recipient, payout.payout_token);
@@ -305,7 +313,7 @@ test('cash that nobody fetches comes back after its time, fee included', async (
   await checkRefund({ before: '1000', payout, refund: 'all' }, mine.api);
 });
 
-test('a verification of a user is decided, and nothing else is', async () => {
+test('only the verification of a user can be decided', async () => {
   const userToken = await createUser(api);
   for (const body of [{}, { decision: 'maybe' }, { decision: 5 }]) {
     const reply = await api.post(`/sandbox/kyc/${userToken}`, body);
@@ -314,8 +322,8 @@ test('a verification of a user is decided, and nothing else is', async () => {
   assertProblem(await api.post('/sandbox/kyc/usr_x', { decision: 'approved' }), 404);
 });
 
-test('forcing a status update asks the rail at once', async () => {
-  const recipient = await createRecipient(api, ways.bank);
+test('forcing a status update queries the rail at once', async () => {
+  const recipient = await createRecipient(api, deliveryCases.bank);
   const payout = await pay(api, recipient);
   const path = payoutPath(recipient, payout.payout_token);
   const forced = ok(await api.get<Payout>(`${path}?force_status_update=true`));

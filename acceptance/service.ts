@@ -24,10 +24,10 @@ export type Service = {
   /** Calls with the Demo account's API key. */
   readonly demo: Api;
   readonly credentials: Credentials;
-  /** Undefined for a service that was running before. */
+  /** Undefined for a service that the tests did not start. */
   readonly process: ChildProcess | undefined;
   readonly dataDirectory: string | undefined;
-  /** Everything the started process has printed. */
+  /** The output of the started process. */
   readonly output: () => string;
   stop(): Promise<void>;
 };
@@ -204,7 +204,7 @@ export type Headers = Readonly<Record<string, string | string[]>>;
 const unversioned =
   /^\/(?:v\d|sandbox\/|oauth2\/|\.well-known\/|health\/|metrics|openapi|docs|verify\/)/;
 
-/** One credential's view of the service, in one version. */
+/** A client of the service with a credential and a version. */
 export class Api {
   readonly baseUrl: string;
   readonly token: string;

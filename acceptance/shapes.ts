@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { ExactNumber, type Json } from './exact.ts';
 import type { Reply } from './service.ts';
 
-/** What section 2 of the interface specification says about answers, and what problems look like. */
+/** The answers according to section 2 of the interface specification, and problem answers. */
 
 export const patterns = {
   user: /^usr_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
@@ -16,7 +16,7 @@ export const patterns = {
   currency: /^[A-Z0-9]{3,5}$/,
 };
 
-/** A type's name, a pattern of a string, or the values that an enum has. */
+/** The name of a type, a pattern of a string, or the values of an enum. */
 type Rule = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | RegExp | string[];
 
 export type Shape = Readonly<Record<string, Rule>>;
@@ -42,7 +42,7 @@ export const payoutStatuses = [
   'ERROR',
 ];
 
-/** Types of attributes, as `docs` and the description list them. */
+/** Attribute types, as in the documentation. */
 export const attributeTypes = (
   'CardNumber BankAccountType BankAccountNumber BankAccountBranchNumber BankName PhoneNumber ' +
   'Gender IdentificationNumber BillReferenceNumber BankRoutingNumber BankAccountName MaidenName ' +
@@ -162,7 +162,7 @@ export const shapes = {
   },
 } as const satisfies Record<string, Shape | Record<string, unknown>>;
 
-/** Every field is there with its type, and nothing in the whole value is null. */
+/** Asserts that every field has its type, and that nothing is null. */
 export function assertShape(value: unknown, shape: Readonly<Record<string, unknown>>): void {
   assert.ok(isObject(value), 'an object');
   for (const [name, rule] of Object.entries(shape) as [string, Rule][]) {
@@ -193,7 +193,7 @@ function assertRule(value: unknown, rule: Rule, name: string): void {
   } else assert.ok(rule.includes(String(value)), `${name} is ${String(value)}`);
 }
 
-/** Amounts and rates are written as the shortest exact decimals. */
+/** Asserts that amounts and rates are the shortest exact decimals. */
 export function assertPlainDecimal(value: ExactNumber): void {
   assert.match(value.text, /^-?(?:0|[1-9]\d*)(?:\.\d*[1-9])?$/);
 }
@@ -216,11 +216,11 @@ export type Problem = {
   errors: { pointer?: string; parameter?: string; token?: string; code: string; detail: string }[];
 };
 
-/** What no answer may show: code, statements, the inside of the machine. */
+/** What no answer may reveal: code, SQL, internals. */
 const internals =
   /node_modules|\.ts:\d|\bat \S+ \(|\b(?:select|insert into|update|delete from)\s+\w+|postgres|pg_|ECONN|errno|undefined/i;
 
-/** The answer is a complete problem of this status, and of this code where one is given. */
+/** Asserts a complete problem answer of this status, and of this code if given. */
 export function assertProblem(reply: Reply<unknown>, status: number, code?: string): Problem {
   assert.equal(reply.status, status, reply.text.slice(0, 500));
   assert.match(reply.headers['content-type'] ?? '', /^application\/problem\+json\b/);
@@ -246,7 +246,7 @@ export function assertProblem(reply: Reply<unknown>, status: number, code?: stri
   return problem;
 }
 
-/** Where the faults are: pointers and parameters, sorted, each once. */
+/** The pointers and parameters of the faults, sorted, without repetition. */
 export function locate(problem: Problem): string[] {
   const places = problem.errors.map((fault) => fault.pointer ?? fault.parameter ?? '');
   return [...new Set(places)].toSorted();

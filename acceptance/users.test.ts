@@ -6,14 +6,14 @@ import {
   createPayout,
   createRecipient,
   createUser,
+  deliveryCases,
   describeUser,
   pay,
-  ways,
 } from './recipients.ts';
 import { type Api, createAccount, ok, readPages, type Service, startService } from './service.ts';
 import { assertProblem, assertShape, locate, patterns, shapes } from './shapes.ts';
 
-/** Recipients: creation, reading, change, look-up, histories, search and paging. */
+/** Recipients: creation, update, look-up, histories, search and paging. */
 
 let service: Service;
 let api: Api;
@@ -26,7 +26,7 @@ after(() => service.stop());
 
 type User = Record<string, string> & { metadata: Json };
 
-test('a user with every field is answered with every field', async () => {
+test('a user with all fields is returned with all fields', async () => {
   const request = describeUser({
     middle_name: 'María',
     address1: 'Av. Insurgentes 1',
@@ -50,7 +50,7 @@ test('a user with every field is answered with every field', async () => {
   assert.deepEqual(ok(await api.get(`/user/${user['user_token']}`)), user);
 });
 
-test('what a client leaves out is an empty text, and defaults follow from the country', async () => {
+test('absent fields are empty, and defaults follow from the country', async () => {
   const user = ok(await api.post<User>('/user', describeUser({ country: 'JPN' })));
   assertShape(user, shapes.user);
   for (const name of [
@@ -85,7 +85,7 @@ test('user_token, status, created_on and unknown fields of a request are ignored
   assert.ok(!('nickname' in user));
 });
 
-test('every fault of a user is told at once', async () => {
+test('all faults of a user are reported', async () => {
   const wrong = {
     internal_user_id: 'spa ce',
     country: 'XXX',
@@ -133,7 +133,7 @@ async function countUsers(): Promise<number> {
   return events.filter((event) => event.type === 'user.created').length;
 }
 
-test('who is younger than eighteen, or not born yet, is refused with the other faults', async () => {
+test('a user younger than eighteen is refused with the other faults', async () => {
   const year = Number(ok(await api.get<{ now: string }>('/sandbox/clock')).now.slice(0, 4));
   for (const born of [`${year - 17}-12-31`, `${year + 1}-01-01`, `${year - 18}-12-31`]) {
     const reply = await api.post('/user', describeUser({ date_of_birth: born, city: 5 }));
@@ -142,7 +142,7 @@ test('who is younger than eighteen, or not born yet, is refused with the other f
   ok(await api.post('/user', describeUser({ date_of_birth: `${year - 19}-01-01` })));
 });
 
-test('each form of internal_user_id that is allowed is allowed, and nothing else', async () => {
+test('internal_user_id has the documented form', async () => {
   const id = randomUUID().slice(0, 8);
   for (const given of [`${id}+,-./_~|Az09`, id.padEnd(75, 'x')]) {
     ok(await api.post('/user', describeUser({ internal_user_id: given })));
@@ -153,7 +153,7 @@ test('each form of internal_user_id that is allowed is allowed, and nothing else
   }
 });
 
-test('control characters are refused in every text, also inside metadata', async () => {
+test('control characters are refused in every text and in metadata', async () => {
   for (const text of ['a\u0001', 'a\u001f', 'a\u007f', 'a\u0085', 'a\nb', 'a\tb']) {
     for (const [field, value] of [
       ['first_name', text],
@@ -167,7 +167,7 @@ test('control characters are refused in every text, also inside metadata', async
   }
 });
 
-test('an identifier or address that is taken is a conflict, in this account only', async () => {
+test('an identifier or email that is already used is a conflict, in the same account only', async () => {
   const first = describeUser();
   ok(await api.post('/user', first));
   const sameId = { ...describeUser(), internal_user_id: first['internal_user_id'] };
@@ -180,7 +180,7 @@ test('an identifier or address that is taken is a conflict, in this account only
   ok(await other.api.post('/user', first));
 });
 
-test('a change keeps what it does not name', async () => {
+test('an update keeps absent fields', async () => {
   const request = describeUser({ city: 'Oslo', metadata: { a: 'b' } });
   const user = ok(await api.post<User>('/user', request));
   const path = `/user/${user['user_token']}`;
@@ -195,7 +195,7 @@ test('a change keeps what it does not name', async () => {
   assert.deepEqual(ok(await api.get(path)), changed);
 });
 
-test('a user that is not there is not found, whatever the token looks like', async () => {
+test('an unknown or malformed user token is not found', async () => {
   for (const token of [
     `usr_${randomUUID()}`,
     'usr_x',
@@ -210,7 +210,7 @@ test('a user that is not there is not found, whatever the token looks like', asy
   }
 });
 
-test('a look-up finds by identifier, or by address and first name', async () => {
+test('a look-up finds by identifier, or by email and first name', async () => {
   const request = describeUser({ email: `Mixed.${randomUUID()}@Example.org` });
   const user = ok(await api.post<User>('/user', request));
   const expected = {
@@ -238,10 +238,10 @@ test('a look-up finds by identifier, or by address and first name', async () => 
 
 type Row = Record<string, string>;
 
-test('lists are newest first, and their pages have no gap and no repeat', async () => {
+test('lists are newest first, and their pages neither skip nor repeat rows', async () => {
   const mine = (await createAccount(service, { USD: '100000' })).api;
-  const recipient = await createRecipient(mine, ways.bank);
-  const other = await createRecipient(mine, ways.crypto);
+  const recipient = await createRecipient(mine, deliveryCases.bank);
+  const other = await createRecipient(mine, deliveryCases.crypto);
   const tokens: string[] = [];
   for (let index = 0; index < 7; index += 1) {
     const to = index % 3 === 2 ? other : recipient;
@@ -279,9 +279,9 @@ test('lists are newest first, and their pages have no gap and no repeat', async 
   assert.equal(payouts.flat().length, 2);
 });
 
-test('a page that is read while payouts are made neither skips nor repeats', async () => {
+test('pages neither skip nor repeat rows while payouts are created', async () => {
   const mine = (await createAccount(service, { USD: '100000' })).api;
-  const recipient = await createRecipient(mine, ways.bank);
+  const recipient = await createRecipient(mine, deliveryCases.bank);
   for (let index = 0; index < 4; index += 1) await createPayout(mine, recipient);
   const before = ok(await mine.get<Row[]>('/user/history'));
   const first = await mine.get<Row[]>('/user/history?number_of_records=2');
@@ -291,7 +291,7 @@ test('a page that is read while payouts are made neither skips nor repeats', asy
   assert.deepEqual([...ok(first), ...rest.flat()], before);
 });
 
-test('a page size or cursor that is wrong is refused, by name', async () => {
+test('an invalid page size or cursor is refused by name', async () => {
   for (const [query, parameter] of [
     ['number_of_records=0', 'number_of_records'],
     ['number_of_records=1001', 'number_of_records'],
@@ -312,9 +312,9 @@ test('a page size or cursor that is wrong is refused, by name', async () => {
   }
 });
 
-test('the search by metadata finds by each scalar, all conditions holding together', async () => {
+test('the search by metadata finds scalars, with all conditions combined', async () => {
   const mine = (await createAccount(service, { USD: '100000' })).api;
-  const recipient = await createRecipient(mine, ways.bank);
+  const recipient = await createRecipient(mine, deliveryCases.bank);
   const first = await createPayout(mine, recipient, {
     metadata: { order: 'A 1&=', count: exact('1.50'), paid: true, 'key[x]': 'ü', common: 'c' },
   });
@@ -346,7 +346,7 @@ test('the search by metadata finds by each scalar, all conditions holding togeth
 });
 
 test('metadata has at most 50 keys and 16 KiB', async () => {
-  const recipient = await createRecipient(api, ways.bank);
+  const recipient = await createRecipient(api, deliveryCases.bank);
   const keys = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, index]));
   await createPayout(api, recipient, { metadata: keys(50) });
@@ -362,10 +362,10 @@ test('metadata has at most 50 keys and 16 KiB', async () => {
   }
 });
 
-test('every change is an event, numbered without a gap', async () => {
+test('every change is an event, numbered without gaps', async () => {
   const mine = (await createAccount(service, { USD: '1000' })).api;
   await createUser(mine);
-  const recipient = await createRecipient(mine, ways.bank);
+  const recipient = await createRecipient(mine, deliveryCases.bank);
   const payout = await pay(mine, recipient);
   await mine.post(`/sandbox/payout/${payout.payout_token}`, { outcome: 'completed' });
   const events = ok(await mine.get<{ sequence: { text: string }; type: string }[]>('/events'));

@@ -10,12 +10,12 @@ import {
   createPayout,
   createRecipient,
   createUser,
+  deliveryCases,
   fillAttributes,
   findPayer,
   pay,
   type Recipient,
   readAttributes,
-  ways,
 } from './recipients.ts';
 import {
   type Api,
@@ -28,7 +28,7 @@ import {
 } from './service.ts';
 import { assertProblem, assertShape, locate, patterns } from './shapes.ts';
 
-/** The check of an identity: when it is asked for, the upload, the decisions. */
+/** Identity verification: when it is required, uploads, decisions. */
 
 let service: Service;
 let api: Api;
@@ -61,12 +61,16 @@ type Session = Record<string, string>;
 const listSessions = async (userToken: string): Promise<Session[]> =>
   ok(await api.get<Session[]>(`/user/${userToken}/kyc/id`));
 
-/** Cash worth more than 1,000 USD, with everything else stored. */
+/** Cash worth more than 1,000 USD, with all other attributes stored. */
 async function createLargeCash(): Promise<Recipient> {
   const userToken = await createUser(api);
-  const payer = await findPayer(api, ways.cash, 'amount=1500');
-  const attrSetToken = await fillAttributes(api, { userToken, payer, way: ways.cash });
-  return { userToken, payer, way: ways.cash, attrSetToken };
+  const payer = await findPayer(api, deliveryCases.cash, 'amount=1500');
+  const attrSetToken = await fillAttributes(api, {
+    userToken,
+    payer,
+    delivery: deliveryCases.cash,
+  });
+  return { userToken, payer, delivery: deliveryCases.cash, attrSetToken };
 }
 
 async function findSelfie(recipient: Recipient): Promise<Attribute | undefined> {
@@ -87,7 +91,7 @@ test('cash of exactly 1,000 USD needs no verification, and a cent more does', as
   assert.equal(result.status, 'addtl_attr_req');
 });
 
-test('cash above the threshold asks for a verification, takes the images, and is paid once approved', async () => {
+test('cash above the threshold requires a verification, and is paid once approved', async () => {
   const recipient = await createLargeCash();
   assert.equal(await findSelfie(recipient), undefined, 'it appears once a payout asks for it');
   const funds = await readBalance(api);
@@ -150,7 +154,7 @@ async function checkPage(link: string): Promise<void> {
   assert.equal(unknown.status, 404);
 }
 
-test('a declined user is asked again, and can be approved after new images', async () => {
+test('a declined user must be verified again, and can be approved after new images', async () => {
   const recipient = await createLargeCash();
   const payout = await createPayout(api, recipient, { source_amount: 1200 });
   await commitPayout(api, recipient, payout['payout_token']);
@@ -178,7 +182,7 @@ test('the verification attribute is read-only', async () => {
   };
   const attributes = await readAttributes(api, destination);
   const selfie = attributes.find((attribute) => attribute.type === 'IDSelfieCollection');
-  const chosen = chooseValues(ways.cash, attributes);
+  const chosen = chooseValues(deliveryCases.cash, attributes);
   for (const value of ['done', selfie?.value, '']) {
     const values = [...chosen, { token: selfie?.token, value }];
     const problem = assertProblem(await api.post(attributePath(destination), { values }), 400);
@@ -196,7 +200,7 @@ test('the verification attribute is read-only', async () => {
   assert.equal(result.status, 'addtl_attr_req');
 });
 
-test('an upload that is not three right items is refused, naming the item, and nothing is stored', async () => {
+test('an upload must have three valid items; faults name the item, and nothing is stored', async () => {
   const userToken = await createUser(api);
   const [face, front, back] = threeItems();
   const withFace = (item: Partial<Item>): Item[] => [{ ...face, ...item }, front, back];
@@ -244,7 +248,7 @@ test('an upload that is not three right items is refused, naming the item, and n
   assert.deepEqual(await listSessions(userToken), []);
 });
 
-test('an image that is past a limit is refused', async () => {
+test('an image above a limit is refused', async () => {
   const userToken = await createUser(api);
   const [, front, back] = threeItems();
   const wide = await sharp({ create: { width: 10_001, height: 1, channels: 3, background: 'red' } })
@@ -274,7 +278,7 @@ test('an image that is past a limit is refused', async () => {
   ok(await api.get('/account/balance'));
 });
 
-test('a large image that is within its limits is taken', async () => {
+test('a large image within the limits is accepted', async () => {
   const userToken = await createUser(api);
   const [face, front] = threeItems();
   const edge = await sharp({ create: { width: 10_000, height: 1, channels: 3, background: 'red' } })
@@ -290,7 +294,7 @@ test('a large image that is within its limits is taken', async () => {
   assert.equal((await listSessions(userToken)).length, 1);
 });
 
-test('images are taken in any order, with a key once', async () => {
+test('images are accepted in any order, and with a key once', async () => {
   const userToken = await createUser(api);
   const path = `/user/${userToken}/kyc/id`;
   const headers = { 'idempotency-key': randomUUID() };
@@ -304,7 +308,7 @@ test('images are taken in any order, with a key once', async () => {
   assert.equal((await listSessions(userToken)).length, 1);
 });
 
-test('an upload for somebody else’s user is not found', async () => {
+test('an upload for a user of another account is not found', async () => {
   const other = (await createAccount(service)).api;
   const userToken = await createUser(other);
   assertProblem(await upload(userToken, threeItems()), 404, 'not_found');
@@ -312,11 +316,11 @@ test('an upload for somebody else’s user is not found', async () => {
 });
 
 test('a bank deposit of the same amount needs no verification', async () => {
-  const recipient = await createRecipient(api, ways.bank, { query: 'amount=1500' });
+  const recipient = await createRecipient(api, deliveryCases.bank, { query: 'amount=1500' });
   await pay(api, recipient, { source_amount: 1500 });
 });
 
-test('an approved user is paid cash without being asked', async () => {
+test('an approved user is paid cash without another verification', async () => {
   const recipient = await createLargeCash();
   ok(await upload(recipient.userToken, threeItems()));
   ok(await api.post(`/sandbox/kyc/${recipient.userToken}`, { decision: 'approved' }));

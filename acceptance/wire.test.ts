@@ -12,6 +12,7 @@ import {
   createPayout,
   createRecipient,
   createUser,
+  deliveryCases,
   describePayout,
   describeUser,
   fillAttributes,
@@ -20,7 +21,6 @@ import {
   pay,
   readAttributes,
   readPayout,
-  ways,
 } from './recipients.ts';
 import {
   type Api,
@@ -41,7 +41,7 @@ import {
 } from './service.ts';
 import { assertProblem, assertShape, patterns, shapes } from './shapes.ts';
 
-/** Rules that hold across operations, and settings that change what is answered. */
+/** Rules for all operations, and settings that change answers. */
 
 let service: Service;
 let api: Api;
@@ -52,7 +52,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-test('answers are JSON in UTF-8, bare arrays where they are lists', async () => {
+test('answers are JSON in UTF-8, and lists are arrays', async () => {
   const user = await createUser(api);
   for (const [path, isList] of [
     ['/account/balance', true],
@@ -73,7 +73,7 @@ test('answers are JSON in UTF-8, bare arrays where they are lists', async () => 
   }
 });
 
-test('health, metrics, tokens and the sandbox live outside the versions', async () => {
+test('health, metrics, tokens and the sandbox are not versioned', async () => {
   for (const path of ['/health/live', '/health/ready', '/metrics', '/openapi.json', '/docs']) {
     const reply = await api.get(path, { authorization: [], accept: '*/*' });
     assert.equal(reply.status, 200, path);
@@ -87,8 +87,8 @@ test('health, metrics, tokens and the sandbox live outside the versions', async 
   assertProblem(bare, 404, 'unknown_version');
 });
 
-test('the form of a receipt follows the weights of Accept', async () => {
-  const recipient = await createRecipient(api, ways.bank);
+test('the media type of a receipt follows Accept', async () => {
+  const recipient = await createRecipient(api, deliveryCases.bank);
   const payout = await pay(api, recipient);
   const path = `/payout/${recipient.userToken}/${payout.payout_token}`;
   for (const [accept, type] of [
@@ -107,7 +107,7 @@ test('the form of a receipt follows the weights of Accept', async () => {
   }
 });
 
-test('a rating that is not measured yet is said to be none', async () => {
+test('a missing rating is 0 and explained', async () => {
   const lookup = ok(await api.get<CountryLookup>('/country/MEX/cheapest'));
   for (const company of lookup.companies) {
     assert.match(company.description, /\brat(?:ing|ed)\b/i, company.company_name);
@@ -131,12 +131,16 @@ test('the statement of a balance is paged, newest first', async () => {
   assert.deepEqual(seen, whole);
 });
 
-test('cash worth more than 1,000 USD needs a verification also when it is paid in euros', async () => {
+test('cash worth more than 1,000 USD needs a verification in euros, too', async () => {
   const userToken = await createUser(api);
   const query = 'amount=950&source_currency=EUR';
-  const payer = await findPayer(api, ways.cash, query);
-  const attrSetToken = await fillAttributes(api, { userToken, payer, way: ways.cash });
-  const recipient = { userToken, payer, way: ways.cash, attrSetToken };
+  const payer = await findPayer(api, deliveryCases.cash, query);
+  const attrSetToken = await fillAttributes(api, {
+    userToken,
+    payer,
+    delivery: deliveryCases.cash,
+  });
+  const recipient = { userToken, payer, delivery: deliveryCases.cash, attrSetToken };
   const euros = { source_currency_code: 'EUR' };
   const large = await createPayout(api, recipient, { ...euros, source_amount: 950 });
   const asked = await commitPayout(api, recipient, large['payout_token']);
@@ -146,7 +150,7 @@ test('cash worth more than 1,000 USD needs a verification also when it is paid i
   assert.equal(result.status, 'success');
 });
 
-test('a key replays its answer for thirty days by the clock', async () => {
+test('a key replays its answer for thirty days of the clock', async () => {
   const headers = { 'idempotency-key': randomUUID() };
   const body = { currency_code: 'USD', amount: 1 };
   const first = await api.post('/sandbox/fund', body, headers);
@@ -162,7 +166,7 @@ test('a key replays its answer for thirty days by the clock', async () => {
 });
 
 test('a list without number_of_records has a hundred rows', async () => {
-  const recipient = await createRecipient(api, ways.bank);
+  const recipient = await createRecipient(api, deliveryCases.bank);
   await Promise.all(Array.from({ length: 101 }, () => createPayout(api, recipient)));
   const pages = await readPages<Payout>(api, `/payout/${recipient.userToken}`);
   assert.deepEqual(
@@ -171,10 +175,10 @@ test('a list without number_of_records has a hundred rows', async () => {
   );
 });
 
-test('the network of a balance in one cryptocurrency pays another', async () => {
+test('a balance in one cryptocurrency can pay another', async () => {
   const mine = await createAccount(service, { BTC: '1' });
   const query = 'source_currency=BTC';
-  const recipient = await createRecipient(mine.api, ways.crypto, { query });
+  const recipient = await createRecipient(mine.api, deliveryCases.crypto, { query });
   const payout = await pay(mine.api, recipient, {
     source_currency_code: 'BTC',
     source_amount: exact('0.01000001'),
@@ -185,9 +189,9 @@ test('the network of a balance in one cryptocurrency pays another', async () => 
   assert.equal(await readBalance(mine.api, 'BTC'), left);
 });
 
-test('between equal currencies the rate is one and nothing is lost', async () => {
-  const way = { country: 'USA', deliveryType: 'BANK_DEPOSIT', currency: 'USD' };
-  const payer = await findPayer(api, way);
+test('between equal currencies the rate is 1 without rounding', async () => {
+  const delivery = { country: 'USA', deliveryType: 'BANK_DEPOSIT', currency: 'USD' };
+  const payer = await findPayer(api, delivery);
   const userToken = await createUser(api, { country: 'USA' });
   for (const side of ['source_amount', 'destination_amount']) {
     const body = {
@@ -202,8 +206,8 @@ test('between equal currencies the rate is one and nothing is lost', async () =>
   }
 });
 
-test('a payout that ended keeps its receipt and its place in the history', async () => {
-  const recipient = await createRecipient(api, ways.bank);
+test('an ended payout keeps its receipt and its place in the history', async () => {
+  const recipient = await createRecipient(api, deliveryCases.bank);
   const payout = await pay(api, recipient);
   ok(await api.post(`/sandbox/payout/${payout.payout_token}`, { outcome: 'rejected' }));
   const exported = ok(
@@ -218,7 +222,7 @@ test('a payout that ended keeps its receipt and its place in the history', async
   assert.match(row?.['time_of_txn'] ?? '', patterns.localTime);
 });
 
-test('a dynamic destination that one payer refuses is tried through an equivalent one', async () => {
+test('a dynamic destination fails over to an equivalent payer', async () => {
   const lookup = ok(await api.get<CountryLookup>('/country/MEX'));
   const dynamic = lookup.companies
     .flatMap((company) => company.services)
@@ -227,16 +231,20 @@ test('a dynamic destination that one payer refuses is tried through an equivalen
     .find((payer) => payer.is_dynamic_token);
   assert.ok(dynamic, 'a dynamic bank payer');
   const userToken = await createUser(api);
-  const attrSetToken = await fillAttributes(api, { userToken, payer: dynamic, way: ways.bank });
-  const recipient = { userToken, payer: dynamic, way: ways.bank, attrSetToken };
+  const attrSetToken = await fillAttributes(api, {
+    userToken,
+    payer: dynamic,
+    delivery: deliveryCases.bank,
+  });
+  const recipient = { userToken, payer: dynamic, delivery: deliveryCases.bank, attrSetToken };
   const payout = await pay(api, recipient);
   ok(await api.post(`/sandbox/payout/${payout.payout_token}`, { outcome: 'rejected' }));
   const now = await readPayout(api, recipient, payout.payout_token);
-  // A refusal told by the sandbox is one of every payer: it ends, and everything comes back.
+  // A rejection by the sandbox counts for every payer: the payout ends and is refunded.
   assert.ok(['CANCELLED', 'ERROR'].includes(now['status'] ?? ''));
 });
 
-test('a rate limit answers 429 with what a client needs to wait', async () => {
+test('a rate limit answers 429 with the time to wait', async () => {
   const limited = await startService({
     isOwn: true,
     settings: { OUTLAY_RATE_LIMIT_CREDENTIAL: '20', OUTLAY_QUOTE_SECONDS: '60' },
@@ -270,7 +278,7 @@ function runCommand(dataDirectory: string, words: readonly string[], settings: P
   return stdout.trimStart().startsWith('{') ? (JSON.parse(stdout) as Printed) : {};
 }
 
-test('one process serves both environments, and they share nothing', async () => {
+test('one process serves both environments, which share nothing', async () => {
   const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-environments-'));
   const settings = { OUTLAY_ENVIRONMENTS: 'staging,live' };
   const words = ['account', 'create', '--environment', 'live', '--name', 'Live'];
@@ -303,7 +311,7 @@ test('one process serves both environments, and they share nothing', async () =>
   }
 });
 
-test('an account may be set to take both tokens, and the destination then counts', async () => {
+test('an account can be set to accept both tokens, of which the destination counts', async () => {
   const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-both-tokens-'));
   const database = await createDatabase();
   const { settings } = database;
@@ -314,7 +322,7 @@ test('an account may be set to take both tokens, and the destination then counts
   runCommand(dataDirectory, words, settings);
   const second = await startService({ isOwn: true, dataDirectory, settings });
   try {
-    const recipient = await createRecipient(second.demo, ways.bank);
+    const recipient = await createRecipient(second.demo, deliveryCases.bank);
     const balances = ok(await second.demo.get<Balance[]>('/account/balance'));
     const euros = balances.find((balance) => balance.currency_code === 'EUR');
     const body = describePayout(recipient, { source_token: euros?.token });

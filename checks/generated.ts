@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeConfig } from '../server/src/config.ts';
-import { generateDescription } from './openapi.ts';
+import { generateDescription } from './openapi/generate.ts';
 import { generatePayoutStates } from './payout-states.ts';
 import { generateRailsDocument } from './rails-document.ts';
 import { generateSandboxValues } from './sandbox-values.ts';

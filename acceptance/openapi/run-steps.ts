@@ -44,11 +44,8 @@ export type StepAnswer = {
   text: string;
 };
 
-/** Where the service reads its examples from. */
-export const examplesFile = join(
-  import.meta.dirname,
-  '../../server/src/http/openapi/examples.json',
-);
+/** The recorded examples. */
+export const examplesFile = join(import.meta.dirname, '../../checks/openapi/examples.json');
 
 const version = 'v0.1.4';
 

@@ -95,7 +95,7 @@ async function createTarget(api: Api, { way, payerName, values }: Destination): 
   const chosen = chooseValues(way, await readAttributes(api, destination), values);
   const path = attributePath(destination);
   const stored = ok(await api.post<{ attr_set_token: string }>(path, { values: chosen }));
-  return { userToken, payer, way, attrSetToken: stored.attr_set_token };
+  return { userToken, payer, delivery: way, attrSetToken: stored.attr_set_token };
 }
 
 async function findNamedPayer(

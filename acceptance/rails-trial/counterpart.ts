@@ -1,10 +1,10 @@
-import type { Way } from '../recipients.ts';
+import type { DeliveryCase } from '../recipients.ts';
 
 /** What stands at the other end of a rail: how it is configured, what is paid to it, what it booked. */
 
 /** A recipient of payouts, as often as one likes. */
 export type Destination = {
-  readonly way: Way;
+  readonly way: DeliveryCase;
   /** Of the payer in the look-up; undefined: one of the simulated network. */
   readonly payerName: string | undefined;
   /** Attribute type to value; the others of the corridor get ordinary ones. */

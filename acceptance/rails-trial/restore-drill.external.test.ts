@@ -247,7 +247,7 @@ test('a restore under load pays nobody twice, although clients repeat everything
   const transfers: Transfer[] = [];
   for (const { rail } of scene.counterparts) {
     const own = targets.filter(
-      (target) => target.rail === rail && target.recipient.way !== undefined,
+      (target) => target.rail === rail && target.recipient.delivery !== undefined,
     );
     for (let number = 0; number < transfersOfEachRail; number += 1) {
       const target = own[number % own.length];

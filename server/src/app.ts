@@ -191,7 +191,7 @@ function createHttp(parts: HttpParts): HttpServer & { limiters: RateLimiters } {
     limiters,
     address: publicAddress,
   });
-  addReference(app, routes);
+  addReference(app);
   setNotFound(app, routes);
   return { ...server, limiters };
 }

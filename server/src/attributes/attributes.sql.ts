@@ -132,9 +132,9 @@ const findRecipientsText = defineQuery({
 const storeSetsText = defineQuery({
   name: 'store_attribute_sets',
   text: `
-    select ordinal, set_id, is_held
+    select ordinal, set_id
     from store_attribute_sets($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-  columns: { ordinal: column.integer, set_id: column.uuid, is_held: column.boolean },
+  columns: { ordinal: column.integer, set_id: nullable(column.uuid) },
 });
 
 export type SetOwner = {
@@ -240,12 +240,12 @@ export type NewSet = SetOwner & {
   isComplete: boolean;
 };
 
-/** Stores sets, or finds those with equal values; `is_held` if the account is locked. */
+/** Stores sets, or finds those with equal values; null if the account is locked. */
 export async function storeSets(
   session: Session,
   sets: readonly NewSet[],
   mayWait: boolean,
-): Promise<{ ordinal: number; set_id: string; is_held: boolean }[]> {
+): Promise<{ ordinal: number; set_id: string | null }[]> {
   const list = <T>(read: (set: NewSet) => T): T[] => sets.map(read);
   return many(session, storeSetsText, [
     list(({ accountId }) => accountId),

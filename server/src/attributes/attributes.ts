@@ -209,7 +209,7 @@ export function createAttributeGroup(db: Database, storeAnswers: StoreAnswers): 
       keyOf: (set) => `${set.userId} ${set.destinationToken} ${set.currency}`,
       run: async (session, sets, mayWait) => {
         const rows = await storeSets(session, sets, mayWait);
-        return placeByOrdinal(sets, rows, (row) => (row.is_held ? held : row.set_id));
+        return placeByOrdinal(sets, rows, (row) => row.set_id ?? held);
       },
     }),
   };

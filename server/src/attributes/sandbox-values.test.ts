@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { getCountry, listCountries } from '../core/country.ts';
 import {
@@ -12,17 +11,8 @@ import { checkValues } from './checks.ts';
 import type { AttributeType } from './field.ts';
 import { type Corridor, getFields, getProfile } from './requirements.ts';
 import { makeSampleSet } from './sample-values.ts';
-import { formatMagicData, formatMagicDocument, makeMagicRows } from './sandbox-values.ts';
 
 const today = '2026-01-01';
-
-test('the data file and the document are up to date', () => {
-  const rows = makeMagicRows();
-  const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
-  const advice = 'run npm run generate';
-  assert.ok(read('../rails/sandbox/magic-values.json') === formatMagicData(rows), advice);
-  assert.ok(read('../../../docs/sandbox-values.md') === formatMagicDocument(rows), advice);
-});
 
 function listCorridors(row: MagicRow): Corridor[] {
   return row.destinations.flatMap((destination) => {

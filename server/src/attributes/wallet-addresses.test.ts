@@ -49,7 +49,7 @@ const wrong: Readonly<Record<string, readonly string[]>> = {
     'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3T4',
     'bc1pw5dgrnzv',
     'bc1gmk9yu',
-    // Right by BIP 350, yet of versions that have no rules: anybody could take the money.
+    // Valid by BIP 350, but of versions without rules: anyone could spend the money.
     'BC1SW50QGDZ25J',
     'bc1zw508d6qejxtdg4y5r3zarvaryvaxxpcs',
     'bc1pfeessrawgf',

@@ -39,16 +39,9 @@ export function createCachedLookUp(
 
 /** As JSON, so that no text of a client can equal another query's key. */
 function describeQuery(query: Omit<LookUpQuery, 'catalogue'>): string {
-  const { countryCode, sourceCurrency, destinationCurrency, payerName, cheapestOnly } = query;
-  const amount = query.amountMinor?.toString();
-  const limit = query.limitMinor?.toString();
-  return JSON.stringify([
-    countryCode,
-    sourceCurrency,
-    amount,
-    limit,
-    destinationCurrency,
-    payerName,
-    cheapestOnly,
-  ]);
+  const { rates: _rates, nowMs: _nowMs, ...key } = query;
+  const entries = Object.entries(key).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify(entries, (_name, value: unknown) =>
+    typeof value === 'bigint' ? value.toString() : value,
+  );
 }

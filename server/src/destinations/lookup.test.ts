@@ -48,7 +48,7 @@ function getCheapestKey(deliveryType: DeliveryType, changes: Partial<LookUpQuery
 
 for (const countryCode of ['MEX', 'IND', 'PHL', 'NGA']) {
   for (const deliveryType of ['BANK_DEPOSIT', 'CASH_PICKUP'] as const) {
-    test(`in ${countryCode} who is cheapest for ${deliveryType} depends on the amount`, () => {
+    test(`in ${countryCode} the cheapest payer for ${deliveryType} depends on the amount`, () => {
       const keys = [2_000n, 20_000n, 200_000n].map((amountMinor) =>
         getCheapestKey(deliveryType, { countryCode, amountMinor }),
       );

@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => money[Symbol.asyncDispose]());
 
-test('an event that comes while the feed is read is told, not taken for one that is lost', async () => {
+test('an event written while the feed is read is not taken for a deleted one', async () => {
   const owner = await money.createOwner();
   const { accountId } = owner;
   const real = money.db.tenant(accountId);
@@ -31,7 +31,7 @@ test('an event that comes while the feed is read is told, not taken for one that
   );
 });
 
-test('who asks for events that are no longer kept is told where to begin', async () => {
+test('a request for deleted events is told where to continue', async () => {
   const owner = await money.createOwner();
   const { accountId } = owner;
   const session = money.db.tenant(accountId);

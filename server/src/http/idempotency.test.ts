@@ -134,10 +134,10 @@ test('if the first of two processes rolls back, the second has its effect', asyn
   await inside.promise;
   const second = run(owner, { key, work: fundCent(owner) }, processes[1]);
   mayEnd.resolve();
-  const told = await first;
+  const answer = await first;
   // If the second was faster, the first one replays its answer.
-  if (typeof told === 'string') assert.match(told, /the process died/);
-  else assert.equal(isReplay(told), true);
+  if (typeof answer === 'string') assert.match(answer, /the process died/);
+  else assert.equal(isReplay(answer), true);
   assert.equal(isReplay(await second), false);
   assert.equal(await centsOf(owner), 1n);
 });
@@ -201,8 +201,8 @@ test('of two different concurrent requests with one key, one has its effect and 
         run(owner, { key, work: fundCent(owner), body: `{"n":${index}}` }, process),
       ),
     );
-    const told = results.flatMap((one) => (one.status === 'rejected' ? [codeOf(one.reason)] : []));
-    assert.deepEqual(told, ['idempotency_key_reused']);
+    const codes = results.flatMap((one) => (one.status === 'rejected' ? [codeOf(one.reason)] : []));
+    assert.deepEqual(codes, ['idempotency_key_reused']);
     assert.equal(await centsOf(owner), 1n);
   }
 });

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
+import { buildOpenapi } from '../../../checks/openapi/build.ts';
+import { readExamples } from '../../../checks/openapi/examples.ts';
 import { createTestDatabase } from '../../testing/setups/database.ts';
 import { createApp, listRoutes } from '../app.ts';
 import { readConfig } from '../config.ts';
 import { scopes } from '../core/access.ts';
-import { readExamples } from './openapi/examples.ts';
-import { buildOpenapi } from './openapi.ts';
 
 type Operation = {
   operationId: string;

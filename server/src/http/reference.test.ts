@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { pino } from 'pino';
-import { listRoutes } from '../app.ts';
 import { errorCatalogue } from '../core/errors.ts';
 import { faultTexts } from './reference/problem-texts.ts';
 import { addReference } from './reference.ts';
@@ -17,7 +16,7 @@ const { app } = createServer({
   logEvery: 1,
   trustedProxies: [],
 });
-addReference(app, listRoutes());
+addReference(app);
 after(() => app.close());
 
 const get = (url: string, headers: Record<string, string> = {}) =>

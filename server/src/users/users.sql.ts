@@ -1,5 +1,5 @@
 import type { Session } from '../db/postgres/pool.ts';
-import { column, defineQuery, many, maybeOne, one, type RowOf } from '../db/rows.ts';
+import { column, defineQuery, many, maybeOne, nullable, one, type RowOf } from '../db/rows.ts';
 
 const columns = {
   id: column.uuid,
@@ -37,8 +37,8 @@ const insertText = defineQuery({
 const insertManyText = defineQuery({
   name: 'create_users',
   text: `
-    select ordinal, created_at, is_held from create_users($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-  columns: { ordinal: column.integer, created_at: column.instant, is_held: column.boolean },
+    select ordinal, created_at from create_users($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+  columns: { ordinal: column.integer, created_at: nullable(column.instant) },
 });
 
 const updateText = defineQuery({
@@ -106,14 +106,12 @@ export type StoredUser = {
 
 export type NewUser = StoredUser & { dataKey: Buffer };
 
-/**
- * The users created, and those whose account is locked; the identifiers of the others are taken.
- */
+/** Null if the account is locked; no row if an identifier is already taken. */
 export async function insertUsers(
   session: Session,
   users: readonly NewUser[],
   mayWait: boolean,
-): Promise<{ ordinal: number; created_at: Date; is_held: boolean }[]> {
+): Promise<{ ordinal: number; created_at: Date | null }[]> {
   const list = <T>(read: (user: NewUser) => T): T[] => users.map(read);
   return many(session, insertManyText, [
     list(({ accountId }) => accountId),

@@ -84,7 +84,7 @@ export function createUserGroup(db: Database, storeAnswers: StoreAnswers): UserG
     keyOf: ({ id }) => id,
     run: async (session, users, mayWait) => {
       const rows = await insertUsers(session, users, mayWait);
-      return placeByOrdinal(users, rows, (row) => (row.is_held ? held : row.created_at));
+      return placeByOrdinal(users, rows, (row) => row.created_at ?? held);
     },
   });
 }

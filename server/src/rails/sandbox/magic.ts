@@ -12,7 +12,7 @@ export type { MagicOutcome, MagicRow } from './magic-rows.ts';
 
 /**
  * Account numbers, telephone numbers, document numbers and wallet addresses that make the simulated
- * network behave in a documented way. The values are data: `attributes/sandbox-values.generate.ts`
+ * network behave in a documented way. The values are data: `checks/sandbox-values.ts`
  * computes them from the very formats and check digits that clients' values must satisfy.
  */
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { type Scope, scopes, versions } from '../../core/access.ts';
-import { errorCatalogue } from '../../core/errors.ts';
-import { type BaseServices, type Route } from '../route.ts';
+import { type Scope, scopes, versions } from '../../server/src/core/access.ts';
+import { errorCatalogue } from '../../server/src/core/errors.ts';
+import { type BaseServices, type Route } from '../../server/src/http/route.ts';
 import { type ExampleRecord, listExamples } from './examples.ts';
 import type { JsonObject, SchemaBook } from './schemas.ts';
 

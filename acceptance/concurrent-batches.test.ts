@@ -13,7 +13,7 @@ import {
 } from './batch-kit.ts';
 import { ok, readBalance, type Service, startService } from './service.ts';
 
-/** Many requests for batches at once, each with a key of its own. */
+/** Many concurrent batch requests, each with its own key. */
 
 let service: Service;
 before(async () => {
@@ -21,13 +21,13 @@ before(async () => {
 });
 after(() => service.stop());
 
-/** More than there are connections to the database. */
-const crowd = 32;
+/** More than the connections to the database. */
+const batchCount = 32;
 
-test('a crowd that quotes, cancels and commits with keys is answered, each as if it were alone', async () => {
+test('concurrent quotes, cancellations and commits with keys are all answered correctly', async () => {
   const own = await createSender(service, { funds: '10000' });
   const batches: Batch[] = [];
-  while (batches.length < crowd) batches.push(await uploadRows(own.api, describeRows(own, 2)));
+  while (batches.length < batchCount) batches.push(await uploadRows(own.api, describeRows(own, 2)));
   const send = (method: 'POST' | 'PUT', path: string, body?: string) =>
     own.api.call<Batch>(method, path, {
       ...(body === undefined ? {} : { body }),
@@ -38,7 +38,7 @@ test('a crowd that quotes, cancels and commits with keys is answered, each as if
     quoted.map((reply) => ok(reply).status),
     batches.map(() => 'QUOTED'),
   );
-  // Half of them are cancelled and committed at the same moment: one of the two wins.
+  // Half of them are cancelled and committed at the same time; one of the two wins.
   const ends = await Promise.all(
     batches.map(async (batch) => {
       const [cancelled, committed] = await Promise.all([

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
-import { describeSchema } from '../schema.ts';
+import { describeSchema } from '../../server/src/http/schema.ts';
 
 export type JsonObject = { [key: string]: unknown };
 

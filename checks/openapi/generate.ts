@@ -1,6 +1,6 @@
-import { listRoutes } from '../server/src/app.ts';
-import { readExamples } from '../server/src/http/openapi/examples.ts';
-import { buildOpenapi } from '../server/src/http/openapi.ts';
+import { listRoutes } from '../../server/src/app.ts';
+import { buildOpenapi } from './build.ts';
+import { readExamples } from './examples.ts';
 
 /** The server that the committed description names: what `npm start` gives. */
 const localServerUrl = 'http://127.0.0.1:8080';

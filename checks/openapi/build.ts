@@ -1,3 +1,4 @@
+import type { BaseServices, Route } from '../../server/src/http/route.ts';
 import {
   describeComponents,
   describeProblemSchemas,
@@ -5,11 +6,10 @@ import {
   describeTags,
   infoText,
   isKeyed,
-} from './openapi/common.ts';
-import { type ExampleRecord, listExamples } from './openapi/examples.ts';
-import { describeFixedPaths } from './openapi/fixed-paths.ts';
-import { type JsonObject, SchemaBook } from './openapi/schemas.ts';
-import type { BaseServices, Route } from './route.ts';
+} from './common.ts';
+import { type ExampleRecord, listExamples } from './examples.ts';
+import { describeFixedPaths } from './fixed-paths.ts';
+import { type JsonObject, SchemaBook } from './schemas.ts';
 
 /** The OpenAPI 3.1 description, built from the routes and the schemas that they use. */
 

@@ -111,8 +111,8 @@ export async function describePayout(books: Books, payoutId: string): Promise<st
          where payout_id = $1),
        'observations', (select jsonb_agg(concat_ws(' ', observed_at, source, outcome, reason, code,
          is_applied) order by observed_at) from observations where payout_id = $1),
-       'heard', (select jsonb_agg(concat_ws(' ', heard_at, id, outcome, amount, state, due_at)
-         order by heard_at) from rail_observations where replace(reference, '-', '') in (
+       'heard', (select jsonb_agg(concat_ws(' ', received_at, id, outcome, amount, state, due_at)
+         order by received_at) from rail_observations where replace(reference, '-', '') in (
            select reference from attempts where payout_id = $1)))) as text`,
     [payoutId],
   );

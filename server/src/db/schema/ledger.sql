@@ -107,7 +107,7 @@ $$;
 grant execute on function journal_lines to outlay_tenant;
 
 -- Updates every balance in the statement that inserts the journals.
-create function keep_balances() returns trigger
+create function update_balances() returns trigger
   language plpgsql
   set plan_cache_mode = force_generic_plan
   set jit = off
@@ -143,9 +143,9 @@ begin
 end
 $$;
 
-create trigger keep_balances after insert on ledger_journals
+create trigger update_balances after insert on ledger_journals
   referencing new table as written
-  for each statement execute function keep_balances();
+  for each statement execute function update_balances();
 
 -- The transfers of each journal, one row each, with the balance of the wallet after it.
 create view ledger_transfers with (security_invoker = true) as

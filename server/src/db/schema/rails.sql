@@ -75,7 +75,7 @@ create table rail_messages (
   channel text not null check (channel in ('callback', 'file', 'poll')),
   sealed bytea not null,
   times integer not null default 1,
-  heard_at timestamptz not null,
+  received_at timestamptz not null,
   primary key (rail, id)
 );
 alter table rail_messages enable row level security;
@@ -99,7 +99,7 @@ create table rail_observations (
   -- JSON array of { id, kind, currency, amount }.
   charges text not null default '[]',
   happened_at timestamptz not null,
-  heard_at timestamptz not null,
+  received_at timestamptz not null,
   state text not null default 'waiting'
     check (state in ('waiting', 'applied', 'no_effect', 'exception')),
   tries integer not null default 0,
@@ -117,7 +117,7 @@ create trigger never_removed before delete or truncate on rail_observations
 -- Stores a message with its reports and problems; true when it is new. Reports and problems of
 -- earlier messages are not repeated. A known report with other content is not applied: the message
 -- is stored beside the first one and an exception is opened.
-create function hear_rail_message(
+create function store_inbound_message(
   p_rail text, p_id text, p_channel text, p_sealed bytea, p_ids text[], p_references text[],
   p_outcomes text[], p_reasons text[], p_codes text[], p_provider_references text[],
   p_amounts bigint[], p_charges text[], p_ats timestamptz[], p_problems json
@@ -144,13 +144,13 @@ begin
   if v_changed is not null then
     v_id := p_id || '~' || left(md5(v_changed::text), 12);
   end if;
-  insert into rail_messages (rail, id, channel, sealed, heard_at)
+  insert into rail_messages (rail, id, channel, sealed, received_at)
   values (p_rail, v_id, p_channel, p_sealed, v_now)
   on conflict (rail, id) do update set times = rail_messages.times + 1
   returning times = 1 into v_is_new;
   if not v_is_new then return false; end if;
   insert into rail_observations (rail, id, message_id, reference, outcome, reason, code,
-    provider_reference, amount, charges, happened_at, heard_at, due_at)
+    provider_reference, amount, charges, happened_at, received_at, due_at)
   select p_rail, id, v_id, reference, outcome, reason, code, provider_reference, amount, charges,
     at, v_now, v_now
   from unnest(p_ids, p_references, p_outcomes, p_reasons, p_codes, p_provider_references, p_amounts,

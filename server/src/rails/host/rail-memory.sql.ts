@@ -42,9 +42,9 @@ const writeQuery = defineQuery({
 });
 
 const receiveQuery = defineQuery({
-  name: 'hear_rail_message',
+  name: 'store_inbound_message',
   text: `
-    select hear_rail_message($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) as is_new`,
+    select store_inbound_message($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) as is_new`,
   columns: { is_new: column.boolean },
 });
 

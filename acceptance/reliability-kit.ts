@@ -7,6 +7,7 @@ import { connectDatabase, type Database } from '../server/src/db/postgres/pool.t
 import { verifyLedger } from '../server/src/ledger/ledger.ts';
 import { listMagicValues, type MagicOutcome } from '../server/src/rails/sandbox/magic.ts';
 import { createTestDatabase } from '../server/testing/setups/database.ts';
+import { readRows } from '../server/testing/setups/read-rows.ts';
 import { type Account, type Api, type Service, startService } from './service.ts';
 
 /** What the tests of crashes, truncated requests and several processes share. */
@@ -44,7 +45,7 @@ export type Books = {
 export function openBooks(url: string): Books {
   const db: Database = connectDatabase({ url, connectionsMax: 2 });
   return {
-    rows: (text, values = []) => db.system.rows({ name: '', text }, values),
+    rows: (text, values = []) => readRows(db.system, { name: '', text }, values),
     assertSound: async () => {
       const { isSound, ...proof } = await verifyLedger(db);
       if (!isSound) throw new Error(JSON.stringify(proof).slice(0, 2000));

@@ -6,6 +6,7 @@ import { fundBalance, verifyLedger } from '../server/src/ledger/ledger.ts';
 import { insertPayouts, type NewPayout } from '../server/src/payouts/payouts.sql.ts';
 import { commitPayout } from '../server/src/payouts/payouts.ts';
 import { createUser, prepareUser } from '../server/src/users/users.ts';
+import { readRows } from '../server/testing/setups/read-rows.ts';
 import type { Workload } from './subject.ts';
 import { accountCount, createPicker } from './workload.ts';
 
@@ -84,7 +85,8 @@ export async function createFixture(parts: { db: Database; keys: KeyRing }) {
       makePayouts(count, () => owner),
     /** How many commits of this payout are in the ledger. */
     countEffects: async (payoutId: string): Promise<number> => {
-      const [row] = await db.system.rows<{ count: number }>(
+      const [row] = await readRows<{ count: number }>(
+        db.system,
         {
           name: '',
           text: `
@@ -96,7 +98,8 @@ export async function createFixture(parts: { db: Database; keys: KeyRing }) {
       return row?.count ?? 0;
     },
     readWallet: async (accountId: string): Promise<bigint> => {
-      const [row] = await db.system.rows<{ balance: bigint }>(
+      const [row] = await readRows<{ balance: bigint }>(
+        db.system,
         {
           name: '',
           text: `

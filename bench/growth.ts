@@ -4,6 +4,7 @@ import { lookUpCountry } from '../server/src/destinations/lookup.ts';
 import { bundledAsOfMs, bundledQuotes } from '../server/src/fx/bundled-rates.ts';
 import { createRateBook } from '../server/src/fx/rate-book.ts';
 import { sandboxCompanies, sandboxPayers } from '../server/src/rails/sandbox/network.ts';
+import { readRows } from '../server/testing/setups/read-rows.ts';
 import { writeSection } from './document.ts';
 import { drive } from './drive.ts';
 import { copyAccounts, copyEvents, fillPayouts, measureBytes } from './fill.ts';
@@ -167,7 +168,8 @@ async function measure({ ours, service }: Level): Promise<Figures> {
 }
 
 async function countEvents({ env, fixture }: OurEnvironment): Promise<number> {
-  const [row] = await env.db.system.rows<{ count: bigint }>(
+  const [row] = await readRows<{ count: bigint }>(
+    env.db.system,
     { name: '', text: 'select event_sequence as count from accounts where id = $1' },
     [fixture.hot.accountId],
   );

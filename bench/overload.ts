@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { findRunningServer } from '../server/src/db/embedded/embedded.ts';
 import { connectDatabase, type Database } from '../server/src/db/postgres/pool.ts';
 import { verifyLedger } from '../server/src/ledger/ledger.ts';
+import { readRows } from '../server/testing/setups/read-rows.ts';
 import { formatRequest } from './load.ts';
 import { type Request, runClosedLoad, runOpenLoad } from './open-load.ts';
 
@@ -147,7 +148,8 @@ function runClosed(port: number, next: () => Request | undefined, duration: numb
 /** Every commit that was answered with success is committed, once, and the books are right. */
 async function assertNothingLost(db: Database, tokens: readonly string[]): Promise<void> {
   const ids = tokens.map((token) => token.slice('payout_'.length));
-  const [found] = await db.system.rows<{ payouts: number; journals: number }>(
+  const [found] = await readRows<{ payouts: number; journals: number }>(
+    db.system,
     {
       name: '',
       text: `select count(distinct p.id)::integer as payouts,

@@ -3,6 +3,7 @@ import { createMeasurements } from '../../server/src/dispatch/standings.ts';
 import type { Rail } from '../../server/src/rails/contract/contract.ts';
 import { derivePaymentId, encodeReference } from '../../server/src/rails/contract/references.ts';
 import { startLoop } from '../../server/src/work/loop.ts';
+import { readRows } from '../../server/testing/setups/read-rows.ts';
 import { drive } from '../drive.ts';
 import type { ReadyPayout } from '../fixture.ts';
 import type { LoadShape, Measure, Place, Subject } from '../subject.ts';
@@ -114,7 +115,8 @@ function createInstantRail(onPaid: (reference: string) => void): Rail {
 }
 
 async function countSettled({ db }: OurEnvironment['env'], ids: string[]): Promise<number> {
-  const [row] = await db.system.rows<{ count: number }>(
+  const [row] = await readRows<{ count: number }>(
+    db.system,
     {
       name: '',
       text: `

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, type TestDatabase } from '../testing/setups/database.ts';
+import { readRows } from '../testing/setups/read-rows.ts';
 import { createApp, type Role } from './app.ts';
 import { ConfigError, readConfig } from './config.ts';
 import { connectDatabase } from './db/postgres/pool.ts';
@@ -45,7 +46,7 @@ const country = '/v0.1.4/country/list';
 
 async function run(text: string): Promise<void> {
   const db = connectDatabase({ url: database.url, connectionsMax: 1 });
-  await db.system.rows({ name: '', text });
+  await readRows(db.system, { name: '', text });
   await db.close();
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type BatchTest, createBatchTest } from '../../testing/setups/batches.ts';
 import type { Owner } from '../../testing/setups/money.ts';
+import { readRows } from '../../testing/setups/read-rows.ts';
 import { newId } from '../core/ids.ts';
 import { createSession } from '../db/postgres/connection.ts';
 import type { Database } from '../db/postgres/pool.ts';
@@ -132,9 +133,10 @@ test("no tenant can commit another's batch, or process its own directly", async 
   ]) {
     await batches.money.refuseTenant(stranger.accountId, { text }, { states, what: text });
   }
-  const seen = await batches.money.db
-    .tenant(stranger.accountId)
-    .rows({ name: '', text: 'select 1 from batch_rows union all select 1 from batches' });
+  const seen = await readRows(batches.money.db.tenant(stranger.accountId), {
+    name: '',
+    text: 'select 1 from batch_rows union all select 1 from batches',
+  });
   assert.deepEqual(seen, []);
   assert.equal(await batches.money.balance(owner.accountId, 'USD'), 100_000n);
 });

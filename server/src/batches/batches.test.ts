@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { type BatchTest, createBatchTest } from '../../testing/setups/batches.ts';
 import type { Owner } from '../../testing/setups/money.ts';
+import { readRows } from '../../testing/setups/read-rows.ts';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { openKeyRecord } from '../http/idempotency.ts';
@@ -264,7 +265,7 @@ test('the database rejects changes that would pay a row twice or never', async (
   const batchId = await createQuoted(owner, batches.describe(owner, ['guarded']));
   const { money } = batches;
   const asTenant = (text: string) =>
-    assert.rejects(money.db.tenant(owner.accountId).rows({ name: '', text }, [batchId]), {
+    assert.rejects(readRows(money.db.tenant(owner.accountId), { name: '', text }, [batchId]), {
       code: '23001',
     });
   await asTenant(`update batches set status = 'COMMITTING', mode = 'all', committed_at = now()

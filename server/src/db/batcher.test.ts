@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
+import { readRows } from '../../testing/setups/read-rows.ts';
 import { newId } from '../core/ids.ts';
 import { createGroupCommit } from '../payouts/group-commit.ts';
 import { createBatcher, held } from './batcher.ts';
@@ -13,7 +14,7 @@ before(async () => {
 after(() => money[Symbol.asyncDispose]());
 
 const ask = <Row>(session: Session, text: string, values: readonly unknown[] = []) =>
-  session.rows<Row>({ name: '', text }, values);
+  readRows<Row>(session, { name: '', text }, values);
 
 test('a command of an unknown account is rejected, not retried for ever', async () => {
   let runs = 0;
@@ -76,7 +77,7 @@ test('a statement that cannot be prepared fails alone, and the next one in the l
   const late = { name: 'late', text: 'select count(*)::integer as count from slow_to_come' };
   const results = await money.db.systemTransaction(async (session) => {
     await ask(session, 'lock table slow_to_come in access exclusive mode');
-    const sent = Array.from({ length: 8 }, () => lane.rows(late));
+    const sent = Array.from({ length: 8 }, () => readRows(lane, late));
     return Promise.allSettled(sent);
   });
   for (const result of results) {
@@ -85,7 +86,7 @@ test('a statement that cannot be prepared fails alone, and the next one in the l
     const { code } = result.reason as { code: string };
     assert.ok(['55P03', '26000'].includes(code), String(result.reason));
   }
-  const again = await Promise.allSettled(Array.from({ length: 8 }, () => lane.rows(late)));
+  const again = await Promise.allSettled(Array.from({ length: 8 }, () => readRows(lane, late)));
   for (const result of again) {
     assert.equal(result.status, 'fulfilled', JSON.stringify(result));
   }

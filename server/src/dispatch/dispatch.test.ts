@@ -7,6 +7,7 @@ import {
   type MoneyTest,
   type Owner,
 } from '../../testing/setups/money.ts';
+import { readRows } from '../../testing/setups/read-rows.ts';
 import { reportMissingRails } from '../exceptions/decisions.ts';
 import type { RailAnswer } from '../rails/contract/contract.ts';
 import { derivePaymentId, encodeReference } from '../rails/contract/references.ts';
@@ -268,7 +269,8 @@ test('an observation waits for a concurrent claim and then finds its attempt', a
 test('a payout whose row is locked is not claimed', async () => {
   const payout = await createCommitted();
   await money.db.systemTransaction(async (session) => {
-    await session.rows(
+    await readRows(
+      session,
       { name: '', text: 'select 1 from payout_dispatches where payout_id = $1 for update' },
       [payout.payoutId],
     );

@@ -9,6 +9,7 @@ import {
   createRouting,
   type MoneyTest,
 } from '../../testing/setups/money.ts';
+import { readRows } from '../../testing/setups/read-rows.ts';
 import { decidePayout } from '../exceptions/decisions.ts';
 import { createHost } from '../rails/host/host.ts';
 import { createDispatcher } from './dispatch.ts';
@@ -91,7 +92,7 @@ describe('a locked account', () => {
     const lock = Promise.withResolvers<void>();
     const locked = Promise.withResolvers<void>();
     const holding = money.connect().systemTransaction(async (session) => {
-      await session.rows({ name: '', text: 'select from accounts where id = $1 for update' }, [
+      await readRows(session, { name: '', text: 'select from accounts where id = $1 for update' }, [
         one.accountId,
       ]);
       locked.resolve();

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import { createKycServer, createKycTest } from '../../testing/setups/kyc.ts';
+import { readRows } from '../../testing/setups/read-rows.ts';
 import { AppError } from '../core/errors.ts';
 import { formatToken, newId } from '../core/ids.ts';
 import type { Session } from '../db/postgres/pool.ts';
@@ -202,7 +203,10 @@ test('decisions are immutable and visible to their account only', async () => {
   await assert.rejects(kyc.rows('delete from verification_decisions'));
   const other = await createPerson();
   const text = 'select count(*)::integer as count from verification_decisions';
-  const [row] = await kyc.db.tenant(other.accountId).rows<{ count: number }>({ name: '', text });
+  const [row] = await readRows<{ count: number }>(kyc.db.tenant(other.accountId), {
+    name: '',
+    text,
+  });
   assert.equal(row?.count, 0);
 });
 

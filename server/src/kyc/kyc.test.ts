@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createKycTest } from '../../testing/setups/kyc.ts';
+import { readRows } from '../../testing/setups/read-rows.ts';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { openBytes } from '../core/sealing.ts';
@@ -299,8 +300,8 @@ test('a tenant sees its own sessions and images only', async () => {
   await person.submit();
   for (const table of ['verification_sessions', 'verification_images']) {
     const count = { name: `test_count_${table}`, text: `select count(*) as count from ${table}` };
-    const [own] = await kyc.db.tenant(person.accountId).rows<{ count: bigint }>(count);
-    const [foreign] = await kyc.db.tenant(other.accountId).rows<{ count: bigint }>(count);
+    const [own] = await readRows<{ count: bigint }>(kyc.db.tenant(person.accountId), count);
+    const [foreign] = await readRows<{ count: bigint }>(kyc.db.tenant(other.accountId), count);
     assert.ok(own !== undefined && own.count > 0n);
     assert.equal(foreign?.count, 0n);
   }

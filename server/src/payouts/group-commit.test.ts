@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { createMoneyTest, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
+import { readRows } from '../../testing/setups/read-rows.ts';
 import { newId } from '../core/ids.ts';
 import { createGroupCommit } from './group-commit.ts';
 
@@ -207,7 +208,8 @@ test('a locked account delays only its own commits', async () => {
   let isFree = false;
   const [stuckBodies, freeBodies] = await money.db
     .systemTransaction(async (session) => {
-      await session.rows(
+      await readRows(
+        session,
         { name: 'hold_account', text: 'select 1 from accounts where id = $1 for update' },
         [stuck.accountId],
       );

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createMoneyTest, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
+import { readRows } from '../../testing/setups/read-rows.ts';
 import { newId } from '../core/ids.ts';
 import { listPayoutRows, type PayoutFilter, payoutLists } from './payout-lists.sql.ts';
 import { describePayoutReason } from './payout-reason.ts';
@@ -123,7 +124,7 @@ test('every list reads along its index, and only its page without other filters'
     const shown = Array.from({ length: 12 }, (_, index) => given[index + 1] ?? 'null');
     // On one connection with a generic plan, as in the service.
     return money.db.systemTransaction(async (session) => {
-      const run = (text: string) => session.rows<Record<string, string>>({ name: '', text });
+      const run = (text: string) => readRows<Record<string, string>>(session, { name: '', text });
       await run(`prepare explained_${name} as ${payoutLists[name].text}`);
       const rows = await run(
         `explain (analyze, costs off, timing off) execute explained_${name}(${shown.join(', ')})`,

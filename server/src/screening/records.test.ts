@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { readRows } from '../../testing/setups/read-rows.ts';
 import {
   altLine,
   altLines,
@@ -213,7 +214,7 @@ test('results and decisions are immutable and hidden from tenants', async () => 
   }
   const tenant = screening.db.tenant(user.accountId);
   for (const table of ['screenings', 'screening_entries', 'screening_versions']) {
-    const reading = tenant.rows({ name: '', text: `select from ${table}` });
+    const reading = readRows(tenant, { name: '', text: `select from ${table}` });
     await assert.rejects(reading, (error) => findSqlState(error) === '42501');
   }
 });

@@ -31,6 +31,7 @@ import type { Rail, RailAnswer } from '../../src/rails/contract/contract.ts';
 import { derivePaymentId, encodeReference } from '../../src/rails/contract/references.ts';
 import { createUser, prepareUser } from '../../src/users/users.ts';
 import { createTestDatabase } from './database.ts';
+import { readRows } from './read-rows.ts';
 
 /** An empty environment, with helpers that create accounts, users and payouts. */
 
@@ -64,7 +65,7 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
   const others: Database[] = [];
   const keys = createKeyRing(randomBytes(32));
   const rows = <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
-    db.system.rows<Row>({ name: '', text }, values);
+    readRows<Row>(db.system, { name: '', text }, values);
   await rows(`insert into environment (name, master_key_id) values ($1, 'test')`, [
     environmentName,
   ]);
@@ -227,7 +228,7 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
         accountId === ''
           ? (work) =>
               db.systemTransaction(async (session) => {
-                await session.rows({ name: '', text: 'set local role outlay_tenant' });
+                await readRows(session, { name: '', text: 'set local role outlay_tenant' });
                 await work(session);
               })
           : (work) => db.tenantTransaction(accountId, work);
@@ -317,8 +318,8 @@ export async function assertRefused(
   const { states, what } = refusal;
   try {
     await transaction(async (session) => {
-      await session.rows({ name: '', text }, values);
-      await session.rows({ name: '', text: 'set constraints all immediate' });
+      await readRows(session, { name: '', text }, values);
+      await readRows(session, { name: '', text: 'set constraints all immediate' });
       throw new NotRefused();
     });
   } catch (error) {

@@ -11,6 +11,7 @@ import type {
 import type { PayerDeclaration } from '../../src/rails/contract/declarations.ts';
 import { createHost } from '../../src/rails/host/host.ts';
 import { createTestDatabase } from './database.ts';
+import { readRows } from './read-rows.ts';
 
 /** A host for tests of rails: the service's own, on a real database, with what passes it collected. */
 
@@ -58,7 +59,7 @@ export async function openTestHost(options: TestHostOptions): Promise<TestHost> 
   const database = await createTestDatabase();
   const db = connectDatabase({ url: database.url, connectionsMax: 4 });
   const insert = `insert into environment (name, master_key_id) values ('staging', 'test')`;
-  await db.system.rows({ name: '', text: insert });
+  await readRows(db.system, { name: '', text: insert });
   const keys = createKeyRing(randomBytes(32));
   return assemble(options, {
     db,
@@ -105,7 +106,7 @@ function assemble(
         observations.push(...message.observations);
         problems.push(...(message.problems ?? []));
         // No dispatcher runs here that would apply them.
-        await base.db.system.rows(applyText, [name]);
+        await readRows(base.db.system, applyText, [name]);
       }
       return answer;
     },
@@ -116,7 +117,7 @@ function assemble(
     wakes,
     db: base.db,
     closeExceptions: async () => {
-      await base.db.system.rows(closeText, [name]);
+      await readRows(base.db.system, closeText, [name]);
     },
     again: () => assemble(options, base),
     close: base.close,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createMoneyTest, type MoneyTest, type Owner } from '../../../testing/setups/money.ts';
+import { readRows } from '../../../testing/setups/read-rows.ts';
 import { AppError } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import { createBatcher, held } from '../batcher.ts';
@@ -33,7 +34,7 @@ after(async () => {
 
 const lockText = 'select id from accounts where id = $1 for update';
 const lock = (session: Session, accountId: string, text = lockText) =>
-  session.rows<{ id: string }>({ name: '', text }, [accountId]);
+  readRows<{ id: string }>(session, { name: '', text }, [accountId]);
 
 /** Holds the row of the contended account while `work` runs. */
 const whileHeld = (work: () => Promise<void>): Promise<void> =>
@@ -43,7 +44,7 @@ const whileHeld = (work: () => Promise<void>): Promise<void> =>
     let isDone = false;
     const beat = (async () => {
       while (!isDone) {
-        await session.rows({ name: '', text: 'select 1' });
+        await readRows(session, { name: '', text: 'select 1' });
         await sleep(200);
       }
     })();

@@ -22,15 +22,10 @@ export type QueryAnswer = {
 /** Where statements run. `db/rows.ts` reads their rows. */
 export type Session = {
   query(statement: Statement, values?: readonly unknown[]): Promise<QueryAnswer>;
-  rows<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
 };
 
 export function createSession(query: Session['query']): Session {
-  return {
-    query,
-    rows: async <Row>(statement: Statement, values?: readonly unknown[]) =>
-      (await query(statement, values)).rows as Row[],
-  };
+  return { query };
 }
 
 /**

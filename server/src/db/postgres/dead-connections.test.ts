@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestDatabase, type TestDatabase } from '../../../testing/setups/database.ts';
 import { openTestNetwork, type TestNetwork } from '../../../testing/setups/network.ts';
+import { readRows } from '../../../testing/setups/read-rows.ts';
 import { newId } from '../../core/ids.ts';
 import { connectDatabase, type Database, findSqlState, type Session } from './pool.ts';
 
@@ -24,7 +25,7 @@ after(async () => {
 });
 
 const ask = <Row>(session: Session, text: string, values: readonly unknown[] = []) =>
-  session.rows<Row>({ name: '', text }, values);
+  readRows<Row>(session, { name: '', text }, values);
 
 /** One statement on every connection that the database may open. */
 async function askEverywhere(db: Database, text = 'select 1 as one') {

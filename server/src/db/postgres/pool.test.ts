@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createMoneyTest, type MoneyTest, type Owner } from '../../../testing/setups/money.ts';
+import { readRows } from '../../../testing/setups/read-rows.ts';
 import { newId } from '../../core/ids.ts';
 import { connectDatabase, findSqlState, type Session } from './pool.ts';
 
@@ -27,7 +28,7 @@ after(async () => {
 });
 
 function ask<Row>(session: Session, text: string, values: readonly unknown[] = []): Promise<Row[]> {
-  return session.rows<Row>({ name: '', text }, values);
+  return readRows<Row>(session, { name: '', text }, values);
 }
 
 /** Runs with the rights of a tenant on whose connection no account was set. */

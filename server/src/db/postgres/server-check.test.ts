@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestDatabase, type TestDatabase } from '../../../testing/setups/database.ts';
 import { createMoneyTest } from '../../../testing/setups/money.ts';
 import { openTestNetwork, type TestNetwork } from '../../../testing/setups/network.ts';
+import { readRows } from '../../../testing/setups/read-rows.ts';
 import { createApp } from '../../app.ts';
 import { ConfigError, readConfig } from '../../config.ts';
 import { ENVIRONMENT, placeIn, prepareCluster } from '../embedded/cluster.ts';
@@ -188,7 +189,7 @@ test('pooling by session works without settings of its own, tenants included', {
     Array.from({ length: 60 }, async (_, index) => {
       const { accountId } = owners[index % 2] ?? { accountId: '' };
       const text = 'select id from accounts';
-      const seen = await db.tenant(accountId).rows({ name: 'see_accounts', text });
+      const seen = await readRows(db.tenant(accountId), { name: 'see_accounts', text });
       assert.deepEqual(seen, [{ id: accountId }]);
     }),
   );

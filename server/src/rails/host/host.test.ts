@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { openTestHost, type TestHost } from '../../../testing/setups/rail.ts';
+import { readRows } from '../../../testing/setups/read-rows.ts';
 import type { InboundMessage } from '../contract/contract.ts';
 
 describe('what a rail remembers', () => {
@@ -94,7 +95,7 @@ describe('what a rail remembers', () => {
     await host.store.write([
       put('secret', 0, { state: 'new', value: { account: 'DE89370400440532013000' } }),
     ]);
-    const [row] = await host.db.system.rows<{ text: string }>({
+    const [row] = await readRows<{ text: string }>(host.db.system, {
       name: '',
       text: `select encode(sealed, 'escape') as text from rail_records where key = 'secret'`,
     });
@@ -123,7 +124,10 @@ describe('what a rail hears', () => {
     })),
   });
   const count = async (): Promise<number> => {
-    const rows = await host.db.system.rows({ name: '', text: 'select from rail_observations' });
+    const rows = await readRows(host.db.system, {
+      name: '',
+      text: 'select from rail_observations',
+    });
     return rows.length;
   };
 
@@ -162,7 +166,7 @@ describe('what a rail hears', () => {
     assert.equal(await host.receive({ ...message('m4', []), problems: [problem, other] }), 'new');
     assert.equal(await host.receive({ ...message('m5', []), problems: [problem] }), 'new');
     assert.equal(await host.countUnresolvedInbound(), 2);
-    const rows = await host.db.system.rows({
+    const rows = await readRows(host.db.system, {
       name: '',
       text: `select kind, detail, currency, amount, rail from exceptions order by kind`,
     });
@@ -176,7 +180,7 @@ describe('what a rail hears', () => {
       },
       { kind: 'unreadable', detail: other.detail, currency: null, amount: null, rail: 'ears' },
     ]);
-    await host.db.system.rows({
+    await readRows(host.db.system, {
       name: '',
       text: `update exceptions set closed_at = now(), resolution = 'dismissed by ada'`,
     });
@@ -195,13 +199,13 @@ describe('what a rail hears', () => {
     assert.equal(await host.receive(changed), 'new');
     assert.equal(await host.receive(changed), 'known');
     assert.equal(await host.receive(said), 'known');
-    const [row] = await host.db.system.rows<{ detail: string }>({
+    const [row] = await readRows<{ detail: string }>(host.db.system, {
       name: '',
       text: `select detail from exceptions where kind = 'report_changed'`,
     });
     assert.match(row?.detail ?? '', /^o7 was 0{32} paid 5, came again as 0{32} paid 6$/);
     assert.equal(await host.countUnresolvedInbound(), 1);
-    const [kept] = await host.db.system.rows<{ amount: bigint }>({
+    const [kept] = await readRows<{ amount: bigint }>(host.db.system, {
       name: '',
       text: `select amount from rail_observations where id = 'o7'`,
     });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { openTestHost, type TestHost } from '../../../testing/setups/rail.ts';
+import { readRows } from '../../../testing/setups/read-rows.ts';
 import type { Rail } from '../contract/contract.ts';
 import { runPass } from './passes.ts';
 
@@ -69,10 +70,10 @@ describe("a pass over a rail's work", () => {
     const text = `
       insert into rail_passes (rail, holder, lease_until)
       values ('dead', gen_random_uuid(), clock_timestamp() + interval '1 hour')`;
-    await host.db.system.rows({ name: '', text });
+    await readRows(host.db.system, { name: '', text });
     const rail = createRail('dead', async () => 0);
     assert.equal(await runPass(host.db, rail, { nowMs: () => 0 }), undefined);
-    await host.db.system.rows({
+    await readRows(host.db.system, {
       name: '',
       text: `update rail_passes set lease_until = clock_timestamp() where rail = 'dead'`,
     });

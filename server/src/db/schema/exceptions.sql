@@ -104,7 +104,6 @@ create function is_decision_legal(
     where account_id = payout.account_id and payout_id = payout.id and closed_at is null
   )
   select case p_action
-    -- Nothing is sent while an earlier payer claims to have paid.
     when 'release' then payout.status = 'HOLD'
     when 'retry' then payout.status = 'ERROR' and p_alive is null and p_has_next
     when 'refund' then p_alive is null
@@ -126,6 +125,7 @@ create function is_decision_legal(
           where account_id = payout.account_id and payout_id = payout.id and due_at < 'infinity')
         or exists (select from open where kind <> all (list_answered_kinds(p_action))))
     else false end
+    -- Nothing is sent while an earlier payer claims to have paid.
     and (p_action not in ('release', 'retry') or not exists (
       select from open
       where kind in ('paid_after_refusal', 'accepted_after_refusal', 'amount_differs')));

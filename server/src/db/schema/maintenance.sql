@@ -1,4 +1,5 @@
 -- Last: partitions by month (UTC), settings of the planner and privileges.
+
 -- Creates the partitions of a month and of the two after it. Attaching them does not block readers
 -- or writers.
 create function open_months(p_at timestamptz) returns void

@@ -356,7 +356,23 @@ create table sandbox_scripts (
 -- The simulated network looks payouts up by id alone.
 create index sandbox_scripts_payout on sandbox_scripts (payout_id);
 
--- Scripts the outcome of a payout at the simulated network.
+-- Waits, 5 s at most, until no claim of a payout is in progress, and keeps it from being claimed
+-- until the transaction ends.
+create function wait_for_claim(p_account uuid, p_payout uuid) returns void
+  language plpgsql as $$
+begin
+  for _ in 1 .. 500 loop
+    perform from payout_dispatches
+    where account_id = p_account and payout_id = p_payout and lease_until > clock_timestamp();
+    exit when not found;
+    perform pg_sleep(0.01);
+  end loop;
+  perform from payout_dispatches where account_id = p_account and payout_id = p_payout for update;
+end
+$$;
+
+-- Scripts the outcome of a payout at the simulated network. An answer that is under way was given
+-- without the script, so it is recorded first.
 create function script_sandbox_payout(p_account uuid, p_payout uuid, p_outcome text) returns void
   language plpgsql security definer set search_path = public, pg_temp as $$
 begin
@@ -365,6 +381,7 @@ begin
     raise exception 'outcomes may be scripted in the sandbox only'
       using errcode = 'insufficient_privilege';
   end if;
+  perform wait_for_claim(p_account, p_payout);
   insert into sandbox_scripts (account_id, payout_id, outcome, created_at)
   values (p_account, p_payout, p_outcome, environment_now())
   on conflict (account_id, payout_id) do update

@@ -7,10 +7,11 @@ import type { LoadShape, Measure } from './subject.ts';
  * the run ends early.
  */
 export async function drive(
-  load: Pick<LoadShape, 'seconds' | 'inFlight'>,
+  load: Pick<LoadShape, 'seconds' | 'inFlight' | 'meter'>,
   step: () => Promise<unknown> | undefined,
 ): Promise<Measure> {
   const latencies: number[] = [];
+  const stop = load.meter?.start();
   const startMs = performance.now();
   const endMs = startMs + load.seconds * 1000;
   const loop = async (): Promise<void> => {
@@ -24,15 +25,16 @@ export async function drive(
     }
   };
   await Promise.all(Array.from({ length: load.inFlight }, loop));
-  return summarize(latencies, (performance.now() - startMs) / 1000);
+  const seconds = (performance.now() - startMs) / 1000;
+  return { ...summarize(latencies, seconds), processor: stop?.() };
 }
 
 /** For engines that are started for each run: a moment of the same load that is not counted. */
 export async function driveWarm(
-  load: Pick<LoadShape, 'seconds' | 'inFlight'>,
+  load: Pick<LoadShape, 'seconds' | 'inFlight' | 'meter'>,
   step: () => Promise<unknown> | undefined,
 ): Promise<Measure> {
-  await drive({ ...load, seconds: warmSeconds }, step);
+  await drive({ inFlight: load.inFlight, seconds: warmSeconds }, step);
   return drive(load, step);
 }
 

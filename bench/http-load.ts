@@ -8,8 +8,10 @@ export async function measureHttp(
   next: () => string | undefined,
 ): Promise<Measure> {
   const { seconds, inFlight: connections } = load;
+  const stop = load.meter?.start();
   const result = await runLoad({ port, connections, seconds, next });
+  const processor = stop?.();
   if (result.failures > 0) throw new Error(`${result.failures} requests failed`);
   const { count, p50, p99 } = result;
-  return { count, seconds: result.seconds, p50Ms: p50, p99Ms: p99 };
+  return { count, seconds: result.seconds, p50Ms: p50, p99Ms: p99, processor };
 }

@@ -1,6 +1,7 @@
 import { writeSection } from './document.ts';
 import { openPlace } from './place.ts';
 import { createPlan, type Plan } from './plan.ts';
+import { createMeter } from './processor.ts';
 import { type Found, type Measured, writeReport } from './report.ts';
 
 /**
@@ -32,7 +33,11 @@ async function runPlan(plan: Plan): Promise<void> {
     const measured: Measured[] = [];
     for (let round = 0; round < rounds; round += 1) {
       for (const { key, subject, load } of steps) {
-        const measure = await subject.run({ ...load, seconds });
+        const meter = createMeter({
+          service: subject.processId?.(),
+          database: place.processId,
+        });
+        const measure = await subject.run({ ...load, seconds, meter });
         measured.push({ key, name: subject.name, load, round, measure });
         const perSecond = (measure.count / measure.seconds).toFixed(0);
         process.stderr.write(

@@ -10,6 +10,8 @@ import type { Place } from './subject.ts';
 export type OpenPlace = Place & {
   /** What the server says of itself: version, and the settings that durability rests on. */
   describe(): Promise<string>;
+  /** The process that starts the server's others. */
+  readonly processId: number;
   close(): Promise<void>;
 };
 
@@ -35,6 +37,7 @@ export async function openPlace(): Promise<OpenPlace> {
         await client.end();
       }
     },
+    processId: server.processId,
     close: async () => {
       await server.close();
       rmSync(folder, { recursive: true, force: true });

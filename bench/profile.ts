@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { formatToken } from '../server/src/core/ids.ts';
@@ -7,7 +7,8 @@ import { drawFlameGraph, listShares } from './flame-graph.ts';
 import { measureHttp } from './http-load.ts';
 import { formatRequest } from './load.ts';
 import { describeMachine } from './machine.ts';
-import { openPlace } from './place.ts';
+import { type OpenPlace, openPlace } from './place.ts';
+import { createMeter } from './processor.ts';
 import { formatPath } from './subjects/http.ts';
 import { type Service, startService, version } from './subjects/service.ts';
 
@@ -52,9 +53,10 @@ export async function runProfile(): Promise<void> {
           source_amount: 100.1,
         },
       });
-      const creates = await profile(service, 'create', () => create);
+      const profileRun = { service, place };
+      const creates = await profile(profileRun, 'create', () => create);
       const ready = await service.fixture.prepareWorkload('hot', 30_000 * (seconds + 2));
-      const commits = await profile(service, 'commit', () => {
+      const commits = await profile(profileRun, 'commit', () => {
         const payout = ready.pop();
         if (payout === undefined) return undefined;
         return formatRequest({ method: 'PUT', path: formatPath(payout), token: hot.apiKey });
@@ -71,7 +73,7 @@ export async function runProfile(): Promise<void> {
 }
 
 async function profile(
-  service: Service,
+  { service, place }: { service: Service; place: OpenPlace },
   name: 'create' | 'commit',
   next: () => string | undefined,
 ): Promise<Profiled> {
@@ -81,7 +83,8 @@ async function profile(
     await client.query(`set application_name = 'bench'`);
     const load = { inFlight: 64, workload: 'hot' } as const;
     await measureHttp(service.port, { ...load, seconds: 1.5 }, next);
-    const before = { wal: await readWal(client), cpuUs: await readDatabaseCpu(client) };
+    const walBefore = await readWal(client);
+    const stop = createMeter({ service: service.processId, database: place.processId }).start();
     let count = 0;
     let perSecond = 0;
     const found = await service.profile(async () => {
@@ -89,8 +92,8 @@ async function profile(
       count = measure.count;
       perSecond = measure.count / measure.seconds;
     });
-    const databaseUs = (await readDatabaseCpu(client)) - before.cpuUs;
-    const walBytes = (await readWal(client)) - before.wal;
+    const databaseUs = stop()?.databaseUs ?? 0;
+    const walBytes = (await readWal(client)) - walBefore;
     const file = `profile-${name}.svg`;
     const title = `The service's thread under ${name} requests, 64 connections`;
     writeFileSync(join(images, file), drawFlameGraph(found.profile, title));
@@ -120,32 +123,6 @@ async function readWal(client: pg.Client): Promise<number> {
     `select pg_current_wal_lsn() - '0/0'::pg_lsn as bytes`,
   );
   return Number(rows[0]?.bytes);
-}
-
-const ticksPerSecond = 100;
-
-/** Processor time of the server's processes, in microseconds. Linux only. */
-async function readDatabaseCpu(client: pg.Client): Promise<number> {
-  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-  const parent = readStat(String(rows[0]?.pid))?.parent;
-  let ticks = 0;
-  for (const name of readdirSync('/proc').filter((one) => /^\d+$/.test(one))) {
-    const stat = readStat(name);
-    if (stat?.parent === parent) ticks += stat?.ticks ?? 0;
-  }
-  return (ticks * 1_000_000) / ticksPerSecond;
-}
-
-function readStat(processId: string): { parent: number; ticks: number } | undefined {
-  try {
-    const text = readFileSync(`/proc/${processId}/stat`, 'utf8');
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    return { parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) };
-  } catch (error) {
-    // It ended between the two.
-    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
-    throw error;
-  }
 }
 
 function describe(profiled: readonly Profiled[], server: string): string {

@@ -42,3 +42,19 @@ test('a race that went wrong stands out', () => {
   const text = writeReport({ ...run, measured: [], found: [{ name: 'some peer', race }] });
   assert.match(text, /\| some peer \| overdraft \| 3 too many \| \*\*no\*\* \|/);
 });
+
+test('processor time is told for each command, beside the references of the same run', () => {
+  const cost = (key: string, serviceUs: number | undefined, databaseUs: number): Measured => {
+    const one = measured(key, 0, 1000);
+    return { ...one, measure: { ...one.measure, processor: { serviceUs, databaseUs } } };
+  };
+  const text = writeReport({
+    ...run,
+    measured: [
+      cost('tpcb', undefined, 400_000),
+      cost('bare', 20_000, 0),
+      cost('http-hot-64', 80_000, 100_000),
+    ],
+  });
+  assert.match(text, /\| http-hot-64 \| one balance \| 64 \| 40\.0 \| 4\.00 \| 50\.0 \| 0\.25 \|/);
+});

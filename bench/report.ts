@@ -46,6 +46,7 @@ export function writeReport(run: Run): string {
     '',
     ...writeTargets(run),
     ...writeMeasures(run),
+    ...writeProcessorTimes(run),
     ...writeRaces(run),
     '',
   ].join('\n');
@@ -86,6 +87,42 @@ function writeMeasures(run: Run): string[] {
     'return the result of a job: their last task notifies the caller inside the same process, after its',
     'transaction. The engines run with 64 in flight, at least as good for them as 16 or 256. Over HTTP the',
     'service is one process, with background work in another.',
+    '',
+  ];
+}
+
+/** What each command costs; unlike its rate, that hardly depends on what else the machine does. */
+function writeProcessorTimes(run: Run): string[] {
+  const each = (key: string, part: 'serviceUs' | 'databaseUs'): number | undefined => {
+    const figures = run.measured
+      .filter((one) => one.key === key)
+      .map(({ measure }) => (measure.processor?.[part] ?? Number.NaN) / measure.count)
+      .filter(Number.isFinite);
+    return figures.length === 0 ? undefined : median(figures);
+  };
+  const format = (us: number | undefined, reference: number | undefined): string =>
+    us === undefined
+      ? ' | '
+      : `${us.toFixed(1)} | ${reference === undefined ? '' : (us / reference).toFixed(2)}`;
+  const rows = [...new Set(run.measured.map(({ key }) => key))].flatMap((key) => {
+    const service = each(key, 'serviceUs');
+    const database = each(key, 'databaseUs');
+    if (service === undefined && database === undefined) return [];
+    const { name, load } = run.measured.find((one) => one.key === key) as Measured;
+    const figures = `${format(service, each('bare', 'serviceUs'))} | ${format(database, each('tpcb', 'databaseUs'))}`;
+    return [`| ${name} | ${workloadNames[load.workload]} | ${load.inFlight} | ${figures} |`];
+  });
+  if (rows.length === 0) return [];
+  return [
+    '### Processor time of a command',
+    '',
+    'Microseconds of processor time for each command, the service apart from the database, as medians. Empty',
+    'where the load generator is in the same process. A command of bare node:http is a request, one of TPC-B a',
+    'transaction.',
+    '',
+    '| what | workload | in flight | service us | to bare node:http | database us | to TPC-B |',
+    '|---|---|---|---|---|---|---|',
+    ...rows,
     '',
   ];
 }

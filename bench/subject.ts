@@ -1,3 +1,5 @@
+import type { Meter, ProcessorTime } from './processor.ts';
+
 /** What a run measures: everything that takes payouts, or shows what the machine could do at most. */
 
 /** Whose balances are charged: one, or a thousand chosen evenly or by Zipf's law (s = 1). */
@@ -8,6 +10,7 @@ export type LoadShape = {
   /** Commands under way at once; each is followed by the next as soon as it is answered. */
   inFlight: number;
   workload: Workload;
+  meter?: Meter;
 };
 
 export type Measure = {
@@ -16,6 +19,8 @@ export type Measure = {
   /** From command to answer. 0 where the subject does not tell. */
   p50Ms: number;
   p99Ms: number;
+  /** Of all commands together. */
+  processor?: ProcessorTime | undefined;
 };
 
 export type RaceResult = {
@@ -34,6 +39,8 @@ export type Place = {
 
 export type Subject = {
   readonly name: string;
+  /** Of the process that serves, where that is not the one that sends the load. */
+  processId?(): number | undefined;
   prepare(place: Place): Promise<void>;
   run(load: LoadShape): Promise<Measure>;
   /** Commands that contradict each other, sent at the same moment. */

@@ -13,6 +13,7 @@ export function createNodeHttpSubject(target: () => { body: string; request: str
       request = bytes;
       child = await startChild('peers/node-http-process.ts', { env: { BENCH_BODY: body } });
     },
+    processId: () => child?.processId,
     run: (load) => measureHttp(Number(child?.ready['port']), load, () => request),
     close: async () => child?.stop(),
   };

@@ -27,11 +27,18 @@ export function createTpcBSubject(): Subject {
     },
     run: async (load) => {
       const seconds = Math.ceil(load.seconds);
+      const stop = load.meter?.start();
       const perSecond =
         pgbench === undefined
           ? await runInJavaScript(url, seconds)
           : await runPgbench(pgbench, { url, seconds });
-      return { count: Math.round(perSecond * seconds), seconds, p50Ms: 0, p99Ms: 0 };
+      return {
+        count: Math.round(perSecond * seconds),
+        seconds,
+        p50Ms: 0,
+        p99Ms: 0,
+        processor: stop?.(),
+      };
     },
     close: async () => undefined,
   };

@@ -55,6 +55,7 @@ export function createHttpSubjects(): HttpSubjects {
       preparing ??= prepareHttp(place);
       prepared = await preparing;
     },
+    processId: () => prepared?.service.processId,
     run: (load) => run(get(), load),
     close: async () => {
       const parts = await preparing;

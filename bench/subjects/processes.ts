@@ -35,7 +35,7 @@ export function createProcessSubjects(counts: readonly number[]): Subject[] {
           children.slice(0, count).map((child, index) =>
             child.ask({
               payouts: payouts.slice(index * share, (index + 1) * share),
-              load: { ...load, inFlight: load.inFlight / count },
+              load: { ...load, meter: undefined, inFlight: load.inFlight / count },
             }),
           ),
         )) as Measure[];

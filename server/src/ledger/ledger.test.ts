@@ -284,6 +284,21 @@ test('verify reports a reserve without a row of a batch', async () => {
   );
 });
 
+test('a ledger account has a known name, for ever', async () => {
+  const { accountId } = await money.createOwner({ USD: 100n });
+  const open = (currency: string, name: string) =>
+    money.rows(
+      `insert into ledger_accounts (account_id, currency, name, token, created_at)
+       values ('${accountId}', '${currency}', '${name}', gen_random_uuid(), now())`,
+    );
+  await assert.rejects(open('USD', 'pocket'), /must have a known name/);
+  await assert.rejects(open('dollars', 'wallet'), /must have a known name and a currency code/);
+  await assert.rejects(
+    money.rows(`update ledger_accounts set name = 'fees' where account_id = '${accountId}'`),
+    /names of ledger accounts are immutable/,
+  );
+});
+
 test('every kind of journal sums to zero in each currency', async () => {
   const sums = await money.rows<{ kind: string; total: bigint | null }>(
     `select k.kind, sum(side.amount)::bigint as total

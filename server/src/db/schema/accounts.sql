@@ -6,7 +6,8 @@ create table accounts (
   created_at timestamptz not null,
   -- Whether a decision about a recipient's identity needs two persons.
   identity_two_persons boolean not null default false
-);
+-- Every event updates its account's row.
+) with (fillfactor = 50);
 alter table accounts enable row level security;
 create policy own_account on accounts using (id = current_account());
 grant select on accounts to outlay_tenant;

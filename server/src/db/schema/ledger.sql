@@ -2,20 +2,27 @@
 -- position (which owes one currency while it holds another), costs and suspense may be negative.
 create table ledger_accounts (
   account_id uuid not null references accounts (id),
-  currency text not null check (currency ~ '^[A-Z0-9]{3,5}$'),
-  name text not null
-    check (name ~ '^(wallet|reserved|fx|fees|costs|suspense|external|(in_transit|settlement):[a-z0-9_]{1,40})$'),
+  currency text not null,
+  name text not null,
   token uuid not null,
   balance bigint not null default 0,
   created_at timestamptz not null,
   primary key (account_id, currency, name),
   constraint ledger_accounts_token unique (account_id, token),
   constraint balance_covers check (balance >= 0 or name in ('external', 'fx', 'costs', 'suspense'))
-);
+-- Every journal updates its balances, so pages leave room for new versions of their rows.
+) with (fillfactor = 50);
 alter table ledger_accounts enable row level security;
 create policy own_account on ledger_accounts using (account_id = current_account());
 grant select on ledger_accounts to outlay_tenant;
 
+-- A check constraint would match the patterns again whenever a balance changes.
+create trigger known_name before insert on ledger_accounts
+  for each row when (new.currency !~ '^[A-Z0-9]{3,5}$' or new.name !~
+    '^(wallet|reserved|fx|fees|costs|suspense|external|(in_transit|settlement):[a-z0-9_]{1,40})$')
+  execute function refuse_change('a ledger account must have a known name and a currency code');
+create trigger fixed_name before update of account_id, currency, name, token on ledger_accounts
+  for each statement execute function refuse_change('the names of ledger accounts are immutable');
 create trigger never_emptied before delete or truncate on ledger_accounts
   for each statement execute function refuse_change('balances must not be deleted');
 

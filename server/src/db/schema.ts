@@ -30,6 +30,7 @@ export const schemaSubjects = [
   'velocity',
   'kyc',
   'statements',
+  'reconciliation',
   'maintenance',
 ] as const;
 

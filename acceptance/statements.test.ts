@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import {
+  commit,
+  createSender,
+  describeRows,
+  quote,
+  uploadRows,
+  waitUntilCommitted,
+} from './batch-kit.ts';
 import { add, type ExactNumber, exact, subtract } from './exact.ts';
 import { createRecipient, deliveryCases, pay } from './recipients.ts';
 import {
@@ -97,6 +105,28 @@ test('every form of a past day has the same bytes later', async () => {
   assert.match(csv?.text ?? '', /,"'=1\+1",USD\r\n/);
   assert.match(camt?.text ?? '', /urn:iso:std:iso:20022:tech:xsd:camt\.053\.001\.08/);
   assert.match(pdf?.text ?? '', /^%PDF-/);
+});
+
+test('a batch is one entry, for its reserve', async () => {
+  const sender = await createSender(service, { funds: '1000', count: 2 });
+  const batch = await uploadRows(sender.api, describeRows(sender, 2));
+  await quote(sender.api, batch);
+  await commit(sender.api, batch);
+  await waitUntilCommitted(sender.api, batch);
+  const [balance] = ok(await sender.api.get<Balance[]>('/account/balance'));
+  const day = await readDay();
+  await advance(sender.api, daySeconds);
+  const statement = ok(
+    await sender.api.get<Statement>(`/account/balance/${balance?.token}/statement?date=${day}`),
+  );
+  const [funded, reserved] = statement.entries;
+  assert.deepEqual([funded?.['type'], reserved?.['type']], ['fund', 'reserve']);
+  assert.equal(reserved?.['batch_token'], batch.batch_token);
+  assert.equal(reserved?.['balance_after']?.text, subtract('1000', reserved?.['amount'] ?? ''));
+  assert.equal(
+    statement['closing_balance']?.text,
+    statement.entries.at(-1)?.['balance_after']?.text,
+  );
 });
 
 test('the Accept header chooses the form', async () => {

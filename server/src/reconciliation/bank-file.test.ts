@@ -32,7 +32,7 @@ test('a camt.053 gives its booked entries with our references in one form', () =
     ]),
     [
       ['2026-03-04', 'debit', 'EUR', 10_000n, [reference], 'B-1'],
-      ['2026-03-04', 'credit', 'EUR', 50n, [], ''],
+      ['2026-03-04', 'credit', 'EUR', 50n, ['payroll'], ''],
     ],
   );
 });

@@ -23,7 +23,7 @@ export type BankEntry = {
   readonly direction: 'debit' | 'credit';
   readonly currency: string;
   readonly amountMinor: bigint;
-  /** References of payments, as digits: several for a batch that is booked as one amount. */
+  /** Of payments; ours as digits. Several for a batch that is booked as one amount. */
   readonly references: readonly string[];
   readonly bankReference: string;
   readonly batchId: string;
@@ -74,9 +74,14 @@ function nameEntries(entries: readonly Unnamed[]): BankEntry[] {
   });
 }
 
-/** The digits of a reference that Outlay derived; '' for any other text. */
-function readReference(text: string): string {
-  return decodeReference(text)?.replaceAll('-', '') ?? '';
+/**
+ * References that Outlay derived, as digits; else others that have the form of one. Free text is left
+ * out, since it may name people.
+ */
+function readReferences(texts: readonly string[]): string[] {
+  const derived = texts.flatMap((text) => decodeReference(text)?.replaceAll('-', '') ?? []);
+  const others = texts.map(cleanReference).filter((text) => text !== '' && text !== 'NOTPROVIDED');
+  return [...new Set(derived.length > 0 ? derived : others.slice(0, 1))];
 }
 
 const balanceSchema = z.object({
@@ -125,7 +130,6 @@ function readBookedEntry(entry: BookedEntry): Unnamed {
   const bookedOn = bookedAt.slice(0, 10);
   if (!isRealDay(bookedOn)) throw refuse(`entry ${position} has no booking date`);
   const names = batch?.endToEndIds.length ? batch.endToEndIds : [entry.endToEndId];
-  const references = [...names, entry.instructionId].map(readReference);
   const count = Number(batch?.count ?? '');
   return {
     position,
@@ -134,7 +138,7 @@ function readBookedEntry(entry: BookedEntry): Unnamed {
     direction,
     currency: booked.currency,
     amountMinor: booked.amountMinor,
-    references: [...new Set(references.filter((reference) => reference !== ''))],
+    references: readReferences([...names, entry.instructionId]),
     bankReference: entry.bankReference,
     batchId: cleanReference(batch?.id),
     batchCount: Number.isSafeInteger(count) && count > 0 ? count : undefined,
@@ -234,7 +238,6 @@ function readRow(row: Readonly<Record<string, string>>, line: number): Unnamed {
     );
   }
   const isDebit = indicator === '' ? written.startsWith('-') : indicator === 'DBIT';
-  const reference = readReference(row['end_to_end_id'] ?? '');
   const count = Number(row['batch_count'] ?? '');
   return {
     position: String(line),
@@ -243,7 +246,7 @@ function readRow(row: Readonly<Record<string, string>>, line: number): Unnamed {
     direction: isDebit ? 'debit' : 'credit',
     currency: code,
     amountMinor: parsed.minor,
-    references: reference === '' ? [] : [reference],
+    references: readReferences([row['end_to_end_id'] ?? '']),
     bankReference: cleanReference(row['bank_reference']),
     batchId: cleanReference(row['batch_id']),
     batchCount: Number.isSafeInteger(count) && count > 0 ? count : undefined,

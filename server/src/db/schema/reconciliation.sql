@@ -43,7 +43,7 @@ create table bank_entries (
   direction text not null check (direction in ('debit', 'credit')),
   currency text not null,
   amount bigint not null check (amount > 0),
-  -- References of payments, as digits: several for a batch that is booked as one amount.
+  -- Of payments; ours as digits. Several for a batch that is booked as one amount.
   payment_references text[] not null,
   bank_reference text not null,
   batch_id text not null,

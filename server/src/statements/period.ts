@@ -7,6 +7,7 @@ export type Period = { readonly firstDay: string; readonly lastDay: string };
 export const periodDaysMax = 366;
 
 const dayMs = 86_400_000;
+const firstDayMin = '1970-01-01';
 
 export type PeriodQuery = {
   date?: string | undefined;
@@ -41,13 +42,18 @@ export function readPeriod({ date, month, from, to }: PeriodQuery): Period {
       days < 1 ? 'to must not be before from' : `to must be within ${periodDaysMax} days of from`;
     faults.push({ parameter: 'to', code: 'invalid_value', detail });
   }
+  if (period.firstDay < firstDayMin) {
+    const parameter = month !== undefined ? 'month' : date !== undefined ? 'date' : 'from';
+    const detail = `${parameter} must not be before ${firstDayMin}`;
+    faults.push({ parameter, code: 'invalid_value', detail });
+  }
   throwFaults(faults);
   return period;
 }
 
 function findPeriod({ date, month, from, to }: PeriodQuery): Period {
   if (month === undefined) {
-    const firstDay = date ?? from ?? to ?? '1970-01-01';
+    const firstDay = date ?? from ?? to ?? firstDayMin;
     return { firstDay, lastDay: date ?? to ?? firstDay };
   }
   const firstDay = `${month}-01`;

@@ -18,7 +18,9 @@ const entryAnswer = z
       .describe('Unique in the account: the `token` of the journal without dashes, and its line'),
     booking_time: z.string().describe('When it was posted, UTC'),
     value_date: z.string().describe('The day from which the money counts: that of the posting'),
-    type: z.enum(['fund', 'commit', 'refund', 'return', 'reserve', 'release']),
+    type: z
+      .enum(['fund', 'commit', 'refund', 'return', 'reserve', 'release'])
+      .describe('The kind of journal that posted it'),
     counterpart: z
       .string()
       .describe('The ledger account of the opposite posting: `fees` where the entry is a fee'),
@@ -26,26 +28,30 @@ const entryAnswer = z
       .enum(['CRDT', 'DBIT'])
       .describe('CRDT: the balance increased; DBIT: it decreased'),
     amount: amountAnswer.describe('Exact, never negative'),
-    balance_after: amountAnswer,
+    balance_after: amountAnswer.describe('The balance that the entry left'),
     payout_token: z.string().describe('"" when it belongs to no payout'),
     batch_token: z.string().describe('"" when it belongs to no batch'),
-    client_transfer_id: z.string().describe("Your identifier of the payout, or ''"),
+    client_transfer_id: z
+      .string()
+      .describe('Your identifier of the payout; "" when it belongs to none'),
   })
   .meta({ id: 'StatementEntry' });
 
 export const statementAnswer = z
   .object({
     statement_id: z.string().describe('The same whenever this balance and period are read'),
-    balance_token: z.string(),
-    currency_code: z.string(),
+    balance_token: z.string().describe('The balance, as listBalances has it'),
+    currency_code: z
+      .string()
+      .describe('Of all amounts; ISO 4217, or the ticker of a cryptocurrency'),
     from_date: z.string().describe('The first day, UTC'),
     to_date: z.string().describe('The last day, UTC'),
     created_on: z.string().describe('The end of the period, UTC: when the statement was final'),
     opening_balance: amountAnswer.describe('The closing balance of the day before'),
-    credit_count: z.number().int(),
-    credit_total: amountAnswer,
-    debit_count: z.number().int(),
-    debit_total: amountAnswer,
+    credit_count: z.number().int().describe('Entries that increased the balance'),
+    credit_total: amountAnswer.describe('Their sum'),
+    debit_count: z.number().int().describe('Entries that decreased the balance'),
+    debit_total: amountAnswer.describe('Their sum, not negative'),
     closing_balance: amountAnswer.describe(
       'opening_balance + credit_total - debit_total, and what the last entry left',
     ),

@@ -166,6 +166,8 @@ test('a period is a day, a month or a range, and every fault is named', () => {
     [{ from: '2026-01-01' }, ['to']],
     [{ date: '2026-01-01', to: '2025-12-31' }, ['from', 'from']],
     [{ from: '2026-01-02', to: '2026-01-01' }, ['to']],
+    [{ date: '0000-01-01' }, ['date']],
+    [{ month: '1969-12' }, ['month']],
     [{ from: '2026-01-01', to: '2027-01-02' }, ['to']],
   ] as const;
   for (const [query, parameters] of refused) {

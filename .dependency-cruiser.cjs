@@ -19,7 +19,7 @@ const ranks = [
   ['dispatch/'],
   ['exceptions/'],
   ['batches/'],
-  ['sandbox/', 'rules/', 'monitoring/'],
+  ['sandbox/', 'rules/', 'monitoring/', 'statements/', 'reconciliation/'],
   ['environment/'],
   ['app\\.ts$'],
   ['cli/'],

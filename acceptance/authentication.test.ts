@@ -272,6 +272,11 @@ test('resources of another account are answered like unknown ones', async () => 
     ],
     [
       'GET',
+      `/account/balance/${balance?.token}/statement?date=2026-01-01`,
+      `/account/balance/${randomUUID()}/statement?date=2026-01-01`,
+    ],
+    [
+      'GET',
       `/country/MEX/cheapest?wallet_token=${balance?.token}`,
       `/country/MEX/cheapest?wallet_token=${randomUUID()}`,
     ],

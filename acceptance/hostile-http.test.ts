@@ -70,6 +70,7 @@ test('a NUL or unusual text in path or query never causes a 500', async () => {
       `/payout/${text}/${text}`,
       `/attribute/${text}/${text}/${text}`,
       `/account/balance/${text}/entries`,
+      `/account/balance/${text}/statement?date=${text}`,
       `/events?after=${text}`,
       `/verify/${text}/status`,
     ]) {

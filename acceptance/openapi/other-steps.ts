@@ -95,6 +95,14 @@ const statuses: Step[] = [
     }),
   },
   {
+    operationId: 'getStatement',
+    summary: 'A month without entries',
+    request: (known) => ({
+      params: { balance_token: known['balance_token'] ?? '' },
+      query: { month: '2026-01' },
+    }),
+  },
+  {
     operationId: 'listEvents',
     summary: 'From the beginning',
     itemsMax: 2,

@@ -32,6 +32,7 @@ import { payoutRoutes } from './payouts/payouts.routes.ts';
 import { addRailCallbacks } from './rails/host/callbacks.routes.ts';
 import { closeReceipts } from './receipts/receipt.ts';
 import { sandboxRoutes } from './sandbox/sandbox.routes.ts';
+import { statementRoutes } from './statements/statements.routes.ts';
 import { userRoutes } from './users/users.routes.ts';
 import type { Loop } from './work/loop.ts';
 
@@ -70,6 +71,7 @@ export type App = {
 export function listRoutes(): Route<Environment>[] {
   return [
     ...ledgerRoutes(),
+    ...statementRoutes(),
     ...userRoutes(),
     ...createKycRoutes(),
     ...identityDecisionRoutes(),

@@ -10,6 +10,7 @@ import { ledgerCommands } from './ledger.ts';
 import { getHelp } from './options.ts';
 import { payoutCommands } from './payout.ts';
 import { railCommands } from './rail.ts';
+import { reconciliationCommands } from './reconciliation.ts';
 import { recoveryCommands } from './recovery.ts';
 import { screeningCommands } from './screening.ts';
 import { serviceCommands } from './service.ts';
@@ -27,6 +28,7 @@ export const commands: readonly Command[] = [
   ...railCommands,
   ...screeningCommands,
   ...identityCommands,
+  ...reconciliationCommands,
 ];
 
 const nouns: Readonly<Record<string, string>> = {
@@ -40,6 +42,7 @@ const nouns: Readonly<Record<string, string>> = {
   secret: 'secret files',
   screening: 'sanctions lists and hits',
   identity: 'identity verification',
+  reconciliation: 'statements of the bank against settlements',
 };
 
 type Invocation = { readonly name: string; run(host: Host): Promise<unknown> };

@@ -37,3 +37,11 @@ test('numbers, identifiers and NULL arrive unchanged', async () => {
   assert.equal(row?.whole, '{1,NULL,-9223372036854775808,7}');
   assert.equal(row?.truth, '{t,NULL,f}');
 });
+
+test('arrays are written in the form that PostgreSQL reads', () => {
+  assert.equal(plainArray([1, undefined, 2n, true]), '{1,NULL,2,true}');
+  assert.equal(
+    textArray(['a', undefined, 'NULL', '', 'x"\\,{}']),
+    '{"a",NULL,"NULL","","x\\"\\\\,{}"}',
+  );
+});

@@ -29,6 +29,8 @@ export const schemaSubjects = [
   'screening',
   'velocity',
   'kyc',
+  'statements',
+  'reconciliation',
   'maintenance',
 ] as const;
 

@@ -203,7 +203,7 @@ function fractionOf(number: string): string {
 }
 
 /** National currencies show all their minor digits (200 USD as 200.00). */
-function padToScale(amount: string, currencyCode: string): string {
+export function padToScale(amount: string, currencyCode: string): string {
   const currency = findCurrency(currencyCode);
   const match = /^(-?\d+)(?:\.(\d+))?$/.exec(amount);
   if (match === null || currency === undefined || currency.isCrypto || currency.scale === 0) {

@@ -1,8 +1,11 @@
+import { AppError } from '../core/errors.ts';
 import { composeReceipt, mapTexts, type ReceiptData, transliterate } from './document.ts';
 import { areScriptFontsInstalled } from './optional-fonts.ts';
-import { ReceiptRenderer } from './renderer.ts';
+import { ReceiptError, ReceiptRenderer } from './renderer.ts';
+import type { PageTemplate, TypesetDocument } from './worker.ts';
 
 export type { ReceiptData } from './document.ts';
+export type { PageTemplate, TypesetDocument } from './worker.ts';
 
 const renderer = new ReceiptRenderer({
   waitingMax: 64,
@@ -20,6 +23,26 @@ const renderer = new ReceiptRenderer({
 export async function renderReceipt(data: ReceiptData): Promise<Uint8Array> {
   const shown = areScriptFontsInstalled() ? data : mapTexts(data, transliterate);
   return renderer.render(composeReceipt(shown));
+}
+
+/**
+ * Typesets another document in the process of the receipts, one at a time with them.
+ *
+ * @throws AppError unavailable when too many wait or the time limit passes.
+ */
+export async function typesetDocument(
+  document: TypesetDocument,
+  template: PageTemplate,
+): Promise<Uint8Array> {
+  try {
+    return await renderer.render(document, template);
+  } catch (error) {
+    if (!(error instanceof ReceiptError) || error.reason === 'failed') throw error;
+    throw new AppError('unavailable', 'too many documents are being made', {
+      retryAfterSeconds: 5,
+      cause: error,
+    });
+  }
 }
 
 /** Ends the typesetting process when the service stops; later receipts are rejected. */

@@ -1,7 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { ReceiptDocument } from './document.ts';
-import type { WorkerAnswer, WorkerRequest } from './worker.ts';
+import type { PageTemplate, TypesetDocument, WorkerAnswer, WorkerRequest } from './worker.ts';
 
 /** Why there is no receipt: too many wait, the time limit passed, or the typesetter failed. */
 export class ReceiptError extends Error {
@@ -28,7 +27,8 @@ export type ReceiptRendererOptions = {
 };
 
 type Job = {
-  document: ReceiptDocument;
+  document: TypesetDocument;
+  template: PageTemplate | undefined;
   resolve: (pdf: Uint8Array) => void;
   reject: (error: Error) => void;
 };
@@ -53,15 +53,15 @@ export class ReceiptRenderer {
     this.#options = options;
   }
 
-  /** @returns The bytes of the PDF. @throws ReceiptError */
-  render(document: ReceiptDocument): Promise<Uint8Array> {
+  /** @returns The bytes of the PDF: a receipt, or in another template. @throws ReceiptError */
+  render(document: TypesetDocument, template?: PageTemplate): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) {
         reject(new ReceiptError('closed', 'the service is stopping'));
       } else if (this.#waiting.length >= this.#options.waitingMax) {
         reject(new ReceiptError('busy', `${this.#waiting.length} receipts are already waiting`));
       } else {
-        this.#waiting.push({ document, resolve, reject });
+        this.#waiting.push({ document, template, resolve, reject });
         this.#startNext();
       }
     });
@@ -95,7 +95,8 @@ export class ReceiptRenderer {
     const child = this.#ensureChild();
     child.ref();
     child.channel?.ref();
-    const request: WorkerRequest = { id, document: job.document };
+    const { document, template } = job;
+    const request: WorkerRequest = { id, document, template };
     child.send(request, (error) => {
       if (error !== null && this.#current?.id === id) {
         this.#dropChild(new ReceiptError('failed', `the typesetter has ended: ${error.message}`));

@@ -1,19 +1,32 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { NodeCompiler, type NodeTypstDocument } from '@myriaddreamin/typst-ts-node-compiler';
-import { mapTexts, type ReceiptDocument } from './document.ts';
+import { type HanRegion, mapTexts } from './document.ts';
 import { selectFonts } from './fonts.ts';
 
 /**
  * The child process that typesets receipts. It holds the engine and the fonts, so that their memory is
  * freed with it and a crash of native code does not reach the service. It ends with its parent.
  */
-export type WorkerRequest = { id: number; document: ReceiptDocument };
+export type WorkerRequest = {
+  id: number;
+  document: TypesetDocument;
+  /** Undefined: the receipt's. */
+  template: PageTemplate | undefined;
+};
+/** Texts that a template places. */
+export type TypesetDocument = { hanRegion: HanRegion };
+/** `source`: Typst markup that reads the inputs `document` and `families`. */
+export type PageTemplate = { source: string; pagesMax: number };
+
 export type WorkerAnswer =
   | { id: number; pdf: Uint8Array; memoryBytes: number }
   | { id: number; error: string };
 
-const template = readFileSync(fileURLToPath(new URL('./receipt.typ', import.meta.url)), 'utf8');
+const receiptTemplate: PageTemplate = {
+  source: readFileSync(fileURLToPath(new URL('./receipt.typ', import.meta.url)), 'utf8'),
+  pagesMax: 1,
+};
 const replacementCharacter = '\ufffd';
 /** Results that the last ten compilations did not use are dropped from the engine's cache. */
 const cacheAgeMax = 10;
@@ -24,7 +37,10 @@ let engine: { key: string; compiler: NodeCompiler } | undefined;
 export type LaidOutReceipt = { compiler: NodeCompiler; compiled: NodeTypstDocument };
 
 /** Lays out one document with the fonts that its text needs. */
-export async function layOut(document: ReceiptDocument): Promise<LaidOutReceipt> {
+export async function layOut(
+  document: TypesetDocument,
+  { source, pagesMax }: PageTemplate = receiptTemplate,
+): Promise<LaidOutReceipt> {
   const fonts = await selectFonts(textOf(document) + replacementCharacter, document.hanRegion);
   if (engine?.key !== fonts.key) {
     const fontArgs = [{ fontBlobs: fonts.blobs }];
@@ -35,11 +51,11 @@ export async function layOut(document: ReceiptDocument): Promise<LaidOutReceipt>
     document: JSON.stringify(replaceUncovered(document, fonts.uncovered)),
     families: JSON.stringify(fonts.families),
   };
-  const result = compiler.compile({ mainFileContent: template, inputs });
+  const result = compiler.compile({ mainFileContent: source, inputs });
   const compiled = result.result;
   if (compiled === null) throw new Error(describeError(result.takeError()));
-  if (compiled.numOfPages !== 1)
-    throw new Error(`the receipt has ${compiled.numOfPages} pages instead of one`);
+  if (compiled.numOfPages > pagesMax)
+    throw new Error(`the document has ${compiled.numOfPages} pages, more than ${pagesMax}`);
   return { compiler, compiled };
 }
 
@@ -81,7 +97,7 @@ function replaceUncovered<Value>(value: Value, uncovered: Set<number>): Value {
 
 async function answer(request: WorkerRequest): Promise<WorkerAnswer> {
   try {
-    const { pdf } = writePdf(await layOut(request.document));
+    const { pdf } = writePdf(await layOut(request.document, request.template));
     return { id: request.id, pdf, memoryBytes: process.memoryUsage.rss() };
   } catch (error) {
     return { id: request.id, error: withoutQuotedText(String(error)) };

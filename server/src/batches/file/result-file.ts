@@ -1,4 +1,4 @@
-import { JsonNumber } from '../../core/exact-json.ts';
+import { writeCell } from '../../core/csv.ts';
 import type { Session } from '../../db/postgres/pool.ts';
 import { writeBatchRow } from '../batches-view.ts';
 import { listReportRows } from '../row-report.sql.ts';
@@ -66,21 +66,4 @@ function writeCsvRow(row: ShownRow): string {
   cells.push(writeCell(faults.join(' | ')));
   cells.push(...laterColumns.map((column) => writeCell(row[column])));
   return `${cells.join(',')}\r\n`;
-}
-
-/** How a formula begins in a spreadsheet; some accept the wide forms too. */
-const formulaStart = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
-const plainNumber = /^-?\d+(?:\.\d+)?$/;
-/** In some languages a spreadsheet separates cells by semicolons or tabs. */
-const needsQuotes = /[",;\t\r\n']|^\s|\s$/;
-
-/**
- * One cell (RFC 4180). An apostrophe precedes text that a spreadsheet would run as a formula (OWASP,
- * CSV Injection); a plain number stays a number.
- */
-export function writeCell(value: string | number | JsonNumber | undefined): string {
-  const text = value instanceof JsonNumber ? value.text : String(value ?? '');
-  const isFormula = formulaStart.test(text) && !plainNumber.test(text);
-  const safe = isFormula ? `'${text}` : text;
-  return needsQuotes.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

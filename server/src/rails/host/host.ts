@@ -134,7 +134,7 @@ function describeProblem({ id, kind, detail, currency, amountMinor }: InboundPro
   };
 }
 
-function createStore(rail: string, db: Database, keys: KeyRing): RailStore {
+export function createStore(rail: string, db: Database, keys: KeyRing): RailStore {
   const nameRecord = (collection: string, key: string): string =>
     rowContext('rail_records', rail, collection, key);
   const open = (collection: string, row: RecordRow): StoredRecord => ({

@@ -1,4 +1,5 @@
 import type { BookedEntry } from './camt.ts';
+import { findBatchReferences } from './files.ts';
 import { findPayment, isPayoutReference, isReference, type StatementContext } from './findings.ts';
 import type { Payment } from './payments.ts';
 
@@ -64,13 +65,8 @@ async function findListed(
 
 /** The payments of one of our groups, or of a whole file. */
 async function findBatch(id: string, { files, book }: StatementContext): Promise<Payment[]> {
-  const file = (await files.find(id)) ?? (await files.find(id.replace(/-\d+$/, '')));
-  const groups = file?.groups ?? [];
-  const group = groups.find((one) => one.id === id);
   const payments: Payment[] = [];
-  for (const reference of (group === undefined ? groups : [group]).flatMap(
-    (one) => one.references,
-  )) {
+  for (const reference of await findBatchReferences(files, id)) {
     const payment = await book.find(reference);
     if (payment !== undefined && payment.state !== 'rejected') payments.push(payment);
   }

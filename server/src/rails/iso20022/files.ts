@@ -43,6 +43,23 @@ function openFileCounter(store: RailHost['store']) {
   return openCounters(store, { collection: 'counters', first: 1 });
 }
 
+/** The references of the payments in one of our groups (PmtInfId), or in a whole file (MsgId). */
+export async function findBatchReferences(
+  files: Pick<Files, 'find'>,
+  id: string,
+): Promise<readonly string[]> {
+  const file = (await files.find(id)) ?? (await files.find(id.replace(/-\d+$/, '')));
+  const groups = file?.groups ?? [];
+  const group = groups.find((one) => one.id === id);
+  return (group === undefined ? groups : [group]).flatMap(({ references }) => references);
+}
+
+/** The closed files of a rail, for readers that do not open the rail. */
+export function readStoredFiles(store: RailHost['store']): Pick<Files, 'find'> {
+  const records = openFileRecords(store);
+  return { find: async (messageId) => (await records.find(messageId))?.value };
+}
+
 /** How many files were closed, plus 1. */
 export function readFileCounter(store: RailHost['store']) {
   return openFileCounter(store).read('messages');

@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import { XmlDocument, XsdValidator } from 'libxml2-wasm';
+import { describe, test } from 'node:test';
 import { setBankOptions } from '../../../testing/counterparties/iso20022/bank-simulator.ts';
 import {
   makeInstruction,
@@ -12,48 +9,18 @@ import {
   openTestRail,
   type TestRail,
 } from '../../../testing/setups/iso20022.ts';
+import { validateXml } from '../../../testing/setups/xsd.ts';
 
 /**
  * Every kind of file, ours and the simulated bank's, against the schemas of the registration
  * authority, by two builds of libxml2. OUTLAY_SHARED_DATA names the folder that holds `iso20022`.
  */
-const schemaFolder = join(process.env['OUTLAY_SHARED_DATA'] ?? 'shared/data', 'iso20022');
-const hasXmllint = spawnSync('xmllint', ['--version']).status === 0;
-
-let scratch = '';
-before(async () => {
-  scratch = await mkdtemp(join(tmpdir(), 'outlay-xsd-'));
-});
-after(() => rm(scratch, { recursive: true, force: true }));
-
-/** Against the schema of the message that the file says it is. */
-async function validate(text: string): Promise<string> {
-  const name = /xsd:([a-z]{4}\.\d{3}\.\d{3}\.\d{2})"/.exec(text)?.[1] ?? 'nothing';
-  const schemaPath = join(schemaFolder, `${name}.xsd`);
-  const schemaDocument = XmlDocument.fromBuffer(await readFile(schemaPath));
-  const validator = XsdValidator.fromDoc(schemaDocument);
-  const document = XmlDocument.fromString(text);
-  try {
-    validator.validate(document);
-  } finally {
-    document.dispose();
-    validator.dispose();
-    schemaDocument.dispose();
-  }
-  if (hasXmllint) {
-    const path = join(scratch, 'file.xml');
-    await writeFile(path, text);
-    const { status, stderr } = spawnSync('xmllint', ['--noout', '--schema', schemaPath, path]);
-    assert.equal(status, 0, stderr.toString());
-  }
-  return name;
-}
 
 async function validateFolder(folder: string): Promise<string[]> {
   const names: string[] = [];
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     if (!entry.isFile()) continue;
-    names.push(await validate(await readFile(join(folder, entry.name), 'utf8')));
+    names.push(await validateXml(await readFile(join(folder, entry.name), 'utf8')));
   }
   return names;
 }

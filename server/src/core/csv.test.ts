@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { JsonNumber } from '../../core/exact-json.ts';
-import { plainArray, textArray } from '../../db/arrays.ts';
-import { writeCell } from './result-file.ts';
+import { writeCell } from './csv.ts';
+import { JsonNumber } from './exact-json.ts';
 
 test('no cell begins like a formula', () => {
   for (const text of ['=1+1', '+1+1', '-1+1', '@SUM(1)', '\t=1', '\r=1', '\n=1', '\uff1d1', '+5']) {
@@ -25,12 +24,4 @@ test('separators, quotes and line ends are quoted', () => {
   assert.equal(writeCell('a;=1'), '"a;=1"');
   assert.equal(writeCell('a"\n=1'), '"a""\n=1"');
   assert.equal(writeCell(' a'), '" a"');
-});
-
-test('arrays are written in the form that PostgreSQL reads', () => {
-  assert.equal(plainArray([1, undefined, 2n, true]), '{1,NULL,2,true}');
-  assert.equal(
-    textArray(['a', undefined, 'NULL', '', 'x"\\,{}']),
-    '{"a",NULL,"NULL","","x\\"\\\\,{}"}',
-  );
 });

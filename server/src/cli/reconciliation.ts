@@ -1,0 +1,172 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { ConfigError } from '../config.ts';
+import { findCurrency } from '../core/currency.ts';
+import { formatToken, isUuid } from '../core/ids.ts';
+import { formatAmount } from '../core/money.ts';
+import { isRealDay } from '../reconciliation/bank-file.ts';
+import {
+  closePeriod,
+  decideMatch,
+  type EntryRow,
+  type ItemRow,
+  importBankFile,
+  listOpen,
+} from '../reconciliation/reconciliation.ts';
+import { defineCommand } from './command.ts';
+import type { CommandContext } from './context.ts';
+import { by, currency, file, option, rail, reason } from './options.ts';
+
+function day(about: string) {
+  const error = 'must be a date (2026-11-22)';
+  return option({ value: 'date', about }, z.string().refine(isRealDay, { error }));
+}
+
+function identifiers(about: string) {
+  const split = (given: string): string[] => given.split(' ').filter(Boolean);
+  const schema = z
+    .string()
+    .refine((given) => split(given).length > 0 && split(given).every(isUuid), {
+      error: 'must be identifiers (UUID)',
+    });
+  return option({ value: 'ids', about }, schema.transform(split));
+}
+
+const from = day('first day, UTC');
+const to = day('last day, UTC');
+const entries = identifiers('bank entries, with spaces between');
+const settlements = identifiers('journals of settlements, with spaces between');
+
+const importCommand = defineCommand({
+  name: 'reconciliation import',
+  about: 'import a statement of the bank (camt.053 or CSV) and match it with the settlements',
+  options: { rail, file, by },
+  run: async (context, { rail: name, file: path, by: importedBy }) => {
+    const bytes = readFileSync(path);
+    const report = await importBankFile(context, { rail: name, bytes, importedBy });
+    return {
+      result: report.isNew ? 'imported' : 'imported before',
+      new_entries: report.newEntries,
+      known_entries: report.knownEntries,
+      matched: report.matched,
+      ...(await describeOpen(context, { rail: name })),
+    };
+  },
+});
+
+const listCommand = defineCommand({
+  name: 'reconciliation list',
+  about: 'list what the bank has and the ledger has not, and the other way round',
+  options: { rail, currency: currency.optional(), from: from.optional(), to: to.optional() },
+  run: (context, { rail: name, currency: chosen, from: firstDay, to: lastDay }) =>
+    describeOpen(context, { rail: name, currency: chosen?.code, firstDay, lastDay }),
+});
+
+const linkCommand = defineCommand({
+  name: 'reconciliation link',
+  about: 'link bank entries and settlements whose sums are equal',
+  options: { rail, entries, settlements, by, reason },
+  run: (context, values) => decide(context, values),
+});
+
+const explainCommand = defineCommand({
+  name: 'reconciliation explain',
+  about: 'explain bank entries, or settlements, that have no counterpart',
+  options: {
+    rail,
+    entries: entries.optional(),
+    settlements: settlements.optional(),
+    by,
+    reason,
+  },
+  check: ({ entries: given, settlements: others }) =>
+    (given === undefined) === (others === undefined)
+      ? 'give --entries or --settlements'
+      : undefined,
+  run: (context, values) => decide(context, values),
+});
+
+async function decide(
+  { db }: CommandContext,
+  values: {
+    rail: string;
+    entries?: string[] | undefined;
+    settlements?: string[] | undefined;
+    by: string;
+    reason: string;
+  },
+) {
+  const entryIds = values.entries ?? [];
+  const itemIds = values.settlements ?? [];
+  await decideMatch(db, { ...values, entryIds, itemIds, decidedBy: values.by });
+  return { result: 'done' };
+}
+
+const closeCommand = defineCommand({
+  name: 'reconciliation close',
+  about: 'close a period of which everything matches or is explained',
+  options: { rail, currency, from, to, by },
+  run: async (context, values) => {
+    if (values.to < values.from) throw new ConfigError('--to must not be before --from');
+    const { rail: name, currency: chosen, from: firstDay, to: lastDay, by: closedBy } = values;
+    const key = { rail: name, currency: chosen.code, firstDay, lastDay, closedBy };
+    const sums = await closePeriod(context, key);
+    const amount = (minor: bigint): string => formatAmount(minor, chosen);
+    return {
+      result: 'closed',
+      bank_movement: amount(sums.bank_movement),
+      bank_explained: amount(sums.bank_explained),
+      ledger_movement: amount(sums.ledger_movement),
+      ledger_explained: amount(sums.ledger_explained),
+      carried: amount(sums.carried),
+    };
+  },
+});
+
+export const reconciliationCommands = [
+  importCommand,
+  listCommand,
+  linkCommand,
+  explainCommand,
+  closeCommand,
+];
+
+async function describeOpen({ db }: CommandContext, filter: Parameters<typeof listOpen>[1]) {
+  const { inBankOnly, inLedgerOnly } = await listOpen(db, filter);
+  return {
+    in_bank_only: inBankOnly.map(describeEntry),
+    in_ledger_only: inLedgerOnly.map(describeItem),
+  };
+}
+
+function describeMoney({ amount, currency: code, direction }: EntryRow | ItemRow) {
+  const known = findCurrency(code);
+  const written = known === undefined ? `${amount} minor units` : formatAmount(amount, known);
+  return { direction, amount: written, currency: code };
+}
+
+function describeEntry(row: EntryRow) {
+  return {
+    entry: row.id,
+    booked_on: row.booked_on,
+    ...describeMoney(row),
+    bank_account: row.bank_account,
+    references: row.payment_references,
+    bank_reference: row.bank_reference,
+    batch_id: row.batch_id,
+    position: row.position,
+  };
+}
+
+function describeItem(row: ItemRow) {
+  return {
+    settlement: row.journal_id,
+    booked_on: row.booked_on,
+    ...describeMoney(row),
+    kind: row.kind,
+    account: row.account_id,
+    payout_token: formatToken('payout', row.payout_id),
+    reference: row.reference,
+    provider_reference: row.provider_reference,
+  };
+}

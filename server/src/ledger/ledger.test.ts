@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
 import { newId } from '../core/ids.ts';
@@ -282,6 +283,23 @@ test('verify reports a reserve without a row of a batch', async () => {
     proof.wrongBatches.map(({ currency, held }) => [currency, held]),
     [['USD', '1']],
   );
+});
+
+test('a funding that waited for the account has the time after it', async () => {
+  const { accountId } = await money.createOwner({ USD: 100n });
+  const { funding, releasedAt } = await money.db.systemTransaction(async (session) => {
+    const lock = { name: '', text: 'select from accounts where id = $1 for update' };
+    await session.query(lock, [accountId]);
+    const waiting = fundBalance(money.db.system, { accountId, currency: 'USD', amountMinor: 1n });
+    await sleep(100);
+    return { funding: waiting, releasedAt: new Date() };
+  });
+  await funding;
+  const [last] = await money.rows<{ created_at: Date }>(
+    `select created_at from ledger_journals where account_id = '${accountId}'
+     order by id desc limit 1`,
+  );
+  assert.ok(last !== undefined && last.created_at >= releasedAt);
 });
 
 test('a ledger account has a known name, for ever', async () => {

@@ -201,7 +201,7 @@ create function fund_balance(
 ) returns ledger_accounts
   language plpgsql security definer set search_path = public, pg_temp as $$
 declare
-  v_now timestamptz := environment_now();
+  v_now timestamptz;
   v_wallet ledger_accounts;
 begin
   perform require_own_account(p_account);
@@ -210,6 +210,8 @@ begin
       using errcode = 'insufficient_privilege';
   end if;
   perform 1 from accounts where id = p_account for update;
+  -- After the lock: a day whose statement was given out takes no journal any more.
+  v_now := environment_now();
   perform open_ledger_account(p_account, p_currency, 'wallet', p_token, v_now);
   if p_amount > 0 then
     insert into ledger_journals (account_id, id, kind, source_currency, source_amount,

@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import { finishReading } from '../core/turn.ts';
+import { finishReading } from '../core/finish-reading.ts';
 import { findSqlState, type Session } from './postgres/connection.ts';
 import type { Database } from './postgres/pool.ts';
 

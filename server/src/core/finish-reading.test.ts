@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { finishReading } from './turn.ts';
+import { finishReading } from './finish-reading.ts';
 
 test('all who ask before the loop has read what arrived go on together', async () => {
   const first = finishReading();

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import * as oauth from 'oauth4webapi';
+import { runCommand } from './commands.ts';
 import {
   createPayout,
   createRecipient,
@@ -23,9 +23,7 @@ import {
   ok,
   type Reply,
   type Service,
-  serverMain,
   startService,
-  testSettings,
 } from './service.ts';
 import { assertProblem } from './shapes.ts';
 
@@ -307,16 +305,16 @@ test('credentials of the command line can be restricted by scope and address, an
   const { settings } = database;
   const first = await startService({ isOwn: true, dataDirectory, settings });
   const { account } = first.credentials;
-  await first.stop();
-  const run = (words: readonly string[]) => runCommand(dataDirectory, words, settings);
+  const run = (words: readonly string[]) => runCommand(first, words);
   const create = (...words: string[]) =>
-    run(['credential', 'create', '--account', account, ...words]);
-  const reader = create('--kind', 'api_key', '--scopes', 'balance:read');
-  const far = create('--kind', 'api_key', '--addresses', '203.0.113.0/24');
-  const near = create('--kind', 'api_key', '--addresses', '203.0.113.0/24 127.0.0.0/8');
-  const gone = create('--kind', 'api_key');
+    run(['credential', 'create', '--account', account, '--kind', 'api_key', ...words]);
+  const reader = await create('--scopes', 'balance:read');
+  const far = await create('--addresses', '203.0.113.0/24');
+  const near = await create('--addresses', '203.0.113.0/24 127.0.0.0/8');
+  const gone = await create();
   const id = gone['credential'] ?? gone['id'] ?? gone['credential_id'] ?? '';
-  run(['credential', 'revoke', '--account', account, '--credential', id]);
+  await run(['credential', 'revoke', '--account', account, '--credential', id]);
+  await first.stop();
   const started = await startService({ isOwn: true, dataDirectory, settings });
   try {
     const as = (made: Record<string, string>): Api => started.demo.withToken(made['api_key'] ?? '');
@@ -338,17 +336,4 @@ test('credentials of the command line can be restricted by scope and address, an
 
 async function createUserAs(api: Api): Promise<Reply> {
   return api.get(`/user/${await createUser(api)}`);
-}
-
-function runCommand(
-  dataDirectory: string,
-  words: readonly string[],
-  settings: Record<string, string>,
-): Record<string, string> {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [serverMain, ...words], {
-    env: { ...testSettings(dataDirectory), ...settings },
-    encoding: 'utf8',
-  });
-  assert.equal(status, 0, stderr);
-  return stdout.trimStart().startsWith('{') ? JSON.parse(stdout) : {};
 }

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -7,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { upload } from './batch-kit.ts';
+import { runCommand } from './commands.ts';
 import {
   commitPayout,
   createPayout,
@@ -24,9 +24,7 @@ import {
   type Headers,
   ok,
   type Service,
-  serverMain,
   startService,
-  testSettings,
 } from './service.ts';
 import { assertProblem } from './shapes.ts';
 
@@ -44,13 +42,9 @@ let tenantB: Account;
 before(async () => {
   dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-uploads-'));
   const words = ['account', 'create', '--environment', 'live', '--name', 'Live'];
-  const { stdout, stderr } = spawnSync(process.execPath, [serverMain, ...words], {
-    env: { ...testSettings(dataDirectory), ...settings },
-    encoding: 'utf8',
-  });
-  assert.match(stdout, /api_key/, stderr);
-  service = await startService({ isOwn: true, dataDirectory, settings });
-  live = service.demo.withToken((JSON.parse(stdout) as { api_key: string }).api_key);
+  const made = await runCommand({ dataDirectory, settings }, words);
+  service = await startService({ isEmbedded: true, dataDirectory, settings });
+  live = service.demo.withToken(made['api_key'] ?? '');
   tenantA = await createAccount(service, { USD: '10000' });
   tenantB = await createAccount(service);
 });

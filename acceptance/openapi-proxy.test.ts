@@ -20,7 +20,7 @@ let proxy: { url: string; process: ChildProcess };
 
 before(async () => {
   // Its first events and balances are examples, so that it must be unused.
-  service = await startService({ isOwn: true });
+  service = await startService({ isEmbedded: true });
   folder = await mkdtemp(join(tmpdir(), 'outlay-proxy-'));
   const file = join(folder, 'openapi.json');
   const response = await fetch(`${service.baseUrl}/openapi.json`);

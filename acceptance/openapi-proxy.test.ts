@@ -98,6 +98,10 @@ test('the proxy refuses an answer that the description does not allow', async ()
   const text = await readFile(join(folder, 'openapi.json'), 'utf8');
   const document = JSON.parse(text);
   document.components.schemas.Balance.properties.balance.type = 'string';
+  // One path is enough, and read sooner.
+  document.paths = Object.fromEntries(
+    Object.entries(document.paths).filter(([path]) => path.endsWith('/account/balance')),
+  );
   await writeFile(file, JSON.stringify(document));
   const other = await startProxy(file, service.baseUrl);
   try {

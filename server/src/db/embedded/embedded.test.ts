@@ -40,6 +40,21 @@ async function makeFolder(): Promise<string> {
   return folder;
 }
 
+let prepared: Promise<string> | undefined;
+
+/** A cluster is made once; what does not test that begins with a copy. */
+async function makeFolderWithCluster(): Promise<string> {
+  const prepare = async (): Promise<string> => {
+    const dataDirectory = await makeFolder();
+    const server = await startEmbedded({ dataDirectory });
+    await server.close();
+    return dataDirectory;
+  };
+  const [from, to] = [await (prepared ??= prepare()), await makeFolder()];
+  execFileSync('cp', ['-a', join(from, 'postgres'), to]);
+  return to;
+}
+
 async function query(server: EmbeddedServer, statement: string): Promise<pg.QueryResultRow[]> {
   const client = new pg.Client({ connectionString: server.connectionUrl('postgres') });
   client.on('error', () => undefined);
@@ -128,7 +143,7 @@ test('a data folder with a path of more than 150 bytes works', async () => {
 });
 
 test('after kill -9 the database stops by itself, and the next start has every acknowledged row', async () => {
-  const dataDirectory = await makeFolder();
+  const dataDirectory = await makeFolderWithCluster();
   const killed = await startService(dataDirectory);
   const acknowledged = await killService(killed);
   await waitUntilGone(join(dataDirectory, 'postgres', 'postmaster.pid'));
@@ -141,7 +156,7 @@ test('after kill -9 the database stops by itself, and the next start has every a
 });
 
 test('a start right after kill -9 takes over from the server that is still there', async () => {
-  const dataDirectory = await makeFolder();
+  const dataDirectory = await makeFolderWithCluster();
   const killed = await startService(dataDirectory);
   const acknowledged = await killService(killed);
   const server = await startEmbedded({ dataDirectory });
@@ -153,7 +168,7 @@ test('a start right after kill -9 takes over from the server that is still there
 });
 
 test('a pid file whose number another process got does not stop a start', async () => {
-  const dataDirectory = await makeFolder();
+  const dataDirectory = await makeFolderWithCluster();
   const killed = await startService(dataDirectory);
   const pidFile = join(dataDirectory, 'postgres', 'postmaster.pid');
   const text = readFileSync(pidFile, 'utf8');
@@ -172,7 +187,7 @@ test('a pid file whose number another process got does not stop a start', async 
 });
 
 test('a second service on the same folder is refused by name, and the first one goes on', async () => {
-  const dataDirectory = await makeFolder();
+  const dataDirectory = await makeFolderWithCluster();
   const first = await startEmbedded({ dataDirectory });
   await assert.rejects(startEmbedded({ dataDirectory }), {
     name: 'EmbeddedDatabaseError',
@@ -183,7 +198,7 @@ test('a second service on the same folder is refused by name, and the first one 
 });
 
 test('a folder of another major version, and one that cannot be made, are explained', async () => {
-  const dataDirectory = await makeFolder();
+  const dataDirectory = await makeFolderWithCluster();
   const server = await startEmbedded({ dataDirectory });
   await server.close();
   writeFileSync(join(dataDirectory, 'postgres', 'PG_VERSION'), '12\n');
@@ -211,7 +226,7 @@ async function queryUntilBack(server: EmbeddedServer, statement: string) {
 }
 
 test('a server that stops by itself is started again at the same address', async () => {
-  const dataDirectory = await makeFolder();
+  const dataDirectory = await makeFolderWithCluster();
   const reports: string[] = [];
   const server = await startEmbedded({ dataDirectory, report: (line) => reports.push(line) });
   await query(server, 'create table kept (id int); insert into kept values (7)');
@@ -229,7 +244,7 @@ test('a server that stops by itself is started again at the same address', async
 });
 
 test('a server that cannot be started again is reported', async () => {
-  const dataDirectory = await makeFolder();
+  const dataDirectory = await makeFolderWithCluster();
   const server = await startEmbedded({ dataDirectory });
   process.kill(server.processId, 'SIGQUIT');
   await rm(join(dataDirectory, 'postgres', 'global', 'pg_control'));

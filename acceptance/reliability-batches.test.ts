@@ -37,6 +37,12 @@ async function kill(service: Service): Promise<void> {
   await stopProcess(service.process, 'SIGKILL');
 }
 
+const survivors: Service[] = [];
+
+/** A process beside the killed ones; the tests share those that live. */
+const openSurvivor = async (index = 0): Promise<Service> =>
+  (survivors[index] ??= await pair.startAnother());
+
 /** Waits until a condition on the batches holds. */
 async function waitFor(condition: string): Promise<void> {
   for (let tries = 0; tries < 2000; tries += 1) {
@@ -99,7 +105,7 @@ test('a batch survives kill -9 during upload and commit, and pays every row once
   const [state] = await pair.books.rows<{ status: string }>('select status from batches');
   assert.equal(state?.status, 'COMMITTING', 'the batch was through before it could be broken off');
   await endLease();
-  const third = runThrough(await pair.startAnother(), sender);
+  const third = runThrough(await openSurvivor(), sender);
   const committed = await waitUntilCommitted(third, draft);
   await assertPaidOnce(third, committed, quoted);
 });
@@ -118,7 +124,7 @@ async function assertPaidOnce(api: Api, committed: Batch, quoted: Batch): Promis
 }
 
 test('two concurrent uploads with one key make one batch', async () => {
-  const service = await pair.startAnother();
+  const service = await openSurvivor();
   const api = runThrough(service, sender);
   const body = writeCsv(describeRows(sender, 600, { source_amount: '21' }));
   const headers = { ...csv, 'idempotency-key': randomUUID() };
@@ -130,7 +136,7 @@ test('two concurrent uploads with one key make one batch', async () => {
 });
 
 test('two processes commit the same batches once', async () => {
-  const services = await Promise.all([pair.startAnother(), pair.startAnother()]);
+  const services = await Promise.all([openSurvivor(), openSurvivor(1)]);
   const [one, other] = services.map((service) => runThrough(service, sender));
   assert.ok(one !== undefined && other !== undefined);
   const before = await readBalance(one);

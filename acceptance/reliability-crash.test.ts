@@ -323,7 +323,7 @@ test('kill -9 of one of two processes under load: the other continues its work',
   const account = await createAccount(pair.first, { USD: funds });
   const recipients = await createRecipients(account.api);
   const log: Log = { entries: [], users: [] };
-  for (let round = 0; round < 2; round += 1) {
+  for (let round = 0; round < rounds / 3; round += 1) {
     const victim = await pair.startAnother();
     const api = runThrough(victim, account);
     const { process: child } = victim;

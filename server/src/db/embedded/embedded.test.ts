@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { after, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type EmbeddedServer, startEmbedded } from './embedded.ts';
@@ -225,67 +225,69 @@ async function queryUntilBack(server: EmbeddedServer, statement: string) {
   }
 }
 
-test('a server that stops by itself is started again at the same address', async () => {
-  const dataDirectory = await makeFolderWithCluster();
-  const reports: string[] = [];
-  const server = await startEmbedded({ dataDirectory, report: (line) => reports.push(line) });
-  await query(server, 'create table kept (id int); insert into kept values (7)');
-  const url = server.connectionUrl('postgres');
-  for (const signal of ['SIGQUIT', 'SIGKILL'] as const) {
-    const former = server.processId;
-    process.kill(former, signal);
-    while (server.processId === former) await sleep(10);
-    assert.deepEqual(await queryUntilBack(server, 'select id from kept'), [{ id: 7 }]);
-  }
-  assert.equal(server.connectionUrl('postgres'), url);
-  assert.ok(reports.some((line) => /The database stopped: .* Starting it again/.test(line)));
-  await server.close();
-  assert.ok(!existsSync(server.socketDirectory));
-});
-
-test('a server that cannot be started again is reported', async () => {
-  const dataDirectory = await makeFolderWithCluster();
-  const server = await startEmbedded({ dataDirectory });
-  process.kill(server.processId, 'SIGQUIT');
-  await rm(join(dataDirectory, 'postgres', 'global', 'pg_control'));
-  assert.match((await server.failed).message, /The database stopped/);
-  await server.close();
-});
-
-test('a server that stopped on a full disk runs again when there is room', async (context) => {
-  const dataDirectory = await makeFolder();
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=160m', 'outlay-test', dataDirectory], {
-      stdio: 'ignore',
-    });
-  } catch {
-    context.skip('a file system of its own cannot be mounted here');
-    return;
-  }
-  try {
+describe('a server that ends', { concurrency: true }, () => {
+  test('a server that stops by itself is started again at the same address', async () => {
+    const dataDirectory = await makeFolderWithCluster();
     const reports: string[] = [];
     const server = await startEmbedded({ dataDirectory, report: (line) => reports.push(line) });
     await query(server, 'create table kept (id int); insert into kept values (7)');
-    await query(server, 'create table large (text text)');
-    const former = server.processId;
-    const fill = join(dataDirectory, 'fill');
-    const { bavail, bsize } = statfsSync(dataDirectory);
-    writeFileSync(fill, Buffer.alloc(bavail * bsize - 8 * 1024 * 1024));
-    const grow = `insert into large select repeat(md5(random()::text), 100)
-      from generate_series(1, 20000)`;
-    // Rows alone meet an error; the write-ahead log, which has no room either, stops the server.
-    while (server.processId === former && !reports.some((line) => line.includes('is full'))) {
-      await query(server, grow).catch(() => undefined);
-      await query(server, 'truncate large').catch(() => undefined);
+    const url = server.connectionUrl('postgres');
+    for (const signal of ['SIGQUIT', 'SIGKILL'] as const) {
+      const former = server.processId;
+      process.kill(former, signal);
+      while (server.processId === former) await sleep(10);
+      assert.deepEqual(await queryUntilBack(server, 'select id from kept'), [{ id: 7 }]);
     }
-    await sleep(1_000);
-    await rm(fill);
-    assert.deepEqual(await queryUntilBack(server, 'select id from kept'), [{ id: 7 }]);
-    await query(server, 'insert into kept values (8)');
+    assert.equal(server.connectionUrl('postgres'), url);
+    assert.ok(reports.some((line) => /The database stopped: .* Starting it again/.test(line)));
     await server.close();
-  } finally {
-    execFileSync('umount', [dataDirectory]);
-  }
+    assert.ok(!existsSync(server.socketDirectory));
+  });
+
+  test('a server that cannot be started again is reported', async () => {
+    const dataDirectory = await makeFolderWithCluster();
+    const server = await startEmbedded({ dataDirectory });
+    process.kill(server.processId, 'SIGQUIT');
+    await rm(join(dataDirectory, 'postgres', 'global', 'pg_control'));
+    assert.match((await server.failed).message, /The database stopped/);
+    await server.close();
+  });
+
+  test('a server that stopped on a full disk runs again when there is room', async (context) => {
+    const dataDirectory = await makeFolder();
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=160m', 'outlay-test', dataDirectory], {
+        stdio: 'ignore',
+      });
+    } catch {
+      context.skip('a file system of its own cannot be mounted here');
+      return;
+    }
+    try {
+      const reports: string[] = [];
+      const server = await startEmbedded({ dataDirectory, report: (line) => reports.push(line) });
+      await query(server, 'create table kept (id int); insert into kept values (7)');
+      await query(server, 'create table large (text text)');
+      const former = server.processId;
+      const fill = join(dataDirectory, 'fill');
+      const { bavail, bsize } = statfsSync(dataDirectory);
+      writeFileSync(fill, Buffer.alloc(bavail * bsize - 8 * 1024 * 1024));
+      const grow = `insert into large select repeat(md5(random()::text), 100)
+        from generate_series(1, 20000)`;
+      // Rows alone meet an error; the write-ahead log, which has no room either, stops the server.
+      while (server.processId === former && !reports.some((line) => line.includes('is full'))) {
+        await query(server, grow).catch(() => undefined);
+        await query(server, 'truncate large').catch(() => undefined);
+      }
+      await sleep(1_000);
+      await rm(fill);
+      assert.deepEqual(await queryUntilBack(server, 'select id from kept'), [{ id: 7 }]);
+      await query(server, 'insert into kept values (8)');
+      await server.close();
+    } finally {
+      execFileSync('umount', [dataDirectory]);
+    }
+  });
 });
 
 test('a temporary server leaves nothing behind', async () => {

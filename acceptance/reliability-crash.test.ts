@@ -276,6 +276,7 @@ test(`kill -9 of the service, of its database or of both, ${rounds} times under 
   const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-crash-'));
   const start = (): Promise<Service> => startService({ isEmbedded: true, dataDirectory });
   let service = await start();
+  const { credentials } = service;
   const account = await createAccount(service, { USD: funds });
   const recipients = await createRecipients(account.api);
   const log: Log = { entries: [], users: [] };
@@ -293,7 +294,11 @@ test(`kill -9 of the service, of its database or of both, ${rounds} times under 
         if (victims === 'database') await waitForRestart(service, dataDirectory, postmaster);
         else await stopProcess(child, 'SIGKILL');
       });
-      if (victims !== 'database') service = await start();
+      if (victims !== 'database') {
+        service = await start();
+        assert.deepEqual(service.credentials, credentials, 'the demo keys outlive a restart');
+        ok(await service.demo.get('/account/balance'));
+      }
       const books = openBooks(await findEmbeddedUrl(dataDirectory));
       try {
         if (victims !== 'database') await checkLeases(books);

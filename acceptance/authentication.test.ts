@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import * as oauth from 'oauth4webapi';
+import { runCommand } from './commands.ts';
 import {
   createPayout,
   createRecipient,
@@ -19,13 +16,10 @@ import {
   type Balance,
   type Credentials,
   createAccount,
-  createDatabase,
   ok,
   type Reply,
   type Service,
-  serverMain,
   startService,
-  testSettings,
 } from './service.ts';
 import { assertProblem } from './shapes.ts';
 
@@ -307,53 +301,38 @@ test('the live environment does not know a staging key, and has no sandbox', asy
 });
 
 test('credentials of the command line can be restricted by scope and address, and revoked', async () => {
-  const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-credentials-'));
-  const database = await createDatabase();
-  const { settings } = database;
-  const first = await startService({ isOwn: true, dataDirectory, settings });
-  const { account } = first.credentials;
-  await first.stop();
-  const run = (words: readonly string[]) => runCommand(dataDirectory, words, settings);
-  const create = (...words: string[]) =>
-    run(['credential', 'create', '--account', account, ...words]);
-  const reader = create('--kind', 'api_key', '--scopes', 'balance:read');
-  const far = create('--kind', 'api_key', '--addresses', '203.0.113.0/24');
-  const near = create('--kind', 'api_key', '--addresses', '203.0.113.0/24 127.0.0.0/8');
-  const gone = create('--kind', 'api_key');
-  const id = gone['credential'] ?? gone['id'] ?? gone['credential_id'] ?? '';
-  run(['credential', 'revoke', '--account', account, '--credential', id]);
-  const started = await startService({ isOwn: true, dataDirectory, settings });
+  const own = await startService({ isOwn: true });
   try {
-    const as = (made: Record<string, string>): Api => started.demo.withToken(made['api_key'] ?? '');
+    const { account } = own.credentials;
+    const create = (...words: string[]) =>
+      runCommand(own, [
+        'credential',
+        'create',
+        '--account',
+        account,
+        '--kind',
+        'api_key',
+        ...words,
+      ]);
+    const reader = await create('--scopes', 'balance:read');
+    const far = await create('--addresses', '203.0.113.0/24');
+    const near = await create('--addresses', '203.0.113.0/24 127.0.0.0/8');
+    const gone = await create();
+    const id = gone['credential'] ?? gone['id'] ?? gone['credential_id'] ?? '';
+    await runCommand(own, ['credential', 'revoke', '--account', account, '--credential', id]);
+    const as = (made: Record<string, string>): Api => own.demo.withToken(made['api_key'] ?? '');
     ok(await as(reader).get('/account/balance'));
     assertProblem(await as(reader).post('/user', {}), 403, 'insufficient_scope');
     assertProblem(await as(reader).get('/user/history'), 403);
     assert.ok([401, 403].includes((await as(far).get('/account/balance')).status));
     ok(await as(near).get('/account/balance'));
     assertProblem(await as(gone).get('/account/balance'), 401);
-    const secrets = await readFile(join(dataDirectory, 'staging.json'), 'utf8');
-    assert.ok(secrets.includes(started.credentials.api_key), 'the demo key outlives a restart');
-    ok(await createUserAs(started.demo));
+    ok(await createUserAs(own.demo));
   } finally {
-    await started.stop();
-    await database.drop();
-    await rm(dataDirectory, { recursive: true });
+    await own.stop();
   }
 });
 
 async function createUserAs(api: Api): Promise<Reply> {
   return api.get(`/user/${await createUser(api)}`);
-}
-
-function runCommand(
-  dataDirectory: string,
-  words: readonly string[],
-  settings: Record<string, string>,
-): Record<string, string> {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [serverMain, ...words], {
-    env: { ...testSettings(dataDirectory), ...settings },
-    encoding: 'utf8',
-  });
-  assert.equal(status, 0, stderr);
-  return stdout.trimStart().startsWith('{') ? JSON.parse(stdout) : {};
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { runCommand } from './commands.ts';
 import {
   commitPayout,
   createPayout,
@@ -15,16 +15,7 @@ import {
   findPayer,
   readAttributes,
 } from './recipients.ts';
-import {
-  type Api,
-  createAccount,
-  daySeconds,
-  ok,
-  type Service,
-  serverMain,
-  startService,
-  testSettings,
-} from './service.ts';
+import { type Api, createAccount, daySeconds, ok, type Service, startService } from './service.ts';
 import { assertProblem } from './shapes.ts';
 
 /** What a restricted credential, a wrong secret or a child process must not get. */
@@ -42,7 +33,7 @@ before(async () => {
   dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-credentials-'));
   // The default limit.
   const bounded = { ...settings, OUTLAY_SANDBOX_CLOCK_DAYS: '400' };
-  service = await startService({ isOwn: true, dataDirectory, settings: bounded });
+  service = await startService({ isEmbedded: true, dataDirectory, settings: bounded });
 });
 after(async () => {
   await service.stop();
@@ -50,16 +41,11 @@ after(async () => {
 });
 
 /** A key of the Demo account with these scopes only. */
-function createKey(scopes: string): Api {
+async function createKey(scopes: string): Promise<Api> {
   const { account } = service.credentials;
-  const words = ['credential', 'create', '--account', account, '--kind', 'api_key'];
-  const { stdout, stderr } = spawnSync(
-    process.execPath,
-    [serverMain, ...words, '--scopes', scopes],
-    { env: { ...testSettings(dataDirectory), ...settings }, encoding: 'utf8' },
-  );
-  assert.match(stdout, /api_key/, stderr);
-  return service.demo.withToken((JSON.parse(stdout) as { api_key: string }).api_key);
+  const words = ['--account', account, '--kind', 'api_key', '--scopes', scopes];
+  const made = await runCommand(service, ['credential', 'create', ...words]);
+  return service.demo.withToken(made['api_key'] ?? '');
 }
 
 test('users:read gets no verification link with the attributes, and starts no verification', async () => {
@@ -83,10 +69,10 @@ test('users:read gets no verification link with the attributes, and starts no ve
     const attributes = await readAttributes(api, destination);
     return attributes.find(({ type }) => type === 'IDSelfieCollection')?.value;
   };
-  const reader = createKey('users:read');
+  const reader = await createKey('users:read');
   assert.equal(await readLink(reader), '');
   assert.deepEqual(ok(await reader.get(`/user/${userToken}/kyc/id`)), []);
-  assert.match((await readLink(createKey('users:read kyc:write'))) ?? '', /\/verify\//);
+  assert.match((await readLink(await createKey('users:read kyc:write'))) ?? '', /\/verify\//);
 });
 
 test('Basic with text after the secret is refused', async () => {
@@ -108,7 +94,7 @@ test('Basic with text after the secret is refused', async () => {
 });
 
 test('the sandbox needs payouts:commit, and kyc:write for verifications', async () => {
-  const narrow = createKey('balance:read users:read users:write payouts:read payouts:create');
+  const narrow = await createKey('balance:read users:read users:write payouts:read payouts:create');
   ok(await narrow.get('/sandbox/clock'));
   const calls: [string, unknown][] = [
     ['/sandbox/clock', { advance_s: 1 }],
@@ -120,7 +106,7 @@ test('the sandbox needs payouts:commit, and kyc:write for verifications', async 
   for (const [path, body] of calls) {
     assertProblem(await narrow.post(path, body), 403, 'insufficient_scope');
   }
-  const committer = createKey('payouts:commit');
+  const committer = await createKey('payouts:commit');
   ok(await committer.post('/sandbox/clock', { advance_s: 1 }));
   assertProblem(await committer.post('/sandbox/kyc/usr_x', { decision: 'approved' }), 403);
 });

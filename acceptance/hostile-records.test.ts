@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import {
   createRecipient,
@@ -11,22 +8,20 @@ import {
   describeUser,
   type User,
 } from './recipients.ts';
-import { type Books, findEmbeddedUrl, openBooks } from './reliability-kit.ts';
+import { type Books, findDatabaseUrl, openBooks } from './reliability-kit.ts';
 import { type Account, createAccount, ok, type Service, startService } from './service.ts';
 import { assertProblem } from './shapes.ts';
 
 /** Records moved by someone with access to the database, and records after an erasure. */
 
-let dataDirectory: string;
 let service: Service;
 let books: Books;
 let tenantA: Account;
 let tenantB: Account;
 
 before(async () => {
-  dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-records-'));
-  service = await startService({ isOwn: true, dataDirectory });
-  books = openBooks(await findEmbeddedUrl(dataDirectory));
+  service = await startService({ isOwn: true });
+  books = openBooks(await findDatabaseUrl(service));
   tenantA = await createAccount(service, { USD: '1000' });
   tenantB = await createAccount(service);
 });
@@ -34,7 +29,6 @@ after(async () => {
   await books.assertSound();
   await books.close();
   await service.stop();
-  await rm(dataDirectory, { recursive: true });
 });
 
 const idOf = (token: string): string => token.slice(token.indexOf('_') + 1);

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { upload } from './batch-kit.ts';
+import { runCommand } from './commands.ts';
 import {
   commitPayout,
   createPayout,
@@ -24,9 +24,7 @@ import {
   type Headers,
   ok,
   type Service,
-  serverMain,
   startService,
-  testSettings,
 } from './service.ts';
 import { assertProblem } from './shapes.ts';
 
@@ -44,13 +42,9 @@ let tenantB: Account;
 before(async () => {
   dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-uploads-'));
   const words = ['account', 'create', '--environment', 'live', '--name', 'Live'];
-  const { stdout, stderr } = spawnSync(process.execPath, [serverMain, ...words], {
-    env: { ...testSettings(dataDirectory), ...settings },
-    encoding: 'utf8',
-  });
-  assert.match(stdout, /api_key/, stderr);
-  service = await startService({ isOwn: true, dataDirectory, settings });
-  live = service.demo.withToken((JSON.parse(stdout) as { api_key: string }).api_key);
+  const made = await runCommand({ dataDirectory, settings }, words);
+  service = await startService({ isEmbedded: true, dataDirectory, settings });
+  live = service.demo.withToken(made['api_key'] ?? '');
   tenantA = await createAccount(service, { USD: '10000' });
   tenantB = await createAccount(service);
 });
@@ -154,17 +148,6 @@ async function readLink({ api }: Account): Promise<{ link: string; userToken: st
   return { link: new URL(String(selfie?.value)).pathname, userToken };
 }
 
-test('a used verification link uses no upload slot, and its connection is closed', async () => {
-  const { link, userToken } = await readLink(tenantA);
-  ok(await tenantA.api.post(`/sandbox/kyc/${userToken}`, { decision: 'approved' }));
-  await using held = await openMany(12, { path: link }, 12);
-  for (const idle of held.idles) assert.match(idle.received(), /^HTTP\/1\.1 409 /);
-  await assertTakesBatch(tenantB.api);
-  await assertTakesImages(tenantB.api);
-  await assertTakesImages(tenantA.api);
-  for (const idle of held.idles) assert.ok(await closesWithin(idle, 15_000));
-});
-
 test('a link that receives images uses one slot, and none of another tenant', async () => {
   const { link } = await readLink(tenantA);
   await using held = await openMany(12, { path: link }, 11);
@@ -224,36 +207,49 @@ test('idle uploads in staging do not block live', async () => {
   await assertTakesBatch(live, onLive);
 });
 
-test('a body below the minimum rate is 408, and its connection is closed', async () => {
-  const { credentials, api } = tenantA;
-  const userToken = await createUser(api);
-  const token = credentials.api_key;
-  const lines: Line[] = [
-    { path: '/v0.1.4/batches', contentType: 'text/csv', token },
-    { path: `/v0.1.4/user/${userToken}/kyc/id`, token },
-  ];
-  await Promise.all(
-    lines.map(async (line) => {
-      const idle = await openIdle(line);
-      const trickle = setInterval(() => idle.socket.write('x'), 500);
-      assert.ok(await closesWithin(idle, 25_000), line.path);
-      clearInterval(trickle);
-      assert.match(idle.received(), /^HTTP\/1\.1 408 /, line.path);
-      assert.match(idle.received(), /\r\nconnection: close\r\n/i);
-    }),
-  );
-  await assertTakesBatch(api);
-});
+describe('connections that send hardly anything', { concurrency: true }, () => {
+  test('a used verification link uses no upload slot, and its connection is closed', async () => {
+    const { link, userToken } = await readLink(tenantA);
+    ok(await tenantA.api.post(`/sandbox/kyc/${userToken}`, { decision: 'approved' }));
+    await using held = await openMany(12, { path: link }, 12);
+    for (const idle of held.idles) assert.match(idle.received(), /^HTTP\/1\.1 409 /);
+    await assertTakesBatch(tenantB.api);
+    await assertTakesImages(tenantB.api);
+    await assertTakesImages(tenantA.api);
+    for (const idle of held.idles) assert.ok(await closesWithin(idle, 15_000));
+  });
 
-test('an anonymous connection with a refused body is closed', async () => {
-  const refused = ['/v0.1.4/batches', '/v0.1.4/user', '/nowhere', '/health/live'];
-  await Promise.all(
-    refused.map(async (path) => {
-      const idle = await openIdle({ path });
-      const trickle = setInterval(() => idle.socket.write('x'), 500);
-      assert.ok(await closesWithin(idle, 15_000), path);
-      clearInterval(trickle);
-      assert.match(idle.received(), /^HTTP\/1\.1 4\d\d /, path);
-    }),
-  );
+  test('a body below the minimum rate is 408, and its connection is closed', async () => {
+    const { credentials, api } = tenantA;
+    const userToken = await createUser(api);
+    const token = credentials.api_key;
+    const lines: Line[] = [
+      { path: '/v0.1.4/batches', contentType: 'text/csv', token },
+      { path: `/v0.1.4/user/${userToken}/kyc/id`, token },
+    ];
+    await Promise.all(
+      lines.map(async (line) => {
+        const idle = await openIdle(line);
+        const trickle = setInterval(() => idle.socket.write('x'), 500);
+        assert.ok(await closesWithin(idle, 25_000), line.path);
+        clearInterval(trickle);
+        assert.match(idle.received(), /^HTTP\/1\.1 408 /, line.path);
+        assert.match(idle.received(), /\r\nconnection: close\r\n/i);
+      }),
+    );
+    await assertTakesBatch(api);
+  });
+
+  test('an anonymous connection with a refused body is closed', async () => {
+    const refused = ['/v0.1.4/batches', '/v0.1.4/user', '/nowhere', '/health/live'];
+    await Promise.all(
+      refused.map(async (path) => {
+        const idle = await openIdle({ path });
+        const trickle = setInterval(() => idle.socket.write('x'), 500);
+        assert.ok(await closesWithin(idle, 15_000), path);
+        clearInterval(trickle);
+        assert.match(idle.received(), /^HTTP\/1\.1 4\d\d /, path);
+      }),
+    );
+  });
 });

@@ -20,7 +20,7 @@ let proxy: { url: string; process: ChildProcess };
 
 before(async () => {
   // Its first events and balances are examples, so that it must be unused.
-  service = await startService({ isOwn: true });
+  service = await startService({ isEmbedded: true });
   folder = await mkdtemp(join(tmpdir(), 'outlay-proxy-'));
   const file = join(folder, 'openapi.json');
   const response = await fetch(`${service.baseUrl}/openapi.json`);
@@ -98,6 +98,10 @@ test('the proxy refuses an answer that the description does not allow', async ()
   const text = await readFile(join(folder, 'openapi.json'), 'utf8');
   const document = JSON.parse(text);
   document.components.schemas.Balance.properties.balance.type = 'string';
+  // One path is enough, and read sooner.
+  document.paths = Object.fromEntries(
+    Object.entries(document.paths).filter(([path]) => path.endsWith('/account/balance')),
+  );
   await writeFile(file, JSON.stringify(document));
   const other = await startProxy(file, service.baseUrl);
   try {

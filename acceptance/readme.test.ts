@@ -15,7 +15,7 @@ let service: Service;
 let folder: string;
 
 before(async () => {
-  service = await startService({ isOwn: true });
+  service = await startService({ isEmbedded: true });
   folder = mkdtempSync(join(tmpdir(), 'outlay-readme-'));
 });
 after(async () => {

@@ -44,7 +44,7 @@ import {
 const seed = chooseSeed();
 const random = createRandom(seed);
 const accountsCount = 3;
-const payoutsPerAccount = 40;
+const payoutsPerAccount = process.env['OUTLAY_TEST_LONG'] === '1' ? 40 : 16;
 const funds = 100_000;
 
 let database: TestDatabase;

@@ -54,6 +54,11 @@ export function openBooks(url: string): Books {
   };
 }
 
+/** The address of the database of a service that the tests started. */
+export async function findDatabaseUrl({ settings, dataDirectory = '' }: Service): Promise<string> {
+  return settings['DATABASE_URL'] ?? findEmbeddedUrl(dataDirectory);
+}
+
 /** The address of a data folder's embedded server, from the fifth line of its pid file. */
 export async function findEmbeddedUrl(dataDirectory: string): Promise<string> {
   const [, socketDirectory] = await readPostmaster(dataDirectory);

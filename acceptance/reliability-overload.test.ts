@@ -11,7 +11,7 @@ import {
   payoutPath,
   type Recipient,
 } from './recipients.ts';
-import { type Books, findEmbeddedUrl, openBooks } from './reliability-kit.ts';
+import { type Books, findDatabaseUrl, openBooks } from './reliability-kit.ts';
 import {
   type Account,
   type Api,
@@ -36,7 +36,7 @@ let account: Account;
 let recipient: Recipient;
 before(async () => {
   service = await startService({ isOwn: true, settings: { OUTLAY_IN_FLIGHT_MAX: '2' } });
-  books = openBooks(await findEmbeddedUrl(service.dataDirectory ?? ''));
+  books = openBooks(await findDatabaseUrl(service));
   account = await createAccount(service, { USD: '1000000' });
   recipient = await createRecipient(account.api, deliveryCases.bank);
 });

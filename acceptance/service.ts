@@ -27,6 +27,8 @@ export type Service = {
   /** Undefined for a service that the tests did not start. */
   readonly process: ChildProcess | undefined;
   readonly dataDirectory: string | undefined;
+  /** What it was started with, in addition to those that tests need; of another service nothing. */
+  readonly settings: Readonly<Record<string, string>>;
   /** The output of the started process. */
   readonly output: () => string;
   stop(): Promise<void>;
@@ -43,8 +45,10 @@ export type StartOptions = {
   settings?: Readonly<Record<string, string>>;
   /** An existing folder to start in; `stop` does not remove it. */
   dataDirectory?: string;
-  /** Starts one on its own embedded database, even where the environment names a running one. */
+  /** Starts one even where the environment names a running one. */
   isOwn?: boolean;
+  /** Starts one on an embedded database of its own. */
+  isEmbedded?: boolean;
 };
 
 /** The settings of a started service: rate limits that no test reaches by accident. */
@@ -70,11 +74,13 @@ export function testSettings(dataDirectory: string): Record<string, string> {
 
 /** @throws Error with the output of a process that does not start. */
 export async function startService(options: StartOptions = {}): Promise<Service> {
-  const running = options.isOwn === true ? undefined : await findRunning();
+  const { isOwn = false, isEmbedded = false } = options;
+  const running = isOwn || isEmbedded ? undefined : await findRunning();
   if (running !== undefined) return running;
   const dataDirectory =
     options.dataDirectory ?? (await mkdtemp(join(tmpdir(), 'outlay-acceptance-')));
-  const database = options.isOwn === true ? undefined : await createDatabase();
+  const isGiven = isEmbedded || options.settings?.['DATABASE_URL'] !== undefined;
+  const database = isGiven ? undefined : await createDatabase();
   const settings = { ...database?.settings, ...options.settings };
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', serverMain], {
     env: { ...testSettings(dataDirectory), ...settings },
@@ -96,6 +102,7 @@ export async function startService(options: StartOptions = {}): Promise<Service>
     ...service,
     process: child,
     dataDirectory,
+    settings,
     output,
     stop: async () => {
       service.demo.close();
@@ -150,6 +157,7 @@ function describeService({ base_url: baseUrl, ...credentials }: StagingFile): Se
     credentials,
     process: undefined,
     dataDirectory: undefined,
+    settings: {},
     output: () => '',
     stop: async () => demo.close(),
   };

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { runCommand } from './commands.ts';
 import { add, exact, multiplyDown, subtract } from './exact.ts';
 import {
   type CountryLookup,
@@ -27,16 +27,13 @@ import {
   advance,
   type Balance,
   createAccount,
-  createDatabase,
   daySeconds,
   fund,
   ok,
   readBalance,
   readPages,
   type Service,
-  serverMain,
   startService,
-  testSettings,
   versions,
 } from './service.ts';
 import { assertProblem, assertShape, patterns, shapes } from './shapes.ts';
@@ -269,21 +266,12 @@ test('a rate limit answers 429 with the time to wait', async () => {
 
 type Printed = Record<string, string>;
 
-function runCommand(dataDirectory: string, words: readonly string[], settings: Printed): Printed {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [serverMain, ...words], {
-    env: { ...testSettings(dataDirectory), ...settings },
-    encoding: 'utf8',
-  });
-  assert.equal(status, 0, stderr);
-  return stdout.trimStart().startsWith('{') ? (JSON.parse(stdout) as Printed) : {};
-}
-
 test('one process serves both environments, which share nothing', async () => {
   const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-environments-'));
   const settings = { OUTLAY_ENVIRONMENTS: 'staging,live' };
   const words = ['account', 'create', '--environment', 'live', '--name', 'Live'];
-  const live = runCommand(dataDirectory, words, settings);
-  const both = await startService({ isOwn: true, dataDirectory, settings });
+  const live = await runCommand({ dataDirectory, settings }, words);
+  const both = await startService({ isEmbedded: true, dataDirectory, settings });
   try {
     const [onLive, onStaging] = [
       { host: 'api.example.test' },
@@ -312,30 +300,24 @@ test('one process serves both environments, which share nothing', async () => {
 });
 
 test('an account can be set to accept both tokens, of which the destination counts', async () => {
-  const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-both-tokens-'));
-  const database = await createDatabase();
-  const { settings } = database;
-  const first = await startService({ isOwn: true, dataDirectory, settings });
-  const { account } = first.credentials;
-  await first.stop();
-  const words = ['account', 'set', '--account', account, '--accept-both-tokens', 'true'];
-  runCommand(dataDirectory, words, settings);
-  const second = await startService({ isOwn: true, dataDirectory, settings });
+  const own = await startService({ isOwn: true });
   try {
-    const recipient = await createRecipient(second.demo, deliveryCases.bank);
-    const balances = ok(await second.demo.get<Balance[]>('/account/balance'));
+    const words = ['--account', own.credentials.account, '--accept-both-tokens', 'true'];
+    await runCommand(own, ['account', 'set', ...words]);
+    const recipient = await createRecipient(own.demo, deliveryCases.bank);
+    const balances = ok(await own.demo.get<Balance[]>('/account/balance'));
     const euros = balances.find((balance) => balance.currency_code === 'EUR');
     const body = describePayout(recipient, { source_token: euros?.token });
-    const payout = ok(await second.demo.post<Payout>(`/payout/${recipient.userToken}`, body));
+    const payout = ok(await own.demo.post<Payout>(`/payout/${recipient.userToken}`, body));
     assert.equal(payout['source_token'], euros?.token);
     assert.equal(payout['source_currency_code'], 'EUR');
     assert.equal(payout['destination_token'], recipient.payer.destination_token);
     const left = add(payout.source_amount, payout.fee);
     assert.notEqual(left, '0');
-    ok(await second.demo.get(`/user/${recipient.userToken}`));
+    ok(await own.demo.get(`/user/${recipient.userToken}`));
     assert.ok(
       (
-        await readAttributes(second.demo, {
+        await readAttributes(own.demo, {
           userToken: recipient.userToken,
           destinationToken: recipient.payer.destination_token,
           currency: 'MXN',
@@ -343,8 +325,6 @@ test('an account can be set to accept both tokens, of which the destination coun
       ).length > 0,
     );
   } finally {
-    await second.stop();
-    await database.drop();
-    await rm(dataDirectory, { recursive: true });
+    await own.stop();
   }
 });

@@ -9,7 +9,7 @@ import { examplesFile, recordExamples } from './run-steps.ts';
  *     npm run record
  */
 
-const service = await startService({ isOwn: true });
+const service = await startService({ isEmbedded: true });
 try {
   const examples = await recordExamples(service);
   await writeFile(examplesFile, `${JSON.stringify(examples, null, 2)}\n`);

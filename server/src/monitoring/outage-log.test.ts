@@ -4,7 +4,8 @@ import { startTestServer } from '../../testing/setups/database.ts';
 import { createKey, createLiveSetup, yesterday } from '../../testing/setups/live.ts';
 import { createDatabaseIfAbsent } from '../db/postgres/create-database.ts';
 
-const outageMs = 12_000;
+/** The long form goes on beyond the ten seconds after which repeated lines are counted. */
+const outageMs = process.env['OUTLAY_TEST_LONG'] === '1' ? 12_000 : 2_000;
 const bytesPerMinuteMax = 1_000_000;
 
 test('during a database outage, a busy service logs less than 1 MB a minute', async (context) => {
@@ -31,11 +32,10 @@ test('during a database outage, a busy service logs less than 1 MB a minute', as
     await Promise.all(Array.from({ length: 16 }, drive));
     const bytes = service.logged.reduce((sum, line) => sum + Buffer.byteLength(line), 0);
     assert.deepEqual([...statuses], [503]);
-    assert.ok(requests > 500, `only ${requests} requests`);
+    assert.ok(requests > outageMs / 24, `only ${requests} requests`);
     const perMinute = (bytes * 60_000) / outageMs;
     context.diagnostic(`${requests} requests, ${Math.round(perMinute)} bytes a minute`);
     assert.ok(perMinute < bytesPerMinuteMax, `${perMinute} bytes for ${requests} requests`);
-    assert.match(service.logged.join(''), /"status":503.*"count":\d{2,}/);
     const metrics = await service.get('/metrics');
     assert.equal(metrics.status, 200);
     assert.match(metrics.text, /outlay_rates_age_seconds/);
@@ -44,6 +44,8 @@ test('during a database outage, a busy service logs less than 1 MB a minute', as
       [ready.status, /live: the database does not answer/.test(ready.text)],
       [503, true],
     );
+    await service.close();
+    assert.match(service.logged.join(''), /"status":503.*"count":\d{2,}/);
   } finally {
     await setup.close();
   }

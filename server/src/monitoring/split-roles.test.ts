@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import {
   createKey,
   createLiveSetup,
@@ -45,30 +45,35 @@ test('a serve process without any usable rate is not ready and gives the reason'
   assert.match(text, /live: no exchange rate is usable \(missing or stale: USD\/MXN\)/);
 });
 
-test('a serve process becomes ready when another process imports rates', async () => {
-  setup.writeRates(yesterday(), { USD: '1', MXN: '18.40' });
-  assert.equal((await work.app.environments.live?.importRates())?.ok, true);
-  await waitUntil(async () => (await serve.get('/health/ready')).status === 200, promisedMs);
-  assert.equal(Number(await quoteRate()), 18.4);
-});
+describe('what changes while the processes run', { concurrency: true }, () => {
+  describe('rates', { concurrency: 1 }, () => {
+    test('a serve process becomes ready when another process imports rates', async () => {
+      setup.writeRates(yesterday(), { USD: '1', MXN: '18.40' });
+      assert.equal((await work.app.environments.live?.importRates())?.ok, true);
+      await waitUntil(async () => (await serve.get('/health/ready')).status === 200, promisedMs);
+      assert.equal(Number(await quoteRate()), 18.4);
+    });
 
-test('a serve process quotes rates that another process imported within ten seconds', async () => {
-  setup.writeRates(yesterday(), { USD: '1', MXN: '22.50' });
-  assert.equal((await work.app.environments.live?.importRates())?.ok, true);
-  await waitUntil(async () => Number(await quoteRate()) === 22.5, promisedMs);
-});
+    test('a serve process quotes rates that another process imported within ten seconds', async () => {
+      setup.writeRates(yesterday(), { USD: '1', MXN: '22.50' });
+      assert.equal((await work.app.environments.live?.importRates())?.ok, true);
+      await waitUntil(async () => Number(await quoteRate()) === 22.5, promisedMs);
+    });
+  });
 
-test('every role applies changed velocity limits, and keeps the old ones if the file is invalid', async () => {
-  const limit = { name: 'five a day', per: 'account', windowHours: 24, countMax: 5 };
-  writeFileSync(limitsFile, JSON.stringify({ limits: [limit] }));
-  const logs = (app: LiveApp, message: string) => app.logged.some((line) => line.includes(message));
-  for (const app of [serve, work]) {
-    await waitUntil(async () => logs(app, 'velocity limits changed'), promisedMs);
-  }
-  writeFileSync(limitsFile, '{"limits":[{"name":""}]}');
-  for (const app of [serve, work]) {
-    await waitUntil(async () => logs(app, 'velocity limits not read'), promisedMs);
-  }
+  test('every role applies changed velocity limits, and keeps the old ones if the file is invalid', async () => {
+    const limit = { name: 'five a day', per: 'account', windowHours: 24, countMax: 5 };
+    writeFileSync(limitsFile, JSON.stringify({ limits: [limit] }));
+    const logs = (app: LiveApp, message: string) =>
+      app.logged.some((line) => line.includes(message));
+    for (const app of [serve, work]) {
+      await waitUntil(async () => logs(app, 'velocity limits changed'), promisedMs);
+    }
+    writeFileSync(limitsFile, '{"limits":[{"name":""}]}');
+    for (const app of [serve, work]) {
+      await waitUntil(async () => logs(app, 'velocity limits not read'), promisedMs);
+    }
+  });
 });
 
 test('a work process serves health and metrics', async () => {

@@ -1,11 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { after } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newDigits, newId } from '../../src/core/ids.ts';
 import type { RailHost, ReferenceRule } from '../../src/rails/contract/contract.ts';
 import { type FaultProxy, openFaultProxy } from '../fault-proxy/fault-proxy.ts';
-import { openTestHost, type TestHost } from '../setups/rail.ts';
+import { type HostGround, openHostGround, openTestHost, type TestHost } from '../setups/rail.ts';
 import { type Checks, watchHost } from './checks.ts';
 import { type CallbackServer, createFileCourier, type FileCourier } from './delivery.ts';
 import { type Caller, createDriver, type Driver, type Payment } from './driver.ts';
@@ -114,6 +115,16 @@ export async function openTestRun<Config>(options: TestRunOptions<Config>): Prom
   };
 }
 
+/** One database for all runs, each of which is a rail with a name of its own. */
+let ground: Promise<HostGround> | undefined;
+let runs = 0;
+
+const openGround = (): Promise<HostGround> => (ground ??= openHostGround(16));
+
+after(async () => {
+  await (await ground)?.close();
+});
+
 type World<Config> = {
   readonly runContext: RunContext<Config> & Pick<TestRun, 'host' | 'operator'>;
   /** The host of an instance without a crash point. */
@@ -128,7 +139,9 @@ async function openWorld<Config>(options: TestRunOptions<Config>): Promise<World
   const nowMs = (): number => Math.floor(performance.timeOrigin + performance.now()) + time.aheadMs;
   const counterparty = await subject.openCounterparty({ callbackUrl, nowMs });
   const { payers = [], files } = counterparty;
-  const host = await openTestHost({ name: railName, payers, nowMs, callbackUrl });
+  runs += 1;
+  const name = `${railName}_${runs}`;
+  const host = await openTestHost({ name, payers, nowMs, callbackUrl }, await openGround());
   const driver = createDriver({
     checks,
     callMsMax: subject.callMsMax ?? 1500,

@@ -13,6 +13,7 @@ import type { CallbackReading, Instruction, RailCalls } from '../../src/rails/co
 import { configSchema, railModule } from '../../src/rails/partner/rail.ts';
 import type { KeyDeclaration } from '../../src/rails/partner/signatures.ts';
 import type { PartnerRecords } from '../counterparties/partner/control.ts';
+import { openPartnerSimulator } from '../counterparties/partner/partner-simulator.ts';
 import type { simulatorOptionsSchema } from '../counterparties/partner/simulator-options.ts';
 import { openTestHost, type TestHost } from './rail.ts';
 
@@ -91,7 +92,7 @@ export async function startPartner(
     port,
     url,
     folder,
-    readRecords: async () => (await (await fetch(`${url}/records`)).json()) as PartnerRecords,
+    readRecords: () => readRecords(url),
     setOptions: (changes) => control('/control/options', changes),
     control,
     kill,
@@ -102,6 +103,28 @@ export async function startPartner(
       const ended = hasEnded ? undefined : once(child, 'exit');
       child.stdin?.end();
       await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const readRecords = async (url: string): Promise<PartnerRecords> =>
+  (await (await fetch(`${url}/records`)).json()) as PartnerRecords;
+
+/** The same in this process, for tests that need many of them and kill none. */
+export async function openPartner(
+  options: PartnerOptions,
+): Promise<Pick<PartnerProcess, 'keys' | 'port' | 'readRecords' | 'close'>> {
+  const keys = newKeys();
+  const folder = mkdtempSync(join(tmpdir(), 'outlay-partner-'));
+  const secrets = { outlayKeys: [keys.outlay], partnerKey: keys.partner };
+  const { port, close } = await openPartnerSimulator({ port: 0, folder, secrets, options });
+  return {
+    keys,
+    port,
+    readRecords: () => readRecords(`http://127.0.0.1:${port}`),
+    close: async () => {
+      await close();
       rmSync(folder, { recursive: true, force: true });
     },
   };

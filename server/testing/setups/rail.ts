@@ -55,26 +55,38 @@ export type TestHostOptions = {
   callbackUrl?: string;
 };
 
-export async function openTestHost(options: TestHostOptions): Promise<TestHost> {
+/** The database and the keys under one or more hosts. */
+export type HostGround = {
+  readonly db: Database;
+  readonly keys: KeyRing;
+  close(): Promise<void>;
+};
+
+export async function openHostGround(connectionsMax = 4): Promise<HostGround> {
   const database = await createTestDatabase();
-  const db = connectDatabase({ url: database.url, connectionsMax: 4 });
+  const db = connectDatabase({ url: database.url, connectionsMax });
   const insert = `insert into environment (name, master_key_id) values ('staging', 'test')`;
   await readRows(db.system, { name: '', text: insert });
-  const keys = createKeyRing(randomBytes(32));
-  return assemble(options, {
+  return {
     db,
-    keys,
+    keys: createKeyRing(randomBytes(32)),
     close: async () => {
       await db.close();
       await database.drop();
     },
-  });
+  };
 }
 
-function assemble(
+/** Hosts of different names may share their ground, which its opener then closes. */
+export async function openTestHost(
   options: TestHostOptions,
-  base: { db: Database; keys: KeyRing; close: () => Promise<void> },
-): TestHost {
+  shared?: HostGround,
+): Promise<TestHost> {
+  if (shared !== undefined) return assemble(options, { ...shared, close: async () => undefined });
+  return assemble(options, await openHostGround());
+}
+
+function assemble(options: TestHostOptions, base: HostGround): TestHost {
   const { name, payers = [] } = options;
   const heard: InboundMessage[] = [];
   const observations: RailObservation[] = [];

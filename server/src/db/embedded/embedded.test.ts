@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { after, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type EmbeddedServer, startEmbedded } from './embedded.ts';
@@ -38,6 +38,21 @@ async function makeFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'outlay-embedded-'));
   folders.push(folder);
   return folder;
+}
+
+let prepared: Promise<string> | undefined;
+
+/** A cluster is made once; what does not test that begins with a copy. */
+async function makeFolderWithCluster(): Promise<string> {
+  const prepare = async (): Promise<string> => {
+    const dataDirectory = await makeFolder();
+    const server = await startEmbedded({ dataDirectory });
+    await server.close();
+    return dataDirectory;
+  };
+  const [from, to] = [await (prepared ??= prepare()), await makeFolder()];
+  execFileSync('cp', ['-a', join(from, 'postgres'), to]);
+  return to;
 }
 
 async function query(server: EmbeddedServer, statement: string): Promise<pg.QueryResultRow[]> {
@@ -128,7 +143,7 @@ test('a data folder with a path of more than 150 bytes works', async () => {
 });
 
 test('after kill -9 the database stops by itself, and the next start has every acknowledged row', async () => {
-  const dataDirectory = await makeFolder();
+  const dataDirectory = await makeFolderWithCluster();
   const killed = await startService(dataDirectory);
   const acknowledged = await killService(killed);
   await waitUntilGone(join(dataDirectory, 'postgres', 'postmaster.pid'));
@@ -141,7 +156,7 @@ test('after kill -9 the database stops by itself, and the next start has every a
 });
 
 test('a start right after kill -9 takes over from the server that is still there', async () => {
-  const dataDirectory = await makeFolder();
+  const dataDirectory = await makeFolderWithCluster();
   const killed = await startService(dataDirectory);
   const acknowledged = await killService(killed);
   const server = await startEmbedded({ dataDirectory });
@@ -153,7 +168,7 @@ test('a start right after kill -9 takes over from the server that is still there
 });
 
 test('a pid file whose number another process got does not stop a start', async () => {
-  const dataDirectory = await makeFolder();
+  const dataDirectory = await makeFolderWithCluster();
   const killed = await startService(dataDirectory);
   const pidFile = join(dataDirectory, 'postgres', 'postmaster.pid');
   const text = readFileSync(pidFile, 'utf8');
@@ -172,7 +187,7 @@ test('a pid file whose number another process got does not stop a start', async 
 });
 
 test('a second service on the same folder is refused by name, and the first one goes on', async () => {
-  const dataDirectory = await makeFolder();
+  const dataDirectory = await makeFolderWithCluster();
   const first = await startEmbedded({ dataDirectory });
   await assert.rejects(startEmbedded({ dataDirectory }), {
     name: 'EmbeddedDatabaseError',
@@ -183,7 +198,7 @@ test('a second service on the same folder is refused by name, and the first one 
 });
 
 test('a folder of another major version, and one that cannot be made, are explained', async () => {
-  const dataDirectory = await makeFolder();
+  const dataDirectory = await makeFolderWithCluster();
   const server = await startEmbedded({ dataDirectory });
   await server.close();
   writeFileSync(join(dataDirectory, 'postgres', 'PG_VERSION'), '12\n');
@@ -210,67 +225,69 @@ async function queryUntilBack(server: EmbeddedServer, statement: string) {
   }
 }
 
-test('a server that stops by itself is started again at the same address', async () => {
-  const dataDirectory = await makeFolder();
-  const reports: string[] = [];
-  const server = await startEmbedded({ dataDirectory, report: (line) => reports.push(line) });
-  await query(server, 'create table kept (id int); insert into kept values (7)');
-  const url = server.connectionUrl('postgres');
-  for (const signal of ['SIGQUIT', 'SIGKILL'] as const) {
-    const former = server.processId;
-    process.kill(former, signal);
-    while (server.processId === former) await sleep(10);
-    assert.deepEqual(await queryUntilBack(server, 'select id from kept'), [{ id: 7 }]);
-  }
-  assert.equal(server.connectionUrl('postgres'), url);
-  assert.ok(reports.some((line) => /The database stopped: .* Starting it again/.test(line)));
-  await server.close();
-  assert.ok(!existsSync(server.socketDirectory));
-});
-
-test('a server that cannot be started again is reported', async () => {
-  const dataDirectory = await makeFolder();
-  const server = await startEmbedded({ dataDirectory });
-  process.kill(server.processId, 'SIGQUIT');
-  await rm(join(dataDirectory, 'postgres', 'global', 'pg_control'));
-  assert.match((await server.failed).message, /The database stopped/);
-  await server.close();
-});
-
-test('a server that stopped on a full disk runs again when there is room', async (context) => {
-  const dataDirectory = await makeFolder();
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=160m', 'outlay-test', dataDirectory], {
-      stdio: 'ignore',
-    });
-  } catch {
-    context.skip('a file system of its own cannot be mounted here');
-    return;
-  }
-  try {
+describe('a server that ends', { concurrency: true }, () => {
+  test('a server that stops by itself is started again at the same address', async () => {
+    const dataDirectory = await makeFolderWithCluster();
     const reports: string[] = [];
     const server = await startEmbedded({ dataDirectory, report: (line) => reports.push(line) });
     await query(server, 'create table kept (id int); insert into kept values (7)');
-    await query(server, 'create table large (text text)');
-    const former = server.processId;
-    const fill = join(dataDirectory, 'fill');
-    const { bavail, bsize } = statfsSync(dataDirectory);
-    writeFileSync(fill, Buffer.alloc(bavail * bsize - 8 * 1024 * 1024));
-    const grow = `insert into large select repeat(md5(random()::text), 100)
-      from generate_series(1, 20000)`;
-    // Rows alone meet an error; the write-ahead log, which has no room either, stops the server.
-    while (server.processId === former && !reports.some((line) => line.includes('is full'))) {
-      await query(server, grow).catch(() => undefined);
-      await query(server, 'truncate large').catch(() => undefined);
+    const url = server.connectionUrl('postgres');
+    for (const signal of ['SIGQUIT', 'SIGKILL'] as const) {
+      const former = server.processId;
+      process.kill(former, signal);
+      while (server.processId === former) await sleep(10);
+      assert.deepEqual(await queryUntilBack(server, 'select id from kept'), [{ id: 7 }]);
     }
-    await sleep(1_000);
-    await rm(fill);
-    assert.deepEqual(await queryUntilBack(server, 'select id from kept'), [{ id: 7 }]);
-    await query(server, 'insert into kept values (8)');
+    assert.equal(server.connectionUrl('postgres'), url);
+    assert.ok(reports.some((line) => /The database stopped: .* Starting it again/.test(line)));
     await server.close();
-  } finally {
-    execFileSync('umount', [dataDirectory]);
-  }
+    assert.ok(!existsSync(server.socketDirectory));
+  });
+
+  test('a server that cannot be started again is reported', async () => {
+    const dataDirectory = await makeFolderWithCluster();
+    const server = await startEmbedded({ dataDirectory });
+    process.kill(server.processId, 'SIGQUIT');
+    await rm(join(dataDirectory, 'postgres', 'global', 'pg_control'));
+    assert.match((await server.failed).message, /The database stopped/);
+    await server.close();
+  });
+
+  test('a server that stopped on a full disk runs again when there is room', async (context) => {
+    const dataDirectory = await makeFolder();
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=160m', 'outlay-test', dataDirectory], {
+        stdio: 'ignore',
+      });
+    } catch {
+      context.skip('a file system of its own cannot be mounted here');
+      return;
+    }
+    try {
+      const reports: string[] = [];
+      const server = await startEmbedded({ dataDirectory, report: (line) => reports.push(line) });
+      await query(server, 'create table kept (id int); insert into kept values (7)');
+      await query(server, 'create table large (text text)');
+      const former = server.processId;
+      const fill = join(dataDirectory, 'fill');
+      const { bavail, bsize } = statfsSync(dataDirectory);
+      writeFileSync(fill, Buffer.alloc(bavail * bsize - 8 * 1024 * 1024));
+      const grow = `insert into large select repeat(md5(random()::text), 100)
+        from generate_series(1, 20000)`;
+      // Rows alone meet an error; the write-ahead log, which has no room either, stops the server.
+      while (server.processId === former && !reports.some((line) => line.includes('is full'))) {
+        await query(server, grow).catch(() => undefined);
+        await query(server, 'truncate large').catch(() => undefined);
+      }
+      await sleep(1_000);
+      await rm(fill);
+      assert.deepEqual(await queryUntilBack(server, 'select id from kept'), [{ id: 7 }]);
+      await query(server, 'insert into kept values (8)');
+      await server.close();
+    } finally {
+      execFileSync('umount', [dataDirectory]);
+    }
+  });
 });
 
 test('a temporary server leaves nothing behind', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createMoneyTest, type MoneyTest, type Owner } from '../../../testing/setups/money.ts';
 import { readRows } from '../../../testing/setups/read-rows.ts';
@@ -36,10 +36,10 @@ const lockText = 'select id from accounts where id = $1 for update';
 const lock = (session: Session, accountId: string, text = lockText) =>
   readRows<{ id: string }>(session, { name: '', text }, [accountId]);
 
-/** Holds the row of the contended account while `work` runs. */
-const whileHeld = (work: () => Promise<void>): Promise<void> =>
+/** Holds the row of the account while `work` runs. */
+const whileHeld = (accountId: string, work: () => Promise<void>): Promise<void> =>
   money.db.systemTransaction(async (session) => {
-    await lock(session, contended.accountId);
+    await lock(session, accountId);
     // In the background, so that the transaction is not idle for longer than it may be.
     let isDone = false;
     const beat = (async () => {
@@ -77,29 +77,36 @@ function assertRefused({ error, elapsedMs }: Timed, waitMsMax: number): void {
   assert.ok(elapsedMs < waitMsMax, `${elapsedMs} ms`);
 }
 
-const ways = {
-  'tenant transactions': (accountId: string) =>
-    db.tenantTransaction(accountId, (session) => lock(session, accountId)),
-  'single statements': (accountId: string) => lock(db.tenant(accountId), accountId),
-  'system transactions': (accountId: string) =>
-    db.systemTransaction((session) => lock(session, accountId), { accountId }),
+const ways: Record<string, (pool: Database, accountId: string) => Promise<unknown[]>> = {
+  'tenant transactions': (pool, accountId) =>
+    pool.tenantTransaction(accountId, (session) => lock(session, accountId)),
+  'single statements': (pool, accountId) => lock(pool.tenant(accountId), accountId),
+  'system transactions': (pool, accountId) =>
+    pool.systemTransaction((session) => lock(session, accountId), { accountId }),
 };
 
-for (const [what, run] of Object.entries(ways)) {
-  test(`a crowd on a held account leaves the others their connections: ${what}`, async () => {
-    await whileHeld(async () => {
-      const waiting = crowd(() => run(contended.accountId));
-      await sleep(100);
-      for (let count = 0; count < 20; count += 1) {
-        const { error, elapsedMs } = await time(() => run(other.accountId));
-        assert.equal(error, undefined);
-        assert.ok(elapsedMs < 1_000, `${elapsedMs} ms`);
-      }
-      for (const one of await waiting) assertRefused(one, shareWaitMsMax + lockMsMax);
+describe('a crowd on a held account leaves the others their connections', {
+  concurrency: true,
+}, () => {
+  for (const [what, run] of Object.entries(ways)) {
+    test(what, async () => {
+      const own = connectDatabase({ url: money.url, connectionsMax });
+      const { accountId } = await money.createOwner();
+      await whileHeld(accountId, async () => {
+        const waiting = crowd(() => run(own, accountId));
+        await sleep(100);
+        for (let count = 0; count < 20; count += 1) {
+          const { error, elapsedMs } = await time(() => run(own, other.accountId));
+          assert.equal(error, undefined);
+          assert.ok(elapsedMs < 1_000, `${elapsedMs} ms`);
+        }
+        for (const one of await waiting) assertRefused(one, shareWaitMsMax + lockMsMax);
+      });
+      assert.equal((await run(own, accountId)).length, 1);
+      await own.close();
     });
-    assert.equal((await run(contended.accountId)).length, 1);
-  });
-}
+  }
+});
 
 test('commands of a held account wait for one lock timeout, however many batches they are', async () => {
   const batcher = createBatcher<{ account: string; key: string }, string>({
@@ -113,7 +120,7 @@ test('commands of a held account wait for one lock timeout, however many batches
       return commands.map(() => (rows.length === 0 ? held : 'done'));
     },
   });
-  await whileHeld(async () => {
+  await whileHeld(contended.accountId, async () => {
     // Equal keys are never in one batch, so that these are twenty-four batches.
     const key = newId();
     const waiting = crowd(() => batcher.submit({ account: contended.accountId, key }));

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestDatabase, type TestDatabase } from '../../../testing/setups/database.ts';
 import { openTestNetwork, type TestNetwork } from '../../../testing/setups/network.ts';
@@ -60,81 +60,99 @@ async function open(url = network.url): Promise<Database> {
   return db;
 }
 
-test('connections that die while they are busy are replaced, and no statement waits long', async () => {
-  const db = await open();
-  network.loseConnections();
-  const { result, elapsedMs } = await measure(() => askEverywhere(db));
-  assert.ok(elapsedMs < requestMsMax, `${elapsedMs} ms`);
-  for (const failure of result) {
-    if (failure !== undefined) assert.match(failure, /Connection terminated/);
-  }
-  const healed = await measure(() => askEverywhere(db));
-  assert.deepEqual(
-    healed.result.filter((failure) => failure !== undefined),
-    [],
-  );
-  assert.ok(healed.elapsedMs < 2_000, `${healed.elapsedMs} ms`);
-  await db.checkReady();
-  await db.close();
-});
+/** A network of its own, so that what one test loses is not lost to the others. */
+async function openOwn(): Promise<AsyncDisposable & { db: Database; network: TestNetwork }> {
+  const own = await openTestNetwork(database.url);
+  const db = await open(own.url);
+  return {
+    db,
+    network: own,
+    [Symbol.asyncDispose]: async () => {
+      await db.close();
+      await own.close();
+    },
+  };
+}
 
-test('connections that died while they were idle cost nobody an error', async () => {
-  const db = await open();
-  network.loseConnections();
-  await sleep(2_500);
-  const { result, elapsedMs } = await measure(() => askEverywhere(db));
-  assert.deepEqual(
-    result.filter((failure) => failure !== undefined),
-    [],
-  );
-  assert.ok(elapsedMs < requestMsMax, `${elapsedMs} ms`);
-  await db.close();
-});
-
-test('a transaction whose connection died gives its locks back', async () => {
-  const db = await open();
-  const id = newId();
-  await ask(db.system, `insert into accounts (id, name, created_at) values ($1, 'a', now())`, [id]);
-  const lock = (session: Session) =>
-    ask(session, 'select 1 from accounts where id = $1 for update', [id]);
-  await assert.rejects(
-    db.systemTransaction(async (session) => {
-      await lock(session);
-      network.loseConnections();
-      await lock(session);
-    }),
-  );
-  const { elapsedMs } = await measure(() => db.systemTransaction(lock));
-  assert.ok(elapsedMs < 3_000, `${elapsedMs} ms`);
-  await db.close();
-});
-
-test('where nothing answers, statements fail in time, ready says so, and both come back', async () => {
-  const db = await open();
-  network.loseEverything();
-  const { result, elapsedMs } = await measure(() => askEverywhere(db));
-  assert.ok(result.every((failure) => failure !== undefined));
-  assert.ok(elapsedMs < requestMsMax, `${elapsedMs} ms`);
-  const ready = await measure(() => db.checkReady().catch((error: unknown) => error));
-  assert.ok(ready.result instanceof Error);
-  assert.ok(ready.elapsedMs < requestMsMax, `${ready.elapsedMs} ms`);
-  network.recover();
-  const back = await measure(async () => {
-    while ((await askEverywhere(db)).some((failure) => failure !== undefined)) continue;
+describe('silently dead connections', { concurrency: true }, () => {
+  test('connections that die while they are busy are replaced, and no statement waits long', async () => {
+    await using own = await openOwn();
+    const { db } = own;
+    own.network.loseConnections();
+    const { result, elapsedMs } = await measure(() => askEverywhere(db));
+    assert.ok(elapsedMs < requestMsMax, `${elapsedMs} ms`);
+    for (const failure of result) {
+      if (failure !== undefined) assert.match(failure, /Connection terminated/);
+    }
+    const healed = await measure(() => askEverywhere(db));
+    assert.deepEqual(
+      healed.result.filter((failure) => failure !== undefined),
+      [],
+    );
+    assert.ok(healed.elapsedMs < 2_000, `${healed.elapsedMs} ms`);
+    await db.checkReady();
   });
-  assert.ok(back.elapsedMs < requestMsMax, `${back.elapsedMs} ms`);
-  await db.checkReady();
-  await db.close();
-});
 
-test('a statement that is slow and not lost is left to its end', async () => {
-  const db = await open();
-  const slow = await ask<{ one: number }>(db.system, 'select 1 as one from pg_sleep(5)');
-  assert.deepEqual(slow, [{ one: 1 }]);
-  const [lane] = db.lanes;
-  assert.ok(lane !== undefined);
-  assert.deepEqual(await ask(lane, 'select 1 as one from pg_sleep(5)'), [{ one: 1 }]);
-  await db.close();
+  test('connections that died while they were idle cost nobody an error', async () => {
+    await using own = await openOwn();
+    const { db } = own;
+    own.network.loseConnections();
+    await sleep(2_500);
+    const { result, elapsedMs } = await measure(() => askEverywhere(db));
+    assert.deepEqual(
+      result.filter((failure) => failure !== undefined),
+      [],
+    );
+    assert.ok(elapsedMs < requestMsMax, `${elapsedMs} ms`);
+  });
+
+  test('a transaction whose connection died gives its locks back', async () => {
+    await using own = await openOwn();
+    const { db } = own;
+    const id = newId();
+    await ask(db.system, `insert into accounts (id, name, created_at) values ($1, 'a', now())`, [
+      id,
+    ]);
+    const lock = (session: Session) =>
+      ask(session, 'select 1 from accounts where id = $1 for update', [id]);
+    await assert.rejects(
+      db.systemTransaction(async (session) => {
+        await lock(session);
+        own.network.loseConnections();
+        await lock(session);
+      }),
+    );
+    const { elapsedMs } = await measure(() => db.systemTransaction(lock));
+    assert.ok(elapsedMs < 3_000, `${elapsedMs} ms`);
+  });
+
+  test('where nothing answers, statements fail in time, ready says so, and both come back', async () => {
+    await using own = await openOwn();
+    const { db } = own;
+    own.network.loseEverything();
+    const { result, elapsedMs } = await measure(() => askEverywhere(db));
+    assert.ok(result.every((failure) => failure !== undefined));
+    assert.ok(elapsedMs < requestMsMax, `${elapsedMs} ms`);
+    const ready = await measure(() => db.checkReady().catch((error: unknown) => error));
+    assert.ok(ready.result instanceof Error);
+    assert.ok(ready.elapsedMs < requestMsMax, `${ready.elapsedMs} ms`);
+    own.network.recover();
+    const back = await measure(async () => {
+      while ((await askEverywhere(db)).some((failure) => failure !== undefined)) continue;
+    });
+    assert.ok(back.elapsedMs < requestMsMax, `${back.elapsedMs} ms`);
+    await db.checkReady();
+  });
+
+  test('a statement that is slow and not lost is left to its end', async () => {
+    await using own = await openOwn();
+    const { db } = own;
+    const slow = await ask<{ one: number }>(db.system, 'select 1 as one from pg_sleep(5)');
+    assert.deepEqual(slow, [{ one: 1 }]);
+    const [lane] = db.lanes;
+    assert.ok(lane !== undefined);
+    assert.deepEqual(await ask(lane, 'select 1 as one from pg_sleep(5)'), [{ one: 1 }]);
+  });
 });
 
 test('of several hosts the first that answers and takes writes is used', async () => {

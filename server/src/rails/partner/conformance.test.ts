@@ -1,5 +1,5 @@
 import { testConformance } from '../../../testing/conformance/conformance.ts';
-import { startPartner } from '../../../testing/setups/partner.ts';
+import { openPartner } from '../../../testing/setups/partner.ts';
 import { getCurrency } from '../../core/currency.ts';
 import { getAmountMinor } from '../../core/money.ts';
 import { railModule } from './rail.ts';
@@ -10,7 +10,7 @@ testConformance({
   unsupported: { files: 'it is told by callbacks and by asking' },
   booking: /^PUT \/payments\//,
   openCounterparty: async () => {
-    const partner = await startPartner({
+    const partner = await openPartner({
       settleMs: 30,
       collectMs: 30,
       fee: '0.50',

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import solc from 'solc';
 import {
   type Abi,
   type Address,
@@ -154,21 +155,38 @@ function createCaller(url: string): Caller {
 }
 
 type Compiled = { abi: Abi; bytecode: Hex };
-let compiled: Compiled | undefined;
+let compiled: Promise<Compiled> | undefined;
 
-function compileToken(): Compiled {
-  if (compiled !== undefined) return compiled;
-  const file = fileURLToPath(new URL('test-token.sol', import.meta.url));
+const readToken = (): Promise<Compiled> => (compiled ??= readCompiled());
+
+/** Loading the compiler takes longer than many a test, so that what it made is kept. */
+async function readCompiled(): Promise<Compiled> {
+  const source = readFileSync(new URL('test-token.sol', import.meta.url), 'utf8');
+  const { version } = require('solc/package.json') as { version: string };
+  const hash = createHash('sha256').update(`${version}\n${source}`).digest('hex');
+  const cache = fileURLToPath(new URL('../../../../node_modules/.cache', import.meta.url));
+  const file = join(cache, `test-token-${hash.slice(0, 16)}.json`);
+  if (!existsSync(file)) {
+    mkdirSync(cache, { recursive: true });
+    // Renamed, so that another test never reads half of it.
+    const unfinished = `${file}.${process.pid}`;
+    writeFileSync(unfinished, JSON.stringify(await compileToken(source)));
+    renameSync(unfinished, file);
+  }
+  return JSON.parse(readFileSync(file, 'utf8')) as Compiled;
+}
+
+async function compileToken(source: string): Promise<Compiled> {
+  const { default: solc } = await import('solc');
   const input = {
     language: 'Solidity',
-    sources: { 'test-token.sol': { content: readFileSync(file, 'utf8') } },
+    sources: { 'test-token.sol': { content: source } },
     settings: { outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object'] } } },
   };
   const output = JSON.parse(solc.compile(JSON.stringify(input)));
   const contract = output.contracts?.['test-token.sol']?.TestToken;
   if (contract === undefined) throw new Error(JSON.stringify(output.errors));
-  compiled = { abi: contract.abi, bytecode: `0x${contract.evm.bytecode.object}` };
-  return compiled;
+  return { abi: contract.abi, bytecode: `0x${contract.evm.bytecode.object}` };
 }
 
 /** An impersonated account, so that the rail's account keeps its nonces for itself. */
@@ -195,11 +213,11 @@ function createTokens(
   };
   return {
     deployToken: async (decimals) => {
-      const data = encodeDeployData({ ...compileToken(), args: [decimals] });
+      const data = encodeDeployData({ ...(await readToken()), args: [decimals] });
       return (await send({ data })).contractAddress;
     },
     giveTokens: async (contract, holder, units) => {
-      const { abi } = compileToken();
+      const { abi } = await readToken();
       const data = encodeFunctionData({ abi, functionName: 'mint', args: [holder, units] });
       await send({ to: contract, data });
     },

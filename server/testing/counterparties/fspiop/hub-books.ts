@@ -90,14 +90,31 @@ export function openKeyFiles(folder: string): KeyFiles {
   };
 }
 
-function openPair(folder: string, name: Participant) {
+type Pair = KeyFiles[Participant];
+
+/** Making one takes longer than all else, so that all simulators of a process have the same. */
+const made = new Map<Participant, Pair>();
+
+function makePair(name: Participant): Pair {
+  const known = made.get(name);
+  if (known !== undefined) return known;
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  });
+  const pair = { privatePem: privateKey, publicPem: publicKey };
+  made.set(name, pair);
+  return pair;
+}
+
+function openPair(folder: string, name: Participant): Pair {
   const privatePath = join(folder, `${name}.private.pem`);
   const publicPath = join(folder, `${name}.public.pem`);
   if (!existsSync(publicPath)) {
-    const pair = generateKeyPairSync('rsa', { modulusLength: 2048 });
-    const secret = pair.privateKey.export({ type: 'pkcs8', format: 'pem' });
-    writeFileSync(privatePath, secret, { mode: 0o600 });
-    writeFileSync(publicPath, pair.publicKey.export({ type: 'spki', format: 'pem' }));
+    const { privatePem, publicPem } = makePair(name);
+    writeFileSync(privatePath, privatePem, { mode: 0o600 });
+    writeFileSync(publicPath, publicPem);
   }
   return {
     privatePem: readFileSync(privatePath, 'utf8'),

@@ -109,36 +109,34 @@ async function breakBefore(fault: Fault | undefined, response: ServerResponse): 
   }
 }
 
-async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      port: { type: 'string', default: '0' },
-      folder: { type: 'string' },
-      'secret-file': { type: 'string' },
-      options: { type: 'string', default: '{}' },
-      attached: { type: 'boolean', default: false },
-    },
-  });
-  const { folder, 'secret-file': secretFile } = values;
-  if (folder === undefined || secretFile === undefined) {
-    throw new Error('--folder and --secret-file are required');
-  }
-  const secrets = secretsSchema.parse(JSON.parse(readFileSync(secretFile, 'utf8')));
-  const books = openPaymentBook(folder);
+export type PartnerSimulator = {
+  readonly port: number;
+  /** Stops it as it is, as SIGTERM does. */
+  close(): Promise<void>;
+};
+
+export type OpeningOptions = {
+  /** 0 for a free one. */
+  port: number;
+  /** Where its books are. */
+  folder: string;
+  secrets: z.input<typeof secretsSchema>;
+  options: z.input<typeof simulatorOptionsSchema>;
+};
+
+export async function openPartnerSimulator(opening: OpeningOptions): Promise<PartnerSimulator> {
+  const secrets = secretsSchema.parse(opening.secrets);
+  const books = openPaymentBook(opening.folder);
   const key = createSigningKey(secrets.partnerKey);
   const state: { options: SimulatorOptions } = {
-    options: simulatorOptionsSchema.parse(JSON.parse(values.options)),
+    options: simulatorOptionsSchema.parse(opening.options),
   };
-  const callbackSender = createCallbackSender({
-    books,
-    key,
-    nowMs,
-    getOptions: () => state.options,
-  });
+  const getOptions = (): SimulatorOptions => state.options;
+  const callbackSender = createCallbackSender({ books, key, nowMs, getOptions });
   const lifecycle = createPaymentLifecycle({
     books,
     nowMs,
-    getOptions: () => state.options,
+    getOptions,
     onEvent: callbackSender.wake,
   });
   const outlayKeys = createVerifyingKeys(secrets.outlayKeys);
@@ -153,19 +151,47 @@ async function main(): Promise<void> {
   const server = createServer((request, response) => {
     handle(partner, request, response).catch(() => response.destroy());
   });
-  server.listen(Number(values.port), '127.0.0.1', () => {
-    const { port } = server.address() as AddressInfo;
-    process.stdout.write(`${JSON.stringify({ port })}\n`);
-    lifecycle.resume();
-    callbackSender.wake();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(opening.port, '127.0.0.1', resolve);
   });
-  if (values.attached) process.stdin.resume().once('close', () => process.exit());
-  process.once('SIGTERM', () => {
-    lifecycle.stop();
-    server.close();
-    server.closeAllConnections();
-    void callbackSender.stop().then(books.close);
-  });
+  lifecycle.resume();
+  callbackSender.wake();
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: async () => {
+      lifecycle.stop();
+      server.close();
+      server.closeAllConnections();
+      await callbackSender.stop();
+      await books.close();
+    },
+  };
 }
 
-await main();
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      port: { type: 'string', default: '0' },
+      folder: { type: 'string' },
+      'secret-file': { type: 'string' },
+      options: { type: 'string', default: '{}' },
+      attached: { type: 'boolean', default: false },
+    },
+  });
+  const { folder, 'secret-file': secretFile } = values;
+  if (folder === undefined || secretFile === undefined) {
+    throw new Error('--folder and --secret-file are required');
+  }
+  const { port, close } = await openPartnerSimulator({
+    port: Number(values.port),
+    folder,
+    secrets: JSON.parse(readFileSync(secretFile, 'utf8')),
+    options: JSON.parse(values.options),
+  });
+  process.stdout.write(`${JSON.stringify({ port })}\n`);
+  if (values.attached) process.stdin.resume().once('close', () => process.exit());
+  process.once('SIGTERM', () => void close());
+}
+
+if (import.meta.main) await main();

@@ -75,8 +75,9 @@ export function openPaymentBook(folder: string): PaymentBook {
   for (const entry of readEntries(path)) apply(entry, tables);
   let waiting = '';
   let writing = Promise.resolve();
+  let isClosed = false;
   const flush = async (): Promise<void> => {
-    if (waiting === '') return;
+    if (waiting === '' || isClosed) return;
     const bytes = Buffer.from(waiting);
     waiting = '';
     for (let at = 0; at < bytes.length; ) {
@@ -99,6 +100,7 @@ export function openPaymentBook(folder: string): PaymentBook {
     flushed,
     close: async () => {
       await flushed();
+      isClosed = true;
       closeSync(file);
     },
   };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -184,6 +185,29 @@ test('a pid file whose number another process got does not stop a start', async 
   const server = await startEmbedded({ dataDirectory });
   await server.close();
   assert.equal(stranger.exitCode ?? stranger.signalCode, null);
+});
+
+test('a pid file of a server that ended without being waited for does not stop a start', async () => {
+  const dataDirectory = await makeFolderWithCluster();
+  const killed = await startService(dataDirectory);
+  const pidFile = join(dataDirectory, 'postgres', 'postmaster.pid');
+  const text = readFileSync(pidFile, 'utf8');
+  await killService(killed);
+  await waitUntilGone(pidFile);
+  // As in a container whose first process waits for no child: exec leaves the child to such a parent.
+  const { uid, gid } = statSync(join(dataDirectory, 'postgres'));
+  const identity = process.getuid?.() === 0 ? { uid, gid } : {};
+  const parent = spawn('/bin/sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], {
+    ...identity,
+    cwd: '/',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  services.push(parent);
+  const [ended] = (await once(parent.stdout, 'data')) as [Buffer];
+  writeFileSync(pidFile, text.replace(/^\d+/, ended.toString().trim()));
+
+  const server = await startEmbedded({ dataDirectory });
+  await server.close();
 });
 
 test('a second service on the same folder is refused by name, and the first one goes on', async () => {

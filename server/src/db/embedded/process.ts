@@ -107,18 +107,17 @@ function describeOccupant(pid: number, service: string | undefined): EmbeddedDat
 }
 
 /**
- * The file outlived its server. PostgreSQL removes it by itself unless an unrelated process of the
- * same user has got the number since: then it refuses to start for ever. Writing our own number in
- * its place settles that, because the server never takes its parent for a rival; and unlike
- * deleting the file it keeps the check for orphaned backends on the old shared memory.
+ * The file outlived its server. PostgreSQL removes it by itself unless a process of the same user has
+ * the number, an unrelated one or one that has ended and was not waited for: then it refuses to start
+ * for ever. Writing our own number in its place settles that, because the server never takes its parent
+ * for a rival; and unlike deleting the file it keeps the check for orphaned backends on the old shared
+ * memory.
  */
 function discardStaleFile(clusterDirectory: string, former: PostmasterFile): void {
   const file = join(clusterDirectory, 'postmaster.pid');
   const text = readTextIfPresent(file);
   if (text === undefined) return;
-  if (findStartMark(former.pid) !== undefined) {
-    writeFileSync(file, text.replace(/^-?\d+/, String(process.pid)));
-  }
+  writeFileSync(file, text.replace(/^-?\d+/, String(process.pid)));
   removeSocketDirectory(former);
 }
 

@@ -29,6 +29,7 @@ export const schemaSubjects = [
   'screening',
   'velocity',
   'kyc',
+  'lists',
   'maintenance',
 ] as const;
 

@@ -37,7 +37,7 @@ async function reach(delivery: DeliveryCase): Promise<Destination> {
 
 type Stored = {
   attr_set_token: string;
-  missing: { token: string; label: string; type: string }[];
+  missing: { token: string; label: string; type: string; why: string }[];
 };
 
 const store = (destination: Destination, values: unknown, attrSetToken?: string) =>
@@ -300,7 +300,11 @@ test('the answer names the required attributes that are missing', async () => {
       .map(({ token, label, type }) => ({ token, label, type }));
   const partial = ok(await store(destination, [first]));
   assert.ok(partial.missing.length > 0);
-  assert.deepEqual(partial.missing, describe(rest.map(({ token }) => token)));
+  assert.deepEqual(
+    partial.missing.map(({ token, label, type }) => ({ token, label, type })),
+    describe(rest.map(({ token }) => token)),
+  );
+  for (const { why } of partial.missing) assert.match(why, /^The destination requires it/);
   const whole = ok(await store(destination, rest, partial.attr_set_token));
   assert.deepEqual(whole, { attr_set_token: partial.attr_set_token, missing: [] });
 });

@@ -17,6 +17,7 @@ import {
   storeAttributesInGroup,
 } from './attributes.ts';
 import { attributeTypes } from './field.ts';
+import { missingAnswer } from './missing.ts';
 
 export type AttributeServices = DestinationServices & {
   readonly attributeGroup: AttributeGroup;
@@ -63,7 +64,7 @@ const storedAnswer = z
   .object({
     attr_set_token: z.string(),
     missing: z
-      .array(z.object({ token: z.string(), label: z.string(), type: z.enum(attributeTypes) }))
+      .array(missingAnswer)
       .describe('What a payout to this destination still needs; empty if the set is complete'),
   })
   .meta({ id: 'StoredAttributes' });

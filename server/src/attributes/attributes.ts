@@ -30,6 +30,13 @@ import {
 import { checkValues } from './checks.ts';
 import { attributeTypes } from './field.ts';
 import {
+  describeMissingIdentity,
+  describeMissingValue,
+  type IdentityState,
+  type MissingDetail,
+  readIdentityCode,
+} from './missing.ts';
+import {
   type AttributeType,
   type Corridor,
   getProfile,
@@ -39,6 +46,8 @@ import {
 } from './requirements.ts';
 
 /** The attributes that a destination needs of a recipient, and the sets of values stored for it. */
+
+export { sessionStatus } from './attributes.sql.ts';
 
 const attributeValues = z.partialRecord(z.enum(attributeTypes), z.string());
 export type AttributeValues = z.infer<typeof attributeValues>;
@@ -128,10 +137,8 @@ export type StoreRequest = {
   today: string;
 };
 
-/** What a payout to the destination still needs: required attributes, verification. */
-export type MissingAttribute = { token: string; label: string; type: AttributeType };
-
-export type StoredSet = { setId: string; missing: readonly MissingAttribute[] };
+/** `missing`: what a payout to the destination still needs. */
+export type StoredSet = { setId: string; missing: readonly MissingDetail[] };
 
 /**
  * Stores values as a set, which may be partial; nothing is stored if a value is invalid.
@@ -180,15 +187,28 @@ function listMissing(
   destination: Destination,
   checked: Checked,
   user: RecipientRow,
-): MissingAttribute[] {
+): MissingDetail[] {
   const profile = getProfile(corridorOf(destination));
-  const missing = profile.requirements.filter(({ type }) => checked.missing.includes(type));
-  if (isVerificationMissing(destination, user)) missing.push(identityVerification);
-  return missing.map(({ type, label }) => ({
-    token: formatAttributeToken(profile, type),
-    label,
-    type,
-  }));
+  const missing = describeMissingTypes(profile, checked.missing);
+  if (isVerificationMissing(destination, user)) {
+    const code = readIdentityCode(user.session_status ?? undefined);
+    missing.push(describeIdentity(profile, { code, reason: '' }));
+  }
+  return missing;
+}
+
+export function describeMissingTypes(
+  profile: RequirementProfile,
+  types: readonly AttributeType[],
+): MissingDetail[] {
+  return profile.requirements
+    .filter(({ type }) => types.includes(type))
+    .map((one) => describeMissingValue(one, formatAttributeToken(profile, one.type)));
+}
+
+export function describeIdentity(profile: RequirementProfile, state: IdentityState): MissingDetail {
+  const token = formatAttributeToken(profile, identityVerification.type);
+  return describeMissingIdentity(identityVerification, token, state);
 }
 
 /** Batchers for storing values: one reads the users, one stores the sets. */
@@ -230,7 +250,7 @@ type PreparedSet<Content> = {
 export async function storeAttributesInGroup<Content>(
   context: { keys: KeyRing; accountId: string; group: AttributeGroup },
   request: StoreRequest,
-  prepare: (dataKey: Buffer, missing: readonly MissingAttribute[]) => PreparedSet<Content>,
+  prepare: (dataKey: Buffer, missing: readonly MissingDetail[]) => PreparedSet<Content>,
 ): Promise<Content | undefined> {
   const { keys, accountId, group } = context;
   const { destination, userId } = request;

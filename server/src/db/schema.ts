@@ -29,7 +29,7 @@ export const schemaSubjects = [
   'screening',
   'velocity',
   'kyc',
-  'lists',
+  'reads',
   'maintenance',
 ] as const;
 

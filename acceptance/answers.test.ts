@@ -19,6 +19,7 @@ import {
   readAttributes,
 } from './recipients.ts';
 import { type Api, advance, createAccount, ok, type Service, startService } from './service.ts';
+import { assertProblem, locate } from './shapes.ts';
 
 /** What an answer tells a client to do: the refusals of a commit, and the readiness of a recipient. */
 
@@ -213,4 +214,84 @@ test('a row of a batch names what its recipient lacks', async () => {
   );
   const [first] = ok(await api.get<{ faults: Fault[] }[]>(`/batches/${batch.batch_token}/rows`));
   assert.deepEqual(first?.faults[0]?.missing, lacking.missing);
+});
+
+type Readiness = {
+  payable: boolean;
+  obstacles: Omit<Refusal, 'status' | 'errors'>[];
+  source_currency_code: string;
+  source_amount?: ExactNumber;
+  fee?: ExactNumber;
+};
+
+const askReadiness = (client: Api, { userToken, payer, delivery }: Recipient, query: string) =>
+  client.get<Readiness>(
+    `/user/${userToken}/readiness?destination_token=${payer.destination_token}&currency=${delivery.currency}${query}`,
+  );
+const readinessOf = async (client: Api, recipient: Recipient, query = '') =>
+  ok(await askReadiness(client, recipient, query));
+const codesOf = ({ obstacles }: Readiness) => obstacles.map(({ code }) => code);
+
+test('a recipient whose payout would be committed is payable, and its price is known', async () => {
+  const recipient = await createRecipient(api, deliveryCases.bank);
+  const ready = await readinessOf(api, recipient, '&amount=1000.50');
+  assert.deepEqual([ready.payable, ready.obstacles], [true, []]);
+  const payout = await createPayout(api, recipient, { destination_amount: 1000.5 });
+  assert.deepEqual(ready.source_amount, payout.source_amount);
+  assert.deepEqual(ready.fee, payout.fee);
+  assert.equal((await commit(api, recipient, payout)).status, 'success');
+  const without = await readinessOf(api, recipient);
+  assert.deepEqual([without.payable, without.source_amount], [true, undefined]);
+});
+
+test('everything that stands in the way is listed at once, as a commit would say it', async () => {
+  const poor = (await createAccount(service, { USD: '10' })).api;
+  const bare = await createBareRecipient(poor, deliveryCases.cash);
+  const ready = await readinessOf(poor, bare, '&amount=30000');
+  assert.equal(ready.payable, false);
+  assert.deepEqual(codesOf(ready), [
+    'attributes_missing',
+    'identity_not_started',
+    'insufficient_funds',
+  ]);
+  const [attributes, identity, funds] = ready.obstacles;
+  const payout = await createPayout(poor, bare, {
+    destination_amount: 30_000,
+    attr_set_token: undefined,
+  });
+  const refusal = await commit(poor, bare, payout);
+  assert.deepEqual(refusal.missing, [...(attributes?.missing ?? []), ...(identity?.missing ?? [])]);
+  assert.match(identity?.missing[0]?.link ?? '', /\/verify\//);
+  const lacking = Number(payout.source_amount.text) + Number(payout.fee.text) - 10;
+  assert.equal(Number(funds?.shortfall?.amount.text).toFixed(2), lacking.toFixed(2));
+});
+
+test('limits and a balance in another currency stand in the way as well', async () => {
+  const recipient = await createRecipient(api, deliveryCases.bank);
+  assert.deepEqual(codesOf(await readinessOf(api, recipient, '&amount=0.01')), ['below_minimum']);
+  const most = await readinessOf(api, recipient, '&amount=900000000');
+  assert.deepEqual(codesOf(most), ['above_maximum']);
+  assert.deepEqual(most.obstacles[0]?.retryable, false);
+  assert.deepEqual(codesOf(await readinessOf(api, recipient, '&amount=1000&source_currency=CHF')), [
+    'no_balance_in_currency',
+  ]);
+});
+
+test('a question about readiness that cannot be answered names its parameters', async () => {
+  const recipient = await createRecipient(api, deliveryCases.bank);
+  for (const [query, names] of [
+    ['&amount=ten', ['amount']],
+    ['&amount=0', ['amount']],
+    ['&amount=1.001', ['amount']],
+    ['&source_currency=XXQ', ['source_currency']],
+  ] as const) {
+    const reply = await askReadiness(api, recipient, query);
+    assert.deepEqual(locate(assertProblem(reply, 400, 'invalid_request')), names, query);
+  }
+  const unknown = await askReadiness(api, recipient, '&amout=10');
+  assertProblem(unknown, 400, 'unknown_parameter');
+  const wrong = { ...recipient, delivery: { ...recipient.delivery, currency: 'EUR' } };
+  assert.deepEqual(locate(assertProblem(await askReadiness(api, wrong, ''), 400)), ['currency']);
+  const other = (await createAccount(service)).api;
+  assertProblem(await askReadiness(other, recipient, ''), 404);
 });

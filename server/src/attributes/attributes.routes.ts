@@ -82,9 +82,9 @@ const attributeParams = z.object({
 const path = '/attribute/{user_token}/{destination_token}/{currency}';
 
 /** @throws AppError not_found (destination), invalid_request (currency). */
-function readDestination(
+export function readDestination(
   env: DestinationServices,
-  params: z.infer<typeof attributeParams>,
+  params: Pick<z.infer<typeof attributeParams>, 'destination_token' | 'currency'>,
 ): Destination {
   const payer = env.catalogue.findPayer(params.destination_token);
   if (payer === undefined) throw new AppError('not_found', 'Destination not found');

@@ -44,11 +44,14 @@ import {
 export type PayoutServices = AttributeServices & {
   readonly rails: readonly Rail[];
   readonly lockSeconds: { national: number; crypto: number };
-  readonly dispatcher: { runOne(accountId: string, payoutId: string): Promise<unknown> };
+  readonly dispatcher: {
+    runOne(accountId: string, payoutId: string): Promise<unknown>;
+    healthOf(railName: string): 'up' | 'degraded' | 'down';
+  };
   readonly groupCommit: GroupCommit;
   readonly groupQuote: GroupQuote;
   /** Refuses commits while a recovery is open. */
-  readonly recovery: { refuse(): void };
+  readonly recovery: { refuse(): void; isRecovering(): boolean };
   /** Makes the dispatcher claim due payouts now. */
   wakeDispatch(): void;
 };

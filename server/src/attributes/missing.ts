@@ -19,7 +19,21 @@ export const missingCodes = [
 ] as const;
 export type MissingCode = (typeof missingCodes)[number];
 
-export const missingFields = {
+/** An attribute's part in an option, on every surface that lists requirements. */
+export const alternativeAnswer = z
+  .object({
+    group: z.string().describe('Of the options of a group, one must be complete'),
+    option: z.string(),
+    label: z.string().describe('Of the option'),
+    validation: z.string().describe('The form of the value in this option'),
+  })
+  .meta({ id: 'AttributeAlternative' });
+
+export function writeAlternatives({ alternatives }: Requirement) {
+  return alternatives.map(({ name, ...alternative }) => ({ ...alternative, option: name }));
+}
+
+const missingFields = {
   token: z.string().describe('The attribute; "" for a field of the recipient'),
   type: z.enum(['', ...attributeTypes]).describe('"" for a field of the recipient'),
   field: z
@@ -28,6 +42,9 @@ export const missingFields = {
   label: z.string(),
   code: z.enum(missingCodes),
   why: z.string().describe('A sentence that can be shown to a person'),
+  alternatives: z
+    .array(alternativeAnswer)
+    .describe('The options that need it: another option of the group does instead. Usually empty'),
   link: z
     .string()
     .describe(
@@ -39,11 +56,14 @@ export const missingAnswer = z.object(missingFields).meta({ id: 'MissingDetail' 
 export type MissingDetail = z.infer<typeof missingAnswer>;
 
 export function describeMissingValue(
-  { type, label, expectedValue }: Requirement,
-  token: string,
+  requirement: Requirement,
+  { token, others }: { token: string; others: readonly string[] },
 ): MissingDetail {
-  const why = `The destination requires it, and no value is stored. ${expectedValue}`;
-  return { token, type, field: '', label, code: 'value_missing', why, link: '' };
+  const { type, label, expectedValue } = requirement;
+  const unless = others.length === 0 ? '' : ` unless it gets ${others.join(' or ')}`;
+  const why = `The destination requires it${unless}, and no value is stored. ${expectedValue}`;
+  const alternatives = writeAlternatives(requirement);
+  return { token, type, field: '', label, code: 'value_missing', why, alternatives, link: '' };
 }
 
 /** How far an identity verification is; `reason`: the reviewer's, "" where there is none. */
@@ -62,7 +82,7 @@ export function describeMissingIdentity(
   { code, reason }: IdentityState,
 ): MissingDetail {
   const why = identitySentences[code] + (reason === '' ? '' : `. Reason: ${reason}`);
-  return { token, type, field: '', label, code, why, link: '' };
+  return { token, type, field: '', label, code, why, alternatives: [], link: '' };
 }
 
 /** From the status of the newest verification session; undefined: there is none. */

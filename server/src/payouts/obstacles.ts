@@ -130,6 +130,7 @@ export function describeRecipientFaults(
       field: attribute === undefined ? field : '',
       code: `recipient_${code}`,
       why: detail,
+      alternatives: [],
       link: '',
     });
   }

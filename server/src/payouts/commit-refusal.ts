@@ -55,9 +55,10 @@ export async function describeRefusal(
     case 'addtl_attr_req':
       return describeRequirements(context, session, payout);
     case 'ended':
+      return { code: 'payout_ended', detail: errors };
     case 'success':
     case 'not_found':
-      return { code: 'payout_ended', detail: errors };
+      throw new Error('unreachable: the caller handles success and not_found');
   }
 }
 

@@ -90,8 +90,13 @@ const userFields = {
   state_province: optional(textField(100)),
   postal_code: optional(textField(20)),
   mobile_number: optional(
-    z.string().regex(/^\d{5,20}$/, { error: 'must be 5 to 20 digits, without + or spaces' }),
-  ).describe('Digits only, with the country code'),
+    z
+      .string()
+      .max(40)
+      .transform((text) => text.replaceAll(/[ .()-]/g, '').replace(/^\+/, ''))
+      .pipe(z.string().regex(/^\d{5,20}$/, { error: 'must be 5 to 20 digits' })),
+    /^\+?[0-9 .()-]{5,39}$/,
+  ).describe('With the country code. Stored as digits only, without + and separators'),
   date_of_birth: optional(
     z.string().refine(isRealDate, { error: 'must be a calendar date, YYYY-MM-DD' }),
     datePattern,

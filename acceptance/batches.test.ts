@@ -100,6 +100,12 @@ test('the mode decides about invalid rows, and funds are checked for the whole b
   const poor = await commit(own.api, short, 'all');
   assert.equal(poor.status, 'failure');
   assert.match(poor.errors, /^insufficient funds: [\d.]+ USD are needed and 50 available$/);
+  const [, needed = ''] = /: ([\d.]+) USD/.exec(poor.errors) ?? [];
+  assert.equal(poor.code, 'insufficient_funds');
+  assert.deepEqual(
+    poor.shortfalls?.map((one) => [one.amount.text, one.currency_code]),
+    [[subtract(needed, '50'), 'USD']],
+  );
   assert.equal(await readBalance(own.api), '50');
   assert.equal((await commit(own.api, mixed, 'valid')).status, 'success');
   const committed = await waitUntilCommitted(own.api, mixed);
@@ -133,6 +139,26 @@ test('a batch can be cancelled before its commit only, and by its account only',
   assert.equal((await api.post(`${pathOf(draft)}/quote`, undefined)).status, 409);
   assert.equal((await commit(api, draft)).status, 'failure');
   assert.equal((await api.get('/batches/batch_nothing')).status, 404);
+});
+
+test('batches and their rows are found by status, time, transfer and recipient', async () => {
+  const own = await createSender(service, { funds: '1000' });
+  const rows = describeRows(own, 2);
+  const batch = await uploadRows(own.api, rows);
+  const find = async (query: string) =>
+    ok(await own.api.get<Batch[]>(`/batches?${query}`)).map((found) => found.batch_token);
+  assert.deepEqual(await find('status=DRAFT&from=2020-01-01&to=9999-12-31'), [batch.batch_token]);
+  assert.deepEqual(await find('status=COMMITTED'), []);
+  assert.deepEqual(await find('to=2020-01-01'), []);
+  const findRows = async (query: string) =>
+    ok(await own.api.get<{ client_transfer_id: string }[]>(`${pathOf(batch)}/rows?${query}`));
+  const second = String(rows[1]?.['client_transfer_id']);
+  const found = await findRows(`client_transfer_id=${second}`);
+  assert.deepEqual(
+    found.map((row) => row.client_transfer_id),
+    [second],
+  );
+  assert.equal((await findRows(`user_token=usr_${randomUUID()}`)).length, 0);
 });
 
 test('no text in the result file is a spreadsheet formula', async () => {

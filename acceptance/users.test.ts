@@ -133,6 +133,13 @@ async function countUsers(): Promise<number> {
   return events.filter((event) => event.type === 'user.created').length;
 }
 
+test('a mobile number is stored as digits, however it is written', async () => {
+  for (const mobile_number of ['+52 1 (55) 1234-5678', '52.1.55.1234.5678', '5215512345678']) {
+    const user = ok(await api.post<User>('/user', describeUser({ mobile_number })));
+    assert.equal(user['mobile_number'], '5215512345678');
+  }
+});
+
 test('a user younger than eighteen is refused with the other faults', async () => {
   const year = Number(ok(await api.get<{ now: string }>('/sandbox/clock')).now.slice(0, 4));
   for (const born of [`${year - 17}-12-31`, `${year + 1}-01-01`, `${year - 18}-12-31`]) {

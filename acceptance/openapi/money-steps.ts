@@ -245,6 +245,11 @@ function payTo(what: {
       keep: (body) => ({ attribute: readAttribute(body, 'BankAccountNumber') }),
     },
     {
+      operationId: 'readAttributeSchema',
+      summary: `What ${name} needs`,
+      request: (known) => ({ params: params(known) }),
+    },
+    {
       operationId: 'storeAttributes',
       summary: `Mistyped for ${name}`,
       status: 400,
@@ -261,6 +266,14 @@ function payTo(what: {
         body: { values: [{ token: known['attribute'], value: what.value }] },
       }),
       keep: (body) => ({ attr_set_token: readText(body, 'attr_set_token') }),
+    },
+    {
+      operationId: 'getReadiness',
+      summary: `To ${name}`,
+      request: (known) => ({
+        params: userOf(known),
+        query: { destination_token: known[destination] ?? '', currency },
+      }),
     },
     {
       operationId: 'createPayout',

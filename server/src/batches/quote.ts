@@ -1,3 +1,4 @@
+import { corridorOf } from '../attributes/attributes.ts';
 import { AppError } from '../core/errors.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { quotePayer } from '../destinations/quote.ts';
@@ -12,7 +13,8 @@ import {
   stampQuote,
 } from './batches.sql.ts';
 import { getBatch } from './batches.ts';
-import { describeRefusal, unverified } from './row-check.ts';
+import type { RowFault } from './file/file-row.ts';
+import { describeRefusal, describeUnverified } from './row-check.ts';
 import { compareRates, openPricing, type PricingServices, type RowPricing } from './row-terms.ts';
 
 /**
@@ -119,7 +121,7 @@ async function priceAll(
 
 /** The given amount stays; the other amount, the fee and the rate follow from the current rates. */
 function priceRow(row: PricingRow, { catalogue, book, wallets }: RowPricing): PricedRow {
-  const refuse = (column: string, fault: { code: string; detail: string }): PricedRow => ({
+  const refuse = (column: string, fault: Omit<RowFault, 'column'>): PricedRow => ({
     number: row.number,
     hasStoredDetails: row.has_stored_details,
     faults: [{ column, ...fault }],
@@ -146,7 +148,8 @@ function priceRow(row: PricingRow, { catalogue, book, wallets }: RowPricing): Pr
     return refuse(column, fault);
   }
   if (quote.verificationRequired && row.kyc_status !== 'approved') {
-    return refuse('user_token', unverified);
+    const corridor = corridorOf({ payer, currency: row.destination_currency });
+    return refuse('user_token', describeUnverified(row.session_status, corridor));
   }
   const { number, has_stored_details: hasStoredDetails } = row;
   return { number, hasStoredDetails, faults: undefined, terms, quote };

@@ -31,6 +31,7 @@ export const schemaSubjects = [
   'kyc',
   'statements',
   'reconciliation',
+  'reads',
   'maintenance',
 ] as const;
 

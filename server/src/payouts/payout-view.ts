@@ -11,12 +11,14 @@ import { formatAmount } from '../core/money.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Catalogue } from '../destinations/catalogue.ts';
 import { amountAnswer, objectAnswer } from '../http/schema.ts';
+import type { Rail } from '../rails/contract/contract.ts';
 import { type DeliveryType, deliveryTypes } from '../rails/contract/declarations.ts';
 import type { ReceiptData } from '../receipts/receipt.ts';
 import type { User } from '../users/users.ts';
 import { describePayoutReason, payoutReasonFields } from './payout-reason.ts';
 import { payoutStatuses } from './payout-states.ts';
 import type { PayoutRow } from './payouts.sql.ts';
+import { progressFields, writeProgress } from './progress-view.ts';
 
 /** A payout as an answer of the API, as a row of the history, and as the data of a receipt. */
 
@@ -44,6 +46,7 @@ const payoutFields = {
   metadata: objectAnswer,
   estimated_availability: z.string().describe('RFC 3339, UTC'),
   attrs: z.record(z.string(), z.string()).describe('Attribute type to value, numbers masked'),
+  ...progressFields,
 };
 
 export const payoutAnswer = z.object(payoutFields).meta({ id: 'Payout' });
@@ -78,7 +81,10 @@ export const historyAnswer = z
 const amountOf = (minor: bigint, currency: Currency): JsonNumber =>
   new JsonNumber(formatAmount(minor, currency));
 
-export function writePayout(row: PayoutRow, options: { keys: KeyRing; payerLogo: string }) {
+export function writePayout(
+  row: PayoutRow,
+  options: { keys: KeyRing; payerLogo: string; network: string },
+) {
   const source = getCurrency(row.source_currency);
   const destination = getCurrency(row.destination_currency);
   return {
@@ -105,6 +111,7 @@ export function writePayout(row: PayoutRow, options: { keys: KeyRing; payerLogo:
     metadata: parseExactJson(row.metadata) as { [key: string]: ExactJson },
     estimated_availability: formatSecondsZ(row.estimated_availability),
     attrs: readAttrs(row, options.keys),
+    ...writeProgress(row, options.network),
   };
 }
 
@@ -138,6 +145,13 @@ export function findPayerLogo(
   request: { destinationToken: string; isWanted: boolean },
 ): string {
   return request.isWanted ? (catalogue.findPayer(request.destinationToken)?.logo ?? '') : '';
+}
+
+/** The chain that the payout's rail pays its currency on; "" if it is none. */
+export function findNetwork(rails: readonly Rail[], row: PayoutRow): string {
+  if (row.delivery_type !== 'CRYPTOCURRENCY') return '';
+  const rail = rails.find(({ name }) => name === row.rail);
+  return rail?.networks?.[row.destination_currency] ?? '';
 }
 
 function readAttrs(row: PayoutRow, keys: KeyRing): Record<string, string> {

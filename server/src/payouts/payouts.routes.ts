@@ -17,6 +17,7 @@ import { findUser } from '../users/users.ts';
 import { type GroupCommit, type GroupQuote, KeyKnown, openGroupStore } from './group-commit.ts';
 import {
   describeReceipt,
+  findNetwork,
   findPayerLogo,
   payoutAnswer,
   payoutPdfAnswer,
@@ -154,7 +155,8 @@ function createRoute(): Route<PayoutServices> {
       const services = { ...env, rates: env.rates, nowMs: env.clock.nowMs() };
       const create = (store: QuoteStore) =>
         createPayout(services, { store, accountId, userId }, request);
-      const view = (row: PayoutRow) => writePayout(row, { keys: env.keys, payerLogo: '' });
+      const view = (row: PayoutRow) =>
+        writePayout(row, { keys: env.keys, payerLogo: '', network: findNetwork(env.rails, row) });
       return write(async (session) => view(await create(openQuoteStore(session))), {
         aboutUser: userId,
         tryGrouped: async (answering) => {
@@ -323,7 +325,8 @@ export function viewPayout({ env }: Context, row: PayoutRow, isLogoWanted: boole
     destinationToken: row.destination_token,
     isWanted: isLogoWanted,
   });
-  return writePayout(row, { keys: env.keys, payerLogo });
+  const network = findNetwork(env.rails, row);
+  return writePayout(row, { keys: env.keys, payerLogo, network });
 }
 
 function prefersPdf({ request }: Context): boolean {

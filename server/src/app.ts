@@ -31,6 +31,7 @@ import { payoutListRoutes } from './payouts/payout-lists.routes.ts';
 import { payoutRoutes } from './payouts/payouts.routes.ts';
 import { addRailCallbacks } from './rails/host/callbacks.routes.ts';
 import { closeReceipts } from './receipts/receipt.ts';
+import { receiptKeyRoutes } from './receipts/receipt-key.routes.ts';
 import { sandboxRoutes } from './sandbox/sandbox.routes.ts';
 import { userRoutes } from './users/users.routes.ts';
 import type { Loop } from './work/loop.ts';
@@ -77,6 +78,7 @@ export function listRoutes(): Route<Environment>[] {
     ...attributeRoutes(),
     ...payoutRoutes(),
     ...payoutListRoutes(),
+    ...receiptKeyRoutes(),
     ...decisionRoutes(),
     ...batchRoutes(),
     ...eventRoutes(),

@@ -14,11 +14,12 @@ import { amountAnswer, objectAnswer } from '../http/schema.ts';
 import type { Rail } from '../rails/contract/contract.ts';
 import { type DeliveryType, deliveryTypes } from '../rails/contract/declarations.ts';
 import type { ReceiptData } from '../receipts/receipt.ts';
+import { formatRecipientName } from '../receipts/recipient-name.ts';
 import type { User } from '../users/users.ts';
 import { describePayoutReason, payoutReasonFields } from './payout-reason.ts';
 import { payoutStatuses } from './payout-states.ts';
 import type { PayoutRow } from './payouts.sql.ts';
-import { progressFields, writeProgress } from './progress-view.ts';
+import { getRefund, progressFields, writeProgress } from './progress-view.ts';
 
 /** A payout as an answer of the API, as a row of the history, and as the data of a receipt. */
 
@@ -169,12 +170,15 @@ export function describeReceipt(
   context: {
     environment: EnvironmentName;
     senderName: string;
+    brand: ReceiptData['brand'];
+    network: string;
     user: User;
     keys: KeyRing;
     nowMs: number;
   },
 ): ReceiptData {
-  const { environment, senderName, user, keys, nowMs } = context;
+  const { environment, senderName, brand, network, user, keys, nowMs } = context;
+  const refund = getRefund(row);
   const { person } = user;
   const source = getCurrency(row.source_currency);
   const destination = getCurrency(row.destination_currency);
@@ -186,9 +190,10 @@ export function describeReceipt(
     status: row.status,
     statusReason: row.status_reason,
     senderName,
+    brand,
     recipientName:
       person.business_name ||
-      [person.first_name, person.middle_name, person.last_name].filter(Boolean).join(' '),
+      formatRecipientName(person, { country: user.country, language: person.language }),
     recipientAddressLines: [
       person.address1,
       person.address2,
@@ -203,6 +208,7 @@ export function describeReceipt(
     sourceAmount: formatAmount(row.source_amount, source),
     fee: formatAmount(row.fee, source),
     totalDebited: formatAmount(row.source_amount + row.fee, source),
+    refundAmount: refund === undefined ? '' : formatAmount(refund.minor, source),
     destinationAmount: formatAmount(row.destination_amount, destination),
     exchangeRate: row.exchange_rate,
     sourceCurrency: row.source_currency,
@@ -210,8 +216,13 @@ export function describeReceipt(
     createdOn: instant(row.created_at),
     committedOn: instant(row.committed_at),
     completedOn: instant(row.completed_at),
+    canceledOn: instant(refund?.at ?? null),
+    expiresOn: instant(row.expires_at),
     estimatedAvailability: instant(row.estimated_availability),
     pickupCode: row.pickup_code,
+    network,
+    railReference: row.rail_reference,
+    transactionHash: network === '' ? '' : row.rail_reference,
     issuedOn: formatSecondsZ(new Date(nowMs)),
   };
 }

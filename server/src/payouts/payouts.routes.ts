@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { getAccountSettings } from '../accounts/accounts.ts';
+import { getBrand } from '../accounts/accounts.ts';
 import type { AttributeServices } from '../attributes/attributes.routes.ts';
 import { currencyPattern, findCurrency } from '../core/currency.ts';
 import { AppError, type Fault } from '../core/errors.ts';
@@ -341,13 +341,18 @@ async function makeReceipt({ env, accountId }: Context, row: PayoutRow): Promise
   const session = env.db.tenant(accountId);
   const user = await findUser({ session, keys: env.keys, accountId }, row.user_id);
   if (user === undefined) throw new Error('a payout without its user');
-  const { name: senderName } = await getAccountSettings(session, accountId);
-  const { keys } = env;
-  const nowMs = env.clock.nowMs();
+  const { sender_name: senderName, ...brand } = await getBrand(session, accountId);
+  const data = describeReceipt(row, {
+    environment: env.name,
+    senderName,
+    brand: { color: brand.brand_color, logo: brand.brand_logo.toString('base64') },
+    network: findNetwork(env.rails, row),
+    user,
+    keys: env.keys,
+    nowMs: env.clock.nowMs(),
+  });
   try {
-    return await renderReceipt(
-      describeReceipt(row, { environment: env.name, senderName, user, keys, nowMs }),
-    );
+    return await renderReceipt(data, env.keys.signing);
   } catch (error) {
     if (!(error instanceof ReceiptError) || error.reason === 'failed') throw error;
     throw new AppError('unavailable', 'too many receipts are being made', {

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { ReceiptDocument } from './document.ts';
+import type { ReceiptProof } from './proof.ts';
 import type { WorkerAnswer, WorkerRequest } from './worker.ts';
 
 /** Why there is no receipt: too many wait, the time limit passed, or the typesetter failed. */
@@ -29,6 +30,7 @@ export type ReceiptRendererOptions = {
 
 type Job = {
   document: ReceiptDocument;
+  proof: ReceiptProof;
   resolve: (pdf: Uint8Array) => void;
   reject: (error: Error) => void;
 };
@@ -54,14 +56,14 @@ export class ReceiptRenderer {
   }
 
   /** @returns The bytes of the PDF. @throws ReceiptError */
-  render(document: ReceiptDocument): Promise<Uint8Array> {
+  render(document: ReceiptDocument, proof: ReceiptProof): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) {
         reject(new ReceiptError('closed', 'the service is stopping'));
       } else if (this.#waiting.length >= this.#options.waitingMax) {
         reject(new ReceiptError('busy', `${this.#waiting.length} receipts are already waiting`));
       } else {
-        this.#waiting.push({ document, resolve, reject });
+        this.#waiting.push({ document, proof, resolve, reject });
         this.#startNext();
       }
     });
@@ -95,7 +97,7 @@ export class ReceiptRenderer {
     const child = this.#ensureChild();
     child.ref();
     child.channel?.ref();
-    const request: WorkerRequest = { id, document: job.document };
+    const request: WorkerRequest = { id, document: job.document, proof: job.proof };
     child.send(request, (error) => {
       if (error !== null && this.#current?.id === id) {
         this.#dropChild(new ReceiptError('failed', `the typesetter has ended: ${error.message}`));

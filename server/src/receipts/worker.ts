@@ -1,14 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { NodeCompiler, type NodeTypstDocument } from '@myriaddreamin/typst-ts-node-compiler';
-import { mapTexts, type ReceiptDocument } from './document.ts';
+import { renderSVG } from 'uqr';
+import type { ReceiptDocument } from './document.ts';
 import { selectFonts } from './fonts.ts';
+import type { ReceiptProof } from './proof.ts';
+import { mapTexts } from './texts.ts';
 
 /**
  * The child process that typesets receipts. It holds the engine and the fonts, so that their memory is
  * freed with it and a crash of native code does not reach the service. It ends with its parent.
  */
-export type WorkerRequest = { id: number; document: ReceiptDocument };
+export type WorkerRequest = { id: number; document: ReceiptDocument; proof: ReceiptProof };
 export type WorkerAnswer =
   | { id: number; pdf: Uint8Array; memoryBytes: number }
   | { id: number; error: string };
@@ -23,8 +26,11 @@ let engine: { key: string; compiler: NodeCompiler } | undefined;
 /** A laid-out receipt, which the engine writes as PDF or, in tests, as SVG outlines. */
 export type LaidOutReceipt = { compiler: NodeCompiler; compiled: NodeTypstDocument };
 
-/** Lays out one document with the fonts that its text needs. */
-export async function layOut(document: ReceiptDocument): Promise<LaidOutReceipt> {
+/** Lays out one document with the fonts that its text needs, and attaches its proof. */
+export async function layOut(
+  document: ReceiptDocument,
+  proof: ReceiptProof,
+): Promise<LaidOutReceipt> {
   const fonts = await selectFonts(textOf(document) + replacementCharacter, document.hanRegion);
   if (engine?.key !== fonts.key) {
     const fontArgs = [{ fontBlobs: fonts.blobs }];
@@ -34,6 +40,11 @@ export async function layOut(document: ReceiptDocument): Promise<LaidOutReceipt>
   const inputs = {
     document: JSON.stringify(replaceUncovered(document, fonts.uncovered)),
     families: JSON.stringify(fonts.families),
+    record: proof.record,
+    // The engine takes texts only.
+    signature: JSON.stringify([...Buffer.from(proof.signature, 'base64')]),
+    logo: JSON.stringify([...Buffer.from(document.brand.logo, 'base64')]),
+    code: renderSVG(proof.code, { ecc: 'M', border: 0, pixelSize: 1 }),
   };
   const result = compiler.compile({ mainFileContent: template, inputs });
   const compiled = result.result;
@@ -81,7 +92,7 @@ function replaceUncovered<Value>(value: Value, uncovered: Set<number>): Value {
 
 async function answer(request: WorkerRequest): Promise<WorkerAnswer> {
   try {
-    const { pdf } = writePdf(await layOut(request.document));
+    const { pdf } = writePdf(await layOut(request.document, request.proof));
     return { id: request.id, pdf, memoryBytes: process.memoryUsage.rss() };
   } catch (error) {
     return { id: request.id, error: withoutQuotedText(String(error)) };

@@ -200,6 +200,14 @@ const cancelQuery = defineBatchQuery(
     returning ${names}`,
 );
 
+const removeInputsStatement: Statement = {
+  name: 'remove_unfinished_batch_inputs',
+  text: `
+    delete from batch_inputs i using batches b
+    where b.account_id = $1 and b.id = $2 and b.status = 'RECEIVING' and b.fence = $3
+      and i.account_id = b.account_id and i.batch_id = b.id`,
+};
+
 const removeRowsStatement: Statement = {
   name: 'remove_unfinished_batch_rows',
   text: `
@@ -314,6 +322,7 @@ export async function cancelBatchRow(session: Session, id: BatchId): Promise<Bat
 
 /** Removes an upload that was rejected or abandoned, unless another process has taken it over. */
 export async function removeBatch(session: Session, batch: Fenced): Promise<void> {
+  await exec(session, removeInputsStatement, valuesOf(batch));
   await exec(session, removeRowsStatement, valuesOf(batch));
   await exec(session, removeStatement, valuesOf(batch));
 }

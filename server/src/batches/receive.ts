@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
+import type { KeyRing } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import { storeRows } from './batch-rows.sql.ts';
 import {
@@ -14,9 +15,10 @@ import {
   releaseBatch,
   removeBatch,
 } from './batches.sql.ts';
-import type { FileFormat, FileLimits, FileRow } from './file/file-row.ts';
+import { type FileFormat, type FileLimits, type FileRow, portionRows } from './file/file-row.ts';
 import { readFileRows } from './file/file-rows.ts';
 import { checkRows, type RowChecker, type RowForm, rememberFirst } from './row-check.ts';
+import { storeInputs } from './row-inputs.sql.ts';
 import { mergeRates, openPricing, type PricingServices } from './row-terms.ts';
 
 /**
@@ -25,7 +27,11 @@ import { mergeRates, openPricing, type PricingServices } from './row-terms.ts';
  * interrupted upload resumes: rows that are stored already are skipped, provided they are the same.
  */
 
-export type ReceiveServices = PricingServices & { limits: FileLimits; rowForm: RowForm };
+export type ReceiveServices = PricingServices & {
+  keys: KeyRing;
+  limits: FileLimits;
+  rowForm: RowForm;
+};
 
 export type Upload = {
   accountId: string;
@@ -51,7 +57,6 @@ export type Received = { batch: BatchRow; text: string; isRepeated: boolean };
 
 /** Longer than a portion takes, and shorter than a client waits before it repeats an upload. */
 const leaseMs = 10_000;
-const portionRows = 500;
 
 const emptyHash = createHash('sha256').digest();
 
@@ -203,7 +208,10 @@ async function createIntake(
       leaseMs,
       rows: checked,
     };
+    const inputs = rows.map(({ input }) => input);
     return async (): Promise<void> => {
+      const place = { accountId, batchId: batch.id, firstNumber: rowsBefore + 1 };
+      await storeInputs({ session, keys: services.keys }, { ...place, inputs });
       if (!(await storeRows(session, stored))) throw refuseProgress();
     };
   };

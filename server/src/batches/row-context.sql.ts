@@ -10,13 +10,14 @@ const userColumns = {
   internal_user_id: column.text,
   status: column.text,
   kyc_status: column.text,
+  country: column.text,
 };
 export type BatchUserRow = RowOf<typeof userColumns>;
 
 const findUsersQuery = defineQuery({
   name: 'find_batch_users',
   text: `
-    select u.id, u.internal_user_id, u.status, u.kyc_status
+    select u.id, u.internal_user_id, u.status, u.kyc_status, u.country
     from users u where u.account_id = $1 and u.id = any ($2::uuid[])`,
   columns: userColumns,
 });
@@ -24,7 +25,7 @@ const findUsersQuery = defineQuery({
 const findUsersByNameQuery = defineQuery({
   name: 'find_batch_users_by_name',
   text: `
-    select u.id, u.internal_user_id, u.status, u.kyc_status
+    select u.id, u.internal_user_id, u.status, u.kyc_status, u.country
     from users u where u.account_id = $1 and u.internal_user_id = any ($2::text[])`,
   columns: userColumns,
 });

@@ -32,6 +32,7 @@ import { payoutRoutes } from './payouts/payouts.routes.ts';
 import { readinessRoutes } from './payouts/readiness.routes.ts';
 import { addRailCallbacks } from './rails/host/callbacks.routes.ts';
 import { closeReceipts } from './receipts/receipt.ts';
+import { receiptKeyRoutes } from './receipts/receipt-key.routes.ts';
 import { sandboxRoutes } from './sandbox/sandbox.routes.ts';
 import { statementRoutes } from './statements/statements.routes.ts';
 import { userRoutes } from './users/users.routes.ts';
@@ -81,6 +82,7 @@ export function listRoutes(): Route<Environment>[] {
     ...payoutRoutes(),
     ...payoutListRoutes(),
     ...readinessRoutes(),
+    ...receiptKeyRoutes(),
     ...decisionRoutes(),
     ...batchRoutes(),
     ...eventRoutes(),

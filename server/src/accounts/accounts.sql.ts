@@ -68,6 +68,28 @@ const findAccountText = defineQuery({
   columns: settingsColumns,
 });
 
+const brandColumns = {
+  sender_name: column.text,
+  brand_color: column.text,
+  brand_logo: column.bytes,
+};
+
+const findBrandText = defineQuery({
+  name: 'find_brand',
+  text: `
+    select coalesce(nullif(display_name, ''), name) as sender_name, brand_color, brand_logo
+    from accounts where id = $1`,
+  columns: brandColumns,
+});
+
+const setBrandText: Statement = {
+  name: 'set_brand',
+  text: `
+    update accounts set display_name = coalesce($2, display_name),
+      brand_color = coalesce($3, brand_color), brand_logo = coalesce($4, brand_logo)
+    where id = $1`,
+};
+
 const setAcceptBothTokensText: Statement = {
   name: 'set_accept_both_tokens',
   text: `update accounts set accept_both_tokens = $2 where id = $1`,
@@ -200,11 +222,26 @@ export async function findAccount(
   return maybeOne(session, findAccountText, [accountId]);
 }
 
-export async function getAccountSettings(
+/** How receipts show the account; `brand_color` and `brand_logo` are empty where they are not set. */
+export async function getBrand(
   session: Session,
   accountId: string,
-): Promise<AccountSettings> {
-  return one(session, findAccountText, [accountId]);
+): Promise<RowOf<typeof brandColumns>> {
+  return one(session, findBrandText, [accountId]);
+}
+
+/** What is undefined stays as it is. */
+export async function updateBrand(
+  session: Session,
+  brand: {
+    accountId: string;
+    displayName: string | undefined;
+    color: string | undefined;
+    logo: Buffer | undefined;
+  },
+): Promise<void> {
+  const { accountId, displayName = null, color = null, logo = null } = brand;
+  await exec(session, setBrandText, [accountId, displayName, color, logo]);
 }
 
 /** Whether two persons decide about identities. False if there is no such account. */

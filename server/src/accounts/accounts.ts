@@ -13,11 +13,12 @@ import { formatAccessToken, formatApiKey, formatClientId, readClientId } from '.
 export {
   deleteExpiredTokens,
   findAccount,
-  getAccountSettings,
+  getBrand,
   revokeCredentialRow as revokeCredential,
   selectAccounts as listAccounts,
   selectCredentials as listCredentials,
   updateAcceptBothTokens as setAcceptBothTokens,
+  updateBrand as setBrand,
   updateIdentityTwoPersons as setIdentityTwoPersons,
 } from './accounts.sql.ts';
 

@@ -47,6 +47,7 @@ const shownFault = {
 export const batchAnswer = z
   .object({
     batch_token: z.string(),
+    name: z.string().describe('As given at the upload; "" where none was given'),
     status: z.enum(batchStatuses),
     format: z.enum(fileFormats),
     rows: z.object({
@@ -167,6 +168,7 @@ export function writeBatch(batch: BatchRow, details: BatchDetails) {
   const at = (time: Date | null): string => (time === null ? '' : formatSeconds(time));
   return {
     batch_token: formatToken('batch', batch.id),
+    name: batch.name,
     status: batch.status,
     format: batch.format,
     rows: {

@@ -174,7 +174,7 @@ function resultRoute(): Route<BatchServices> {
     tag,
     summary: 'Download the result of a batch',
     description:
-      'CSV, or with `Accept: application/x-ndjson` one JSON object per line. In CSV an apostrophe precedes text that a spreadsheet would run as a formula; NDJSON has every value unchanged.',
+      'CSV, or with `Accept: application/x-ndjson` one JSON object per line. Every column of the uploaded file is there as `input.<column>` (in NDJSON as `input`), so that the result can be corrected and uploaded again: an upload that has such columns is read from them alone. In CSV an apostrophe precedes text that a spreadsheet would run as a formula; NDJSON has every value unchanged.',
     access: 'payouts:read',
     params: batchParams,
     response: null,
@@ -185,7 +185,7 @@ function resultRoute(): Route<BatchServices> {
       const batchId = readBatchToken(params.batch_token);
       await getBatch(session, { accountId, batchId });
       const format = chooseResultFormat(request.accept);
-      const parts = writeResult({ session, accountId, batchId, format });
+      const parts = writeResult({ session, keys: env.keys, accountId, batchId, format });
       const name = `${formatToken('batch', batchId)}.${format}`;
       return {
         status: 200,

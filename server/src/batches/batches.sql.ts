@@ -47,6 +47,7 @@ const columns = {
   id: column.uuid,
   status: column.oneOf(...batchStatuses),
   format: column.oneOf(...fileFormats),
+  name: column.text,
   content_hash: column.bytes,
   ignored_columns: column.jsonText(z.array(z.string())),
   row_count: column.integer,
@@ -79,9 +80,9 @@ const insertQuery = defineBatchQuery(
   'insert_batch',
   `
     insert into batches as b (account_id, id, format, request_key, content_hash, priced_at,
-      lease_until, fence, created_at, updated_at)
+      lease_until, fence, created_at, updated_at, name)
     select $1, $2, $3, $4, $5, now.at, clock_timestamp() + $6 * interval '1 millisecond', 1,
-      now.at, now.at
+      now.at, now.at, $7
     from environment_now() as now (at)
     on conflict (account_id, request_key) where request_key is not null do nothing
     returning ${names}`,
@@ -202,6 +203,14 @@ const cancelQuery = defineBatchQuery(
     returning ${names}`,
 );
 
+const removeInputsStatement: Statement = {
+  name: 'remove_unfinished_batch_inputs',
+  text: `
+    delete from batch_inputs i using batches b
+    where b.account_id = $1 and b.id = $2 and b.status = 'RECEIVING' and b.fence = $3
+      and i.account_id = b.account_id and i.batch_id = b.id`,
+};
+
 const removeRowsStatement: Statement = {
   name: 'remove_unfinished_batch_rows',
   text: `
@@ -228,6 +237,7 @@ export type BatchId = { accountId: string; batchId: string };
 
 export type NewBatch = BatchId & {
   format: FileFormat;
+  name: string;
   requestKey: string | undefined;
   contentHash: Buffer;
   leaseMs: number;
@@ -238,8 +248,8 @@ export async function insertBatch(
   session: Session,
   batch: NewBatch,
 ): Promise<BatchRow | undefined> {
-  const { accountId, batchId, format, requestKey, contentHash, leaseMs } = batch;
-  const values = [accountId, batchId, format, requestKey ?? null, contentHash, leaseMs];
+  const { accountId, batchId, format, name, requestKey, contentHash, leaseMs } = batch;
+  const values = [accountId, batchId, format, requestKey ?? null, contentHash, leaseMs, name];
   return maybeOne(session, insertQuery, values);
 }
 
@@ -319,6 +329,7 @@ export async function cancelBatchRow(session: Session, id: BatchId): Promise<Bat
 
 /** Removes an upload that was rejected or abandoned, unless another process has taken it over. */
 export async function removeBatch(session: Session, batch: Fenced): Promise<void> {
+  await exec(session, removeInputsStatement, valuesOf(batch));
   await exec(session, removeRowsStatement, valuesOf(batch));
   await exec(session, removeStatement, valuesOf(batch));
 }

@@ -168,6 +168,7 @@ test('an upload with a lease is exclusive, and fails after another process has t
   const upload = {
     accountId: owner.accountId,
     format: 'ndjson',
+    name: '',
     ...batches.keyOf(owner, 'held'),
   } as const;
   await assert.rejects(

@@ -15,9 +15,10 @@ import {
   releaseBatch,
   removeBatch,
 } from './batches.sql.ts';
-import type { FileFormat, FileLimits, FileRow } from './file/file-row.ts';
+import { type FileFormat, type FileLimits, type FileRow, portionRows } from './file/file-row.ts';
 import { readFileRows } from './file/file-rows.ts';
 import { checkRows, type RowChecker, type RowForm, rememberFirst } from './row-check.ts';
+import { storeInputs } from './row-inputs.sql.ts';
 import { mergeRates, openPricing, type PricingServices } from './row-terms.ts';
 
 /**
@@ -35,6 +36,8 @@ export type ReceiveServices = PricingServices & {
 export type Upload = {
   accountId: string;
   format: FileFormat;
+  /** Of the batch; '' for none. */
+  name: string;
   bytes: AsyncIterable<Buffer>;
   /** The record of the client's Idempotency-Key; undefined where it sent none. */
   record: UploadRecord | undefined;
@@ -56,7 +59,6 @@ export type Received = { batch: BatchRow; text: string; isRepeated: boolean };
 
 /** Longer than a portion takes, and shorter than a client waits before it repeats an upload. */
 const leaseMs = 10_000;
-const portionRows = 500;
 
 const emptyHash = createHash('sha256').digest();
 
@@ -113,9 +115,9 @@ async function repeatAnswer(session: Session, upload: Upload, fenced: Fenced): P
 
 /** A new batch, or the one of the key. This upload has its lease unless it was received before. */
 async function beginUpload(db: Database, upload: Upload): Promise<BatchRow> {
-  const { accountId, format, record } = upload;
+  const { accountId, format, name, record } = upload;
   const requestKey = record?.key;
-  const batch = { accountId, batchId: newId(), format, requestKey, leaseMs };
+  const batch = { accountId, batchId: newId(), format, name, requestKey, leaseMs };
   const created = await db.tenantTransaction(accountId, async (session) => {
     await record?.claim(session);
     return insertBatch(session, { ...batch, contentHash: emptyHash });
@@ -211,7 +213,10 @@ async function createIntake(
       leaseMs,
       rows: checked,
     };
+    const inputs = rows.map(({ input }) => input);
     return async (): Promise<void> => {
+      const place = { accountId, batchId: batch.id, firstNumber: rowsBefore + 1 };
+      await storeInputs({ session, keys: services.keys }, { ...place, inputs });
       if (!(await storeRows(session, stored))) throw refuseProgress();
     };
   };

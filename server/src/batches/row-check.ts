@@ -7,9 +7,12 @@ import { formatToken, newId } from '../core/ids.ts';
 import { parseAmount } from '../core/money.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
+import type { Catalogue } from '../destinations/catalogue.ts';
 import { type Quote, quotePayer, type RefusalReason } from '../destinations/quote.ts';
 import { listMissingValues } from '../payouts/commit-refusal.ts';
 import { describeMissingAttributes } from '../payouts/obstacles.ts';
+import type { DeliveryType } from '../rails/contract/declarations.ts';
+import { rankPayers } from './cheapest.ts';
 import type { FileRow, RowColumns, RowFault } from './file/file-row.ts';
 import {
   type BatchSetRow,
@@ -33,6 +36,9 @@ export type DraftRow = {
   readonly userId: string | undefined;
   readonly internalUserId: string | undefined;
   readonly destinationToken: string | undefined;
+  /** Instead of a destination: the cheapest one of the country, by default the recipient's. */
+  readonly deliveryType: DeliveryType | undefined;
+  readonly countryCode: string | undefined;
   readonly destinationCurrency: string | undefined;
   readonly sourceCurrency: string | undefined;
   readonly amount: { side: 'source' | 'destination'; text: string } | undefined;
@@ -74,7 +80,8 @@ type Owner = { session: Session; accountId: string };
 
 type Facts = {
   user: BatchUserRow | undefined;
-  terms: RowTerms | undefined;
+  /** Where the row can be paid to, the cheapest first; one where it names the destination. */
+  options: readonly RowTerms[];
   amountMinor: bigint | undefined;
   committed: CommittedTransferRow | undefined;
 };
@@ -93,14 +100,18 @@ export async function checkRows(
     const first =
       draft.clientTransferId === undefined ? undefined : committed.get(draft.clientTransferId);
     const user = checkUser(draft, users);
-    const terms = checkDestination(draft, checker);
-    return { user, terms, amountMinor: checkAmount(draft), committed: first };
+    const named = checkDestination(draft, checker);
+    const amountMinor = checkAmount(draft);
+    const options =
+      named === undefined ? listCheapest(draft, { user, amountMinor }, checker) : [named];
+    return { user, options, amountMinor, committed: first };
   });
-  const sets = await readSets(owner, drafts, facts);
+  const chosen = await chooseSets(owner, drafts, facts);
   return drafts.map((draft, index) => {
     const known = facts[index];
     if (known === undefined) throw new Error('unreachable: every row has facts');
-    return checkRow(draft, { ...known, set: sets.get(index) }, checker);
+    const { terms = known.options[0], set } = chosen.get(index) ?? {};
+    return checkRow(draft, { ...known, terms, set }, checker);
   });
 }
 
@@ -132,13 +143,17 @@ async function readCommitted(
   return new Map(rows.map((row) => [row.client_transfer_id, row]));
 }
 
-async function readSets(
+/**
+ * Of the destinations that a row can be paid to, the cheapest for which the recipient's details are
+ * complete, and else the cheapest; with its attribute set.
+ */
+async function chooseSets(
   { session, accountId }: Owner,
   drafts: readonly DraftRow[],
   facts: readonly Facts[],
-): Promise<Map<number, BatchSetRow>> {
-  const wanted = facts.flatMap(({ user, terms }, index) =>
-    user === undefined || terms === undefined ? [] : [{ index, user, terms }],
+): Promise<Map<number, { terms: RowTerms; set: BatchSetRow | undefined }>> {
+  const wanted = facts.flatMap(({ user, options }, index) =>
+    user === undefined ? [] : options.map((terms) => ({ index, user, terms })),
   );
   const sets = await findBatchSets(
     session,
@@ -150,12 +165,16 @@ async function readSets(
       setId: drafts[index]?.attrSetId,
     })),
   );
-  const found = new Map<number, BatchSetRow>();
-  for (const [order, { index }] of wanted.entries()) {
+  const chosen = new Map<number, { terms: RowTerms; set: BatchSetRow | undefined }>();
+  const complete = new Set<number>();
+  for (const [order, { index, terms }] of wanted.entries()) {
     const set = sets[order];
-    if (set !== undefined) found.set(index, set);
+    const isComplete = !terms.needsAttributes || set?.is_complete === true;
+    if (complete.has(index) || (chosen.has(index) && !isComplete)) continue;
+    chosen.set(index, { terms, set });
+    if (isComplete) complete.add(index);
   }
-  return found;
+  return chosen;
 }
 
 function addFault(draft: DraftRow, column: string, fault: Omit<RowFault, 'column'>): void {
@@ -207,6 +226,33 @@ function checkDestination(draft: DraftRow, checker: RowChecker): RowTerms | unde
   return checker.book.find({ payer, source, destinationCurrency });
 }
 
+/** The destinations of the delivery type that take the amount, the cheapest first. */
+function listCheapest(
+  draft: DraftRow,
+  { user, amountMinor }: Pick<Facts, 'user' | 'amountMinor'>,
+  { catalogue, wallets, book }: RowChecker,
+): RowTerms[] {
+  const { deliveryType, destinationCurrency, sourceCurrency = '', amount } = draft;
+  const country = draft.countryCode ?? user?.country;
+  const source = wallets.get(sourceCurrency);
+  if (deliveryType === undefined || country === undefined || source === undefined) return [];
+  if (destinationCurrency === undefined || amount === undefined || amountMinor === undefined) {
+    return [];
+  }
+  const { side } = amount;
+  const wanted = { country, deliveryType, sourceCurrency, destinationCurrency };
+  const { payers, refusal } = rankPayers(
+    { catalogue, rates: book.rates },
+    { ...wanted, amount: { side, minor: amountMinor } },
+  );
+  if (payers.length === 0) {
+    const detail = `no payer in ${country} has ${deliveryType} in ${destinationCurrency}`;
+    const none = { column: 'delivery_type', code: 'no_destination', detail };
+    draft.faults.push(refusal === undefined ? none : describeRefusal(side, refusal));
+  }
+  return payers.map((payer) => book.find({ payer, source, destinationCurrency }));
+}
+
 /** The amount in minor units of its currency; a fault where it does not fit the currency. */
 function checkAmount(draft: DraftRow): bigint | undefined {
   const { amount } = draft;
@@ -222,14 +268,14 @@ function checkAmount(draft: DraftRow): bigint | undefined {
   return undefined;
 }
 
-type RowFacts = Facts & { set: BatchSetRow | undefined };
+type RowFacts = Facts & { terms: RowTerms | undefined; set: BatchSetRow | undefined };
 
 function checkRow(draft: DraftRow, facts: RowFacts, checker: RowChecker): CheckedRow {
   const { user, committed } = facts;
   const isFirst = checkFirst(draft, checker.firstRows);
   const found = { draft, userId: user?.id, terms: undefined, quote: undefined, set: undefined };
   if (committed !== undefined) {
-    if (isFirst && isSame(draft, facts, committed)) {
+    if (isFirst && isSame(draft, facts, { committed, catalogue: checker.catalogue })) {
       // Faults found now do not matter, because the payout was committed before.
       draft.faults.length = 0;
       return { ...found, status: 'REPEATED', payoutId: committed.id };
@@ -278,13 +324,17 @@ export function rememberFirst(
 function isSame(
   draft: DraftRow,
   { user, amountMinor }: Facts,
-  committed: CommittedTransferRow,
+  { committed, catalogue }: { committed: CommittedTransferRow; catalogue: Catalogue },
 ): boolean {
+  const paidBy = catalogue.findPayer(committed.destination_token);
   const amount =
     draft.amount?.side === 'source' ? committed.source_amount : committed.destination_amount;
   return (
     user?.id === committed.user_id &&
-    draft.destinationToken === committed.destination_token &&
+    (draft.destinationToken === undefined
+      ? draft.deliveryType === paidBy?.deliveryType &&
+        (draft.countryCode ?? user?.country) === paidBy?.country.code
+      : draft.destinationToken === committed.destination_token) &&
     draft.destinationCurrency === committed.destination_currency &&
     draft.sourceCurrency === committed.source_currency &&
     amountMinor === amount
@@ -294,7 +344,7 @@ function isSame(
 /** The quote, also of a row with other faults, so that all faults are reported at once. */
 function checkPrice(
   draft: DraftRow,
-  { terms, amountMinor }: Facts,
+  { terms, amountMinor }: RowFacts,
   { book }: RowChecker,
 ): Quote | undefined {
   if (terms === undefined || amountMinor === undefined || draft.amount === undefined) {

@@ -13,6 +13,7 @@ const userColumns = {
   kyc_status: column.text,
   session_status: nullable(column.text),
   data_key: column.bytes,
+  country: column.text,
 };
 export type BatchUserRow = RowOf<typeof userColumns>;
 
@@ -20,7 +21,7 @@ const findUsersQuery = defineQuery({
   name: 'find_batch_users',
   text: `
     select u.id, u.internal_user_id, u.status, u.kyc_status, ${sessionStatus} as session_status,
-      u.data_key
+      u.data_key, u.country
     from users u where u.account_id = $1 and u.id = any ($2::uuid[])`,
   columns: userColumns,
 });
@@ -29,7 +30,7 @@ const findUsersByNameQuery = defineQuery({
   name: 'find_batch_users_by_name',
   text: `
     select u.id, u.internal_user_id, u.status, u.kyc_status, ${sessionStatus} as session_status,
-      u.data_key
+      u.data_key, u.country
     from users u where u.account_id = $1 and u.internal_user_id = any ($2::text[])`,
   columns: userColumns,
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { findCountry } from '../core/country.ts';
 import { JsonNumber } from '../core/exact-json.ts';
 import { findTokenId } from '../core/ids.ts';
 import { answerOf } from '../http/idempotency.ts';
@@ -12,6 +13,7 @@ import {
   type PayoutServices,
   payoutFields,
 } from '../payouts/payouts.routes.ts';
+import { deliveryTypes } from '../rails/contract/declarations.ts';
 import { batchAnswer, viewBatch } from './batches-view.ts';
 import type { FileFormat, FileLimits, FileRow, RowFault, RowFields } from './file/file-row.ts';
 import { receiveBatch } from './receive.ts';
@@ -34,9 +36,16 @@ const rowRequest = z
     ...payoutFields,
     user_token: z.string().max(100).optional(),
     internal_user_id: textField(75).optional(),
+    delivery_type: z.enum(deliveryTypes).optional(),
+    country_code: z
+      .string()
+      .refine((code) => findCountry(code) !== undefined, {
+        error: 'must be an ISO 3166-1 alpha-3 code',
+      })
+      .optional(),
   })
   .omit({ source_token: true })
-  .required({ client_transfer_id: true, destination_token: true });
+  .required({ client_transfer_id: true });
 
 const validFields = rowRequest.partial();
 
@@ -53,6 +62,7 @@ export const rowForm: RowForm = {
         .filter(([, schema]) => !schema.isOptional())
         .map(([name]) => [name]),
       recipientColumns,
+      ['destination_token', 'delivery_type'],
       ['source_amount', 'destination_amount'],
     ],
   },
@@ -80,6 +90,8 @@ function readRow({ line, fields, fault }: FileRow, number: number): DraftRow {
     userId: userToken === undefined ? undefined : (findTokenId('user', userToken) ?? nilUuid),
     internalUserId: valid.internal_user_id,
     destinationToken: valid.destination_token,
+    deliveryType: valid.delivery_type,
+    countryCode: valid.country_code,
     destinationCurrency: valid.destination_currency_code,
     sourceCurrency: isCurrencyGiven ? valid.source_currency_code : 'USD',
     amount: readAmount(valid),
@@ -132,6 +144,22 @@ function listGroupFaults(fields: RowFields): RowFault[] {
     const detail = 'user_token or internal_user_id is required';
     faults.unshift({ column: 'user_token', code: 'required', detail });
   }
+  const hasToken = isGiven(fields['destination_token']);
+  if (hasToken === isGiven(fields['delivery_type'])) {
+    faults.unshift(
+      hasToken
+        ? {
+            column: 'delivery_type',
+            code: 'invalid_value',
+            detail: 'delivery_type excludes destination_token: give exactly one',
+          }
+        : {
+            column: 'destination_token',
+            code: 'required',
+            detail: 'destination_token or delivery_type is required',
+          },
+    );
+  }
   return faults;
 }
 
@@ -150,6 +178,10 @@ const formats: Readonly<Record<string, FileFormat>> = {
   'application/json': 'json',
 };
 
+const uploadQuery = z.object({
+  name: textField(100).optional().describe('A name of your own, shown with the batch'),
+});
+
 /** The answer is stored with the batch, so the handler writes its text. */
 const writeUploaded = compileWriter(batchAnswer);
 
@@ -164,12 +196,13 @@ export function batchUploadRoute(): Route<BatchServices> {
     description:
       'One payout per row: CSV with a header, one JSON object per line, or a JSON array of objects. Columns are the fields of a payout request plus `user_token` or `internal_user_id`; `client_transfer_id` is required. Every row is checked and priced, and nothing is reserved. With an `Idempotency-Key`, the same file sent again returns the same batch, and an interrupted upload resumes.',
     access: 'payouts:create',
+    query: uploadQuery,
     bodyBytesMax: batchBytesMax,
     uploads: 'batches',
     streams: Object.keys(formats),
     response: batchAnswer,
     refusals: [409, 422],
-    handle: async ({ env, accountId, upload, request }: RouteContext<BatchServices>) => {
+    handle: async ({ env, accountId, upload, request }: RouteContext<BatchServices>, { query }) => {
       const format = formats[upload?.mediaType ?? ''];
       if (upload === undefined || format === undefined) throw new Error('the route has no upload');
       const { text, isRepeated } = await receiveBatch(
@@ -177,6 +210,7 @@ export function batchUploadRoute(): Route<BatchServices> {
         {
           accountId,
           format,
+          name: query.name ?? '',
           bytes: upload.bytes,
           record: upload.record,
           describe: async (session, batch) =>

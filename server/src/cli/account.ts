@@ -3,6 +3,7 @@ import {
   findAccount,
   listAccounts,
   setAcceptBothTokens,
+  setBrand,
   setIdentityTwoPersons,
 } from '../accounts/accounts.ts';
 import { ConfigError } from '../config.ts';
@@ -11,7 +12,16 @@ import { formatAmount, parseAmount } from '../core/money.ts';
 import { fundBalance } from '../ledger/ledger.ts';
 import { defineCommand } from './command.ts';
 import type { CommandContext } from './context.ts';
-import { account, amount, currency, name, trueOrFalse } from './options.ts';
+import {
+  account,
+  amount,
+  color,
+  currency,
+  displayName,
+  file,
+  name,
+  trueOrFalse,
+} from './options.ts';
 
 export const accountCommands = [
   defineCommand({
@@ -53,13 +63,20 @@ export const accountCommands = [
         'accept a source and a destination token in one request',
       ).optional(),
       identityTwoPersons: trueOrFalse('decisions about identities need two persons').optional(),
+      displayName: displayName.optional(),
+      color: color.optional(),
+      logo: file
+        .meta({ value: 'path', about: 'picture on its receipts (PNG, JPEG, WebP)' })
+        .optional(),
     },
-    check: ({ acceptBothTokens, identityTwoPersons }) =>
-      acceptBothTokens === undefined && identityTwoPersons === undefined
-        ? '--accept-both-tokens or --identity-two-persons is missing'
+    check: ({ account: _account, ...settings }) =>
+      Object.values(settings).every((value) => value === undefined)
+        ? 'one of --accept-both-tokens, --identity-two-persons, --display-name, --color and --logo is missing'
         : undefined,
-    run: async (context, { account: id, acceptBothTokens, identityTwoPersons }) => {
+    run: async (context, { account: id, acceptBothTokens, identityTwoPersons, ...values }) => {
       const accountId = await getAccountId(context, id);
+      const { displayName: shownName, color: brandColor } = values;
+      const logo = values.logo === undefined ? undefined : await readLogo(values.logo);
       await context.db.systemTransaction(async (session) => {
         if (acceptBothTokens !== undefined) {
           await setAcceptBothTokens(session, { accountId, isAccepted: acceptBothTokens });
@@ -67,11 +84,27 @@ export const accountCommands = [
         if (identityTwoPersons !== undefined) {
           await setIdentityTwoPersons(session, { accountId, isNeeded: identityTwoPersons });
         }
+        await setBrand(session, { accountId, displayName: shownName, color: brandColor, logo });
       });
       return 'Done.';
     },
   }),
 ];
+
+/** Drawn anew as a small PNG, so that nothing but the picture gets into receipts. */
+async function readLogo(path: string): Promise<Buffer> {
+  // Loaded only here, because every command would wait for it.
+  const { default: sharp } = await import('sharp');
+  try {
+    const picture = sharp(path, { limitInputPixels: 25_000_000 });
+    return await picture
+      .resize(600, 200, { fit: 'inside', withoutEnlargement: true })
+      .png()
+      .toBuffer();
+  } catch (cause) {
+    throw new ConfigError(`--logo must be a picture: ${path}`, { cause });
+  }
+}
 
 /** @throws ConfigError where the environment has no such account. */
 export async function getAccountId({ db, name: environmentName }: CommandContext, id: string) {

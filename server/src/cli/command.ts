@@ -16,6 +16,8 @@ export type Command = {
   readonly name: string;
   readonly about: string;
   readonly options: Options;
+  /** The option that may be given as a word, without its flag. */
+  readonly argument?: string;
   /** @throws ConfigError that names every fault of the options, before anything is opened. */
   read(given: Given): (host: Host) => Promise<unknown>;
 };
@@ -24,6 +26,7 @@ type Definition<Shape extends Options, Target> = {
   name: string;
   about: string;
   options: Shape;
+  argument?: keyof Shape & string;
   /** Returns the fault of options that depend on each other. */
   check?: (values: ValuesOf<Shape>) => string | undefined;
   /** The result is printed: text as it is, anything else as JSON. */

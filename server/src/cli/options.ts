@@ -97,6 +97,11 @@ export const exception = identifier('exception');
 export const user = token('user', 'token of the user');
 export const payout = token('payout', 'token of the payout');
 export const name = visibleText({ value: 'name', about: 'name of the account' }, 200);
+export const displayName = visibleText({ value: 'name', about: 'the sender on its receipts' }, 200);
+export const color = option(
+  { value: 'color', about: 'of its receipts, as #0b6b4f' },
+  text.regex(/^#[0-9a-f]{6}$/, 'must be # and six hexadecimal digits in lower case'),
+);
 export const by = visibleText({ value: 'name', about: 'who decides' }, 100);
 export const reason = visibleText({ value: 'text', about: 'why' }, 1000);
 export const amount = option({ value: 'amount', about: 'decimal, such as 12.50' }, text);

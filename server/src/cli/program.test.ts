@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it, mock, test } from 'node:test';
+import sharp from 'sharp';
 import { runCommand } from '../../testing/setups/commands.ts';
 import { createLiveSetup, type LiveSetup, partnerRail } from '../../testing/setups/live.ts';
+import { getBrand } from '../accounts/accounts.ts';
 import { ConfigError } from '../config.ts';
 import { newId } from '../core/ids.ts';
 import { type CommandContext, openContext } from './context.ts';
@@ -26,7 +31,7 @@ const refused: readonly [string, RegExp][] = [
     /--account must be .*; --currency must be/,
   ],
   [`account set --account ${uuid} --accept-both-tokens maybe`, /must be one of true, false/],
-  [`account set --account ${uuid}`, /--accept-both-tokens or --identity-two-persons is missing/],
+  [`account set --account ${uuid}`, /one of --accept-both-tokens, .* is missing/],
   [`credential create --account ${uuid} --kind banana`, /--kind must be one of api_key, client/],
   [`credential create --account ${uuid} --kind client --scopes all`, /--scopes must be some of/],
   [`credential create --account ${uuid} --kind client --scopes=`, /--scopes is empty/],
@@ -50,6 +55,14 @@ const refused: readonly [string, RegExp][] = [
   [`payout decide --payout ${payout}`, /--action is missing/],
   [`payout cancel --payout ${payout} --action refund`, /unknown option '--action'/],
   ['payout margin', /--payout is missing/],
+  [`account set --account ${uuid} --color red`, /--color must be # and six hexadecimal digits/],
+  ['receipt verify', /--key is missing/],
+  [`receipt verify --key ${import.meta.filename}`, /give a file or --code/],
+  [
+    `receipt verify /nowhere.pdf --key ${import.meta.filename}`,
+    /--file must be a file that exists/,
+  ],
+  ['receipt verify a.pdf b.pdf', /too many arguments/],
   ['screening show --user 12', /--user must be the token of a user/],
   ['secret seal --file /nowhere/key', /--file must be a file that exists/],
   ['verify --all', /unknown option '--all'/],
@@ -142,6 +155,30 @@ describe('commands on an environment', () => {
     assert.equal(((await run('credential list', { account })) as unknown[]).length, 2);
     const funded = await run('account fund', { account, currency: 'USD', amount: '5.25' });
     assert.equal((funded as { balance: string }).balance, '5.25');
+  });
+
+  it('set the brand of receipts, of which what is not named stays', async () => {
+    const [one] = (await run('account list')) as { id: string }[];
+    const account = one?.id ?? '';
+    const folder = mkdtempSync(join(tmpdir(), 'brand-'));
+    const logo = join(folder, 'logo.jpg');
+    await sharp({ create: { width: 2000, height: 500, channels: 3, background: '#7a1fa2' } })
+      .jpeg()
+      .toFile(logo);
+    const read = () => getBrand(context.db.system, account);
+    assert.equal((await read()).sender_name, 'One');
+    await run('account set', { account, logo });
+    await run('account set', { account, 'display-name': 'Aurelia Remit', color: '#7a1fa2' });
+    const { sender_name, brand_color, brand_logo } = await read();
+    assert.deepEqual([sender_name, brand_color], ['Aurelia Remit', '#7a1fa2']);
+    const { format, width, height } = await sharp(brand_logo).metadata();
+    assert.deepEqual([format, width, height], ['png', 600, 150]);
+    await refuses(
+      'account set',
+      { account, logo: import.meta.filename },
+      /--logo must be a picture/,
+    );
+    rmSync(folder, { recursive: true });
   });
 
   it('refuse an environment that is not configured', async () => {

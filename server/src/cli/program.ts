@@ -10,6 +10,7 @@ import { ledgerCommands } from './ledger.ts';
 import { getHelp } from './options.ts';
 import { payoutCommands } from './payout.ts';
 import { railCommands } from './rail.ts';
+import { receiptCommands } from './receipt.ts';
 import { reconciliationCommands } from './reconciliation.ts';
 import { recoveryCommands } from './recovery.ts';
 import { screeningCommands } from './screening.ts';
@@ -24,6 +25,7 @@ export const commands: readonly Command[] = [
   ...credentialCommands,
   ...exceptionCommands,
   ...payoutCommands,
+  ...receiptCommands,
   ...recoveryCommands,
   ...railCommands,
   ...screeningCommands,
@@ -37,6 +39,7 @@ const nouns: Readonly<Record<string, string>> = {
   credential: 'credentials of accounts',
   exception: 'exceptions: cases that wait for a person',
   payout: 'explain payouts and decide about them',
+  receipt: 'receipts of payouts',
   recovery: 'recovery after a restore',
   rail: 'rails',
   secret: 'secret files',
@@ -83,10 +86,15 @@ function createProgram(choose: (invocation: Invocation) => void): CommanderComma
       parent = groups.get(noun) ?? program.command(noun).description(nouns[noun] ?? '');
       groups.set(noun, parent);
     }
+    const { argument } = command;
     const added = addOptions(parent.command(verb ?? noun), command);
-    added.action((given: Record<string, unknown>) =>
-      choose({ name: command.name, run: command.read(given) }),
-    );
+    if (argument !== undefined) added.argument(`[${argument}]`);
+    added.action(() => {
+      const [word] = added.processedArgs as [string?];
+      const given = added.opts();
+      const named = argument === undefined || word === undefined ? {} : { [argument]: word };
+      choose({ name: command.name, run: command.read({ ...given, ...named }) });
+    });
   }
   return program;
 }

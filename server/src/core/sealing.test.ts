@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
+import { createPublicKey, verify } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { AppError } from './errors.ts';
-import { createKeyRing, newDataKey, openBytes, rowContext, sealBytes } from './sealing.ts';
+import {
+  createKeyRing,
+  nameSigningKey,
+  newDataKey,
+  openBytes,
+  rowContext,
+  sealBytes,
+} from './sealing.ts';
 
 const bytes = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array));
 const context = fc.string({ unit: 'grapheme', maxLength: 40 });
@@ -84,4 +92,16 @@ test('a blind index is equal for equal values of one purpose, and for nothing el
     createKeyRing(newDataKey()).blindIndex('email', 'a@b').toString('hex'),
   ];
   for (const one of others) assert.notEqual(one, index('email', 'a@b'));
+});
+
+test('the signing key follows from the master key, and its public half verifies', () => {
+  const master = newDataKey();
+  const { signing } = createKeyRing(master);
+  assert.equal(createKeyRing(master).signing.publicPem, signing.publicPem);
+  assert.notEqual(createKeyRing(newDataKey()).signing.id, signing.id);
+  const signature = signing.sign(Buffer.from('data'));
+  const publicKey = createPublicKey(signing.publicPem);
+  assert.equal(verify(null, Buffer.from('data'), publicKey, signature), true);
+  assert.equal(verify(null, Buffer.from('date'), publicKey, signature), false);
+  assert.equal(nameSigningKey(publicKey), signing.id);
 });

@@ -3,10 +3,13 @@ import {
   createDecipheriv,
   createHash,
   createHmac,
+  createPrivateKey,
+  createPublicKey,
   createSecretKey,
   hkdfSync,
   type KeyObject,
   randomBytes,
+  sign,
 } from 'node:crypto';
 import { AppError } from './errors.ts';
 
@@ -34,6 +37,17 @@ export type KeyRing = {
   blindIndex(purpose: string, value: string): Buffer;
   seal(plain: Buffer, context: string): Buffer;
   open(sealed: Buffer, context: string): Buffer;
+  readonly signing: SigningKey;
+};
+
+/** An Ed25519 key (RFC 8032) with which the environment signs what others verify. */
+export type SigningKey = {
+  /** The first 16 hexadecimal digits of the SHA-256 of the public key (SPKI, DER). */
+  readonly id: string;
+  /** SPKI, PEM: what verifiers are given. */
+  readonly publicPem: string;
+  /** 64 bytes. */
+  sign(data: Uint8Array): Buffer;
 };
 
 export type KeyOwner = { readonly accountId: string; readonly userId: string };
@@ -119,5 +133,29 @@ export function createKeyRing(masterKey: Buffer): KeyRing {
       createHmac('sha256', indexKey).update(`${purpose}\0${value}`).digest(),
     seal: (plain, context) => sealBytes(recordKey, plain, context),
     open: (sealed, context) => openBytes(recordKey, sealed, context),
+    signing: createSigningKey(derive('signing').export()),
   };
+}
+
+/** What PKCS #8 has before the 32 bytes of an Ed25519 key (RFC 8410, section 7). */
+const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+function createSigningKey(seed: Buffer): SigningKey {
+  const key = createPrivateKey({
+    key: Buffer.concat([pkcs8Prefix, seed]),
+    format: 'der',
+    type: 'pkcs8',
+  });
+  const publicKey = createPublicKey(key);
+  return {
+    id: nameSigningKey(publicKey),
+    publicPem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+    sign: (data) => sign(null, data, key),
+  };
+}
+
+/** As `SigningKey.id`. */
+export function nameSigningKey(publicKey: KeyObject): string {
+  const bytes = publicKey.export({ type: 'spki', format: 'der' });
+  return createHash('sha256').update(bytes).digest('hex').slice(0, 16);
 }

@@ -24,6 +24,7 @@ export const schemaSubjects = [
   'exceptions',
   'observations',
   'batches',
+  'batch-inputs',
   'rails',
   'recovery',
   'screening',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { amountFaults } from '../core/amount-faults.ts';
 import { formatSecondsZ } from '../core/clock.ts';
-import { type Currency, findCurrency } from '../core/currency.ts';
+import { type Currency, findCurrency, getCurrency } from '../core/currency.ts';
 import { AppError, type Fault, throwFaults } from '../core/errors.ts';
 import { JsonNumber } from '../core/exact-json.ts';
 import { finishReading } from '../core/finish-reading.ts';
@@ -32,11 +32,24 @@ const payerAnswer = z.object({
   destination_token: z.string(),
   payer_name: z.string(),
   payer_logo: z.string().describe('Base64 PNG; "" unless include_payer_logos is true'),
-  exchange_rate: z.array(z.object({ currency_symbol: z.string(), exchange_rate: amountAnswer })),
+  exchange_rate: z.array(
+    z.object({
+      currency_symbol: z.string(),
+      exchange_rate: amountAnswer.describe(
+        'Units of this currency for one unit of the source currency, margin included',
+      ),
+      destination_amount: amountAnswer.describe(
+        'What would arrive in this currency for source_amount at this rate, rounded down',
+      ),
+    }),
+  ),
   fee: amountAnswer.describe('In the source currency, in addition to the amount'),
   min_limit: amountAnswer.describe('In the source currency, inclusive; 0 means no limit'),
   max_limit: amountAnswer.describe('In the source currency, inclusive; 0 means no limit'),
-  source_amount: amountAnswer,
+  source_amount: amountAnswer.describe('The amount that is asked about, before the fee'),
+  total_debit: amountAnswer.describe(
+    'What a payout of this amount would take from the balance: source_amount and fee',
+  ),
   number_of_locations: z.int(),
   estimated_availability: z.string().describe('RFC 3339, UTC'),
   additional_description: z.string(),
@@ -274,14 +287,16 @@ function writeLookup(
           destination_token: offer.payer.destinationToken,
           payer_name: offer.payer.name,
           payer_logo: includesLogos ? offer.payer.logo : '',
-          exchange_rate: offer.currencies.map(({ code, rate }) => ({
+          exchange_rate: offer.currencies.map(({ code, rate, destinationMinor }) => ({
             currency_symbol: code,
             exchange_rate: new JsonNumber(formatRate(rate)),
+            destination_amount: new JsonNumber(formatAmount(destinationMinor, getCurrency(code))),
           })),
           fee: amount(offer.feeMinor),
           min_limit: amount(offer.minLimitMinor),
           max_limit: amount(offer.maxLimitMinor),
           source_amount: amount(offer.sourceMinor),
+          total_debit: amount(offer.sourceMinor + offer.feeMinor),
           number_of_locations: offer.payer.numberOfLocations,
           estimated_availability: formatSecondsZ(new Date(offer.availableAtMs)),
           additional_description: offer.payer.additionalDescription,

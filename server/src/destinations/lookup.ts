@@ -27,7 +27,12 @@ export type LookUpQuery = {
   cheapestOnly: boolean;
 };
 
-export type OfferedCurrency = { readonly code: string; readonly rate: Rate };
+/** `destinationMinor`: what would arrive, in minor units of the currency. */
+export type OfferedCurrency = {
+  readonly code: string;
+  readonly rate: Rate;
+  readonly destinationMinor: bigint;
+};
 
 /** An offer of a payer for an amount; all amounts in minor units of the source currency. */
 export type PayerOffer = {
@@ -197,7 +202,7 @@ function pricePayers(payers: readonly Payer[], sizing: Sizing, query: LookUpQuer
       const destinationMinor = convert(sourceMinor, offered.allIn, 'floor');
       candidates.push({
         payer,
-        currency: { code, rate: offered.allIn.rate },
+        currency: { code, rate: offered.allIn.rate, destinationMinor },
         terms,
         sourceMinor,
         feeMinor,

@@ -11,12 +11,15 @@ import { formatAmount } from '../core/money.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Catalogue } from '../destinations/catalogue.ts';
 import { amountAnswer, objectAnswer } from '../http/schema.ts';
+import type { Rail } from '../rails/contract/contract.ts';
 import { type DeliveryType, deliveryTypes } from '../rails/contract/declarations.ts';
 import type { ReceiptData } from '../receipts/receipt.ts';
+import { formatRecipientName } from '../receipts/recipient-name.ts';
 import type { User } from '../users/users.ts';
 import { describePayoutReason, payoutReasonFields } from './payout-reason.ts';
 import { payoutStatuses } from './payout-states.ts';
 import type { PayoutRow } from './payouts.sql.ts';
+import { getRefund, progressFields, writeProgress } from './progress-view.ts';
 
 /** A payout as an answer of the API, as a row of the history, and as the data of a receipt. */
 
@@ -44,6 +47,7 @@ const payoutFields = {
   metadata: objectAnswer,
   estimated_availability: z.string().describe('RFC 3339, UTC'),
   attrs: z.record(z.string(), z.string()).describe('Attribute type to value, numbers masked'),
+  ...progressFields,
 };
 
 export const payoutAnswer = z.object(payoutFields).meta({ id: 'Payout' });
@@ -78,7 +82,10 @@ export const historyAnswer = z
 const amountOf = (minor: bigint, currency: Currency): JsonNumber =>
   new JsonNumber(formatAmount(minor, currency));
 
-export function writePayout(row: PayoutRow, options: { keys: KeyRing; payerLogo: string }) {
+export function writePayout(
+  row: PayoutRow,
+  options: { keys: KeyRing; payerLogo: string; network: string },
+) {
   const source = getCurrency(row.source_currency);
   const destination = getCurrency(row.destination_currency);
   return {
@@ -105,6 +112,7 @@ export function writePayout(row: PayoutRow, options: { keys: KeyRing; payerLogo:
     metadata: parseExactJson(row.metadata) as { [key: string]: ExactJson },
     estimated_availability: formatSecondsZ(row.estimated_availability),
     attrs: readAttrs(row, options.keys),
+    ...writeProgress(row, options.network),
   };
 }
 
@@ -140,6 +148,13 @@ export function findPayerLogo(
   return request.isWanted ? (catalogue.findPayer(request.destinationToken)?.logo ?? '') : '';
 }
 
+/** The chain that the payout's rail pays its currency on; "" if it is none. */
+export function findNetwork(rails: readonly Rail[], row: PayoutRow): string {
+  if (row.delivery_type !== 'CRYPTOCURRENCY') return '';
+  const rail = rails.find(({ name }) => name === row.rail);
+  return rail?.networks?.[row.destination_currency] ?? '';
+}
+
 function readAttrs(row: PayoutRow, keys: KeyRing): Record<string, string> {
   if (row.sealed === null || row.attr_set_id === null) return {};
   const owner = { accountId: row.account_id, userId: row.user_id };
@@ -155,12 +170,15 @@ export function describeReceipt(
   context: {
     environment: EnvironmentName;
     senderName: string;
+    brand: ReceiptData['brand'];
+    network: string;
     user: User;
     keys: KeyRing;
     nowMs: number;
   },
 ): ReceiptData {
-  const { environment, senderName, user, keys, nowMs } = context;
+  const { environment, senderName, brand, network, user, keys, nowMs } = context;
+  const refund = getRefund(row);
   const { person } = user;
   const source = getCurrency(row.source_currency);
   const destination = getCurrency(row.destination_currency);
@@ -172,9 +190,10 @@ export function describeReceipt(
     status: row.status,
     statusReason: row.status_reason,
     senderName,
+    brand,
     recipientName:
       person.business_name ||
-      [person.first_name, person.middle_name, person.last_name].filter(Boolean).join(' '),
+      formatRecipientName(person, { country: user.country, language: person.language }),
     recipientAddressLines: [
       person.address1,
       person.address2,
@@ -189,6 +208,7 @@ export function describeReceipt(
     sourceAmount: formatAmount(row.source_amount, source),
     fee: formatAmount(row.fee, source),
     totalDebited: formatAmount(row.source_amount + row.fee, source),
+    refundAmount: refund === undefined ? '' : formatAmount(refund.minor, source),
     destinationAmount: formatAmount(row.destination_amount, destination),
     exchangeRate: row.exchange_rate,
     sourceCurrency: row.source_currency,
@@ -196,8 +216,13 @@ export function describeReceipt(
     createdOn: instant(row.created_at),
     committedOn: instant(row.committed_at),
     completedOn: instant(row.completed_at),
+    canceledOn: instant(refund?.at ?? null),
+    expiresOn: instant(row.expires_at),
     estimatedAvailability: instant(row.estimated_availability),
     pickupCode: row.pickup_code,
+    network,
+    railReference: row.rail_reference,
+    transactionHash: network === '' ? '' : row.rail_reference,
     issuedOn: formatSecondsZ(new Date(nowMs)),
   };
 }

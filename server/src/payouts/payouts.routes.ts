@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { getAccountSettings } from '../accounts/accounts.ts';
+import { getBrand } from '../accounts/accounts.ts';
 import type { AttributeServices } from '../attributes/attributes.routes.ts';
 import { currencyPattern, findCurrency } from '../core/currency.ts';
 import { AppError, type Fault } from '../core/errors.ts';
@@ -21,6 +21,7 @@ import { obstacleFields, writeObstacle } from './obstacle-view.ts';
 import type { Obstacle } from './obstacles.ts';
 import {
   describeReceipt,
+  findNetwork,
   findPayerLogo,
   payoutAnswer,
   payoutPdfAnswer,
@@ -181,7 +182,8 @@ function createRoute(): Route<PayoutServices> {
       const services = { ...env, rates: env.rates, nowMs: env.clock.nowMs() };
       const create = (store: QuoteStore) =>
         createPayout(services, { store, accountId, userId }, request);
-      const view = (row: PayoutRow) => writePayout(row, { keys: env.keys, payerLogo: '' });
+      const view = (row: PayoutRow) =>
+        writePayout(row, { keys: env.keys, payerLogo: '', network: findNetwork(env.rails, row) });
       return write(async (session) => view(await create(openQuoteStore(session))), {
         aboutUser: userId,
         tryGrouped: async (answering) => {
@@ -366,7 +368,8 @@ export function viewPayout({ env }: Context, row: PayoutRow, isLogoWanted: boole
     destinationToken: row.destination_token,
     isWanted: isLogoWanted,
   });
-  return writePayout(row, { keys: env.keys, payerLogo });
+  const network = findNetwork(env.rails, row);
+  return writePayout(row, { keys: env.keys, payerLogo, network });
 }
 
 function prefersPdf({ request }: Context): boolean {
@@ -381,13 +384,18 @@ async function makeReceipt({ env, accountId }: Context, row: PayoutRow): Promise
   const session = env.db.tenant(accountId);
   const user = await findUser({ session, keys: env.keys, accountId }, row.user_id);
   if (user === undefined) throw new Error('a payout without its user');
-  const { name: senderName } = await getAccountSettings(session, accountId);
-  const { keys } = env;
-  const nowMs = env.clock.nowMs();
+  const { sender_name: senderName, ...brand } = await getBrand(session, accountId);
+  const data = describeReceipt(row, {
+    environment: env.name,
+    senderName,
+    brand: { color: brand.brand_color, logo: brand.brand_logo.toString('base64') },
+    network: findNetwork(env.rails, row),
+    user,
+    keys: env.keys,
+    nowMs: env.clock.nowMs(),
+  });
   try {
-    return await renderReceipt(
-      describeReceipt(row, { environment: env.name, senderName, user, keys, nowMs }),
-    );
+    return await renderReceipt(data, env.keys.signing);
   } catch (error) {
     if (!(error instanceof ReceiptError) || error.reason === 'failed') throw error;
     throw new AppError('unavailable', 'too many receipts are being made', {

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { assert } from '../core/errors.ts';
 import { plainArray, textArray } from '../db/arrays.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
@@ -54,6 +55,36 @@ const openExceptions = `
     where e.account_id = p.account_id and e.payout_id = p.id and e.closed_at is null
     order by e.opened_at, e.kind) else '{}' end`;
 
+const timelineEntry = z.object({
+  status: z.enum(payoutStatuses),
+  status_reason: z.string(),
+  at: z.coerce.date<string>(),
+  /** Kinds of the exceptions that the change opened. */
+  opened_exceptions: z.array(z.string()),
+});
+export type TimelineEntry = z.infer<typeof timelineEntry>;
+
+/** From the events, which are read along an index by subject: one descent for each payout. */
+const timeline = `
+  coalesce((
+    select json_agg(json_build_object('status', upper(substr(e.type, length('payout.') + 1)),
+        'status_reason', e.detail, 'at', e.created_at, 'opened_exceptions',
+        case when e.type in ('payout.hold', 'payout.error') then array(
+          select x.kind from exceptions x
+          where x.account_id = e.account_id and x.payout_id = e.subject_id
+            and x.opened_at = e.created_at
+          order by x.kind) else '{}' end) order by e.sequence)
+    from events e
+    where e.account_id = p.account_id and e.subject_id = p.id and e.month >= month_of(p.created_at)
+      and e.type in (${payoutStatuses.map((status) => `'payout.${status.toLowerCase()}'`).join(', ')})
+  ), '[]')`;
+
+const railReference = `
+  coalesce((
+    select a.provider_reference from attempts a
+    where a.account_id = p.account_id and a.payout_id = p.id and a.provider_reference <> ''
+    order by a.number desc limit 1), '')`;
+
 /** A payout with what opens its attributes. */
 export const payoutColumns = {
   account_id: column.uuid,
@@ -82,6 +113,16 @@ export const payoutColumns = {
   estimated_availability: column.instant,
   committed_at: nullable(column.instant),
   completed_at: nullable(column.instant),
+  /** When its status last changed. */
+  updated_at: column.instant,
+  /** In the destination's minor units: what came back after completion. */
+  returned_amount: column.bigint,
+  /** The rail that it takes now. */
+  rail: column.text,
+  /** Its changes, the oldest first; those whose events are not kept any more are missing. */
+  timeline: column.json(z.array(timelineEntry)),
+  /** The rail's own name for the payment; "" before it gave one. */
+  rail_reference: column.text,
   /** Kinds of the open exceptions, the oldest first. */
   open_exceptions: column.texts,
   sealed: nullable(column.bytes),
@@ -90,7 +131,14 @@ export const payoutColumns = {
 
 export type PayoutRow = RowOf<typeof payoutColumns>;
 
-const { open_exceptions: _, sealed, data_key: dataKey, ...termColumns } = payoutColumns;
+const {
+  open_exceptions: _exceptions,
+  timeline: _timeline,
+  rail_reference: _reference,
+  sealed,
+  data_key: dataKey,
+  ...termColumns
+} = payoutColumns;
 
 const create = defineQuery({
   name: 'create_payouts',
@@ -134,7 +182,8 @@ const commit = defineQuery({
 export const selectPayouts = `
   select ${Object.keys(termColumns)
     .map((name) => `p.${name}`)
-    .join(', ')}, ${openExceptions} as open_exceptions, v.sealed, u.data_key
+    .join(', ')}, ${openExceptions} as open_exceptions, ${timeline} as timeline,
+    ${railReference} as rail_reference, v.sealed, u.data_key
   from payouts p
   join users u on u.account_id = p.account_id and u.id = p.user_id
   left join attribute_set_versions v
@@ -286,6 +335,13 @@ function describeQuoted(payout: NewPayout, decided: DecidedRow): PayoutRow {
     estimated_availability: payout.estimatedAvailability,
     committed_at: null,
     completed_at: null,
+    updated_at: decided.created_at,
+    returned_amount: 0n,
+    rail: payout.rail,
+    timeline: [
+      { status: 'PENDING', status_reason: '', at: decided.created_at, opened_exceptions: [] },
+    ],
+    rail_reference: '',
     open_exceptions: [],
   };
 }

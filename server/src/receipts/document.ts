@@ -1,8 +1,18 @@
-import anyAscii from 'any-ascii';
 import { findCountry } from '../core/country.ts';
-import { findCurrency } from '../core/currency.ts';
+import {
+  cleanText,
+  formatTime,
+  groupDigits,
+  padToScale,
+  type ReceiptText,
+  shapeText,
+  timeParts,
+} from './texts.ts';
 
-/** The data of a receipt. Amounts and the rate are exact decimal texts, times UTC ISO 8601 texts. */
+/**
+ * The data of a receipt. Amounts and the rate are exact decimal texts, times UTC ISO 8601 texts;
+ * what is absent is ''.
+ */
 export type ReceiptData = {
   /** A staging receipt says that no money moved. */
   environment: 'staging' | 'live';
@@ -11,6 +21,9 @@ export type ReceiptData = {
   status: string;
   statusReason: string;
   senderName: string;
+  /** `color` as #rrggbb; `logo`: a PNG, Base64. */
+  brand: { color: string; logo: string };
+  /** In the order of its culture. */
   recipientName: string;
   recipientAddressLines: string[];
   internalUserId: string;
@@ -22,6 +35,8 @@ export type ReceiptData = {
   sourceAmount: string;
   fee: string;
   totalDebited: string;
+  /** In the source currency; '' while the payout is not canceled. */
+  refundAmount: string;
   destinationAmount: string;
   exchangeRate: string;
   sourceCurrency: string;
@@ -29,17 +44,15 @@ export type ReceiptData = {
   createdOn: string;
   committedOn: string;
   completedOn: string;
+  canceledOn: string;
+  expiresOn: string;
   estimatedAvailability: string;
   pickupCode: string;
+  /** The chain. */
+  network: string;
+  railReference: string;
+  transactionHash: string;
   issuedOn: string;
-};
-
-/** One text of the page, with the base direction of its paragraph (UAX 9, rules P2 and P3). */
-export type ReceiptText = {
-  text: string;
-  direction: 'ltr' | 'rtl';
-  /** Parts without a line break opportunity that may be wider than a column. */
-  longWords: string[];
 };
 
 export type ReceiptRow = { label: ReceiptText; value: ReceiptText };
@@ -63,7 +76,10 @@ export type ReceiptDocument = {
   documentTitle: string;
   isTest: boolean;
   status: { name: string; tone: 'done' | 'open' | 'stopped'; reason: ReceiptText | null };
-  headline: { number: string; currency: string };
+  headline: { label: string; number: string; currency: string };
+  /** The code with which the recipient collects, in groups of four; '' when there is none to use. */
+  pickupCode: string;
+  brand: { color: string; logo: string };
   sender: ReceiptText;
   recipient: { name: ReceiptText; lines: ReceiptText[] };
   amounts: ReceiptAmount[];
@@ -76,21 +92,17 @@ export type ReceiptDocument = {
   hanRegion: HanRegion;
 };
 
-/** Longer values are cut with an ellipsis. Fields of the API are much shorter. */
-const valueCharactersMax = 300;
 const addressLinesMax = 8;
 const destinationRowsMax = 24;
-/** A shorter part fits every column at the ordinary size, whatever its letters. */
-const longWordCharactersMin = 18;
+const quoteStatus = { name: 'Not committed', tone: 'open' } as const;
 
 const statusNames: Readonly<Record<string, { name: string; tone: 'done' | 'open' | 'stopped' }>> = {
-  PENDING: { name: 'Not committed', tone: 'open' },
   SCHEDULED: { name: 'Scheduled', tone: 'open' },
   PROCESSING: { name: 'Processing', tone: 'open' },
   HOLD: { name: 'On hold', tone: 'open' },
   READY_FOR_PICKUP: { name: 'Ready for pickup', tone: 'open' },
   COMPLETED: { name: 'Completed', tone: 'done' },
-  CANCELLED: { name: 'Cancelled', tone: 'stopped' },
+  CANCELLED: { name: 'Canceled', tone: 'stopped' },
   ERROR: { name: 'Error', tone: 'stopped' },
 };
 
@@ -104,22 +116,25 @@ const deliveryTypeNames: Readonly<Record<string, string>> = {
   CRYPTOCURRENCY: 'Cryptocurrency',
 };
 
+/** A payout in ERROR or on its way back is no receipt: nobody received anything. */
+const titles: Readonly<Record<string, string>> = {
+  PENDING: 'Payout quote',
+  ERROR: 'Payout status',
+  CANCELLED: 'Payout cancellation',
+};
+
 /** Turns a payout's data into the texts of its receipt. Never throws, whatever the texts. */
 export function composeReceipt(data: ReceiptData): ReceiptDocument {
-  const status = statusNames[data.status] ?? {
-    name: cleanText(data.status),
-    tone: 'open' as const,
-  };
-  const title = data.status === 'PENDING' ? 'Payout quote' : 'Payout receipt';
+  const title = titles[data.status] ?? 'Payout receipt';
+  const pickupCode = isCollectable(data) ? data.pickupCode.replaceAll(/(.{4})(?=.)/g, '$1 ') : '';
   return {
     title,
     documentTitle: `${title} ${cleanText(data.payoutToken)}`.trim(),
     isTest: data.environment === 'staging',
-    status: { ...status, reason: data.statusReason === '' ? null : shapeText(data.statusReason) },
-    headline: {
-      number: groupDigits(padToScale(data.destinationAmount, data.destinationCurrency)),
-      currency: cleanText(data.destinationCurrency),
-    },
+    status: composeStatus(data),
+    headline: composeHeadline(data),
+    pickupCode: cleanText(pickupCode),
+    brand: data.brand,
     sender: shapeText(data.senderName),
     recipient: {
       name: shapeText(data.recipientName),
@@ -128,20 +143,55 @@ export function composeReceipt(data: ReceiptData): ReceiptDocument {
     amounts: composeAmounts(data),
     exchangeRate: `1 ${cleanText(data.sourceCurrency)} = ${groupDigits(data.exchangeRate)} ${cleanText(data.destinationCurrency)}`,
     delivery: composeDelivery(data),
-    dates: rowsOf([
-      ['Created', formatTime(data.createdOn)],
-      ['Committed', formatTime(data.committedOn)],
-      ['Completed', formatTime(data.completedOn)],
-      ['Estimated availability', formatTime(data.estimatedAvailability)],
-    ]),
+    dates: composeDates(data),
     references: rowsOf([
       ['Payout', data.payoutToken],
       ['Client transfer ID', data.clientTransferId],
       ['Recipient ID', data.internalUserId],
+      ['Transaction hash', data.transactionHash],
+      ["Payer's reference", data.transactionHash === '' ? data.railReference : ''],
     ]),
     issued: { text: formatTime(data.issuedOn), parts: timeParts(data.issuedOn) },
     hanRegion: chooseHanRegion(data),
   };
+}
+
+function composeStatus(data: ReceiptData): ReceiptDocument['status'] {
+  const { status, statusReason } = data;
+  if (status === 'PENDING') {
+    const isExpired = Date.parse(data.issuedOn) >= Date.parse(data.expiresOn);
+    const named = isExpired ? ({ name: 'Expired', tone: 'stopped' } as const) : quoteStatus;
+    const expiry = formatTime(data.expiresOn);
+    return { ...named, reason: expiry === '' ? null : shapeText(`Valid until ${expiry}`) };
+  }
+  const named = statusNames[status] ?? { name: cleanText(status), tone: 'open' as const };
+  return { ...named, reason: statusReason === '' ? null : shapeText(statusReason) };
+}
+
+/** Before it is collected or canceled, the code is what its reader looks for. */
+function isCollectable({ status }: ReceiptData): boolean {
+  return status !== 'COMPLETED' && status !== 'CANCELLED';
+}
+
+function composeHeadline(data: ReceiptData): ReceiptDocument['headline'] {
+  const isRefund = data.status === 'CANCELLED';
+  const amount = isRefund ? data.refundAmount : data.destinationAmount;
+  const currency = isRefund ? data.sourceCurrency : data.destinationCurrency;
+  return {
+    label: isRefund ? 'Refunded' : 'Amount to recipient',
+    number: groupDigits(padToScale(amount, currency)),
+    currency: cleanText(currency),
+  };
+}
+
+function composeDates(data: ReceiptData): ReceiptRow[] {
+  return rowsOf([
+    ['Created', formatTime(data.createdOn)],
+    ['Committed', formatTime(data.committedOn)],
+    ['Completed', formatTime(data.completedOn)],
+    ['Canceled and refunded', formatTime(data.canceledOn)],
+    ['Estimated availability', isCollectable(data) ? formatTime(data.estimatedAvailability) : ''],
+  ]);
 }
 
 function recipientLines(data: ReceiptData): ReceiptText[] {
@@ -156,7 +206,9 @@ function composeDelivery(data: ReceiptData): ReceiptRow[] {
     ['Country', data.countryName],
     ['Paid out by', data.payerName],
     ...attributes.map(({ label, value }): [string, string] => [label, value]),
-    ['Pickup code', data.pickupCode],
+    // A name; an identifier such as eip155:1 stays as it is.
+    ['Network', data.network.replace(/^[a-z](?=[a-z]*$)/, (letter) => letter.toUpperCase())],
+    ['Pickup code', isCollectable(data) ? '' : data.pickupCode],
   ]);
 }
 
@@ -167,23 +219,30 @@ function rowsOf(rows: [label: string, value: string][]): ReceiptRow[] {
     .map(([label, value]) => ({ label: shapeText(label), value: shapeText(value) }));
 }
 
+const amountTexts = {
+  PENDING: {
+    source: 'Amount to send',
+    total: 'Total to debit',
+    destination: 'Amount to recipient',
+  },
+  CANCELLED: { source: 'Amount', total: 'Refunded', destination: 'Amount to recipient, canceled' },
+  otherwise: { source: 'Amount sent', total: 'Total debited', destination: 'Amount to recipient' },
+} as const satisfies Record<string, { source: string; total: string; destination: string }>;
+
 function composeAmounts(data: ReceiptData): ReceiptAmount[] {
-  const isQuote = data.status === 'PENDING';
   const { sourceCurrency, destinationCurrency } = data;
+  const { status } = data;
+  const texts = amountTexts[status === 'PENDING' || status === 'CANCELLED' ? status : 'otherwise'];
   const rows = [
-    {
-      label: isQuote ? 'Amount to send' : 'Amount sent',
-      amount: data.sourceAmount,
-      currency: sourceCurrency,
-    },
+    { label: texts.source, amount: data.sourceAmount, currency: sourceCurrency },
     { label: 'Fee', amount: data.fee, currency: sourceCurrency },
     {
-      label: isQuote ? 'Total to debit' : 'Total debited',
-      amount: data.totalDebited,
+      label: `${texts.total}${data.canceledOn === '' ? '' : ` on ${data.canceledOn.slice(0, 10)}`}`,
+      amount: data.canceledOn === '' ? data.totalDebited : data.refundAmount,
       currency: sourceCurrency,
       isTotal: true,
     },
-    { label: 'Amount to recipient', amount: data.destinationAmount, currency: destinationCurrency },
+    { label: texts.destination, amount: data.destinationAmount, currency: destinationCurrency },
   ];
   const numbers = rows.map((row) => groupDigits(padToScale(row.amount, row.currency)));
   const fractions = numbers.map((number) => fractionOf(number));
@@ -200,83 +259,6 @@ function composeAmounts(data: ReceiptData): ReceiptAmount[] {
 function fractionOf(number: string): string {
   const point = number.indexOf('.');
   return point === -1 ? '' : number.slice(point);
-}
-
-/** National currencies show all their minor digits (200 USD as 200.00). */
-export function padToScale(amount: string, currencyCode: string): string {
-  const currency = findCurrency(currencyCode);
-  const match = /^(-?\d+)(?:\.(\d+))?$/.exec(amount);
-  if (match === null || currency === undefined || currency.isCrypto || currency.scale === 0) {
-    return amount;
-  }
-  return `${match[1]}.${(match[2] ?? '').padEnd(currency.scale, '0')}`;
-}
-
-/** Groups the integer digits by three with commas, on the text, so that no digit is lost. */
-export function groupDigits(amount: string): string {
-  const match = /^(-?)(\d+)(\.\d+)?$/.exec(amount);
-  if (match === null) return cleanText(amount);
-  const grouped = (match[2] ?? '').replace(/\B(?=(?:\d{3})+$)/g, ',');
-  return `${match[1]}${grouped}${match[3] ?? ''}`;
-}
-
-const timePattern =
-  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?(?:Z|\+00:00)?$/;
-
-function formatTime(time: string): string {
-  const match = timePattern.exec(time);
-  if (match === null) return time;
-  const [, year, month, day, hour, minute, second] = match;
-  return `${year}-${month}-${day} ${hour}:${minute}:${second ?? '00'} UTC`;
-}
-
-function timeParts(time: string): number[] | null {
-  const match = timePattern.exec(time);
-  if (match === null || Number.isNaN(Date.parse(time))) return null;
-  return match.slice(1, 7).map((part) => Number(part ?? '0'));
-}
-
-function shapeText(value: string): ReceiptText {
-  const text = cleanText(value);
-  return { text, direction: baseDirection(text), longWords: findLongWords(text) };
-}
-
-/**
- * Makes a text safe to place: well-formed, composed, on one line. Removes explicit directional
- * formatting (UAX 9, section 2), which could reorder an account number; keeps the joiners of Persian
- * and Indic names and the two directional marks.
- */
-function cleanText(value: string): string {
-  const text = value
-    .toWellFormed()
-    .normalize('NFC')
-    .replace(/[\u202a-\u202e\u2066-\u2069\u206a-\u206f]/g, '')
-    .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
-    .replace(/[\p{Noncharacter_Code_Point}\p{Co}]/gu, '\ufffd')
-    .trim();
-  const characters = Array.from(text);
-  if (characters.length <= valueCharactersMax) return text;
-  return `${characters.slice(0, valueCharactersMax - 1).join('')}…`;
-}
-
-const strongPattern = /\p{L}|\u200e|\u200f/u;
-const rightToLeftPattern =
-  /[\u200f\p{sc=Hebrew}\p{sc=Arabic}\p{sc=Syriac}\p{sc=Thaana}\p{sc=Nko}\p{sc=Adlam}\p{sc=Samaritan}\p{sc=Mandaic}\p{sc=Hanifi_Rohingya}]/u;
-
-function baseDirection(text: string): 'ltr' | 'rtl' {
-  const strong = strongPattern.exec(text)?.[0];
-  return strong !== undefined && rightToLeftPattern.test(strong) ? 'rtl' : 'ltr';
-}
-
-/** Scripts without spaces break between characters or by dictionary, so they are excluded. */
-const unbrokenPattern = new RegExp(
-  '[^\\s\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}]' +
-    `{${longWordCharactersMin},}`,
-  'gu',
-);
-
-function findLongWords(text: string): string[] {
-  return [...new Set(text.match(unbrokenPattern) ?? [])];
 }
 
 const countriesByRegion: Readonly<Record<HanRegion, readonly string[]>> = {
@@ -302,24 +284,4 @@ function chooseHanRegion(data: ReceiptData): HanRegion {
   if (/[\p{sc=Hiragana}\p{sc=Katakana}]/u.test(text)) return 'jp';
   if (/\p{sc=Hangul}/u.test(text)) return 'kr';
   return /\p{sc=Bopomofo}/u.test(text) ? 'tc' : 'sc';
-}
-
-/** Changes every text of a value, at any depth. */
-export function mapTexts<Value>(value: Value, change: (text: string) => string): Value {
-  return JSON.parse(JSON.stringify(value), (_key, member: unknown) =>
-    typeof member === 'string' ? change(member) : member,
-  ) as Value;
-}
-
-/** Scripts without a base font; with the digits and punctuation that Arabic and East Asia share. */
-const otherScripts =
-  /(?:[^\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Devanagari}\p{sc=Common}\p{sc=Inherited}]|[\u0600-\u06ff\u3000-\u30ff\uff01-\uff9f])+/gu;
-
-/** Writes other scripts in Latin letters, for receipts without their fonts. */
-export function transliterate(text: string): string {
-  return text
-    .toWellFormed()
-    .replaceAll(otherScripts, (part) =>
-      anyAscii(part.replaceAll(/[\p{sc=Han}\p{sc=Hangul}]/gu, '$& ')).trim(),
-    );
 }

@@ -1,41 +1,23 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import sharp from 'sharp';
-import { composeReceipt, groupDigits, mapTexts, transliterate } from './document.ts';
+import { receiptOf } from '../../testing/setups/receipt.ts';
+import { createKeyRing, newDataKey } from '../core/sealing.ts';
+import { composeReceipt } from './document.ts';
 import { selectFonts } from './fonts.ts';
-import { closeReceipts, type ReceiptData, renderReceipt } from './receipt.ts';
-import { layOut, writePdf } from './worker.ts';
+import { createProof } from './proof.ts';
+import { closeReceipts, type ReceiptData, renderReceipt as renderSigned } from './receipt.ts';
+import { groupDigits, mapTexts, transliterate } from './texts.ts';
+import { layOut as layOutDocument, writePdf } from './worker.ts';
 
 after(() => closeReceipts());
 
-const ordinary: ReceiptData = {
-  environment: 'staging',
-  payoutToken: 'payout_019292aa-1c6e-7a6e-b0de-0c4f7e9d2a11',
-  clientTransferId: 'INV-2026-000417',
-  status: 'COMPLETED',
-  statusReason: '',
-  senderName: 'Demo',
-  recipientName: 'María Núñez',
-  recipientAddressLines: ['Av. Insurgentes Sur 1602', '03940 Ciudad de México'],
-  internalUserId: 'crew|2231',
-  countryName: 'Mexico',
-  deliveryType: 'BANK_DEPOSIT',
-  payerName: 'Banco de Prueba',
-  destination: [{ label: 'Account number (CLABE)', value: '****7891' }],
-  sourceAmount: '1250',
-  fee: '3.5',
-  totalDebited: '1253.5',
-  destinationAmount: '23181.25',
-  exchangeRate: '18.545',
-  sourceCurrency: 'USD',
-  destinationCurrency: 'MXN',
-  createdOn: '2026-11-19T14:02:11',
-  committedOn: '2026-11-19T14:03:40',
-  completedOn: '2026-11-19T14:05:02',
-  estimatedAvailability: '2026-11-19T15:00:00Z',
-  pickupCode: '',
-  issuedOn: '2026-11-20T07:00:00Z',
-};
+const { signing } = createKeyRing(newDataKey());
+const renderReceipt = (data: ReceiptData) => renderSigned(data, signing);
+const layOut = (document: ReturnType<typeof composeReceipt>) =>
+  layOutDocument({ document, proof: createProof(ordinary, signing) });
+
+const ordinary = receiptOf();
 
 const namesByScript: Readonly<Record<string, string>> = {
   Latin: 'Łukasz Ğüneş Þórður Nguyễn Thị Ánh',

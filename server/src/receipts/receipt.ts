@@ -1,7 +1,10 @@
 import { AppError } from '../core/errors.ts';
-import { composeReceipt, mapTexts, type ReceiptData, transliterate } from './document.ts';
+import type { SigningKey } from '../core/sealing.ts';
+import { composeReceipt, type ReceiptData } from './document.ts';
 import { areScriptFontsInstalled } from './optional-fonts.ts';
+import { createProof, signFile } from './proof.ts';
 import { ReceiptError, ReceiptRenderer } from './renderer.ts';
+import { mapTexts, transliterate } from './texts.ts';
 import type { PageTemplate, TypesetDocument } from './worker.ts';
 
 export type { ReceiptData } from './document.ts';
@@ -15,14 +18,19 @@ const renderer = new ReceiptRenderer({
 });
 
 /**
- * Makes a payout's receipt: one A4 page, a tagged PDF (PDF/UA-1). The same data gives the same page.
- * Without the optional fonts, other scripts are transliterated.
+ * Makes a payout's receipt: one A4 page, a tagged PDF (PDF/UA-1), signed. The same data gives the same
+ * bytes. Without the optional fonts, the page shows other scripts transliterated; the attached data
+ * has them as they are.
  * @param data exact decimal texts for amounts, UTC ISO 8601 texts for times, '' for absent values
  * @throws ReceiptError when too many wait, the time limit passes, or typesetting fails
  */
-export async function renderReceipt(data: ReceiptData): Promise<Uint8Array> {
+export async function renderReceipt(data: ReceiptData, key: SigningKey): Promise<Buffer> {
   const shown = areScriptFontsInstalled() ? data : mapTexts(data, transliterate);
-  return renderer.render(composeReceipt(shown));
+  const pdf = await renderer.render({
+    document: composeReceipt(shown),
+    proof: createProof(data, key),
+  });
+  return signFile(pdf, key);
 }
 
 /**
@@ -35,7 +43,7 @@ export async function typesetDocument(
   template: PageTemplate,
 ): Promise<Uint8Array> {
   try {
-    return await renderer.render(document, template);
+    return await renderer.render({ document, template });
   } catch (error) {
     if (!(error instanceof ReceiptError) || error.reason === 'failed') throw error;
     throw new AppError('unavailable', 'too many documents are being made', {

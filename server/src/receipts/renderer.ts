@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { PageTemplate, TypesetDocument, WorkerAnswer, WorkerRequest } from './worker.ts';
+import type { TypesetJob, WorkerAnswer, WorkerRequest } from './worker.ts';
 
 /** Why there is no receipt: too many wait, the time limit passed, or the typesetter failed. */
 export class ReceiptError extends Error {
@@ -27,8 +27,7 @@ export type ReceiptRendererOptions = {
 };
 
 type Job = {
-  document: TypesetDocument;
-  template: PageTemplate | undefined;
+  job: TypesetJob;
   resolve: (pdf: Uint8Array) => void;
   reject: (error: Error) => void;
 };
@@ -53,15 +52,15 @@ export class ReceiptRenderer {
     this.#options = options;
   }
 
-  /** @returns The bytes of the PDF: a receipt, or in another template. @throws ReceiptError */
-  render(document: TypesetDocument, template?: PageTemplate): Promise<Uint8Array> {
+  /** @returns The bytes of the PDF. @throws ReceiptError */
+  render(job: TypesetJob): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) {
         reject(new ReceiptError('closed', 'the service is stopping'));
       } else if (this.#waiting.length >= this.#options.waitingMax) {
         reject(new ReceiptError('busy', `${this.#waiting.length} receipts are already waiting`));
       } else {
-        this.#waiting.push({ document, template, resolve, reject });
+        this.#waiting.push({ job, resolve, reject });
         this.#startNext();
       }
     });
@@ -95,8 +94,7 @@ export class ReceiptRenderer {
     const child = this.#ensureChild();
     child.ref();
     child.channel?.ref();
-    const { document, template } = job;
-    const request: WorkerRequest = { id, document, template };
+    const request: WorkerRequest = { id, job: job.job };
     child.send(request, (error) => {
       if (error !== null && this.#current?.id === id) {
         this.#dropChild(new ReceiptError('failed', `the typesetter has ended: ${error.message}`));

@@ -1,19 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { NodeCompiler, type NodeTypstDocument } from '@myriaddreamin/typst-ts-node-compiler';
-import { type HanRegion, mapTexts } from './document.ts';
+import { renderSVG } from 'uqr';
+import type { HanRegion, ReceiptDocument } from './document.ts';
 import { selectFonts } from './fonts.ts';
+import type { ReceiptProof } from './proof.ts';
+import { mapTexts } from './texts.ts';
 
 /**
  * The child process that typesets receipts. It holds the engine and the fonts, so that their memory is
  * freed with it and a crash of native code does not reach the service. It ends with its parent.
  */
-export type WorkerRequest = {
-  id: number;
-  document: TypesetDocument;
-  /** Undefined: the receipt's. */
-  template: PageTemplate | undefined;
-};
+export type WorkerRequest = { id: number; job: TypesetJob };
+/** A receipt, or another document in its own template. */
+export type TypesetJob =
+  | { document: ReceiptDocument; proof: ReceiptProof }
+  | { document: TypesetDocument; template: PageTemplate };
 /** Texts that a template places. */
 export type TypesetDocument = { hanRegion: HanRegion };
 /** `source`: Typst markup that reads the inputs `document` and `families`. */
@@ -36,11 +38,10 @@ let engine: { key: string; compiler: NodeCompiler } | undefined;
 /** A laid-out receipt, which the engine writes as PDF or, in tests, as SVG outlines. */
 export type LaidOutReceipt = { compiler: NodeCompiler; compiled: NodeTypstDocument };
 
-/** Lays out one document with the fonts that its text needs. */
-export async function layOut(
-  document: TypesetDocument,
-  { source, pagesMax }: PageTemplate = receiptTemplate,
-): Promise<LaidOutReceipt> {
+/** Lays out one document with the fonts that its text needs; a receipt with its proof attached. */
+export async function layOut(job: TypesetJob): Promise<LaidOutReceipt> {
+  const { document } = job;
+  const { source, pagesMax } = 'template' in job ? job.template : receiptTemplate;
   const fonts = await selectFonts(textOf(document) + replacementCharacter, document.hanRegion);
   if (engine?.key !== fonts.key) {
     const fontArgs = [{ fontBlobs: fonts.blobs }];
@@ -50,6 +51,7 @@ export async function layOut(
   const inputs = {
     document: JSON.stringify(replaceUncovered(document, fonts.uncovered)),
     families: JSON.stringify(fonts.families),
+    ...('proof' in job ? writeProofInputs(job) : {}),
   };
   const result = compiler.compile({ mainFileContent: source, inputs });
   const compiled = result.result;
@@ -57,6 +59,16 @@ export async function layOut(
   if (compiled.numOfPages > pagesMax)
     throw new Error(`the document has ${compiled.numOfPages} pages, more than ${pagesMax}`);
   return { compiler, compiled };
+}
+
+/** The engine takes texts only. */
+function writeProofInputs({ document, proof }: { document: ReceiptDocument; proof: ReceiptProof }) {
+  return {
+    record: proof.record,
+    signature: JSON.stringify([...Buffer.from(proof.signature, 'base64')]),
+    logo: JSON.stringify([...Buffer.from(document.brand.logo, 'base64')]),
+    code: renderSVG(proof.code, { ecc: 'M', border: 0, pixelSize: 1 }),
+  };
 }
 
 /**
@@ -97,7 +109,7 @@ function replaceUncovered<Value>(value: Value, uncovered: Set<number>): Value {
 
 async function answer(request: WorkerRequest): Promise<WorkerAnswer> {
   try {
-    const { pdf } = writePdf(await layOut(request.document, request.template));
+    const { pdf } = writePdf(await layOut(request.job));
     return { id: request.id, pdf, memoryBytes: process.memoryUsage.rss() };
   } catch (error) {
     return { id: request.id, error: withoutQuotedText(String(error)) };

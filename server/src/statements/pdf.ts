@@ -3,8 +3,8 @@ import { formatSeconds } from '../core/clock.ts';
 import { getCurrency } from '../core/currency.ts';
 import { formatToken } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
-import { groupDigits, mapTexts, padToScale, transliterate } from '../receipts/document.ts';
 import { type PageTemplate, type TypesetDocument, typesetDocument } from '../receipts/receipt.ts';
+import { groupDigits, mapTexts, padToScale, transliterate } from '../receipts/texts.ts';
 import { endOf } from './period.ts';
 import type { Statement, StatementEntry } from './statements.ts';
 

@@ -86,6 +86,7 @@ export async function createBatchTest() {
       return receiveBatch(services, {
         accountId: owner.accountId,
         format: 'ndjson',
+        name: '',
         bytes: bytes(),
         ...test.keyOf(owner, options.key),
       });

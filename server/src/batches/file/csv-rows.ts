@@ -5,7 +5,9 @@ import type { ExactJson } from '../../core/exact-json.ts';
 import {
   type FileReading,
   type FileRow,
+  formulaStart,
   ignoreColumn,
+  inputPrefix,
   portionRows,
   type RowColumns,
   type RowFault,
@@ -18,7 +20,7 @@ import {
 type CsvRecord = { record: string[]; info: { lines: number } };
 
 /** Whether a cell is a field of the row, an entry of its metadata, or neither. */
-type Column = { field?: string; metadataKey?: string };
+type Column = { name: string; field?: string; metadataKey?: string; isInput?: boolean };
 
 /** @throws AppError invalid_request. */
 export async function* readCsvRows(
@@ -112,13 +114,15 @@ function readHeader(
 ): Column[] {
   const seen = new Set<string>();
   const faults: Fault[] = [];
+  const isResult = record.some(isInputColumn);
   const columns = record.map((cell): Column => {
-    const name = cell.trim();
+    if (isResult && !isInputColumn(cell)) return { name: '' };
+    const name = isResult ? cell.trim().slice(inputPrefix.length) : cell.trim();
     const metadataKey = /^metadata\.(.+)$/i.exec(name)?.[1];
     const field = metadataKey === undefined ? name.toLowerCase() : undefined;
     if (field !== undefined && !known.names.has(field)) {
       ignoreColumn(ignored, name);
-      return {};
+      return { name, isInput: isResult };
     }
     const column = field ?? `metadata.${metadataKey}`;
     if (seen.has(column)) {
@@ -126,7 +130,8 @@ function readHeader(
       faults.push({ code: 'repeated_column', detail });
     }
     seen.add(column);
-    return field === undefined ? { metadataKey: metadataKey ?? '' } : { field };
+    const read = field === undefined ? { metadataKey: metadataKey ?? '' } : { field };
+    return { name, isInput: isResult, ...read };
   });
   for (const names of known.required) {
     if (names.some((name) => seen.has(name))) continue;
@@ -136,6 +141,18 @@ function readHeader(
   const [first] = faults;
   if (first !== undefined) throw new AppError('invalid_request', first.detail, { faults });
   return columns;
+}
+
+/** Of a result, which is read like the file that it came from. */
+function isInputColumn(cell: string): boolean {
+  return cell.trim().toLowerCase().startsWith(inputPrefix);
+}
+
+/** A result has an apostrophe before what a spreadsheet would run. */
+function readCell(cell: string | undefined, isInput: boolean): string {
+  if (cell === undefined) return '';
+  const isGuarded = isInput && cell.startsWith("'") && formulaStart.test(cell.replace(/^'+/, ''));
+  return isGuarded ? cell.slice(1) : cell;
 }
 
 function shorten(name: string): string {
@@ -150,15 +167,21 @@ function readRecord(
   const source = header + JSON.stringify(record);
   // A quoted cell may span lines; the parser counts to the last one.
   const line = endLine - (source.includes('\\n') ? countLineEnds(record) : 0);
+  const cells = columns.map(({ isInput }, index) => readCell(record[index], isInput === true));
+  const named = columns.flatMap(({ name }, index) =>
+    name === '' ? [] : [[name, cells[index] ?? ''] as const],
+  );
+  const input = Object.fromEntries(named);
   if (record.length !== columns.length) {
     const detail = `the row must have ${columns.length} cells as the header has, not ${record.length}`;
-    return { line, fields: {}, fault: { column: '', code: 'cell_count', detail }, source };
+    const fault = { column: '', code: 'cell_count', detail };
+    return { line, fields: {}, input, fault, source };
   }
   const fields: { [name: string]: ExactJson } = {};
   let metadata: { [key: string]: ExactJson } | undefined;
   let fault: RowFault | undefined;
   for (let index = 0; index < columns.length; index += 1) {
-    const cell = record[index] ?? '';
+    const cell = cells[index] ?? '';
     const { field, metadataKey } = columns[index] ?? {};
     if (cell === '') continue;
     // The parser replaces bytes that are not UTF-8 by this character.
@@ -169,9 +192,9 @@ function readRecord(
       metadata[metadataKey] = cell;
     }
   }
-  if (fault !== undefined) return { line, fields: {}, fault, source };
+  if (fault !== undefined) return { line, fields: {}, input, fault, source };
   if (metadata !== undefined) fields['metadata'] = metadata;
-  return { line, fields, fault: undefined, source };
+  return { line, fields, input, fault: undefined, source };
 }
 
 function describeEncoding(column: string): RowFault {

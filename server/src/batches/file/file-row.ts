@@ -34,6 +34,8 @@ export type FileRow = {
   readonly line: number;
   /** In a CSV file every value is a text, and an empty one is absent. */
   readonly fields: RowFields;
+  /** Every column as written, also unknown ones. */
+  readonly input: RowFields;
   /** Why the row could not be read at all; then it has no fields. */
   readonly fault: RowFault | undefined;
   /** The row as written; the hash that tells two uploads apart is made of it. */
@@ -55,6 +57,12 @@ export type FileReading = {
   /** Unknown column names, collected while rows are read. */
   ignored: Set<string>;
 };
+
+/** Columns of a result that hold the input: a file that has them is read from them alone. */
+export const inputPrefix = 'input.';
+
+/** How a formula begins in a spreadsheet; some accept the wide forms too. */
+export const formulaStart = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 
 /** Rows per portion. */
 export const portionRows = 500;

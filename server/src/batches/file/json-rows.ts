@@ -4,7 +4,9 @@ import {
   type FileRow,
   ignoreColumn,
   portionRows,
+  type RowColumns,
   type RowFault,
+  type RowFields,
   refuseFile,
   refuseLongRow,
 } from './file-row.ts';
@@ -71,7 +73,13 @@ async function* skipMark(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 }
 
 function readRow(bytes: Buffer, line: number, { columns, ignored }: FileReading): FileRow {
-  const refuse = (fault: RowFault): FileRow => ({ line, fields: {}, fault, source: bytes });
+  const refuse = (fault: RowFault): FileRow => ({
+    line,
+    fields: {},
+    input: {},
+    fault,
+    source: bytes,
+  });
   let value: ExactJson;
   try {
     value = parseExactBytes(bytes);
@@ -84,11 +92,31 @@ function readRow(bytes: Buffer, line: number, { columns, ignored }: FileReading)
   if (!isObject || Array.isArray(value)) {
     return refuse({ column: '', code: 'invalid_type', detail: 'a row must be a JSON object' });
   }
-  const fields = value as { [name: string]: ExactJson };
+  const fields = findResultInput(value as RowFields, columns) ?? (value as RowFields);
   for (const name of Object.keys(fields)) {
     if (name !== 'metadata' && !columns.names.has(name)) ignoreColumn(ignored, name);
   }
-  return { line, fields, fault: undefined, source: bytes };
+  return { line, fields, input: fields, fault: undefined, source: bytes };
+}
+
+/** The input in a row of a result. The names of a CSV file's columns have any case there. */
+function findResultInput(
+  { row, status, input }: RowFields,
+  { names }: RowColumns,
+): RowFields | undefined {
+  const isInput = typeof input === 'object' && input !== null && !Array.isArray(input);
+  const isResult = row instanceof JsonNumber && typeof status === 'string' && isInput;
+  if (!isResult || input instanceof JsonNumber) return undefined;
+  const fields: [string, ExactJson][] = [];
+  const metadata: [string, ExactJson][] = [];
+  for (const [name, value] of Object.entries(input)) {
+    const key = /^metadata\.(.+)$/i.exec(name)?.[1];
+    const known = name.toLowerCase();
+    if (key !== undefined) metadata.push([key, value]);
+    else fields.push([names.has(known) ? known : name, value]);
+  }
+  if (metadata.length > 0) fields.push(['metadata', Object.fromEntries(metadata)]);
+  return Object.fromEntries(fields);
 }
 
 /** Collects the bytes of one row from pieces of the file, up to the limit of a row. */

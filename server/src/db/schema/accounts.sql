@@ -5,7 +5,12 @@ create table accounts (
   event_sequence bigint not null default 0 check (event_sequence >= 0),
   created_at timestamptz not null,
   -- Whether a decision about a recipient's identity needs two persons.
-  identity_two_persons boolean not null default false
+  identity_two_persons boolean not null default false,
+  -- How receipts show the sender; '' for each where nothing is set.
+  display_name text not null default '' check (length(display_name) <= 200),
+  brand_color text not null default '' check (brand_color ~ '^(#[0-9a-f]{6})?$'),
+  -- PNG.
+  brand_logo bytea not null default '' check (length(brand_logo) <= 200000)
 -- Every event updates its account's row.
 ) with (fillfactor = 50);
 alter table accounts enable row level security;

@@ -41,6 +41,8 @@ create table batches (
   updated_at timestamptz not null,
   -- Valid rows that use the stored details of the recipient.
   stored_details_count integer not null default 0 check (stored_details_count >= 0),
+  -- The client's own; '' for none.
+  name text not null default '' check (length(name) <= 100),
   primary key (account_id, id),
   constraint counts_add_up check (valid_count + invalid_count + repeated_count = row_count
     and committed_count + refused_count <= valid_count),

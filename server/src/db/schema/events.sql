@@ -19,6 +19,8 @@ create table events (
   created_at timestamptz not null,
   primary key (account_id, sequence, month)
 ) partition by range (month);
+-- For the timeline of one payout.
+create index events_subject on events (account_id, subject_id, sequence);
 alter table events enable row level security;
 create policy own_account on events using (account_id = current_account());
 grant select, insert on events to outlay_tenant;

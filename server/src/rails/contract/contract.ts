@@ -64,6 +64,11 @@ export type RailCalls = {
    * pass makes sense, in the environment's milliseconds; undefined: in `workIdleMs`.
    */
   work?(context: CallContext): Promise<number | undefined>;
+  /**
+   * The chain of each currency that the rail pays on one, such as `bitcoin`; a chain without a common
+   * name by its CAIP-2 identifier. The transaction hash is then the `providerReference`.
+   */
+  readonly networks?: Readonly<Record<string, string>>;
   /** Whether the rail needs `Instruction.screening`. */
   readonly usesScreening?: boolean;
   /** The longest pause between passes of `work`, milliseconds of real time. */

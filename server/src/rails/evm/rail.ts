@@ -41,6 +41,7 @@ async function create(config: EvmConfig, host: RailHost): Promise<RailCalls> {
     cancel: (instruction, context) => cancel(parts, instruction, context),
     work: ({ signal }: CallContext) => runPass(parts, signal),
     workIdleMs: config.pollSeconds * 1000,
+    networks: listNetworks(config),
     check: (context) => listSetupProblems(parts, context),
     recover: (sinceMs, context) => recover(parts, sinceMs, context),
     findUnknownPayments: async (context) =>
@@ -49,6 +50,22 @@ async function create(config: EvmConfig, host: RailHost): Promise<RailCalls> {
         : undefined,
     confirmRecovery: (context) => confirmRecovery(parts, context),
   };
+}
+
+const chainNames: Readonly<Record<number, string>> = {
+  1: 'ethereum',
+  10: 'optimism',
+  137: 'polygon',
+  8453: 'base',
+  42161: 'arbitrum',
+  11155111: 'sepolia',
+};
+
+function listNetworks({ chainId, tokens }: EvmConfig): Readonly<Record<string, string>> {
+  const chain = chainNames[chainId] ?? `eip155:${chainId}`;
+  return Object.fromEntries(
+    ['ETH', ...tokens.map(({ currency }) => currency)].map((code) => [code, chain]),
+  );
 }
 
 async function send(

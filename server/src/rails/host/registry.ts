@@ -147,6 +147,7 @@ function bindCalls(calls: RailCalls): RailCalls {
     query: calls.query.bind(calls),
     ...(calls.cancel && { cancel: calls.cancel.bind(calls) }),
     ...(calls.readCallback && { readCallback: calls.readCallback.bind(calls) }),
+    ...(calls.networks && { networks: calls.networks }),
     ...(calls.work && { work: calls.work.bind(calls) }),
     ...(calls.workIdleMs !== undefined && { workIdleMs: calls.workIdleMs }),
     ...(calls.usesScreening !== undefined && { usesScreening: calls.usesScreening }),

@@ -61,6 +61,7 @@ export function createSandboxRail(options: SandboxOptions): Rail {
     reference: { lengthMax: 64, charset: /^[0-9a-z]+$/ },
     companies: sandboxCompanies,
     payers: sandboxPayers,
+    networks: { BTC: 'bitcoin', LTC: 'litecoin', ETH: 'ethereum', USDC: 'ethereum' },
     send: answer,
     query: answer,
   };

@@ -39,6 +39,10 @@ const create = (config: Config, host: RailHost): Promise<RailCalls> => {
       cancelPayment(context, instruction, () => passes.compare(signal)),
     work: ({ signal }: CallContext) => passes.work(signal),
     workIdleMs: config.pollSeconds * 1000,
+    networks: {
+      [network.currency]:
+        network.chain === 'main' ? network.name : `${network.name}-${network.chain}`,
+    },
     check: ({ signal }: CallContext) => passes.check(signal),
     recover: (sinceMs, { signal }) => passes.recover(sinceMs, signal),
     confirmRecovery: ({ signal }) => passes.confirmRecovery(signal),

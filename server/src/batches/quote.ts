@@ -12,6 +12,7 @@ import {
   stampQuote,
 } from './batches.sql.ts';
 import { getBatch } from './batches.ts';
+import type { RowFault } from './file/file-row.ts';
 import { describeRefusal, unverified } from './row-check.ts';
 import { compareRates, openPricing, type PricingServices, type RowPricing } from './row-terms.ts';
 
@@ -119,7 +120,7 @@ async function priceAll(
 
 /** The given amount stays; the other amount, the fee and the rate follow from the current rates. */
 function priceRow(row: PricingRow, { catalogue, book, wallets }: RowPricing): PricedRow {
-  const refuse = (column: string, fault: { code: string; detail: string }): PricedRow => ({
+  const refuse = (column: string, fault: Omit<RowFault, 'column'>): PricedRow => ({
     number: row.number,
     hasStoredDetails: row.has_stored_details,
     faults: [{ column, ...fault }],

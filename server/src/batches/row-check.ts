@@ -148,7 +148,7 @@ async function readSets(
   return found;
 }
 
-function addFault(draft: DraftRow, column: string, fault: { code: string; detail: string }): void {
+function addFault(draft: DraftRow, column: string, fault: Omit<RowFault, 'column'>): void {
   draft.faults.push({ column, ...fault });
 }
 
@@ -306,7 +306,7 @@ function checkPrice(
 export function describeRefusal(
   side: 'source' | 'destination',
   { reason, detail }: { reason: RefusalReason; detail: string },
-): { column: string; code: string; detail: string } {
+): RowFault {
   const isRate = reason === 'rate_unknown' || reason === 'rate_stale';
   return isRate
     ? { column: 'destination_currency_code', code: 'rates_unavailable', detail }
@@ -331,7 +331,7 @@ function checkRequirements(
   }
 }
 
-export const unverified = {
+export const unverified: Omit<RowFault, 'column'> = {
   code: 'addtl_attr_req',
   detail: "the user's identity must be verified before this payout",
 };

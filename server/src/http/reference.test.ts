@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { pino } from 'pino';
-import { errorCatalogue } from '../core/errors.ts';
-import { faultTexts } from './reference/problem-texts.ts';
+import { codes } from '../core/errors.ts';
+import { exclusionRules } from '../dispatch/routing.ts';
+import { shownKinds } from '../exceptions/decisions.routes.ts';
+import { payoutReasonCodes } from '../payouts/payout-reason.ts';
 import { addReference } from './reference.ts';
 import { createServer } from './server.ts';
 
@@ -18,6 +20,13 @@ const { app } = createServer({
 });
 addReference(app);
 after(() => app.close());
+
+const documentedCodes: readonly string[] = [
+  ...codes,
+  ...payoutReasonCodes.filter((code) => code !== ''),
+  ...exclusionRules,
+  ...shownKinds,
+];
 
 const get = (url: string, headers: Record<string, string> = {}) =>
   app.inject({ method: 'GET', url, headers });
@@ -61,34 +70,53 @@ test('the viewer is compressed for clients that accept gzip', async () => {
   assert.match(plain.body, /createApiReference/);
 });
 
-test('every problem and every fault has a page', async () => {
-  for (const code of [...Object.keys(errorCatalogue), ...Object.keys(faultTexts)]) {
+test('every code has a page with its cause, its remedy and an example', async () => {
+  for (const code of documentedCodes) {
     const page = await get(`/problems/${code}`);
     assert.equal(page.statusCode, 200, code);
     assert.ok(page.body.includes(`<p><code>${code}</code></p>`), code);
+    assert.match(page.body, /<b>Cause\.<\/b> .+<b>Remedy\.<\/b> .+<pre>\{/s, code);
   }
   const unknown = await get('/problems/%3Cscript%3E');
   assert.equal(unknown.statusCode, 404);
   assert.equal(unknown.headers['content-type'], 'application/problem+json; charset=utf-8');
 });
 
-test('every fault code in the sources is explained', () => {
+test('an example of a problem has the code and the address of its page', async () => {
+  const page = await get('/problems/below_minimum');
+  assert.match(page.body, /"type": "\/problems\/below_minimum"/);
+  assert.match(page.body, /"code": "below_minimum"/);
+});
+
+test('a code of a problem, a fault and a reason at once has all of them on its page', async () => {
+  const { body } = await get('/problems/amount_refused');
+  assert.match(body, /Fault<\/p>.*Reason of a payout<\/p>/s);
+});
+
+test('every code that the sources name in a schema is in the catalogue', () => {
   const sources = join(import.meta.dirname, '..');
-  const codes = new Set<string>();
-  for (const file of readdirSync(sources, { recursive: true, encoding: 'utf8' })) {
-    if (!/^(attributes|destinations|http|kyc|ledger|payouts|users)\/.*\.ts$/.test(file)) continue;
-    if (/test|openapi|reference/.test(file)) continue;
-    const text = readFileSync(join(sources, file), 'utf8');
-    for (const [, code = ''] of text.matchAll(
-      /(?:\bcode: |\b(?:refuse|fault)\(|\bcode = .*: )'([a-z_]+)'/g,
-    )) {
-      codes.add(code);
+  const named = readdirSync(sources, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .flatMap((file) => [
+      ...readFileSync(join(sources, file), 'utf8').matchAll(/params: \{ code: '([a-z_]+)'/g),
+    ]);
+  assert.ok(named.length > 3, String(named.length));
+  for (const [, code = ''] of named)
+    assert.ok(
+      codes.some((known) => known === code),
+      code,
+    );
+});
+
+test('every code that a document names is in the catalogue or in the description', () => {
+  const folder = join(import.meta.dirname, '../../../docs');
+  const words = readFileSync(join(folder, 'openapi.json'), 'utf8');
+  const documents = ['interface.md', 'verification.md', 'guides/batches.md'];
+  for (const file of documents) {
+    const text = readFileSync(join(folder, file), 'utf8');
+    for (const [, word = ''] of text.matchAll(/`([a-z]+(?:_[a-z]+)+)`/g)) {
+      const isKnown = documentedCodes.includes(word) || words.includes(`"${word}"`);
+      assert.ok(isKnown, `${file} names ${word}`);
     }
-  }
-  assert.ok(codes.size > 30, String(codes.size));
-  const ofZod = ['custom'];
-  for (const code of codes) {
-    const isKnown = code in faultTexts || code in errorCatalogue || ofZod.includes(code);
-    assert.ok(isKnown, code);
   }
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError } from '../../core/errors.ts';
+import { AppError, codes, type FaultCode } from '../../core/errors.ts';
 import type { ExactJson } from '../../core/exact-json.ts';
 
 /** One row of a batch's file, and the errors that reject a whole file. */
@@ -9,7 +9,7 @@ export type FileFormat = (typeof fileFormats)[number];
 
 export const faultFields = {
   column: z.string().describe('"" for a fault of the row as a whole'),
-  code: z.string(),
+  code: z.enum(codes),
   detail: z.string(),
 };
 export const rowFaults = z.array(z.object(faultFields));
@@ -48,7 +48,7 @@ export type FileReading = {
 export const portionRows = 500;
 
 /** The error that rejects a whole file. */
-export function refuseFile(code: string, detail: string): AppError {
+export function refuseFile(code: FaultCode, detail: string): AppError {
   return new AppError('invalid_request', detail, { faults: [{ code, detail }] });
 }
 

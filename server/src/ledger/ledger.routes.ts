@@ -103,6 +103,8 @@ export function ledgerRoutes(): Route<LedgerServices>[] {
       operationId: 'listBalances',
       tag: 'Account',
       summary: 'Read the balances',
+      description:
+        'One balance per currency of the account. Payouts debit them; the operator, or the sandbox, funds them.',
       access: 'balance:read',
       unknownParameters: 'ignored',
       response: balancesAnswer,
@@ -118,6 +120,8 @@ export function ledgerRoutes(): Route<LedgerServices>[] {
       operationId: 'listBalanceEntries',
       tag: 'Account',
       summary: 'Read the statement of a balance',
+      description:
+        'Every posting to the balance, newest first: funding, commits, refunds and returns.',
       access: 'balance:read',
       params: z.object({ balance_token: z.string() }),
       query: z.object({ ...pageQuery }),

@@ -1,0 +1,20 @@
+import { attributeTypes } from '../../server/src/attributes/field.ts';
+import { codes } from '../../server/src/core/errors.ts';
+import { exclusionRules } from '../../server/src/dispatch/routing.ts';
+import { shownKinds } from '../../server/src/exceptions/decisions.routes.ts';
+import { payoutReasonCodes } from '../../server/src/payouts/payout-reason.ts';
+import { payoutStatuses } from '../../server/src/payouts/payout-states.ts';
+import { deliveryTypes } from '../../server/src/rails/contract/declarations.ts';
+
+/** Enums that stand under a name of their own, so that clients get one type for each. */
+export const namedEnums: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    AttributeType: attributeTypes,
+    DeliveryType: deliveryTypes,
+    ExceptionKind: [...shownKinds, 'review'],
+    ExclusionRule: ['', ...exclusionRules],
+    PayoutStatus: payoutStatuses,
+    ProblemCode: codes,
+    ReasonCode: payoutReasonCodes,
+  }).map(([name, values]) => [JSON.stringify(values), name]),
+);

@@ -92,15 +92,65 @@ export function describeFixedPaths(
     '/health/live': describeHealth('Check whether the process answers', 'live', json),
     '/health/ready': describeHealth('Check whether requests can be served', 'ready', json),
     '/metrics': { get: describeMetrics() },
-    ...describePages(),
+    ...describePages(json),
   };
 }
 
 const htmlContent = { 'text/html': { schema: { type: 'string' } } };
 
-/** For people and generators of clients. */
-function describePages(): Record<string, JsonObject> {
+const serviceAnswer = z
+  .object({
+    name: z.string().describe('The name of the software'),
+    description: z.string().describe('What it is for'),
+    environment: z.enum(['live', 'staging']).describe('Where this address leads'),
+    versions: z.array(z.string()).describe('The versions of the API'),
+    health: z.string().describe('Whether requests can be served'),
+    reference: z.string().describe('This description as a page'),
+    openapi: z.string().describe('This description'),
+    token_endpoint: z.string().describe('Where access tokens are issued'),
+    guides: z
+      .array(
+        z.object({
+          title: z.string().describe('What the guide is about'),
+          url: z.string().describe('Its address'),
+        }),
+      )
+      .describe('Documents for integrators'),
+    first_call: z.string().describe('A command to begin with'),
+  })
+  .meta({ id: 'Service' });
+
+function describeFrontPage(
+  json: (schema: z.ZodType, operationId: string) => JsonObject,
+): JsonObject {
+  const operationId = 'readService';
+  const success = json(serviceAnswer, operationId);
   return {
+    operationId,
+    tags: ['Operations'],
+    summary: 'See what this is and where to begin',
+    description: 'Links and a first call, as JSON or, for a browser, as a page.',
+    responses: {
+      200: { ...success, content: { ...(success['content'] as JsonObject), ...htmlContent } },
+      406: refuse(406),
+      503: refuse(503),
+    },
+    security: [],
+  };
+}
+
+/** For people and generators of clients. */
+function describePages(
+  json: (schema: z.ZodType, operationId: string) => JsonObject,
+): Record<string, JsonObject> {
+  return {
+    '/': { get: describeFrontPage(json) },
+    '/guides/{name}': {
+      parameters: [pathText('name', 'The name of a guide, from the front page.')],
+      get: describePage('readGuide', 'Read a guide', 'A document for integrators, in Markdown.', {
+        'text/plain': { schema: { type: 'string' } },
+      }),
+    },
     '/openapi.json': {
       get: describePage(
         'readDescription',

@@ -73,6 +73,27 @@ test('the viewer is compressed for clients that accept gzip', async () => {
   assert.match(plain.body, /createApiReference/);
 });
 
+test('the front page tells what this is and where to begin, in JSON or for a browser', async () => {
+  const host = 'staging-api.pay.test';
+  const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+  const page = await get('/', { host, accept: browser });
+  assert.match(String(page.headers['content-type']), /^text\/html/);
+  assert.match(
+    page.body,
+    /curl http:\/\/staging-api\.pay\.test\/v0\.1\.4\/account\/balance -H &quot;/,
+  );
+  const said = (await get('/', { host })).json<Record<string, string>>();
+  assert.equal(said['environment'], 'staging');
+  const links = [...page.body.matchAll(/<a href="([^"]+)"/g)].map(([, url = '']) => url);
+  assert.ok(links.length > 7, String(links));
+  for (const url of links) {
+    // Health is not served here.
+    if (url.endsWith('/health/ready')) continue;
+    assert.equal((await get(new URL(url, 'http://host').pathname)).statusCode, 200, url);
+  }
+  assert.equal((await get('/guides/%2e%2e%2fREADME')).statusCode, 404);
+});
+
 test('every code has a page with its cause, its remedy and an example', async () => {
   for (const code of documentedCodes) {
     const page = await get(`/problems/${code}`);
@@ -87,8 +108,8 @@ test('every code has a page with its cause, its remedy and an example', async ()
 
 test('an example of a problem has the code and the address of its page', async () => {
   const page = await get('/problems/below_minimum');
-  assert.match(page.body, /"type": "\/problems\/below_minimum"/);
-  assert.match(page.body, /"code": "below_minimum"/);
+  assert.match(page.body, /&quot;type&quot;: &quot;\/problems\/below_minimum&quot;/);
+  assert.match(page.body, /&quot;code&quot;: &quot;below_minimum&quot;/);
 });
 
 test('a code of a problem, a fault and a reason at once has all of them on its page', async () => {

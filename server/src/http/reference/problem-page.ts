@@ -7,6 +7,7 @@ import {
 } from '../../core/errors.ts';
 import { describeProblem } from '../problem.ts';
 import { faultTexts } from './fault-texts.ts';
+import { escapeText, style } from './html.ts';
 import { type CodeText, problemTexts } from './problem-texts.ts';
 import { reasonTexts } from './reason-texts.ts';
 import { exceptionTexts, exclusionTexts } from './routing-texts.ts';
@@ -80,7 +81,7 @@ export function renderProblemPage(code: string): string | undefined {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${code}: Outlay</title>
 <link rel="icon" href="data:,">
-<style>${style}</style>
+<style>${style}${codeStyle}</style>
 </head>
 <body>
 <main>
@@ -126,26 +127,12 @@ function list(entries: readonly Entry[], current: string): string {
   return `<dl>${items.join('\n')}</dl>`;
 }
 
-function escapeText(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
-}
-
 /** Renders back quotes. The texts are trusted, so that nothing is escaped. */
 function mark(text: string): string {
   return text.replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 }
 
-const style = `
-:root { color-scheme: light dark; --line: #8884 }
-body { margin: 0; font: 16px/1.55 system-ui, sans-serif }
-main { max-width: 48rem; margin: 0 auto; padding: 3rem 1.25rem 4rem }
-h1 { margin: 0 0 .5rem; font-size: 1.75rem; line-height: 1.25 }
-h2 { margin: 2.75rem 0 1rem; font-size: 1.15rem }
-code { font: .92em ui-monospace, monospace; overflow-wrap: anywhere }
-.kind { margin: 0; opacity: .7 }
-.text { font-size: 1.1rem }
-pre { padding: 1rem; border: 1px solid var(--line); overflow-x: auto; font-size: .85rem }
-a { color: light-dark(#0b57d0, #8ab4f8) }
+const codeStyle = `
 dl { margin: 0; display: grid; grid-template-columns: minmax(0, 20rem) minmax(0, 1fr) }
 dt, dd { margin: 0; padding: .45rem 0; border-top: 1px solid var(--line) }
 dt span { opacity: .7 }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
 import {
   type Attribute,
   attributePath,
@@ -37,7 +39,14 @@ async function reach(delivery: DeliveryCase): Promise<Destination> {
 
 type Stored = {
   attr_set_token: string;
-  missing: { token: string; label: string; type: string }[];
+  missing: {
+    token: string;
+    label: string;
+    type: string;
+    why: string;
+    alternatives: { group: string; option: string; label: string; validation: string }[];
+  }[];
+  values: { token: string; value: string }[];
 };
 
 const store = (destination: Destination, values: unknown, attrSetToken?: string) =>
@@ -102,7 +111,7 @@ const wrongValues: [string, DeliveryCase, Record<string, string[]>][] = [
         '',
         '03218000011835971',
         '032180000118359718',
-        ' 032180000118359719',
+        '03218000011835971９',
         '032180000118359719\n',
         '０３２１８００００１１８３５９７１９',
         '0'.repeat(5000),
@@ -144,8 +153,8 @@ const wrongValues: [string, DeliveryCase, Record<string, string[]>][] = [
     deliveryCases.wallet,
     {
       PhoneNumber: [
-        '254712345678',
-        '+254 712345678',
+        '0712345678',
+        '+254\n712345678',
         '+14155550100',
         '+25471234567',
         '+2547123456789',
@@ -156,7 +165,7 @@ const wrongValues: [string, DeliveryCase, Record<string, string[]>][] = [
     'a document',
     deliveryCases.cash,
     {
-      IdentificationType: ['passport', 'PASSPORT|INE', 'LIBRARY_CARD'],
+      IdentificationType: ['pasport', 'PASSPORT|INE', 'LIBRARY_CARD'],
       IdentificationNumber: ['a', 'x'.repeat(200)],
       IdentificationExpiration: ['2020-01-01', '2199-02-30', '31/12/2199'],
     },
@@ -300,9 +309,84 @@ test('the answer names the required attributes that are missing', async () => {
       .map(({ token, label, type }) => ({ token, label, type }));
   const partial = ok(await store(destination, [first]));
   assert.ok(partial.missing.length > 0);
-  assert.deepEqual(partial.missing, describe(rest.map(({ token }) => token)));
+  assert.deepEqual(
+    partial.missing.map(({ token, label, type }) => ({ token, label, type })),
+    describe(rest.map(({ token }) => token)),
+  );
+  for (const { why } of partial.missing) assert.match(why, /^The destination requires it/);
   const whole = ok(await store(destination, rest, partial.attr_set_token));
-  assert.deepEqual(whole, { attr_set_token: partial.attr_set_token, missing: [] });
+  assert.equal(whole.attr_set_token, partial.attr_set_token);
+  assert.deepEqual(whole.missing, []);
+  assert.deepEqual(
+    whole.values.toSorted((a, b) => (a.token < b.token ? -1 : 1)),
+    values.toSorted((a, b) => (a.token < b.token ? -1 : 1)),
+    'all values of the set are echoed',
+  );
+});
+
+test('a plain spelling is stored in its form, and the answer and the payout show that form', async () => {
+  const destination = await reach({ ...deliveryCases.bank, country: 'DEU', currency: 'EUR' });
+  const attributes = await readAttributes(api, destination);
+  const iban = attributes.find(({ type }) => type === 'BankAccountNumber')?.token ?? '';
+  const values = [{ token: iban, value: 'de89 3704 0044 0532 0130 00' }];
+  const stored = ok(await store(destination, values));
+  assert.deepEqual(stored.values, [{ token: iban, value: 'DE89370400440532013000' }]);
+  const shown = (await readAttributes(api, destination)).find(({ token }) => token === iban);
+  assert.equal(shown?.value, 'DE89370400440532013000');
+});
+
+const brazil = { country: 'BRA', deliveryType: 'BANK_DEPOSIT', currency: 'BRL' };
+
+test('a Pix key or bank, branch and account: every surface shows the options', async () => {
+  const destination = await reach(brazil);
+  const attributes = await readAttributes(api, destination);
+  const tokenOf = (type: string) => attributes.find((one) => one.type === type)?.token ?? '';
+  const optionsOf = (list: readonly { type: string; alternatives: { option: string }[] }[]) =>
+    list.map(({ type, alternatives }) => [type, alternatives.map(({ option }) => option)]);
+  const expected = [
+    ['BankAccountNumber', ['pix_key', 'bank_account']],
+    ['BankRoutingNumber', ['bank_account']],
+    ['BankAccountBranchNumber', ['bank_account']],
+  ];
+  const inGroup = (attributes as (Attribute & Stored['missing'][number])[]).filter(
+    ({ alternatives }) => alternatives.length > 0,
+  );
+  assert.deepEqual(optionsOf(inGroup), expected);
+  const own = { token: tokenOf('IdentificationNumber'), value: '111.444.777-35' };
+  const reason = attributes.find(({ type }) => type === 'RemittanceReason');
+  const purpose = { token: reason?.token, value: reason?.validation.split('|')[0] };
+  const without = ok(await store(destination, [own, purpose]));
+  assert.deepEqual(optionsOf(without.missing), expected);
+  const account = { token: tokenOf('BankAccountNumber'), value: '12345-6' };
+  const half = ok(await store(destination, [own, purpose, account]));
+  assert.deepEqual(optionsOf(half.missing), expected.slice(1));
+  assert.match(half.missing[0]?.why ?? '', /Pix key/);
+  const pix = { ...account, value: 'someone@example.com' };
+  assert.deepEqual(ok(await store(destination, [own, purpose, pix])).missing, []);
+});
+
+test('the JSON Schema of a destination takes what the service takes, filled with what is stored', async () => {
+  const destination = await reach(deliveryCases.cash);
+  const path = `${attributePath(destination)}/schema`;
+  const reply = await api.get<Record<string, unknown>>(path);
+  const attributes = await readAttributes(api, destination);
+  const ajv = new Ajv2020({ strict: true });
+  addFormats.default(ajv);
+  const validate = ajv.compile(JSON.parse(reply.text));
+  const form = Object.fromEntries(
+    chooseValues(deliveryCases.cash, attributes).map(({ token, value }) => [token, value]),
+  );
+  assert.ok(validate(form), JSON.stringify(validate.errors));
+  const stored = Object.entries(form).map(([token, value]) => ({ token, value }));
+  assert.deepEqual(ok(await store(destination, stored)).missing, []);
+  const filled = JSON.parse((await api.get(path)).text) as {
+    properties: Record<string, { default: string }>;
+  };
+  for (const [token, value] of Object.entries(form)) {
+    assert.equal(filled.properties[token]?.default, value);
+  }
+  const other = (await createAccount(service)).api;
+  assertProblem(await other.get(path), 404);
 });
 
 test('a partial set does not replace a complete one for the next payout', async () => {

@@ -135,6 +135,26 @@ test('a batch can be cancelled before its commit only, and by its account only',
   assert.equal((await api.get('/batches/batch_nothing')).status, 404);
 });
 
+test('batches and their rows are found by status, time, transfer and recipient', async () => {
+  const own = await createSender(service, { funds: '1000' });
+  const rows = describeRows(own, 2);
+  const batch = await uploadRows(own.api, rows);
+  const find = async (query: string) =>
+    ok(await own.api.get<Batch[]>(`/batches?${query}`)).map((found) => found.batch_token);
+  assert.deepEqual(await find('status=DRAFT&from=2020-01-01&to=9999-12-31'), [batch.batch_token]);
+  assert.deepEqual(await find('status=COMMITTED'), []);
+  assert.deepEqual(await find('to=2020-01-01'), []);
+  const findRows = async (query: string) =>
+    ok(await own.api.get<{ client_transfer_id: string }[]>(`${pathOf(batch)}/rows?${query}`));
+  const second = String(rows[1]?.['client_transfer_id']);
+  const found = await findRows(`client_transfer_id=${second}`);
+  assert.deepEqual(
+    found.map((row) => row.client_transfer_id),
+    [second],
+  );
+  assert.equal((await findRows(`user_token=usr_${randomUUID()}`)).length, 0);
+});
+
 test('no text in the result file is a spreadsheet formula', async () => {
   const [plain, formula, quoted] = describeRows(sender, 3);
   const id = `=HYPERLINK(${randomUUID().slice(0, 8)})`;

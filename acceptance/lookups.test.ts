@@ -126,6 +126,45 @@ test('payouts are listed by user, delivery type, country, time and metadata', as
   assertProblem(await mine.get(`/payout?user_token=${recipient.userToken}`), 404);
 });
 
+test('a payout is found by its token, and a history by country, delivery type and user', async () => {
+  const mine = (await createAccount(service, { USD: '10000' })).api;
+  const bank = await createRecipient(mine, deliveryCases.bank);
+  const wallet = await createRecipient(mine, deliveryCases.wallet);
+  const first = (await createPayout(mine, bank))['payout_token'] ?? '';
+  const second = (await pay(mine, wallet)).payout_token;
+  const find = async (path: string) => tokensOf(ok(await mine.get<Row[]>(path)));
+  assert.deepEqual(await find(`/payout?payout_token=${first}`), [first]);
+  assert.deepEqual(await find(`/payout?payout_token=${first}&status=COMPLETED`), []);
+  for (const nobody of ['nonsense', (await createPayout(api, recipient))['payout_token']]) {
+    assert.deepEqual(await find(`/payout?payout_token=${nobody}`), []);
+  }
+  for (const path of ['/user/history', '/payout']) {
+    assert.deepEqual(await find(`${path}?country=KEN`), [second]);
+    assert.deepEqual(await find(`${path}?delivery_type=BANK_DEPOSIT`), [first]);
+    assert.deepEqual(await find(`${path}?user_token=${wallet.userToken}&status=PENDING`), []);
+    assert.deepEqual(await find(`${path}?user_token=${wallet.userToken}`), [second]);
+  }
+});
+
+test('a statement is filtered by type', async () => {
+  const mine = (await createAccount(service, { USD: '10000' })).api;
+  const to = await createRecipient(mine, deliveryCases.bank);
+  const { payout_token: paid } = await pay(mine, to);
+  const [balance] = ok(await mine.get<Row[]>('/account/balance'));
+  const path = `/account/balance/${balance?.['token']}/entries`;
+  const list = async (type: string) => ok(await mine.get<Row[]>(`${path}?type=${type}`));
+  assert.deepEqual(
+    new Set((await list('commit')).map((row) => row['payout_token'])),
+    new Set([paid]),
+  );
+  assert.deepEqual(
+    (await list('fund')).map((row) => row['type']),
+    ['fund'],
+  );
+  assert.deepEqual(await list('return'), []);
+  assert.deepEqual(locate(assertProblem(await mine.get(`${path}?type=gift`), 400)), ['type']);
+});
+
 test('a history has numbered pages and aliases of filters', async () => {
   const mine = (await createAccount(service, { USD: '10000' })).api;
   const to = await createRecipient(mine, deliveryCases.bank);
@@ -182,6 +221,11 @@ test('recipients are listed newest first and filtered', async () => {
   assert.deepEqual(await find(`email=${email}&country=KEN`), []);
   assert.deepEqual(await find('country=KEN&status=ACTIVE'), [second]);
   assert.deepEqual(await find('status=LOCKED'), []);
+  const { now } = ok(await mine.get<{ now: string }>('/sandbox/clock'));
+  assert.deepEqual(await find(`from=${now.slice(0, 10)}&to=9999-12-31`), [second, first]);
+  assert.deepEqual(await find('to=2020-01-01'), []);
+  assert.deepEqual(await find(`email=${email}&to=2020-01-01`), []);
+  assertProblem(await mine.get('/user?from=2026-01-02&to=2026-01-01'), 400, 'invalid_value');
   const pages = await readPages<Row>(mine, '/user?number_of_records=1');
   assert.deepEqual(
     pages.flat().map((user) => user['user_token']),

@@ -251,6 +251,19 @@ function payTo(what: {
       keep: (body) => ({ attribute: readAttribute(body, 'BankAccountNumber') }),
     },
     {
+      operationId: 'readAttributeSchema',
+      summary: `What ${name} needs`,
+      request: (known) => ({ params: params(known) }),
+    },
+    {
+      operationId: 'getReadiness',
+      summary: `Before the values of ${name} are stored`,
+      request: (known) => ({
+        params: userOf(known),
+        query: { destination_token: known[destination] ?? '', currency },
+      }),
+    },
+    {
       operationId: 'storeAttributes',
       summary: `Mistyped for ${name}`,
       status: 400,

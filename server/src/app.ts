@@ -29,6 +29,7 @@ import { ledgerRoutes } from './ledger/ledger.routes.ts';
 import { createGauges } from './monitoring/gauges.ts';
 import { payoutListRoutes } from './payouts/payout-lists.routes.ts';
 import { payoutRoutes } from './payouts/payouts.routes.ts';
+import { readinessRoutes } from './payouts/readiness.routes.ts';
 import { addRailCallbacks } from './rails/host/callbacks.routes.ts';
 import { closeReceipts } from './receipts/receipt.ts';
 import { sandboxRoutes } from './sandbox/sandbox.routes.ts';
@@ -77,6 +78,7 @@ export function listRoutes(): Route<Environment>[] {
     ...attributeRoutes(),
     ...payoutRoutes(),
     ...payoutListRoutes(),
+    ...readinessRoutes(),
     ...decisionRoutes(),
     ...batchRoutes(),
     ...eventRoutes(),

@@ -4,7 +4,7 @@ import { AppError } from '../core/errors.ts';
 import { formatToken } from '../core/ids.ts';
 import type { DestinationServices } from '../destinations/destinations.routes.ts';
 import { defineRoute, type Route } from '../http/route.ts';
-import { nestedObject } from '../http/schema.ts';
+import { nestedObject, objectAnswer } from '../http/schema.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import {
   type AttributeGroup,
@@ -17,6 +17,8 @@ import {
   storeAttributesInGroup,
 } from './attributes.ts';
 import { attributeTypes } from './field.ts';
+import { describeJsonSchema } from './json-schema.ts';
+import { alternativeAnswer, missingAnswer, writeAlternatives } from './missing.ts';
 
 export type AttributeServices = DestinationServices & {
   readonly attributeGroup: AttributeGroup;
@@ -40,6 +42,9 @@ const attributeAnswer = z
     type: z.enum(attributeTypes),
     input_type: z.enum(['text', 'options', 'date']),
     last_attr_value_used: z.boolean(),
+    alternatives: z
+      .array(alternativeAnswer)
+      .describe('The options that need it, of which one per group must be complete. Usually empty'),
   })
   .meta({ id: 'Attribute' });
 
@@ -63,13 +68,17 @@ const storedAnswer = z
   .object({
     attr_set_token: z.string(),
     missing: z
-      .array(z.object({ token: z.string(), label: z.string(), type: z.enum(attributeTypes) }))
+      .array(missingAnswer)
       .describe('What a payout to this destination still needs; empty if the set is complete'),
+    values: z
+      .array(z.object({ token: z.string(), value: z.string() }))
+      .describe('All values of the set as they are stored, in their normalized form'),
   })
   .meta({ id: 'StoredAttributes' });
 
-function writeStored({ setId, missing }: StoredSet): z.infer<typeof storedAnswer> {
-  return { attr_set_token: formatToken('attributeSet', setId), missing: [...missing] };
+function writeStored({ setId, missing, values }: StoredSet): z.infer<typeof storedAnswer> {
+  const token = formatToken('attributeSet', setId);
+  return { attr_set_token: token, missing: [...missing], values: [...values] };
 }
 
 const attributeParams = z.object({
@@ -81,9 +90,9 @@ const attributeParams = z.object({
 const path = '/attribute/{user_token}/{destination_token}/{currency}';
 
 /** @throws AppError not_found (destination), invalid_request (currency). */
-function readDestination(
+export function readDestination(
   env: DestinationServices,
-  params: z.infer<typeof attributeParams>,
+  params: Pick<z.infer<typeof attributeParams>, 'destination_token' | 'currency'>,
 ): Destination {
   const payer = env.catalogue.findPayer(params.destination_token);
   if (payer === undefined) throw new AppError('not_found', 'Destination not found');
@@ -108,11 +117,12 @@ function writeAttribute(attribute: ReadAttribute): z.infer<typeof attributeAnswe
     type: attribute.type,
     input_type: attribute.inputType,
     last_attr_value_used: attribute.isLastValueUsed,
+    alternatives: writeAlternatives(attribute),
   };
 }
 
 export function attributeRoutes(): Route<AttributeServices>[] {
-  return [readRoute(), storeRoute()];
+  return [readRoute(), schemaRoute(), storeRoute()];
 }
 
 function readRoute(): Route<AttributeServices> {
@@ -145,6 +155,31 @@ function readRoute(): Route<AttributeServices> {
         },
       );
       return attributes.map(writeAttribute);
+    },
+  });
+}
+
+function schemaRoute(): Route<AttributeServices> {
+  return defineRoute({
+    method: 'GET',
+    path: `${path}/schema`,
+    isVersioned: true,
+    operationId: 'readAttributeSchema',
+    tag: 'Attributes',
+    summary: 'Read the attributes that a destination needs as JSON Schema',
+    description:
+      'JSON Schema 2020-12 of an object with one property per attribute token, for a form library: `values` of the request that stores them are its entries. A group of options is an `anyOf`. Stored values are defaults.',
+    access: 'users:read',
+    params: attributeParams,
+    response: objectAnswer,
+    refusals: [404],
+    handle: async ({ env, accountId }, { params }) => {
+      const destination = readDestination(env, params);
+      const attributes = await readAttributes(
+        { session: env.db.tenant(accountId), keys: env.keys, accountId },
+        { userId: readUserToken(params.user_token), destination, createLink: async () => '' },
+      );
+      return describeJsonSchema(attributes, `${destination.payer.name}, ${destination.currency}`);
     },
   });
 }
@@ -184,9 +219,9 @@ function storeRoute(): Route<AttributeServices> {
             storeAttributesInGroup(
               { keys, accountId, group: env.attributeGroup },
               store,
-              (dataKey, missing) =>
+              (dataKey, stored) =>
                 builder.prepare(
-                  (setId: string) => writeStored({ setId, missing }),
+                  (setId: string) => writeStored({ setId, ...stored }),
                   () => ({ userId, dataKey }),
                 ),
             ),

@@ -14,9 +14,17 @@ const isVerificationNeeded = (destinationToken: string, currency: string): strin
       and p.needs_verification
     limit 1), false)`;
 
+/** The newest verification session of user `u` whom somebody has begun to verify. */
+export const sessionStatus = `
+  case when u.kyc_status in ('pending', 'declined') then (
+    select s.status from verification_sessions s
+    where s.account_id = u.account_id and s.user_id = u.id
+    order by s.id desc limit 1) end`;
+
 const recipientColumns = {
   data_key: column.bytes,
   kyc_status: column.text,
+  session_status: nullable(column.text),
   is_verification_needed: column.boolean,
 };
 
@@ -34,7 +42,7 @@ export type AttributeContextRow = RowOf<typeof contextColumns>;
 const findContextText = defineQuery({
   name: 'find_attribute_context',
   text: `
-    select u.data_key, u.kyc_status, s.id as set_id, s.sealed,
+    select u.data_key, u.kyc_status, ${sessionStatus} as session_status, s.id as set_id, s.sealed,
       ${isVerificationNeeded('$3', '$4')} as is_verification_needed
     from users u
     left join lateral (
@@ -122,6 +130,7 @@ const findRecipientsText = defineQuery({
   name: 'find_attribute_recipients',
   text: `
     select r.ord::integer as ordinal, u.data_key, u.kyc_status,
+      ${sessionStatus} as session_status,
       ${isVerificationNeeded('r.destination_token', 'r.currency')} as is_verification_needed
     from unnest($2::uuid[], $3::uuid[], $4::text[]) with ordinality
       r (user_id, destination_token, currency, ord)

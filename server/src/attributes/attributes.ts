@@ -30,6 +30,13 @@ import {
 import { checkValues } from './checks.ts';
 import { attributeTypes } from './field.ts';
 import {
+  describeMissingIdentity,
+  describeMissingValue,
+  type IdentityState,
+  type MissingDetail,
+  readIdentityCode,
+} from './missing.ts';
+import {
   type AttributeType,
   type Corridor,
   getProfile,
@@ -39,6 +46,8 @@ import {
 } from './requirements.ts';
 
 /** The attributes that a destination needs of a recipient, and the sets of values stored for it. */
+
+export { sessionStatus } from './attributes.sql.ts';
 
 const attributeValues = z.partialRecord(z.enum(attributeTypes), z.string());
 export type AttributeValues = z.infer<typeof attributeValues>;
@@ -128,10 +137,12 @@ export type StoreRequest = {
   today: string;
 };
 
-/** What a payout to the destination still needs: required attributes, verification. */
-export type MissingAttribute = { token: string; label: string; type: AttributeType };
-
-export type StoredSet = { setId: string; missing: readonly MissingAttribute[] };
+/** `missing`: what a payout to the destination still needs; `values`: as they are stored. */
+export type StoredSet = {
+  setId: string;
+  missing: readonly MissingDetail[];
+  values: readonly { token: string; value: string }[];
+};
 
 /**
  * Stores values as a set, which may be partial; nothing is stored if a value is invalid.
@@ -162,7 +173,7 @@ export async function storeAttributes(
       : undefined;
   if (equal !== undefined) {
     await touchSet(session, { accountId, setId: equal.set_id });
-    return { setId: equal.set_id, missing };
+    return { setId: equal.set_id, missing, values: listValues(destination, checked) };
   }
   const setId = named?.set_id ?? newId();
   if (named === undefined) await insertSet(session, { ...owner, setId });
@@ -173,22 +184,52 @@ export async function storeAttributes(
     profileVersion: getProfile(corridorOf(destination)).version,
     ...sealSet({ keys, userKey, owner, setId }, checked),
   });
-  return { setId, missing };
+  return { setId, missing, values: listValues(destination, checked) };
+}
+
+function listValues(destination: Destination, { values }: Checked): StoredSet['values'] {
+  const profile = getProfile(corridorOf(destination));
+  return Object.entries(values).map(([type, value]) => ({
+    token: formatAttributeToken(profile, type as AttributeType),
+    value,
+  }));
 }
 
 function listMissing(
   destination: Destination,
   checked: Checked,
   user: RecipientRow,
-): MissingAttribute[] {
+): MissingDetail[] {
   const profile = getProfile(corridorOf(destination));
-  const missing = profile.requirements.filter(({ type }) => checked.missing.includes(type));
-  if (isVerificationMissing(destination, user)) missing.push(identityVerification);
-  return missing.map(({ type, label }) => ({
-    token: formatAttributeToken(profile, type),
-    label,
-    type,
-  }));
+  const missing = describeMissingTypes(profile, checked.missing);
+  if (isVerificationMissing(destination, user)) {
+    const code = readIdentityCode(user.session_status ?? undefined);
+    missing.push(describeIdentity(profile, { code, reason: '' }));
+  }
+  return missing;
+}
+
+export function describeMissingTypes(
+  profile: RequirementProfile,
+  types: readonly AttributeType[],
+): MissingDetail[] {
+  const options = profile.requirements.flatMap(({ alternatives }) => alternatives);
+  return profile.requirements
+    .filter(({ type }) => types.includes(type))
+    .map((one) => {
+      const own = new Set(one.alternatives.map(({ name }) => name));
+      const groups = new Set(one.alternatives.map(({ group }) => group));
+      const others = options.filter(({ group, name }) => groups.has(group) && !own.has(name));
+      return describeMissingValue(one, {
+        token: formatAttributeToken(profile, one.type),
+        others: [...new Set(others.map(({ label }) => label))],
+      });
+    });
+}
+
+export function describeIdentity(profile: RequirementProfile, state: IdentityState): MissingDetail {
+  const token = formatAttributeToken(profile, identityVerification.type);
+  return describeMissingIdentity(identityVerification, token, state);
 }
 
 /** Batchers for storing values: one reads the users, one stores the sets. */
@@ -230,7 +271,7 @@ type PreparedSet<Content> = {
 export async function storeAttributesInGroup<Content>(
   context: { keys: KeyRing; accountId: string; group: AttributeGroup },
   request: StoreRequest,
-  prepare: (dataKey: Buffer, missing: readonly MissingAttribute[]) => PreparedSet<Content>,
+  prepare: (dataKey: Buffer, stored: Omit<StoredSet, 'setId'>) => PreparedSet<Content>,
 ): Promise<Content | undefined> {
   const { keys, accountId, group } = context;
   const { destination, userId } = request;
@@ -246,7 +287,10 @@ export async function storeAttributesInGroup<Content>(
     ...sealSet({ keys, userKey: keys.unwrap(user.data_key, owner), owner, setId }, checked),
     profileVersion: getProfile(corridorOf(destination)).version,
   };
-  const { keyed, toContent } = prepare(user.data_key, listMissing(destination, checked, user));
+  const { keyed, toContent } = prepare(user.data_key, {
+    missing: listMissing(destination, checked, user),
+    values: listValues(destination, checked),
+  });
   const storedId = await group.sets.submit({ command: set, keyed });
   return storedId === undefined ? undefined : toContent(storedId);
 }

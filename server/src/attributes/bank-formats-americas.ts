@@ -44,7 +44,11 @@ const checkBrazilianAccount: Check = (value, { values }) => {
   return { code: 'pix_key_mismatch', detail: 'A CNPJ as Pix key must equal IdentificationNumber' };
 };
 
-/** Bank and branch are needed with an account number, and not with a Pix key. */
+const accountPattern = '[0-9]{1,12}-?[0-9X]';
+const pixPattern = `[0-9]{11}|[0-9]{14}|${brazilianMobile}|${uuid}|${email}`;
+const pixKey = { group: 'account', name: 'pix_key', label: 'Pix key' };
+const bankAccount = { group: 'account', name: 'bank_account', label: 'Bank, branch and account' };
+
 const brazil: readonly Field[] = [
   identification({
     label: 'CPF or CNPJ',
@@ -54,20 +58,25 @@ const brazil: readonly Field[] = [
   }),
   account({
     label: 'Account number or Pix key',
-    pattern: `[0-9]{1,12}-?[0-9X]|[0-9]{14}|${brazilianMobile}|${uuid}|${email}`,
+    pattern: `${accountPattern}|[0-9]{14}|${brazilianMobile}|${uuid}|${email}`,
     hint: 'The account with its check digit, or a Pix key (then omit bank and branch)',
+    options: [
+      { ...pixKey, pattern: pixPattern },
+      { ...bankAccount, pattern: accountPattern },
+    ],
+    belongs: (option, values) => option !== pixKey.name || isPixKey(values),
     check: checkBrazilianAccount,
   }),
   routing({
     pattern: '[0-9]{3}|[0-9]{8}',
     hint: 'Bank code of 3 digits or ISPB of 8; not needed with a Pix key',
-    isNeeded: (values) => !isPixKey(values),
+    options: [bankAccount],
   }),
   branch({
     label: 'Branch (agência)',
     pattern: '[0-9]{4}(?:-?[0-9X])?',
     hint: '4 digits and the check digit, if any; not needed with a Pix key',
-    isNeeded: (values) => !isPixKey(values),
+    options: [bankAccount],
   }),
   optional(accountType({ CHECKING: '', SAVINGS: '', PAYMENT: 'conta de pagamento' })),
 ];

@@ -1,7 +1,8 @@
 import { RE2JS } from 're2js';
 import type { FaultCode } from '../core/errors.ts';
-import type { AttributeType, CheckContext, Field, Problem, Requirement } from './field.ts';
+import type { AttributeType, CheckContext, Field, Option, Problem, Requirement } from './field.ts';
 import { type Corridor, getFields, type RequirementProfile } from './requirements.ts';
+import { listSpellings } from './spellings.ts';
 
 /** A fault of one value. The detail never repeats the value, which is personal data. */
 export type AttributeFault = { type: AttributeType; code: FaultCode; detail: string };
@@ -78,20 +79,54 @@ function findProblem(entry: Entry, context: CheckContext): Problem | undefined {
   return field?.check?.(value, context);
 }
 
+/** Whether every field of an option has a value that belongs to it. */
+function isOptionComplete(
+  { group, name }: Option,
+  fields: readonly Field[],
+  values: ReadonlyMap<AttributeType, string>,
+): boolean {
+  return fields.every(({ requirement: { type, alternatives }, belongs }) => {
+    const part = alternatives.find((other) => other.group === group && other.name === name);
+    if (part === undefined) return true;
+    const value = values.get(type);
+    const matches = value !== undefined && matchesPattern(part, value);
+    return matches && (belongs?.(name, values) ?? true);
+  });
+}
+
+/** Whether a required field without a value is missing: no option without it is complete. */
+function isNeeded(
+  { alternatives }: Requirement,
+  fields: readonly Field[],
+  values: ReadonlyMap<AttributeType, string>,
+): boolean {
+  const own = new Set(alternatives.map(({ group, name }) => `${group} ${name}`));
+  const groups = new Set(alternatives.map(({ group }) => group));
+  return fields.every(({ requirement }) =>
+    requirement.alternatives.every(
+      (option) =>
+        !groups.has(option.group) ||
+        own.has(`${option.group} ${option.name}`) ||
+        !isOptionComplete(option, fields, values),
+    ),
+  );
+}
+
 /**
  * Checks the values of an attribute set against its profile: the pattern of each, then what no
  * pattern can express (check digits, checksums, numbering plans, dates, consistency with each
- * other). An empty text for an optional attribute counts as absent.
+ * other). Before that, values are tidied. An empty text for an optional attribute counts as absent.
  */
 export function checkValues(
   profile: RequirementProfile,
   corridor: Corridor,
   given: { values: ReadonlyMap<AttributeType, string>; today: string },
 ): CheckResult {
-  const { values, today } = given;
-  const context: CheckContext = { countryCode: corridor.countryCode, values, today };
-  const fields = new Map(getFields(corridor).map((one) => [one.requirement.type, one]));
+  const list = getFields(corridor);
+  const fields = new Map(list.map((one) => [one.requirement.type, one]));
   const known = new Map(profile.requirements.map((one) => [one.type, one]));
+  const values = tidyValues(known, corridor, given.values);
+  const context: CheckContext = { countryCode: corridor.countryCode, values, today: given.today };
   const result: CheckResult = { faults: [], missing: [], normalized: new Map() };
   for (const type of values.keys()) {
     if (known.has(type)) continue;
@@ -102,8 +137,8 @@ export function checkValues(
     const field = fields.get(type);
     const value = values.get(type);
     if (value === undefined || (value === '' && requirement.isOptional)) {
-      const isNeeded = !requirement.isOptional && !requirement.isReadOnly;
-      if (isNeeded && field?.isNeeded?.(values) !== false) result.missing.push(type);
+      const isRequired = !requirement.isOptional && !requirement.isReadOnly;
+      if (isRequired && isNeeded(requirement, list, values)) result.missing.push(type);
       continue;
     }
     const problem = findProblem({ requirement, field, value }, context);
@@ -111,4 +146,20 @@ export function checkValues(
     else result.faults.push({ type, ...problem });
   }
   return result;
+}
+
+function tidyValues(
+  known: ReadonlyMap<AttributeType, Requirement>,
+  { deliveryType }: Corridor,
+  values: ReadonlyMap<AttributeType, string>,
+): Map<AttributeType, string> {
+  const tidied = new Map(values);
+  for (const [type, value] of values) {
+    const requirement = known.get(type);
+    if (requirement === undefined || value.length > valueLengthMax) continue;
+    const spellings = listSpellings(requirement, deliveryType, value);
+    const found = spellings.find((spelling) => matchesPattern(requirement, spelling));
+    if (found !== undefined) tidied.set(type, found);
+  }
+  return tidied;
 }

@@ -48,6 +48,19 @@ export type AttributeType = (typeof attributeTypes)[number];
 
 export type InputType = 'text' | 'options' | 'date';
 
+/**
+ * One of the ways to complete a group. Of a group of attributes one option must be complete, and the
+ * attributes of the others may be left out.
+ */
+export type Option = {
+  readonly group: string;
+  readonly name: string;
+  readonly label: string;
+};
+
+/** An attribute's part in an option: there its value has this form, where that is narrower. */
+export type Alternative = Option & { readonly validation: string };
+
 /** The description of an attribute for clients. The whole value must match `validation`. */
 export type Requirement = {
   readonly type: AttributeType;
@@ -57,6 +70,8 @@ export type Requirement = {
   readonly expectedValue: string;
   readonly inputType: InputType;
   readonly isReadOnly: boolean;
+  /** The options that need the attribute; none: it is required or optional by itself. */
+  readonly alternatives: readonly Alternative[];
 };
 
 export type Problem = { readonly code: FaultCode; readonly detail: string };
@@ -74,13 +89,15 @@ export type Check = (value: string, context: CheckContext) => Problem | undefine
 export type Field = {
   readonly requirement: Requirement;
   readonly check: Check | undefined;
-  /** For a required field that other values can replace: whether it is still needed. */
-  readonly isNeeded: ((values: ReadonlyMap<AttributeType, string>) => boolean) | undefined;
+  /** Whether a value that matches the form of an option, named here, belongs to that option. */
+  readonly belongs: Belonging | undefined;
   /** The canonical form of a value. */
   readonly normalize: ((value: string) => string) | undefined;
   /** How sample values begin if their first characters are not free, such as an existing bank. */
   readonly sampleStart: string;
 };
+
+type Belonging = (option: string, values: ReadonlyMap<AttributeType, string>) => boolean;
 
 export type FieldOptions = {
   readonly type: AttributeType;
@@ -93,7 +110,9 @@ export type FieldOptions = {
   readonly hint?: string;
   readonly isOptional?: boolean;
   readonly check?: Check;
-  readonly isNeeded?: (values: ReadonlyMap<AttributeType, string>) => boolean;
+  /** The options that need the field; patterns without anchors, absent for that of the field. */
+  readonly options?: readonly (Option & { readonly pattern?: string })[];
+  readonly belongs?: Belonging;
   readonly normalize?: (value: string) => string;
   readonly sampleStart?: string;
 };
@@ -127,25 +146,32 @@ function describeForm(options: FieldOptions): Pick<Requirement, 'validation' | '
       expectedValue: hint === undefined ? sentence : `${sentence}: ${hint}`,
     };
   }
-  const form = pattern ?? '';
-  const validation = form.includes('|') ? `^(?:${form})$` : `^${form}$`;
-  return { validation, expectedValue: hint ?? options.label };
+  return { validation: anchor(pattern ?? ''), expectedValue: hint ?? options.label };
+}
+
+function anchor(pattern: string): string {
+  return pattern.includes('|') ? `^(?:${pattern})$` : `^${pattern}$`;
 }
 
 /** Creates a field; patterns are given without anchors. */
 export function field(options: FieldOptions): Field {
   const { choices, isDate } = options;
+  const form = describeForm(options);
   return {
     requirement: {
       type: options.type,
       label: options.label,
-      ...describeForm(options),
+      ...form,
       isOptional: options.isOptional ?? false,
       inputType: choices !== undefined ? 'options' : isDate === true ? 'date' : 'text',
       isReadOnly: false,
+      alternatives: (options.options ?? []).map(({ pattern, ...option }) => ({
+        ...option,
+        validation: pattern === undefined ? form.validation : anchor(pattern),
+      })),
     },
     check: options.check,
-    isNeeded: options.isNeeded,
+    belongs: options.belongs,
     normalize: options.normalize,
     sampleStart: options.sampleStart ?? '',
   };

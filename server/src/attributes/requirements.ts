@@ -38,6 +38,7 @@ export const identityVerification: Requirement = {
   expectedValue: 'Nothing to store: send the recipient the link in value',
   inputType: 'text',
   isReadOnly: true,
+  alternatives: [],
 };
 
 /** The id of a corridor's profile, which corridors with equal requirements share. */

@@ -1,7 +1,8 @@
+import { sessionStatus } from '../attributes/attributes.ts';
 import { formatRate } from '../core/rate.ts';
 import { plainArray, textArray } from '../db/arrays.ts';
 import type { Session } from '../db/postgres/pool.ts';
-import { column, defineQuery, many, one, type RowOf } from '../db/rows.ts';
+import { column, defineQuery, many, nullable, one, type RowOf } from '../db/rows.ts';
 import type { Quote } from '../destinations/quote.ts';
 import type { Fenced } from './batches.sql.ts';
 import type { RowFault } from './file/file-row.ts';
@@ -194,6 +195,7 @@ const pricingColumns = {
   destination_currency: column.text,
   destination_amount: column.bigint,
   kyc_status: column.text,
+  session_status: nullable(column.text),
   has_stored_details: column.boolean,
 };
 
@@ -202,6 +204,7 @@ const findForPricingQuery = defineQuery({
   text: `
     select r.number, r.given_side, r.source_currency, r.source_amount, r.destination_token,
       r.destination_currency, r.destination_amount, u.kyc_status,
+      ${sessionStatus} as session_status,
       coalesce(r.details = 'stored', false) as has_stored_details
     from batch_rows r
     join users u on u.account_id = r.account_id and u.id = r.user_id

@@ -1,4 +1,7 @@
 import { z } from 'zod';
+import { describeIdentity, describeMissingTypes } from '../attributes/attributes.ts';
+import { missingAnswer } from '../attributes/missing.ts';
+import { getProfile } from '../attributes/requirements.ts';
 import { formatSeconds } from '../core/clock.ts';
 import { getCurrency } from '../core/currency.ts';
 import { JsonNumber } from '../core/exact-json.ts';
@@ -8,7 +11,7 @@ import type { Session } from '../db/postgres/pool.ts';
 import { amountAnswer } from '../http/schema.ts';
 import { type BatchRow, type BatchTotal, batchStatuses } from './batches.sql.ts';
 import { type BatchFunds, findFunds } from './batches.ts';
-import { faultFields, fileFormats } from './file/file-row.ts';
+import { faultFields, fileFormats, type RowFault } from './file/file-row.ts';
 import { countPayouts, listReportRows, type ReportRow, rowStatuses } from './row-report.sql.ts';
 
 /** A batch and its rows in the API. */
@@ -35,6 +38,11 @@ const fundsAnswer = z
   })
   .meta({ id: 'BatchFunds' });
 
+const shownFault = {
+  ...faultFields,
+  missing: z.array(missingAnswer).describe('What the recipient lacks; empty for other faults'),
+};
+
 export const batchAnswer = z
   .object({
     batch_token: z.string(),
@@ -55,7 +63,7 @@ export const batchAnswer = z
     totals: z.array(totalAnswer),
     funds: z.array(fundsAnswer).describe('Only before the commit'),
     faults: z
-      .array(z.object({ row: z.int(), line: z.int(), ...faultFields }).meta({ id: 'BatchFault' }))
+      .array(z.object({ row: z.int(), line: z.int(), ...shownFault }).meta({ id: 'BatchFault' }))
       .describe('Of the first rows with faults'),
     faults_path: z.string().describe('The path of all rows with faults; "" where there are none'),
     payouts: z
@@ -91,7 +99,7 @@ export const batchRowAnswer = z
     payout_status: z.string(),
     status_reason: z.string(),
     pickup_code: z.string(),
-    faults: z.array(z.object(faultFields).meta({ id: 'BatchRowFault' })),
+    faults: z.array(z.object(shownFault).meta({ id: 'BatchRowFault' })),
     details: z
       .enum(['', 'row', 'stored'])
       .describe('row: the row names attr_set_token; stored: it uses the stored details'),
@@ -164,7 +172,11 @@ export function writeBatch(batch: BatchRow, details: BatchDetails) {
     })),
     faults: faultRows
       .flatMap((row) =>
-        (row.faults ?? []).map((fault) => ({ row: row.number, line: row.line, ...fault })),
+        (row.faults ?? []).map((fault) => ({
+          row: row.number,
+          line: row.line,
+          ...writeFault(fault),
+        })),
       )
       .slice(0, faultsShown),
     faults_path: batch.invalid_count === 0 ? '' : `${path}/rows?status=INVALID`,
@@ -193,6 +205,16 @@ function writeAmount(minor: bigint, code: string): JsonNumber {
   return new JsonNumber(formatAmount(minor, getCurrency(code)));
 }
 
+function writeFault({ lacks, ...fault }: RowFault) {
+  if (lacks === undefined) return { ...fault, missing: [] };
+  const { attributes, identity, ...corridor } = lacks;
+  const profile = getProfile(corridor);
+  const missing = describeMissingTypes(profile, attributes);
+  if (identity !== undefined)
+    missing.push(describeIdentity(profile, { code: identity, reason: '' }));
+  return { ...fault, missing };
+}
+
 export function writeBatchRow(row: ReportRow) {
   const { source_currency: source, destination_currency: destination } = row;
   const amount = (minor: bigint | null, code: string | null): JsonNumber | undefined =>
@@ -214,7 +236,7 @@ export function writeBatchRow(row: ReportRow) {
     payout_status: row.payout_status ?? '',
     status_reason: row.status_reason ?? '',
     pickup_code: row.pickup_code ?? '',
-    faults: row.faults ?? [],
+    faults: (row.faults ?? []).map(writeFault),
     details: row.details ?? '',
     attr_set_token: row.attr_set_id === null ? '' : formatToken('attributeSet', row.attr_set_id),
     details_stored_on: row.details_stored_at === null ? '' : formatSeconds(row.details_stored_at),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
 import { findTokenId, formatToken } from '../core/ids.ts';
 import { getPreference } from '../http/accept.ts';
-import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
+import { cursorOf, pageQuery, readCursor, readRange, toPage } from '../http/paging.ts';
 import {
   type Answer,
   defineRoute,
@@ -11,8 +11,9 @@ import {
   type Route,
   type RouteContext,
 } from '../http/route.ts';
-import { flag } from '../http/schema.ts';
-import { listBatchRows } from './batches.sql.ts';
+import { flag, momentQuery } from '../http/schema.ts';
+import { readUserToken } from '../users/users.routes.ts';
+import { batchStatuses, listBatchRows } from './batches.sql.ts';
 import { cancelBatch, commitBatch, getBatch } from './batches.ts';
 import {
   batchAnswer,
@@ -57,6 +58,13 @@ function placeOf({ env, accountId, request }: Context, session = env.db.tenant(a
   return { session, accountId, path: request.path };
 }
 
+const listQuery = z.object({
+  ...pageQuery,
+  status: z.enum(batchStatuses).optional(),
+  from: momentQuery.describe('Uploaded then or later, UTC'),
+  to: momentQuery.describe('Uploaded by then, the day or second included'),
+});
+
 function listRoute(): Route<BatchServices> {
   return defineRoute({
     method: 'GET',
@@ -67,13 +75,14 @@ function listRoute(): Route<BatchServices> {
     summary: 'List batches',
     description: 'Newest first, without faults, funds and payouts.',
     access: 'payouts:read',
-    query: z.object(pageQuery),
+    query: listQuery,
     response: batchListAnswer,
     handle: async ({ env, accountId, request }: Context, { query }): Promise<Page<unknown>> => {
       const count = query.number_of_records;
       const [beforeId] = readCursor(query.cursor, ['uuid']) ?? [];
       const range = { accountId, beforeId, count: count + 1 };
-      const rows = await listBatchRows(env.db.tenant(accountId), range);
+      const filter = { status: query.status, ...readRange(query, ['from', 'to']) };
+      const rows = await listBatchRows(env.db.tenant(accountId), range, filter);
       return toPage(rows, count, {
         cursor: ({ id }) => cursorOf([id]),
         write: (row) => {
@@ -113,7 +122,12 @@ function statusRoute(): Route<BatchServices> {
   });
 }
 
-const rowsQuery = z.object({ ...pageQuery, status: z.enum(rowStatuses).optional() });
+const rowsQuery = z.object({
+  ...pageQuery,
+  status: z.enum(rowStatuses).optional(),
+  client_transfer_id: z.string().min(1).max(50).optional(),
+  user_token: z.string().min(1).max(100).optional().describe('Only rows to this user'),
+});
 
 function rowsRoute(): Route<BatchServices> {
   return defineRoute({
@@ -140,6 +154,8 @@ function rowsRoute(): Route<BatchServices> {
         afterNumber: Number(after ?? 0),
         count: count + 1,
         status: query.status,
+        clientTransferId: query.client_transfer_id,
+        userId: query.user_token === undefined ? undefined : readUserToken(query.user_token),
       });
       return toPage(rows, count, {
         cursor: ({ number }) => cursorOf([String(number)]),

@@ -101,7 +101,9 @@ const listQuery = defineBatchQuery(
   'list_batches',
   `
     select ${names} from batches b
-    where b.account_id = $1 and b.id < $2
+    where b.account_id = $1 and b.id < $2 and ($4::text is null or b.status = $4)
+      and ($5::timestamptz is null or b.created_at >= $5)
+      and ($6::timestamptz is null or b.created_at < $6)
     order by b.id desc limit $3`,
 );
 
@@ -258,8 +260,11 @@ const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 export async function listBatchRows(
   session: Session,
   range: { accountId: string; beforeId: string | undefined; count: number },
+  filter: { status: BatchStatus | undefined; from: Date | undefined; until: Date | undefined },
 ): Promise<BatchRow[]> {
-  return many(session, listQuery, [range.accountId, range.beforeId ?? lastId, range.count]);
+  const { accountId, beforeId = lastId, count } = range;
+  const { status = null, from = null, until = null } = filter;
+  return many(session, listQuery, [accountId, beforeId, count, status, from, until]);
 }
 
 /** Undefined where another process has the lease, or the status is another. */

@@ -1,3 +1,4 @@
+import { corridorOf } from '../attributes/attributes.ts';
 import { AppError } from '../core/errors.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { quotePayer } from '../destinations/quote.ts';
@@ -13,7 +14,7 @@ import {
 } from './batches.sql.ts';
 import { getBatch } from './batches.ts';
 import type { RowFault } from './file/file-row.ts';
-import { describeRefusal, unverified } from './row-check.ts';
+import { describeRefusal, describeUnverified } from './row-check.ts';
 import { compareRates, openPricing, type PricingServices, type RowPricing } from './row-terms.ts';
 
 /**
@@ -147,7 +148,8 @@ function priceRow(row: PricingRow, { catalogue, book, wallets }: RowPricing): Pr
     return refuse(column, fault);
   }
   if (quote.verificationRequired && row.kyc_status !== 'approved') {
-    return refuse('user_token', unverified);
+    const corridor = corridorOf({ payer, currency: row.destination_currency });
+    return refuse('user_token', describeUnverified(row.session_status, corridor));
   }
   const { number, has_stored_details: hasStoredDetails } = row;
   return { number, hasStoredDetails, faults: undefined, terms, quote };

@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
+import type { KeyRing } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import { storeRows } from './batch-rows.sql.ts';
 import {
@@ -25,7 +26,11 @@ import { mergeRates, openPricing, type PricingServices } from './row-terms.ts';
  * interrupted upload resumes: rows that are stored already are skipped, provided they are the same.
  */
 
-export type ReceiveServices = PricingServices & { limits: FileLimits; rowForm: RowForm };
+export type ReceiveServices = PricingServices & {
+  keys: KeyRing;
+  limits: FileLimits;
+  rowForm: RowForm;
+};
 
 export type Upload = {
   accountId: string;
@@ -183,8 +188,11 @@ async function createIntake(
   batch: BatchRow,
 ): Promise<Intake> {
   const { session, accountId } = owner;
-  const pricing = await openPricing(services, owner, services.clock.nowMs());
-  const checker: RowChecker = { ...pricing, firstRows: new Map() };
+  const { keys } = services;
+  const nowMs = services.clock.nowMs();
+  const pricing = await openPricing(services, owner, nowMs);
+  const today = new Date(nowMs).toISOString().slice(0, 10);
+  const checker: RowChecker = { ...pricing, keys, accountId, today, firstRows: new Map() };
   const ignored = new Set<string>();
   const fenced = { accountId, batchId: batch.id, fence: batch.fence };
   const progress = createProgress(batch);

@@ -1,9 +1,15 @@
+import { corridorOf, openValues } from '../attributes/attributes.ts';
+import { readIdentityCode } from '../attributes/missing.ts';
+import type { Corridor } from '../attributes/requirements.ts';
 import { amountFaults } from '../core/amount-faults.ts';
 import { findCurrency } from '../core/currency.ts';
 import { formatToken, newId } from '../core/ids.ts';
 import { parseAmount } from '../core/money.ts';
+import type { KeyRing } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { type Quote, quotePayer, type RefusalReason } from '../destinations/quote.ts';
+import { listMissingValues } from '../payouts/commit-refusal.ts';
+import { describeMissingAttributes } from '../payouts/obstacles.ts';
 import type { FileRow, RowColumns, RowFault } from './file/file-row.ts';
 import {
   type BatchSetRow,
@@ -56,6 +62,10 @@ export type CheckedRow = {
 };
 
 export type RowChecker = RowPricing & {
+  readonly keys: KeyRing;
+  readonly accountId: string;
+  /** YYYY-MM-DD. */
+  readonly today: string;
   /** The first row of each client_transfer_id of the file so far. */
   firstRows: Map<string, number>;
 };
@@ -236,7 +246,7 @@ function checkRow(draft: DraftRow, facts: RowFacts, checker: RowChecker): Checke
     });
   }
   const quote = checkPrice(draft, facts, checker);
-  checkRequirements(draft, facts, quote);
+  checkRequirements(draft, facts, { checker, quote });
   const { terms } = facts;
   if (draft.faults.length > 0 || quote === undefined || terms === undefined) {
     return { ...found, status: 'INVALID', payoutId: undefined };
@@ -315,23 +325,53 @@ export function describeRefusal(
 
 function checkRequirements(
   draft: DraftRow,
-  { user, terms, set }: RowFacts,
-  quote: Quote | undefined,
+  facts: RowFacts,
+  { checker, quote }: { checker: RowChecker; quote: Quote | undefined },
 ): void {
+  const { user, terms, set } = facts;
   if (user === undefined || terms === undefined) return;
   if (draft.attrSetId !== undefined && set === undefined) {
     const detail = 'attr_set_token not found for this user, destination and currency';
     addFault(draft, 'attr_set_token', { code: 'unknown_attr_set', detail });
   } else if (terms.needsAttributes && set?.is_complete !== true) {
-    const detail = 'required attributes of the destination are missing';
-    addFault(draft, 'attr_set_token', { code: 'addtl_attr_req', detail });
+    addFault(draft, 'attr_set_token', describeLack(user, { terms, set }, checker));
   }
   if (quote?.verificationRequired === true && user.kyc_status !== 'approved') {
-    addFault(draft, draft.userId === undefined ? 'internal_user_id' : 'user_token', unverified);
+    const column = draft.userId === undefined ? 'internal_user_id' : 'user_token';
+    addFault(draft, column, describeUnverified(user.session_status, corridorOfTerms(terms)));
   }
 }
 
-export const unverified: Omit<RowFault, 'column'> = {
-  code: 'addtl_attr_req',
-  detail: "the user's identity must be verified before this payout",
-};
+function corridorOfTerms({ payer, destinationCurrency: currency }: RowTerms): Corridor {
+  return corridorOf({ payer, currency });
+}
+
+function describeLack(
+  user: BatchUserRow,
+  { terms, set }: { terms: RowTerms; set: BatchSetRow | undefined },
+  { keys, accountId, today }: RowChecker,
+): Omit<RowFault, 'column'> {
+  const corridor = corridorOfTerms(terms);
+  const owner = { accountId, userId: user.id };
+  const sealed = set?.sealed ?? undefined;
+  const values =
+    set === undefined || sealed === undefined
+      ? {}
+      : openValues(keys.unwrap(user.data_key, owner), sealed, { ...owner, setId: set.id });
+  const missing = listMissingValues(corridor, values, today);
+  const { detail } = describeMissingAttributes(missing);
+  const attributes = missing.flatMap(({ type }) => (type === '' ? [] : [type]));
+  return { code: 'addtl_attr_req', detail, lacks: { ...corridor, attributes } };
+}
+
+/** The fault of a row whose recipient is not approved. */
+export function describeUnverified(
+  sessionStatus: string | null,
+  corridor: Corridor,
+): Omit<RowFault, 'column'> {
+  return {
+    code: 'addtl_attr_req',
+    detail: "the user's identity must be verified before this payout",
+    lacks: { ...corridor, attributes: [], identity: readIdentityCode(sessionStatus ?? undefined) },
+  };
+}

@@ -1,7 +1,8 @@
+import { sessionStatus } from '../attributes/attributes.ts';
 import { plainArray, textArray } from '../db/arrays.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
 import type { Session } from '../db/postgres/pool.ts';
-import { column, defineQuery, many, type RowOf } from '../db/rows.ts';
+import { column, defineQuery, many, nullable, type RowOf } from '../db/rows.ts';
 
 /** Reads the records that the rows of a portion refer to. */
 
@@ -10,13 +11,16 @@ const userColumns = {
   internal_user_id: column.text,
   status: column.text,
   kyc_status: column.text,
+  session_status: nullable(column.text),
+  data_key: column.bytes,
 };
 export type BatchUserRow = RowOf<typeof userColumns>;
 
 const findUsersQuery = defineQuery({
   name: 'find_batch_users',
   text: `
-    select u.id, u.internal_user_id, u.status, u.kyc_status
+    select u.id, u.internal_user_id, u.status, u.kyc_status, ${sessionStatus} as session_status,
+      u.data_key
     from users u where u.account_id = $1 and u.id = any ($2::uuid[])`,
   columns: userColumns,
 });
@@ -24,7 +28,8 @@ const findUsersQuery = defineQuery({
 const findUsersByNameQuery = defineQuery({
   name: 'find_batch_users_by_name',
   text: `
-    select u.id, u.internal_user_id, u.status, u.kyc_status
+    select u.id, u.internal_user_id, u.status, u.kyc_status, ${sessionStatus} as session_status,
+      u.data_key
     from users u where u.account_id = $1 and u.internal_user_id = any ($2::text[])`,
   columns: userColumns,
 });
@@ -52,18 +57,25 @@ const findCommittedQuery = defineQuery({
   columns: transferColumns,
 });
 
-const setColumns = { id: column.uuid, version: column.integer, is_complete: column.boolean };
+const setColumns = {
+  id: column.uuid,
+  version: column.integer,
+  is_complete: column.boolean,
+  /** Only of an incomplete set. */
+  sealed: nullable(column.bytes),
+};
 export type BatchSetRow = RowOf<typeof setColumns>;
 
 /** The set that the row names, or else the one that create_payouts would choose. */
 const findSetsQuery = defineQuery({
   name: 'find_batch_attribute_sets',
   text: `
-    select r.ord::integer as ordinal, s.id, s.latest_version as version, s.is_complete
+    select r.ord::integer as ordinal, s.id, s.latest_version as version, s.is_complete, s.sealed
     from unnest($2::uuid[], $3::uuid[], $4::text[], $5::uuid[]) with ordinality
       as r (user_id, destination_token, currency, set_id, ord)
     join lateral (
-      select a.id, a.latest_version, coalesce(v.is_complete, false) as is_complete
+      select a.id, a.latest_version, coalesce(v.is_complete, false) as is_complete,
+        case when not v.is_complete then v.sealed end as sealed
       from attribute_sets a
       left join attribute_set_versions v
         on v.account_id = a.account_id and v.set_id = a.id and v.version = a.latest_version

@@ -51,6 +51,7 @@ const listQuery = defineQuery({
       and v.set_id = r.attr_set_id and v.version = r.attr_version
     where b.account_id = $1 and b.id = $2 and r.number > $3
       and ($5::text is null or ${present} = $5)
+      and ($6::text is null or r.client_transfer_id = $6) and ($7::uuid is null or r.user_id = $7)
     order by r.number limit $4`,
   columns: reportColumns,
 });
@@ -72,13 +73,16 @@ export type ReportRange = {
   batchId: string;
   afterNumber: number;
   count: number;
-  /** Undefined: any status. */
+  /** Undefined filters match every row. */
   status: RowStatus | undefined;
+  clientTransferId?: string | undefined;
+  userId?: string | undefined;
 };
 
 export async function listReportRows(session: Session, range: ReportRange): Promise<ReportRow[]> {
   const { accountId, batchId, afterNumber, count, status } = range;
-  const values = [accountId, batchId, afterNumber, count, status ?? null];
+  const { clientTransferId = null, userId = null } = range;
+  const values = [accountId, batchId, afterNumber, count, status ?? null, clientTransferId, userId];
   return many(session, listQuery, values);
 }
 

@@ -29,6 +29,7 @@ export const schemaSubjects = [
   'screening',
   'velocity',
   'kyc',
+  'reads',
   'maintenance',
 ] as const;
 

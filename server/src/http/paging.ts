@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AppError, type Fault, throwFaults } from '../core/errors.ts';
 import { isUuid } from '../core/ids.ts';
 import { Page } from './route.ts';
+import { readMoment, readMomentEnd } from './schema.ts';
 
 /** Lists are read newest first, page by page, with an opaque cursor. */
 
@@ -79,6 +80,29 @@ export function readHistoryPage(query: {
   }
   throwFaults(faults);
   return { count, offset: page === undefined ? 0 : (page - 1) * count, cursor };
+}
+
+export type TimeRange = { from: Date | undefined; until: Date | undefined };
+
+/**
+ * From the first moment (inclusive) to the end of the last day or second (exclusive).
+ *
+ * @throws AppError invalid_request if the range ends before it begins.
+ */
+export function readRange(
+  given: { from?: string | undefined; to?: string | undefined },
+  [fromName, toName]: readonly [string, string],
+): TimeRange {
+  const fromMs = given.from === undefined ? undefined : readMoment(given.from);
+  const untilMs = given.to === undefined ? undefined : readMomentEnd(given.to);
+  if (fromMs !== undefined && untilMs !== undefined && fromMs >= untilMs) {
+    const detail = `${toName} must not be before ${fromName}`;
+    throwFaults([{ parameter: toName, code: 'invalid_value', detail }]);
+  }
+  return {
+    from: fromMs === undefined ? undefined : new Date(fromMs),
+    until: untilMs === undefined ? undefined : new Date(untilMs),
+  };
 }
 
 export function cursorOf(parts: readonly string[]): string {

@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { pino } from 'pino';
+import { missingCodes } from '../attributes/missing.ts';
 import { codes } from '../core/errors.ts';
 import { exclusionRules } from '../dispatch/routing.ts';
 import { shownKinds } from '../exceptions/decisions.routes.ts';
+import { obstacleCodes } from '../payouts/obstacles.ts';
 import { payoutReasonCodes } from '../payouts/payout-reason.ts';
 import { addReference } from './reference.ts';
 import { createServer } from './server.ts';
@@ -24,6 +26,8 @@ after(() => app.close());
 const documentedCodes: readonly string[] = [
   ...codes,
   ...payoutReasonCodes.filter((code) => code !== ''),
+  ...obstacleCodes,
+  ...missingCodes,
   ...exclusionRules,
   ...shownKinds,
 ];

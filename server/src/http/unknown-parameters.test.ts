@@ -39,7 +39,7 @@ test('operations beyond the specification refuse unknown query parameters by nam
   for (const route of strict) {
     const error = readError(route, { client_transfr_id: 'a', 'metadata.x': 'b' });
     assert.equal(error?.code, 'unknown_parameter', route.operationId);
-    const faults = error.options.faults ?? [];
+    const faults = (error.options.faults ?? []).filter(({ code }) => code !== 'required');
     assert.deepEqual(
       faults.map(({ parameter, code }) => ({ parameter, code })),
       [

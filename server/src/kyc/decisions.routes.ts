@@ -45,7 +45,9 @@ const decisionRequest = z
       .describe('The upload that was reviewed; 409 if there is a newer one'),
     decision: z.enum(identityDecisions),
     decided_by: textField(decidedByLengthMax).min(1).describe('The name of the reviewer'),
-    reason: textField(reasonLengthMax).min(1),
+    reason: textField(reasonLengthMax)
+      .min(1)
+      .describe('The client sees it while the recipient is not approved'),
   })
   .meta({ id: 'IdentityDecisionRequest' });
 

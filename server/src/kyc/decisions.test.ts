@@ -14,6 +14,7 @@ import {
   listPending,
   openImages,
 } from './decisions.ts';
+import { findIdentityState } from './identity-state.ts';
 import { imageTypes, type PreparedImage } from './intake.ts';
 import { submitImages } from './kyc.ts';
 
@@ -270,4 +271,21 @@ test('a reviewer lists and decides over HTTP; without the scope it is 403', asyn
   });
   assert.equal(await person.kycStatus(), 'approved');
   assert.deepEqual((await call('reviewer')).json(), []);
+});
+
+test('the client learns how far a verification is, and the reason of the reviewer', async () => {
+  const person = await createPerson();
+  const { accountId, userId } = person;
+  const find = () =>
+    findIdentityState({ session: kyc.db.tenant(accountId), keys: kyc.keys }, { accountId, userId });
+  assert.deepEqual(await find(), { code: 'identity_not_started', reason: '' });
+  await person.submit();
+  assert.deepEqual(await find(), { code: 'identity_in_review', reason: '' });
+  await person.decide('resubmission_requested', { reason: 'The document is blurred.' });
+  const code = 'identity_resubmission_requested';
+  assert.deepEqual(await find(), { code, reason: 'The document is blurred.' });
+  await person.submit();
+  assert.deepEqual(await find(), { code: 'identity_in_review', reason: '' });
+  await person.decide('declined', { reason: 'Another person.' });
+  assert.deepEqual(await find(), { code: 'identity_declined', reason: 'Another person.' });
 });

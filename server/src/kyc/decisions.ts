@@ -159,7 +159,7 @@ async function review(work: Work, session: VerificationSession): Promise<Verific
   return reviewed;
 }
 
-function reasonContext(id: string): string {
+export function reasonContext(id: string): string {
   return `identity decision ${id}`;
 }
 

@@ -11,7 +11,13 @@ import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
 import { type Answer, jsonType } from '../http/problem.ts';
 import { type BaseServices, defineRoute, type Route } from '../http/route.ts';
 import { amountAnswer, compileWriter } from '../http/schema.ts';
-import { findWallet, selectBalances, selectEntries, type WalletRow } from './ledger.sql.ts';
+import {
+  entryTypes,
+  findWallet,
+  selectBalances,
+  selectEntries,
+  type WalletRow,
+} from './ledger.sql.ts';
 
 export const balanceAnswer = z
   .object({
@@ -24,7 +30,7 @@ export const balanceAnswer = z
 const entryAnswer = z
   .object({
     token: z.string().describe('The journal of this entry'),
-    type: z.enum(['fund', 'commit', 'refund', 'return', 'reserve', 'release']),
+    type: z.enum(entryTypes),
     amount: amountAnswer.describe('Positive when the balance increased'),
     balance_after: amountAnswer,
     currency_code: z.string(),
@@ -124,7 +130,10 @@ export function ledgerRoutes(): Route<LedgerServices>[] {
         'Every posting to the balance, newest first: funding, commits, refunds and returns.',
       access: 'balance:read',
       params: z.object({ balance_token: z.string() }),
-      query: z.object({ ...pageQuery }),
+      query: z.object({
+        ...pageQuery,
+        type: z.enum(entryTypes).optional().describe('Only entries of this type'),
+      }),
       response: z.array(entryAnswer),
       refusals: [404],
       handle: async ({ env, accountId }, { params, query }) => {
@@ -137,6 +146,7 @@ export function ledgerRoutes(): Route<LedgerServices>[] {
           accountId,
           currency: wallet.currency,
           before: journalId === undefined ? undefined : { journalId, line: Number(line) },
+          type: query.type,
           count: query.number_of_records + 1,
         });
         const currency = getCurrency(wallet.currency);

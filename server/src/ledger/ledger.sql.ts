@@ -25,10 +25,14 @@ const walletOfToken = defineQuery({
   columns: walletColumns,
 });
 
+export const entryTypes = ['fund', 'commit', 'refund', 'return', 'reserve', 'release'] as const;
+export type EntryType = (typeof entryTypes)[number];
+
 /** Newest first; journal ids are ordered by time. */
-const walletEntries = defineQuery({
-  name: 'select_wallet_entries',
-  text: `
+const defineEntries = (name: string, where: string) =>
+  defineQuery({
+    name,
+    text: `
     select j.id as journal_id, l.line, j.kind, j.payout_id, j.batch_id, j.created_at,
       case when l.to_name = 'wallet' then l.amount else -l.amount end as amount,
       j.wallet_balance - l.wallet_after as balance_after,
@@ -36,22 +40,22 @@ const walletEntries = defineQuery({
     from ledger_journals j
     cross join lateral journal_lines(j.kind, j.source_currency, j.source_amount, j.fee,
       j.destination_currency, j.destination_amount, j.rail) l
-    where j.account_id = $1 and j.source_currency = $2 and j.id <= $3::uuid
+    where j.account_id = $1 and j.source_currency = $2 and j.id <= $3::uuid ${where}
       and 'wallet' in (l.from_name, l.to_name) and (j.id, l.line) < ($3::uuid, $4::smallint)
     order by j.id desc, l.line desc
     limit $5`,
-  columns: {
-    journal_id: column.uuid,
-    line: column.integer,
-    kind: column.text,
-    payout_id: nullable(column.uuid),
-    batch_id: nullable(column.uuid),
-    created_at: column.instant,
-    amount: column.bigint,
-    balance_after: column.bigint,
-    counterpart: column.text,
-  },
-});
+    columns: {
+      journal_id: column.uuid,
+      line: column.integer,
+      kind: column.text,
+      payout_id: nullable(column.uuid),
+      batch_id: nullable(column.uuid),
+      created_at: column.instant,
+      amount: column.bigint,
+      balance_after: column.bigint,
+      counterpart: column.text,
+    },
+  });
 
 const fund = defineQuery({
   name: 'fund_balance',
@@ -227,23 +231,30 @@ export async function findWallet(
 
 export type EntryRow = RowOf<typeof walletEntries.columns>;
 
+const walletEntries = defineEntries('select_wallet_entries', '');
+const commitEntries = defineEntries('select_commit_entries', `and j.kind = 'commit'`);
+/** Along the index of the kinds that are few among the commits. */
+const rareEntries = defineEntries(
+  'select_rare_entries',
+  `and j.kind = $6 and j.kind in ('fund', 'refund', 'return', 'reserve', 'release')`,
+);
+
 export async function selectEntries(
   session: Session,
   range: {
     accountId: string;
     currency: string;
     before: { journalId: string; line: number } | undefined;
+    type: EntryType | undefined;
     count: number;
   },
 ): Promise<EntryRow[]> {
-  const { accountId, currency, before, count } = range;
-  return many(session, walletEntries, [
-    accountId,
-    currency,
-    before?.journalId ?? lastId,
-    before?.line ?? lastLine,
-    count,
-  ]);
+  const { accountId, currency, before, type, count } = range;
+  const { journalId = lastId, line = lastLine } = before ?? {};
+  const values = [accountId, currency, journalId, line, count];
+  if (type === undefined) return many(session, walletEntries, values);
+  if (type === 'commit') return many(session, commitEntries, values);
+  return many(session, rareEntries, [...values, type]);
 }
 
 export async function postFunding(

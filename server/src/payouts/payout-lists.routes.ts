@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { findCountry } from '../core/country.ts';
-import { AppError, type Fault, throwFaults } from '../core/errors.ts';
-import { isUuid } from '../core/ids.ts';
+import { AppError } from '../core/errors.ts';
+import { findTokenId, isUuid } from '../core/ids.ts';
 import { readMetadataQuery } from '../http/metadata.ts';
 import {
   cursorOf,
@@ -9,13 +8,14 @@ import {
   pageQuery,
   readCursor,
   readHistoryPage,
+  readRange,
   toPage,
 } from '../http/paging.ts';
 import { defineRoute, type Page, type Route } from '../http/route.ts';
-import { dateQuery, momentQuery, readMoment, readMomentEnd } from '../http/schema.ts';
+import { dateQuery, momentQuery } from '../http/schema.ts';
 import { findWallet } from '../ledger/ledger.ts';
 import { deliveryTypes } from '../rails/contract/declarations.ts';
-import { readUserToken } from '../users/users.routes.ts';
+import { countryField, readUserToken } from '../users/users.routes.ts';
 import { findUser } from '../users/users.ts';
 import { listPayoutRows, type PayoutFilter } from './payout-lists.sql.ts';
 import { payoutStatuses } from './payout-states.ts';
@@ -33,7 +33,12 @@ const sharedFilter = {
     .optional()
     .describe('Your own identifier: the payout that was committed with it, and its other quotes'),
   status: z.enum(payoutStatuses).optional(),
+  payout_token: text.describe('This payout only'),
+  delivery_type: z.enum(deliveryTypes).optional(),
+  country: countryField.optional().describe('The destination, ISO 3166-1 alpha-3'),
 };
+
+const userFilter = { user_token: text.describe('Only payouts to this user') };
 
 const payoutFilter = {
   ...sharedFilter,
@@ -41,23 +46,10 @@ const payoutFilter = {
   to: momentQuery.describe(
     'Committed (or created, while PENDING) by then, the day or second included',
   ),
-  delivery_type: z.enum(deliveryTypes).optional(),
-  country: z
-    .string()
-    .refine((code) => findCountry(code) !== undefined, {
-      error: 'must be an ISO 3166-1 alpha-3 code',
-    })
-    .optional()
-    .meta({ jsonSchema: { type: 'string', pattern: '^[A-Z]{3}$' } })
-    .describe('The destination, ISO 3166-1 alpha-3'),
 };
 
 const listQuery = z.object({ ...pageQuery, ...payoutFilter });
-const accountListQuery = z.object({
-  ...pageQuery,
-  ...payoutFilter,
-  user_token: text.describe('Only payouts to this user'),
-});
+const accountListQuery = z.object({ ...pageQuery, ...payoutFilter, ...userFilter });
 
 const historyQuery = z.object({
   ...historyPageQuery,
@@ -68,6 +60,7 @@ const historyQuery = z.object({
   wallet_token: text.describe('Only what was paid from this balance'),
   show_all_clients: text.describe('Accepted; the answer does not depend on it'),
 });
+const accountHistoryQuery = z.object({ ...historyQuery.shape, ...userFilter });
 
 const isSearched = 'Search with `metadata[key]=value`; several must all hold.';
 
@@ -140,10 +133,11 @@ function historyRoute(): Route<PayoutServices> {
     tag: 'Users',
     summary: 'List all transactions',
     description: isSearched,
-    query: historyQuery,
+    query: accountHistoryQuery,
     response: z.array(historyAnswer),
     refusals: [404],
-    handle: (context: Context, { query }) => listHistory(context, { userToken: undefined, query }),
+    handle: (context: Context, { query }) =>
+      listHistory(context, { userToken: query.user_token, query }),
   });
 }
 
@@ -152,18 +146,15 @@ async function listPayouts(
   list: { userToken: string | undefined; query: z.infer<typeof listQuery> },
 ): Promise<Page<unknown>> {
   const { from, to, ...query } = list.query;
-  const range = readRange({ from, until: to }, ['from', 'to']);
+  const range = readRange({ from, to }, ['from', 'to']);
   return listRows(
     context,
     { count: query.number_of_records, offset: 0, cursor: query.cursor },
     {
       filter: {
         ...range,
+        ...readSharedFilter(query),
         userId: await findUserId(context, list.userToken),
-        status: query.status,
-        clientTransferId: query.client_transfer_id,
-        deliveryType: query.delivery_type,
-        country: query.country,
       },
       write: (row) => viewPayout(context, row, false),
     },
@@ -175,36 +166,32 @@ async function listHistory(
   list: { userToken: string | undefined; query: z.infer<typeof historyQuery> },
 ): Promise<Page<unknown>> {
   const { query } = list;
-  const { start_date: from, end_date: until } = query;
-  const range = readRange({ from, until }, ['start_date', 'end_date']);
+  const { start_date: from, end_date: to } = query;
+  const range = readRange({ from, to }, ['start_date', 'end_date']);
   return listRows(context, readHistoryPage(query), {
     filter: {
       ...range,
+      ...readSharedFilter(query),
       userId: await findUserId(context, list.userToken),
-      status: query.status,
-      clientTransferId: query.client_transfer_id,
       sourceToken: await findSourceToken(context, query.wallet_token),
     },
     write: writeHistoryRow,
   });
 }
 
-/** @throws AppError invalid_request if the range ends before it begins. */
-function readRange(
-  given: { from: string | undefined; until: string | undefined },
-  [fromName, untilName]: readonly [string, string],
-): Pick<PayoutFilter, 'from' | 'until'> {
-  const fromMs = given.from === undefined ? undefined : readMoment(given.from);
-  const untilMs = given.until === undefined ? undefined : readMomentEnd(given.until);
-  const faults: Fault[] = [];
-  if (fromMs !== undefined && untilMs !== undefined && fromMs >= untilMs) {
-    const detail = `${untilName} must not be before ${fromName}`;
-    faults.push({ parameter: untilName, code: 'invalid_value', detail });
-  }
-  throwFaults(faults);
+/** A malformed token is that of no payout. */
+const noPayout = '00000000-0000-0000-0000-000000000000';
+
+function readSharedFilter(query: z.infer<z.ZodObject<typeof sharedFilter>>) {
   return {
-    from: fromMs === undefined ? undefined : new Date(fromMs),
-    until: untilMs === undefined ? undefined : new Date(untilMs),
+    status: query.status,
+    clientTransferId: query.client_transfer_id,
+    payoutId:
+      query.payout_token === undefined
+        ? undefined
+        : (findTokenId('payout', query.payout_token) ?? noPayout),
+    deliveryType: query.delivery_type,
+    country: query.country,
   };
 }
 

@@ -23,20 +23,36 @@ const conditions = `
     and ($9::text is null or q.delivery_type = $9)
     and ($10::text is null or q.country = $10)
     and ($11::timestamptz is null or ${shownAt} >= $11)
-    and ($12::timestamptz is null or ${shownAt} < $12) then true else false end`;
+    and ($12::timestamptz is null or ${shownAt} < $12)
+    and ($13::uuid is null or q.id = $13) then true else false end`;
 
-function defineList(name: string, driver: string, order = 'id desc') {
+type Driver = {
+  /** A relation with the ids of payouts, which the list reads instead of all quotes. */
+  from?: string;
+  where?: string;
+  order?: string;
+};
+
+function defineList(name: string, { from, where = '', order = 'id desc' }: Driver) {
+  const quotes =
+    from === undefined
+      ? 'payout_quotes q'
+      : `(${from}) driver
+        cross join lateral (
+          select * from payout_quotes where account_id = $1 and id = driver.id
+          offset 0
+        ) q`;
   return defineQuery({
     name,
     text: `
       with page as materialized (
-        select q.id, q.created_at from payout_quotes q
+        select ${from === undefined ? 'q.id' : 'driver.id'}, q.created_at from ${quotes}
         left join lateral (
           select status, committed_at from payout_states
           where account_id = q.account_id and payout_id = q.id
           offset 0
         ) s on true
-        where q.account_id = $1 ${driver} ${conditions}
+        where q.account_id = $1 ${where} ${conditions}
         order by ${order} limit $3 offset $4
       )
       select payout.* from page
@@ -50,36 +66,65 @@ function defineList(name: string, driver: string, order = 'id desc') {
   });
 }
 
+const before = 'and q.id < $2';
+
 /** One for each index. */
 export const payoutLists = {
-  all: defineList('list_payouts', 'and q.id < $2'),
-  ofUser: defineList('list_payouts_of_user', 'and q.id < $2 and q.user_id = $5'),
-  ofTransfer: defineList('list_payouts_of_transfer', 'and q.id < $2 and q.client_transfer_id = $7'),
+  all: defineList('list_payouts', { where: before }),
+  one: defineList('list_payouts_of_token', { where: `${before} and q.id = $13` }),
+  ofUser: defineList('list_payouts_of_user', { where: `${before} and q.user_id = $5` }),
+  ofTransfer: defineList('list_payouts_of_transfer', {
+    where: `${before} and q.client_transfer_id = $7`,
+  }),
+  ofCountry: defineList('list_payouts_of_country', { where: `${before} and q.country = $10` }),
+  ofDeliveryType: defineList('list_payouts_of_delivery_type', {
+    where: `${before} and q.delivery_type = $9`,
+  }),
+  /** Committed and not ended: such a payout is in the queue or has an open exception. */
+  open: defineList('list_open_payouts', {
+    from: `
+      select distinct id from (
+        select payout_id as id from payout_dispatches where account_id = $1 and payout_id < $2
+        union all
+        select payout_id from exceptions
+        where account_id = $1 and payout_id < $2 and closed_at is null
+      ) waiting
+      order by id desc`,
+  }),
+  cancelled: defineList('list_cancelled_payouts', {
+    from: `
+      select distinct payout_id as id from ledger_journals
+      where account_id = $1 and payout_id < $2 and kind in ('refund', 'return')
+      order by payout_id desc`,
+  }),
+  committed: defineList('list_committed_payouts', {
+    from: `
+      select payout_id as id from payout_states where account_id = $1 and payout_id < $2
+      order by payout_id desc`,
+  }),
   /**
    * By the time of creation, because a payout of a batch gets its id when the file is uploaded. A
    * commit follows less than a day after the creation: no quote is valid for longer.
    */
-  ofTime: defineList(
-    'list_payouts_of_time',
-    `and q.created_at >= coalesce($11::timestamptz, '-infinity') - interval '1 day'
+  ofTime: defineList('list_payouts_of_time', {
+    where: `and q.created_at >= coalesce($11::timestamptz, '-infinity') - interval '1 day'
       and q.created_at < coalesce($12::timestamptz, 'infinity')
       and (q.created_at, q.id) < (coalesce((
         select l.created_at from payout_quotes l where l.account_id = $1 and l.id = $2
       ), 'infinity'), $2)`,
-    'created_at desc, id desc',
-  ),
+    order: 'created_at desc, id desc',
+  }),
   /** Along the entries of the first hash, each of which must have all the others. */
-  ofMetadata: defineList(
-    'search_payouts',
-    `and q.id in (
+  ofMetadata: defineList('search_payouts', {
+    where: `and q.id in (
       select m.payout_id from payout_metadata m
-      where m.account_id = $1 and m.entry_hash = ($13::bytea[])[1] and m.payout_id < $2
+      where m.account_id = $1 and m.entry_hash = ($14::bytea[])[1] and m.payout_id < $2
         and not exists (
-          select from unnest($13::bytea[]) other
+          select from unnest($14::bytea[]) other
           where not exists (
             select from payout_metadata o
             where o.account_id = $1 and o.entry_hash = other and o.payout_id = m.payout_id)))`,
-  ),
+  }),
 };
 
 /** Greater than every identifier: where a list begins. */
@@ -87,6 +132,7 @@ const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 export type PayoutFilter = {
   /** An undefined filter matches every payout. */
+  payoutId?: string | undefined;
   userId?: string | undefined;
   status?: string | undefined;
   clientTransferId?: string | undefined;
@@ -127,6 +173,7 @@ export async function listPayoutRows(
     filter.country ?? null,
     filter.from ?? null,
     filter.until ?? null,
+    filter.payoutId ?? null,
   ];
   if (metadataHashes.length > 0) values.push(metadataHashes);
   return many(session, chooseList(filter), values);
@@ -134,8 +181,14 @@ export async function listPayoutRows(
 
 function chooseList(filter: PayoutFilter) {
   if (filter.metadataHashes.length > 0) return payoutLists.ofMetadata;
+  if (filter.payoutId !== undefined) return payoutLists.one;
   if (filter.clientTransferId !== undefined) return payoutLists.ofTransfer;
   if (filter.userId !== undefined) return payoutLists.ofUser;
-  const hasTimes = filter.from !== undefined || filter.until !== undefined;
-  return hasTimes ? payoutLists.ofTime : payoutLists.all;
+  if (filter.from !== undefined || filter.until !== undefined) return payoutLists.ofTime;
+  if (filter.status === 'CANCELLED') return payoutLists.cancelled;
+  const isCommitted = filter.status !== undefined && filter.status !== 'PENDING';
+  if (isCommitted && filter.status !== 'COMPLETED') return payoutLists.open;
+  if (filter.country !== undefined) return payoutLists.ofCountry;
+  if (filter.deliveryType !== undefined) return payoutLists.ofDeliveryType;
+  return isCommitted ? payoutLists.committed : payoutLists.all;
 }

@@ -106,9 +106,39 @@ test('the other filters combine', async () => {
   assert.deepEqual(await list(owner, { sourceToken, userId, status: 'HOLD' }), []);
 });
 
+test('a status finds its payouts among many others', async () => {
+  const owner = await money.createOwner({ USD: 1_000_000n });
+  const pending = (await money.quote(owner)).id;
+  const ids: Record<string, string> = {};
+  for (const outcome of ['accepted', 'hold', 'paid', 'rejected', 'returned']) {
+    const { payoutId } = await money.quoteAndCommit(owner);
+    if (outcome === 'returned') await money.observe({ ...owner, payoutId }, 'paid');
+    await money.observe({ ...owner, payoutId }, outcome);
+    ids[outcome] = payoutId;
+  }
+  const { accepted, hold, paid, rejected, returned = '' } = ids;
+  const find = (status: string, range: { beforeId?: string; count?: number } = {}) =>
+    list(owner, { status }, range);
+  assert.deepEqual(await find('PENDING'), [pending]);
+  assert.deepEqual(await find('PROCESSING'), [accepted]);
+  assert.deepEqual(await find('HOLD'), [hold]);
+  assert.deepEqual(await find('COMPLETED'), [paid]);
+  assert.deepEqual(await find('CANCELLED'), [returned, rejected]);
+  assert.deepEqual(await find('CANCELLED', { count: 1 }), [returned]);
+  assert.deepEqual(await find('CANCELLED', { beforeId: returned }), [rejected]);
+  assert.deepEqual(await find('ERROR'), []);
+  assert.deepEqual(await list(owner, { status: 'HOLD', country: 'KEN' }), []);
+  assert.deepEqual(await list(owner, { payoutId: hold }), [hold]);
+  assert.deepEqual(await list(owner, { payoutId: hold, status: 'PENDING' }), []);
+});
+
 test('every list reads along its index, and only its page without other filters', async () => {
   const owner = await money.createOwner();
-  const quotes = Array.from({ length: 5000 }, () => money.describeQuote(owner));
+  const quotes = Array.from({ length: 5000 }, (_, index) => ({
+    ...money.describeQuote(owner),
+    ...(index === 7 && { countryCode: 'KEN' }),
+    ...(index === 9 && { deliveryType: 'BILL' }),
+  }));
   for (let at = 0; at < quotes.length; at += 500) {
     await insertPayouts(money.db.system, quotes.slice(at, at + 500), true);
   }
@@ -119,9 +149,9 @@ test('every list reads along its index, and only its page without other filters'
     3: '101',
     4: '0',
   };
-  const explain = async (name: 'all' | 'ofTransfer' | 'ofTime', more: Record<number, string>) => {
+  const explain = async (name: keyof typeof payoutLists, more: Record<number, string>) => {
     const given = { ...values, ...more };
-    const shown = Array.from({ length: 12 }, (_, index) => given[index + 1] ?? 'null');
+    const shown = Array.from({ length: 13 }, (_, index) => given[index + 1] ?? 'null');
     // On one connection with a generic plan, as in the service.
     return money.db.systemTransaction(async (session) => {
       const run = (text: string) => readRows<Record<string, string>>(session, { name: '', text });
@@ -142,6 +172,20 @@ test('every list reads along its index, and only its page without other filters'
   assert.match(ofTransfer, /using payout_quotes_transfer on payout_quotes \w+ \(actual rows=1/);
   const ofTime = await explain('ofTime', { 11: `now() - interval '1 hour'` });
   assert.match(ofTime, /using payout_quotes_created on payout_quotes \w+ \(actual rows=101/);
+  const ofCountry = await explain('ofCountry', { 10: `'KEN'` });
+  assert.match(ofCountry, /using payout_quotes_country on payout_quotes \w+ \(actual rows=1/);
+  const ofType = await explain('ofDeliveryType', { 9: `'BILL'` });
+  assert.match(ofType, /using payout_quotes_delivery_type on payout_quotes \w+ \(actual rows=1/);
+  const one = await explain('one', { 13: `'${quotes[7]?.id}'` });
+  assert.match(one, /using payout_quotes_pkey on payout_quotes \w+ \(actual rows=1/);
+  for (const [name, status] of [
+    ['open', 'HOLD'],
+    ['cancelled', 'CANCELLED'],
+    ['committed', 'COMPLETED'],
+  ] as const) {
+    const plan = await explain(name, { 6: `'${status}'` });
+    assert.doesNotMatch(plan, /on payout_quotes \w+ \(actual rows=[^0]/, plan);
+  }
   const wanted = quotes.at(1234);
   const clientTransferId = wanted?.clientTransferId;
   assert.deepEqual(await list(owner, { clientTransferId }), [wanted?.id]);

@@ -14,7 +14,11 @@ import { renderReceipt } from '../receipts/receipt.ts';
 import { ReceiptError } from '../receipts/renderer.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import { findUser } from '../users/users.ts';
+import { findCommitFacts, type PayoutId } from './commit-refusal.sql.ts';
+import { describeRefusal } from './commit-refusal.ts';
 import { type GroupCommit, type GroupQuote, KeyKnown, openGroupStore } from './group-commit.ts';
+import { obstacleFields, writeObstacle } from './obstacle-view.ts';
+import type { Obstacle } from './obstacles.ts';
 import {
   describeReceipt,
   findPayerLogo,
@@ -24,22 +28,30 @@ import {
 } from './payout-view.ts';
 import { findPayoutRow, type PayoutRow } from './payouts.sql.ts';
 import {
+  type CommitAnswer,
   commitPayout,
   createPayout,
   openQuoteStore,
   type PayoutRequest,
   type QuoteStore,
 } from './payouts.ts';
-import { findRecipientRefusal } from './recipient-check.ts';
+import {
+  describeRefusedRecipient,
+  listPayoutFaults,
+  type RefusedRecipient,
+} from './recipient-check.ts';
 
 export type PayoutServices = AttributeServices & {
   readonly rails: readonly Rail[];
   readonly lockSeconds: { national: number; crypto: number };
-  readonly dispatcher: { runOne(accountId: string, payoutId: string): Promise<unknown> };
+  readonly dispatcher: {
+    runOne(accountId: string, payoutId: string): Promise<unknown>;
+    healthOf(railName: string): 'up' | 'degraded' | 'down';
+  };
   readonly groupCommit: GroupCommit;
   readonly groupQuote: GroupQuote;
   /** Refuses commits while a recovery is open. */
-  readonly recovery: { refuse(): void };
+  readonly recovery: { refuse(): void; isRecovering(): boolean };
   /** Makes the dispatcher claim due payouts now. */
   wakeDispatch(): void;
 };
@@ -125,8 +137,23 @@ const commitAnswer = z
     status: z.enum(['success', 'failure', 'addtl_attr_req', 'ex_rate_expired']),
     pickup_code: z.string(),
     errors: z.string(),
+    ...z.object(obstacleFields).partial().shape,
   })
   .meta({ id: 'CommitResult' });
+
+function writeCommit(
+  payoutToken: string,
+  answer: Pick<CommitAnswer, 'status' | 'pickupCode' | 'errors'>,
+  obstacle?: Obstacle,
+): z.infer<typeof commitAnswer> {
+  return {
+    payout_token: payoutToken,
+    status: answer.status,
+    pickup_code: answer.pickupCode,
+    errors: answer.errors,
+    ...(obstacle !== undefined && writeObstacle(obstacle)),
+  };
+}
 
 export const userParams = z.object({ user_token: z.string() });
 const payoutParams = z.object({ user_token: z.string(), payout_token: z.string() });
@@ -204,36 +231,41 @@ function commitRoute(): Route<PayoutServices> {
     tag: 'Payouts',
     summary: 'Commit a payout',
     description:
-      'Starts the transfer, which cannot be undone. Answers 200 with the outcome in `status`. Committing a committed payout answers the same success again and moves nothing.',
+      'Starts the transfer, which cannot be undone. Answers 200 with the outcome in `status`. Committing a committed payout answers the same success again and moves nothing. An answer other than `success` has `code`, `actor`, `retryable`, `missing` and, where the balance is too low, `shortfall`.',
     access: 'payouts:commit',
     params: payoutParams,
     response: commitAnswer,
     refusals: [404],
-    handle: async ({ env, accountId, write }: Context, { params }) => {
+    handle: async (context: Context, { params }) => {
+      const { env, accountId } = context;
       const userId = readUserToken(params.user_token);
       const payoutId = readPayoutToken(params.payout_token);
       const payout = { accountId, userId, payoutId };
       env.recovery.refuse();
-      const answer = await write(
+      const today = new Date(env.clock.nowMs()).toISOString().slice(0, 10);
+      let identityLink = '';
+      const answer = await context.write(
         async (session) => {
-          const refusal = await findRecipientRefusal(env, session, payout);
-          if (refusal !== undefined) return refuseRecipient(params.payout_token, refusal);
+          const refused = await listPayoutFaults(env, session, payout);
+          if (refused !== undefined) return refuseRecipient(params.payout_token, refused);
           const result = await commitPayout({ session, accountId, userId }, payoutId);
-          return {
-            payout_token: params.payout_token,
-            status: result.status,
-            pickup_code: result.pickupCode,
-            errors: result.errors,
-          };
+          if (result.status === 'success') return writeCommit(params.payout_token, result);
+          const describing = { keys: env.keys, today, identityLink };
+          const refusal = { ...result, payout };
+          const obstacle = await describeRefusal(describing, session, refusal);
+          return writeCommit(params.payout_token, result, obstacle);
         },
         {
           isOneEffect: true,
+          aboutUser: userId,
           tryGrouped: async ({ requestKey }) => {
             const session = env.db.tenant(accountId);
-            if ((await findRecipientRefusal(env, session, payout)) !== undefined) return undefined;
-            const command = { ...payout, requestKey };
-            const text = await env.groupCommit.submit(command);
-            return text === undefined ? undefined : { text };
+            if ((await listPayoutFaults(env, session, payout)) !== undefined) return undefined;
+            const text = await env.groupCommit.submit({ ...payout, requestKey });
+            if (text !== undefined) return { text };
+            // Before the transaction of the refusal, because it may start a verification session.
+            identityLink = await createIdentityLink(context, payout);
+            return undefined;
           },
         },
       );
@@ -244,8 +276,19 @@ function commitRoute(): Route<PayoutServices> {
 }
 
 /** The client can complete the recipient's data and commit again. */
-function refuseRecipient(payoutToken: string, errors: string): z.infer<typeof commitAnswer> {
-  return { payout_token: payoutToken, status: 'addtl_attr_req', pickup_code: '', errors };
+function refuseRecipient(payoutToken: string, refused: RefusedRecipient) {
+  const errors = refused.faults.map(({ field, detail }) => `${field}: ${detail}`).join('; ');
+  const [obstacle] = describeRefusedRecipient(refused);
+  return writeCommit(payoutToken, { status: 'addtl_attr_req', pickupCode: '', errors }, obstacle);
+}
+
+/** Where the recipient can be verified, if the commit needs that and the client may know; else "". */
+async function createIdentityLink(context: Context, payout: PayoutId): Promise<string> {
+  const { env, accountId, principal, request } = context;
+  if (!principal.scopes.has('kyc:write')) return '';
+  const facts = await findCommitFacts(env.db.tenant(accountId), payout);
+  if (facts?.lacks_verification !== true) return '';
+  return env.createVerificationLink({ ...payout, baseUrl: request.baseUrl });
 }
 
 function statusRoute(): Route<PayoutServices> {

@@ -308,6 +308,7 @@ export type CommitAnswer = {
   status: 'success' | 'failure' | 'addtl_attr_req' | 'ex_rate_expired';
   pickupCode: string;
   errors: string;
+  row: CommitRow;
 };
 
 /**
@@ -319,10 +320,10 @@ export async function commitPayout(owner: Owner, payoutId: string): Promise<Comm
   const { session, accountId, userId } = owner;
   const row = await commitPayoutRow(session, { accountId, userId, payoutId });
   if (row.result === 'not_found') throw new AppError('not_found', 'no such payout');
-  return { ...describeCommit(row), pickupCode: row.pickup_code };
+  return { ...describeCommit(row), pickupCode: row.pickup_code, row };
 }
 
-function describeCommit({ result, detail }: CommitRow): Omit<CommitAnswer, 'pickupCode'> {
+function describeCommit({ result, detail }: CommitRow): Pick<CommitAnswer, 'status' | 'errors'> {
   switch (result) {
     case 'success':
       return { status: 'success', errors: '' };

@@ -19,14 +19,17 @@ const selection = `u.account_id, u.id as user_id, u.country as user_country, u.d
 const recipientOfQuote = defineQuery({
   name: 'find_recipient_of_quote',
   text: `
-    select ${selection}
+    select ${selection}, u.kyc_status, coalesce(v.is_complete, false) as is_complete
     from users u
     left join lateral find_attribute_set($1, $2, $3, $4, $5) s on true
     left join attribute_set_versions v
       on v.account_id = $1 and v.set_id = s.set_id and v.version = s.version
     where u.account_id = $1 and u.id = $2`,
-  columns: recipientColumns,
+  columns: { ...recipientColumns, kyc_status: column.text, is_complete: column.boolean },
 });
+
+/** `is_complete`: of the attribute values; false without any. */
+export type QuotedRecipientRow = RowOf<typeof recipientOfQuote.columns>;
 
 /** Of a payout that is not committed: its pinned values if complete, else the latest complete ones. */
 const recipientOfPayout = defineQuery({
@@ -72,7 +75,7 @@ export async function findRecipientOfQuote(
   session: Session,
   accountId: string,
   query: RecipientQuery,
-): Promise<RecipientRow | undefined> {
+): Promise<QuotedRecipientRow | undefined> {
   const { userId, destinationToken, currency, attrSetId } = query;
   const values = [accountId, userId, destinationToken, currency, attrSetId ?? null];
   return maybeOne(session, recipientOfQuote, values);

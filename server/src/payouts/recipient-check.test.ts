@@ -14,7 +14,7 @@ import { compileCatalogue } from '../destinations/catalogue.ts';
 import type { Rail, RecipientDraft } from '../rails/contract/contract.ts';
 import { updateUser } from '../users/users.ts';
 import { createPayout, openQuoteStore, type PayoutRequest } from './payouts.ts';
-import { findRecipientRefusal } from './recipient-check.ts';
+import { describeRefusedRecipient, listPayoutFaults } from './recipient-check.ts';
 
 /** A rail that requires the city of a recipient and refuses one account. */
 
@@ -115,12 +115,21 @@ test('a payout that the rail cannot pay is neither quoted nor committed', async 
   const early = await quote();
   const session = money.db.tenant(owner.accountId);
   const services = { keys: money.keys, rails: [rail] };
-  const refuse = (payoutId: string) =>
-    findRecipientRefusal(services, session, { ...owner, payoutId });
+  const refuse = async (payoutId: string) => {
+    const refused = await listPayoutFaults(services, session, { ...owner, payoutId });
+    return refused === undefined ? undefined : describeRefusedRecipient(refused);
+  };
   assert.equal(await refuse(early.id), undefined, 'its attributes are asked for first');
 
   await storeValues();
-  assert.equal(await refuse(early.id), 'last_name: it cannot be written');
+  const [obstacle, ...others] = (await refuse(early.id)) ?? [];
+  assert.equal(others.length, 0);
+  assert.equal(obstacle?.code, 'recipient_invalid');
+  assert.equal(obstacle.detail, 'last_name: it cannot be written');
+  assert.deepEqual(
+    obstacle.missing?.map(({ field, code, why }) => [field, code, why]),
+    [['last_name', 'recipient_invalid', 'it cannot be written']],
+  );
   assert.equal(drafts.at(-1)?.amountMinor, early.destination_amount);
   assert.match(drafts.at(-1)?.attributes?.['BankAccountNumber'] ?? '', /^\d{18}$/);
   await updateUser(contextOf(), owner.userId, { city: '' });

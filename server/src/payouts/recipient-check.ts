@@ -1,4 +1,9 @@
-import { type AttributeValues, openValues } from '../attributes/attributes.ts';
+import {
+  type AttributeValues,
+  formatAttributeToken,
+  openValues,
+} from '../attributes/attributes.ts';
+import { type Corridor, getProfile } from '../attributes/requirements.ts';
 import type { Fault } from '../core/errors.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
@@ -10,6 +15,7 @@ import type {
   RecipientFault,
 } from '../rails/contract/contract.ts';
 import { openPerson, type Person } from '../users/users.ts';
+import { describeRecipientFaults, type Obstacle } from './obstacles.ts';
 import {
   findRecipientOfPayout,
   type RecipientQuery,
@@ -25,26 +31,37 @@ export type FindRecipient = (
   query: RecipientQuery,
 ) => Promise<RecipientRow | undefined>;
 
+type QuotedRecipient = {
+  accountId: string;
+  userId: string;
+  payer: Payer;
+  currency: string;
+  amountMinor: bigint;
+  attrSetId: string | undefined;
+};
+
 /** All faults of a quote; none if the rail has no check. */
 export async function listRecipientFaults(
   services: RecipientServices,
   find: FindRecipient,
-  quote: {
-    accountId: string;
-    userId: string;
-    payer: Payer;
-    currency: string;
-    amountMinor: bigint;
-    attrSetId: string | undefined;
-  },
+  quote: QuotedRecipient,
 ): Promise<Fault[]> {
+  return (await checkQuotedRecipient(services, find, quote)).map(describeFault);
+}
+
+/** What the rail of a quote objects to; none if it has no check. */
+export async function checkQuotedRecipient(
+  services: RecipientServices,
+  find: FindRecipient,
+  quote: QuotedRecipient,
+): Promise<readonly RecipientFault[]> {
   const { accountId, userId, payer, currency, amountMinor, attrSetId } = quote;
   const rail = services.rails.find(({ name }) => name === payer.railName);
   if (rail?.checkRecipient === undefined) return [];
   const { destinationToken } = payer;
   const row = await find(accountId, { userId, destinationToken, currency, attrSetId });
   if (row === undefined) return [];
-  const faults = rail.checkRecipient({
+  return rail.checkRecipient({
     payerKey: payer.key,
     countryCode: payer.country.code,
     deliveryType: payer.deliveryType,
@@ -52,15 +69,14 @@ export async function listRecipientFaults(
     amountMinor,
     ...openRecipient(services.keys, row),
   });
-  return faults.map(describeFault);
 }
 
-/** Why a payout must not be committed, for the client; undefined if it may be. */
-export async function findRecipientRefusal(
+/** Why the rail would not pay a payout that is to be committed; none if it would. */
+export async function listPayoutFaults(
   { keys, rails }: RecipientServices,
   session: Session,
   payout: { accountId: string; userId: string; payoutId: string },
-): Promise<string | undefined> {
+): Promise<RefusedRecipient | undefined> {
   if (rails.every(({ checkRecipient }) => checkRecipient === undefined)) return undefined;
   const row = await findRecipientOfPayout(session, payout);
   const rail = rails.find(({ name }) => name === row?.rail);
@@ -77,7 +93,21 @@ export async function findRecipientRefusal(
     ...recipient,
   });
   if (faults.length === 0) return undefined;
-  return faults.map(({ field, detail }) => `${field}: ${detail}`).join('; ');
+  const { country: countryCode, delivery_type: deliveryType, destination_currency: currency } = row;
+  return { faults, corridor: { countryCode, deliveryType, currency } };
+}
+
+/** The faults that a rail found, and the corridor whose attributes they may name. */
+export type RefusedRecipient = { faults: readonly RecipientFault[]; corridor: Corridor };
+
+export function describeRefusedRecipient({ faults, corridor }: RefusedRecipient): Obstacle[] {
+  const profile = getProfile(corridor);
+  return describeRecipientFaults(faults, (field) => {
+    const requirement = profile.requirements.find(({ type }) => type === field);
+    if (requirement === undefined) return undefined;
+    const { type, label } = requirement;
+    return { token: formatAttributeToken(profile, type), type, label };
+  });
 }
 
 function openRecipient(

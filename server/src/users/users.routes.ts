@@ -5,9 +5,9 @@ import { AppError, type Fault } from '../core/errors.ts';
 import { type ExactJson, JsonNumber, parseExactJson } from '../core/exact-json.ts';
 import { findTokenId, formatToken } from '../core/ids.ts';
 import { metadataField } from '../http/metadata.ts';
-import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
+import { cursorOf, pageQuery, readCursor, readRange, toPage } from '../http/paging.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
-import { isRealDate, objectAnswer, textField } from '../http/schema.ts';
+import { isRealDate, momentQuery, objectAnswer, textField } from '../http/schema.ts';
 import {
   createUser,
   findUser,
@@ -61,6 +61,14 @@ const nameField = textField(100)
   .min(1)
   .refine((name) => name.trim() !== '', { error: 'must not be blank' });
 
+export const countryField = z
+  .string()
+  .refine((code) => findCountry(code) !== undefined, {
+    error: 'must be an ISO 3166-1 alpha-3 country code',
+  })
+  .meta({ jsonSchema: { type: 'string', pattern: '^[A-Z]{3}$' } })
+  .describe('ISO 3166-1 alpha-3');
+
 const userFields = {
   internal_user_id: z
     .string()
@@ -68,13 +76,7 @@ const userFields = {
       error: 'must be 1 to 75 letters, digits or + , - . / _ ~ |',
     })
     .describe('Your own identifier of the user; unique in the account'),
-  country: z
-    .string()
-    .refine((code) => findCountry(code) !== undefined, {
-      error: 'must be an ISO 3166-1 alpha-3 country code',
-    })
-    .meta({ jsonSchema: { type: 'string', pattern: '^[A-Z]{3}$' } })
-    .describe('ISO 3166-1 alpha-3'),
+  country: countryField,
   first_name: nameField,
   last_name: nameField,
   email: textField(254)
@@ -256,8 +258,10 @@ const listQuery = z.object({
     .optional()
     .describe('Your own identifier of the user'),
   email: z.string().min(1).max(254).optional().describe('Case is ignored'),
-  country: userFields.country.optional(),
+  country: countryField.optional(),
   status: z.enum(userStatuses).optional(),
+  from: momentQuery.describe('Created then or later, UTC'),
+  to: momentQuery.describe('Created by then, the day or second included'),
 });
 
 function listRoute(): Route<BaseServices> {
@@ -268,8 +272,8 @@ function listRoute(): Route<BaseServices> {
     operationId: 'listUsers',
     tag: 'Users',
     summary: 'List recipients',
-    description: 'Newest first. Filters narrow the list, and all of them must hold.',
     access: 'users:read',
+    description: 'Newest first. `internal_user_id` and `email` find one recipient at most.',
     query: listQuery,
     response: z.array(userAnswer),
     handle: async (context, { query }) => {
@@ -283,6 +287,7 @@ function listRoute(): Route<BaseServices> {
           email: query.email,
           country: query.country,
           status: query.status,
+          ...readRange(query, ['from', 'to']),
         },
       );
       return toPage(users, count, { cursor: ({ id }) => cursorOf([id]), write: writeUser });

@@ -77,16 +77,35 @@ const findByInternalIdText = defineQuery({
 });
 
 /** Newest first. One expression holds the filters, lest the planner expect few rows and sort. */
-const listText = defineQuery({
-  name: 'list_users',
-  text: `
-    select ${names} from users
-    where account_id = $1 and id < $2
-      and case when ($4::text is null or country = $4) and ($5::text is null or status = $5)
-        then true else false end
-    order by id desc limit $3`,
-  columns,
-});
+function defineList(name: string, where: string, order = 'id desc') {
+  return defineQuery({
+    name,
+    text: `
+      select ${names} from users
+      where account_id = $1 ${where}
+        and case when ($4::text is null or country = $4) and ($5::text is null or status = $5)
+          and ($6::timestamptz is null or created_at >= $6)
+          and ($7::timestamptz is null or created_at < $7) then true else false end
+      order by ${order} limit $3`,
+    columns,
+  });
+}
+
+/** One for each index. */
+export const userLists = {
+  all: defineList('list_users', 'and id < $2'),
+  ofCountry: defineList('list_users_of_country', 'and id < $2 and country = $4'),
+  inactive: defineList('list_inactive_users', `and id < $2 and status = $5 and status <> 'ACTIVE'`),
+  ofTime: defineList(
+    'list_users_of_time',
+    `and created_at >= coalesce($6::timestamptz, '-infinity')
+      and created_at < coalesce($7::timestamptz, 'infinity')
+      and (created_at, id) < (coalesce((
+        select l.created_at from users l where l.account_id = $1 and l.id = $2
+      ), 'infinity'), $2)`,
+    'created_at desc, id desc',
+  ),
+};
 
 const findByEmailText = defineQuery({
   name: 'find_user_by_email',
@@ -197,16 +216,28 @@ export async function findAccountOfUser(
 /** Greater than every identifier: where a list begins. */
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
+/** An undefined filter matches every user. */
+export type UserRowFilter = {
+  country: string | undefined;
+  status: string | undefined;
+  /** When it was created: from (inclusive) until (exclusive). */
+  from: Date | undefined;
+  until: Date | undefined;
+};
+
 export async function listUserRows(
   session: Session,
-  range: {
-    accountId: string;
-    beforeId: string | undefined;
-    count: number;
-    country: string | undefined;
-    status: string | undefined;
-  },
+  range: { accountId: string; beforeId: string | undefined; count: number },
+  filter: UserRowFilter,
 ): Promise<UserRow[]> {
-  const { accountId, beforeId = lastId, count, country, status } = range;
-  return many(session, listText, [accountId, beforeId, count, country ?? null, status ?? null]);
+  const { accountId, beforeId = lastId, count } = range;
+  const { country = null, status = null, from = null, until = null } = filter;
+  const values = [accountId, beforeId, count, country, status, from, until];
+  return many(session, chooseList(filter), values);
+}
+
+function chooseList({ country, status, from, until }: UserRowFilter) {
+  if (from !== undefined || until !== undefined) return userLists.ofTime;
+  if (status !== undefined && status !== 'ACTIVE') return userLists.inactive;
+  return country === undefined ? userLists.all : userLists.ofCountry;
 }

@@ -25,6 +25,7 @@ import {
   type NewUser,
   type StoredUser,
   type UserRow,
+  type UserRowFilter,
   updateUserRow,
 } from './users.sql.ts';
 
@@ -176,11 +177,9 @@ export async function lookUpUser(
   return isSame ? user : undefined;
 }
 
-export type UserFilter = {
+export type UserFilter = UserRowFilter & {
   internalUserId: string | undefined;
   email: string | undefined;
-  country: string | undefined;
-  status: string | undefined;
 };
 
 /** The users of an account before the given one, newest first. */
@@ -190,9 +189,9 @@ export async function listUsers(
   filter: UserFilter,
 ): Promise<User[]> {
   const { session, keys, accountId } = context;
-  const { internalUserId, email, country, status } = filter;
+  const { internalUserId, email, country, status, from, until } = filter;
   if (internalUserId === undefined && email === undefined) {
-    const rows = await listUserRows(session, { accountId, ...range, country, status });
+    const rows = await listUserRows(session, { accountId, ...range }, filter);
     return rows.map((row) => openUser(row, context));
   }
   // Both are unique in the account.
@@ -206,6 +205,8 @@ export async function listUsers(
     (email === undefined || user.person.email.toLowerCase() === email.toLowerCase()) &&
     (country === undefined || user.country === country) &&
     (status === undefined || user.status === status) &&
+    (from === undefined || user.createdAt >= from) &&
+    (until === undefined || user.createdAt < until) &&
     (range.beforeId === undefined || user.id < range.beforeId);
   return matches ? [user] : [];
 }

@@ -23,6 +23,7 @@ export async function createBatchTest() {
   let mid = '18';
   const services: ReceiveServices = {
     db: money.db,
+    keys: money.keys,
     clock: money.clock,
     catalogue,
     lockSeconds: { national: 900, crypto: 120 },

@@ -1,6 +1,9 @@
 import { z } from 'zod';
+import { attributeTypes } from '../../attributes/field.ts';
+import { identityCodes } from '../../attributes/missing.ts';
 import { AppError, codes, type FaultCode } from '../../core/errors.ts';
 import type { ExactJson } from '../../core/exact-json.ts';
+import { deliveryTypes } from '../../rails/contract/declarations.ts';
 
 /** One row of a batch's file, and the errors that reject a whole file. */
 
@@ -12,7 +15,16 @@ export const faultFields = {
   code: z.enum(codes),
   detail: z.string(),
 };
-export const rowFaults = z.array(z.object(faultFields));
+
+/** What a recipient lacks for a corridor: stored in a few bytes, and described when it is read. */
+const lackedDetails = z.object({
+  countryCode: z.string(),
+  deliveryType: z.enum(deliveryTypes),
+  currency: z.string(),
+  attributes: z.array(z.enum(attributeTypes)),
+  identity: z.enum(identityCodes).optional(),
+});
+export const rowFaults = z.array(z.object({ ...faultFields, lacks: lackedDetails.optional() }));
 export type RowFault = z.infer<typeof rowFaults>[number];
 
 export type RowFields = { readonly [column: string]: ExactJson };

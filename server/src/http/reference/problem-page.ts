@@ -8,6 +8,7 @@ import {
 import { describeProblem } from '../problem.ts';
 import { faultTexts } from './fault-texts.ts';
 import { escapeText, style } from './html.ts';
+import { obstacleTexts } from './obstacle-texts.ts';
 import { type CodeText, problemTexts } from './problem-texts.ts';
 import { reasonTexts } from './reason-texts.ts';
 import { exceptionTexts, exclusionTexts } from './routing-texts.ts';
@@ -44,6 +45,11 @@ const reasons = Object.entries(reasonTexts).map(([code, { cause, remedy, status 
   return { code, kind: 'Reason of a payout', title: cause, cause, remedy, example };
 });
 
+const obstacles = Object.entries(obstacleTexts).map(([code, text]): Entry => {
+  const example = { payout_token: 'payout_8c1f…', status: 'failure', code };
+  return { code, kind: 'Obstacle of a payout', title: text.cause, ...text, example };
+});
+
 const exclusions = Object.entries(exclusionTexts).map(([code, text]): Entry => {
   const example = { payer_name: 'Banco Sol', is_chosen: false, excluded_by: code };
   return { code, kind: 'Rule of the router', title: text.cause, ...text, example };
@@ -54,7 +60,7 @@ const exceptions = Object.entries(exceptionTexts).map(([code, text]): Entry => {
   return { code, kind: 'Exception', title: text.cause, ...text, example };
 });
 
-const all = [...problems, ...faults, ...reasons, ...exclusions, ...exceptions];
+const all = [...problems, ...faults, ...reasons, ...obstacles, ...exclusions, ...exceptions];
 
 /** The answer, or the fault of a row, that shows a code. */
 function show(code: FaultCode, example: CodeText['example']): unknown {
@@ -94,6 +100,9 @@ ${list(problems, code)}
 <p>Listed in <code>errors</code>, each with a pointer to the value or the name of the parameter, and in
 the rows of a batch. With a single fault, its code is that of the answer.</p>
 ${list(faults, code)}
+<h2>Obstacles</h2>
+<p>The <code>code</code> of a refused commit, of a recipient's readiness, and of a missing detail.</p>
+${list(obstacles, code)}
 <h2>Reasons</h2>
 <p>The <code>reason_code</code> of a payout: why it waits or was canceled.</p>
 ${list(reasons, code)}

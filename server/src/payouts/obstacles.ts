@@ -1,0 +1,147 @@
+import type { MissingCode, MissingDetail } from '../attributes/missing.ts';
+import type { RefusalReason } from '../destinations/quote.ts';
+import type { RecipientFault } from '../rails/contract/contract.ts';
+
+/**
+ * What stands in the way of a payout: by code, with who has to act. Commits and the readiness of a
+ * recipient describe it here, so that both say the same.
+ */
+
+export const obstacleCodes = [
+  'duplicate_transfer',
+  'ex_rate_expired',
+  'payout_ended',
+  'user_not_active',
+  'attributes_missing',
+  'identity_not_started',
+  'identity_in_review',
+  'identity_declined',
+  'identity_resubmission_requested',
+  'recipient_missing',
+  'recipient_invalid',
+  'amount_refused',
+  'not_served',
+  'no_balance_in_currency',
+  'insufficient_funds',
+  'below_minimum',
+  'above_maximum',
+  'amount_too_small',
+  'amount_too_large',
+  'currency_not_delivered',
+  'rates_unavailable',
+  'rail_unavailable',
+  'recovering',
+] as const;
+export type ObstacleCode = (typeof obstacleCodes)[number];
+
+export const actors = ['client', 'recipient', 'operator', 'payer'] as const;
+type Actor = (typeof actors)[number];
+
+export type Obstacle = {
+  code: ObstacleCode;
+  detail: string;
+  missing?: readonly MissingDetail[];
+  shortfall?: { minor: bigint; currency: string };
+};
+
+/** Who acts, and whether the same request can succeed afterwards. */
+export const remedies: Readonly<Record<ObstacleCode, readonly [actor: Actor, retryable: boolean]>> =
+  {
+    duplicate_transfer: ['client', false],
+    ex_rate_expired: ['client', false],
+    payout_ended: ['client', false],
+    user_not_active: ['operator', true],
+    attributes_missing: ['client', true],
+    identity_not_started: ['recipient', true],
+    identity_in_review: ['operator', true],
+    identity_declined: ['recipient', true],
+    identity_resubmission_requested: ['recipient', true],
+    recipient_missing: ['client', true],
+    recipient_invalid: ['client', true],
+    amount_refused: ['client', false],
+    not_served: ['client', false],
+    no_balance_in_currency: ['client', true],
+    insufficient_funds: ['client', true],
+    below_minimum: ['client', false],
+    above_maximum: ['client', false],
+    amount_too_small: ['client', false],
+    amount_too_large: ['client', false],
+    currency_not_delivered: ['client', false],
+    rates_unavailable: ['operator', true],
+    rail_unavailable: ['payer', true],
+    recovering: ['operator', true],
+  };
+
+export function describeUserStatus(status: string): Obstacle {
+  return { code: 'user_not_active', detail: `the user is ${status}` };
+}
+
+export function describeMissingAttributes(missing: readonly MissingDetail[]): Obstacle {
+  const labels = missing.map(({ label }) => label).join(', ');
+  const detail = 'required attributes of the destination are missing';
+  return {
+    code: 'attributes_missing',
+    detail: labels === '' ? detail : `${detail}: ${labels}`,
+    missing,
+  };
+}
+
+export function describeUnverified(identity: MissingDetail): Obstacle {
+  return {
+    code: identity.code as ObstacleCode & MissingCode,
+    detail: "the user's identity must be verified before this payout",
+    missing: [identity],
+  };
+}
+
+/** Undefined where the balance covers it. */
+export function describeShortfall(debit: {
+  neededMinor: bigint;
+  balanceMinor: bigint;
+  currency: string;
+}): Obstacle | undefined {
+  const minor = debit.neededMinor - debit.balanceMinor;
+  if (minor <= 0n) return undefined;
+  return {
+    code: 'insufficient_funds',
+    detail: 'insufficient funds: the balance is less than amount and fee',
+    shortfall: { minor, currency: debit.currency },
+  };
+}
+
+/** What the rail objects to: details of the recipient together, anything else by itself. */
+export function describeRecipientFaults(
+  faults: readonly RecipientFault[],
+  findAttribute: (field: string) => Pick<MissingDetail, 'token' | 'type' | 'label'> | undefined,
+): Obstacle[] {
+  const missing: MissingDetail[] = [];
+  const others: Obstacle[] = [];
+  for (const { field, code, detail } of faults) {
+    if (code !== 'missing' && code !== 'invalid') {
+      others.push({ code, detail: `${field}: ${detail}` });
+      continue;
+    }
+    const attribute = findAttribute(field);
+    missing.push({
+      token: '',
+      type: '',
+      label: field,
+      ...attribute,
+      field: attribute === undefined ? field : '',
+      code: `recipient_${code}`,
+      why: detail,
+      alternatives: [],
+      link: '',
+    });
+  }
+  const [first] = missing;
+  if (first === undefined) return others;
+  const details = missing.map(({ field, type, why }) => `${field || type}: ${why}`).join('; ');
+  return [{ code: first.code as ObstacleCode & MissingCode, detail: details, missing }, ...others];
+}
+
+export function describeQuoteRefusal(refusal: { reason: RefusalReason; detail: string }): Obstacle {
+  const { reason, detail } = refusal;
+  const isRate = reason === 'rate_unknown' || reason === 'rate_stale';
+  return { code: isRate ? 'rates_unavailable' : reason, detail };
+}

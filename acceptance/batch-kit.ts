@@ -34,7 +34,13 @@ export type Batch = {
   expiration: string;
 };
 export type Row = Record<string, string> & { row: ExactNumber; faults: Fault[] };
-export type Commit = { batch_token: string; status: string; errors: string };
+export type Commit = {
+  batch_token: string;
+  status: string;
+  errors: string;
+  code?: string;
+  shortfalls?: { amount: ExactNumber; currency_code: string }[];
+};
 export type Line = Record<string, string>;
 
 export type Sender = Account & { recipients: Recipient[] };

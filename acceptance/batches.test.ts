@@ -100,6 +100,12 @@ test('the mode decides about invalid rows, and funds are checked for the whole b
   const poor = await commit(own.api, short, 'all');
   assert.equal(poor.status, 'failure');
   assert.match(poor.errors, /^insufficient funds: [\d.]+ USD are needed and 50 available$/);
+  const [, needed = ''] = /: ([\d.]+) USD/.exec(poor.errors) ?? [];
+  assert.equal(poor.code, 'insufficient_funds');
+  assert.deepEqual(
+    poor.shortfalls?.map((one) => [one.amount.text, one.currency_code]),
+    [[subtract(needed, '50'), 'USD']],
+  );
   assert.equal(await readBalance(own.api), '50');
   assert.equal((await commit(own.api, mixed, 'valid')).status, 'success');
   const committed = await waitUntilCommitted(own.api, mixed);

@@ -256,14 +256,6 @@ function payTo(what: {
       request: (known) => ({ params: params(known) }),
     },
     {
-      operationId: 'getReadiness',
-      summary: `Before the values of ${name} are stored`,
-      request: (known) => ({
-        params: userOf(known),
-        query: { destination_token: known[destination] ?? '', currency },
-      }),
-    },
-    {
       operationId: 'storeAttributes',
       summary: `Mistyped for ${name}`,
       status: 400,
@@ -280,6 +272,14 @@ function payTo(what: {
         body: { values: [{ token: known['attribute'], value: what.value }] },
       }),
       keep: (body) => ({ attr_set_token: readText(body, 'attr_set_token') }),
+    },
+    {
+      operationId: 'getReadiness',
+      summary: `To ${name}`,
+      request: (known) => ({
+        params: userOf(known),
+        query: { destination_token: known[destination] ?? '', currency },
+      }),
     },
     {
       operationId: 'createPayout',

@@ -140,6 +140,18 @@ const verification: Step[] = [
     request: (known) => ({ params: payoutOf(known, 'cash payout_token') }),
   },
   {
+    operationId: 'getReadiness',
+    summary: 'Obstacles',
+    request: (known) => ({
+      params: userOf(known),
+      query: {
+        destination_token: cash(known).destination_token,
+        currency: cash(known).currency,
+        amount: '30000',
+      },
+    }),
+  },
+  {
     operationId: 'readAttributes',
     summary: 'An identity check among them',
     request: (known) => ({ params: cash(known) }),

@@ -9,8 +9,9 @@ import { formatToken } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { amountAnswer } from '../http/schema.ts';
+import { shortfallAnswer, writeShortfall } from '../payouts/obstacle-view.ts';
 import { type BatchRow, type BatchTotal, batchStatuses } from './batches.sql.ts';
-import { type BatchFunds, findFunds } from './batches.ts';
+import { type BatchCommitAnswer, type BatchFunds, batchRefusals, findFunds } from './batches.ts';
 import { faultFields, fileFormats, type RowFault } from './file/file-row.ts';
 import { countPayouts, listReportRows, type ReportRow, rowStatuses } from './row-report.sql.ts';
 
@@ -113,8 +114,22 @@ export const batchCommitAnswer = z
     batch_token: z.string(),
     status: z.enum(['success', 'failure', 'ex_rate_expired']),
     errors: z.string(),
+    code: z.enum(batchRefusals).optional().describe('Why it is not a success'),
+    shortfalls: z
+      .array(shortfallAnswer)
+      .optional()
+      .describe('Of insufficient funds: what each balance lacks'),
   })
   .meta({ id: 'BatchCommitResult' });
+
+export function writeBatchCommit(batchToken: string, answer: BatchCommitAnswer) {
+  const { shortfalls, ...rest } = answer;
+  return {
+    batch_token: batchToken,
+    ...rest,
+    ...(shortfalls !== undefined && { shortfalls: shortfalls.map(writeShortfall) }),
+  };
+}
 
 type BatchDetails = {
   funds: readonly BatchFunds[];

@@ -22,6 +22,7 @@ import {
   batchRowAnswer,
   viewBatch,
   writeBatch,
+  writeBatchCommit,
   writeBatchRow,
 } from './batches-view.ts';
 import { writeResult } from './file/result-file.ts';
@@ -258,10 +259,7 @@ function commitRoute(): Route<BatchServices> {
       const commit = { accountId, batchId: readBatchToken(params.batch_token), mode: body.mode };
       env.recovery.refuse();
       const answer = await write(
-        async (session) => ({
-          batch_token: params.batch_token,
-          ...(await commitBatch(session, commit)),
-        }),
+        async (session) => writeBatchCommit(params.batch_token, await commitBatch(session, commit)),
         { isOneEffect: true },
       );
       env.wakeBatches();

@@ -10,7 +10,7 @@ import {
   cancelBatchRow,
   findBatchRow,
 } from './batches.sql.ts';
-import { beginCommit } from './commit.sql.ts';
+import { type BeginRow, beginCommit } from './commit.sql.ts';
 import { listWallets } from './row-context.sql.ts';
 
 /** A batch after its upload: the funds that it needs, its commit and its cancellation. */
@@ -43,9 +43,21 @@ export async function findFunds(
   }));
 }
 
+export const batchRefusals = [
+  'ex_rate_expired',
+  'invalid_rows',
+  'insufficient_funds',
+  'nothing_to_pay',
+  'not_quoted',
+] as const;
+
 export type BatchCommitAnswer = {
   status: 'success' | 'failure' | 'ex_rate_expired';
   errors: string;
+  /** Undefined: it is committed. */
+  code?: (typeof batchRefusals)[number];
+  /** What balances lack. */
+  shortfalls?: readonly { minor: bigint; currency: string }[];
 };
 
 /**
@@ -65,32 +77,53 @@ export async function commitBatch(
       return {
         status: 'ex_rate_expired',
         errors: 'the exchange rates have expired; quote the batch again',
+        code: begun.result,
       };
-    case 'invalid_rows': {
-      const what = begun.detail === '1' ? '1 row is invalid' : `${begun.detail} rows are invalid`;
-      return { status: 'failure', errors: `${what}; commit with mode "valid" to leave them out` };
+    case 'insufficient_funds': {
+      const shortages = readShortages(begun.detail);
+      return {
+        status: 'failure',
+        errors: describeShortages(shortages),
+        code: begun.result,
+        shortfalls: shortages.map(({ currency, neededMinor, availableMinor }) => ({
+          minor: neededMinor - availableMinor,
+          currency,
+        })),
+      };
     }
-    case 'insufficient_funds':
-      return { status: 'failure', errors: describeShortage(begun.detail) };
+    case 'invalid_rows':
     case 'nothing_to_pay':
-      return { status: 'failure', errors: 'the batch has no valid row that is not committed yet' };
     case 'not_quoted':
-      return { status: 'failure', errors: describeUnquoted(begun.detail) };
+      return { status: 'failure', errors: describeRefusal(begun), code: begun.result };
     case 'not_found':
       throw new AppError('not_found', 'batch not found');
   }
 }
 
-const shortages = z.array(
+function describeRefusal({ result, detail }: BeginRow): string {
+  if (result === 'nothing_to_pay') return 'the batch has no valid row that is not committed yet';
+  if (result === 'not_quoted') return describeUnquoted(detail);
+  const what = detail === '1' ? '1 row is invalid' : `${detail} rows are invalid`;
+  return `${what}; commit with mode "valid" to leave them out`;
+}
+
+const shortageRows = z.array(
   z.object({ currency: z.string(), needed: z.string(), available: z.string() }),
 );
 
 /** From amounts in minor units. */
-function describeShortage(detail: string): string {
-  const parts = shortages.parse(JSON.parse(detail)).map(({ currency, needed, available }) => {
-    const known = getCurrency(currency);
-    const format = (minor: string): string => formatAmount(BigInt(minor), known);
-    return `${format(needed)} ${currency} are needed and ${format(available)} available`;
+function readShortages(detail: string): BatchFunds[] {
+  return shortageRows.parse(JSON.parse(detail)).map(({ currency, needed, available }) => ({
+    currency,
+    neededMinor: BigInt(needed),
+    availableMinor: BigInt(available),
+  }));
+}
+
+function describeShortages(shortages: readonly BatchFunds[]): string {
+  const parts = shortages.map(({ currency, neededMinor, availableMinor }) => {
+    const format = (minor: bigint): string => formatAmount(minor, getCurrency(currency));
+    return `${format(neededMinor)} ${currency} are needed and ${format(availableMinor)} available`;
   });
   return `insufficient funds: ${parts.join('; ')}`;
 }

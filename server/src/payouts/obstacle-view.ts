@@ -8,6 +8,15 @@ import { actors, type Obstacle, obstacleCodes, remedies } from './obstacles.ts';
 
 /** An obstacle as an answer of the API. */
 
+export const shortfallAnswer = z
+  .object({ amount: amountAnswer, currency_code: z.string() })
+  .meta({ id: 'Shortfall' });
+
+export function writeShortfall({ minor, currency }: { minor: bigint; currency: string }) {
+  const amount = new JsonNumber(formatAmount(minor, getCurrency(currency)));
+  return { amount, currency_code: currency };
+}
+
 export const obstacleFields = {
   code: z.enum(obstacleCodes),
   actor: z.enum(actors).describe('Who has to act'),
@@ -15,11 +24,7 @@ export const obstacleFields = {
     .boolean()
     .describe('Whether the same request can succeed once the actor has acted, or after a while'),
   missing: z.array(missingAnswer).describe('Empty where no detail is missing or wrong'),
-  shortfall: z
-    .object({ amount: amountAnswer, currency_code: z.string() })
-    .meta({ id: 'Shortfall' })
-    .optional()
-    .describe('Of insufficient funds: what the balance lacks'),
+  shortfall: shortfallAnswer.optional().describe('Of insufficient funds: what the balance lacks'),
 };
 
 export function writeObstacle({ code, missing = [], shortfall }: Obstacle) {
@@ -29,12 +34,6 @@ export function writeObstacle({ code, missing = [], shortfall }: Obstacle) {
     actor,
     retryable,
     missing: [...missing],
-    shortfall:
-      shortfall === undefined
-        ? undefined
-        : {
-            amount: new JsonNumber(formatAmount(shortfall.minor, getCurrency(shortfall.currency))),
-            currency_code: shortfall.currency,
-          },
+    shortfall: shortfall === undefined ? undefined : writeShortfall(shortfall),
   };
 }

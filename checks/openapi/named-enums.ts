@@ -1,5 +1,6 @@
 import { attributeTypes } from '../../server/src/attributes/field.ts';
 import { missingCodes } from '../../server/src/attributes/missing.ts';
+import { batchRefusals } from '../../server/src/batches/batches.ts';
 import { codes } from '../../server/src/core/errors.ts';
 import { exclusionRules } from '../../server/src/dispatch/routing.ts';
 import { shownKinds } from '../../server/src/exceptions/decisions.routes.ts';
@@ -12,6 +13,7 @@ import { deliveryTypes } from '../../server/src/rails/contract/declarations.ts';
 export const namedEnums: ReadonlyMap<string, string> = new Map(
   Object.entries({
     AttributeType: attributeTypes,
+    BatchRefusal: batchRefusals,
     DeliveryType: deliveryTypes,
     ExceptionKind: [...shownKinds, 'review'],
     ExclusionRule: ['', ...exclusionRules],

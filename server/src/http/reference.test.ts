@@ -5,6 +5,7 @@ import { after, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { pino } from 'pino';
 import { missingCodes } from '../attributes/missing.ts';
+import { batchRefusals } from '../batches/batches.ts';
 import { codes } from '../core/errors.ts';
 import { exclusionRules } from '../dispatch/routing.ts';
 import { shownKinds } from '../exceptions/decisions.routes.ts';
@@ -28,6 +29,7 @@ const documentedCodes: readonly string[] = [
   ...payoutReasonCodes.filter((code) => code !== ''),
   ...obstacleCodes,
   ...missingCodes,
+  ...batchRefusals,
   ...exclusionRules,
   ...shownKinds,
 ];

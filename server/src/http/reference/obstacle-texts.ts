@@ -80,6 +80,18 @@ export const obstacleTexts: Readonly<Record<string, ObstacleText>> = {
     cause: 'The rail of the payer does not answer at the moment.',
     remedy: 'Retry later, or choose another payer.',
   },
+  invalid_rows: {
+    cause: 'The batch has invalid rows, and the request asks for all rows.',
+    remedy: 'Correct the rows in a new upload, or commit with `mode` `valid`.',
+  },
+  nothing_to_pay: {
+    cause: 'The batch has no valid row that is not committed already.',
+    remedy: 'Nothing, if its payouts were committed before; else correct the rows.',
+  },
+  not_quoted: {
+    cause: 'The batch has no quote, or was committed or canceled.',
+    remedy: 'Read the batch; quote it if it is a DRAFT.',
+  },
   recovering: {
     cause: 'The database was restored, and commits are refused until the recovery is released.',
     remedy: 'Repeat the commit later with the same `client_transfer_id`.',

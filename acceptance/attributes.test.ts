@@ -184,7 +184,7 @@ for (const [name, delivery, wrong] of wrongValues) {
           ({ token }) => token !== attribute.token,
         );
         const reply = await store(destination, [...right, { token: attribute.token, value }]);
-        const problem = assertProblem(reply, 400, 'invalid_request');
+        const problem = assertProblem(reply, 400);
         assert.deepEqual(locate(problem), [`/values/${right.length}/value`], `${type} ${value}`);
         if (value.length < 1000) assert.equal(problem.errors[0]?.token, attribute.token);
         if (value.length > 8) assert.ok(!reply.text.includes(value), 'the value is not repeated');
@@ -292,7 +292,7 @@ test('values of one user are not shown for another', async () => {
 
 test('an empty list of values is refused', async () => {
   const destination = await reach(deliveryCases.bank);
-  const problem = assertProblem(await store(destination, []), 400, 'invalid_request');
+  const problem = assertProblem(await store(destination, []), 400, 'too_short');
   assert.deepEqual(locate(problem), ['/values']);
   const [attribute] = await readAttributes(api, destination);
   assert.equal(attribute?.attr_set_token, '');

@@ -122,7 +122,9 @@ test('an unreadable file is refused as a whole and stores nothing', async () => 
   ];
   for (const [body, headers, status, first] of cases) {
     const reply = await upload(api, body, headers);
-    assert.deepEqual(refusalOf(reply), { status, code: 'invalid_request', first });
+    // Several columns are missing at once.
+    const code = first === 'missing_column' ? 'invalid_request' : first;
+    assert.deepEqual(refusalOf(reply), { status, code, first });
   }
   const xml = await upload(api, '<a/>', { 'content-type': 'application/xml' });
   assert.equal(xml.status, 415);

@@ -82,7 +82,7 @@ test('an unknown country code is refused in every version', async () => {
       for (const path of [`/country/${code}/cheapest`, `/country/${code}`]) {
         const reply = await api.withVersion(version).get(path);
         assert.deepEqual(
-          locate(assertProblem(reply, 400, 'invalid_request')),
+          locate(assertProblem(reply, 400, 'unknown_country')),
           ['country_code'],
           path,
         );

@@ -115,7 +115,7 @@ test('the shared clock stays within 400 days of real time', async () => {
   const { demo } = service;
   const { api } = await createAccount(service);
   for (const move of [{ to: '2999-12-31T00:00:00Z' }, { advance_s: 401 * daySeconds }]) {
-    const problem = assertProblem(await api.post('/sandbox/clock', move), 400, 'invalid_request');
+    const problem = assertProblem(await api.post('/sandbox/clock', move), 400, 'too_late');
     assert.match(problem.detail, /within 400 days of real time/);
   }
   ok(await demo.post('/sandbox/clock', { advance_s: 250 * daySeconds }));

@@ -229,7 +229,7 @@ test('a key belongs to its account', async () => {
 test('a key must be 1 to 255 visible ASCII characters, sent once', async () => {
   for (const key of ['', ' ', 'a b', 'é', 'a\tb', 'a'.repeat(256), ['a', 'b']]) {
     const reply = await api.post('/user', describeUser(), { 'idempotency-key': key });
-    const problem = assertProblem(reply, 400, 'invalid_request');
+    const problem = assertProblem(reply, 400, 'invalid_header');
     assert.equal(problem.errors[0]?.parameter?.toLowerCase(), 'idempotency-key', String(key));
   }
   for (const key of ['!', '~'.repeat(255), '"quoted"', 'a,b']) {

@@ -4,7 +4,13 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { type ExampleRecord, examplesFile, recordExamples } from './openapi/run-steps.ts';
+import {
+  type Description,
+  type ExampleRecord,
+  examplesFile,
+  expandPaths,
+  recordExamples,
+} from './openapi/run-steps.ts';
 import { type Service, startService, stopProcess } from './service.ts';
 
 /**
@@ -24,7 +30,8 @@ before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'outlay-proxy-'));
   const file = join(folder, 'openapi.json');
   const response = await fetch(`${service.baseUrl}/openapi.json`);
-  await writeFile(file, await response.text());
+  const document = (await response.json()) as Description;
+  await writeFile(file, JSON.stringify(expandPaths(document)));
   proxy = await startProxy(file, service.baseUrl);
 });
 after(async () => {

@@ -52,7 +52,7 @@ test('source_token and destination_token together are refused, as is neither', a
   const path = `/payout/${recipient.userToken}`;
   assertProblem(await api.post(path, both), 400, 'source_and_destination_exclusive');
   const { destination_token: _token, ...neither } = describePayout(recipient);
-  assertProblem(await api.post(path, neither), 400, 'invalid_request');
+  assertProblem(await api.post(path, neither), 400, 'required');
   assert.deepEqual(ok(await api.get(path)), []);
 });
 
@@ -85,7 +85,7 @@ test('with source_token and no set the destination is that of the last payout', 
     source_amount: 50,
   };
   const path = `/payout/${recipient.userToken}`;
-  assertProblem(await api.post(path, request), 400, 'invalid_request');
+  assertProblem(await api.post(path, request), 400, 'no_destination');
   await pay(api, recipient);
   const payout = ok(await api.post<Payout>(path, request));
   assert.equal(payout['destination_token'], recipient.payer.destination_token);
@@ -102,7 +102,8 @@ test('a source_currency_code that differs from the source balance is refused', a
     attr_set_token: recipient.attrSetToken,
     source_amount: 50,
   });
-  assert.deepEqual(locate(assertProblem(reply, 400)), ['/source_currency_code']);
+  const problem = assertProblem(reply, 400, 'currency_mismatch');
+  assert.deepEqual(locate(problem), ['/source_currency_code']);
 });
 
 test('all faults of a payout request are reported, each with its pointer', async () => {

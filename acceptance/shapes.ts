@@ -258,6 +258,8 @@ export function assertProblem(reply: Reply<unknown>, status: number, code?: stri
   if (status === 401) assert.match(String(reply.headers['www-authenticate']), /^Bearer\b/);
   if (status === 405) assert.ok(reply.headers['allow'], 'Allow');
   if (status === 503 || status === 429) assert.ok(reply.headers['retry-after'], 'Retry-After');
+  // The code of a single fault is that of the problem.
+  if (problem.code === 'invalid_request') assert.notEqual(problem.errors.length, 1, reply.text);
   if (code !== undefined) assert.equal(problem.code, code, reply.text);
   return problem;
 }

@@ -237,7 +237,7 @@ test('a look-up finds by identifier, or by email and first name', async () => {
     assertProblem(await api.get(`/user/lookup?${query}`), 404, 'not_found');
   }
   for (const query of ['', `email=${email}`, 'first_name=Ana']) {
-    assertProblem(await api.get(`/user/lookup?${query}`), 400, 'invalid_request');
+    assertProblem(await api.get(`/user/lookup?${query}`), 400, 'required');
   }
   const other = await createAccount(service);
   assertProblem(await other.api.get(`/user/lookup?email=${email}&first_name=Ana`), 404);

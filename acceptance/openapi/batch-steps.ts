@@ -43,10 +43,13 @@ export const batchSteps: Step[] = [
     request: () => ({ headers: { 'content-type': 'text/csv' }, body: 'a,b' }),
   },
   {
-    operationId: 'createBatch',
-    summary: 'To be cancelled',
-    isHidden: true,
-    request: (known) => ({ body: [rowOf(known, 'payroll-withdrawn-1')] }),
+    operationId: 'createBatchFromCsv',
+    summary: 'One row',
+    request: (known) => {
+      const row = rowOf(known, 'payroll-withdrawn-1');
+      const lines = [Object.keys(row), Object.values(row)].map((cells) => `${cells.join(',')}\n`);
+      return { headers: { 'content-type': 'text/csv' }, body: lines.join('') };
+    },
     keep: (body) => ({ other_token: readText(body, 'batch_token') }),
   },
   {

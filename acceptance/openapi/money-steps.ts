@@ -17,6 +17,12 @@ function readDestination(body: unknown, deliveryType: string): string {
 
 const authentication: Step[] = [
   {
+    operationId: 'readService',
+    summary: 'In the sandbox',
+    credential: 'none',
+    request: () => ({}),
+  },
+  {
     operationId: 'readAuthorizationServer',
     summary: 'Discovery',
     credential: 'none',

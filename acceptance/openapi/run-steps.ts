@@ -19,6 +19,7 @@ export type ExampleRecord = {
 };
 
 export type Description = {
+  servers?: unknown[];
   paths: Record<string, Record<string, { operationId?: string }>>;
 };
 
@@ -74,7 +75,7 @@ type Place = { method: string; path: string };
 /** Where each operation of a description is, by its id. */
 export function findPlaces(document: Description): Map<string, Place> {
   const places = new Map<string, Place>();
-  for (const [path, item] of Object.entries(document.paths)) {
+  for (const [path, item] of Object.entries(expandPaths(document).paths)) {
     for (const [method, { operationId }] of Object.entries(item)) {
       if (operationId !== undefined)
         places.set(operationId, { method: method.toUpperCase(), path });
@@ -83,9 +84,18 @@ export function findPlaces(document: Description): Map<string, Place> {
   return places;
 }
 
+/** The description with paths that begin at the host, and no servers. */
+export function expandPaths(document: Description): Description {
+  const entries = Object.entries(document.paths).map(([path, { servers, ...item }]) => [
+    servers === undefined ? `/${version}${path}` : path,
+    item,
+  ]);
+  return { ...document, servers: [], paths: Object.fromEntries(entries) };
+}
+
 function fillPath(path: string, { params = {}, query = {} }: ExampleRequest): string {
   const filled = path.replaceAll(/\{([a-z_]+)\}/g, (_whole, name: string) =>
-    encodeURIComponent(name === 'version' ? version : (params[name] ?? '')),
+    encodeURIComponent(params[name] ?? ''),
   );
   const search = new URLSearchParams(query).toString();
   return search === '' ? filled : `${filled}?${search}`;
@@ -118,7 +128,9 @@ async function send(
         ? new URLSearchParams(sent.form)
         : sent.body === undefined
           ? null
-          : JSON.stringify(sent.body),
+          : typeof sent.body === 'string'
+            ? sent.body
+            : JSON.stringify(sent.body),
   });
   const contentType = (response.headers.get('content-type') ?? '').split(';', 1)[0] ?? '';
   return { status: response.status, contentType, text: await response.text() };

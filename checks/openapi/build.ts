@@ -1,3 +1,4 @@
+import { versions } from '../../server/src/core/access.ts';
 import type { BaseServices, Route } from '../../server/src/http/route.ts';
 import {
   describeComponents,
@@ -28,16 +29,16 @@ export function buildOpenapi<S extends BaseServices>(
   const book = new SchemaBook();
   const paths: Record<string, JsonObject> = {};
   for (const route of routes) {
-    const path = route.isVersioned ? `/{version}${route.path}` : route.path;
+    const { path } = route;
     const own = examples.filter((example) => example.operationId === route.operationId);
     const method = route.method.toLowerCase();
     const item = { ...paths[path], [method]: describeOperation(route as never, book, own) };
-    paths[path] = route.isVersioned
-      ? { parameters: [{ $ref: '#/components/parameters/Version' }], ...item }
-      : item;
+    paths[path] = route.isVersioned ? item : { servers: [{ url: serverUrl }], ...item };
   }
   describeProblemSchemas(book);
-  Object.assign(paths, describeFixedPaths(book, examples));
+  for (const [path, item] of Object.entries(describeFixedPaths(book, examples))) {
+    paths[path] = { servers: [{ url: serverUrl }], ...item };
+  }
   return {
     openapi: '3.1.1',
     info: {
@@ -45,14 +46,21 @@ export function buildOpenapi<S extends BaseServices>(
       version: '0.1.4',
       summary: 'Payouts to people in many countries and currencies',
       description: infoText,
+      contact: { name: 'The operator of this service' },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: serverUrl }],
+    servers: [{ url: `${serverUrl}/{version}`, variables: { version: versionVariable } }],
     tags: describeTags(),
     paths,
     components: { ...describeComponents(serverUrl, examples), schemas: book.list() },
   };
 }
+
+const versionVariable: JsonObject = {
+  enum: versions,
+  default: versions.at(-1),
+  description: 'The version of the API; all behave alike.',
+};
 
 function describeOperation(
   route: Route<BaseServices>,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Scope, scopes, versions } from '../../server/src/core/access.ts';
-import { errorCatalogue } from '../../server/src/core/errors.ts';
+import { codes, errorCatalogue } from '../../server/src/core/errors.ts';
 import { type BaseServices, type Route } from '../../server/src/http/route.ts';
 import { type ExampleRecord, listExamples } from './examples.ts';
 import type { JsonObject, SchemaBook } from './schemas.ts';
@@ -13,7 +13,8 @@ export const infoText = `Outlay sends payouts to people in many countries, in na
 for the user's country; read the attributes that the chosen destination needs and store their values; create
 a payout, which is a quote with a locked rate; commit it. A committed payout cannot be cancelled.
 
-**Versions.** The first path segment is one of ${versions.join(', ')}; all behave alike.
+**Versions.** The first path segment is one of ${versions.join(', ')}; all behave alike. Here it is a
+variable of the server; operations outside of a version name their own server.
 
 **Environments.** The first label of the host selects the environment: \`staging-api\` is a sandbox with a
 simulated network and a clock that you can move, \`api\` is live. Any other host leads to the service's
@@ -75,7 +76,7 @@ const problemAnswer = z
     title: z.string().describe('The kind of problem'),
     status: z.int().describe('The HTTP status'),
     detail: z.string().describe('What is wrong with this request'),
-    code: z.string().describe('A stable code for programs'),
+    code: z.enum(codes).describe('A stable code for programs; that of a single fault'),
     request_id: z.string().describe('Quote it when you report the problem'),
     payout_token: z
       .string()
@@ -91,7 +92,7 @@ const problemAnswer = z
               .optional()
               .describe('The parameter or header, instead of `pointer`'),
             token: z.string().optional().describe('The token of the attribute'),
-            code: z.string(),
+            code: z.enum(codes),
             detail: z.string(),
           })
           .meta({ id: 'Fault' }),
@@ -220,14 +221,6 @@ export function describeComponents(
 }
 
 const sharedParameters: JsonObject = {
-  Version: {
-    name: 'version',
-    in: 'path',
-    required: true,
-    description: 'The version of the API.',
-    schema: { type: 'string', enum: versions },
-    example: versions.at(-1),
-  },
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',

@@ -84,6 +84,7 @@ export function describeFixedPaths(
         operationId: discovery,
         tags: ['Authentication'],
         summary: 'Read the metadata of the authorization server (RFC 8414)',
+        description: 'For OAuth libraries, which find the token endpoint and the scopes here.',
         responses: { 200: json(serverMetadata, discovery), 400: refuse(400), 503: refuse(503) },
         security: [],
       },
@@ -91,41 +92,118 @@ export function describeFixedPaths(
     '/health/live': describeHealth('Check whether the process answers', 'live', json),
     '/health/ready': describeHealth('Check whether requests can be served', 'ready', json),
     '/metrics': { get: describeMetrics() },
-    '/openapi.json': {
-      get: describePage('readDescription', 'Read this description', {
-        'application/json': { schema: { type: 'object' } },
-      }),
-    },
-    '/docs': {
-      get: describePage('showReference', 'Show this description as a page', htmlContent),
-    },
-    '/docs/{file}': {
-      parameters: [pathText('file', 'The name of a file that the page loads.')],
-      get: {
-        ...describePage('getReferenceFile', 'Read a script or style of the page', {
-          'text/javascript': { schema: { type: 'string' } },
-          'text/css': { schema: { type: 'string' } },
-        }),
-      },
-    },
-    '/problems/{code}': {
-      parameters: [pathText('code', 'The code of a problem or a fault.')],
-      get: describePage('showProblem', 'Explain a problem and how to solve it', htmlContent),
-    },
+    ...describePages(json),
   };
 }
 
 const htmlContent = { 'text/html': { schema: { type: 'string' } } };
 
+const serviceAnswer = z
+  .object({
+    name: z.string().describe('The name of the software'),
+    description: z.string().describe('What it is for'),
+    environment: z.enum(['live', 'staging']).describe('Where this address leads'),
+    versions: z.array(z.string()).describe('The versions of the API'),
+    health: z.string().describe('Whether requests can be served'),
+    reference: z.string().describe('This description as a page'),
+    openapi: z.string().describe('This description'),
+    token_endpoint: z.string().describe('Where access tokens are issued'),
+    guides: z
+      .array(
+        z.object({
+          title: z.string().describe('What the guide is about'),
+          url: z.string().describe('Its address'),
+        }),
+      )
+      .describe('Documents for integrators'),
+    first_call: z.string().describe('A command to begin with'),
+  })
+  .meta({ id: 'Service' });
+
+function describeFrontPage(
+  json: (schema: z.ZodType, operationId: string) => JsonObject,
+): JsonObject {
+  const operationId = 'readService';
+  const success = json(serviceAnswer, operationId);
+  return {
+    operationId,
+    tags: ['Operations'],
+    summary: 'See what this is and where to begin',
+    description: 'Links and a first call, as JSON or, for a browser, as a page.',
+    responses: {
+      200: { ...success, content: { ...(success['content'] as JsonObject), ...htmlContent } },
+      406: refuse(406),
+      503: refuse(503),
+    },
+    security: [],
+  };
+}
+
+/** For people and generators of clients. */
+function describePages(
+  json: (schema: z.ZodType, operationId: string) => JsonObject,
+): Record<string, JsonObject> {
+  return {
+    '/': { get: describeFrontPage(json) },
+    '/guides/{name}': {
+      parameters: [pathText('name', 'The name of a guide, from the front page.')],
+      get: describePage('readGuide', 'Read a guide', 'A document for integrators, in Markdown.', {
+        'text/plain': { schema: { type: 'string' } },
+      }),
+    },
+    '/openapi.json': {
+      get: describePage(
+        'readDescription',
+        'Read this description',
+        'OpenAPI 3.1 with the address of this service, for generators of clients.',
+        { 'application/json': { schema: { type: 'object' } } },
+      ),
+    },
+    '/docs': {
+      get: describePage(
+        'showReference',
+        'Show this description as a page',
+        'For people: every operation with its examples, and a form to try it.',
+        htmlContent,
+      ),
+    },
+    '/docs/{file}': {
+      parameters: [pathText('file', 'The name of a file that the page loads.')],
+      get: describePage(
+        'getReferenceFile',
+        'Read a script or style of the page',
+        'The page loads nothing from other hosts.',
+        {
+          'text/javascript': { schema: { type: 'string' } },
+          'text/css': { schema: { type: 'string' } },
+        },
+      ),
+    },
+    '/problems/{code}': {
+      parameters: [pathText('code', 'The code of a problem or a fault.')],
+      get: describePage(
+        'showProblem',
+        'Explain a code and how to solve the problem',
+        'Cause, remedy and an example of a code; the `type` of a problem answer leads here.',
+        htmlContent,
+      ),
+    },
+  };
+}
+
 function pathText(name: string, description: string): JsonObject {
   return { name, in: 'path', required: true, description, schema: { type: 'string' } };
 }
 
-function describePage(operationId: string, summary: string, content: JsonObject): JsonObject {
+function describePage(
+  operationId: string,
+  ...[summary, description, content]: [string, string, JsonObject]
+): JsonObject {
   return {
     operationId,
     tags: ['Operations'],
     summary,
+    description,
     responses: { 200: { description: 'Success.', content }, 404: refuse(404), 503: refuse(503) },
     security: [],
   };
@@ -142,6 +220,10 @@ function describeHealth(
       operationId,
       tags: ['Operations'],
       summary,
+      description:
+        kind === 'live'
+          ? 'Says that the process runs, whatever its database does.'
+          : '503 while a request could not be served; `degraded` lists what does not work otherwise.',
       responses: { 200: json(healthAnswer, operationId), 400: refuse(400), 503: refuse(503) },
       security: [],
     },

@@ -1,10 +1,11 @@
 import { RE2JS } from 're2js';
+import type { FaultCode } from '../core/errors.ts';
 import type { AttributeType, CheckContext, Field, Option, Problem, Requirement } from './field.ts';
 import { type Corridor, getFields, type RequirementProfile } from './requirements.ts';
 import { listSpellings } from './spellings.ts';
 
 /** A fault of one value. The detail never repeats the value, which is personal data. */
-export type AttributeFault = { type: AttributeType; code: string; detail: string };
+export type AttributeFault = { type: AttributeType; code: FaultCode; detail: string };
 
 export type CheckResult = {
   /** At most one fault for each value, in the order of the profile. */

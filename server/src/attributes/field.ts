@@ -1,3 +1,5 @@
+import type { FaultCode } from '../core/errors.ts';
+
 /**
  * The building blocks of requirement profiles. A field is the description of an attribute for
  * clients (a requirement) together with the checks that no pattern can express.
@@ -72,7 +74,7 @@ export type Requirement = {
   readonly alternatives: readonly Alternative[];
 };
 
-export type Problem = { readonly code: string; readonly detail: string };
+export type Problem = { readonly code: FaultCode; readonly detail: string };
 
 /** The country of the destination, all values of the set, and the date (`YYYY-MM-DD`). */
 export type CheckContext = {

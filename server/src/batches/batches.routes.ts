@@ -28,7 +28,7 @@ import {
 import { writeResult } from './file/result-file.ts';
 import { quoteBatch } from './quote.ts';
 import { listReportRows, rowStatuses } from './row-report.sql.ts';
-import { type BatchServices, batchUploadRoute } from './upload.routes.ts';
+import { type BatchServices, batchUploadRoutes } from './upload.routes.ts';
 
 type Context = RouteContext<BatchServices>;
 
@@ -37,7 +37,7 @@ const batchParams = z.object({ batch_token: z.string() });
 
 export function batchRoutes(): Route<BatchServices>[] {
   return [
-    batchUploadRoute(),
+    ...batchUploadRoutes(),
     listRoute(),
     statusRoute(),
     rowsRoute(),
@@ -103,6 +103,7 @@ function statusRoute(): Route<BatchServices> {
     operationId: 'getBatch',
     tag,
     summary: 'Read a batch',
+    description: 'Progress, sums and faults of the batch. Poll it until `status` is COMMITTED.',
     access: 'payouts:read',
     params: batchParams,
     query: z.object({

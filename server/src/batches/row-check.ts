@@ -247,7 +247,7 @@ function listCheapest(
   );
   if (payers.length === 0) {
     const detail = `no payer in ${country} has ${deliveryType} in ${destinationCurrency}`;
-    const none = { column: 'delivery_type', code: 'no_destination', detail };
+    const none = { column: 'delivery_type', code: 'no_destination', detail } as const;
     draft.faults.push(refusal === undefined ? none : describeRefusal(side, refusal));
   }
   return payers.map((payer) => book.find({ payer, source, destinationCurrency }));
@@ -366,7 +366,7 @@ function checkPrice(
 export function describeRefusal(
   side: 'source' | 'destination',
   { reason, detail }: { reason: RefusalReason; detail: string },
-): { column: string; code: string; detail: string } {
+): RowFault {
   const isRate = reason === 'rate_unknown' || reason === 'rate_stale';
   return isRate
     ? { column: 'destination_currency_code', code: 'rates_unavailable', detail }

@@ -4,7 +4,7 @@ import { JsonNumber } from '../core/exact-json.ts';
 import { findTokenId } from '../core/ids.ts';
 import { answerOf } from '../http/idempotency.ts';
 import { hashMetadata } from '../http/metadata.ts';
-import { defineRoute, type Route, type RouteContext } from '../http/route.ts';
+import { defineRoute, type Route, type RouteContext, type RouteSpec } from '../http/route.ts';
 import { compileWriter, textField } from '../http/schema.ts';
 import { describeIssue } from '../http/validation.ts';
 import {
@@ -185,21 +185,42 @@ const uploadQuery = z.object({
 /** The answer is stored with the batch, so the handler writes its text. */
 const writeUploaded = compileWriter(batchAnswer);
 
-export function batchUploadRoute(): Route<BatchServices> {
+/** The second takes CSV alone: generated clients take one media type per operation. */
+export function batchUploadRoutes(): Route<BatchServices>[] {
+  return [
+    uploadRoute({
+      path: '/batches',
+      operationId: 'createBatch',
+      summary: 'Upload a batch of payouts',
+      description:
+        'One payout per row: CSV with a header, one JSON object per line, or a JSON array of objects. Columns are the fields of a payout request plus `user_token` or `internal_user_id`; `client_transfer_id` is required. Every row is checked and priced, and nothing is reserved. With an `Idempotency-Key`, the same file sent again returns the same batch, and an interrupted upload resumes.',
+      streams: Object.keys(formats),
+    }),
+    uploadRoute({
+      path: '/batches/csv',
+      operationId: 'createBatchFromCsv',
+      summary: 'Upload a batch of payouts as CSV',
+      description: 'The same as `POST /batches`, for a file in CSV with a header.',
+      streams: ['text/csv'],
+    }),
+  ];
+}
+
+type UploadSpec = Pick<
+  RouteSpec<BatchServices, unknown, unknown, unknown>,
+  'path' | 'operationId' | 'summary'
+> & { description: string; streams: readonly string[] };
+
+function uploadRoute(spec: UploadSpec): Route<BatchServices> {
   return defineRoute({
+    ...spec,
     method: 'POST',
-    path: '/batches',
     isVersioned: true,
-    operationId: 'createBatch',
     tag: 'Batches',
-    summary: 'Upload a batch of payouts',
-    description:
-      'One payout per row: CSV with a header, one JSON object per line, or a JSON array of objects. Columns are the fields of a payout request plus `user_token` or `internal_user_id`; `client_transfer_id` is required. Every row is checked and priced, and nothing is reserved. With an `Idempotency-Key`, the same file sent again returns the same batch, and an interrupted upload resumes.',
     access: 'payouts:create',
     query: uploadQuery,
     bodyBytesMax: batchBytesMax,
     uploads: 'batches',
-    streams: Object.keys(formats),
     response: batchAnswer,
     refusals: [409, 422],
     handle: async ({ env, accountId, upload, request }: RouteContext<BatchServices>, { query }) => {

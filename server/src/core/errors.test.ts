@@ -5,6 +5,7 @@ import {
   assert as assertPossible,
   type ErrorCode,
   errorCatalogue,
+  type Fault,
   throwFaults,
 } from './errors.ts';
 
@@ -45,7 +46,7 @@ test('an error keeps its code, detail and cause', () => {
 
 test('faults are thrown all at once, and none is no error', () => {
   throwFaults([]);
-  const faults = [
+  const faults: Fault[] = [
     { pointer: '/a', code: 'required', detail: 'a is missing' },
     { pointer: '/b', code: 'required', detail: 'b is missing' },
   ];

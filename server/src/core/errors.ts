@@ -41,13 +41,97 @@ export const errorCatalogue = {
 
 export type ErrorCode = keyof typeof errorCatalogue;
 
+/**
+ * Faults of one value of a request, or of one row of a batch. The code of a problem can stand for a
+ * fault too.
+ */
+export const faultCatalogue = {
+  above_maximum: 'The amount is above the maximum of the payer',
+  addtl_attr_req: 'The destination needs more of the recipient',
+  already_used: 'Another user has this value',
+  amount_not_a_number: 'The amount is not a number',
+  amount_not_positive: 'The amount is not greater than zero',
+  amount_refused: 'The payer does not pay this amount',
+  amount_too_large: 'The amount is too large',
+  amount_too_precise: 'The amount has too many fraction digits',
+  amount_too_small: 'The amount is too small',
+  amounts_exclusive: 'Two amounts exclude each other',
+  animated_image: 'The image has several frames',
+  bank_mismatch: 'Bank and account number do not belong together',
+  below_minimum: 'The amount is below the minimum of the payer',
+  burn_address: 'No one can spend what is sent to this address',
+  cell_count: 'The row has another number of cells than the header',
+  check_digit: 'The check digit is wrong',
+  checksum: 'The checksum of the address is wrong',
+  control_characters: 'The text has control characters',
+  currency_mismatch: 'The currency is not that of the balance',
+  currency_not_delivered: 'The destination does not deliver the currency',
+  damaged_image: 'The image is damaged',
+  duplicate: 'The value occurs twice',
+  empty_file: 'The file has no rows',
+  expired: 'The date has passed',
+  image_too_large: 'The image is too large to decode',
+  invalid_base64: 'The text is not Base64',
+  invalid_characters: 'The text has characters that are not allowed',
+  invalid_cursor: 'The cursor is not valid',
+  invalid_encoding: 'The value is not UTF-8',
+  invalid_header: 'The header is not valid',
+  invalid_length: 'The list has the wrong length',
+  invalid_type: 'The value has the wrong type',
+  invalid_value: 'The value is not valid',
+  malformed_csv: 'The file is not valid CSV',
+  missing_column: 'The file lacks a column',
+  no_balance_in_currency: 'There is no balance in the currency',
+  no_destination: 'No destination is known',
+  not_a_bic: 'The value is not a BIC',
+  not_a_date: 'The date does not exist',
+  not_a_mobile_number: 'The number is not a mobile number',
+  not_served: 'The payer does not serve this',
+  parameters_exclusive: 'Two parameters exclude each other',
+  pattern_mismatch: 'The value does not match the pattern of the attribute',
+  period_open: 'The period has not ended',
+  pix_key_mismatch: 'The Pix key is not that of the recipient',
+  read_only: 'The attribute is read-only',
+  recipient_invalid: 'The payer does not accept the recipient data',
+  recipient_missing: 'The payer needs more recipient data',
+  repeated_attribute: 'The attribute occurs twice',
+  repeated_column: 'The column occurs twice',
+  repeated_in_file: 'The identifier occurs twice in the file',
+  required: 'A required value is missing',
+  row_too_long: 'The row is too long',
+  too_late: 'The time is too late',
+  too_large: 'The image is too large',
+  too_long: 'The value is too long',
+  too_many_keys: 'The metadata have too many keys',
+  too_short: 'The value is too short',
+  too_young: 'The user is not of age',
+  trailing_data: 'The file continues after the image',
+  unknown_attr_set: 'Unknown attribute set',
+  unknown_attribute: 'Unknown attribute',
+  unknown_bank: 'Unknown bank',
+  unknown_country: 'Unknown country',
+  unknown_currency: 'Unknown currency',
+  unknown_destination: 'Unknown destination',
+  unknown_source: 'Unknown balance',
+  unknown_user: 'Unknown user',
+  unsupported_image: 'The kind of image is not supported',
+  user_mismatch: 'Two identifiers name different users',
+} as const;
+
+export type FaultCode = keyof typeof faultCatalogue | ErrorCode;
+
+/** Every code of a problem answer and of its faults. */
+export const codes = [
+  ...new Set([...Object.keys(errorCatalogue), ...Object.keys(faultCatalogue)]),
+].toSorted() as FaultCode[];
+
 /** One fault of a request: `pointer` (RFC 6901) into the body, or the name of a parameter or header. */
 export type Fault = {
   pointer?: string;
   parameter?: string;
   /** The attribute that a fault is about. */
   token?: string;
-  code: string;
+  code: FaultCode;
   detail: string;
 };
 

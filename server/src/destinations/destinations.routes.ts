@@ -139,6 +139,8 @@ export function destinationRoutes(): Route<DestinationServices>[] {
       operationId: 'listCountries',
       tag: 'Destinations',
       summary: 'List the served countries',
+      description:
+        'The countries that at least one payer serves, with currencies and delivery types.',
       access: 'destinations:read',
       response: z.array(countryAnswer),
       handle: async ({ env }) =>

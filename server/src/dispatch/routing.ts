@@ -44,20 +44,22 @@ export type RouterServices = {
   hasIndependentPayers(rail: string): boolean;
 };
 
-export type ExclusionRule =
-  | 'tried_before'
-  | 'same_rail'
-  | 'rail_down'
-  | 'rate_unknown'
-  | 'rate_stale'
-  | 'below_minimum'
-  | 'above_maximum'
-  | 'currency_not_delivered'
-  | 'amount_too_small'
-  | 'amount_too_large'
-  | 'over_quoted_cost'
-  | 'needs_verification'
-  | 'named_another';
+export const exclusionRules = [
+  'tried_before',
+  'same_rail',
+  'rail_down',
+  'rate_unknown',
+  'rate_stale',
+  'below_minimum',
+  'above_maximum',
+  'currency_not_delivered',
+  'amount_too_small',
+  'amount_too_large',
+  'over_quoted_cost',
+  'needs_verification',
+  'named_another',
+] as const;
+export type ExclusionRule = (typeof exclusionRules)[number];
 
 /** As stored, and as a client reads it. Amounts and rates are decimal texts. */
 export const candidateSchema = z.object({
@@ -74,12 +76,12 @@ export const candidateSchema = z.object({
   rating: z.number().nullable().describe('Measured, 0 to 5; null with too few payouts'),
   score: z.number().nullable(),
   is_chosen: z.boolean(),
-  excluded_by: z.string().describe('The rule that excluded it; "" for the one that was chosen'),
+  excluded_by: z
+    .enum(['', ...exclusionRules])
+    .describe('The rule that excluded it; "" for the one that was chosen'),
   detail: z.string(),
 });
-export type RouteCandidate = z.infer<typeof candidateSchema> & {
-  excluded_by: ExclusionRule | '';
-};
+export type RouteCandidate = z.infer<typeof candidateSchema>;
 
 /** A payer at an instant, whatever the amount. */
 export const standingSchema = candidateSchema

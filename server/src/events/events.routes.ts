@@ -1,26 +1,9 @@
 import { z } from 'zod';
 import { formatSeconds } from '../core/clock.ts';
-import { type ExactJson, JsonNumber, parseExactJson } from '../core/exact-json.ts';
+import { JsonNumber, parseExactJson } from '../core/exact-json.ts';
 import { type BaseServices, defineRoute, type Route } from '../http/route.ts';
-import { amountAnswer, objectAnswer } from '../http/schema.ts';
+import { type EventAnswer, eventAnswer } from './event-types-view.ts';
 import { readEvents } from './events.ts';
-
-const eventTypesText = [
-  'One of user.created, user.updated; attributes.stored; payout.pending, payout.processing,',
-  'payout.ready_for_pickup, payout.completed, payout.cancelled, payout.hold (waits for the',
-  'operator), payout.error (every payer rejected it; the operator retries or refunds it);',
-  'verification.started and the other statuses of a session; balance.funded;',
-  'batch.committing, batch.committed. Types may be added: ignore unknown ones',
-].join(' ');
-
-const eventAnswer = z
-  .object({
-    sequence: amountAnswer.describe('Begins with 1 and has no gaps within the account'),
-    type: z.string().describe(eventTypesText),
-    created_on: z.string().describe('UTC, without offset'),
-    data: objectAnswer,
-  })
-  .meta({ id: 'Event' });
 
 const eventsMax = 1000;
 const sequencePattern = /^\d{1,18}$/;
@@ -53,12 +36,15 @@ export function eventRoutes(): Route<BaseServices>[] {
         const session = env.db.tenant(accountId);
         const after = query.after === undefined ? undefined : BigInt(query.after);
         const rows = await readEvents(session, { accountId, after, count: eventsMax });
-        return rows.map((row) => ({
-          sequence: new JsonNumber(row.sequence.toString()),
-          type: row.type,
-          created_on: formatSeconds(row.created_at),
-          data: parseExactJson(row.payload) as { [key: string]: ExactJson },
-        }));
+        return rows.map(
+          (row) =>
+            ({
+              sequence: new JsonNumber(row.sequence.toString()),
+              type: row.type,
+              created_on: formatSeconds(row.created_at),
+              data: parseExactJson(row.payload),
+            }) as unknown as EventAnswer,
+        );
       },
     }),
   ];

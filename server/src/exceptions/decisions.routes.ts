@@ -2,15 +2,23 @@ import { z } from 'zod';
 import { explainPayout } from '../dispatch/explain.ts';
 import { candidateSchema, type RouterServices } from '../dispatch/routing.ts';
 import { defineRoute, type Route, type RouteContext } from '../http/route.ts';
+import { payoutStatuses } from '../payouts/payout-states.ts';
 import { type PayoutServices, readPayoutToken } from '../payouts/payouts.routes.ts';
 import { readUserToken } from '../users/users.routes.ts';
+import { exceptionKinds } from './exceptions.ts';
 
 export type DecisionRouteServices = PayoutServices & { readonly router: RouterServices };
+
+/** Reasons of a review could warn a suspect. */
+const reviewKinds = ['screening', 'velocity', 'parked'] as const;
+type ReviewKind = (typeof reviewKinds)[number];
+const isReview = (kind: string): kind is ReviewKind => reviewKinds.some((one) => one === kind);
+export const shownKinds = exceptionKinds.filter((kind) => !isReview(kind));
 
 const decisionAnswer = z
   .object({
     payout_token: z.string(),
-    status: z.string(),
+    status: z.enum(payoutStatuses),
     decisions: z.array(
       z.object({
         decided_at: z.string().describe('UTC, without offset; "" where nothing was sent yet'),
@@ -32,7 +40,7 @@ const decisionAnswer = z
     ),
     exceptions: z.array(
       z.object({
-        kind: z.string(),
+        kind: z.enum([...shownKinds, 'review']),
         opened_at: z.string(),
         closed_at: z.string(),
         resolution: z.string(),
@@ -82,9 +90,7 @@ function hideReview(explained: Explained): Explained {
     ...explained,
     exceptions: explained.exceptions.map((exception) => ({
       ...exception,
-      kind: ['screening', 'velocity', 'parked'].includes(exception.kind)
-        ? 'review'
-        : exception.kind,
+      kind: isReview(exception.kind) ? 'review' : exception.kind,
       resolution: exception.closed_at === '' ? '' : 'closed',
     })),
   };

@@ -7,10 +7,13 @@ import { test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import { buildOpenapi } from '../../../checks/openapi/build.ts';
 import { readExamples } from '../../../checks/openapi/examples.ts';
+import { fieldTexts } from '../../../checks/openapi/field-texts.ts';
 import { createTestDatabase } from '../../testing/setups/database.ts';
 import { createApp, listRoutes } from '../app.ts';
 import { readConfig } from '../config.ts';
-import { scopes } from '../core/access.ts';
+import { scopes, versions } from '../core/access.ts';
+import { codes } from '../core/errors.ts';
+import { payoutReasonCodes } from '../payouts/payout-reason.ts';
 
 type Operation = {
   operationId: string;
@@ -37,7 +40,8 @@ function listOperations(): Map<string, Operation> {
   const operations = new Map<string, Operation>();
   for (const [path, item] of Object.entries(document.paths)) {
     for (const [method, operation] of Object.entries(item)) {
-      if (method !== 'parameters') operations.set(`${method.toUpperCase()} ${path}`, operation);
+      if (!['servers', 'parameters'].includes(method))
+        operations.set(`${method.toUpperCase()} ${path}`, operation);
     }
   }
   return operations;
@@ -56,9 +60,7 @@ async function listServed(): Promise<string[]> {
   subscribe('fastify.initialization', (message) => {
     const { fastify } = message as { fastify: FastifyInstance };
     fastify.addHook('onRoute', ({ method, url }) => {
-      const path = url
-        .replace(/^\/:version\([^/]*\)/, '/{version}')
-        .replaceAll(/:([a-z_]+)/g, '{$1}');
+      const path = url.replace(/^\/:version\([^/]*\)/, '').replaceAll(/:([a-z_]+)/g, '{$1}');
       for (const one of [method].flat()) if (one !== 'HEAD') served.push(`${one} ${path}`);
     });
   });
@@ -137,6 +139,57 @@ test('writes take an Idempotency-Key, lists have a Link, the upload answers noth
   assert.deepEqual(Object.keys(receipt), ['application/json', 'application/pdf']);
 });
 
+/** Names of fields and parameters without a description, each with the place where it stands. */
+function listUndescribed(node: unknown, place: string): string[] {
+  if (typeof node !== 'object' || node === null) return [];
+  const entries = Object.entries(node as Record<string, Record<string, unknown>>);
+  return entries.flatMap(([name, child]) => {
+    if (name === 'example' || name === 'examples') return [];
+    const below = listUndescribed(child, `${place}/${name}`);
+    const isField = place.endsWith('/properties');
+    const isParameter = place.endsWith('/parameters') && !('$ref' in child);
+    const isBare = (isField || isParameter) && child['description'] === undefined;
+    return isBare ? [`${place}/${name}`, ...below] : below;
+  });
+}
+
+test('every field and every parameter has a description', () => {
+  assert.deepEqual(listUndescribed(document, ''), []);
+});
+
+test('every shared description is used', () => {
+  const text = JSON.stringify(document);
+  const unused = Object.entries(fieldTexts).filter(
+    ([, described]) => !text.includes(JSON.stringify(described)),
+  );
+  assert.deepEqual(unused, []);
+});
+
+test('the version is a variable of the server, and other operations name their own', () => {
+  const { servers, paths } = document as unknown as {
+    servers: { url: string; variables: Record<string, { enum: string[] }> }[];
+    paths: Record<string, { servers?: { url: string }[] }>;
+  };
+  assert.deepEqual(
+    servers.map(({ url }) => url),
+    [`${serverUrl}/{version}`],
+  );
+  assert.deepEqual(servers[0]?.variables['version']?.enum, versions);
+  assert.equal(paths['/account/balance']?.servers, undefined);
+  assert.deepEqual(paths['/oauth2/token']?.servers, [{ url: serverUrl }]);
+});
+
+test('codes, types and reasons are enums with a name, and the data of an event has a type', () => {
+  const { schemas } = document.components as unknown as {
+    schemas: Record<string, { enum?: string[]; oneOf?: { $ref: string }[] }>;
+  };
+  assert.deepEqual(schemas['ProblemCode']?.enum, codes);
+  assert.deepEqual(schemas['ReasonCode']?.enum, payoutReasonCodes);
+  assert.ok(schemas['DeliveryType']?.enum?.includes('CASH_PICKUP'));
+  const kinds = (schemas['Event']?.oneOf ?? []).map(({ $ref }) => $ref.split('/').at(-1));
+  assert.ok(kinds.includes('PayoutEvent') && kinds.includes('UserEvent'), String(kinds));
+});
+
 test('every reference leads somewhere', () => {
   const text = JSON.stringify(document);
   for (const [, pointer = ''] of text.matchAll(/"\$ref":"#\/([^"]+)"/g)) {
@@ -148,7 +201,6 @@ test('every reference leads somewhere', () => {
 });
 
 test('the address of the server is the one that was asked for', () => {
-  assert.deepEqual(document.servers, [{ url: serverUrl }]);
   assert.ok(JSON.stringify(document).includes(`"tokenUrl":"${serverUrl}/oauth2/token"`));
 });
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { AppError, type Fault } from '../core/errors.ts';
 import { describeProblem } from './problem.ts';
 
 const withCode = (code: string): Error => Object.assign(new Error('secret detail'), { code });
@@ -32,4 +33,30 @@ test('an error in a statement or its data is 500', () => {
     assert.equal(status, 500);
     assert.doesNotMatch(body, /secret|impossible|no error/);
   }
+});
+
+test('a request with one fault is answered with the code of the fault, with several as invalid', () => {
+  const missing: Fault = { pointer: '/email', code: 'required', detail: 'email is required' };
+  const small: Fault = { pointer: '/source_amount', code: 'below_minimum', detail: 'at least 5' };
+  const answer = (faults: Fault[]) => {
+    const error = new AppError('invalid_request', 'not valid', { faults });
+    const { status, body } = describeProblem(error, 'req_1');
+    const { type, title, code } = JSON.parse(body) as Record<string, string>;
+    return { status, type, title, code };
+  };
+  assert.deepEqual(answer([small]), {
+    status: 400,
+    type: '/problems/below_minimum',
+    title: 'The amount is below the minimum of the payer',
+    code: 'below_minimum',
+  });
+  assert.equal(answer([missing, small]).code, 'invalid_request');
+  assert.equal(answer([]).code, 'invalid_request');
+});
+
+test('a problem that is specific already keeps its code', () => {
+  const faults: Fault[] = [{ pointer: '/email', code: 'already_used', detail: 'in use' }];
+  const { status, body } = describeProblem(new AppError('user_exists', 'x', { faults }), 'req_1');
+  assert.equal(status, 409);
+  assert.equal((JSON.parse(body) as { code: string }).code, 'user_exists');
 });

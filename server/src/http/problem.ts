@@ -1,5 +1,13 @@
 import type { Readable } from 'node:stream';
-import { AppError, type AppErrorOptions, type ErrorCode, errorCatalogue } from '../core/errors.ts';
+import {
+  AppError,
+  type AppErrorOptions,
+  type ErrorCode,
+  errorCatalogue,
+  type Fault,
+  type FaultCode,
+  faultCatalogue,
+} from '../core/errors.ts';
 
 /** A response. A null body is sent without a Content-Type. */
 export type Answer = {
@@ -15,13 +23,14 @@ export const problemType = 'application/problem+json; charset=utf-8';
 /** The problem answer (RFC 9457) of an error: 500 without details unless it is an `AppError`. */
 export function describeProblem(error: unknown, requestId: string): Answer & { body: string } {
   const { code, detail, options } = readError(error);
-  const { status, title } = errorCatalogue[code];
+  const { status } = errorCatalogue[code];
+  const shown = chooseCode(code, options.faults ?? []);
   const body = JSON.stringify({
-    type: `/problems/${code}`,
-    title,
+    type: `/problems/${shown}`,
+    title: getTitle(shown),
     status,
     detail,
-    code,
+    code: shown,
     request_id: requestId,
     errors: options.faults ?? [],
     ...options.members,
@@ -34,6 +43,20 @@ export function describeProblem(error: unknown, requestId: string): Answer & { b
   const retryAfter = options.retryAfterSeconds ?? (status === 503 ? 1 : undefined);
   if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter);
   return { status, contentType: problemType, body, headers };
+}
+
+/** The code of the only fault says more than that the request is not valid. */
+function chooseCode(code: ErrorCode, faults: readonly Fault[]): FaultCode {
+  const [only] = faults;
+  return code === 'invalid_request' && only !== undefined && faults.length === 1 ? only.code : code;
+}
+
+export function getTitle(code: FaultCode): string {
+  return isErrorCode(code) ? errorCatalogue[code].title : faultCatalogue[code];
+}
+
+function isErrorCode(code: FaultCode): code is ErrorCode {
+  return code in errorCatalogue;
 }
 
 function readError(error: unknown): { code: ErrorCode; detail: string; options: AppErrorOptions } {

@@ -4,8 +4,13 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { pino } from 'pino';
-import { errorCatalogue } from '../core/errors.ts';
-import { faultTexts } from './reference/problem-texts.ts';
+import { missingCodes } from '../attributes/missing.ts';
+import { batchRefusals } from '../batches/batches.ts';
+import { codes } from '../core/errors.ts';
+import { exclusionRules } from '../dispatch/routing.ts';
+import { shownKinds } from '../exceptions/decisions.routes.ts';
+import { obstacleCodes } from '../payouts/obstacles.ts';
+import { payoutReasonCodes } from '../payouts/payout-reason.ts';
 import { addReference } from './reference.ts';
 import { createServer } from './server.ts';
 
@@ -19,6 +24,16 @@ const { app } = createServer({
 addReference(app);
 after(() => app.close());
 
+const documentedCodes: readonly string[] = [
+  ...codes,
+  ...payoutReasonCodes.filter((code) => code !== ''),
+  ...obstacleCodes,
+  ...missingCodes,
+  ...batchRefusals,
+  ...exclusionRules,
+  ...shownKinds,
+];
+
 const get = (url: string, headers: Record<string, string> = {}) =>
   app.inject({ method: 'GET', url, headers });
 
@@ -28,7 +43,10 @@ test('/openapi.json names the requested host', async () => {
     assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8');
     const { openapi, servers } = answer.json<{ openapi: string; servers: { url: string }[] }>();
     assert.match(openapi, /^3\.1\./);
-    assert.deepEqual(servers, [{ url: `http://${host}` }]);
+    assert.deepEqual(
+      servers.map(({ url }) => url),
+      [`http://${host}/{version}`],
+    );
   }
 });
 
@@ -61,34 +79,74 @@ test('the viewer is compressed for clients that accept gzip', async () => {
   assert.match(plain.body, /createApiReference/);
 });
 
-test('every problem and every fault has a page', async () => {
-  for (const code of [...Object.keys(errorCatalogue), ...Object.keys(faultTexts)]) {
+test('the front page tells what this is and where to begin, in JSON or for a browser', async () => {
+  const host = 'staging-api.pay.test';
+  const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+  const page = await get('/', { host, accept: browser });
+  assert.match(String(page.headers['content-type']), /^text\/html/);
+  assert.match(
+    page.body,
+    /curl http:\/\/staging-api\.pay\.test\/v0\.1\.4\/account\/balance -H &quot;/,
+  );
+  const said = (await get('/', { host })).json<Record<string, string>>();
+  assert.equal(said['environment'], 'staging');
+  const links = [...page.body.matchAll(/<a href="([^"]+)"/g)].map(([, url = '']) => url);
+  assert.ok(links.length > 7, String(links));
+  for (const url of links) {
+    // Health is not served here.
+    if (url.endsWith('/health/ready')) continue;
+    assert.equal((await get(new URL(url, 'http://host').pathname)).statusCode, 200, url);
+  }
+  assert.equal((await get('/guides/%2e%2e%2fREADME')).statusCode, 404);
+});
+
+test('every code has a page with its cause, its remedy and an example', async () => {
+  for (const code of documentedCodes) {
     const page = await get(`/problems/${code}`);
     assert.equal(page.statusCode, 200, code);
     assert.ok(page.body.includes(`<p><code>${code}</code></p>`), code);
+    assert.match(page.body, /<b>Cause\.<\/b> .+<b>Remedy\.<\/b> .+<pre>\{/s, code);
   }
   const unknown = await get('/problems/%3Cscript%3E');
   assert.equal(unknown.statusCode, 404);
   assert.equal(unknown.headers['content-type'], 'application/problem+json; charset=utf-8');
 });
 
-test('every fault code in the sources is explained', () => {
+test('an example of a problem has the code and the address of its page', async () => {
+  const page = await get('/problems/below_minimum');
+  assert.match(page.body, /&quot;type&quot;: &quot;\/problems\/below_minimum&quot;/);
+  assert.match(page.body, /&quot;code&quot;: &quot;below_minimum&quot;/);
+});
+
+test('a code of a problem, a fault and a reason at once has all of them on its page', async () => {
+  const { body } = await get('/problems/amount_refused');
+  assert.match(body, /Fault<\/p>.*Reason of a payout<\/p>/s);
+});
+
+test('every code that the sources name in a schema is in the catalogue', () => {
   const sources = join(import.meta.dirname, '..');
-  const codes = new Set<string>();
-  for (const file of readdirSync(sources, { recursive: true, encoding: 'utf8' })) {
-    if (!/^(attributes|destinations|http|kyc|ledger|payouts|users)\/.*\.ts$/.test(file)) continue;
-    if (/test|openapi|reference/.test(file)) continue;
-    const text = readFileSync(join(sources, file), 'utf8');
-    for (const [, code = ''] of text.matchAll(
-      /(?:\bcode: |\b(?:refuse|fault)\(|\bcode = .*: )'([a-z_]+)'/g,
-    )) {
-      codes.add(code);
+  const named = readdirSync(sources, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .flatMap((file) => [
+      ...readFileSync(join(sources, file), 'utf8').matchAll(/params: \{ code: '([a-z_]+)'/g),
+    ]);
+  assert.ok(named.length > 3, String(named.length));
+  for (const [, code = ''] of named)
+    assert.ok(
+      codes.some((known) => known === code),
+      code,
+    );
+});
+
+test('every code that a document names is in the catalogue or in the description', () => {
+  const folder = join(import.meta.dirname, '../../../docs');
+  const words = readFileSync(join(folder, 'openapi.json'), 'utf8');
+  const documents = ['interface.md', 'verification.md', 'guides/batches.md'];
+  for (const file of documents) {
+    const text = readFileSync(join(folder, file), 'utf8');
+    for (const [, word = ''] of text.matchAll(/`([a-z]+(?:_[a-z]+)+)`/g)) {
+      const isKnown = documentedCodes.includes(word) || words.includes(`"${word}"`);
+      assert.ok(isKnown, `${file} names ${word}`);
     }
-  }
-  assert.ok(codes.size > 30, String(codes.size));
-  const ofZod = ['custom'];
-  for (const code of codes) {
-    const isKnown = code in faultTexts || code in errorCatalogue || ofZod.includes(code);
-    assert.ok(isKnown, code);
   }
 });

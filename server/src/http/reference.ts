@@ -2,13 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../core/errors.ts';
+import { isAcceptable, isPreferredToJson } from './accept.ts';
+import { describeService, guides, renderFrontPage } from './reference/front-page.ts';
 import { renderProblemPage } from './reference/problem-page.ts';
 import { pageFiles, sendViewer } from './reference/viewer.ts';
 
-/** For integrators: the API description, a page that shows it, and a page for each problem. */
+/** For integrators: a front page, the API description, guides, and a page for each code. */
 
 /** Generated from the routes by `checks/openapi/`, which `npm run check` proves up to date. */
-const descriptionFile = join(import.meta.dirname, '../../../docs/openapi.json');
+const descriptionFile = 'openapi.json';
 /** The server that the file names, replaced by the address that the request used. */
 const describedServer = 'http://127.0.0.1:8080';
 
@@ -28,16 +30,39 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
+const docs = join(import.meta.dirname, '../../../docs');
+
+const frontPageTypes = ['application/json', 'text/html'];
+
 export function addReference(app: FastifyInstance): void {
   let text: string | undefined;
+  app.get('/', async (request, reply) => {
+    const accept = request.headers.accept ?? '';
+    if (!isAcceptable(accept, frontPageTypes)) {
+      throw new AppError('not_acceptable', `Accept must allow ${frontPageTypes.join(' or ')}`);
+    }
+    const service = describeService(readAddress(request), request.environmentName);
+    void reply.header('vary', 'accept, host');
+    return isPreferredToJson(accept, 'text/html')
+      ? sendPage(reply, renderFrontPage(service))
+      : reply.type('application/json').send(JSON.stringify(service));
+  });
+  app.get<{ Params: { name: string } }>('/guides/:name', async (request, reply) => {
+    const guide = guides.get(request.params.name);
+    if (guide === undefined) throw new AppError('not_found', 'No such guide');
+    return reply
+      .type('text/plain; charset=utf-8')
+      .header('x-content-type-options', 'nosniff')
+      .send(await readFile(join(docs, guide.file), 'utf8'));
+  });
   app.get('/openapi.json', async (request, reply) => {
     // Read at the first request, so that an idle service does not hold it.
-    text ??= JSON.stringify(JSON.parse(await readFile(descriptionFile, 'utf8')));
+    text ??= JSON.stringify(JSON.parse(await readFile(join(docs, descriptionFile), 'utf8')));
     return reply
       .type('application/json')
       .header('access-control-allow-origin', '*')
       .header('vary', 'host')
-      .send(text.replaceAll(describedServer, quoteAddress(request)));
+      .send(text.replaceAll(describedServer, JSON.stringify(readAddress(request)).slice(1, -1)));
   });
   app.get('/docs', async (_request, reply) => sendPage(reply, pageFiles.page));
   app.get<{ Params: { file: string } }>('/docs/:file', async (request, reply) => {
@@ -54,9 +79,9 @@ export function addReference(app: FastifyInstance): void {
   });
 }
 
-/** The address that the client used, escaped for a JSON string. */
-function quoteAddress(request: FastifyRequest): string {
-  return JSON.stringify(`${request.protocol}://${request.host}`).slice(1, -1);
+/** The address that the client used. A proxy may pass any text as its host. */
+function readAddress(request: FastifyRequest): string {
+  return `${request.protocol}://${request.host}`;
 }
 
 function sendPage(reply: FastifyReply, html: string): FastifyReply {

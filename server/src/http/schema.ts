@@ -101,6 +101,14 @@ function toJsonSchema(
   return result;
 }
 
+/**
+ * The schema of an object with one required field, for `oneOf`. It has the field too: generators of
+ * clients take a mere `required` for no type.
+ */
+export function requireField(name: string, type: 'number' | 'integer' | 'string') {
+  return { type: 'object', properties: { [name]: { type } }, required: [name] };
+}
+
 /** A boolean query parameter. */
 export const flag = z
   .enum(['true', 'false'])

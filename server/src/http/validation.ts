@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { AppError, type Fault, throwFaults } from '../core/errors.ts';
+import { AppError, codes, type Fault, type FaultCode, throwFaults } from '../core/errors.ts';
 import {
   type ExactJson,
   formatPointer,
@@ -96,10 +96,9 @@ export function describeIssue(issue: z.core.$ZodIssue, value: unknown, locate: L
   };
 }
 
-function codeOf(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'custom' && typeof issue.params?.['code'] === 'string') {
-    return issue.params['code'];
-  }
+function codeOf(issue: z.core.$ZodIssue): FaultCode {
+  const named = issue.code === 'custom' && codes.find((code) => code === issue.params?.['code']);
+  if (typeof named === 'string') return named;
   switch (issue.code) {
     case 'invalid_type':
       return 'invalid_type';

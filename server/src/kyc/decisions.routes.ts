@@ -74,6 +74,7 @@ function pendingRoute(): Route<BaseServices> {
     operationId: 'listPendingIdentities',
     tag: 'Verification',
     summary: 'List the verifications that wait for a decision',
+    description: 'For reviewers: sessions whose images wait for a decision by a person.',
     access: 'kyc:decide',
     query: listQuery,
     response: z.array(pendingAnswer),

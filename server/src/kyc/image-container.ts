@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import type { FaultCode } from '../core/errors.ts';
 
 /**
  * The container of an uploaded image, checked before a decoder sees it: the format by its signature,
@@ -16,7 +17,7 @@ export type ImageContainer = {
 };
 
 /** Why a file is rejected; the text repeats nothing of its content. */
-export type ImageRefusal = { refused: { code: string; detail: string } };
+export type ImageRefusal = { refused: { code: FaultCode; detail: string } };
 
 export type ContainerResult = ImageContainer | ImageRefusal;
 
@@ -40,7 +41,7 @@ const pngChunksKept = new Set([
 ]);
 const pngProfileBytesMax = 65_536;
 
-export function refuse(code: string, detail: string): ImageRefusal {
+export function refuse(code: FaultCode, detail: string): ImageRefusal {
   return { refused: { code, detail } };
 }
 

@@ -1,5 +1,5 @@
 import type { EnvironmentName } from '../core/access.ts';
-import { AppError, type Fault, throwFaults } from '../core/errors.ts';
+import { AppError, type Fault, type FaultCode, throwFaults } from '../core/errors.ts';
 import { readImageContainer } from './image-container.ts';
 import { type ImageDecoder, withImageDecoder } from './image-decoder.ts';
 import {
@@ -96,7 +96,7 @@ function readType(value: unknown, { pointer, seen, faults }: ItemContext): Image
 }
 
 function readContent(value: unknown, { pointer, faults }: ItemContext): Buffer | undefined {
-  const fault = (code: string, detail: string): undefined => {
+  const fault = (code: FaultCode, detail: string): undefined => {
     faults.push({ pointer: `${pointer}/content`, code, detail });
     return undefined;
   };
@@ -155,7 +155,7 @@ async function prepareImage(
   item: UploadItem,
   decoder: ImageDecoder,
 ): Promise<PreparedImage | Fault> {
-  const refuseItem = (code: string, reason: string): Fault => {
+  const refuseItem = (code: FaultCode, reason: string): Fault => {
     const detail = `the ${item.type} image cannot be used: ${reason}`;
     return { pointer: `${item.pointer}/content`, code, detail };
   };

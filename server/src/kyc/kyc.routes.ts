@@ -46,7 +46,9 @@ const uploadBody = z
   });
 
 const userParams = z.object({ user_token: z.string().max(100) });
-const linkParams = z.object({ token: z.string().max(500) });
+const linkParams = z.object({
+  token: z.string().max(500).describe('The secret part of a verification link'),
+});
 const fileParams = z.object({ file: z.string().max(100) });
 
 const sessionAnswer = z
@@ -109,6 +111,7 @@ function sessionsRoute(): Route<BaseServices> {
     operationId: 'listVerificationSessions',
     tag: 'Verification',
     summary: 'List the verification sessions of a user',
+    description: 'The identity verifications of the user, newest first.',
     access: 'users:read',
     params: userParams,
     query: listQuery,
@@ -146,6 +149,8 @@ function createLinkRoutes(): Route<BaseServices>[] {
     operationId: 'showVerificationPage',
     tag: 'Verification page',
     summary: 'The hosted page behind a verification link',
+    description:
+      'The page that the link in an IDSelfieCollection attribute leads to, for the recipient.',
     access: 'public',
     params: linkParams,
     unknownParameters: 'ignored',
@@ -164,6 +169,7 @@ function createLinkRoutes(): Route<BaseServices>[] {
     operationId: 'getVerificationPageFile',
     tag: 'Verification page',
     summary: 'A style sheet or script of the hosted page',
+    description: 'A script or style of the hosted page.',
     access: 'public',
     params: fileParams,
     unknownParameters: 'ignored',
@@ -199,6 +205,7 @@ function linkStatusRoute(): Route<BaseServices> {
     operationId: 'getVerificationLinkStatus',
     tag: 'Verification page',
     summary: 'The state of the session behind a verification link',
+    description: 'What the hosted page shows while the images are checked.',
     access: 'public',
     params: linkParams,
     unknownParameters: 'ignored',
@@ -230,6 +237,7 @@ function linkUploadRoute(): Route<BaseServices> {
     operationId: 'uploadImagesByLink',
     tag: 'Verification page',
     summary: 'Send the three images of a verification link',
+    description: 'What the hosted page sends: three images, with the link as credential.',
     access: 'public',
     params: linkParams,
     admit: async (env, params) => {

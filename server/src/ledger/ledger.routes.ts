@@ -109,6 +109,8 @@ export function ledgerRoutes(): Route<LedgerServices>[] {
       operationId: 'listBalances',
       tag: 'Account',
       summary: 'Read the balances',
+      description:
+        'One balance per currency of the account. Payouts debit them; the operator, or the sandbox, funds them.',
       access: 'balance:read',
       unknownParameters: 'ignored',
       response: balancesAnswer,
@@ -124,9 +126,14 @@ export function ledgerRoutes(): Route<LedgerServices>[] {
       operationId: 'listBalanceEntries',
       tag: 'Account',
       summary: 'Read the statement of a balance',
+      description:
+        'Every posting to the balance, newest first: funding, commits, refunds and returns.',
       access: 'balance:read',
       params: z.object({ balance_token: z.string() }),
-      query: z.object({ ...pageQuery, type: z.enum(entryTypes).optional() }),
+      query: z.object({
+        ...pageQuery,
+        type: z.enum(entryTypes).optional().describe('Only entries of this type'),
+      }),
       response: z.array(entryAnswer),
       refusals: [404],
       handle: async ({ env, accountId }, { params, query }) => {

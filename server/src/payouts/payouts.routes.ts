@@ -8,7 +8,7 @@ import { findTokenId } from '../core/ids.ts';
 import { isPreferredToJson } from '../http/accept.ts';
 import { hashMetadata, metadataField } from '../http/metadata.ts';
 import { type Answer, defineRoute, type Route, type RouteContext } from '../http/route.ts';
-import { decimalField, flag, textField } from '../http/schema.ts';
+import { decimalField, flag, requireField, textField } from '../http/schema.ts';
 import type { Rail } from '../rails/contract/contract.ts';
 import { renderReceipt } from '../receipts/receipt.ts';
 import { ReceiptError } from '../receipts/renderer.ts';
@@ -90,8 +90,15 @@ export const payoutFields = {
 const payoutRequest = z.object(payoutFields).meta({
   id: 'PayoutRequest',
   allOf: [
-    { oneOf: [{ required: ['source_amount'] }, { required: ['destination_amount'] }] },
-    { anyOf: [{ required: ['source_token'] }, { required: ['destination_token'] }] },
+    {
+      oneOf: [
+        requireField('source_amount', 'number'),
+        requireField('destination_amount', 'number'),
+      ],
+    },
+    {
+      anyOf: [requireField('source_token', 'string'), requireField('destination_token', 'string')],
+    },
   ],
 });
 
@@ -157,7 +164,7 @@ const statusQuery = z.object({
 });
 
 export function payoutRoutes(): Route<PayoutServices>[] {
-  return [createRoute(), commitRoute(), statusRoute(), pdfRoute()];
+  return [createRoute(), commitRoute(), statusRoute(), pdfRoute(), receiptRoute()];
 }
 
 function createRoute(): Route<PayoutServices> {
@@ -307,6 +314,26 @@ function statusRoute(): Route<PayoutServices> {
       if (prefersPdf(context)) return answerPdf(await makeReceipt(context, row));
       return viewPayout(context, row, query.include_payer_logo === 'true');
     },
+  });
+}
+
+/** Generated clients take one media type per operation. */
+function receiptRoute(): Route<PayoutServices> {
+  return defineRoute({
+    method: 'GET',
+    path: '/payout/{user_token}/{payout_token}/receipt',
+    isVersioned: true,
+    operationId: 'getReceipt',
+    tag: 'Payouts',
+    summary: 'Read the receipt of a payout',
+    description: 'The PDF that the two operations above answer with `Accept: application/pdf`.',
+    access: 'payouts:read',
+    params: payoutParams,
+    response: null,
+    produces: ['application/pdf'],
+    refusals: [404],
+    handle: async (context: Context, { params }) =>
+      answerPdf(await makeReceipt(context, await getPayout(context, params, false))),
   });
 }
 

@@ -1,7 +1,7 @@
 import { needsAttributes } from '../attributes/attributes.ts';
 import { amountFaults } from '../core/amount-faults.ts';
 import { findCurrency } from '../core/currency.ts';
-import { AppError, assert, type Fault, throwFaults } from '../core/errors.ts';
+import { AppError, assert, type Fault, type FaultCode, throwFaults } from '../core/errors.ts';
 import { findTokenId, formatToken, isUuid, newId } from '../core/ids.ts';
 import { parseAmount } from '../core/money.ts';
 import { formatRate } from '../core/rate.ts';
@@ -157,7 +157,7 @@ function readAttrSet(token: string | undefined): string | undefined {
   return token === undefined ? undefined : (findTokenId('attributeSet', token) ?? nilUuid);
 }
 
-function refuse(pointer: string, code: string, detail: string): AppError {
+function refuse(pointer: string, code: FaultCode, detail: string): AppError {
   return new AppError('invalid_request', detail, { faults: [{ pointer, code, detail }] });
 }
 

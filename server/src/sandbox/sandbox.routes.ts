@@ -7,7 +7,7 @@ import { parseAmount } from '../core/money.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
 import type { Dispatcher } from '../dispatch/dispatch.ts';
 import { defineRoute, type Route, type RouteContext } from '../http/route.ts';
-import { decimalField, integerField, textField } from '../http/schema.ts';
+import { decimalField, integerField, requireField, textField } from '../http/schema.ts';
 import { balanceAnswer, writeBalance } from '../ledger/ledger.routes.ts';
 import { fundBalance } from '../ledger/ledger.ts';
 import { type PayoutServices, readPayoutToken } from '../payouts/payouts.routes.ts';
@@ -60,7 +60,10 @@ const clockRequest = z
   .refine((body) => (body.advance_s === undefined) !== (body.to === undefined), {
     error: 'must have exactly one of advance_s and to',
   })
-  .meta({ id: 'SandboxClockMove', oneOf: [{ required: ['advance_s'] }, { required: ['to'] }] });
+  .meta({
+    id: 'SandboxClockMove',
+    oneOf: [requireField('advance_s', 'integer'), requireField('to', 'string')],
+  });
 
 export function sandboxRoutes(): Route<SandboxServices>[] {
   return [

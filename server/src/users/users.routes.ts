@@ -216,6 +216,7 @@ export function userRoutes(): Route<UserServices>[] {
       operationId: 'getUser',
       tag: 'Users',
       summary: 'Read a recipient',
+      description: 'The recipient as stored, with every field.',
       access: 'users:read',
       params: userParams,
       response: userAnswer,
@@ -307,6 +308,7 @@ function createRoute(): Route<UserServices> {
     operationId: 'createUser',
     tag: 'Users',
     summary: 'Create a recipient',
+    description: 'The recipient of payouts, created once and paid any number of times.',
     access: 'users:write',
     body: userRequest,
     findFaults: findAgeFault,
@@ -340,6 +342,8 @@ function lookUpRoute(): Route<BaseServices> {
     operationId: 'lookUpUser',
     tag: 'Users',
     summary: 'Find a recipient by your own identifier, or by email and first name',
+    description:
+      'Finds the recipient that you know by your own identifier, or by e-mail and first name.',
     access: 'users:read',
     query: z.object({
       internal_user_id: z.string().max(75).optional(),

@@ -174,7 +174,7 @@ function readRecord(
   const input = Object.fromEntries(named);
   if (record.length !== columns.length) {
     const detail = `the row must have ${columns.length} cells as the header has, not ${record.length}`;
-    const fault = { column: '', code: 'cell_count', detail };
+    const fault = { column: '', code: 'cell_count', detail } as const;
     return { line, fields: {}, input, fault, source };
   }
   const fields: { [name: string]: ExactJson } = {};

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { attributeTypes } from '../../attributes/field.ts';
 import { identityCodes } from '../../attributes/missing.ts';
-import { AppError } from '../../core/errors.ts';
+import { AppError, codes, type FaultCode } from '../../core/errors.ts';
 import type { ExactJson } from '../../core/exact-json.ts';
 import { deliveryTypes } from '../../rails/contract/declarations.ts';
 
@@ -12,7 +12,7 @@ export type FileFormat = (typeof fileFormats)[number];
 
 export const faultFields = {
   column: z.string().describe('"" for a fault of the row as a whole'),
-  code: z.string(),
+  code: z.enum(codes),
   detail: z.string(),
 };
 
@@ -68,7 +68,7 @@ export const formulaStart = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 export const portionRows = 500;
 
 /** The error that rejects a whole file. */
-export function refuseFile(code: string, detail: string): AppError {
+export function refuseFile(code: FaultCode, detail: string): AppError {
   return new AppError('invalid_request', detail, { faults: [{ code, detail }] });
 }
 

@@ -1,61 +1,137 @@
-import { type ErrorCode, errorCatalogue } from '../../core/errors.ts';
-import { faultTexts, problemTexts } from './problem-texts.ts';
+import {
+  AppError,
+  type ErrorCode,
+  errorCatalogue,
+  type FaultCode,
+  faultCatalogue,
+} from '../../core/errors.ts';
+import { describeProblem } from '../problem.ts';
+import { faultTexts } from './fault-texts.ts';
+import { escapeText, style } from './html.ts';
+import { obstacleTexts } from './obstacle-texts.ts';
+import { type CodeText, problemTexts } from './problem-texts.ts';
+import { reasonTexts } from './reason-texts.ts';
+import { exceptionTexts, exclusionTexts } from './routing-texts.ts';
 
-/** The page of a problem, with a list of all problems below it. */
+/** The page of a code: what it means, what to do, an example, and a list of all codes below it. */
 
-type Entry = { code: string; title: string; status: number | undefined; text: string };
+type Entry = {
+  code: string;
+  /** What kind of code it is, and the HTTP status of a problem. */
+  kind: string;
+  title: string;
+  cause: string;
+  remedy: string;
+  example: unknown;
+};
 
-const problems: readonly Entry[] = (Object.keys(errorCatalogue) as ErrorCode[]).map((code) => ({
-  code,
-  ...errorCatalogue[code],
-  text: problemTexts[code],
-}));
+const keysOf = <Key extends string>(record: Readonly<Record<Key, unknown>>): Key[] =>
+  Object.keys(record) as Key[];
 
-const faults: readonly Entry[] = Object.entries(faultTexts).map(([code, text]) => ({
-  code,
-  title: 'A fault in one value',
-  status: undefined,
-  text,
-}));
+const problems = keysOf(errorCatalogue).map((code): Entry => {
+  const { status, title } = errorCatalogue[code];
+  const { example, ...text } = problemTexts[code];
+  return { code, kind: `Problem, HTTP ${status}`, title, ...text, example: show(code, example) };
+});
 
-/** The page (HTML) of the code of a problem or of a fault; undefined for any other. */
+const faults = keysOf(faultCatalogue).map((code): Entry => {
+  const { example, ...text } = faultTexts[code];
+  const title = faultCatalogue[code];
+  return { code, kind: 'Fault', title, ...text, example: show(code, example) };
+});
+
+const reasons = Object.entries(reasonTexts).map(([code, { cause, remedy, status }]): Entry => {
+  const example = { payout_token: 'payout_8c1f…', status, reason_code: code };
+  return { code, kind: 'Reason of a payout', title: cause, cause, remedy, example };
+});
+
+const obstacles = Object.entries(obstacleTexts).map(([code, text]): Entry => {
+  const example = { payout_token: 'payout_8c1f…', status: 'failure', code };
+  return { code, kind: 'Obstacle of a payout', title: text.cause, ...text, example };
+});
+
+const exclusions = Object.entries(exclusionTexts).map(([code, text]): Entry => {
+  const example = { payer_name: 'Banco Sol', is_chosen: false, excluded_by: code };
+  return { code, kind: 'Rule of the router', title: text.cause, ...text, example };
+});
+
+const exceptions = Object.entries(exceptionTexts).map(([code, text]): Entry => {
+  const example = { kind: code, opened_at: '2026-11-22T08:30:00', closed_at: '', resolution: '' };
+  return { code, kind: 'Exception', title: text.cause, ...text, example };
+});
+
+const all = [...problems, ...faults, ...reasons, ...obstacles, ...exclusions, ...exceptions];
+
+/** The answer, or the fault of a row, that shows a code. */
+function show(code: FaultCode, example: CodeText['example']): unknown {
+  if (typeof example === 'object' && 'column' in example) {
+    const { column, detail } = example;
+    return { row: 3, line: 4, column, code, detail };
+  }
+  const fault = typeof example === 'string' ? [] : [{ ...example, code }];
+  const detail = typeof example === 'string' ? example : example.detail;
+  const problem: ErrorCode = code in errorCatalogue ? (code as ErrorCode) : 'invalid_request';
+  return JSON.parse(
+    describeProblem(new AppError(problem, detail, { faults: fault }), 'req_179b0pp2u10').body,
+  );
+}
+
+/** The page (HTML) of a code; undefined for any other. */
 export function renderProblemPage(code: string): string | undefined {
-  const found =
-    problems.find((entry) => entry.code === code) ?? faults.find((entry) => entry.code === code);
-  if (found === undefined) return undefined;
+  const found = all.filter((entry) => entry.code === code);
+  if (found.length === 0) return undefined;
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${found.code}: Outlay</title>
+<title>${code}: Outlay</title>
 <link rel="icon" href="data:,">
-<style>${style}</style>
+<style>${style}${codeStyle}</style>
 </head>
 <body>
 <main>
-<p class="kind">${found.status === undefined ? 'Fault' : `Problem, HTTP ${found.status}`}</p>
-<h1>${found.title}</h1>
-<p><code>${found.code}</code></p>
-<p class="text">${mark(found.text)}</p>
+${found.map(renderEntry).join('\n')}
 <p><a href="/docs">API reference</a></p>
-<h2>All problems</h2>
+<h2>Problems</h2>
+<p>The <code>code</code> of an answer that is not 200.</p>
 ${list(problems, code)}
 <h2>Faults</h2>
-<p>Listed in <code>errors</code>, each with a pointer to the value or the name of the parameter.</p>
+<p>Listed in <code>errors</code>, each with a pointer to the value or the name of the parameter, and in
+the rows of a batch. With a single fault, its code is that of the answer.</p>
 ${list(faults, code)}
+<h2>Obstacles</h2>
+<p>The <code>code</code> of a refused commit, of a recipient's readiness, and of a missing detail.</p>
+${list(obstacles, code)}
+<h2>Reasons</h2>
+<p>The <code>reason_code</code> of a payout: why it waits or was canceled.</p>
+${list(reasons, code)}
+<h2>Routing</h2>
+<p>In the explanation of a payout's routing: <code>excluded_by</code> of a payer, and <code>kind</code> of
+an exception.</p>
+${list([...exclusions, ...exceptions], code)}
 </main>
 </body>
 </html>
 `;
 }
 
+function renderEntry({ code, kind, title, cause, remedy, example }: Entry): string {
+  const heading = title.replace(/\.$/, '');
+  return `<p class="kind">${kind}</p>
+<h1>${mark(heading)}</h1>
+<p><code>${code}</code></p>
+<p class="text"><b>Cause.</b> ${mark(cause)}</p>
+<p class="text"><b>Remedy.</b> ${mark(remedy)}</p>
+<pre>${escapeText(JSON.stringify(example, null, 2))}</pre>`;
+}
+
 function list(entries: readonly Entry[], current: string): string {
   const items = entries.map(
-    (entry) =>
-      `<dt><a href="/problems/${entry.code}"${entry.code === current ? ' aria-current="page"' : ''}>` +
-      `<code>${entry.code}</code></a>${entry.status === undefined ? '' : ` <span>${entry.status}</span>`}</dt>` +
-      `<dd>${entry.status === undefined ? mark(entry.text) : entry.title}</dd>`,
+    ({ code, kind, title }) =>
+      `<dt><a href="/problems/${code}"${code === current ? ' aria-current="page"' : ''}>` +
+      `<code>${code}</code></a> <span>${/\d+/.exec(kind)?.[0] ?? ''}</span></dt>` +
+      `<dd>${mark(title)}</dd>`,
   );
   return `<dl>${items.join('\n')}</dl>`;
 }
@@ -65,16 +141,7 @@ function mark(text: string): string {
   return text.replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 }
 
-const style = `
-:root { color-scheme: light dark; --line: #8884 }
-body { margin: 0; font: 16px/1.55 system-ui, sans-serif }
-main { max-width: 48rem; margin: 0 auto; padding: 3rem 1.25rem 4rem }
-h1 { margin: 0 0 .5rem; font-size: 1.75rem; line-height: 1.25 }
-h2 { margin: 2.75rem 0 1rem; font-size: 1.15rem }
-code { font: .92em ui-monospace, monospace; overflow-wrap: anywhere }
-.kind { margin: 0; opacity: .7 }
-.text { font-size: 1.1rem }
-a { color: light-dark(#0b57d0, #8ab4f8) }
+const codeStyle = `
 dl { margin: 0; display: grid; grid-template-columns: minmax(0, 20rem) minmax(0, 1fr) }
 dt, dd { margin: 0; padding: .45rem 0; border-top: 1px solid var(--line) }
 dt span { opacity: .7 }

@@ -1,0 +1,70 @@
+import { versions } from '../../core/access.ts';
+import { escapeText, style } from './html.ts';
+
+/** What `GET /` answers: what this is, and where everything else is. */
+
+/** Documents that are served as they stand in `docs/`, by the name in their address. */
+export const guides: ReadonlyMap<string, { title: string; file: string }> = new Map([
+  ['interface', { title: 'How the API behaves', file: 'interface.md' }],
+  ['batches', { title: 'Many payouts from one file', file: 'guides/batches.md' }],
+  ['verification', { title: 'Identity verification', file: 'verification.md' }],
+  ['sandbox', { title: 'The sandbox', file: 'sandbox.md' }],
+  ['sandbox-values', { title: 'Magic values of the sandbox', file: 'sandbox-values.md' }],
+]);
+
+type FrontPage = ReturnType<typeof describeService>;
+
+/** As JSON. `baseUrl` has no path. */
+export function describeService(baseUrl: string, environment: string) {
+  return {
+    name: 'Outlay',
+    description: 'Payouts to people in many countries and currencies',
+    environment,
+    versions,
+    health: `${baseUrl}/health/ready`,
+    reference: `${baseUrl}/docs`,
+    openapi: `${baseUrl}/openapi.json`,
+    token_endpoint: `${baseUrl}/oauth2/token`,
+    guides: [...guides].map(([name, { title }]) => ({ title, url: `${baseUrl}/guides/${name}` })),
+    first_call: `curl ${baseUrl}/${versions.at(-1)}/account/balance -H "Authorization: Bearer $API_KEY"`,
+  };
+}
+
+/** As HTML. */
+export function renderFrontPage(service: FrontPage): string {
+  const { name, description, environment, health, reference, openapi, first_call: call } = service;
+  const link = (url: string, text: string): string =>
+    `<li><a href="${escapeText(url)}">${text}</a></li>`;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${name}</title>
+<link rel="icon" href="data:,">
+<style>${style}</style>
+</head>
+<body>
+<main>
+<p class="kind">${environment === 'live' ? 'Live' : 'Staging: a sandbox that pays no one'}</p>
+<h1>${name}</h1>
+<p class="text">${description}.</p>
+<h2>First call</h2>
+<p>The balances of your account, with an API key of this environment:</p>
+<pre>${escapeText(call)}</pre>
+<h2>Reference</h2>
+<ul>
+${link(reference, 'Every operation, with examples')}
+${link(openapi, 'The same for generators of clients (OpenAPI 3.1)')}
+${link('/problems/invalid_request', 'Every code, with cause and remedy')}
+${link(health, 'Health')}
+</ul>
+<h2>Guides</h2>
+<ul>
+${service.guides.map(({ title, url }) => link(url, title)).join('\n')}
+</ul>
+</main>
+</body>
+</html>
+`;
+}

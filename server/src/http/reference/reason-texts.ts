@@ -1,0 +1,202 @@
+/** Reason codes of payouts: why one waits or was canceled, and what to do about it. */
+export type ReasonText = { status: string; cause: string; remedy: string };
+
+const wait = 'Wait: the operator decides. The funds stay reserved, and no second payout is needed.';
+const correct = 'Correct the details and create a new payout. The refund is on your balance.';
+const askRecipient = 'Ask the recipient for another account, and create a new payout.';
+const otherPayer =
+  'Create a new payout later or through another payer. The refund is on your balance.';
+const contactOperator = 'Contact the operator before you create another payout to this recipient.';
+
+export const reasonTexts: Readonly<Record<string, ReasonText>> = {
+  outcome_unknown: {
+    status: 'HOLD',
+    cause: 'The payer gives no definite answer whether it has paid.',
+    remedy: `${wait} A second payout could pay twice.`,
+  },
+  not_sent: {
+    status: 'HOLD',
+    cause: 'The payout could not be sent to the payer for 24 hours.',
+    remedy: wait,
+  },
+  under_review: {
+    status: 'HOLD',
+    cause: 'The payout is reviewed before it continues.',
+    remedy: wait,
+  },
+  conflicting_reports: {
+    status: 'HOLD',
+    cause: 'Reports of the payer contradict each other.',
+    remedy: wait,
+  },
+  payer_not_configured: {
+    status: 'PROCESSING',
+    cause: 'The rail of the payer is not configured in this process.',
+    remedy: wait,
+  },
+  overdue: {
+    status: 'PROCESSING',
+    cause: 'The payer is late: the payout is past its estimated availability.',
+    remedy: wait,
+  },
+  routes_exhausted: {
+    status: 'ERROR',
+    cause: 'Every payer of the destination refused, or costs more than quoted.',
+    remedy: 'Wait: the operator retries the payout or refunds it.',
+  },
+  decided_by_operator: {
+    status: 'CANCELLED',
+    cause: 'A person at the operator canceled the payout.',
+    remedy: 'Contact the operator. The refund is on your balance.',
+  },
+  account_not_found: {
+    status: 'CANCELLED',
+    cause: 'The account of the recipient does not exist.',
+    remedy: askRecipient,
+  },
+  account_closed: {
+    status: 'CANCELLED',
+    cause: 'The account of the recipient is closed.',
+    remedy: askRecipient,
+  },
+  account_blocked: {
+    status: 'CANCELLED',
+    cause: 'The account of the recipient is blocked.',
+    remedy: askRecipient,
+  },
+  account_not_creditable: {
+    status: 'CANCELLED',
+    cause: 'The account of the recipient cannot be credited.',
+    remedy: askRecipient,
+  },
+  invalid_details: {
+    status: 'CANCELLED',
+    cause: 'The payer did not accept the details of the destination.',
+    remedy: correct,
+  },
+  name_mismatch: {
+    status: 'CANCELLED',
+    cause: 'The name of the recipient is not that of the account.',
+    remedy: correct,
+  },
+  recipient_deceased: {
+    status: 'CANCELLED',
+    cause: 'The bank reports that the recipient is deceased.',
+    remedy: 'Do not pay this recipient again.',
+  },
+  recipient_refused: {
+    status: 'CANCELLED',
+    cause: 'The recipient refused the payment.',
+    remedy: 'Ask the recipient, and create a new payout if they want it.',
+  },
+  not_collected: {
+    status: 'CANCELLED',
+    cause: 'The recipient did not collect the cash in time.',
+    remedy: 'Create a new payout when the recipient can collect it. The refund is on your balance.',
+  },
+  amount_refused: {
+    status: 'CANCELLED',
+    cause: 'The payer does not accept the amount.',
+    remedy: 'Create a new payout with another amount or payer.',
+  },
+  currency_refused: {
+    status: 'CANCELLED',
+    cause: 'The payer does not support the currency for this destination.',
+    remedy: 'Create a new payout in another currency or through another payer.',
+  },
+  compliance: {
+    status: 'CANCELLED',
+    cause: 'A compliance check refused the payout.',
+    remedy: contactOperator,
+  },
+  duplicate: {
+    status: 'CANCELLED',
+    cause: 'The payer takes the payment for a duplicate of an earlier one.',
+    remedy: 'Check whether the recipient was paid before you create a new payout.',
+  },
+  no_funds: {
+    status: 'CANCELLED',
+    cause: 'The account of the operator at the payer has too little money.',
+    remedy: otherPayer,
+  },
+  payer_unavailable: {
+    status: 'CANCELLED',
+    cause: 'The payer does not serve the destination at the moment.',
+    remedy: otherPayer,
+  },
+  payer_refused: {
+    status: 'CANCELLED',
+    cause: 'The payer refused without a more exact reason.',
+    remedy: otherPayer,
+  },
+  payer_error: {
+    status: 'CANCELLED',
+    cause: 'The payer reported an error of its own.',
+    remedy: otherPayer,
+  },
+  sent_back: {
+    status: 'CANCELLED',
+    cause: 'The receiving institution returned the money without a reason.',
+    remedy: askRecipient,
+  },
+  recalled: {
+    status: 'CANCELLED',
+    cause: 'The payment was recalled on request.',
+    remedy: 'Nothing: the recall succeeded. The refund is on your balance.',
+  },
+  cancelled: {
+    status: 'CANCELLED',
+    cause: 'The payout was canceled before it was sent.',
+    remedy: 'Nothing: the refund is on your balance.',
+  },
+  replaced: {
+    status: 'CANCELLED',
+    cause: 'The chain displaced the transaction before it was final.',
+    remedy: otherPayer,
+  },
+  unreachable: {
+    status: 'CANCELLED',
+    cause: 'The payer could not be reached.',
+    remedy: otherPayer,
+  },
+  busy: {
+    status: 'CANCELLED',
+    cause: 'The payer was too busy to take the payment.',
+    remedy: otherPayer,
+  },
+  no_answer: {
+    status: 'CANCELLED',
+    cause: 'The payer gave no definite answer; a person found that it had not paid.',
+    remedy: otherPayer,
+  },
+  not_understood: {
+    status: 'CANCELLED',
+    cause: 'The answer of the payer was not understood; a person found that it had not paid.',
+    remedy: otherPayer,
+  },
+  not_configured: {
+    status: 'CANCELLED',
+    cause: 'The rail of the payer is not configured.',
+    remedy: contactOperator,
+  },
+  not_readable: {
+    status: 'CANCELLED',
+    cause: 'The rail could not read the instruction.',
+    remedy: contactOperator,
+  },
+  daily_limit: {
+    status: 'CANCELLED',
+    cause: 'A daily limit is reached.',
+    remedy: 'Create a new payout tomorrow, or ask the operator for a higher limit.',
+  },
+  review: {
+    status: 'CANCELLED',
+    cause: 'The payout was under review and was not released.',
+    remedy: contactOperator,
+  },
+  other: {
+    status: 'CANCELLED',
+    cause: 'The payer gave no reason.',
+    remedy: otherPayer,
+  },
+};

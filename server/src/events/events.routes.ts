@@ -1,31 +1,17 @@
 import { z } from 'zod';
-import { formatSeconds } from '../core/clock.ts';
-import { type ExactJson, JsonNumber, parseExactJson } from '../core/exact-json.ts';
-import { type BaseServices, defineRoute, type Route } from '../http/route.ts';
-import { amountAnswer, objectAnswer } from '../http/schema.ts';
+import type { Catalogue } from '../destinations/catalogue.ts';
+import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
+import { eventAnswer, renderEvents } from './event-view.ts';
 import { readEvents } from './events.ts';
 
-const eventTypesText = [
-  'One of user.created, user.updated; attributes.stored; payout.pending, payout.processing,',
-  'payout.ready_for_pickup, payout.completed, payout.cancelled, payout.hold (waits for the',
-  'operator), payout.error (every payer rejected it; the operator retries or refunds it);',
-  'verification.started and the other statuses of a session; balance.funded;',
-  'batch.committing, batch.committed. Types may be added: ignore unknown ones',
-].join(' ');
+export type EventServices = BaseServices & { readonly catalogue: Catalogue };
 
-const eventAnswer = z
-  .object({
-    sequence: amountAnswer.describe('Begins with 1 and has no gaps within the account'),
-    type: z.string().describe(eventTypesText),
-    created_on: z.string().describe('UTC, without offset'),
-    data: objectAnswer,
-  })
-  .meta({ id: 'Event' });
+type Context = RouteContext<EventServices>;
 
 const eventsMax = 1000;
 const sequencePattern = /^\d{1,18}$/;
 
-export function eventRoutes(): Route<BaseServices>[] {
+export function eventRoutes(): Route<EventServices>[] {
   return [
     defineRoute({
       method: 'GET',
@@ -49,16 +35,12 @@ export function eventRoutes(): Route<BaseServices>[] {
       }),
       response: z.array(eventAnswer),
       refusals: [410],
-      handle: async ({ env, accountId }, { query }) => {
+      handle: async ({ env, accountId, principal }: Context, { query }) => {
         const session = env.db.tenant(accountId);
         const after = query.after === undefined ? undefined : BigInt(query.after);
         const rows = await readEvents(session, { accountId, after, count: eventsMax });
-        return rows.map((row) => ({
-          sequence: new JsonNumber(row.sequence.toString()),
-          type: row.type,
-          created_on: formatSeconds(row.created_at),
-          data: parseExactJson(row.payload) as { [key: string]: ExactJson },
-        }));
+        const context = { session, keys: env.keys, accountId, catalogue: env.catalogue };
+        return renderEvents({ ...context, canRead: (scope) => principal.scopes.has(scope) }, rows);
       },
     }),
   ];

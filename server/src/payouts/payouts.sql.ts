@@ -48,10 +48,10 @@ const selectQuoteContexts = defineQuery({
 });
 
 /** Open exceptions explain why a committed payout waits. One that has ended needs no look-up. */
-const openExceptions = `
+const openExceptions = (isOpen: string): string => `
   case when p.status in (${openStatusList}) then array(
     select e.kind from exceptions e
-    where e.account_id = p.account_id and e.payout_id = p.id and e.closed_at is null
+    where e.account_id = p.account_id and e.payout_id = p.id and ${isOpen}
     order by e.opened_at, e.kind) else '{}' end`;
 
 /** A payout with what opens its attributes. */
@@ -130,15 +130,26 @@ const commit = defineQuery({
   },
 });
 
-/** What a `PayoutRow` is read from. */
-export const selectPayouts = `
-  select ${Object.keys(termColumns)
+/** What a `PayoutRow` is read from: `payouts p`, and the exceptions that were open then. */
+const selectFrom = (payouts: string, isOpen: string, more = ''): string => `
+  select ${more}${Object.keys(termColumns)
     .map((name) => `p.${name}`)
-    .join(', ')}, ${openExceptions} as open_exceptions, v.sealed, u.data_key
-  from payouts p
+    .join(', ')}, ${openExceptions(isOpen)} as open_exceptions, v.sealed, u.data_key
+  from ${payouts}
   join users u on u.account_id = p.account_id and u.id = p.user_id
   left join attribute_set_versions v
     on v.account_id = p.account_id and v.set_id = p.attr_set_id and v.version = p.attr_version`;
+
+export const selectPayouts = selectFrom('payouts p', 'e.closed_at is null');
+
+/** The same as of points `r (id, at, sequence)`; see `payout_as_of`. */
+export const selectPayoutsAsOf = (points: string): string =>
+  selectFrom(
+    `(${points}) r (id, at, sequence)
+    cross join lateral payout_as_of($1, r.id, r.at, r.sequence) p`,
+    'e.opened_at <= r.at and (e.closed_at is null or e.closed_at > r.at)',
+    'r.sequence as event_sequence, ',
+  );
 
 const selectPayout = defineQuery({
   name: 'find_payout',

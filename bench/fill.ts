@@ -111,10 +111,10 @@ export async function copyAccounts(url: string, accountId: string, count: number
   });
 }
 
-/** Further events of the payout. */
+/** Further events of a balance. A payout has a handful, and its view counts them. */
 export async function copyEvents(
   url: string,
-  { accountId, payoutId, count }: { accountId: string; payoutId: string; count: number },
+  { accountId, count }: { accountId: string; count: number },
 ): Promise<void> {
   await withSuperuser(url, async (client) => {
     const columns = await listColumns(client, 'events');
@@ -124,12 +124,12 @@ export async function copyEvents(
       select ${columns.map(({ name }) => own[name] ?? `t.${name}`).join(', ')}
       from accounts a
       join lateral (
-        select * from events where account_id = a.id and subject_id = $2
+        select * from events where account_id = a.id and type = 'balance.funded'
         order by sequence desc limit 1
       ) t on true
-      cross join generate_series(1, $3::integer) n
+      cross join generate_series(1, $2::integer) n
       where a.id = $1`,
-      [accountId, payoutId, count],
+      [accountId, count],
     );
     await client.query('update accounts set event_sequence = event_sequence + $2 where id = $1', [
       accountId,

@@ -56,8 +56,8 @@ const dimensions: readonly Dimension[] = [
   {
     name: 'events',
     count: base,
-    add: ({ ours, payoutId }, count) =>
-      copyEvents(ours.url, { accountId: ours.fixture.hot.accountId, payoutId, count }),
+    add: ({ ours }, count) =>
+      copyEvents(ours.url, { accountId: ours.fixture.hot.accountId, count }),
   },
 ];
 

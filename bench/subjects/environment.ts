@@ -31,6 +31,7 @@ export function describeSettings(options: {
     OUTLAY_RATE_LIMIT_ADDRESS: '1000000',
     OUTLAY_RATE_LIMIT_EXPENSIVE: '1000000',
     OUTLAY_QUOTE_SECONDS: '86400',
+    OUTLAY_EVENT_READERS_MAX: '100000',
   };
 }
 

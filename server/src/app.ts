@@ -173,6 +173,9 @@ function createHttp(parts: HttpParts): HttpServer & { limiters: RateLimiters } {
   });
   const { app } = server;
   refuseWhereOutdated(app, environments);
+  app.addHook('preClose', async () => {
+    await Promise.all(Object.values(environments).map(({ eventFeed }) => eventFeed.stop()));
+  });
   const publicAddress = {
     publicUrl: config.OUTLAY_PUBLIC_URL,
     defaultEnvironment: config.OUTLAY_DEFAULT_ENVIRONMENT,

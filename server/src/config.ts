@@ -145,6 +145,11 @@ const settings = {
     'Whole months for which events are kept; older months are dropped',
     '24',
   ),
+  OUTLAY_EVENT_READERS_MAX: setting(
+    wholeNumber({ min: 1, max: 100_000, otherwise: 250 }),
+    'Readers of one account that may wait for events or stream them at one process; more get 429',
+    '250',
+  ),
   OUTLAY_BATCH_ROWS_MAX: setting(
     wholeNumber({ min: 1, max: 1_000_000, otherwise: 100_000 }),
     'Maximum of rows in one batch',

@@ -114,10 +114,33 @@ const insertVersionText: Statement = {
       update attribute_sets s set latest_version = made.version, touched_at = made.created_at
       from made where s.account_id = $1 and s.id = made.set_id
     )
-    select write_event($1, 'attributes.stored', set_id, json_build_object('attr_set_token',
-      'attr_set_' || set_id, 'user_token', 'usr_' || $8::uuid, 'version', version)::text, created_at)
+    select write_event($1, 'attributes.stored', set_id,
+      json_build_object('version', version)::text, created_at)
     from made`,
 };
+
+const listVersionsText = defineQuery({
+  name: 'list_attribute_set_versions',
+  text: `
+    select v.set_id, v.version, s.user_id, s.destination_token, s.currency, v.is_complete,
+      v.created_at as stored_at, v.sealed, u.data_key
+    from unnest($2::uuid[], $3::integer[]) r (set_id, version)
+    join attribute_set_versions v
+      on v.account_id = $1 and v.set_id = r.set_id and v.version = r.version
+    join attribute_sets s on s.account_id = v.account_id and s.id = v.set_id
+    join users u on u.account_id = s.account_id and u.id = s.user_id`,
+  columns: {
+    ...versionColumns,
+    user_id: column.uuid,
+    destination_token: column.uuid,
+    currency: column.text,
+    is_complete: column.boolean,
+    stored_at: column.instant,
+    sealed: column.bytes,
+    data_key: column.bytes,
+  },
+});
+export type StoredVersionRow = RowOf<typeof listVersionsText.columns>;
 
 const touchSetText: Statement = {
   name: 'touch_attribute_set',
@@ -197,7 +220,6 @@ export async function insertSetVersion(
   version: {
     accountId: string;
     setId: string;
-    userId: string;
     version: number;
     profileVersion: string;
     fingerprint: Buffer;
@@ -213,7 +235,18 @@ export async function insertSetVersion(
     version.fingerprint,
     version.sealed,
     version.isComplete,
-    version.userId,
+  ]);
+}
+
+export async function listVersions(
+  session: Session,
+  accountId: string,
+  versions: readonly { setId: string; version: number }[],
+): Promise<StoredVersionRow[]> {
+  return many(session, listVersionsText, [
+    accountId,
+    versions.map(({ setId }) => setId),
+    versions.map(({ version }) => version),
   ]);
 }
 

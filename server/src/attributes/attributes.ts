@@ -179,7 +179,6 @@ export async function storeAttributes(
   if (named === undefined) await insertSet(session, { ...owner, setId });
   await insertSetVersion(session, {
     accountId,
-    userId,
     version: (named?.version ?? 0) + 1,
     profileVersion: getProfile(corridorOf(destination)).version,
     ...sealSet({ keys, userKey, owner, setId }, checked),

@@ -10,7 +10,7 @@ import { formatAmount } from '../core/money.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { amountAnswer } from '../http/schema.ts';
 import { shortfallAnswer, writeShortfall } from '../payouts/obstacle-view.ts';
-import { type BatchRow, type BatchTotal, batchStatuses } from './batches.sql.ts';
+import { type BatchRow, type BatchTotal, batchStatuses, batchTotal } from './batches.sql.ts';
 import { type BatchCommitAnswer, type BatchFunds, batchRefusals, findFunds } from './batches.ts';
 import { faultFields, fileFormats, type RowFault } from './file/file-row.ts';
 import { countPayouts, listReportRows, type ReportRow, rowStatuses } from './row-report.sql.ts';
@@ -163,7 +163,38 @@ export async function viewBatch(
   });
 }
 
-export function writeBatch(batch: BatchRow, details: BatchDetails) {
+const storedTime = z.coerce.date().nullable();
+
+/** What an event stores of a batch: see `write_batch_event`. */
+const storedBatch = z.object({
+  id: z.string(),
+  name: z.string(),
+  status: z.enum(batchStatuses),
+  format: z.enum(fileFormats),
+  ignored_columns: z.string().transform((text) => z.array(z.string()).parse(JSON.parse(text))),
+  row_count: z.int(),
+  valid_count: z.int(),
+  invalid_count: z.int(),
+  repeated_count: z.int(),
+  committed_count: z.int(),
+  refused_count: z.int(),
+  stored_details_count: z.int(),
+  totals: z.string().transform((text) => z.array(batchTotal).parse(JSON.parse(text))),
+  created_at: z.coerce.date(),
+  quoted_at: storedTime,
+  expires_at: storedTime,
+  committed_at: storedTime,
+  completed_at: storedTime,
+});
+type BatchState = z.infer<typeof storedBatch>;
+
+/** A batch as an event stored it, without what its rows and the balance tell. */
+export function writeStoredBatch(payload: string, path: string) {
+  const batch = storedBatch.parse(JSON.parse(payload));
+  return writeBatch(batch, { funds: [], faultRows: [], payouts: [], path });
+}
+
+export function writeBatch(batch: BatchState, details: BatchDetails) {
   const { funds, faultRows, payouts, path } = details;
   const at = (time: Date | null): string => (time === null ? '' : formatSeconds(time));
   return {

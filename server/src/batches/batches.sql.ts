@@ -26,7 +26,7 @@ export type BatchStatus = (typeof batchStatuses)[number];
 const storedMinor = z.string().transform(BigInt);
 
 /** The sums of the valid rows of one pair and rate, in minor units. */
-const batchTotal = z.object({
+export const batchTotal = z.object({
   source: z.string(),
   destination: z.string(),
   rate: z.string(),
@@ -76,14 +76,18 @@ const names = Object.keys(columns)
 
 const defineBatchQuery = (name: string, text: string) => defineQuery({ name, text, columns });
 
+/** The account's row first, as every writer of an event locks it. */
+const ownAccount = `with own as materialized (select id from accounts where id = $1 for update)`;
+
 const insertQuery = defineBatchQuery(
   'insert_batch',
   `
+    ${ownAccount}
     insert into batches as b (account_id, id, format, request_key, content_hash, priced_at,
       lease_until, fence, created_at, updated_at, name)
-    select $1, $2, $3, $4, $5, now.at, clock_timestamp() + $6 * interval '1 millisecond', 1,
+    select own.id, $2, $3, $4, $5, now.at, clock_timestamp() + $6 * interval '1 millisecond', 1,
       now.at, now.at, $7
-    from environment_now() as now (at)
+    from own, environment_now() as now (at)
     on conflict (account_id, request_key) where request_key is not null do nothing
     returning ${names}`,
 );
@@ -145,22 +149,24 @@ const sums = `
 const finishQuery = defineBatchQuery(
   'finish_batch',
   `
+    ${ownAccount}
     update batches b
     set status = 'DRAFT', lease_until = null, totals = t.totals, updated_at = environment_now()
-    from (${sums}) t
-    where b.account_id = $1 and b.id = $2 and b.fence = $3 and b.status = 'RECEIVING'
+    from (${sums}) t, own
+    where b.account_id = own.id and b.id = $2 and b.fence = $3 and b.status = 'RECEIVING'
     returning ${names}`,
 );
 
 const stampQuery = defineBatchQuery(
   'stamp_batch_quote',
   `
+    ${ownAccount}
     update batches b
     set status = 'QUOTED', quoted_at = now.at, updated_at = now.at,
       expires_at = date_trunc('second',
         now.at + coalesce(b.lock_seconds, $3) * interval '1 second')
-    from environment_now() as now (at)
-    where b.account_id = $1 and b.id = $2 and b.status in ('DRAFT', 'QUOTED')
+    from environment_now() as now (at), own
+    where b.account_id = own.id and b.id = $2 and b.status in ('DRAFT', 'QUOTED')
       and b.rates <> '' and b.fence = $4
       and (b.lease_until is null or b.lease_until < clock_timestamp())
     returning ${names}`,
@@ -170,11 +176,13 @@ const stampQuery = defineBatchQuery(
 const beginPricingQuery = defineBatchQuery(
   'begin_batch_pricing',
   `
+    ${ownAccount}
     update batches b
     set status = 'DRAFT', rates = '', lock_seconds = null, fence = b.fence + 1,
       lease_until = clock_timestamp() + $3 * interval '1 millisecond',
       updated_at = environment_now()
-    where b.account_id = $1 and b.id = $2 and b.status in ('DRAFT', 'QUOTED')
+    from own
+    where b.account_id = own.id and b.id = $2 and b.status in ('DRAFT', 'QUOTED')
       and (b.lease_until is null or b.lease_until < clock_timestamp())
     returning ${names}`,
 );
@@ -193,8 +201,7 @@ const endPricingQuery = defineBatchQuery(
 const cancelQuery = defineBatchQuery(
   'cancel_batch',
   `
-    -- The account's row first, as in a commit: a key that is stored after this needs it, too.
-    with own as materialized (select id from accounts where id = $1 for update)
+    ${ownAccount}
     update batches b
     set status = 'CANCELLED', fence = b.fence + 1, lease_until = null,
       updated_at = environment_now()
@@ -223,10 +230,10 @@ const removeRowsStatement: Statement = {
 const removeStatement: Statement = {
   name: 'remove_unfinished_batch',
   text: `
-    with removed as (
-      delete from batches
-      where account_id = $1 and id = $2 and status = 'RECEIVING' and fence = $3
-      returning account_id, request_key
+    ${ownAccount}, removed as (
+      delete from batches b using own
+      where b.account_id = own.id and b.id = $2 and b.status = 'RECEIVING' and b.fence = $3
+      returning b.account_id, b.request_key
     )
     update idempotency_records i set created_at = 'epoch'
     from removed r

@@ -61,6 +61,16 @@ function keyContext({ accountId, userId }: KeyOwner): string {
   return rowContext('users.data_key', accountId, userId);
 }
 
+/** The key of a user; undefined where it was destroyed. */
+export function findUserKey(keys: KeyRing, wrapped: Buffer, owner: KeyOwner): Buffer | undefined {
+  try {
+    return keys.unwrap(wrapped, owner);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'user_erased') return undefined;
+    throw error;
+  }
+}
+
 const formatVersion = 1;
 const nonceBytes = 12;
 const tagBytes = 16;

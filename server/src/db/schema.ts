@@ -17,6 +17,7 @@ export const schemaSubjects = [
   'fx',
   'ledger',
   'payouts',
+  'history',
   'commit',
   'moves',
   'dispatch',

@@ -253,7 +253,13 @@ test('a return after the payment refunds the amount and keeps the fee', async ()
   );
   assert.deepEqual(
     types.map(({ type }) => type),
-    ['payout.pending', 'payout.processing', 'payout.completed', 'payout.cancelled'],
+    [
+      'payout.pending',
+      'payout.processing',
+      'payout.completed',
+      'payout.cancelled',
+      'payout.returned',
+    ],
   );
 });
 

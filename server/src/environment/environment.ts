@@ -10,6 +10,7 @@ import {
   type RecoveryServices,
   type RecoveryState,
 } from '../dispatch/recovery.ts';
+import { createEventFeed } from '../events/event-feed.ts';
 import { storeRecords } from '../http/idempotency.ts';
 import { decideVerification, getOrCreateVerificationLink } from '../kyc/kyc.ts';
 import { createBalances } from '../ledger/ledger.routes.ts';
@@ -118,6 +119,11 @@ export async function openEnvironment(options: EnvironmentOptions) {
     ...readLimits(config),
 
     ...createGroups(db),
+    eventFeed: createEventFeed({
+      db,
+      readersMax: config.OUTLAY_EVENT_READERS_MAX,
+      onError: parts.onError,
+    }),
     ...createVerification(base),
 
     recovery,

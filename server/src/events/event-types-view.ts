@@ -1,20 +1,36 @@
 import { z } from 'zod';
+import { batchStatuses } from '../batches/batches.sql.ts';
+import { batchAnswer } from '../batches/batches-view.ts';
 import { amountAnswer } from '../http/schema.ts';
+import { balanceAnswer } from '../ledger/ledger.routes.ts';
+import { payoutAnswer } from '../payouts/payout-view.ts';
+import { userAnswer } from '../users/users.routes.ts';
 
 /** The types of events, and what the data of each type holds. */
 
-const token = (what: string) => z.string().describe(what);
+const user = userAnswer
+  .partial()
+  .extend({
+    user_token: z.string().describe('The user that changed'),
+    status: z.enum(['ACTIVE', 'LOCKED', 'DEACTIVE']).describe('The status after the change'),
+  })
+  .describe('The user; only token and status without the scope users:read, and after an erasure');
 
-const user = z.object({
-  user_token: token('The user that changed'),
-  status: z.enum(['ACTIVE', 'LOCKED', 'DEACTIVE']).describe('The status of the user'),
-});
-
-const attributes = z.object({
-  attr_set_token: token('The set that has a new version'),
-  user_token: token('The user whose values they are'),
-  version: z.int().describe('The number of the version, from 1'),
-});
+const attributes = z
+  .object({
+    attr_set_token: z.string().describe('The set that has a new version'),
+    user_token: z.string().describe('The user whose values they are; "" after an erasure'),
+    version: z.int().describe('The number of the version, from 1'),
+    destination_token: z.string().optional().describe('The destination of the set'),
+    currency_code: z.string().optional().describe('The currency of the set'),
+    is_complete: z.boolean().optional().describe('Whether all required values are stored'),
+    stored_on: z.string().optional().describe('UTC, without offset'),
+    attrs: z
+      .record(z.string(), z.string())
+      .optional()
+      .describe('Attribute type to value, numbers masked'),
+  })
+  .describe('The set; the members after version only with the scope users:read');
 
 /** As in the types of their events, in lower case. */
 export const payoutEventNames = [
@@ -26,17 +42,12 @@ export const payoutEventNames = [
   'ready_for_pickup',
   'completed',
   'cancelled',
+  'returned',
 ] as const;
 
-const payout = z.object({
-  payout_token: token('The payout that changed'),
-  user_token: token('Its recipient'),
-  client_transfer_id: token('Your own identifier of the transfer'),
-  status: z
-    .enum(payoutEventNames.map((name) => name.toUpperCase()))
-    .describe('The status after the change'),
-  status_reason: z.string().describe('Why, in words; "" where there is nothing to say'),
-});
+const payout = payoutAnswer
+  .extend({ user_token: z.string().describe('The recipient of the payout') })
+  .describe('The payout as it was after the change');
 
 /** As in the types of their events; the status of a session has spaces and capitals. */
 export const verificationEventNames = [
@@ -52,23 +63,32 @@ export const verificationEventNames = [
 ] as const;
 
 const verification = z.object({
-  user_token: token('The user who is verified'),
-  session_id: token('The verification session that changed'),
+  user_token: z.string().describe('The user who is verified'),
+  session_id: z.string().describe('The verification session that changed'),
   status: z.string().describe('The status of the session after the change'),
 });
 
-const balance = z.object({
-  token: token('The balance that changed'),
-  currency_code: z.string().describe('Its currency'),
-});
+const balance = balanceAnswer
+  .partial({ balance: true })
+  .describe('The balance; its amount only with the scope balance:read');
 
-export const batchEventNames = ['committing', 'committed'] as const;
+export const batchEventNames = [
+  ...batchStatuses.map((status) => status.toLowerCase() as Lowercase<typeof status>),
+  'removed',
+] as const;
 
-const batch = z.object({
-  batch_token: token('The batch that changed'),
-  status: z
-    .enum(batchEventNames.map((name) => name.toUpperCase()))
-    .describe('The status after the change'),
+const batch = batchAnswer
+  .extend({ status: z.enum([...batchStatuses, 'REMOVED']).describe('The status after the change') })
+  .describe('The batch as it was after the change');
+
+const credential = z.object({
+  credential_id: z.string().describe('The credential that changed'),
+  kind: z.string().describe('client: client id and secret; api_key: a key'),
+  scopes: z.array(z.string()).describe('What the credential may do'),
+  allowed_addresses: z.array(z.string()).describe('Networks that may use it; empty: all'),
+  created_on: z.string().describe('UTC, without offset'),
+  expires_on: z.string().describe('UTC, without offset; "" if it does not expire'),
+  revoked_on: z.string().describe('UTC, without offset; "" while it is valid'),
 });
 
 function namesOf<Family extends string, Name extends string>(
@@ -82,6 +102,13 @@ function namesOf<Family extends string, Name extends string>(
 const common = {
   sequence: amountAnswer.describe('Begins with 1 and has no gaps within the account'),
   created_on: z.string().describe('UTC, without offset'),
+  schema_version: z
+    .literal(1)
+    .describe('Of data. Grows when a member changes or goes, not when one is added'),
+  object: z.string().describe('The token of the object that changed'),
+  object_sequence: amountAnswer.describe(
+    'Begins with 1 and has no gaps within the object, as long as its events are kept',
+  ),
 };
 
 function describeEvent<Type extends string, Data extends z.ZodType>(
@@ -90,7 +117,7 @@ function describeEvent<Type extends string, Data extends z.ZodType>(
   data: Data,
 ) {
   const type = z.enum(types).describe('What happened');
-  return z.object({ type, ...common, data: data.describe('The object that changed') }).meta({ id });
+  return z.object({ type, ...common, data }).meta({ id });
 }
 
 const kinds = [
@@ -100,6 +127,11 @@ const kinds = [
   describeEvent('VerificationEvent', namesOf('verification', verificationEventNames), verification),
   describeEvent('BalanceEvent', namesOf('balance', ['funded']), balance),
   describeEvent('BatchEvent', namesOf('batch', batchEventNames), batch),
+  describeEvent(
+    'CredentialEvent',
+    namesOf('credential', ['created', 'updated', 'revoked']),
+    credential,
+  ),
 ] as const;
 
 export const eventTypes = kinds.flatMap((kind): string[] => kind.shape.type.options);

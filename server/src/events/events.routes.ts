@@ -1,14 +1,56 @@
+import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { formatSeconds } from '../core/clock.ts';
-import { JsonNumber, parseExactJson } from '../core/exact-json.ts';
-import { type BaseServices, defineRoute, type Route } from '../http/route.ts';
-import { type EventAnswer, eventAnswer } from './event-types-view.ts';
-import { readEvents } from './events.ts';
+import type { Principal, Scope } from '../core/access.ts';
+import { AppError } from '../core/errors.ts';
+import type { Catalogue } from '../destinations/catalogue.ts';
+import { isPreferredToJson } from '../http/accept.ts';
+import { type Answer, jsonType } from '../http/problem.ts';
+import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
+import { compileWriter } from '../http/schema.ts';
+import type { Rail } from '../rails/contract/contract.ts';
+import type { EventFeed, Position } from './event-feed.ts';
+import { openEventStream } from './event-stream.ts';
+import { eventAnswer } from './event-types-view.ts';
+import { renderEvents } from './event-view.ts';
+import { type EventRow, findStart, readEvents } from './events.ts';
+
+export type EventServices = BaseServices & {
+  readonly catalogue: Catalogue;
+  readonly rails: readonly Rail[];
+  readonly eventFeed: EventFeed;
+};
+
+type Context = RouteContext<EventServices>;
 
 const eventsMax = 1000;
+const waitSecondsMax = 60;
 const sequencePattern = /^\d{1,18}$/;
+const streamType = 'text/event-stream';
 
-export function eventRoutes(): Route<BaseServices>[] {
+const eventsQuery = z.object({
+  after: z
+    .string()
+    .regex(sequencePattern, { error: 'must be the sequence of an event, up to 18 digits' })
+    .optional()
+    .meta({ jsonSchema: { type: 'integer', minimum: 0 } })
+    .describe(
+      'The sequence of the last event that you have. Default: begin with the oldest stored event',
+    ),
+  wait: z
+    .string()
+    .regex(/^(?:[0-9]|[1-5][0-9]|60)$/, {
+      error: `must be a whole number of seconds from 0 to ${waitSecondsMax}`,
+    })
+    .optional()
+    .meta({ jsonSchema: { type: 'integer', minimum: 0, maximum: waitSecondsMax, default: 0 } })
+    .describe('Seconds to wait for an event where there is none yet. Not for a stream'),
+});
+
+const eventsAnswer = z.array(eventAnswer);
+const writeAll = compileWriter(eventsAnswer);
+const writeOne = compileWriter(eventAnswer);
+
+export function eventRoutes(): Route<EventServices>[] {
   return [
     defineRoute({
       method: 'GET',
@@ -18,34 +60,102 @@ export function eventRoutes(): Route<BaseServices>[] {
       tag: 'Events',
       summary: 'Read the events of the account in order',
       description:
-        'To continue, send the `sequence` of the last event as `after`: no event is skipped or repeated.',
+        'To continue, send the `sequence` of the last event as `after`: no event is skipped or repeated. ' +
+        'With `wait` the answer is held until there is an event. With `Accept: text/event-stream` events ' +
+        'are sent as they happen (server-sent events); their `id` is the sequence, and a stream resumes ' +
+        'after the one that `Last-Event-ID` names.',
       access: 'payouts:read',
-      query: z.object({
-        after: z
-          .string()
-          .regex(sequencePattern, { error: 'must be the sequence of an event, up to 18 digits' })
-          .optional()
-          .meta({ jsonSchema: { type: 'integer', minimum: 0 } })
-          .describe(
-            'The sequence of the last event that you have. Default: begin with the oldest stored event',
-          ),
-      }),
-      response: z.array(eventAnswer),
+      query: eventsQuery,
+      response: eventsAnswer,
+      produces: [streamType],
       refusals: [410],
-      handle: async ({ env, accountId }, { query }) => {
-        const session = env.db.tenant(accountId);
-        const after = query.after === undefined ? undefined : BigInt(query.after);
-        const rows = await readEvents(session, { accountId, after, count: eventsMax });
-        return rows.map(
-          (row) =>
-            ({
-              sequence: new JsonNumber(row.sequence.toString()),
-              type: row.type,
-              created_on: formatSeconds(row.created_at),
-              data: parseExactJson(row.payload),
-            }) as unknown as EventAnswer,
-        );
+      handle: async (context: Context, { query }): Promise<Answer> => {
+        const { accountId, request } = context;
+        const session = context.env.db.tenant(accountId);
+        const isStream = isPreferredToJson(request.accept, streamType);
+        const known = (isStream ? readLastEventId(request) : undefined) ?? query.after;
+        const after = known === undefined ? undefined : BigInt(known);
+        const count = isStream ? 1 : eventsMax;
+        const rows = await readEvents(session, { accountId, after, count });
+        const waitMs = Number(query.wait ?? 0) * 1000;
+        if (request.method === 'HEAD' || (!isStream && (rows.length > 0 || waitMs === 0))) {
+          return answer(await writeList(context, rows));
+        }
+        const from = { accountId, after: after ?? (await findStart(session, accountId)) };
+        return isStream ? stream(context, from) : wait(context, from, waitMs);
       },
     }),
   ];
+}
+
+/** EventSource sends it when it connects again, with the address of the first time. */
+function readLastEventId(request: Context['request']): string | undefined {
+  const id = request.header('last-event-id');
+  if (id === '' || sequencePattern.test(id)) return id || undefined;
+  const detail = 'Last-Event-ID must be the id of an event, up to 18 digits';
+  throw new AppError('invalid_request', detail, {
+    faults: [{ parameter: 'Last-Event-ID', code: 'invalid_value', detail }],
+  });
+}
+
+function answer(body: string | Readable): Answer {
+  return { status: 200, contentType: jsonType, body };
+}
+
+async function writeList(context: Context, rows: readonly EventRow[]): Promise<string> {
+  return writeAll(await render(context, rows));
+}
+
+function render({ env, accountId, principal }: Context, rows: readonly EventRow[]) {
+  const session = env.db.tenant(accountId);
+  const canRead = (scope: Scope): boolean => principal.scopes.has(scope);
+  return renderEvents(
+    { session, keys: env.keys, accountId, catalogue: env.catalogue, rails: env.rails, canRead },
+    rows,
+  );
+}
+
+/** A body that arrives later: a request that only waits does not count as in flight. */
+function wait(context: Context, from: Position, waitMs: number): Answer {
+  const { eventFeed } = context.env;
+  const leave = eventFeed.enter(from.accountId);
+  const write = async function* (): AsyncGenerator<string> {
+    yield await writeList(context, await eventFeed.next(from, waitMs));
+  };
+  return answer(Readable.from(write()).once('close', leave));
+}
+
+function stream(context: Context, from: Position): Answer {
+  const { eventFeed: feed } = context.env;
+  const leave = feed.enter(from.accountId);
+  const body = openEventStream({
+    feed,
+    from,
+    render: (rows) => renderShared(context, rows),
+    isAllowed: context.isAllowed,
+  });
+  return {
+    status: 200,
+    contentType: streamType,
+    body: body.once('close', leave),
+    // A proxy must not hold events back, and the connection ends with the stream.
+    headers: { 'x-accel-buffering': 'no', connection: 'close' },
+  };
+}
+
+/** By what a credential may read; the readers of a position share its rows. */
+const rendered = new WeakMap<readonly EventRow[], Map<string, Promise<readonly string[]>>>();
+
+function renderShared(context: Context, rows: readonly EventRow[]): Promise<readonly string[]> {
+  const known = rendered.get(rows) ?? new Map<string, Promise<readonly string[]>>();
+  rendered.set(rows, known);
+  const key = describeScopes(context.principal);
+  const texts =
+    known.get(key) ?? render(context, rows).then((events) => events.map((one) => writeOne(one)));
+  known.set(key, texts);
+  return texts;
+}
+
+function describeScopes({ scopes }: Principal): string {
+  return [...scopes].toSorted().join(' ');
 }

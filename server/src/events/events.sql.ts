@@ -1,25 +1,32 @@
 import type { Session } from '../db/postgres/pool.ts';
-import { column, defineQuery, many, one, type RowOf } from '../db/rows.ts';
+import { column, defineQuery, many, nullable, one, type RowOf } from '../db/rows.ts';
 
 const eventColumns = {
   sequence: column.bigint,
   type: column.text,
-  payload: column.text,
+  subject_id: column.uuid,
+  /** Its place among the events of its object, from 1. */
+  object_sequence: column.bigint,
+  /** Null for a payout. */
+  payload: nullable(column.text),
+  detail: column.text,
   created_at: column.instant,
 };
 export type EventRow = RowOf<typeof eventColumns>;
 
+/** Events of a payout are counted, those of other objects have their number. */
 const selectText = defineQuery({
   name: 'select_events',
   text: `
-    select e.sequence, e.type, e.created_at,
-      coalesce(e.payload, json_build_object('payout_token', 'payout_' || q.id,
-        'user_token', 'usr_' || q.user_id, 'client_transfer_id', q.client_transfer_id,
-        'status', upper(substr(e.type, length('payout.') + 1)), 'status_reason', e.detail)::text
-      ) as payload
+    select e.sequence, e.type, e.subject_id, e.payload, e.detail, e.created_at,
+      case when e.type like 'payout.%' then (
+        select count(*) from events o
+        where o.account_id = e.account_id and o.subject_id = e.subject_id
+          and o.month between month_of(q.created_at) and e.month and o.sequence <= e.sequence)
+      else e.detail::bigint end as object_sequence
     from events e
     left join payout_quotes q
-      on e.payload is null and q.account_id = e.account_id and q.id = e.subject_id
+      on e.type like 'payout.%' and q.account_id = e.account_id and q.id = e.subject_id
     where e.account_id = $1 and e.sequence > $2
     order by e.sequence limit $3`,
   columns: eventColumns,
@@ -29,6 +36,16 @@ const newestText = defineQuery({
   name: 'find_newest_event',
   text: `select event_sequence as newest from accounts where id = $1`,
   columns: { newest: column.bigint },
+});
+
+/** One descent for each account, whether or not anything was written. */
+const changedText = defineQuery({
+  name: 'list_changed_accounts',
+  text: `
+    select a.id as account_id, a.event_sequence as newest
+    from unnest($1::uuid[], $2::bigint[]) r (account_id, known)
+    join accounts a on a.id = r.account_id and a.event_sequence > r.known`,
+  columns: { account_id: column.uuid, newest: column.bigint },
 });
 
 export async function selectEvents(
@@ -41,4 +58,15 @@ export async function selectEvents(
 /** The number of the account's last event, kept or not; 0n before the first. */
 export async function findNewestSequence(session: Session, accountId: string): Promise<bigint> {
   return (await one(session, newestText, [accountId])).newest;
+}
+
+/** The accounts that have events after the given ones, with their newest. */
+export async function selectChangedAccounts(
+  session: Session,
+  positions: readonly { accountId: string; after: bigint }[],
+): Promise<{ account_id: string; newest: bigint }[]> {
+  return many(session, changedText, [
+    positions.map(({ accountId }) => accountId),
+    positions.map(({ after }) => after),
+  ]);
 }

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
+import { createMoneyTest, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
 import { AppError } from '../core/errors.ts';
 import { createSession } from '../db/postgres/connection.ts';
-import { readEvents } from './events.ts';
+import { compileCatalogue } from '../destinations/catalogue.ts';
+import { fundBalance } from '../ledger/ledger.ts';
+import { type EventContext, renderEvents } from './event-view.ts';
+import { findStart, readEvents } from './events.ts';
 
 let money: MoneyTest;
 before(async () => {
@@ -47,8 +50,76 @@ test('a request for deleted events is told where to continue', async () => {
     error instanceof AppError && error.code === 'events_dropped';
   await assert.rejects(ask(0n), isDropped);
   assert.equal((await ask(newest - 1n)).length, 1);
+  assert.equal(await findStart(session, accountId), newest - 1n);
   assert.equal((await ask(newest)).length, 0);
   await money.rows('delete from events where account_id = $1', [accountId]);
   await assert.rejects(ask(0n), isDropped);
   assert.equal((await ask(newest)).length, 0);
+  // A reader without a place waits for the next event, not for what is gone.
+  assert.equal(await findStart(session, accountId), newest);
+});
+
+/** The events of an owner's account as a client with every scope reads them. */
+async function renderAll({ accountId }: Owner) {
+  const session = money.db.tenant(accountId);
+  const context: EventContext = {
+    session,
+    keys: money.keys,
+    accountId,
+    catalogue: compileCatalogue([]),
+    rails: [],
+    canRead: () => true,
+  };
+  const range = { accountId, after: undefined, count: 100 };
+  return renderEvents(context, await readEvents(session, range));
+}
+
+test('the events of an erased user are still told, without personal data', async () => {
+  const owner = await money.createOwner();
+  await money.quote(owner);
+  const data = async (type: string) =>
+    (await renderAll(owner)).find((event) => event.type === type)?.data as
+      | { [key: string]: unknown }
+      | undefined;
+  assert.equal((await data('user.created'))?.['first_name'], 'Ana');
+  await money.rows(`update users set data_key = '' where account_id = $1`, [owner.accountId]);
+  assert.deepEqual(await data('user.created'), {
+    user_token: `usr_${owner.userId}`,
+    status: 'ACTIVE',
+  });
+  assert.equal((await data('payout.pending'))?.['status'], 'PENDING');
+});
+
+test('no event holds personal data in the clear', async () => {
+  const owner = await money.createOwner();
+  const stored = await money.rows<{ payload: string }>(
+    `select payload from events where account_id = $1 and type = 'user.created'`,
+    [owner.accountId],
+  );
+  assert.equal(stored.length, 1);
+  assert.doesNotMatch(stored[0]?.payload ?? '', /Ana|Gómez|example/);
+});
+
+test('the events of each object are numbered without gaps', async () => {
+  const owner = await money.createOwner({ USD: 1_000_000n });
+  const other = { ...owner, userId: await money.createUser(owner.accountId) };
+  await Promise.all([
+    money.quoteAndCommit(owner),
+    money.quoteAndCommit(other),
+    fundBalance(money.db.system, { ...owner, currency: 'USD', amountMinor: 1n }),
+    fundBalance(money.db.system, { ...owner, currency: 'USD', amountMinor: 1n }),
+  ]);
+  const events = await renderAll(owner);
+  const objects = Map.groupBy(events, (event) => event.object);
+  for (const [object, own] of objects) {
+    assert.deepEqual(
+      own.map((event) => event.object_sequence.text),
+      own.map((_event, index) => String(index + 1)),
+      object,
+    );
+  }
+  assert.deepEqual(
+    events.map((event) => event.sequence.text),
+    events.map((_event, index) => String(index + 1)),
+  );
 });

@@ -2,6 +2,8 @@ import { AppError } from '../core/errors.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { type EventRow, findNewestSequence, selectEvents } from './events.sql.ts';
 
+export type { EventRow } from './events.sql.ts';
+
 /** The feed of an account's events, which reports events that a reader has missed. */
 
 /**
@@ -27,6 +29,14 @@ export async function readEvents(
   const later = await selectEvents(session, { accountId, after, count });
   checkContinuous(after, later[0]?.sequence ?? newest + 1n);
   return later;
+}
+
+/** The position before the oldest stored event, or after all that were ever written. */
+export async function findStart(session: Session, accountId: string): Promise<bigint> {
+  // Read first: what is written meanwhile is found by the second query.
+  const newest = await findNewestSequence(session, accountId);
+  const [oldest] = await selectEvents(session, { accountId, after: 0n, count: 1 });
+  return oldest === undefined ? newest : oldest.sequence - 1n;
 }
 
 /** @throws AppError events_dropped if events between the two were deleted. */

@@ -29,6 +29,8 @@ export type RequestView = {
   readonly authorization: string;
   readonly remoteAddress: string;
   readonly baseUrl: string;
+  /** The value of a header, whose name is in lower case; "" where it is absent. */
+  header(name: string): string;
 };
 
 export type WriteOptions = {
@@ -76,6 +78,8 @@ export type RouteContext<S extends BaseServices> = {
   readonly principal: Principal;
   readonly accountId: string;
   readonly request: RequestView;
+  /** Whether the caller's credential still allows the request: for an answer that takes long. */
+  isAllowed(): Promise<boolean>;
   /** For a route with `streams`. */
   readonly upload: Upload | undefined;
   /**

@@ -149,16 +149,23 @@ function createAdmission<S extends BaseServices>(
       throw new AppError('not_acceptable', `Accept must allow ${served.join(' or ')}`);
     }
     if (route.access === 'public') return admitToPublic(route, { env, limiters }, request);
-    const token = readBearer(readHeaders(request.raw, 'authorization'));
-    const address = findAddress(request);
-    const principal =
-      env === undefined || token === undefined || address === undefined
-        ? undefined
-        : options.authenticate(env, token, address);
+    const principal = identify(options, request);
     return principal instanceof Promise
       ? principal.then((known) => enter(env, known))
       : enter(env, principal);
   };
+}
+
+function identify<S extends BaseServices>(
+  { environments, authenticate }: RoutingOptions<S>,
+  request: FastifyRequest,
+): Principal | undefined | Promise<Principal | undefined> {
+  const env = environments[request.environmentName];
+  const token = readBearer(readHeaders(request.raw, 'authorization'));
+  const address = findAddress(request);
+  return env === undefined || token === undefined || address === undefined
+    ? undefined
+    : authenticate(env, token, address);
 }
 
 function admitToPublic<S extends BaseServices>(
@@ -208,6 +215,11 @@ function createHandler<S extends BaseServices>(
       principal,
       accountId: principal.accountId,
       request: view,
+      isAllowed: async () => {
+        const known = await identify(options, request);
+        if (route.access === 'public' || route.access === 'bearer') return known !== undefined;
+        return known?.scopes.has(route.access) === true;
+      },
       upload:
         route.streams === undefined
           ? undefined
@@ -310,6 +322,10 @@ class LazyRequestView implements RequestView {
   }
   get authorization(): string {
     return this.#request.headers.authorization ?? '';
+  }
+  header(name: string): string {
+    const value = this.#request.headers[name];
+    return typeof value === 'string' ? value : '';
   }
   get remoteAddress(): string {
     return this.#request.ip;

@@ -1,3 +1,4 @@
+import { formatSeconds } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { formatToken, newId } from '../core/ids.ts';
 import { type KeyRing, rowContext, sealBytes } from '../core/sealing.ts';
@@ -258,6 +259,10 @@ export async function announce(
     user_token: formatToken('user', userId),
     session_id: session.id,
     status: session.status,
+    provider: session.provider,
+    session_time: formatSeconds(session.createdAt),
+    expiration: formatSeconds(session.expiresAt),
+    submissions: session.submission,
   });
   const type = `verification.${session.status.toLowerCase().replaceAll(' ', '_')}`;
   await writeVerificationEvent(sql, { accountId, sessionId: session.id, type, payload, now });

@@ -2,13 +2,21 @@ import { z } from 'zod';
 import { getBrand } from '../accounts/accounts.ts';
 import type { AttributeServices } from '../attributes/attributes.routes.ts';
 import { currencyPattern, findCurrency } from '../core/currency.ts';
-import { AppError, type Fault } from '../core/errors.ts';
+import { AppError, type Fault, throwFaults } from '../core/errors.ts';
 import type { ExactJson } from '../core/exact-json.ts';
 import { findTokenId } from '../core/ids.ts';
 import { isPreferredToJson } from '../http/accept.ts';
 import { hashMetadata, metadataField } from '../http/metadata.ts';
 import { type Answer, defineRoute, type Route, type RouteContext } from '../http/route.ts';
-import { decimalField, flag, requireField, textField } from '../http/schema.ts';
+import {
+  decimalField,
+  flag,
+  momentQuery,
+  readMoment,
+  readMomentEnd,
+  requireField,
+  textField,
+} from '../http/schema.ts';
 import type { Rail } from '../rails/contract/contract.ts';
 import { renderReceipt } from '../receipts/receipt.ts';
 import { ReceiptError } from '../receipts/renderer.ts';
@@ -19,6 +27,7 @@ import { describeRefusal } from './commit-refusal.ts';
 import { type GroupCommit, type GroupQuote, KeyKnown, openGroupStore } from './group-commit.ts';
 import { obstacleFields, writeObstacle } from './obstacle-view.ts';
 import type { Obstacle } from './obstacles.ts';
+import { getPayoutBefore } from './payout-history.ts';
 import {
   describeReceipt,
   findNetwork,
@@ -162,6 +171,12 @@ const statusQuery = z.object({
   include_payer_logo: flag,
   force_status_update: flag.describe('Queries the rail before answering'),
 });
+const payoutQuery = statusQuery.extend({
+  as_of: momentQuery.describe(
+    'Answers the payout as it was at the end of that second or day, UTC. Excludes ' +
+      'force_status_update, and must not lie in the future',
+  ),
+});
 
 export function payoutRoutes(): Route<PayoutServices>[] {
   return [createRoute(), commitRoute(), statusRoute(), pdfRoute(), receiptRoute()];
@@ -304,13 +319,17 @@ function statusRoute(): Route<PayoutServices> {
     description: 'With `Accept: application/pdf` its receipt instead.',
     access: 'payouts:read',
     params: payoutParams,
-    query: statusQuery,
+    query: payoutQuery,
     unknownParameters: 'ignored',
     response: payoutAnswer,
     produces: ['application/pdf'],
-    refusals: [404],
+    refusals: [404, 410],
     handle: async (context: Context, { params, query }) => {
-      const row = await getPayout(context, params, query.force_status_update === 'true');
+      const isForced = query.force_status_update === 'true';
+      const row =
+        query.as_of === undefined
+          ? await getPayout(context, params, isForced)
+          : await getPastPayout(context, params, { asOf: query.as_of, isForced });
       if (prefersPdf(context)) return answerPdf(await makeReceipt(context, row));
       return viewPayout(context, row, query.include_payer_logo === 'true');
     },
@@ -388,6 +407,30 @@ async function getPayout(
   }
   if (row === undefined) throw new AppError('not_found', 'no such payout');
   return row;
+}
+
+/** @throws AppError invalid_request, and as `getPayoutBefore` does. */
+async function getPastPayout(
+  { env, accountId }: Context,
+  params: z.infer<typeof payoutParams>,
+  { asOf, isForced }: { asOf: string; isForced: boolean },
+): Promise<PayoutRow> {
+  const faults: Fault[] = [];
+  if (isForced) {
+    const detail = 'force_status_update excludes as_of';
+    faults.push({ parameter: 'force_status_update', code: 'invalid_value', detail });
+  }
+  if (readMoment(asOf) > env.clock.nowMs()) {
+    const detail = 'as_of must not lie in the future';
+    faults.push({ parameter: 'as_of', code: 'invalid_value', detail });
+  }
+  throwFaults(faults);
+  return getPayoutBefore(env.db.tenant(accountId), {
+    accountId,
+    userId: readUserToken(params.user_token),
+    payoutId: readPayoutToken(params.payout_token),
+    before: new Date(readMomentEnd(asOf)),
+  });
 }
 
 export function viewPayout({ env }: Context, row: PayoutRow, isLogoWanted: boolean) {

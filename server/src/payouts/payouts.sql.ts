@@ -49,10 +49,10 @@ const selectQuoteContexts = defineQuery({
 });
 
 /** Open exceptions explain why a committed payout waits. One that has ended needs no look-up. */
-const openExceptions = `
+const openExceptions = (isOpen: string): string => `
   case when p.status in (${openStatusList}) then array(
     select e.kind from exceptions e
-    where e.account_id = p.account_id and e.payout_id = p.id and e.closed_at is null
+    where e.account_id = p.account_id and e.payout_id = p.id and ${isOpen}
     order by e.opened_at, e.kind) else '{}' end`;
 
 const timelineEntry = z.object({
@@ -65,7 +65,7 @@ const timelineEntry = z.object({
 export type TimelineEntry = z.infer<typeof timelineEntry>;
 
 /** From the events, which are read along an index by subject: one descent for each payout. */
-const timeline = `
+const timeline = (bound: string): string => `
   coalesce((
     select json_agg(json_build_object('status', upper(substr(e.type, length('payout.') + 1)),
         'status_reason', e.detail, 'at', e.created_at, 'opened_exceptions',
@@ -77,12 +77,14 @@ const timeline = `
     from events e
     where e.account_id = p.account_id and e.subject_id = p.id and e.month >= month_of(p.created_at)
       and e.type in (${payoutStatuses.map((status) => `'payout.${status.toLowerCase()}'`).join(', ')})
+      ${bound}
   ), '[]')`;
 
-const railReference = `
+const railReference = (bound: string): string => `
   coalesce((
     select a.provider_reference from attempts a
     where a.account_id = p.account_id and a.payout_id = p.id and a.provider_reference <> ''
+      ${bound}
     order by a.number desc limit 1), '')`;
 
 /** A payout with what opens its attributes. */
@@ -178,16 +180,40 @@ const commit = defineQuery({
   },
 });
 
-/** What a `PayoutRow` is read from. */
-export const selectPayouts = `
-  select ${Object.keys(termColumns)
+type Bounds = { exception: string; event: string; attempt: string; more: string };
+
+/** What a `PayoutRow` is read from: `payouts p`, and conditions for what was there at the time. */
+const selectFrom = (payouts: string, until: Bounds): string => `
+  select ${until.more}${Object.keys(termColumns)
     .map((name) => `p.${name}`)
-    .join(', ')}, ${openExceptions} as open_exceptions, ${timeline} as timeline,
-    ${railReference} as rail_reference, v.sealed, u.data_key
-  from payouts p
+    .join(
+      ', ',
+    )}, ${openExceptions(until.exception)} as open_exceptions, ${timeline(until.event)} as timeline,
+    ${railReference(until.attempt)} as rail_reference, v.sealed, u.data_key
+  from ${payouts}
   join users u on u.account_id = p.account_id and u.id = p.user_id
   left join attribute_set_versions v
     on v.account_id = p.account_id and v.set_id = p.attr_set_id and v.version = p.attr_version`;
+
+export const selectPayouts = selectFrom('payouts p', {
+  exception: 'e.closed_at is null',
+  event: '',
+  attempt: '',
+  more: '',
+});
+
+/** The same as of points `r (id, at, sequence)`; see `payout_as_of`. */
+export const selectPayoutsAsOf = (points: string): string =>
+  selectFrom(
+    `(${points}) r (id, at, sequence)
+    cross join lateral payout_as_of($1, r.id, r.at, r.sequence) p`,
+    {
+      exception: 'e.opened_at <= r.at and (e.closed_at is null or e.closed_at > r.at)',
+      event: 'and e.created_at <= r.at and e.sequence <= r.sequence',
+      attempt: 'and a.taken_at <= r.at',
+      more: 'r.sequence as event_sequence, ',
+    },
+  );
 
 const selectPayout = defineQuery({
   name: 'find_payout',

@@ -149,7 +149,7 @@ const lookupAnswer = z
   })
   .meta({ id: 'UserLookup' });
 
-function writeUser(user: User) {
+export function writeUser(user: Omit<User, 'kycStatus'>) {
   return {
     ...user.person,
     user_token: formatToken('user', user.id),

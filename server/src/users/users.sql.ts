@@ -22,15 +22,14 @@ const insertText = defineQuery({
       -- Every writer locks the account's row first, so that two of them cannot deadlock.
       select id from accounts where id = $1 for update
     ), made as (
-      insert into users (account_id, id, internal_user_id, email_index, country, data_key, sealed,
-        metadata, created_at, updated_at)
+      insert into users as u (account_id, id, internal_user_id, email_index, country, data_key,
+        sealed, metadata, created_at, updated_at)
       select own.id, $2, $3, $4, $5, $6, $7, $8, now.at, now.at
       from own, (select environment_now() as at) now
-      returning id, account_id, status, created_at
+      returning u.id, u.account_id, u.created_at, user_payload(u) as payload
     )
     select created_at
-    from made, write_event(account_id, 'user.created', id,
-      json_build_object('user_token', 'usr_' || id, 'status', status)::text, created_at)`,
+    from made, write_event(account_id, 'user.created', id, payload, created_at)`,
   columns: { created_at: column.instant },
 });
 
@@ -45,14 +44,13 @@ const updateText = defineQuery({
   name: 'update_user',
   text: `
     with changed as (
-      update users set internal_user_id = $3, email_index = $4, country = $5, sealed = $6,
+      update users u set internal_user_id = $3, email_index = $4, country = $5, sealed = $6,
         metadata = $7, updated_at = environment_now()
       where account_id = $1 and id = $2
-      returning ${names}, account_id, updated_at
+      returning ${names}, account_id, updated_at, user_payload(u) as payload
     )
     select ${names}
-    from changed, write_event(account_id, 'user.updated', id,
-      json_build_object('user_token', 'usr_' || id, 'status', status)::text, updated_at)`,
+    from changed, write_event(account_id, 'user.updated', id, payload, updated_at)`,
   columns,
 });
 
@@ -170,6 +168,20 @@ export async function updateUserRow(session: Session, user: StoredUser): Promise
     user.sealed,
     user.metadata,
   ]);
+}
+
+const listKeysText = defineQuery({
+  name: 'list_user_keys',
+  text: `select id, data_key from users where account_id = $1 and id = any ($2::uuid[])`,
+  columns: { id: column.uuid, data_key: column.bytes },
+});
+
+export async function listUserKeys(
+  session: Session,
+  accountId: string,
+  userIds: readonly string[],
+): Promise<{ id: string; data_key: Buffer }[]> {
+  return many(session, listKeysText, [accountId, userIds]);
 }
 
 type UserId = { accountId: string; userId: string };

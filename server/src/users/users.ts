@@ -3,6 +3,7 @@ import { getCountry } from '../core/country.ts';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import {
+  findUserKey,
   type KeyOwner,
   type KeyRing,
   newDataKey,
@@ -20,6 +21,7 @@ import {
   findUserRow,
   insertUser,
   insertUsers,
+  listUserKeys,
   listUserRows,
   lockUserRow,
   type NewUser,
@@ -209,6 +211,45 @@ export async function listUsers(
     (until === undefined || user.createdAt < until) &&
     (range.beforeId === undefined || user.id < range.beforeId);
   return matches ? [user] : [];
+}
+
+/** Without what events of its verification tell. */
+export type StoredUserState = Omit<User, 'kycStatus'>;
+
+/** What `user_payload` stores in an event. */
+const storedUser = z.object({
+  internal_user_id: z.string(),
+  status: z.enum(['ACTIVE', 'LOCKED', 'DEACTIVE']),
+  country: z.string(),
+  metadata: z.string(),
+  created_at: z.coerce.date(),
+  sealed: z.hex(),
+});
+
+/** Users as events stored them, in the same order; undefined for those whose data was erased. */
+export async function openStoredUsers(
+  { session, keys, accountId }: UserContext,
+  stored: readonly { userId: string; payload: string }[],
+): Promise<(StoredUserState | undefined)[]> {
+  if (stored.length === 0) return [];
+  const ids = [...new Set(stored.map(({ userId }) => userId))];
+  const rows = await listUserKeys(session, accountId, ids);
+  const dataKeys = new Map(rows.map((row) => [row.id, row.data_key]));
+  return stored.map(({ userId, payload }) => {
+    const owner = { accountId, userId };
+    const userKey = findUserKey(keys, dataKeys.get(userId) ?? Buffer.alloc(0), owner);
+    if (userKey === undefined) return undefined;
+    const row = storedUser.parse(JSON.parse(payload));
+    return {
+      id: userId,
+      internalUserId: row.internal_user_id,
+      status: row.status,
+      country: row.country,
+      createdAt: row.created_at,
+      metadata: row.metadata,
+      person: openPerson(userKey, { ...owner, sealed: Buffer.from(row.sealed, 'hex') }),
+    };
+  });
 }
 
 /** Opens the personal part of a stored user. */

@@ -93,11 +93,9 @@ begin
     where a.id = n.account_id
     returning a.id, a.event_sequence - n.count as before
   ), new_events as (
-    insert into events (account_id, sequence, month, type, subject_id, payload, created_at)
+    insert into events (account_id, sequence, month, type, subject_id, payload, detail, created_at)
     select r.account_id, n.before + row_number() over (partition by r.account_id order by r.ord),
-      month_of(v_now), 'attributes.stored', r.id,
-      json_build_object('attr_set_token', 'attr_set_' || r.id, 'user_token', 'usr_' || r.user_id,
-        'version', 1)::text, v_now
+      month_of(v_now), 'attributes.stored', r.id, json_build_object('version', 1)::text, '1', v_now
     from request r join numbered n on n.id = r.account_id
     where r.equal_id is null
   )

@@ -199,11 +199,34 @@ create trigger removed_unfinished before delete on batch_rows
 create trigger never_emptied before truncate on batch_rows
   for each statement execute function refuse_change('must not be truncated');
 
-create function batch_event(p_account uuid, p_batch uuid, p_status text, p_at timestamptz)
-  returns void
-  language sql
-  return write_event(p_account, 'batch.' || lower(p_status), p_batch,
-    json_build_object('batch_token', 'batch_' || p_batch, 'status', p_status)::text, p_at);
+-- Every change of a batch's status or quote is an event with the batch as it is then. Statements that
+-- cause one lock the account's row before the batch.
+create function write_batch_event() returns trigger
+  language plpgsql as $$
+declare
+  b batches := case tg_op when 'DELETE' then old else new end;
+begin
+  perform write_event(b.account_id,
+    'batch.' || case tg_op when 'DELETE' then 'removed' else lower(b.status) end, b.id,
+    json_build_object('id', b.id, 'name', b.name, 'status', b.status, 'format', b.format,
+      'ignored_columns', b.ignored_columns, 'row_count', b.row_count, 'valid_count', b.valid_count,
+      'invalid_count', b.invalid_count, 'repeated_count', b.repeated_count,
+      'committed_count', b.committed_count, 'refused_count', b.refused_count,
+      'stored_details_count', b.stored_details_count, 'totals', b.totals,
+      'created_at', b.created_at, 'quoted_at', b.quoted_at, 'expires_at', b.expires_at,
+      'committed_at', b.committed_at, 'completed_at', b.completed_at)::text,
+    environment_now());
+  return null;
+end
+$$;
+
+create trigger begun_event after insert on batches
+  for each row execute function write_batch_event();
+create trigger changed_event after update on batches
+  for each row when (new.status <> old.status or new.quoted_at is distinct from old.quoted_at)
+  execute function write_batch_event();
+create trigger removed_event after delete on batches
+  for each row execute function write_batch_event();
 
 -- Reserves the cost of all valid rows of a quoted batch, or returns the reason why not.
 create function begin_batch_commit(
@@ -262,7 +285,6 @@ begin
     on w.account_id = p_account and w.currency = n.currency and w.name = 'wallet';
   update batches set status = 'COMMITTING', mode = p_mode, committed_at = v_now, updated_at = v_now
   where account_id = p_account and id = p_batch;
-  perform batch_event(p_account, p_batch, 'COMMITTING', v_now);
   result := 'success';
 end
 $$;
@@ -430,9 +452,6 @@ begin
     status = case when v_last = b.row_count then 'COMMITTED' else 'COMMITTING' end,
     completed_at = case when v_last = b.row_count then v_now end
   where account_id = p_account and id = p_batch;
-  if v_last = b.row_count then
-    perform batch_event(p_account, p_batch, 'COMMITTED', v_now);
-  end if;
   return v_last - b.next_row + 1;
 end
 $$;

@@ -224,7 +224,7 @@ begin
   select * into strict v_wallet from ledger_accounts
   where account_id = p_account and currency = p_currency and name = 'wallet';
   perform write_event(p_account, 'balance.funded', v_wallet.token,
-    json_build_object('token', v_wallet.token, 'currency_code', p_currency)::text, v_now);
+    json_build_object('currency', p_currency, 'balance', v_wallet.balance::text)::text, v_now);
   return v_wallet;
 end
 $$;

@@ -42,6 +42,14 @@ create trigger approval_is_ours before update on users
 create trigger never_removed before delete or truncate on users
   for each statement execute function refuse_change('users must not be deleted');
 
+-- What an event stores of a user: all of it, with the personal data as it is sealed.
+create function user_payload(u users) returns text
+  language sql stable
+  return json_build_object('internal_user_id', u.internal_user_id, 'status', u.status,
+    'country', u.country, 'metadata', u.metadata, 'created_at', u.created_at,
+    'sealed', encode(u.sealed, 'hex'))::text;
+grant execute on function user_payload to outlay_tenant;
+
 -- Creates users. Those whose internal id or e-mail address is taken, also by an earlier one of the
 -- call, are left out. Users of locked accounts are returned as held.
 create function create_users(
@@ -77,22 +85,22 @@ begin
       and not exists (
         select from users u where u.account_id = r.account_id and u.email_index = r.email_index)
   ), made as (
-    insert into users (account_id, id, internal_user_id, email_index, country, data_key, sealed,
-      metadata, created_at, updated_at)
+    insert into users as u (account_id, id, internal_user_id, email_index, country, data_key,
+      sealed, metadata, created_at, updated_at)
     select account_id, id, internal_id, email_index, country, data_key, sealed, metadata, v_now,
       v_now
     from chosen
+    returning u.id, user_payload(u) as payload
   ), numbered as (
     update accounts a set event_sequence = a.event_sequence + n.count
     from (select account_id, count(*) as count from chosen group by account_id) n
     where a.id = n.account_id
     returning a.id, a.event_sequence - n.count as before
   ), new_events as (
-    insert into events (account_id, sequence, month, type, subject_id, payload, created_at)
+    insert into events (account_id, sequence, month, type, subject_id, payload, detail, created_at)
     select c.account_id, n.before + row_number() over (partition by c.account_id order by c.ord),
-      month_of(v_now), 'user.created', c.id,
-      json_build_object('user_token', 'usr_' || c.id, 'status', 'ACTIVE')::text, v_now
-    from chosen c join numbered n on n.id = c.account_id
+      month_of(v_now), 'user.created', c.id, m.payload, '1', v_now
+    from chosen c join numbered n on n.id = c.account_id join made m on m.id = c.id
   )
   select ord::integer, v_now, false from chosen
   union all

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openReader } from './event-reader.ts';
+import type { ExactNumber } from './exact.ts';
+import { createUser } from './recipients.ts';
+import { type Api, createAccount, ok, type Service, serverMain, startService } from './service.ts';
+import { assertProblem } from './shapes.ts';
+
+/** Waiting for events: by long poll, and as a stream. */
+
+let service: Service;
+before(async () => {
+  service = await startService({ isOwn: true });
+});
+after(() => service.stop());
+
+type Event = { sequence: ExactNumber; type: string; object: string };
+
+const readEvents = async (api: Api, query = ''): Promise<Event[]> =>
+  ok(await api.get<Event[]>(`/events${query}`));
+
+async function findNewest(api: Api): Promise<number> {
+  return Number((await readEvents(api)).at(-1)?.sequence.text ?? '0');
+}
+
+test('a long poll answers as soon as there is an event', async () => {
+  const { api } = await createAccount(service);
+  const newest = await findNewest(api);
+  const startedMs = performance.now();
+  const polled = readEvents(api, `?after=${newest}&wait=30`);
+  await sleep(300);
+  const token = await createUser(api);
+  const [event, ...others] = await polled;
+  assert.deepEqual([event?.type, event?.object, others], ['user.created', token, []]);
+  assert.ok(performance.now() - startedMs < 10_000);
+  // What is there already is answered at once.
+  assert.deepEqual(await readEvents(api, `?after=${newest}&wait=30`), [event]);
+});
+
+test('a long poll without an event answers an empty list in time', async () => {
+  const { api } = await createAccount(service);
+  const newest = await findNewest(api);
+  const startedMs = performance.now();
+  assert.deepEqual(await readEvents(api, `?after=${newest}&wait=1`), []);
+  assert.ok(performance.now() - startedMs >= 900);
+  for (const wait of ['61', '-1', '1.5', 'x']) {
+    assertProblem(await api.get(`/events?after=${newest}&wait=${wait}`), 400);
+  }
+});
+
+test('200 readers wait in one process, and each gets the event of its account', async () => {
+  const mine = await createAccount(service);
+  const other = (await createAccount(service)).api;
+  const newest = await findNewest(mine.api);
+  const otherNewest = await findNewest(other);
+  const streams = await Promise.all(
+    Array.from({ length: 100 }, () => openReader(mine.api, `/events?after=${newest}`)),
+  );
+  const polls = Array.from({ length: 100 }, () => readEvents(mine.api, `?after=${newest}&wait=30`));
+  const foreign = readEvents(other, `?after=${otherNewest}&wait=2`);
+  await sleep(300);
+  // Requests that wait use neither connections to the database nor places of other requests.
+  const startedMs = performance.now();
+  const token = await createUser(mine.api);
+  ok(await mine.api.get('/account/balance'));
+  assert.ok(performance.now() - startedMs < 5_000);
+  for (const events of await Promise.all(polls)) {
+    assert.deepEqual(
+      events.map(({ object }) => object),
+      [token],
+    );
+  }
+  for (const reader of streams) {
+    const [frame] = await reader.waitFor(1);
+    assert.equal(frame?.event, 'user.created');
+    assert.equal((JSON.parse(frame?.data ?? '{}') as Event).object, token);
+    reader.close();
+  }
+  assert.deepEqual(await foreign, []);
+});
+
+test('a stream resumes after the last event that the reader got', async () => {
+  const { api } = await createAccount(service);
+  const first = await openReader(api, '/events?after=0');
+  assert.match(first.response.headers['content-type'] ?? '', /^text\/event-stream/);
+  const before = await findNewest(api);
+  await createUser(api);
+  const got = await first.waitFor(before + 1);
+  first.close();
+  await createUser(api);
+  await createUser(api);
+  // As EventSource does: the same address, and the header.
+  const lastId = got.at(-1)?.id ?? '';
+  const second = await openReader(api, '/events?after=0', { 'last-event-id': lastId });
+  await second.waitFor(2);
+  await createUser(api);
+  await second.waitFor(3);
+  second.close();
+  const ids = [...got, ...second.frames].map(({ id }) => id);
+  assert.deepEqual(
+    ids,
+    ids.map((_id, index) => String(index + 1)),
+  );
+  const listed = (await api.get('/events')).text;
+  for (const { data } of second.frames) assert.ok(listed.includes(data), data);
+  assertProblem(
+    await api.get('/events', { accept: 'text/event-stream', 'last-event-id': 'x' }),
+    400,
+  );
+});
+
+test('a stream ends when its credential is revoked', async () => {
+  const { credentials } = await createAccount(service);
+  const run = (parameters: string[]): string =>
+    execFileSync(
+      process.execPath,
+      ['--disable-warning=ExperimentalWarning', serverMain, ...parameters],
+      {
+        env: { ...process.env, OUTLAY_DATA: service.dataDirectory },
+        encoding: 'utf8',
+      },
+    );
+  const account = ['--account', credentials.account];
+  const made = run([
+    'credential',
+    'create',
+    ...account,
+    '--kind',
+    'api_key',
+    '--scopes',
+    'payouts:read',
+  ]);
+  const key = /test_[A-Za-z0-9_-]+/.exec(made)?.[0] ?? '';
+  const id = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(made)?.[0] ?? '';
+  const api = service.demo.withToken(key);
+  const newest = await findNewest(api);
+  const reader = await openReader(api, `/events?after=${newest}`);
+  run(['credential', 'revoke', ...account, '--credential', id]);
+  await reader.ended;
+  assert.deepEqual(reader.frames, []);
+  const events = await readEvents(service.demo.withToken(credentials.api_key));
+  assert.equal(events.at(-1)?.type, 'credential.revoked');
+  assert.equal(events.at(-1)?.object, id);
+});
+
+test('an event shows what its reader may read', async () => {
+  const { api, credentials } = await createAccount(service, { USD: '10' });
+  const token = await createUser(api);
+  const grant = new URLSearchParams({ grant_type: 'client_credentials', scope: 'payouts:read' });
+  const basic = Buffer.from(`${credentials.client_id}:${credentials.client_secret}`);
+  const issued = await api.post<{ access_token: string }>('/oauth2/token', grant.toString(), {
+    'content-type': 'application/x-www-form-urlencoded',
+    authorization: `Basic ${basic.toString('base64')}`,
+  });
+  const limited = api.withToken(ok(issued).access_token);
+  const events = ok(await limited.get<(Event & { data: object })[]>('/events'));
+  const find = (type: string) => events.find((event) => event.type === type)?.data;
+  assert.deepEqual(find('user.created'), { user_token: token, status: 'ACTIVE' });
+  assert.deepEqual(Object.keys(find('balance.funded') ?? {}), ['token', 'currency_code']);
+});
+
+test('an account has a bounded number of readers', async () => {
+  const { api } = await createAccount(service);
+  const readers = await Promise.all(Array.from({ length: 250 }, () => openReader(api, '/events')));
+  const reply = await api.get('/events', { accept: 'text/event-stream' });
+  assertProblem(reply, 429, 'rate_limited');
+  assert.ok(Number(reply.headers['retry-after']) > 0);
+  // Others read on.
+  (await openReader((await createAccount(service)).api, '/events')).close();
+  for (const reader of readers) reader.close();
+  await sleep(1_500);
+  (await openReader(api, '/events')).close();
+});
+
+test('streams end when the service stops', async () => {
+  const { api } = await createAccount(service);
+  const newest = await findNewest(api);
+  const reader = await openReader(api, `/events?after=${newest}`);
+  const polled = readEvents(api, `?after=${newest}&wait=60`);
+  await sleep(200);
+  const stopped = service.stop();
+  await reader.ended;
+  assert.deepEqual(await polled, []);
+  await stopped;
+});

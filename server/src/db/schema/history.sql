@@ -1,0 +1,73 @@
+-- Payouts as they were. A quote never changes, a commit fixes its terms, and the events of a payout
+-- hold the rest, so nothing is stored for this but the amounts of returns.
+
+-- A payout may come back in parts, of which only the first moves it. A statement that does not return
+-- money does not fire this.
+create function write_return_event() returns trigger
+  language plpgsql as $$
+begin
+  perform write_event(new.account_id, 'payout.returned', new.payout_id,
+    json_build_object('returned_amount', new.returned_amount::text)::text,
+    -- The first part comes with the move to CANCELLED, and has its time.
+    case when old.returned_amount = 0 then new.updated_at else environment_now() end);
+  return null;
+end
+$$;
+
+create trigger returned_event after update of returned_amount on payout_states
+  for each row when (new.returned_amount <> old.returned_amount)
+  execute function write_return_event();
+
+-- A payout as it was at a time, and after an event of that time: no row before it was quoted, and
+-- status null where the events that tell are not kept any more. The route is the present one.
+create function payout_as_of(
+  p_account uuid, p_payout uuid, p_at timestamptz, p_sequence bigint
+) returns setof payouts
+  language sql stable rows 1 as $$
+  select q.account_id, q.id, q.user_id, h.status,
+    case when h.status in ('HOLD', 'ERROR', 'CANCELLED') then h.reason else '' end,
+    q.client_transfer_id, q.source_token, q.source_currency, q.source_amount, q.fee,
+    q.destination_token, q.destination_currency, q.destination_amount, q.exchange_rate,
+    q.rounding_nano, coalesce(s.rail, q.rail), coalesce(s.payer_key, q.payer_key), q.payer_name,
+    q.delivery_type, q.country,
+    case when s.payout_id is null then q.attr_set_id else s.attr_set_id end,
+    case when s.payout_id is null then q.attr_version else s.attr_version end,
+    q.needs_attributes, q.needs_verification, q.notify_user, q.metadata,
+    coalesce(s.pickup_code, ''), q.created_at, q.expires_at, q.estimated_availability,
+    s.committed_at, case when h.status in ('COMPLETED', 'CANCELLED') then s.completed_at end, h.at,
+    case when h.status <> 'CANCELLED' then 0 else coalesce(
+      (
+        select (e.payload::json ->> 'returned_amount')::bigint from events e
+        where s.returned_amount > 0 and e.account_id = p_account and e.subject_id = p_payout
+          and e.month between month_of(s.committed_at) and month_of(p_at)
+          and e.type = 'payout.returned' and e.created_at <= p_at
+        order by e.sequence desc limit 1
+      ), s.returned_amount) end,
+    0, 0
+  from payout_quotes q
+  left join payout_states s
+    on s.account_id = q.account_id and s.payout_id = q.id and s.committed_at <= p_at
+  left join lateral (
+    select upper(substr(e.type, length('payout.') + 1)) as status, e.detail as reason,
+      e.created_at as at
+    from events e
+    where s.payout_id is not null and e.account_id = p_account and e.subject_id = p_payout
+      and e.month between month_of(s.committed_at) and month_of(p_at)
+      and e.created_at <= p_at and e.sequence <= p_sequence and e.type <> 'payout.returned'
+    order by e.sequence desc limit 1
+  ) kept on true
+  cross join lateral (
+    select
+      case
+        when s.payout_id is null then 'PENDING'
+        when kept.status is not null then kept.status
+        when s.updated_at <= p_at then s.status end as status,
+      case
+        when s.payout_id is null then ''
+        when kept.status is not null then kept.reason
+        else s.status_reason end as reason,
+      case when s.payout_id is null then q.created_at else coalesce(kept.at, s.updated_at) end as at
+  ) h
+  where q.account_id = p_account and q.id = p_payout and q.created_at <= p_at;
+$$;
+grant execute on function payout_as_of to outlay_tenant;

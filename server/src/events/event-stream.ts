@@ -1,0 +1,74 @@
+import { Readable } from 'node:stream';
+import type { EventFeed, Position } from './event-feed.ts';
+import type { EventRow } from './events.ts';
+
+/** Events as a stream of server-sent events (WHATWG HTML, 9.2). */
+
+export type StreamOptions = {
+  feed: EventFeed;
+  from: Position;
+  /** One text for each event: its JSON. Shared by the readers that get the same rows. */
+  render(rows: readonly EventRow[]): Promise<readonly string[]>;
+  /** Whether the credential may still read. */
+  isAllowed(): Promise<boolean>;
+};
+
+/** How soon a stream notices that its credential was revoked while nothing happens. */
+const checkMs = 1_000;
+const heartbeatMs = 15_000;
+/** A reader that takes nothing for so long is cut off: it resumes with Last-Event-ID. */
+const slowMsMax = 15_000;
+const reconnectMs = 2_000;
+/** Bytes that wait for a slow reader, besides one chunk and those of the socket. */
+const waitingBytesMax = 64 * 1024;
+
+/** Ends when the feed stops or the credential may not read any more; fails where events were deleted. */
+export function openEventStream(options: StreamOptions): Readable {
+  const stream: Readable = Readable.from(
+    cutSlowReader(writeFrames(options), () => stream.destroy()),
+    { objectMode: false, highWaterMark: waitingBytesMax },
+  );
+  return stream;
+}
+
+async function* writeFrames(options: StreamOptions): AsyncGenerator<string> {
+  const { feed, from, render, isAllowed } = options;
+  let { after } = from;
+  let silentMs = 0;
+  yield `retry: ${reconnectMs}\n\n`;
+  while (!feed.isStopping() && (await isAllowed())) {
+    const rows = await feed.next({ ...from, after }, checkMs);
+    if (rows.length > 0) {
+      // It may have been revoked since.
+      if (!(await isAllowed())) return;
+      const texts = await render(rows);
+      yield rows.map((row, index) => formatFrame(row, texts[index] ?? '')).join('');
+      after = rows.at(-1)?.sequence ?? after;
+      silentMs = 0;
+    } else {
+      silentMs += checkMs;
+      if (silentMs < heartbeatMs) continue;
+      silentMs = 0;
+      yield ': heartbeat\n\n';
+    }
+  }
+}
+
+function formatFrame({ sequence, type }: EventRow, json: string): string {
+  return `id: ${sequence}\nevent: ${type}\ndata: ${json}\n\n`;
+}
+
+/** The next chunk is asked for when there is room for it: until then a timer runs. */
+async function* cutSlowReader(
+  chunks: AsyncGenerator<string>,
+  cut: () => void,
+): AsyncGenerator<string> {
+  for await (const chunk of chunks) {
+    const timer = setTimeout(cut, slowMsMax);
+    try {
+      yield chunk;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

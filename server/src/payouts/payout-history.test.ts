@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  type CommittedPayout,
+  createMoneyTest,
+  type MoneyTest,
+} from '../../testing/setups/money.ts';
+import { AppError } from '../core/errors.ts';
+import { getPayoutBefore } from './payout-history.ts';
+
+let money: MoneyTest;
+before(async () => {
+  money = await createMoneyTest();
+});
+after(() => money[Symbol.asyncDispose]());
+
+type Point = { type: string; status: string; returned_amount: bigint; sequence: bigint };
+
+/** The payout after each of its events, and what the last one returned in all. */
+function describeEvents({ accountId, payoutId }: CommittedPayout): Promise<Point[]> {
+  return money.rows<Point>(
+    `select e.type, p.status, p.returned_amount, e.sequence
+     from events e
+     cross join lateral payout_as_of(e.account_id, e.subject_id, e.created_at, e.sequence) p
+     where e.account_id = $1 and e.subject_id = $2 order by e.sequence`,
+    [accountId, payoutId],
+  );
+}
+
+async function createReturnedInParts(): Promise<CommittedPayout> {
+  const owner = await money.createOwner({ USD: 1_000_000n });
+  const payout = await money.quoteAndCommit(owner);
+  await money.observe(payout, 'paid', { source: 'sandbox' });
+  // An answer has the total.
+  for (const amount of ['300', '500']) {
+    const details = { amount };
+    await money.observe(payout, 'returned', { source: 'sandbox', details });
+  }
+  return payout;
+}
+
+test('each part of a return is an event, and the payout had so much returned after it', async () => {
+  const payout = await createReturnedInParts();
+  const points = await describeEvents(payout);
+  assert.deepEqual(
+    points.map(({ type, status, returned_amount: returned }) => [type, status, returned]),
+    [
+      ['payout.pending', 'PENDING', 0n],
+      ['payout.processing', 'PROCESSING', 0n],
+      ['payout.completed', 'COMPLETED', 0n],
+      // The first part came with the move.
+      ['payout.cancelled', 'CANCELLED', 300n],
+      ['payout.returned', 'CANCELLED', 300n],
+      ['payout.returned', 'CANCELLED', 500n],
+    ],
+  );
+});
+
+test('a payout that is on hold again is read as of each hold and each continuation', async () => {
+  const owner = await money.createOwner({ USD: 1_000_000n });
+  const payout = await money.quoteAndCommit(owner);
+  const statuses = ['PROCESSING'];
+  for (const [outcome, status] of [
+    ['hold', 'HOLD'],
+    ['accepted', 'PROCESSING'],
+    ['hold', 'HOLD'],
+    ['rejected', 'CANCELLED'],
+  ] as const) {
+    await money.observe(payout, outcome, { source: 'sandbox' });
+    statuses.push(status);
+  }
+  const points = await describeEvents(payout);
+  assert.deepEqual(
+    points.map(({ status }) => status),
+    ['PENDING', ...statuses],
+  );
+});
+
+test('where the events are not kept any more, a past state is unknown and the present one is not', async () => {
+  const payout = await createReturnedInParts();
+  const { accountId, userId, payoutId } = payout;
+  const session = money.db.tenant(accountId);
+  await money.rows(
+    `delete from events
+     where account_id = $1 and subject_id = $2 and type <> 'payout.returned'`,
+    [accountId, payoutId],
+  );
+  const [times] = await money.rows<{ committed: Date; completed: Date }>(
+    `select committed_at as committed, completed_at as completed from payout_states
+     where account_id = $1 and payout_id = $2`,
+    [accountId, payoutId],
+  );
+  const read = (before: Date | undefined) =>
+    getPayoutBefore(session, { accountId, userId, payoutId, before: before ?? new Date(0) });
+  assert.equal((await read(times?.committed)).status, 'PENDING');
+  await assert.rejects(
+    read(times?.completed),
+    (error) => error instanceof AppError && error.code === 'events_dropped',
+  );
+  assert.equal((await read(new Date(Date.now() + 60_000))).status, 'CANCELLED');
+  await assert.rejects(
+    read(new Date(0)),
+    (error) => error instanceof AppError && error.code === 'not_found',
+  );
+});

@@ -13,7 +13,7 @@ const ranks = [
   ['db/', 'config\\.ts$'],
   ['http/', 'work/'],
   ['ledger/', 'accounts/', 'users/', 'events/', 'rails/'],
-  ['fx/', 'destinations/', 'attributes/', 'kyc/', 'screening/'],
+  ['fx/', 'destinations/', 'attributes/', 'kyc/', 'screening/', 'webhooks/'],
   ['receipts/'],
   ['payouts/'],
   ['dispatch/'],

@@ -33,6 +33,8 @@ import { addRailCallbacks } from './rails/host/callbacks.routes.ts';
 import { closeReceipts } from './receipts/receipt.ts';
 import { sandboxRoutes } from './sandbox/sandbox.routes.ts';
 import { userRoutes } from './users/users.routes.ts';
+import { deliveryRoutes } from './webhooks/deliveries.routes.ts';
+import { webhookRoutes } from './webhooks/webhooks.routes.ts';
 import type { Loop } from './work/loop.ts';
 
 /** The service: its environments, its HTTP server, and the order of its start and stop. */
@@ -80,6 +82,8 @@ export function listRoutes(): Route<Environment>[] {
     ...decisionRoutes(),
     ...batchRoutes(),
     ...eventRoutes(),
+    ...webhookRoutes(),
+    ...deliveryRoutes(),
     ...sandboxRoutes(),
   ];
 }
@@ -107,6 +111,7 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
       realNowMs,
       fetch: options.fetch ?? fetch,
       onRailAnswer: metrics.countRailAnswer,
+      onWebhookDelivery: (result) => metrics.countWebhookDelivery(name, result),
     });
   }
   const state = { isStarted: false, isStopping: false };

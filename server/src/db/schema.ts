@@ -29,6 +29,7 @@ export const schemaSubjects = [
   'screening',
   'velocity',
   'kyc',
+  'webhooks',
   'maintenance',
 ] as const;
 

@@ -28,9 +28,11 @@ import { openRates } from './imports.ts';
 import { createLoops } from './loops.ts';
 import { createCompanyRating, openPayments } from './payments.ts';
 import { readLimits } from './settings.ts';
+import { openDeliverer, readWebhookRules } from './webhooks.ts';
 
 export type EnvironmentOptions = FoundationOptions & {
   readonly onRailAnswer: (rail: string, outcome: string) => void;
+  readonly onWebhookDelivery: (result: string) => void;
 };
 
 export type Environment = Awaited<ReturnType<typeof openEnvironment>>;
@@ -40,7 +42,8 @@ export type Environment = Awaited<ReturnType<typeof openEnvironment>>;
  *
  * @throws ConfigError where a setting or an operator's file is wrong, or the database is another's.
  */
-async function openParts({ onRailAnswer, ...options }: EnvironmentOptions) {
+async function openParts(given: EnvironmentOptions) {
+  const { onRailAnswer, onWebhookDelivery, ...options } = given;
   await using parts = new AsyncDisposableStack();
   const base = parts.use(await openFoundation(options));
   const { db, clock, log } = base;
@@ -66,6 +69,7 @@ async function openParts({ onRailAnswer, ...options }: EnvironmentOptions) {
       toleratesFaults: false,
     }),
   );
+  const deliverer = parts.use(openDeliverer(base, { onError, onWebhookDelivery }));
   parts.defer(loops.stop);
   const opened = parts.move();
   return {
@@ -78,6 +82,7 @@ async function openParts({ onRailAnswer, ...options }: EnvironmentOptions) {
     rates,
     recovery,
     payments,
+    deliverer,
     close: () => opened.disposeAsync(),
   };
 }
@@ -116,6 +121,7 @@ export async function openEnvironment(options: EnvironmentOptions) {
     dispatcher,
     router: dispatcher.router,
     ...readLimits(config),
+    webhookRules: readWebhookRules(base),
 
     ...createGroups(db),
     ...createVerification(base),

@@ -1,16 +1,15 @@
 import { z } from 'zod';
-import { formatSeconds } from '../core/clock.ts';
-import { type ExactJson, JsonNumber, parseExactJson } from '../core/exact-json.ts';
 import { type BaseServices, defineRoute, type Route } from '../http/route.ts';
 import { amountAnswer, objectAnswer } from '../http/schema.ts';
-import { readEvents } from './events.ts';
+import { readEvents, writeEvent } from './events.ts';
 
 const eventTypesText = [
   'One of user.created, user.updated; attributes.stored; payout.pending, payout.processing,',
   'payout.ready_for_pickup, payout.completed, payout.cancelled, payout.hold (waits for the',
   'operator), payout.error (every payer rejected it; the operator retries or refunds it);',
   'verification.started and the other statuses of a session; balance.funded;',
-  'batch.committing, batch.committed. Types may be added: ignore unknown ones',
+  'batch.committing, batch.committed; webhook.paused, webhook.disabled (events are no longer sent to',
+  'the endpoint). Types may be added: ignore unknown ones',
 ].join(' ');
 
 const eventAnswer = z
@@ -53,12 +52,7 @@ export function eventRoutes(): Route<BaseServices>[] {
         const session = env.db.tenant(accountId);
         const after = query.after === undefined ? undefined : BigInt(query.after);
         const rows = await readEvents(session, { accountId, after, count: eventsMax });
-        return rows.map((row) => ({
-          sequence: new JsonNumber(row.sequence.toString()),
-          type: row.type,
-          created_on: formatSeconds(row.created_at),
-          data: parseExactJson(row.payload) as { [key: string]: ExactJson },
-        }));
+        return rows.map(writeEvent);
       },
     }),
   ];

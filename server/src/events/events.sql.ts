@@ -4,6 +4,8 @@ import { column, defineQuery, many, one, type RowOf } from '../db/rows.ts';
 const eventColumns = {
   sequence: column.bigint,
   type: column.text,
+  /** The payout, user, batch, … that changed. */
+  subject_id: column.uuid,
   payload: column.text,
   created_at: column.instant,
 };
@@ -12,7 +14,7 @@ export type EventRow = RowOf<typeof eventColumns>;
 const selectText = defineQuery({
   name: 'select_events',
   text: `
-    select e.sequence, e.type, e.created_at,
+    select e.sequence, e.type, e.subject_id, e.created_at,
       coalesce(e.payload, json_build_object('payout_token', 'payout_' || q.id,
         'user_token', 'usr_' || q.user_id, 'client_transfer_id', q.client_transfer_id,
         'status', upper(substr(e.type, length('payout.') + 1)), 'status_reason', e.detail)::text

@@ -1,8 +1,22 @@
+import { formatSeconds } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
+import { type ExactJson, JsonNumber, parseExactJson } from '../core/exact-json.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { type EventRow, findNewestSequence, selectEvents } from './events.sql.ts';
 
+export type { EventRow } from './events.sql.ts';
+
 /** The feed of an account's events, which reports events that a reader has missed. */
+
+/** An event as clients see it, in the feed and in webhooks. */
+export function writeEvent(row: EventRow) {
+  return {
+    sequence: new JsonNumber(row.sequence.toString()),
+    type: row.type,
+    created_on: formatSeconds(row.created_at),
+    data: parseExactJson(row.payload) as { [key: string]: ExactJson },
+  };
+}
 
 /**
  * The events after the given one; undefined begins with the oldest stored one.

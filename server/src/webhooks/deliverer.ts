@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  claimEndpoints,
+  claimTests,
+  type DeliveryResult,
+  insertDeliveries,
+} from './deliveries.sql.ts';
+import { testType, writeTestMessage } from './messages.ts';
+import { createSender, type SenderOptions } from './sender.ts';
+import { type DeliveryServices, describeDelivery, openSigners, postMessage } from './sending.ts';
+import { leaseMs, runTurn } from './turn.ts';
+
+/**
+ * The background work of webhooks. Each endpoint that has something to send gets a turn of its own,
+ * so that one that hangs delays no other. Processes share the endpoints by leases.
+ */
+
+export type DelivererOptions = Pick<
+  DeliveryServices,
+  'db' | 'keys' | 'concurrencyMax' | 'nowMs' | 'realNowMs' | 'steadyMs' | 'onDelivery'
+> &
+  Pick<SenderOptions, 'rules' | 'timeoutMs'> & {
+    readonly onError: (error: unknown) => void;
+    readonly random?: () => number;
+  };
+
+export type Deliverer = AsyncDisposable & {
+  /** Begins the turns and tests that are due. Returns whether there may be more. */
+  startDue(): Promise<boolean>;
+  /** Resolves when no turn or test runs any more. */
+  settle(): Promise<void>;
+};
+
+/** An endpoint that hangs occupies one of these for the time limit of a request. */
+const turnsMax = 500;
+const claimMax = 50;
+/** Requests that are under way when the process stops may take so long; they are sent again. */
+const graceMs = 2_000;
+
+export function createDeliverer(options: DelivererOptions): Deliverer {
+  const sender = createSender(options);
+  const cut = new AbortController();
+  let isStopping = false;
+  const running = new Set<Promise<void>>();
+  const services: DeliveryServices = {
+    ...options,
+    random: options.random ?? Math.random,
+    sender,
+    isStopping: () => isStopping,
+    cut: cut.signal,
+  };
+  const begin = (work: Promise<void>): void => {
+    const watched = work.catch(options.onError).finally(() => running.delete(watched));
+    running.add(watched);
+  };
+  const settle = async (): Promise<void> => {
+    while (running.size > 0) await Promise.all(running);
+  };
+  return {
+    startDue: async () => {
+      const free = Math.min(claimMax, turnsMax - running.size);
+      if (free <= 0 || isStopping) return false;
+      const session = options.db.waiting;
+      const claims = await claimEndpoints(session, { count: free, leaseMs });
+      for (const claim of claims) begin(runTurn(services, claim));
+      const tests = await claimTests(session, free);
+      for (const test of tests) begin(sendTest(services, test));
+      return claims.length === free || tests.length === free;
+    },
+    settle,
+    [Symbol.asyncDispose]: async () => {
+      isStopping = true;
+      await Promise.race([settle(), sleep(graceMs, undefined, { ref: false })]);
+      cut.abort();
+      await settle();
+      sender.close();
+    },
+  };
+}
+
+type Test = Awaited<ReturnType<typeof claimTests>>[number];
+
+async function sendTest(services: DeliveryServices, test: Test): Promise<void> {
+  const { account_id: accountId, endpoint_id: endpointId, url } = test;
+  const { db, cut: signal } = services;
+  const startedAtMs = services.nowMs();
+  const signers = await openSigners(services, { accountId, endpointId });
+  const message = writeTestMessage({ id: test.id, endpointId, nowMs: startedAtMs });
+  const sendResult = await postMessage(services, { message, signers, url, signal });
+  const result: DeliveryResult = sendResult.error === '' ? 'delivered' : 'failed';
+  const delivery = describeDelivery(
+    services,
+    { accountId },
+    {
+      // The client knows the test by this id.
+      id: test.id,
+      kind: 'test',
+      sequence: null,
+      type: testType,
+      try: 1,
+      result,
+      retryAt: null,
+      sendResult,
+      startedAtMs,
+    },
+  );
+  services.onDelivery(result);
+  await insertDeliveries(db.waiting, { accountId, endpointId, url }, [delivery]);
+}

@@ -11,9 +11,8 @@ import {
   readEndpoint,
   sequencesOf,
   startClient,
-  webhookSettings,
 } from './webhook-kit.ts';
-import { type Received, startReceiver } from './webhook-receiver.ts';
+import { type Received, startReceiver, webhookSettings } from './webhook-receiver.ts';
 
 /** Webhooks to endpoints that fail, hang, redirect, or ask for a pause. */
 

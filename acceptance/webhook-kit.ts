@@ -78,6 +78,3 @@ export async function startClient(
 ): Promise<Account & { receiver: Receiver }> {
   return { ...(await createAccount(service)), receiver: await startReceiver() };
 }
-
-/** Settings under which a service may send to the receivers of tests. */
-export const webhookSettings = { OUTLAY_WEBHOOK_LOOPBACK: 'allowed', OUTLAY_WEBHOOK_SECONDS: '1' };

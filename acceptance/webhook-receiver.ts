@@ -85,3 +85,6 @@ export async function startReceiver(): Promise<Receiver> {
       }),
   };
 }
+
+/** Settings under which a service may send to the receivers of tests. */
+export const webhookSettings = { OUTLAY_WEBHOOK_LOOPBACK: 'allowed', OUTLAY_WEBHOOK_SECONDS: '1' };

@@ -16,9 +16,8 @@ import {
   sequencesOf,
   startClient,
   verifyWith,
-  webhookSettings,
 } from './webhook-kit.ts';
-import { type Received, startReceiver } from './webhook-receiver.ts';
+import { type Received, startReceiver, webhookSettings } from './webhook-receiver.ts';
 
 /** Webhooks: signatures, filters, rotation, tests, the log, replays. */
 

@@ -22,6 +22,8 @@ export type DelivererOptions = Pick<
   Pick<SenderOptions, 'rules' | 'timeoutMs'> & {
     readonly onError: (error: unknown) => void;
     readonly random?: () => number;
+    /** How long requests that are under way may take when the process stops; then they are cut. */
+    readonly graceMs?: number;
   };
 
 export type Deliverer = AsyncDisposable & {
@@ -34,8 +36,7 @@ export type Deliverer = AsyncDisposable & {
 /** An endpoint that hangs occupies one of these for the time limit of a request. */
 const turnsMax = 500;
 const claimMax = 50;
-/** Requests that are under way when the process stops may take so long; they are sent again. */
-const graceMs = 2_000;
+const graceMsDefault = 2_000;
 
 export function createDeliverer(options: DelivererOptions): Deliverer {
   const sender = createSender(options);
@@ -70,7 +71,10 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     settle,
     [Symbol.asyncDispose]: async () => {
       isStopping = true;
-      await Promise.race([settle(), sleep(graceMs, undefined, { ref: false })]);
+      await Promise.race([
+        settle(),
+        sleep(options.graceMs ?? graceMsDefault, undefined, { ref: false }),
+      ]);
       cut.abort();
       await settle();
       sender.close();

@@ -217,9 +217,37 @@ const findDeliveryQuery = defineQuery({
   columns: deliveryColumns,
 });
 
+const measureColumns = {
+  status: column.oneOf(...endpointStatuses),
+  count: column.integer,
+  failing: column.integer,
+  backlog: column.float,
+};
+export type WebhookMeasureRow = RowOf<typeof measureColumns>;
+
+const measureQuery = defineQuery({
+  name: 'measure_webhooks',
+  text: `
+    with waiting as (
+      select account_id, endpoint_id, count(*) as count from webhook_retries group by 1, 2)
+    select e.status, count(*)::integer as count,
+      (count(*) filter (where e.failing_since is not null))::integer as failing,
+      sum(a.event_sequence - e.cursor + coalesce(w.count, 0))::float8 as backlog
+    from webhook_endpoints e
+    join accounts a on a.id = e.account_id
+    left join waiting w on w.account_id = e.account_id and w.endpoint_id = e.id
+    group by e.status`,
+  columns: measureColumns,
+});
+
 export type EndpointTerms = { url: string; description: string; eventTypes: readonly string[] };
 
 const idsOf = ({ accountId, endpointId }: EndpointId): unknown[] => [accountId, endpointId];
+
+/** Of all accounts, by status: endpoints, those that fail now, and events that are not sent yet. */
+export async function measureWebhooks(session: Session): Promise<WebhookMeasureRow[]> {
+  return many(session, measureQuery);
+}
 
 export async function listEndpoints(session: Session, accountId: string): Promise<EndpointRow[]> {
   return many(session, listQuery, [accountId]);

@@ -23,6 +23,8 @@ import {
   updateEndpoint,
 } from './webhooks.sql.ts';
 
+export { measureWebhooks, type WebhookMeasureRow } from './webhooks.sql.ts';
+
 /** Webhook endpoints as clients manage them. Sending: deliverer.ts. */
 
 export type EndpointContext = EndpointId & { readonly session: Session };

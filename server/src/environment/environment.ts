@@ -28,7 +28,7 @@ import { openRates } from './imports.ts';
 import { createLoops } from './loops.ts';
 import { createCompanyRating, openPayments } from './payments.ts';
 import { readLimits } from './settings.ts';
-import { openDeliverer, readWebhookRules } from './webhooks.ts';
+import { openDeliverer, readWebhookRules, renderWebhookEvents } from './webhooks.ts';
 
 export type EnvironmentOptions = FoundationOptions & {
   readonly onRailAnswer: (rail: string, outcome: string) => void;
@@ -122,6 +122,7 @@ export async function openEnvironment(options: EnvironmentOptions) {
     router: dispatcher.router,
     ...readLimits(config),
     webhookRules: readWebhookRules(base),
+    renderEvents: renderWebhookEvents,
 
     ...createGroups(db),
     ...createVerification(base),

@@ -1,5 +1,7 @@
+import { writeEvent } from '../events/events.ts';
 import type { AddressRules } from '../webhooks/addresses.ts';
 import { createDeliverer, type Deliverer } from '../webhooks/deliverer.ts';
+import type { RenderEvents } from '../webhooks/messages.ts';
 import type { Foundation } from './foundation.ts';
 
 /** Live never reaches loopback, whatever the settings say. */
@@ -7,6 +9,9 @@ export function readWebhookRules({ config, name }: Foundation): AddressRules {
   const isAllowed = config.OUTLAY_WEBHOOK_LOOPBACK === 'allowed';
   return { isLoopbackAllowed: name === 'staging' && isAllowed };
 }
+
+/** Webhooks say what the feed of events answers. */
+export const renderWebhookEvents: RenderEvents = async (_accountId, rows) => rows.map(writeEvent);
 
 export function openDeliverer(
   base: Foundation,
@@ -16,6 +21,7 @@ export function openDeliverer(
   return createDeliverer({
     db,
     keys,
+    renderEvents: renderWebhookEvents,
     nowMs: clock.nowMs,
     realNowMs,
     steadyMs,

@@ -55,13 +55,9 @@ test('the switch of staging allows loopback, and nothing else that is private', 
 
 const lookUp = (found: readonly string[], options: { all?: boolean } = { all: true }) => {
   const calls = { count: 0 };
-  const lookup = createCheckedLookup(strict, (_name, _options, done) => {
+  const lookup = createCheckedLookup(strict, async () => {
     calls.count += 1;
-    const family = (address: string): number => (address.includes(':') ? 6 : 4);
-    done(
-      null,
-      found.map((address) => ({ address, family: family(address) })),
-    );
+    return [...found];
   });
   return new Promise<{ addresses: string | LookupAddress[]; count: number }>((resolve, reject) => {
     lookup('hooks.example', options, (error, addresses) => {

@@ -1,5 +1,7 @@
-import { type LookupAddress, lookup as systemLookup } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
+import { Resolver } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { callbackify } from 'node:util';
 
 /**
  * Which addresses a webhook may reach. A client chooses the URL, and the request leaves from inside
@@ -98,11 +100,28 @@ export function hostOf(url: URL): string {
 /** The name leads to an address that webhooks must not reach. */
 export class RefusedAddress extends Error {}
 
-type Resolve = (
-  name: string,
-  options: { all: true },
-  done: (error: Error | null, addresses: LookupAddress[]) => void,
-) => void;
+/** All addresses of a name. @throws Error with the code ENOTFOUND or EAI_AGAIN. */
+export type Resolve = (name: string) => Promise<string[]>;
+
+/**
+ * Asks the name servers directly. The system's look-up occupies a thread of the process until it ends,
+ * so a few names whose servers do not answer would stop everything that uses those threads.
+ */
+export function createResolve(): Resolve {
+  const resolver = new Resolver({ timeout: 2_000, tries: 2 });
+  return async (name) => {
+    if (name === 'localhost') return ['127.0.0.1', '::1'];
+    const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+    const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+    if (found.length > 0) return found;
+    const codes = answers.map((answer) =>
+      answer.status === 'rejected' ? (answer.reason as { code?: unknown }).code : undefined,
+    );
+    const isUnknown = codes.every((code) => code === 'ENOTFOUND' || code === 'ENODATA');
+    const error = new Error('the name has no address', { cause: answers });
+    throw Object.assign(error, { code: isUnknown ? 'ENOTFOUND' : 'EAI_AGAIN' });
+  };
+}
 
 /**
  * Resolves a name once for a connection, and refuses it if any of its addresses is not allowed. The
@@ -110,20 +129,22 @@ type Resolve = (
  */
 export function createCheckedLookup(
   rules: AddressRules,
-  resolve: Resolve = systemLookup,
+  resolve = createResolve(),
 ): LookupFunction {
+  const find = async (name: string): Promise<LookupAddress[]> => {
+    const addresses = await resolve(name);
+    if (addresses.length > 0 && addresses.every((address) => isAllowedAddress(address, rules))) {
+      return addresses.map((address) => ({ address, family: isIP(address) }));
+    }
+    throw new RefusedAddress('the name leads to a private or reserved address');
+  };
+  const findThen = callbackify(find);
   return (name, options, done) => {
-    resolve(name, { all: true }, (error, addresses) => {
-      const [first] = addresses ?? [];
-      if (error !== null) return done(error, '', 0);
-      if (
-        first === undefined ||
-        !addresses.every(({ address }) => isAllowedAddress(address, rules))
-      ) {
-        return done(new RefusedAddress('the name leads to a private or reserved address'), '', 0);
-      }
-      if (options.all === true) return done(null, addresses);
-      return done(null, first.address, first.family);
+    findThen(name, (error, addresses) => {
+      const [first = { address: '', family: 0 }] = addresses ?? [];
+      if (error !== null) done(error, '', 0);
+      else if (options.all === true) done(null, addresses);
+      else done(null, first.address, first.family);
     });
   };
 }

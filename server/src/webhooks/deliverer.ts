@@ -17,7 +17,14 @@ import { leaseMs, runTurn } from './turn.ts';
 
 export type DelivererOptions = Pick<
   DeliveryServices,
-  'db' | 'keys' | 'concurrencyMax' | 'nowMs' | 'realNowMs' | 'steadyMs' | 'onDelivery'
+  | 'db'
+  | 'keys'
+  | 'renderEvents'
+  | 'concurrencyMax'
+  | 'nowMs'
+  | 'realNowMs'
+  | 'steadyMs'
+  | 'onDelivery'
 > &
   Pick<SenderOptions, 'rules' | 'timeoutMs'> & {
     readonly onError: (error: unknown) => void;
@@ -98,6 +105,7 @@ async function sendTest(services: DeliveryServices, test: Test): Promise<void> {
     {
       // The client knows the test by this id.
       id: test.id,
+      messageId: message.id,
       kind: 'test',
       sequence: null,
       type: testType,

@@ -5,8 +5,8 @@ import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
 import { defineRoute, type Page, type Route } from '../http/route.ts';
 import { integerField, momentQuery, readMoment, readMomentEnd } from '../http/schema.ts';
 import { deliveryResults } from './deliveries.sql.ts';
-import { findEvent } from './event-source.ts';
-import { type Message, writeMessage, writeTestMessage } from './messages.ts';
+import { findMessage } from './event-source.ts';
+import { type Message, type RenderEvents, writeTestMessage } from './messages.ts';
 import { answerContext } from './sending.ts';
 import {
   eventTypesField,
@@ -145,7 +145,7 @@ function listRoute(): Route<WebhookServices> {
       });
       return toPage(rows, count, {
         cursor: (row) => cursorOf([row.id]),
-        write: (row) => writeDelivery(id.accountId, row),
+        write: writeDelivery,
       });
     },
   });
@@ -171,12 +171,12 @@ function readRoute(): Route<WebhookServices> {
       const row =
         deliveryId === undefined ? undefined : await findDelivery(place.session, place, deliveryId);
       if (row === undefined) throw new AppError('not_found', 'Delivery not found');
-      const message = await findMessage(place, row);
-      const { keys } = context.env;
+      const { keys, renderEvents } = context.env;
+      const message = await rewriteMessage(place, renderEvents, row);
       const answer =
         row.answer === null ? '' : keys.open(row.answer, answerContext(place, row.id)).toString();
       return {
-        ...writeDelivery(place.accountId, row),
+        ...writeDelivery(row),
         request: { url: row.url, body: message?.body ?? '' },
         answer: { content_type: row.answer_type, body: answer },
       };
@@ -185,13 +185,13 @@ function readRoute(): Route<WebhookServices> {
 }
 
 /** What was sent, written again from the event log. */
-async function findMessage(
+async function rewriteMessage(
   { session, accountId, endpointId }: EndpointContext,
+  renderEvents: RenderEvents,
   row: DeliveryRow,
 ): Promise<Message | undefined> {
   if (row.sequence === null) {
     return writeTestMessage({ id: row.id, endpointId, nowMs: row.started_at.getTime() });
   }
-  const event = await findEvent(session, { accountId, sequence: row.sequence });
-  return event === undefined ? undefined : writeMessage(accountId, event);
+  return findMessage(session, renderEvents, { accountId, sequence: row.sequence });
 }

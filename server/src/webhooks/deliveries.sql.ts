@@ -121,14 +121,14 @@ const insertDeliveriesStatement: Statement = {
   text: `
     insert into webhook_deliveries (account_id, endpoint_id, url, id, month, kind, sequence,
       event_type, try, result, status_code, error, answer, answer_type, duration_ms, started_at,
-      retry_at)
+      retry_at, message_id)
     select $1, $2, $3, d.id, month_of(d.started_at), d.kind, d.sequence, d.event_type, d.try,
       d.result, d.status_code, d.error, d.answer, d.answer_type, d.duration_ms, d.started_at,
-      d.retry_at
+      d.retry_at, d.message_id
     from unnest($4::uuid[], $5::text[], $6::bigint[], $7::text[], $8::integer[], $9::text[],
       $10::integer[], $11::text[], $12::bytea[], $13::text[], $14::integer[], $15::timestamptz[],
-      $16::timestamptz[]) d (id, kind, sequence, event_type, try, result, status_code, error,
-      answer, answer_type, duration_ms, started_at, retry_at)`,
+      $16::timestamptz[], $17::text[]) d (id, kind, sequence, event_type, try, result, status_code, error,
+      answer, answer_type, duration_ms, started_at, retry_at, message_id)`,
 };
 
 const upsertRetriesStatement: Statement = {
@@ -252,6 +252,8 @@ export async function releaseEndpoint(
 
 export type NewDelivery = {
   readonly id: string;
+  /** The header webhook-id. */
+  readonly messageId: string;
   readonly kind: DeliveryKind;
   readonly sequence: bigint | null;
   readonly type: string;
@@ -291,6 +293,7 @@ export async function insertDeliveries(
     valuesOf('durationMs'),
     valuesOf('startedAt'),
     valuesOf('retryAt'),
+    valuesOf('messageId'),
   ]);
 }
 

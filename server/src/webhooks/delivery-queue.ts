@@ -1,5 +1,5 @@
-import type { EventRow } from '../events/events.ts';
 import type { RetryRow } from './deliveries.sql.ts';
+import type { Message } from './messages.ts';
 
 /**
  * The deliveries of one endpoint that a process has in memory. Events of one object form a chain:
@@ -12,7 +12,7 @@ export type QueuedDelivery = {
   readonly sequence: bigint;
   readonly subjectId: string;
   /** Undefined for a stored one, whose event is read when it is sent. */
-  readonly row: EventRow | undefined;
+  readonly message: Message | undefined;
   /** Failed tries so far. */
   tries: number;
   firstAtMs: number;
@@ -150,7 +150,7 @@ export function openRetry(row: RetryRow): QueuedDelivery {
     isReplay: row.is_replay,
     sequence: row.sequence,
     subjectId: row.subject_id,
-    row: undefined,
+    message: undefined,
     tries: row.tries,
     firstAtMs: row.first_at.getTime(),
     dueAtMs: row.due_at.getTime(),

@@ -3,6 +3,7 @@ import type { Session } from '../db/postgres/pool.ts';
 import { type EventRow, readEvents } from '../events/events.ts';
 import type { QueuedDelivery } from './delivery-queue.ts';
 import { matchesType } from './event-types.ts';
+import { type Message, type RenderEvents, writeMessages } from './messages.ts';
 
 /**
  * A cursor on the account's events: reads ahead in order, and knows up to which event everything is
@@ -12,6 +13,7 @@ import { matchesType } from './event-types.ts';
 export type SourceOptions = {
   readonly accountId: string;
   readonly isReplay: boolean;
+  readonly renderEvents: RenderEvents;
   /** The last event that is done. */
   readonly cursor: bigint;
   /** The last event to read; undefined: all. */
@@ -23,7 +25,7 @@ export type SourceOptions = {
 export type EventSource = ReturnType<typeof createEventSource>;
 
 export function createEventSource(options: SourceOptions) {
-  const { accountId, end, isReplay } = options;
+  const { accountId, end, isReplay, renderEvents } = options;
   let readUpTo = options.cursor;
   /** In the order of their sequences. */
   const open = new Map<bigint, QueuedDelivery>();
@@ -45,9 +47,13 @@ export function createEventSource(options: SourceOptions) {
       // Events past the end, or none at all, show that everything up to the end was read.
       if (end !== undefined && rows.length < count) readUpTo = end;
       else if (last !== undefined) readUpTo = last.sequence;
-      const items = rows
-        .filter(({ type }) => options.filters.every((types) => matchesType(type, types)))
-        .map((row) => describeItem(row, { isReplay, nowMs }));
+      const allowed = rows.filter(({ type }) =>
+        options.filters.every((types) => matchesType(type, types)),
+      );
+      const messages = await writeMessages(renderEvents, accountId, allowed);
+      const items = allowed.map((row, index) =>
+        describeItem(row, { isReplay, message: messages[index], nowMs }),
+      );
       for (const item of items) open.set(item.sequence, item);
       return { count: all.length, items };
     },
@@ -79,26 +85,29 @@ async function readOn(
   }
 }
 
-/** The event with this sequence, if it is still kept. */
-export async function findEvent(
+/** The message of the event with this sequence, if it is still kept. */
+export async function findMessage(
   session: Session,
+  renderEvents: RenderEvents,
   { accountId, sequence }: { accountId: string; sequence: bigint },
-): Promise<EventRow | undefined> {
+): Promise<Message | undefined> {
   const [row] = await readOn(session, { accountId, after: sequence - 1n, count: 1 });
-  return row?.sequence === sequence ? row : undefined;
+  if (row?.sequence !== sequence) return undefined;
+  const [message] = await writeMessages(renderEvents, accountId, [row]);
+  return message;
 }
 
 function describeItem(
   row: EventRow,
-  { isReplay, nowMs }: { isReplay: boolean; nowMs: number },
+  more: { isReplay: boolean; message: Message | undefined; nowMs: number },
 ): QueuedDelivery {
   return {
-    isReplay,
+    isReplay: more.isReplay,
     sequence: row.sequence,
     subjectId: row.subject_id,
-    row,
+    message: more.message,
     tries: 0,
-    firstAtMs: nowMs,
+    firstAtMs: more.nowMs,
     dueAtMs: 0,
     isStored: false,
   };

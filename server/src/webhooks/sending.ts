@@ -6,7 +6,7 @@ import {
   listSigningSecrets,
   type NewDelivery,
 } from './deliveries.sql.ts';
-import type { Message } from './messages.ts';
+import type { Message, RenderEvents } from './messages.ts';
 import type { Sender, SendResult } from './sender.ts';
 import { createSigner, type Signer, signMessage } from './signatures.ts';
 
@@ -16,6 +16,7 @@ export type DeliveryServices = {
   readonly db: Database;
   readonly keys: KeyRing;
   readonly sender: Sender;
+  readonly renderEvents: RenderEvents;
   /** Requests at once to one endpoint. */
   readonly concurrencyMax: number;
   /** The environment's time. */
@@ -70,7 +71,7 @@ export function answerContext({ accountId }: Pick<EndpointId, 'accountId'>, id: 
 
 type Described = Pick<
   NewDelivery,
-  'id' | 'kind' | 'sequence' | 'type' | 'try' | 'result' | 'retryAt'
+  'id' | 'messageId' | 'kind' | 'sequence' | 'type' | 'try' | 'result' | 'retryAt'
 >;
 
 /** The row of the log. */

@@ -15,8 +15,7 @@ import {
 } from './deliveries.sql.ts';
 import { DeliveryQueue, openRetry, type QueuedDelivery, storeRetry } from './delivery-queue.ts';
 import { createEndpointHealth } from './endpoint-health.ts';
-import { createEventSource, type EventSource, findEvent } from './event-source.ts';
-import { writeMessage } from './messages.ts';
+import { createEventSource, type EventSource, findMessage } from './event-source.ts';
 import type { SendResult } from './sender.ts';
 import { type DeliveryServices, describeDelivery, openSigners, postMessage } from './sending.ts';
 import type { Signer } from './signatures.ts';
@@ -24,6 +23,8 @@ import type { Signer } from './signatures.ts';
 /** Events in memory beyond the cursor. */
 const windowMax = 1000;
 const readCountMax = 500;
+/** For a probe, which sends one of them. */
+const probeReadCount = 20;
 /** With so many stored deliveries, new events stay in the event log. */
 const storedMax = 1000;
 export const leaseMs = 30_000;
@@ -84,7 +85,7 @@ class Turn {
     this.#id = { accountId: claim.account_id, endpointId: claim.endpoint_id };
     this.#signers = signers;
     this.#health = createEndpointHealth(claim, services);
-    ({ events: this.#events, replay: this.#replay } = openSources(claim));
+    ({ events: this.#events, replay: this.#replay } = openSources(claim, services));
     this.#signal = AbortSignal.any([this.#cut.signal, services.cut]);
     this.#savedAtMs = services.steadyMs();
     this.#endMs = this.#savedAtMs + turnMs;
@@ -123,13 +124,14 @@ class Turn {
 
   /** Reads further events, from the replay and from the cursor in turn. Returns how many. */
   async #read(): Promise<number> {
+    const countMax = this.#health.isProbed() ? probeReadCount : readCountMax;
     let count = 0;
     for (const source of [this.#replay, this.#events]) {
       const hasRoom =
         this.#queue.size < windowMax - readCountMax && this.#queue.storedCount < storedMax;
       if (source === undefined || !this.#maySend() || !hasRoom || source.isAtEnd()) continue;
       const { db, nowMs } = this.#services;
-      const read = await source.read(db.waiting, readCountMax, nowMs());
+      const read = await source.read(db.waiting, countMax, nowMs());
       this.add(read.items);
       count += read.count;
     }
@@ -149,19 +151,20 @@ class Turn {
 
   /** Never rejects: a failure of ours ends the turn. */
   async #send(item: QueuedDelivery): Promise<void> {
-    const { db, nowMs } = this.#services;
+    const { db, nowMs, renderEvents } = this.#services;
     try {
       const { accountId } = this.#id;
       const { sequence } = item;
-      const row = item.row ?? (await findEvent(db.waiting, { accountId, sequence }));
+      const message =
+        item.message ?? (await findMessage(db.waiting, renderEvents, { accountId, sequence }));
       const startedAtMs = nowMs();
-      if (row === undefined) {
+      if (message === undefined) {
         const error = 'the event is no longer kept';
         const sendResult = { error, durationMs: 0, answer: undefined };
-        this.#end(item, { type: '', result: 'abandoned', retryAt: null, sendResult, startedAtMs });
+        const sent = { result: 'abandoned', retryAt: null, sendResult, startedAtMs } as const;
+        this.#end(item, { ...sent, type: '', messageId: '' });
         return;
       }
-      const message = writeMessage(accountId, row);
       const sendResult = await postMessage(this.#services, {
         message,
         signers: this.#signers,
@@ -169,7 +172,8 @@ class Turn {
         signal: this.#signal,
       });
       const judged = this.#judge(item, sendResult, startedAtMs);
-      this.#end(item, { type: message.type, ...judged, sendResult, startedAtMs });
+      const { id: messageId, type } = message;
+      this.#end(item, { messageId, type, ...judged, sendResult, startedAtMs });
     } catch (error) {
       this.#isOver = true;
       if (!this.#signal.aborted) {
@@ -206,7 +210,7 @@ class Turn {
 
   #end(
     item: QueuedDelivery,
-    sent: Pick<NewDelivery, 'type' | 'result' | 'retryAt'> & {
+    sent: Pick<NewDelivery, 'messageId' | 'type' | 'result' | 'retryAt'> & {
       sendResult: SendResult;
       startedAtMs: number;
     },
@@ -289,11 +293,15 @@ class Turn {
   }
 }
 
-function openSources(claim: ClaimRow): { events: EventSource; replay: EventSource | undefined } {
+function openSources(
+  claim: ClaimRow,
+  { renderEvents }: Pick<DeliveryServices, 'renderEvents'>,
+): { events: EventSource; replay: EventSource | undefined } {
   const { account_id: accountId, event_types: types } = claim;
   const { replay_cursor: replayCursor, replay_end: end, replay_types: replayTypes } = claim;
   const events = createEventSource({
     accountId,
+    renderEvents,
     isReplay: false,
     cursor: claim.cursor,
     end: undefined,
@@ -303,6 +311,7 @@ function openSources(claim: ClaimRow): { events: EventSource; replay: EventSourc
   const filters = [types, replayTypes];
   const replay = createEventSource({
     accountId,
+    renderEvents,
     isReplay: true,
     cursor: replayCursor,
     end,

@@ -4,7 +4,6 @@ import { JsonNumber } from '../core/exact-json.ts';
 import { formatToken } from '../core/ids.ts';
 import { amountAnswer } from '../http/schema.ts';
 import { deliveryKinds, deliveryResults } from './deliveries.sql.ts';
-import { nameMessage, nameTest } from './messages.ts';
 import { algorithms } from './signatures.ts';
 import { type DeliveryRow, type EndpointRow, endpointStatuses } from './webhooks.sql.ts';
 import type { ReplayPreview } from './webhooks.ts';
@@ -123,10 +122,10 @@ export const deliveryDetailAnswer = z
   })
   .meta({ id: 'WebhookDeliveryDetail' });
 
-export function writeDelivery(accountId: string, row: DeliveryRow) {
+export function writeDelivery(row: DeliveryRow) {
   return {
     delivery_token: formatToken('delivery', row.id),
-    webhook_id: row.sequence === null ? nameTest(row.id) : nameMessage(accountId, row.sequence),
+    webhook_id: row.message_id,
     kind: row.kind,
     sequence: writeNumber(row.sequence ?? 0n),
     type: row.event_type,

@@ -6,6 +6,7 @@ import { type BaseServices, defineRoute, type Route, type RouteContext } from '.
 import { integerField, textField } from '../http/schema.ts';
 import { type AddressRules, findUrlFault } from './addresses.ts';
 import { typePattern } from './event-types.ts';
+import type { RenderEvents } from './messages.ts';
 import { algorithms } from './signatures.ts';
 import { type EndpointRow, listEndpoints } from './webhooks.sql.ts';
 import {
@@ -23,7 +24,10 @@ import { endpointAnswer, endpointWithSecretAnswer, writeEndpoint } from './webho
 
 /** The endpoints of an account. Their log, tests and replays: deliveries.routes.ts. */
 
-export type WebhookServices = BaseServices & { readonly webhookRules: AddressRules };
+export type WebhookServices = BaseServices & {
+  readonly webhookRules: AddressRules;
+  readonly renderEvents: RenderEvents;
+};
 export type WebhookContext = RouteContext<WebhookServices>;
 
 export const tag = 'Webhooks';

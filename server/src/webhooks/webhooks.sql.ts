@@ -87,7 +87,8 @@ const updateStatement: Statement = {
   name: 'update_webhook_endpoint',
   text: `
     update webhook_endpoints
-    set url = $3, description = $4, event_types = $5, revision = revision + 1
+    set url = $3, description = $4, event_types = $5, revision = revision + 1,
+      next_at = case when is_held then environment_now() else next_at end
     where account_id = $1 and id = $2`,
 };
 
@@ -179,6 +180,7 @@ const startReplayStatement: Statement = {
 
 const deliveryColumns = {
   id: column.uuid,
+  message_id: column.text,
   kind: column.oneOf(...deliveryKinds),
   sequence: nullable(column.bigint),
   event_type: column.text,
@@ -195,7 +197,7 @@ const deliveryColumns = {
 };
 export type DeliveryRow = RowOf<typeof deliveryColumns>;
 
-const deliveryNames = `id, kind, sequence, event_type, try, result, status_code, error, answer,
+const deliveryNames = `id, message_id, kind, sequence, event_type, try, result, status_code, error, answer,
   answer_type, duration_ms, url, started_at, retry_at`;
 
 const listDeliveriesQuery = defineQuery({

@@ -1,6 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { newId } from '../../src/core/ids.ts';
+import { writeEvent } from '../../src/events/events.ts';
 import { createDeliverer, type Deliverer } from '../../src/webhooks/deliverer.ts';
 import { createEndpoint } from '../../src/webhooks/webhooks.ts';
 import type { MoneyTest } from './money.ts';
@@ -29,6 +30,7 @@ export function openTestDeliverer(
   const deliverer = createDeliverer({
     db: changes.db ?? money.db,
     keys: money.keys,
+    renderEvents: async (_accountId, rows) => rows.map(writeEvent),
     concurrencyMax: changes.concurrencyMax ?? 20,
     nowMs: money.clock.nowMs,
     realNowMs: () => Date.now(),

@@ -96,6 +96,8 @@ create table webhook_deliveries (
   endpoint_id uuid not null,
   id uuid not null,
   month date not null,
+  -- The header webhook-id. Empty if the event was no longer kept.
+  message_id text not null,
   kind text not null check (kind in ('event', 'replay', 'test')),
   -- Null for a test.
   sequence bigint,

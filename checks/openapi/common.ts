@@ -64,7 +64,7 @@ const scopeTexts: Record<Scope, string> = {
   'payouts:read': 'Read payouts, receipts, histories and events',
   'payouts:create': 'Create payouts',
   'payouts:commit': 'Commit payouts',
-  'webhooks:write': 'Register and change webhook endpoints',
+  'webhooks:write': 'Manage webhooks, which send all data of events',
   'kyc:write': 'Upload images for identity checks',
   'kyc:decide': 'Decide about identity checks; granted by name only',
 };

@@ -82,7 +82,7 @@ test('the backlog of an endpoint that is down stays in the event log, and arrive
   await using deliverer = openTestDeliverer(money);
   await writeEvents(money, { accountId, subjects: createSubjects(500), count: 3000 });
   await deliverer.drain();
-  assert.ok(receiver.requests.length <= 25, 'it is held after the first failures');
+  assert.ok(receiver.requests.length <= 25, 'it backs off after the first failures');
   for (let hours = 0; hours < 6; hours += 1) {
     await money.advance(3_700_000);
     await deliverer.drain();

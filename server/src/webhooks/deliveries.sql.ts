@@ -21,7 +21,7 @@ const claimColumns = {
   replay_cursor: nullable(column.bigint),
   replay_end: nullable(column.bigint),
   replay_types: column.texts,
-  holds: column.integer,
+  back_offs: column.integer,
   failing_since: nullable(column.instant),
   revision: column.integer,
 };
@@ -35,7 +35,7 @@ const claimQuery = defineQuery({
       select e.account_id, e.id
       from webhook_endpoints e join accounts a on a.id = e.account_id cross join now
       where e.status = 'ENABLED' and (e.lease_until is null or e.lease_until < clock_timestamp())
-        and (e.next_at <= now.at or not e.is_held
+        and (e.next_at <= now.at or not e.is_backing_off
           and (e.cursor < a.event_sequence or e.replay_cursor is not null))
       order by e.lease_until nulls first
       limit $1
@@ -46,7 +46,7 @@ const claimQuery = defineQuery({
     from due
     where e.account_id = due.account_id and e.id = due.id
     returning e.account_id, e.id as endpoint_id, e.fence, e.url, e.event_types, e.cursor,
-      e.replay_cursor, e.replay_end, e.replay_types, e.holds, e.failing_since, e.revision`,
+      e.replay_cursor, e.replay_end, e.replay_types, e.back_offs, e.failing_since, e.revision`,
   columns: claimColumns,
 });
 
@@ -89,7 +89,7 @@ const saveQuery = defineQuery({
   name: 'save_webhook_progress',
   text: `
     update webhook_endpoints
-    set cursor = $4, failing_since = $5, holds = $6,
+    set cursor = $4, failing_since = $5, back_offs = $6,
       lease_until = clock_timestamp() + $7 * interval '1 millisecond'
     where account_id = $1 and id = $2 and fence = $3
     returning revision`,
@@ -111,7 +111,7 @@ const releaseStatement: Statement = {
   text: `
     update webhook_endpoints
     set lease_until = clock_timestamp(),
-      is_held = $5 and revision = $4,
+      is_backing_off = $5 and revision = $4,
       next_at = case when revision = $4 then $6::timestamptz else environment_now() end
     where account_id = $1 and id = $2 and fence = $3`,
 };
@@ -213,7 +213,7 @@ const idsOf = (claim: ClaimRow): unknown[] => [claim.account_id, claim.endpoint_
 export type Progress = {
   readonly cursor: bigint;
   readonly failingSince: Date | undefined;
-  readonly holds: number;
+  readonly backOffs: number;
   readonly leaseMs: number;
 };
 
@@ -227,7 +227,7 @@ export async function saveProgress(
     ...idsOf(claim),
     progress.cursor,
     progress.failingSince ?? null,
-    progress.holds,
+    progress.backOffs,
     progress.leaseMs,
   ]);
 }
@@ -240,13 +240,13 @@ export async function saveReplayCursor(
   await exec(session, saveReplayStatement, [...idsOf(claim), claim.revision, cursor]);
 }
 
-/** `nextAt` is when something is due; a held endpoint waits for it with new events too. */
+/** `nextAt` is when something is due; an endpoint that backs off waits for it with new events too. */
 export async function releaseEndpoint(
   session: Session,
   claim: ClaimRow,
-  next: { isHeld: boolean; nextAt: Date | undefined },
+  next: { isBackingOff: boolean; nextAt: Date | undefined },
 ): Promise<void> {
-  const values = [claim.revision, next.isHeld, next.nextAt ?? null];
+  const values = [claim.revision, next.isBackingOff, next.nextAt ?? null];
   await exec(session, releaseStatement, [...idsOf(claim), ...values]);
 }
 

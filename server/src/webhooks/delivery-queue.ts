@@ -3,7 +3,7 @@ import type { Message } from './messages.ts';
 
 /**
  * The deliveries of one endpoint that a process has in memory. Events of one object form a chain:
- * only its head is sent, so that the object's events arrive in order, and a failed head holds back
+ * only its head is sent, so that the object's events arrive in order, and a failed head back_offs back
  * its own chain only.
  */
 

@@ -3,13 +3,14 @@ import { chooseDelayMs, readRetryAfterMs, retryMsMax } from './retry-times.ts';
 import type { SendResult } from './sender.ts';
 
 /**
- * What the answers of an endpoint say about it. After some failures in a row, or when it asks for a
- * pause, it is held: nothing is sent until a probe of one delivery succeeds.
+ * What the answers of an endpoint say about it: a circuit breaker. After some failures in a row, or
+ * when it asks for a pause, the endpoint backs off: nothing is sent until one delivery, the probe,
+ * succeeds.
  */
 
 export type EndpointHealth = ReturnType<typeof createEndpointHealth>;
 
-/** After so many failures in a row an endpoint is held. */
+/** After so many failures in a row an endpoint backs off. */
 const failuresMax = 5;
 /** These ask for fewer requests (Standard Webhooks 1.0, "Delivery success and failure"). */
 const throttleStatuses = new Set([429, 502, 503, 504]);
@@ -23,27 +24,27 @@ export type Verdict =
   | { readonly result: 'abandoned' };
 
 export function createEndpointHealth(
-  claim: Pick<ClaimRow, 'holds' | 'failing_since'>,
+  claim: Pick<ClaimRow, 'back_offs' | 'failing_since'>,
   { random, realNowMs }: { random: () => number; realNowMs: () => number },
 ) {
-  let holds = claim.holds;
+  let backOffs = claim.back_offs;
   let failingSinceMs = claim.failing_since?.getTime();
   let failuresInRow = 0;
-  let heldUntilMs: number | undefined;
+  let backOffUntilMs: number | undefined;
   let stop: { status: 'PAUSED' | 'DISABLED'; reason: string } | undefined;
   return {
     /** Whether only one delivery may be sent, to see if the endpoint answers again. */
-    isProbed: () => holds > 0,
+    isProbed: () => backOffs > 0,
     /** Until when nothing may be sent. */
-    heldUntilMs: () => heldUntilMs,
+    backOffUntilMs: () => backOffUntilMs,
     /** Why sending has ended for good. */
     stop: () => stop,
     progress: () => ({
-      holds,
+      backOffs,
       failingSince: failingSinceMs === undefined ? undefined : new Date(failingSinceMs),
     }),
     succeeded(): void {
-      holds = 0;
+      backOffs = 0;
       failuresInRow = 0;
       failingSinceMs = undefined;
     },
@@ -56,10 +57,10 @@ export function createEndpointHealth(
         chooseDelayMs({ failures, retryAfterMs, random: random() });
       const asksForPause =
         retryAfterMs > 0 || (answer !== undefined && throttleStatuses.has(answer.statusCode));
-      if (asksForPause || holds > 0 || failuresInRow >= failuresMax) {
-        // Requests that were under way when the endpoint was held count once.
-        if (heldUntilMs === undefined) holds += 1;
-        heldUntilMs = Math.max(heldUntilMs ?? 0, nowMs + delayMs(holds));
+      if (asksForPause || backOffs > 0 || failuresInRow >= failuresMax) {
+        // Requests that were under way when the back-off began count once.
+        if (backOffUntilMs === undefined) backOffs += 1;
+        backOffUntilMs = Math.max(backOffUntilMs ?? 0, nowMs + delayMs(backOffs));
       }
       const dueAtMs = nowMs + delayMs(failure.tries);
       if (answer?.statusCode === goneStatus) {

@@ -35,7 +35,7 @@ const turnMs = 30_000;
 /** Another process has the lease. */
 class LeaseLost extends Error {}
 
-/** Sends until nothing is ready, the endpoint is held, or time is up. */
+/** Sends until nothing is ready, the endpoint backs off, or time is up. */
 export async function runTurn(services: DeliveryServices, claim: ClaimRow): Promise<void> {
   const id = { accountId: claim.account_id, endpointId: claim.endpoint_id };
   const [signers, retries] = await Promise.all([
@@ -53,7 +53,7 @@ export async function runTurn(services: DeliveryServices, claim: ClaimRow): Prom
 }
 
 /**
- * One endpoint while this process holds its lease. Results are stored together, while further
+ * One endpoint while this process backOffs its lease. Results are stored together, while further
  * requests are under way: the faster the endpoint answers, the more of them share a transaction.
  */
 class Turn {
@@ -118,7 +118,9 @@ class Turn {
 
   #maySend(): boolean {
     return (
-      !this.#isOver && this.#health.heldUntilMs() === undefined && this.#health.stop() === undefined
+      !this.#isOver &&
+      this.#health.backOffUntilMs() === undefined &&
+      this.#health.stop() === undefined
     );
   }
 
@@ -284,10 +286,10 @@ class Turn {
     await this.#save(passed);
     const stop = this.#health.stop();
     if (stop !== undefined) await stopEndpoint(session, this.#id, stop);
-    const heldUntilMs = this.#health.heldUntilMs();
-    const nextMs = heldUntilMs ?? this.#queue.nextDueMs();
+    const backOffUntilMs = this.#health.backOffUntilMs();
+    const nextMs = backOffUntilMs ?? this.#queue.nextDueMs();
     await releaseEndpoint(session, this.#claim, {
-      isHeld: heldUntilMs !== undefined || this.#queue.storedCount >= storedMax,
+      isBackingOff: backOffUntilMs !== undefined || this.#queue.storedCount >= storedMax,
       nextAt: nextMs === undefined ? undefined : new Date(nextMs),
     });
   }

@@ -88,7 +88,7 @@ const updateStatement: Statement = {
   text: `
     update webhook_endpoints
     set url = $3, description = $4, event_types = $5, revision = revision + 1,
-      next_at = case when is_held then environment_now() else next_at end
+      next_at = case when is_backing_off then environment_now() else next_at end
     where account_id = $1 and id = $2`,
 };
 
@@ -107,8 +107,8 @@ const resumeStatement: Statement = {
       update webhook_retries set first_at = environment_now(), due_at = environment_now()
       where account_id = $1 and endpoint_id = $2)
     update webhook_endpoints
-    set status = 'ENABLED', status_reason = '', is_held = false, next_at = environment_now(),
-      failing_since = null, holds = 0, revision = revision + 1
+    set status = 'ENABLED', status_reason = '', is_backing_off = false, next_at = environment_now(),
+      failing_since = null, back_offs = 0, revision = revision + 1
     where account_id = $1 and id = $2`,
 };
 

@@ -19,11 +19,11 @@ create table webhook_endpoints (
   -- When something stored is due, or a probe of an endpoint that fails.
   next_at timestamptz,
   -- Whether new events wait for next_at too: the endpoint fails, or too many of its deliveries do.
-  is_held boolean not null default false,
-  -- Since the last success: the first failure, and how often the endpoint was held.
+  is_backing_off boolean not null default false,
+  -- Since the last success: the first failure, and how often the endpoint backed off.
   failing_since timestamptz,
-  holds integer not null default 0 check (holds >= 0),
-  -- The process that sends holds the lease, by real time. An outdated fencing token changes nothing.
+  back_offs integer not null default 0 check (back_offs >= 0),
+  -- The process that sends back_offs the lease, by real time. An outdated fencing token changes nothing.
   lease_until timestamptz,
   fence bigint not null default 0,
   -- Counts changes by the client, which the process that sends must notice.
@@ -31,7 +31,7 @@ create table webhook_endpoints (
   created_at timestamptz not null,
   primary key (account_id, id),
   constraint replay_has_its_end check ((replay_cursor is null) = (replay_end is null)),
-  constraint held_until_then check (not is_held or next_at is not null)
+  constraint backs_off_until_then check (not is_backing_off or next_at is not null)
 );
 alter table webhook_endpoints enable row level security;
 create policy own_account on webhook_endpoints using (account_id = current_account());

@@ -6,8 +6,8 @@ import { type Found, type Measured, writeReport } from './report.ts';
 /**
  * npm run bench: ours and its peers beside each other, alternately in one run, as medians and
  * ratios. Load generator, services and database share the machine. BENCH_ROUNDS, BENCH_SECONDS and
- * BENCH_ONLY (beginnings of keys, see plan.ts) narrow it; --profile, --large, --batch, --growth
- * and --overload run those parts.
+ * BENCH_ONLY (beginnings of keys, see plan.ts) narrow it; --profile, --large, --batch, --growth,
+ * --webhooks and --overload run those parts.
  */
 
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 3);
@@ -19,7 +19,9 @@ if (process.argv.includes('--large')) await (await import('./large.ts')).runLarg
 else if (process.argv.includes('--profile')) await (await import('./profile.ts')).runProfile();
 else if (process.argv.includes('--growth')) await (await import('./growth.ts')).runGrowth();
 else if (process.argv.includes('--overload')) await import('./overload.ts');
-else if (process.argv.includes('--batch')) await (await import('./batch.ts')).runBatch();
+else if (process.argv.includes('--webhooks')) {
+  await (await import('./webhooks.ts')).runWebhooks();
+} else if (process.argv.includes('--batch')) await (await import('./batch.ts')).runBatch();
 else await runPlan(createPlan(only));
 
 async function runPlan(plan: Plan): Promise<void> {

@@ -97,7 +97,8 @@ async function sendTest(services: DeliveryServices, test: Test): Promise<void> {
   const startedAtMs = services.nowMs();
   const signers = await openSigners(services, { accountId, endpointId });
   const message = writeTestMessage({ id: test.id, endpointId, nowMs: startedAtMs });
-  const sendResult = await postMessage(services, { message, signers, url, signal });
+  const target = services.sender.open(url);
+  const sendResult = await postMessage(services, { message, signers, target, signal });
   const result: DeliveryResult = sendResult.error === '' ? 'delivered' : 'failed';
   const delivery = describeDelivery(
     services,

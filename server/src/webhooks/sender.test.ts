@@ -51,7 +51,7 @@ after(() => {
 
 const never = new AbortController().signal;
 const post = (url: string, through = sender): Promise<SendResult> =>
-  through.send({ url, headers: { 'webhook-id': 'a' }, body: '{}' }, never);
+  through.open(url).send({ headers: { 'webhook-id': 'a' }, body: '{}' }, never);
 
 test('a status of 2xx is a success with the beginning of its body', async () => {
   const { error, answer } = await post(`${base}/ok`);
@@ -103,7 +103,7 @@ test('without the switch nothing reaches loopback, by address or by name', async
 
 test('stopping ends a request that waits', async () => {
   const stop = new AbortController();
-  const waiting = sender.send({ url: `${base}/hangs`, headers: {}, body: '{}' }, stop.signal);
+  const waiting = sender.open(`${base}/hangs`).send({ headers: {}, body: '{}' }, stop.signal);
   stop.abort();
   await assert.rejects(waiting);
 });

@@ -15,7 +15,6 @@ import {
  */
 
 export type WebhookRequest = {
-  readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 };
@@ -36,9 +35,14 @@ export type EndpointAnswer = {
 };
 
 export type Sender = {
+  /** Prepares requests to a URL. */
+  open(url: string): Target;
+  close(): void;
+};
+
+export type Target = {
   /** Never rejects, except when `signal` ends it. */
   send(request: WebhookRequest, signal: AbortSignal): Promise<SendResult>;
-  close(): void;
 };
 
 export type SenderOptions = {
@@ -60,55 +64,94 @@ const userAgent = 'Outlay-Webhooks/1';
 export function createSender({ rules, timeoutMs, steadyMs }: SenderOptions): Sender {
   const options = { keepAlive: true, timeout: idleMs, lookup: createCheckedLookup(rules) };
   const agents = { 'http:': new http.Agent(options), 'https:': new https.Agent(options) };
-  const attempt = async (request: WebhookRequest, signal: AbortSignal): Promise<EndpointAnswer> => {
-    const url = new URL(request.url);
-    const host = hostOf(url);
-    // An address is connected to without a look-up.
-    if (isIP(host) !== 0 && !isAllowedAddress(host, rules)) {
-      throw new RefusedAddress('the URL leads to a private or reserved address');
-    }
-    const isSecure = url.protocol === 'https:';
-    const sent = (isSecure ? https : http).request(url, {
-      method: 'POST',
-      agent: agents[isSecure ? 'https:' : 'http:'],
-      maxHeaderSize: headerBytesMax,
-      signal,
-      headers: {
-        ...request.headers,
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(request.body),
-        'user-agent': userAgent,
-      },
-    });
-    try {
-      return await exchange(sent, request.body);
-    } catch (error) {
-      // The endpoint closed an idle connection while the request was on its way.
-      if (sent.reusedSocket && codeOf(error) === 'ECONNRESET') return attempt(request, signal);
-      throw error;
-    }
-  };
   return {
-    send: async (request, signal) => {
-      const beganMs = steadyMs();
-      const timeout = AbortSignal.timeout(timeoutMs);
-      const finish = (error: string, answer?: EndpointAnswer): SendResult => ({
-        error,
-        answer,
-        durationMs: Math.round(steadyMs() - beganMs),
-      });
-      try {
-        const answer = await attempt(request, AbortSignal.any([signal, timeout]));
-        return finish(describeStatus(answer.statusCode), answer);
-      } catch (error) {
-        if (signal.aborted) throw error;
-        return finish(timeout.aborted ? `no answer within ${timeoutMs} ms` : describeError(error));
-      }
+    open: (text) => {
+      const url = new URL(text);
+      const post = preparePosts(url, agents[url.protocol === 'https:' ? 'https:' : 'http:']);
+      const host = hostOf(url);
+      // An address is connected to without a look-up.
+      const isRefused = isIP(host) !== 0 && !isAllowedAddress(host, rules);
+      return {
+        send: async (request, signal) => {
+          const beganMs = steadyMs();
+          const finish = (error: string, answer?: EndpointAnswer): SendResult => ({
+            error,
+            answer,
+            durationMs: Math.round(steadyMs() - beganMs),
+          });
+          if (isRefused) return finish('the URL leads to a private or reserved address');
+          try {
+            const answer = await limit(post, { request, timeoutMs, signal });
+            return finish(describeStatus(answer.statusCode), answer);
+          } catch (error) {
+            if (signal.aborted) throw error;
+            return finish(describeError(error));
+          }
+        },
+      };
     },
     close: () => {
       for (const agent of Object.values(agents)) agent.destroy();
     },
   };
+}
+
+type Post = (request: WebhookRequest) => http.ClientRequest;
+
+/** What is the same for every request is worked out once. */
+function preparePosts(url: URL, agent: http.Agent | https.Agent): Post {
+  const isSecure = url.protocol === 'https:';
+  const fixed = {
+    method: 'POST',
+    hostname: hostOf(url),
+    port: url.port === '' ? (isSecure ? 443 : 80) : Number(url.port),
+    path: url.pathname + url.search,
+    maxHeaderSize: headerBytesMax,
+    agent,
+  };
+  const { request: open } = isSecure ? https : http;
+  return ({ headers, body }) =>
+    open({
+      ...fixed,
+      headers: {
+        ...headers,
+        host: url.host,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        'user-agent': userAgent,
+      },
+    });
+}
+
+class TimedOut extends Error {}
+
+/** Ends the exchange after the time limit, or when it is aborted. */
+async function limit(
+  post: Post,
+  options: { request: WebhookRequest; timeoutMs: number; signal: AbortSignal },
+): Promise<EndpointAnswer> {
+  const { request, timeoutMs, signal } = options;
+  let sent: http.ClientRequest;
+  const end = (): void => {
+    sent.destroy(new TimedOut(`no answer within ${timeoutMs} ms`));
+  };
+  const timer = setTimeout(end, timeoutMs);
+  signal.addEventListener('abort', end);
+  try {
+    signal.throwIfAborted();
+    for (;;) {
+      sent = post(request);
+      try {
+        return await exchange(sent, request.body);
+      } catch (error) {
+        // Otherwise the endpoint closed an idle connection while the request was on its way.
+        if (!sent.reusedSocket || codeOf(error) !== 'ECONNRESET') throw error;
+      }
+    }
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', end);
+  }
 }
 
 /** Once the status is known, it decides, whatever becomes of the body. */
@@ -156,7 +199,7 @@ const codeTexts: Readonly<Record<string, string>> = {
 };
 
 function describeError(error: unknown): string {
-  if (error instanceof RefusedAddress) return error.message;
+  if (error instanceof RefusedAddress || error instanceof TimedOut) return error.message;
   const code = codeOf(error);
   return codeTexts[code] ?? (code === '' ? 'the request failed' : `the request failed: ${code}`);
 }

@@ -7,7 +7,7 @@ import {
   type NewDelivery,
 } from './deliveries.sql.ts';
 import type { Message, RenderEvents } from './messages.ts';
-import type { Sender, SendResult } from './sender.ts';
+import type { Sender, SendResult, Target } from './sender.ts';
 import { createSigner, type Signer, signMessage } from './signatures.ts';
 
 /** What turns and tests share: signing, sending, and the row of the log. */
@@ -51,17 +51,17 @@ export async function openSigners(
 export type Posting = {
   readonly message: Message;
   readonly signers: readonly Signer[];
-  readonly url: string;
+  readonly target: Target;
   readonly signal: AbortSignal;
 };
 
 export function postMessage(
-  { sender, realNowMs }: Pick<DeliveryServices, 'sender' | 'realNowMs'>,
-  { message, signers, url, signal }: Posting,
+  { realNowMs }: Pick<DeliveryServices, 'realNowMs'>,
+  { message, signers, target, signal }: Posting,
 ): Promise<SendResult> {
   const timestampSeconds = Math.floor(realNowMs() / 1000);
   const headers = signMessage({ ...message, timestampSeconds }, signers);
-  return sender.send({ url, headers, body: message.body }, signal);
+  return target.send({ headers, body: message.body }, signal);
 }
 
 /** What the answer of an endpoint is sealed for. */

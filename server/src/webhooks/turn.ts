@@ -16,7 +16,7 @@ import {
 import { DeliveryQueue, openRetry, type QueuedDelivery, storeRetry } from './delivery-queue.ts';
 import { createEndpointHealth } from './endpoint-health.ts';
 import { createEventSource, type EventSource, findMessage } from './event-source.ts';
-import type { SendResult } from './sender.ts';
+import type { SendResult, Target } from './sender.ts';
 import { type DeliveryServices, describeDelivery, openSigners, postMessage } from './sending.ts';
 import type { Signer } from './signatures.ts';
 
@@ -61,6 +61,7 @@ class Turn {
   readonly #claim: ClaimRow;
   readonly #id: EndpointId;
   readonly #signers: readonly Signer[];
+  readonly #target: Target;
   readonly #queue = new DeliveryQueue();
   readonly #health: ReturnType<typeof createEndpointHealth>;
   readonly #events: EventSource;
@@ -84,6 +85,7 @@ class Turn {
     this.#claim = claim;
     this.#id = { accountId: claim.account_id, endpointId: claim.endpoint_id };
     this.#signers = signers;
+    this.#target = services.sender.open(claim.url);
     this.#health = createEndpointHealth(claim, services);
     ({ events: this.#events, replay: this.#replay } = openSources(claim, services));
     this.#signal = AbortSignal.any([this.#cut.signal, services.cut]);
@@ -170,7 +172,7 @@ class Turn {
       const sendResult = await postMessage(this.#services, {
         message,
         signers: this.#signers,
-        url: this.#claim.url,
+        target: this.#target,
         signal: this.#signal,
       });
       const judged = this.#judge(item, sendResult, startedAtMs);

@@ -43,13 +43,16 @@ export type Deliverer = AsyncDisposable & {
 /** An endpoint that hangs occupies one of these for the time limit of a request. */
 const turnsMax = 500;
 const claimMax = 50;
+/** Tests are counted apart, so that many of them do not delay turns. */
+const testsMax = 50;
 const graceMsDefault = 2_000;
 
 export function createDeliverer(options: DelivererOptions): Deliverer {
   const sender = createSender(options);
   const cut = new AbortController();
   let isStopping = false;
-  const running = new Set<Promise<void>>();
+  const turns = new Set<Promise<void>>();
+  const tests = new Set<Promise<void>>();
   const services: DeliveryServices = {
     ...options,
     random: options.random ?? Math.random,
@@ -57,23 +60,23 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     isStopping: () => isStopping,
     cut: cut.signal,
   };
-  const begin = (work: Promise<void>): void => {
+  const begin = (running: Set<Promise<void>>, work: Promise<void>): void => {
     const watched = work.catch(options.onError).finally(() => running.delete(watched));
     running.add(watched);
   };
   const settle = async (): Promise<void> => {
-    while (running.size > 0) await Promise.all(running);
+    while (turns.size + tests.size > 0) await Promise.all([...turns, ...tests]);
   };
   return {
     startDue: async () => {
-      const free = Math.min(claimMax, turnsMax - running.size);
-      if (free <= 0 || isStopping) return false;
+      if (isStopping) return false;
       const session = options.db.waiting;
-      const claims = await claimEndpoints(session, { count: free, leaseMs });
-      for (const claim of claims) begin(runTurn(services, claim));
-      const tests = await claimTests(session, free);
-      for (const test of tests) begin(sendTest(services, test));
-      return claims.length === free || tests.length === free;
+      const count = Math.min(claimMax, turnsMax - turns.size);
+      const claims = count > 0 ? await claimEndpoints(session, { count, leaseMs }) : [];
+      for (const claim of claims) begin(turns, runTurn(services, claim));
+      const due = tests.size < testsMax ? await claimTests(session, testsMax - tests.size) : [];
+      for (const test of due) begin(tests, sendTest(services, test));
+      return count > 0 && claims.length === count;
     },
     settle,
     [Symbol.asyncDispose]: async () => {

@@ -168,12 +168,12 @@ const claimTestsQuery = defineQuery({
   name: 'claim_webhook_tests',
   text: `
     with due as (
-      select account_id, endpoint_id, id from webhook_tests
+      select account_id, endpoint_id from webhook_tests
       order by created_at limit $1 for update skip locked
     )
     delete from webhook_tests t
     using due, webhook_endpoints e
-    where t.account_id = due.account_id and t.endpoint_id = due.endpoint_id and t.id = due.id
+    where t.account_id = due.account_id and t.endpoint_id = due.endpoint_id
       and e.account_id = t.account_id and e.id = t.endpoint_id
     returning t.account_id, t.endpoint_id, t.id, e.url`,
   columns: testColumns,

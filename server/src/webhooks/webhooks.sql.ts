@@ -144,12 +144,16 @@ const noticeStatement: Statement = {
   text: `update webhook_endpoints set revision = revision + 1 where account_id = $1 and id = $2`,
 };
 
-const insertTestStatement: Statement = {
+/** A test that is not sent yet serves for the request, too. */
+const insertTestQuery = defineQuery({
   name: 'insert_webhook_test',
   text: `
-    insert into webhook_tests (account_id, endpoint_id, id, created_at)
-    values ($1, $2, $3, environment_now())`,
-};
+    insert into webhook_tests as t (account_id, endpoint_id, id, created_at)
+    values ($1, $2, $3, environment_now())
+    on conflict (account_id, endpoint_id) do update set created_at = t.created_at
+    returning id`,
+  columns: { id: column.uuid },
+});
 
 const rangeQuery = defineQuery({
   name: 'count_webhook_replay',
@@ -320,8 +324,13 @@ export async function endSecret(
   await exec(session, noticeStatement, idsOf(id));
 }
 
-export async function insertTest(session: Session, id: EndpointId, testId: string): Promise<void> {
-  await exec(session, insertTestStatement, [...idsOf(id), testId]);
+/** The id of the test that will be sent. */
+export async function insertTest(
+  session: Session,
+  id: EndpointId,
+  testId: string,
+): Promise<string> {
+  return (await one(session, insertTestQuery, [...idsOf(id), testId])).id;
 }
 
 /** Sequences inclusive, times from the first to before the last. */

@@ -109,9 +109,7 @@ async function addSecret(
 /** Requests a test delivery, whatever the status of the endpoint. Returns the delivery's id. */
 export async function requestTest(context: EndpointContext): Promise<string> {
   await getEndpoint(context);
-  const testId = newId();
-  await insertTest(context.session, context, testId);
-  return testId;
+  return insertTest(context.session, context, newId());
 }
 
 /** What a replay would send. */

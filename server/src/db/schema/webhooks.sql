@@ -76,19 +76,19 @@ alter table webhook_retries enable row level security;
 create policy own_account on webhook_retries using (account_id = current_account());
 grant select, update on webhook_retries to outlay_tenant;
 
--- Test deliveries that were requested.
+-- Test deliveries that were requested and not sent yet, one for each endpoint.
 create table webhook_tests (
   account_id uuid not null,
   endpoint_id uuid not null,
   id uuid not null,
   created_at timestamptz not null,
-  primary key (account_id, endpoint_id, id),
+  primary key (account_id, endpoint_id),
   foreign key (account_id, endpoint_id) references webhook_endpoints (account_id, id)
     on delete cascade
 );
 alter table webhook_tests enable row level security;
 create policy own_account on webhook_tests using (account_id = current_account());
-grant select, insert on webhook_tests to outlay_tenant;
+grant select, insert, update on webhook_tests to outlay_tenant;
 
 -- The log: one row for each request to an endpoint.
 create table webhook_deliveries (

@@ -153,3 +153,32 @@ test('a request that was cut when the process stopped is sent again under the sa
   assert.equal(first?.id, second?.id);
   assert.deepEqual(next.results, ['delivered']);
 });
+
+test('a process that lost its lease stores nothing', async () => {
+  const waiting: ServerResponse[] = [];
+  const arrived = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await using receiver = await startEndpoint((_request, response) => {
+    arrived[waiting.length]?.resolve();
+    waiting.push(response);
+  });
+  const { accountId } = await money.createOwner();
+  const endpointId = await addEndpoint(money, { accountId, url: receiver.url });
+  await using slow = openTestDeliverer(money);
+  await using other = openTestDeliverer(money, { db: money.connect() });
+  await writeEvents(money, { accountId, subjects: createSubjects(1), count: 1 });
+  await slow.startDue();
+  await arrived[0]?.promise;
+  await money.rows(
+    `update webhook_endpoints set lease_until = now() - interval '1 second' where id = $1`,
+    [endpointId],
+  );
+  await other.startDue();
+  await arrived[1]?.promise;
+  for (const response of waiting) response.end();
+  await Promise.all([slow.settle(), other.settle()]);
+  const log = await money.rows('select from webhook_deliveries where endpoint_id = $1', [
+    endpointId,
+  ]);
+  assert.equal(log.length, 1);
+  assert.deepEqual([slow.errors, other.errors], [[], []]);
+});

@@ -43,10 +43,6 @@ export function createEventSource(options: SourceOptions) {
     ): Promise<{ count: number; items: QueuedDelivery[] }> {
       const all = await readOn(session, { accountId, after: readUpTo, count });
       const rows = end === undefined ? all : all.filter(({ sequence }) => sequence <= end);
-      const last = rows.at(-1);
-      // Events past the end, or none at all, show that everything up to the end was read.
-      if (end !== undefined && rows.length < count) readUpTo = end;
-      else if (last !== undefined) readUpTo = last.sequence;
       const allowed = rows.filter(({ type }) =>
         options.filters.every((types) => matchesType(type, types)),
       );
@@ -54,7 +50,12 @@ export function createEventSource(options: SourceOptions) {
       const items = allowed.map((row, index) =>
         describeItem(row, { isReplay, message: messages[index], nowMs }),
       );
+      // Both at once: the cursor must not pass an event that is not open yet.
       for (const item of items) open.set(item.sequence, item);
+      const last = rows.at(-1);
+      // Fewer rows than asked for show that everything up to the end was read.
+      if (end !== undefined && rows.length < count) readUpTo = end;
+      else if (last !== undefined) readUpTo = last.sequence;
       return { count: all.length, items };
     },
     /** It was delivered, abandoned or stored. */

@@ -29,7 +29,7 @@ const probeReadCount = 20;
 const storedMax = 1000;
 export const leaseMs = 30_000;
 const renewMs = 10_000;
-/** After this time another process may take over, and changes of the secrets are seen. */
+/** After this time nothing more is read: another process may take over, and an old secret ends. */
 const turnMs = 30_000;
 
 /** Another process has the lease. */
@@ -106,7 +106,7 @@ class Turn {
   /** Returns whether there is more to do. */
   async step(): Promise<boolean> {
     const [readCount] = await Promise.all([this.#read(), this.#save()]);
-    this.#isOver ||= this.#services.isStopping() || this.#services.steadyMs() >= this.#endMs;
+    this.#isOver ||= this.#services.isStopping();
     this.#queue.wake(this.#services.nowMs());
     this.#startReady();
     if (this.#failure !== undefined) throw this.#failure;
@@ -128,6 +128,7 @@ class Turn {
 
   /** Reads further events, from the replay and from the cursor in turn. Returns how many. */
   async #read(): Promise<number> {
+    if (this.#services.steadyMs() >= this.#endMs) return 0;
     const countMax = this.#health.isProbed() ? probeReadCount : readCountMax;
     let count = 0;
     for (const source of [this.#replay, this.#events]) {

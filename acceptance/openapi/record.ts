@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { startService } from '../service.ts';
+import { webhookSettings } from '../webhook-receiver.ts';
 import { examplesFile, recordExamples } from './run-steps.ts';
 
 /**
@@ -9,7 +10,7 @@ import { examplesFile, recordExamples } from './run-steps.ts';
  *     npm run record
  */
 
-const service = await startService({ isEmbedded: true });
+const service = await startService({ isEmbedded: true, settings: webhookSettings });
 try {
   const examples = await recordExamples(service);
   await writeFile(examplesFile, `${JSON.stringify(examples, null, 2)}\n`);

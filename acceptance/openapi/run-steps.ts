@@ -1,13 +1,21 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Service, serverMain, testSettings } from '../service.ts';
+import { startReceiver } from '../webhook-receiver.ts';
 import { batchSteps } from './batch-steps.ts';
 import { moneySteps } from './money-steps.ts';
 import { otherSteps } from './other-steps.ts';
 import { type ExampleRequest, type Known, readText, type Step } from './steps.ts';
+import { webhookSteps } from './webhook-steps.ts';
 
 /** The whole interface used once. Later steps need what earlier ones answered. */
-export const allSteps: readonly Step[] = [...moneySteps, ...otherSteps, ...batchSteps];
+export const allSteps: readonly Step[] = [
+  ...moneySteps,
+  ...otherSteps,
+  ...webhookSteps,
+  ...batchSteps,
+];
 
 /** One example of the description: what was sent and what came. */
 export type ExampleRecord = {
@@ -32,6 +40,8 @@ export type RunOptions = {
   credentials: { client_id: string; client_secret: string };
   /** An API key that decides about identities: no client has one by default. */
   reviewerKey: string;
+  /** A webhook endpoint. */
+  receiverUrl: string;
   steps: readonly Step[];
 };
 
@@ -49,6 +59,8 @@ export type StepAnswer = {
 export const examplesFile = join(import.meta.dirname, '../../checks/openapi/examples.json');
 
 const version = 'v0.1.4';
+/** So often a step is sent again, every tenth of a second. */
+const awaitedMax = 200;
 
 /** Sends the steps in their order and hands each answer to `check`, which may throw. */
 export async function runSteps(
@@ -57,14 +69,24 @@ export async function runSteps(
 ): Promise<void> {
   const places = findPlaces(options.document);
   const { client_id, client_secret } = options.credentials;
-  let known: Known = { client_id, client_secret, reviewer_key: options.reviewerKey };
+  let known: Known = {
+    client_id,
+    client_secret,
+    reviewer_key: options.reviewerKey,
+    receiver_url: options.receiverUrl,
+  };
   for (const step of options.steps) {
     const place = places.get(step.operationId);
     if (place === undefined) throw new Error(`${step.operationId} is not described`);
     const sent = step.request(known);
     const base = step.isWrong === true ? options.baseUrl : (options.proxyUrl ?? options.baseUrl);
     const url = base + fillPath(place.path, sent);
-    const answer = await send(url, place.method, { step, sent, known });
+    let answer = await send(url, place.method, { step, sent, known });
+    for (let again = 0; step.isAwaited === true && answer.status === 404; again += 1) {
+      if (again > awaitedMax) throw new Error(`${url} is not there`);
+      await sleep(100);
+      answer = await send(url, place.method, { step, sent, known });
+    }
     check({ step, request: `${place.method} ${url}`, sent, ...answer });
     if (step.keep !== undefined) known = { ...known, ...step.keep(JSON.parse(answer.text)) };
   }
@@ -137,7 +159,10 @@ async function send(
 }
 
 /** What the description shows of an answer; undefined for a step that is no example. */
-export function toRecord(answer: StepAnswer, baseUrl: string): ExampleRecord | undefined {
+export function toRecord(
+  answer: StepAnswer,
+  { baseUrl, receiverUrl }: Pick<RunOptions, 'baseUrl' | 'receiverUrl'>,
+): ExampleRecord | undefined {
   const { step, sent, status, contentType, text } = answer;
   if (step.isHidden === true) return undefined;
   const isJson = contentType.endsWith('json');
@@ -148,11 +173,14 @@ export function toRecord(answer: StepAnswer, baseUrl: string): ExampleRecord | u
     request: status === 200 ? sent : {},
     answer: { status, contentType, body: isJson ? shorten(JSON.parse(text), step) : null },
   };
-  const shown = JSON.stringify(record).replaceAll(baseUrl, shownBaseUrl);
+  const shown = JSON.stringify(record)
+    .replaceAll(baseUrl, shownBaseUrl)
+    .replaceAll(receiverUrl, shownReceiverUrl);
   return JSON.parse(hideSecrets(shown)) as ExampleRecord;
 }
 
 const shownBaseUrl = 'http://127.0.0.1:8080';
+const shownReceiverUrl = 'https://shop.example/outlay-events';
 
 /** A Base64 text keeps its beginning; so much is enough to see what it is. */
 const shownCharacters = 40;
@@ -177,6 +205,7 @@ function hideSecrets(text: string): string {
   const blank = (secret: string): string => 'x'.repeat(secret.length);
   return text
     .replaceAll(/(?<="(?:access_token|client_secret|api_key)":"(?:test_)?)(?!test_)[^"]+/g, blank)
+    .replaceAll(/(?<="secret":"whsec_)[^"]+/g, blank)
     .replaceAll(/(?<=\/verify\/|"token":")[A-Za-z0-9_-]{60,}/g, blank);
 }
 
@@ -210,12 +239,14 @@ export async function recordExamples(
   const document = (await response.json()) as Description;
   const records: ExampleRecord[] = [];
   const reviewerKey = createReviewerKey(service);
-  await runSteps({ ...service, reviewerKey, document, steps: allSteps }, (answer) => {
+  await using receiver = await startReceiver();
+  const options = { ...service, reviewerKey, receiverUrl: receiver.url, document, steps: allSteps };
+  await runSteps(options, (answer) => {
     const wanted = answer.step.status ?? 200;
     if (answer.status !== wanted) {
       throw new Error(`${answer.request}: ${answer.status}, not ${wanted}: ${answer.text}`);
     }
-    const record = toRecord(answer, service.baseUrl);
+    const record = toRecord(answer, options);
     if (record !== undefined) records.push(record);
   });
   return records;

@@ -19,6 +19,8 @@ export type Step = {
   status?: number;
   /** The request contradicts the description on purpose: a validating proxy would refuse it. */
   isWrong?: boolean;
+  /** It is sent again while the service still works on it, which answers 404. */
+  isAwaited?: boolean;
   /** What it sends in Authorization: the access token unless it says otherwise. */
   credential?: 'none' | 'reduced' | 'reviewer';
   /** An array of the answer is shown with so many items at most. */

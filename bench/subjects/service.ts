@@ -47,6 +47,7 @@ export async function startService(
     role?: 'all' | 'serve';
     /** Where the database already has its accounts and key. */
     of?: { fixture: Fixture; masterKey: Buffer };
+    settings?: Readonly<Record<string, string>>;
   },
 ): Promise<Service> {
   const url = await place.database(options.name);
@@ -57,7 +58,12 @@ export async function startService(
     masterKey,
   });
   const child: Child = await startChild('subjects/service-process.ts', {
-    env: { ...settings, MALLOC_ARENA_MAX: '2', BENCH_ROLE: options.role ?? 'serve' },
+    env: {
+      ...settings,
+      ...options.settings,
+      MALLOC_ARENA_MAX: '2',
+      BENCH_ROLE: options.role ?? 'serve',
+    },
     execArgv,
   });
   const db = connectDatabase({ url, connectionsMax: 8 });

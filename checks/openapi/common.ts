@@ -47,6 +47,8 @@ const tagTexts = {
   Verification: 'Identity checks of users.',
   'Verification page': 'The API of the hosted verification page.',
   Events: 'The events of the account, in order.',
+  Webhooks:
+    'Events sent to your own HTTPS endpoints, signed by Standard Webhooks. docs/guides/webhooks.md has the details.',
   Sandbox: 'Controls the simulated network of the staging environment.',
   Operations: 'Health, metrics and this description.',
 };
@@ -63,6 +65,7 @@ const scopeTexts: Record<Scope, string> = {
   'payouts:read': 'Read payouts, receipts, histories and events',
   'payouts:create': 'Create payouts',
   'payouts:commit': 'Commit payouts',
+  'webhooks:write': 'Manage webhooks, which send all data of events',
   'kyc:write': 'Upload images for identity checks',
   'kyc:decide': 'Decide about identity checks; granted by name only',
 };

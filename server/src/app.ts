@@ -28,6 +28,7 @@ import { createKycRoutes } from './kyc/kyc.routes.ts';
 import { ledgerRoutes } from './ledger/ledger.routes.ts';
 import { createGauges } from './monitoring/gauges.ts';
 import { payoutListRoutes } from './payouts/payout-lists.routes.ts';
+import { payoutReadRoutes } from './payouts/payout-reads.routes.ts';
 import { payoutRoutes } from './payouts/payouts.routes.ts';
 import { readinessRoutes } from './payouts/readiness.routes.ts';
 import { addRailCallbacks } from './rails/host/callbacks.routes.ts';
@@ -36,6 +37,8 @@ import { receiptKeyRoutes } from './receipts/receipt-key.routes.ts';
 import { sandboxRoutes } from './sandbox/sandbox.routes.ts';
 import { statementRoutes } from './statements/statements.routes.ts';
 import { userRoutes } from './users/users.routes.ts';
+import { deliveryRoutes } from './webhooks/deliveries.routes.ts';
+import { webhookRoutes } from './webhooks/webhooks.routes.ts';
 import type { Loop } from './work/loop.ts';
 
 /** The service: its environments, its HTTP server, and the order of its start and stop. */
@@ -80,12 +83,15 @@ export function listRoutes(): Route<Environment>[] {
     ...destinationRoutes(),
     ...attributeRoutes(),
     ...payoutRoutes(),
+    ...payoutReadRoutes(),
     ...payoutListRoutes(),
     ...readinessRoutes(),
     ...receiptKeyRoutes(),
     ...decisionRoutes(),
     ...batchRoutes(),
     ...eventRoutes(),
+    ...webhookRoutes(),
+    ...deliveryRoutes(),
     ...sandboxRoutes(),
   ];
 }
@@ -113,6 +119,7 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
       realNowMs,
       fetch: options.fetch ?? fetch,
       onRailAnswer: metrics.countRailAnswer,
+      onWebhookDelivery: (result) => metrics.countWebhookDelivery(name, result),
     });
   }
   const state = { isStarted: false, isStopping: false };

@@ -150,6 +150,26 @@ const settings = {
     'Readers of one account that may wait for events or stream them at one process; more get 429',
     '250',
   ),
+  OUTLAY_WEBHOOK_MONTHS: setting(
+    wholeNumber({ min: 1, max: 1200, otherwise: 3 }),
+    'Whole months for which the log of webhook deliveries is kept',
+    '3',
+  ),
+  OUTLAY_WEBHOOK_SECONDS: setting(
+    wholeNumber({ min: 1, max: 30, otherwise: 15 }),
+    'Seconds in which a webhook endpoint must answer',
+    '15',
+  ),
+  OUTLAY_WEBHOOK_CONCURRENCY: setting(
+    wholeNumber({ min: 1, max: 1000, otherwise: 50 }),
+    'Maximum of requests at once to one webhook endpoint',
+    '50',
+  ),
+  OUTLAY_WEBHOOK_LOOPBACK: setting(
+    choice(['refused', 'allowed'], 'refused'),
+    'allowed: staging sends webhooks to loopback addresses too, also without TLS (docs/guides/webhooks.md)',
+    'refused',
+  ),
   OUTLAY_BATCH_ROWS_MAX: setting(
     wholeNumber({ min: 1, max: 1_000_000, otherwise: 100_000 }),
     'Maximum of rows in one batch',

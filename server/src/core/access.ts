@@ -7,6 +7,7 @@ export const scopes = [
   'payouts:read',
   'payouts:create',
   'payouts:commit',
+  'webhooks:write',
   'kyc:write',
   'kyc:decide',
 ] as const;

@@ -44,6 +44,8 @@ const prefixes = {
   attributeSet: 'attr_set_',
   payout: 'payout_',
   batch: 'batch_',
+  webhook: 'webhook_',
+  delivery: 'delivery_',
 } as const;
 export type TokenKind = keyof typeof prefixes;
 

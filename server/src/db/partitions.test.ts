@@ -45,7 +45,9 @@ test('an interrupted removal is completed later, and other work continues meanwh
   const reader = await connect('begin isolation level repeatable read');
   await reader.query('select count(*) from events');
   const impatient = await connect('set statement_timeout = 300');
-  await assert.rejects(keepPartitions(sessionOf(impatient), { eventMonths: 1 }), { code: '57014' });
+  await assert.rejects(keepPartitions(sessionOf(impatient), { eventMonths: 1, webhookMonths: 1 }), {
+    code: '57014',
+  });
   const pending = await money.rows('select 1 from pg_inherits where inhdetachpending');
   assert.equal(pending.length, 1);
   // Only the removal waits for the reader.
@@ -54,7 +56,7 @@ test('an interrupted removal is completed later, and other work continues meanwh
   const group = createGroupCommit(money.db);
   assert.ok((await group.submit({ ...owner, payoutId, requestKey: undefined })) !== undefined);
   await reader.query('commit');
-  await keepPartitions(money.db.system, { eventMonths: 1 });
+  await keepPartitions(money.db.system, { eventMonths: 1, webhookMonths: 1 });
   const left = await money.rows('select 1 from pg_class where relname = $1', [oldest]);
   assert.equal(left.length, 0);
   await Promise.all([reader.end(), impatient.end()]);

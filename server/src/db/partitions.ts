@@ -9,6 +9,8 @@ import { column, defineQuery, exec, many, type RowOf } from './rows.ts';
 export type Retention = {
   /** Whole months of events that are kept besides the present one. */
   eventMonths: number;
+  /** The same of webhook deliveries. */
+  webhookMonths: number;
 };
 
 /** How long an answer is replayed for its idempotency key. */
@@ -23,6 +25,7 @@ const expiredPartitions = defineQuery({
       when i.inhdetachpending then 'detaching' else 'attached' end as state
   from (values
     ('events', month_of(environment_now() - $1 * interval '1 month')),
+    ('webhook_deliveries', month_of(environment_now() - $2 * interval '1 month')),
     ('idempotency_records', month_of(environment_now() - ${recordDays} * interval '1 day'))
   ) kept (parent, since)
   join pg_class c on c.relnamespace = 'public'::regnamespace and c.relkind = 'r'
@@ -44,7 +47,10 @@ export async function openMonths(session: Session): Promise<void> {
 /** Creates the partitions of the months ahead and drops expired ones. */
 export async function keepPartitions(session: Session, retention: Retention): Promise<void> {
   await openMonths(session);
-  const expired = await many(session, expiredPartitions, [retention.eventMonths]);
+  const expired = await many(session, expiredPartitions, [
+    retention.eventMonths,
+    retention.webhookMonths,
+  ]);
   const failures: unknown[] = [];
   for (const partition of expired) {
     // The others are removed although one fails.

@@ -34,6 +34,7 @@ export const schemaSubjects = [
   'statements',
   'reconciliation',
   'reads',
+  'webhooks',
   'maintenance',
 ] as const;
 

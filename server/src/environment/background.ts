@@ -7,6 +7,7 @@ import { reportMissingRails } from '../exceptions/decisions.ts';
 import { reviewPayouts } from '../exceptions/review.ts';
 import type { Rates } from '../fx/refresher.ts';
 import { runPass } from '../rails/host/passes.ts';
+import type { Deliverer } from '../webhooks/deliverer.ts';
 import type { Foundation } from './foundation.ts';
 import { importSanctionsLists } from './imports.ts';
 import type { Loops } from './loops.ts';
@@ -20,6 +21,7 @@ export type BackgroundParts = {
   readonly payments: Payments;
   readonly rates: Rates;
   readonly recovery: RecoveryState;
+  readonly deliverer: Deliverer;
   readonly onRailAnswer: (rail: string, outcome: string) => void;
   /** Completes a move of the sandbox's clock that a process left unfinished. */
   readonly resumeClock: () => Promise<void>;
@@ -32,6 +34,8 @@ const batchIdleMs = 500;
 const notificationIdleMs = 500;
 /** Between passes over a rail that does not state an interval. */
 const passIdleMs = 1_000;
+/** The longest wait of an event for its webhooks, without a backlog. */
+const webhooksIdleMs = 250;
 const measuringIdleMs = 10_000;
 /**
  * How long this process uses rates or limits that have been replaced. docs/rates.md promises ten
@@ -109,16 +113,20 @@ export function startWorkLoops(loops: Loops, parts: BackgroundParts): void {
 /** What neither pays nor reads payouts, so that it goes on during a recovery. */
 function startChores(
   repeat: Repeat,
-  { base, payments, rates, resumeClock }: BackgroundParts,
+  { base, payments, rates, deliverer, resumeClock }: BackgroundParts,
 ): void {
   const { db, config, name } = base;
   const { railNames } = payments.dispatcher;
-  const eventMonths = config.OUTLAY_EVENT_MONTHS;
+  const retention = {
+    eventMonths: config.OUTLAY_EVENT_MONTHS,
+    webhookMonths: config.OUTLAY_WEBHOOK_MONTHS,
+  };
+  repeat('webhooks', webhooksIdleMs, deliverer.startDue);
   repeat('recovery', recoveryIdleMs, () => runRecovery(payments.recovery));
   repeat('missing rails', cleaningIdleMs, () => reportMissingRails(db, railNames));
   repeat('expired tokens', cleaningIdleMs, () => deleteExpiredTokens(db.system));
   repeat('abandoned batches', cleaningIdleMs, () => removeAbandoned({ db }));
-  repeat('partitions', partitionsIdleMs, () => keepPartitions(db.system, { eventMonths }));
+  repeat('partitions', partitionsIdleMs, () => keepPartitions(db.system, retention));
   if (hasRateSources(config)) repeat('import rates', ratesIdleMs, () => rates.importAll());
   if (listSources(config).length > 0) {
     repeat('import lists', listsIdleMs, () => importSanctionsLists(base));

@@ -29,9 +29,11 @@ import { openRates } from './imports.ts';
 import { createLoops } from './loops.ts';
 import { createCompanyRating, openPayments } from './payments.ts';
 import { readLimits } from './settings.ts';
+import { createWebhookRenderer, openDeliverer, readWebhookRules } from './webhooks.ts';
 
 export type EnvironmentOptions = FoundationOptions & {
   readonly onRailAnswer: (rail: string, outcome: string) => void;
+  readonly onWebhookDelivery: (result: string) => void;
 };
 
 export type Environment = Awaited<ReturnType<typeof openEnvironment>>;
@@ -41,7 +43,8 @@ export type Environment = Awaited<ReturnType<typeof openEnvironment>>;
  *
  * @throws ConfigError where a setting or an operator's file is wrong, or the database is another's.
  */
-async function openParts({ onRailAnswer, ...options }: EnvironmentOptions) {
+async function openParts(given: EnvironmentOptions) {
+  const { onRailAnswer, onWebhookDelivery, ...options } = given;
   await using parts = new AsyncDisposableStack();
   const base = parts.use(await openFoundation(options));
   const { db, clock, log } = base;
@@ -67,6 +70,8 @@ async function openParts({ onRailAnswer, ...options }: EnvironmentOptions) {
       toleratesFaults: false,
     }),
   );
+  const renderEvents = createWebhookRenderer(base, payments);
+  const deliverer = parts.use(openDeliverer(base, renderEvents, { onError, onWebhookDelivery }));
   parts.defer(loops.stop);
   const opened = parts.move();
   return {
@@ -79,6 +84,8 @@ async function openParts({ onRailAnswer, ...options }: EnvironmentOptions) {
     rates,
     recovery,
     payments,
+    renderEvents,
+    deliverer,
     close: () => opened.disposeAsync(),
   };
 }
@@ -117,6 +124,8 @@ export async function openEnvironment(options: EnvironmentOptions) {
     dispatcher,
     router: dispatcher.router,
     ...readLimits(config),
+    webhookRules: readWebhookRules(base),
+    renderEvents: parts.renderEvents,
 
     ...createGroups(db),
     eventFeed: createEventFeed({

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { batchStatuses } from '../batches/batches.sql.ts';
 import { batchAnswer } from '../batches/batches-view.ts';
 import { amountAnswer } from '../http/schema.ts';
 import { balanceAnswer } from '../ledger/ledger.routes.ts';
@@ -72,6 +71,7 @@ const balance = balanceAnswer
   .partial({ balance: true })
   .describe('The balance; its amount only with the scope balance:read');
 
+const batchStatuses = batchAnswer.shape.status.options;
 export const batchEventNames = [
   ...batchStatuses.map((status) => status.toLowerCase() as Lowercase<typeof status>),
   'removed',
@@ -89,6 +89,12 @@ const credential = z.object({
   created_on: z.string().describe('UTC, without offset'),
   expires_on: z.string().describe('UTC, without offset; "" if it does not expire'),
   revoked_on: z.string().describe('UTC, without offset; "" while it is valid'),
+});
+
+const webhook = z.object({
+  webhook_token: z.string().describe('The endpoint that events are no longer sent to'),
+  status: z.string().describe('PAUSED: it failed for 14 days; DISABLED: it answered 410'),
+  status_reason: z.string().describe('Why, in words'),
 });
 
 function namesOf<Family extends string, Name extends string>(
@@ -132,6 +138,7 @@ const kinds = [
     namesOf('credential', ['created', 'updated', 'revoked']),
     credential,
   ),
+  describeEvent('WebhookEvent', namesOf('webhook', ['paused', 'disabled']), webhook),
 ] as const;
 
 export const eventTypes = kinds.flatMap((kind): string[] => kind.shape.type.options);

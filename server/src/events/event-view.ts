@@ -58,6 +58,7 @@ const objectKinds: Readonly<Record<string, TokenKind>> = {
   user: 'user',
   attributes: 'attributeSet',
   batch: 'batch',
+  webhook: 'webhook',
 };
 
 function nameObject({ type, subject_id: id }: EventRow): string {

@@ -241,7 +241,7 @@ test('after thirty days a key can be used anew, and older months are dropped', a
   await run(owner, { key: forgotten, work: fundCent(owner) });
   await money.advance((30 * daySeconds - 60) * 1000);
   assert.equal(isReplay(await run(owner, { key, work: fundCent(owner) })), true);
-  await keepPartitions(money.db.system, { eventMonths: 1 });
+  await keepPartitions(money.db.system, { eventMonths: 1, webhookMonths: 1 });
   assert.equal(isReplay(await run(owner, { key, work: fundCent(owner) })), true);
   await money.advance(120_000);
   const results = await Promise.allSettled(
@@ -252,7 +252,9 @@ test('after thirty days a key can be used anew, and older months are dropped', a
   await money.advance(61 * daySeconds * 1000);
   await run(owner, { key: 'the only one', work: fundCent(owner) });
   await Promise.all(
-    processes.map((process) => keepPartitions(process.db.system, { eventMonths: 1 })),
+    processes.map((process) =>
+      keepPartitions(process.db.system, { eventMonths: 1, webhookMonths: 1 }),
+    ),
   );
   const left = await money.rows<{ key: string }>(
     'select key from idempotency_records where account_id = $1',

@@ -9,6 +9,7 @@ import { nameRoute } from './server.ts';
 export type Metrics = {
   registry: Registry;
   countRailAnswer(rail: string, outcome: string): void;
+  countWebhookDelivery(environment: string, result: string): void;
 };
 
 export type OperationsOptions = {
@@ -35,9 +36,16 @@ export function createMetrics(): Metrics {
     labelNames: ['rail', 'outcome'],
     registers: [registry],
   });
+  const deliveries = new Counter({
+    name: 'outlay_webhook_deliveries_total',
+    help: 'Requests to webhook endpoints',
+    labelNames: ['environment', 'result'],
+    registers: [registry],
+  });
   return {
     registry,
     countRailAnswer: (rail, outcome) => answers.inc({ rail, outcome }),
+    countWebhookDelivery: (environment, result) => deliveries.inc({ environment, result }),
   };
 }
 

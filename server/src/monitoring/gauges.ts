@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import { readListsInForce } from '../screening/screening.ts';
+import { measureWebhooks, type WebhookMeasureRow } from '../webhooks/webhooks.ts';
 import {
   countOpenExceptions,
   countUnfinished,
@@ -95,6 +96,12 @@ function createAll(registry: Registry) {
       'Time since a sanctions list was last read',
       'list',
     ),
+    webhooks: gauge('webhooks', 'Webhook endpoints', 'status'),
+    webhooksFailing: gauge('webhooks_failing', 'Webhook endpoints whose last request failed'),
+    webhookBacklog: gauge(
+      'webhook_backlog_events',
+      'Events that enabled webhook endpoints have not been sent yet',
+    ),
     connections: gauge('database_connections', 'Connections by pool', 'pool', 'state'),
     readAge: gauge(
       'database_gauges_age_seconds',
@@ -108,6 +115,7 @@ type AllGauges = ReturnType<typeof createAll>;
 type Snapshot = {
   readonly unfinished: readonly UnfinishedRow[];
   readonly exceptions: readonly OpenExceptionsRow[];
+  readonly webhooks: readonly WebhookMeasureRow[];
   readonly lists: readonly { list: string; checkedAtMs: number }[];
   readonly readAtMs: number;
 };
@@ -154,7 +162,8 @@ async function readSnapshot({ db }: MeasuredEnvironment): Promise<Omit<Snapshot,
     const unfinished = await countUnfinished(session);
     const exceptions = await countOpenExceptions(session);
     const { versions } = await readListsInForce(session);
-    return { unfinished, exceptions, lists: versions };
+    const webhooks = await measureWebhooks(session);
+    return { unfinished, exceptions, webhooks, lists: versions };
   });
 }
 
@@ -195,7 +204,19 @@ function showSnapshot(
     gauges.exceptions.set({ environment, kind }, count);
     gauges.oldestException.set({ environment, kind }, oldestSeconds + ageSeconds);
   }
+  showWebhooks(gauges, environment, snapshot.webhooks);
   for (const { list, checkedAtMs } of snapshot.lists) {
     gauges.listAge.set({ environment, list }, (realNowMs() - checkedAtMs) / 1000);
   }
+}
+
+function showWebhooks(
+  gauges: AllGauges,
+  environment: string,
+  rows: readonly WebhookMeasureRow[],
+): void {
+  const enabled = rows.find(({ status }) => status === 'ENABLED');
+  gauges.webhookBacklog.set({ environment }, enabled?.backlog ?? 0);
+  gauges.webhooksFailing.set({ environment }, enabled?.failing ?? 0);
+  for (const { status, count } of rows) gauges.webhooks.set({ environment, status }, count);
 }

@@ -18,9 +18,10 @@ import { deliveryTypes } from '../rails/contract/declarations.ts';
 import { countryField, readUserToken } from '../users/users.routes.ts';
 import { findUser } from '../users/users.ts';
 import { listPayoutRows, type PayoutFilter } from './payout-lists.sql.ts';
+import { viewPayout } from './payout-reads.routes.ts';
 import { payoutStatuses } from './payout-states.ts';
 import { historyAnswer, payoutAnswer, writeHistoryRow } from './payout-view.ts';
-import { type Context, type PayoutServices, userParams, viewPayout } from './payouts.routes.ts';
+import { type Context, type PayoutServices, userParams } from './payouts.routes.ts';
 import type { PayoutRow } from './payouts.sql.ts';
 
 const text = z.string().min(1).max(100).optional();

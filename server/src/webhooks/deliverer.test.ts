@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { after, before, test } from 'node:test';
+import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
+import {
+  addEndpoint,
+  openTestDeliverer,
+  type Request,
+  startEndpoint,
+  writeEvents,
+} from '../../testing/setups/webhooks.ts';
+import { newId } from '../core/ids.ts';
+
+let money: MoneyTest;
+before(async () => {
+  money = await createMoneyTest();
+});
+after(() => money[Symbol.asyncDispose]());
+
+const accept = (_request: Request, response: ServerResponse): void => {
+  response.end();
+};
+const refuse = (_request: Request, response: ServerResponse): void => {
+  response.writeHead(500).end();
+};
+
+const createSubjects = (count: number): string[] => Array.from({ length: count }, () => newId());
+
+async function findEndpoint(endpointId: string) {
+  const [row] = await money.rows<{ cursor: bigint; status: string; retries: number }>(
+    `select cursor, status, (select count(*)::integer from webhook_retries r
+       where r.endpoint_id = e.id) as retries
+     from webhook_endpoints e where id = $1`,
+    [endpointId],
+  );
+  assert.ok(row !== undefined);
+  return row;
+}
+
+/** The sequences of each of the subjects, as they arrived. */
+function groupBySubject(requests: readonly Request[], subjects: number): number[][] {
+  const groups = Array.from({ length: subjects }, (): number[] => []);
+  for (const { sequence } of requests) groups[sequence % subjects]?.push(sequence);
+  return groups;
+}
+
+test('two processes send every event once, and those of an object in order', async () => {
+  await using receiver = await startEndpoint((_request, response) => {
+    setTimeout(() => response.end(), Math.random() * 5);
+  });
+  const { accountId } = await money.createOwner();
+  const endpointId = await addEndpoint(money, { accountId, url: receiver.url });
+  await using one = openTestDeliverer(money);
+  await using other = openTestDeliverer(money, { db: money.connect() });
+  const subjects = createSubjects(7);
+  for (let round = 0; round < 3; round += 1) {
+    await writeEvents(money, { accountId, subjects, count: 700 });
+    await Promise.all([one.drain(), other.drain()]);
+  }
+  await one.drain();
+  assert.equal(receiver.requests.length, 2100);
+  assert.equal(new Set(receiver.requests.map(({ id }) => id)).size, 2100);
+  for (const sequences of groupBySubject(receiver.requests, subjects.length)) {
+    assert.deepEqual(
+      sequences,
+      sequences.toSorted((a, b) => a - b),
+    );
+  }
+  const [account] = await money.rows<{ sequence: bigint }>(
+    'select event_sequence as sequence from accounts where id = $1',
+    [accountId],
+  );
+  assert.equal((await findEndpoint(endpointId)).cursor, account?.sequence);
+  assert.deepEqual([one.errors, other.errors], [[], []]);
+});
+
+test('the backlog of an endpoint that is down stays in the event log, and arrives later', async () => {
+  let answer = refuse;
+  await using receiver = await startEndpoint((request, response) => answer(request, response));
+  const { accountId } = await money.createOwner();
+  const endpointId = await addEndpoint(money, { accountId, url: receiver.url });
+  await using deliverer = openTestDeliverer(money);
+  await writeEvents(money, { accountId, subjects: createSubjects(500), count: 3000 });
+  await deliverer.drain();
+  assert.ok(receiver.requests.length <= 25, 'it backs off after the first failures');
+  for (let hours = 0; hours < 6; hours += 1) {
+    await money.advance(3_700_000);
+    await deliverer.drain();
+  }
+  assert.ok((await findEndpoint(endpointId)).retries < 300);
+  answer = accept;
+  receiver.requests.length = 0;
+  await money.advance(3_700_000);
+  await deliverer.drain();
+  assert.equal(new Set(receiver.requests.map(({ sequence }) => sequence)).size, 3000);
+  assert.equal(receiver.requests.length, 3000);
+  for (const sequences of groupBySubject(receiver.requests, 500)) {
+    assert.deepEqual(
+      sequences,
+      sequences.toSorted((a, b) => a - b),
+    );
+  }
+  assert.equal((await findEndpoint(endpointId)).retries, 0);
+});
+
+test('an event that is refused for 14 days is abandoned, and those behind it arrive', async () => {
+  const { accountId } = await money.createOwner();
+  let poison = 0;
+  await using receiver = await startEndpoint((request, response) =>
+    (request.sequence === poison ? refuse : accept)(request, response),
+  );
+  const endpointId = await addEndpoint(money, { accountId, url: receiver.url });
+  await using deliverer = openTestDeliverer(money);
+  const [poisoned = '', other = ''] = createSubjects(2);
+  poison = Number((await findEndpoint(endpointId)).cursor) + 1;
+  await writeEvents(money, { accountId, subjects: [poisoned], count: 3 });
+  for (let hours = 0; hours <= 14 * 24; hours += 12) {
+    await deliverer.drain();
+    await money.advance(12 * 3_600_000);
+    await writeEvents(money, { accountId, subjects: [other], count: 1 });
+  }
+  await deliverer.drain();
+  assert.equal((await findEndpoint(endpointId)).status, 'ENABLED');
+  assert.equal(deliverer.results.filter((result) => result === 'abandoned').length, 1);
+  const behind = receiver.requests.filter(({ sequence }) =>
+    [poison + 1, poison + 2].includes(sequence),
+  );
+  assert.deepEqual(
+    behind.map(({ sequence }) => sequence),
+    [poison + 1, poison + 2],
+  );
+});
+
+test('a request that was cut when the process stopped is sent again under the same id', async () => {
+  let answer = (_request: Request, _response: ServerResponse): void => undefined;
+  const arrived = Promise.withResolvers<void>();
+  await using receiver = await startEndpoint((request, response) => {
+    arrived.resolve();
+    answer(request, response);
+  });
+  const { accountId } = await money.createOwner();
+  await addEndpoint(money, { accountId, url: receiver.url });
+  const stopped = openTestDeliverer(money);
+  await writeEvents(money, { accountId, subjects: createSubjects(1), count: 1 });
+  await stopped.startDue();
+  await arrived.promise;
+  await stopped[Symbol.asyncDispose]();
+  answer = accept;
+  await using next = openTestDeliverer(money);
+  await next.drain();
+  const [first, second] = receiver.requests;
+  assert.equal(receiver.requests.length, 2);
+  assert.equal(first?.id, second?.id);
+  assert.deepEqual(next.results, ['delivered']);
+});
+
+test('a process that lost its lease stores nothing', async () => {
+  const waiting: ServerResponse[] = [];
+  const arrived = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await using receiver = await startEndpoint((_request, response) => {
+    arrived[waiting.length]?.resolve();
+    waiting.push(response);
+  });
+  const { accountId } = await money.createOwner();
+  const endpointId = await addEndpoint(money, { accountId, url: receiver.url });
+  await using slow = openTestDeliverer(money);
+  await using other = openTestDeliverer(money, { db: money.connect() });
+  await writeEvents(money, { accountId, subjects: createSubjects(1), count: 1 });
+  await slow.startDue();
+  await arrived[0]?.promise;
+  await money.rows(
+    `update webhook_endpoints set lease_until = now() - interval '1 second' where id = $1`,
+    [endpointId],
+  );
+  await other.startDue();
+  await arrived[1]?.promise;
+  for (const response of waiting) response.end();
+  await Promise.all([slow.settle(), other.settle()]);
+  const log = await money.rows('select from webhook_deliveries where endpoint_id = $1', [
+    endpointId,
+  ]);
+  assert.equal(log.length, 1);
+  assert.deepEqual([slow.errors, other.errors], [[], []]);
+});

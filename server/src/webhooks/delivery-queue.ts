@@ -1,0 +1,170 @@
+import type { RetryRow } from './deliveries.sql.ts';
+import type { Message } from './messages.ts';
+
+/**
+ * The deliveries of one endpoint that a process has in memory. Events of one object form a chain:
+ * only its head is sent, so that the object's events arrive in order, and a failed head back_offs back
+ * its own chain only.
+ */
+
+export type QueuedDelivery = {
+  readonly isReplay: boolean;
+  readonly sequence: bigint;
+  readonly subjectId: string;
+  /** Undefined for a stored one, whose event is read when it is sent. */
+  readonly message: Message | undefined;
+  /** Failed tries so far. */
+  tries: number;
+  firstAtMs: number;
+  dueAtMs: number;
+  /** Whether webhook_retries has it. */
+  isStored: boolean;
+};
+
+type Chain = { readonly items: QueuedDelivery[]; state: 'ready' | 'sending' | 'delayed' };
+
+export class DeliveryQueue {
+  readonly #chains = new Map<string, Chain>();
+  /** Chains whose head may be sent; a Set keeps the order in which they became ready. */
+  readonly #ready = new Set<Chain>();
+  readonly #delayed = new Set<Chain>();
+  /** Chains of which something is to be stored, because their head is delayed. */
+  readonly #changed = new Set<Chain>();
+  #stored = 0;
+  #size = 0;
+
+  /** In memory, the ones being sent included. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Of these, those that webhook_retries has. */
+  get storedCount(): number {
+    return this.#stored;
+  }
+
+  /** Items of a chain are added in the order of their sequences. */
+  add(item: QueuedDelivery, nowMs: number): void {
+    const chain = this.#chainOf(item);
+    chain.items.push(item);
+    this.#size += 1;
+    if (item.isStored) this.#stored += 1;
+    if (chain.items.length === 1) this.#place(chain, nowMs);
+    else if (chain.state === 'delayed') this.#changed.add(chain);
+  }
+
+  /** Makes delayed heads ready whose time has come. */
+  wake(nowMs: number): void {
+    for (const chain of this.#delayed) if (dueOf(chain) <= nowMs) this.#place(chain, nowMs);
+  }
+
+  /** Takes a head that is ready. */
+  take(): QueuedDelivery | undefined {
+    for (const chain of this.#ready) return this.#send(chain);
+    return undefined;
+  }
+
+  /** Takes the head that is due first, even if its time has not come: for a probe. */
+  takeFirst(): QueuedDelivery | undefined {
+    const [first] = [...this.#delayed, ...this.#ready].toSorted((a, b) => dueOf(a) - dueOf(b));
+    return first === undefined ? undefined : this.#send(first);
+  }
+
+  /** The head was delivered or abandoned. */
+  remove(item: QueuedDelivery, nowMs: number): void {
+    const chain = this.#chainOf(item);
+    chain.items.shift();
+    this.#size -= 1;
+    if (item.isStored) this.#stored -= 1;
+    if (chain.items.length === 0) this.#chains.delete(nameChain(item));
+    this.#place(chain, nowMs);
+  }
+
+  /** The head failed: its chain waits until its due time. */
+  delay(item: QueuedDelivery, nowMs: number): void {
+    const chain = this.#chainOf(item);
+    this.#place(chain, nowMs);
+    this.#changed.add(chain);
+  }
+
+  /** The head was not sent after all. */
+  putBack(item: QueuedDelivery, nowMs: number): void {
+    this.#place(this.#chainOf(item), nowMs);
+  }
+
+  /** Heads that failed since the last call, and what waits behind them and is not stored yet. */
+  takeUnstored(): QueuedDelivery[] {
+    const found = [...this.#changed].flatMap(({ items, state }) =>
+      state === 'delayed' ? items.filter((item, place) => place === 0 || !item.isStored) : [],
+    );
+    this.#changed.clear();
+    for (const item of found) this.markStored(item);
+    return found;
+  }
+
+  markStored(item: QueuedDelivery): void {
+    if (item.isStored) return;
+    item.isStored = true;
+    this.#stored += 1;
+  }
+
+  /** When the first stored delivery is due; undefined if none is stored. */
+  nextDueMs(): number | undefined {
+    const dueTimes = [...this.#ready, ...this.#delayed]
+      .filter(({ items }) => items[0]?.isStored)
+      .map(dueOf);
+    return dueTimes.length === 0 ? undefined : Math.min(...dueTimes);
+  }
+
+  #chainOf(item: QueuedDelivery): Chain {
+    const key = nameChain(item);
+    const chain = this.#chains.get(key) ?? { items: [], state: 'ready' };
+    this.#chains.set(key, chain);
+    return chain;
+  }
+
+  #place(chain: Chain, nowMs: number): void {
+    this.#ready.delete(chain);
+    this.#delayed.delete(chain);
+    const [head] = chain.items;
+    if (head === undefined) return;
+    chain.state = head.dueAtMs > nowMs ? 'delayed' : 'ready';
+    (chain.state === 'ready' ? this.#ready : this.#delayed).add(chain);
+  }
+
+  #send(chain: Chain): QueuedDelivery | undefined {
+    this.#ready.delete(chain);
+    this.#delayed.delete(chain);
+    chain.state = 'sending';
+    return chain.items[0];
+  }
+}
+
+const nameChain = ({ isReplay, subjectId }: QueuedDelivery): string =>
+  isReplay ? `replay ${subjectId}` : subjectId;
+
+const dueOf = ({ items: [head] }: Chain): number => head?.dueAtMs ?? Number.POSITIVE_INFINITY;
+
+export function openRetry(row: RetryRow): QueuedDelivery {
+  return {
+    isReplay: row.is_replay,
+    sequence: row.sequence,
+    subjectId: row.subject_id,
+    message: undefined,
+    tries: row.tries,
+    firstAtMs: row.first_at.getTime(),
+    dueAtMs: row.due_at.getTime(),
+    isStored: true,
+  };
+}
+
+export function storeRetry(item: QueuedDelivery): RetryRow {
+  return {
+    is_replay: item.isReplay,
+    sequence: item.sequence,
+    subject_id: item.subjectId,
+    tries: item.tries,
+    first_at: new Date(item.firstAtMs),
+    due_at: new Date(item.dueAtMs),
+  };
+}

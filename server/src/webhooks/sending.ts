@@ -1,0 +1,95 @@
+import { type KeyRing, rowContext } from '../core/sealing.ts';
+import type { Database } from '../db/postgres/pool.ts';
+import {
+  type DeliveryResult,
+  type EndpointId,
+  listSigningSecrets,
+  type NewDelivery,
+} from './deliveries.sql.ts';
+import type { Message, RenderEvents } from './messages.ts';
+import type { Sender, SendResult, Target } from './sender.ts';
+import { createSigner, type Signer, signMessage } from './signatures.ts';
+
+/** What turns and tests share: signing, sending, and the row of the log. */
+
+export type DeliveryServices = {
+  readonly db: Database;
+  readonly keys: KeyRing;
+  readonly sender: Sender;
+  readonly renderEvents: RenderEvents;
+  /** Requests at once to one endpoint. */
+  readonly concurrencyMax: number;
+  /** The environment's time. */
+  readonly nowMs: () => number;
+  /** Real time, by which receivers check the age of a signature. */
+  readonly realNowMs: () => number;
+  readonly steadyMs: () => number;
+  readonly random: () => number;
+  readonly isStopping: () => boolean;
+  /** Ends requests that are under way. */
+  readonly cut: AbortSignal;
+  readonly onDelivery: (result: DeliveryResult) => void;
+};
+
+/** What a secret is sealed for. */
+export function secretContext({ accountId, endpointId }: EndpointId, secretId: string): string {
+  return rowContext('webhook_secrets', accountId, endpointId, secretId);
+}
+
+/** The signers of an endpoint: of the newest secret, and of the one before it for a while. */
+export async function openSigners(
+  { db, keys }: Pick<DeliveryServices, 'db' | 'keys'>,
+  id: EndpointId,
+): Promise<Signer[]> {
+  const secrets = await listSigningSecrets(db.waiting, id);
+  return secrets.map(({ id: secretId, algorithm, sealed }) => {
+    const secret = keys.open(sealed, secretContext(id, secretId)).toString();
+    return createSigner({ algorithm, secret });
+  });
+}
+
+export type Posting = {
+  readonly message: Message;
+  readonly signers: readonly Signer[];
+  readonly target: Target;
+  readonly signal: AbortSignal;
+};
+
+export function postMessage(
+  { realNowMs }: Pick<DeliveryServices, 'realNowMs'>,
+  { message, signers, target, signal }: Posting,
+): Promise<SendResult> {
+  const timestampSeconds = Math.floor(realNowMs() / 1000);
+  const headers = signMessage({ ...message, timestampSeconds }, signers);
+  return target.send({ headers, body: message.body }, signal);
+}
+
+/** What the answer of an endpoint is sealed for. */
+export function answerContext({ accountId }: Pick<EndpointId, 'accountId'>, id: string): string {
+  return rowContext('webhook_deliveries', accountId, id);
+}
+
+type Described = Pick<
+  NewDelivery,
+  'id' | 'messageId' | 'kind' | 'sequence' | 'type' | 'try' | 'result' | 'retryAt'
+>;
+
+/** The row of the log. */
+export function describeDelivery(
+  { keys }: Pick<DeliveryServices, 'keys'>,
+  place: Pick<EndpointId, 'accountId'>,
+  sent: Described & { sendResult: SendResult; startedAtMs: number },
+): NewDelivery {
+  const { sendResult, startedAtMs, ...described } = sent;
+  const { answer, error, durationMs } = sendResult;
+  const hasBody = answer !== undefined && answer.body.length > 0;
+  return {
+    ...described,
+    statusCode: answer?.statusCode ?? null,
+    error,
+    answer: hasBody ? keys.seal(answer.body, answerContext(place, described.id)) : null,
+    answerType: answer?.contentType ?? '',
+    durationMs,
+    startedAt: new Date(startedAtMs),
+  };
+}

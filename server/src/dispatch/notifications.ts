@@ -92,7 +92,7 @@ async function tryOne(
 ): Promise<void> {
   try {
     services.onNotification(notification.rail, notification.outcome);
-    if (payout === undefined) await giveUp(services, notification, 'no such payment');
+    if (payout === undefined) await giveUp(services, notification, 'payment not found');
     else await applyOne(services, notification, payout);
   } catch (error) {
     services.onError(error);

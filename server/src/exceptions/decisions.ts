@@ -65,7 +65,7 @@ export async function decidePayout(
 ): Promise<'done' | 'waiting'> {
   const { db } = services;
   const payout = await findDecidedPayout(db.system, decision);
-  if (payout === undefined) throw new AppError('not_found', 'no such payout');
+  if (payout === undefined) throw new AppError('not_found', 'payout not found');
   const next = decision.action === 'retry' ? await findRetry(services, payout) : undefined;
   const result = await db.systemTransaction((session) =>
     decidePayoutRow(session, {
@@ -75,7 +75,7 @@ export async function decidePayout(
       next,
     }),
   );
-  if (result === 'not_found') throw new AppError('not_found', 'no such payout');
+  if (result === 'not_found') throw new AppError('not_found', 'payout not found');
   if (result === 'illegal') {
     throw new AppError(
       'illegal_move',
@@ -152,6 +152,6 @@ export async function closeUnmatchedException(
 ): Promise<void> {
   const resolution = `dismissed by ${close.decidedBy}: ${close.reason}`;
   if (!(await closeUnmatched(db.system, close.id, resolution))) {
-    throw new AppError('not_found', 'no such open exception without an account');
+    throw new AppError('not_found', 'open exception without an account not found');
   }
 }

@@ -140,7 +140,7 @@ export function ledgerRoutes(): Route<LedgerServices>[] {
         const session = env.db.tenant(accountId);
         const token = params.balance_token;
         const wallet = isUuid(token) ? await findWallet(session, { accountId, token }) : undefined;
-        if (wallet === undefined) throw new AppError('not_found', 'no such balance');
+        if (wallet === undefined) throw new AppError('not_found', 'balance not found');
         const [journalId, line] = readCursor(query.cursor, ['uuid', 'integer']) ?? [];
         const rows = await selectEntries(session, {
           accountId,

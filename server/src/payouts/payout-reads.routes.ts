@@ -132,7 +132,7 @@ async function getPayout(
     await env.dispatcher.runOne(accountId, payoutId);
     row = await find();
   }
-  if (row === undefined) throw new AppError('not_found', 'no such payout');
+  if (row === undefined) throw new AppError('not_found', 'payout not found');
   return row;
 }
 

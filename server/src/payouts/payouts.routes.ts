@@ -15,7 +15,7 @@ import { type GroupCommit, type GroupQuote, KeyKnown, openGroupStore } from './g
 import { obstacleFields, writeObstacle } from './obstacle-view.ts';
 import type { Obstacle } from './obstacles.ts';
 import { findNetwork, payoutAnswer, writePayout } from './payout-view.ts';
-import { type PayoutRow } from './payouts.sql.ts';
+import type { PayoutRow } from './payouts.sql.ts';
 import {
   type CommitAnswer,
   commitPayout,
@@ -279,6 +279,6 @@ async function createIdentityLink(context: Context, payout: PayoutId): Promise<s
 /** @throws AppError not_found, also for a malformed token. */
 export function readPayoutToken(token: string): string {
   const id = findTokenId('payout', token);
-  if (id === undefined) throw new AppError('not_found', 'no such payout');
+  if (id === undefined) throw new AppError('not_found', 'payout not found');
   return id;
 }

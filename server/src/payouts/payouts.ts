@@ -91,7 +91,7 @@ export async function createPayout(
     attrSetId,
     clientTransferId: request.clientTransferId,
   });
-  if (row === undefined) throw new AppError('not_found', 'no such user');
+  if (row === undefined) throw new AppError('not_found', 'user not found');
   checkExclusion(row, request);
   const faults: Fault[] = [];
   const wallet = findSource(row, request, faults);
@@ -319,7 +319,7 @@ export type CommitAnswer = {
 export async function commitPayout(owner: Owner, payoutId: string): Promise<CommitAnswer> {
   const { session, accountId, userId } = owner;
   const row = await commitPayoutRow(session, { accountId, userId, payoutId });
-  if (row.result === 'not_found') throw new AppError('not_found', 'no such payout');
+  if (row.result === 'not_found') throw new AppError('not_found', 'payout not found');
   return { ...describeCommit(row), pickupCode: row.pickup_code, row };
 }
 

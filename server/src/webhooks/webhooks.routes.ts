@@ -151,7 +151,7 @@ function readRoute(): Route<WebhookServices> {
     operationId: 'getWebhook',
     tag,
     summary: 'Read a webhook',
-    description: 'With its state and the event up to which everything was delivered.',
+    description: 'With its state, and since when it fails.',
     access: 'payouts:read',
     params: webhookParams,
     query: z.object({}),

@@ -86,5 +86,8 @@ test('a row with a delivery type says what stands in its way', async () => {
     ['3', 'destination_token', 'required'],
     ['4', 'delivery_type', 'invalid_value'],
   ]);
-  assert.match(faults[0]?.detail ?? '', /of the destination [0-9a-f-]{36} \(.+\) are missing/);
+  assert.match(
+    faults[0]?.detail ?? '',
+    /are missing: CLABE; the destination is [0-9a-f-]{36} \(.+\)$/,
+  );
 });

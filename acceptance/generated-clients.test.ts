@@ -42,7 +42,7 @@ const baseUrl = base + '/v0.1.4';
 async function report(parts: { total: number; receipt: Blob; events: Event[]; refused: Code }) {
   const { total, receipt, events, refused } = parts;
   const start = (await receipt.text()).slice(0, 5);
-  const [first] = events;
+  const first = events.find(({ type }) => type === 'balance.funded');
   console.log(JSON.stringify({ total, start, first: first && describe(first), refused }));
 }
 void [code, unknownCode, whole, bare];

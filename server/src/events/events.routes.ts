@@ -51,41 +51,71 @@ const writeAll = compileWriter(eventsAnswer);
 const writeOne = compileWriter(eventAnswer);
 
 export function eventRoutes(): Route<EventServices>[] {
-  return [
-    defineRoute({
-      method: 'GET',
-      path: '/events',
-      isVersioned: true,
-      operationId: 'listEvents',
-      tag: 'Events',
-      summary: 'Read the events of the account in order',
-      description:
-        'To continue, send the `sequence` of the last event as `after`: no event is skipped or repeated. ' +
-        'With `wait` the answer is held until there is an event. With `Accept: text/event-stream` events ' +
-        'are sent as they happen (server-sent events); their `id` is the sequence, and a stream resumes ' +
-        'after the one that `Last-Event-ID` names.',
-      access: 'payouts:read',
-      query: eventsQuery,
-      response: eventsAnswer,
-      produces: [streamType],
-      refusals: [410],
-      handle: async (context: Context, { query }): Promise<Answer> => {
-        const { accountId, request } = context;
-        const session = context.env.db.tenant(accountId);
-        const isStream = isPreferredToJson(request.accept, streamType);
-        const known = (isStream ? readLastEventId(request) : undefined) ?? query.after;
-        const after = known === undefined ? undefined : BigInt(known);
-        const count = isStream ? 1 : eventsMax;
-        const rows = await readEvents(session, { accountId, after, count });
-        const waitMs = Number(query.wait ?? 0) * 1000;
-        if (request.method === 'HEAD' || (!isStream && (rows.length > 0 || waitMs === 0))) {
-          return answer(await writeList(context, rows));
-        }
-        const from = { accountId, after: after ?? (await findStart(session, accountId)) };
-        return isStream ? stream(context, from) : wait(context, from, waitMs);
-      },
-    }),
-  ];
+  return [listRoute(), streamRoute()];
+}
+
+function listRoute(): Route<EventServices> {
+  return defineRoute({
+    method: 'GET',
+    path: '/events',
+    isVersioned: true,
+    operationId: 'listEvents',
+    tag: 'Events',
+    summary: 'Read the events of the account in order',
+    description:
+      'To continue, send the `sequence` of the last event as `after`: no event is skipped or repeated. ' +
+      'With `wait` the answer is held until there is an event. With `Accept: text/event-stream` it is ' +
+      'the stream of `/events/stream`.',
+    access: 'payouts:read',
+    query: eventsQuery,
+    response: eventsAnswer,
+    produces: [streamType],
+    refusals: [410],
+    handle: async (context: Context, { query }): Promise<Answer> => {
+      const { accountId, request } = context;
+      if (isPreferredToJson(request.accept, streamType)) return openStream(context, query.after);
+      const session = context.env.db.tenant(accountId);
+      const after = query.after === undefined ? undefined : BigInt(query.after);
+      const rows = await readEvents(session, { accountId, after, count: eventsMax });
+      const waitMs = Number(query.wait ?? 0) * 1000;
+      if (request.method === 'HEAD' || rows.length > 0 || waitMs === 0) {
+        return answer(await writeList(context, rows));
+      }
+      const from = { accountId, after: after ?? (await findStart(session, accountId)) };
+      return wait(context, from, waitMs);
+    },
+  });
+}
+
+function streamRoute(): Route<EventServices> {
+  return defineRoute({
+    method: 'GET',
+    path: '/events/stream',
+    isVersioned: true,
+    operationId: 'streamEvents',
+    tag: 'Events',
+    summary: 'Stream the events of the account as they happen',
+    description:
+      'Server-sent events: `event` is the type, `data` the event, and `id` its sequence. A stream resumes ' +
+      'after the event that `Last-Event-ID` names, which goes before `after`.',
+    access: 'payouts:read',
+    query: eventsQuery.pick({ after: true }),
+    response: null,
+    produces: [streamType],
+    refusals: [410],
+    handle: (context: Context, { query }) => openStream(context, query.after),
+  });
+}
+
+/** @throws AppError events_dropped if events after the position were deleted. */
+async function openStream(context: Context, known: string | undefined): Promise<Answer> {
+  const { accountId, request } = context;
+  const session = context.env.db.tenant(accountId);
+  const last = readLastEventId(request) ?? known;
+  const after = last === undefined ? undefined : BigInt(last);
+  const rows = await readEvents(session, { accountId, after, count: 1 });
+  if (request.method === 'HEAD') return answer(await writeList(context, rows));
+  return stream(context, { accountId, after: after ?? (await findStart(session, accountId)) });
 }
 
 /** EventSource sends it when it connects again, with the address of the first time. */

@@ -21,7 +21,7 @@ import {
 
 export const balanceAnswer = z
   .object({
-    token: z.string(),
+    token: z.string().describe('The balance; `source_token` of a payout'),
     balance: amountAnswer.describe('Available amount, exact'),
     currency_code: z.string(),
   })

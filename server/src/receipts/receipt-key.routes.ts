@@ -14,7 +14,6 @@ export function receiptKeyRoutes(): Route<BaseServices>[] {
         '`outlay receipt verify receipt.pdf --key receipt-key.pem`. It changes with the master ' +
         'key of the environment only.',
       access: 'public',
-      unknownParameters: 'ignored',
       response: null,
       produces: ['application/x-pem-file'],
       handle: async ({ env }) => ({

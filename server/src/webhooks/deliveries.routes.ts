@@ -107,13 +107,14 @@ function replayRoute(): Route<WebhookServices> {
 
 const listQuery = z.object({
   ...pageQuery,
-  result: z.enum(deliveryResults).optional(),
+  result: z.enum(deliveryResults).optional().describe('The result of the request'),
   type: z.string().max(100).optional().describe('The type of the event'),
   sequence: z
     .string()
     .regex(/^\d{1,18}$/, { error: 'must be the sequence of an event, up to 18 digits' })
     .optional()
-    .meta({ jsonSchema: { type: 'integer', minimum: 1 } }),
+    .meta({ jsonSchema: { type: 'integer', minimum: 1 } })
+    .describe('The sequence of the event'),
 });
 
 function listRoute(): Route<WebhookServices> {

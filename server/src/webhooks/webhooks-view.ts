@@ -11,15 +11,15 @@ import type { ReplayPreview } from './webhooks.ts';
 /** Webhooks and deliveries in the API. */
 
 const endpointFields = {
-  webhook_token: z.string(),
-  url: z.string(),
-  description: z.string(),
+  webhook_token: z.string().describe('The webhook'),
+  url: z.string().describe('Where events are sent'),
+  description: z.string().describe('Your own words about the endpoint'),
   event_types: z.array(z.string()).describe('Empty for all types'),
   status: z
     .enum(endpointStatuses)
     .describe('Only ENABLED gets events; PAUSED and DISABLED miss none: resume it to get them'),
   status_reason: z.string().describe('Why it is paused or disabled'),
-  signature: z.enum(algorithms),
+  signature: z.enum(algorithms).describe('How deliveries are signed'),
   public_key: z.string().describe('whpk_…; empty for hmac-sha256'),
   previous_secret_until: z
     .string()
@@ -72,7 +72,7 @@ export const replayAnswer = z
     count: amountAnswer.describe('Events that the endpoint gets again'),
     from: amountAnswer.describe('The first sequence; 0 if there is none'),
     to: amountAnswer.describe('The last sequence; 0 if there is none'),
-    dry_run: z.boolean(),
+    dry_run: z.boolean().describe('Whether the events were only counted'),
   })
   .meta({ id: 'WebhookReplay' });
 
@@ -86,9 +86,9 @@ export function writeReplay({ count, first, last }: ReplayPreview, isDryRun: boo
 }
 
 const deliveryFields = {
-  delivery_token: z.string(),
+  delivery_token: z.string().describe('One request to the endpoint'),
   webhook_id: z.string().describe('The header webhook-id: the same for every try about an event'),
-  kind: z.enum(deliveryKinds),
+  kind: z.enum(deliveryKinds).describe('Why it was sent'),
   sequence: amountAnswer.describe('Of the event; 0 for a test'),
   type: z.string().describe('Of the event'),
   try: z.int().describe('1 for the first request about the event'),
@@ -97,7 +97,7 @@ const deliveryFields = {
     .describe('failed: tried again at `retry_on`, except for a test; abandoned: not tried again'),
   status_code: z.int().describe('0 if there was no answer'),
   error: z.string().describe('Why it failed'),
-  duration_ms: z.int(),
+  duration_ms: z.int().describe('Milliseconds from the request to the answer'),
   created_on: z.string().describe('UTC, without offset'),
   retry_on: z.string().describe('Empty if it is not tried again'),
 };
@@ -109,13 +109,13 @@ export const deliveryDetailAnswer = z
     ...deliveryFields,
     request: z
       .object({
-        url: z.string(),
+        url: z.string().describe('Where it was sent'),
         body: z.string().describe('Empty once the event is no longer kept'),
       })
       .meta({ id: 'WebhookRequest' }),
     answer: z
       .object({
-        content_type: z.string(),
+        content_type: z.string().describe('The header Content-Type of the answer'),
         body: z.string().describe('The first 1,024 bytes'),
       })
       .meta({ id: 'WebhookAnswer' }),

@@ -81,7 +81,7 @@ export const eventTypesField = z
 
 const termsFields = {
   url: textField(2000).describe('HTTPS, at an address that is reachable from the internet'),
-  description: textField(200).default(''),
+  description: textField(200).default('').describe('Your own words about the endpoint'),
   event_types: eventTypesField
     .default([])
     .describe('Types of events, or prefixes like `payout.*`; all types if empty'),
@@ -128,7 +128,10 @@ function createRoute(): Route<WebhookServices> {
       'Sends every event from now on to the URL, signed by Standard Webhooks. Keep the secret: it is shown in this answer only. An account has up to 20 webhooks.',
     access: 'webhooks:write',
     body: z
-      .object({ ...termsFields, signature: z.enum(algorithms).default('hmac-sha256') })
+      .object({
+        ...termsFields,
+        signature: z.enum(algorithms).default('hmac-sha256').describe('How deliveries are signed'),
+      })
       .meta({ id: 'NewWebhook' }),
     findFaults,
     response: endpointWithSecretAnswer,

@@ -7,6 +7,9 @@ import { escapeText, style } from './html.ts';
 export const guides: ReadonlyMap<string, { title: string; file: string }> = new Map([
   ['interface', { title: 'How the API behaves', file: 'interface.md' }],
   ['batches', { title: 'Many payouts from one file', file: 'guides/batches.md' }],
+  ['webhooks', { title: 'Events sent to your own endpoints', file: 'guides/webhooks.md' }],
+  ['statements', { title: 'Statements of balances', file: 'guides/statements.md' }],
+  ['receipts', { title: 'Receipts that prove themselves', file: 'guides/receipts.md' }],
   ['verification', { title: 'Identity verification', file: 'verification.md' }],
   ['sandbox', { title: 'The sandbox', file: 'sandbox.md' }],
   ['sandbox-values', { title: 'Magic values of the sandbox', file: 'sandbox-values.md' }],

@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -114,6 +118,30 @@ test('a first payout: recipient, destination, attributes, quote, commit, end and
   assert.equal(states.at(-1), 'COMPLETED', states.join());
   const pdf = await downloadReceipt(client, { user_token, payout_token });
   assert.equal(new TextDecoder().decode(pdf.slice(0, 5)), '%PDF-');
+});
+
+test('the first payout of the README runs as printed', async () => {
+  const sdk = join(import.meta.dirname, '../sdk');
+  const readme = await readFile(join(sdk, 'README.md'), 'utf8');
+  const [, program = ''] = /## A first payout\n\n```ts\n(.*?)```/s.exec(readme) ?? [];
+  const folder = await mkdtemp(join(tmpdir(), 'outlay-sdk-'));
+  const file = join(folder, 'first-payout.mts');
+  const replaced = program
+    .replace('@outlay/sdk', join(sdk, 'src/index.ts'))
+    .replace('http://127.0.0.1:8080', service.baseUrl);
+  await writeFile(file, `const [, , clientId, clientSecret] = process.argv;\n${replaced}`);
+  const { client_id: id, client_secret: secret } = account.credentials;
+  const child = spawn(process.execPath, ['--no-warnings', file, id, secret], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let printed = '';
+  for await (const chunk of child.stdout) {
+    printed += String(chunk);
+    // The end is days away unless the clock is moved.
+    if (printed.includes('PROCESSING')) child.kill();
+  }
+  await rm(folder, { recursive: true });
+  assert.match(printed, /^PROCESSING/);
 });
 
 async function readBalance(): Promise<Decimal> {

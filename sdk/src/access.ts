@@ -1,5 +1,4 @@
 import { nowMs } from './platform.ts';
-import { type RetryPolicy, withRetries } from './retry.ts';
 import { type Fetch, sendOnce } from './transport.ts';
 
 /** An API key, or the client credentials of OAuth 2.0 (RFC 6749 4.4). Keep both out of browsers. */
@@ -7,7 +6,7 @@ export type Credential =
   | { readonly apiKey: string }
   | { readonly clientId: string; readonly clientSecret: string; readonly scope?: string };
 
-/** Where bearer tokens come from. */
+/** Where bearer tokens come from. The calls that need one retry. */
 export type TokenSource = {
   token(): Promise<string>;
   /** After a 401: whether there may be another token than this one. */
@@ -21,7 +20,6 @@ export type TokenEndpoint = {
   readonly baseUrl: string;
   readonly fetch: Fetch;
   readonly timeoutMs: number;
-  readonly retry: RetryPolicy;
 };
 
 export function openTokenSource(credential: Credential, endpoint: TokenEndpoint): TokenSource {
@@ -32,9 +30,7 @@ export function openTokenSource(credential: Credential, endpoint: TokenEndpoint)
   // Calls that start together share one request for a token.
   let requested: Promise<string> | undefined;
   const request = async (): Promise<string> => {
-    const { access_token: token, expires_in: seconds } = await withRetries(endpoint.retry, () =>
-      requestToken(credential, endpoint),
-    );
+    const { access_token: token, expires_in: seconds } = await requestToken(credential, endpoint);
     held = { token, untilMs: nowMs() + seconds * 1000 - renewalMs };
     return token;
   };

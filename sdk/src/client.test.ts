@@ -84,6 +84,27 @@ test('an outage ends with the last error and the number of attempts', async () =
   });
 });
 
+test('calls that start together share one access token, and an outage of its endpoint is retried', async () => {
+  const asked: string[] = [];
+  const client = createClient({
+    baseUrl: 'https://api.example.org',
+    credential: { clientId: 'client', clientSecret: 'secret' },
+    retry: { baseMs: 1 },
+    fetch: async (url) => {
+      asked.push(new URL(new Request(url).url).pathname);
+      if (asked.length === 1) return problem(503, 'unavailable', '0')();
+      return json(asked.length === 2 ? { access_token: 'a', expires_in: 3600 } : [])();
+    },
+  });
+  await Promise.all([client.listBalances(), client.listCountries()]);
+  assert.deepEqual(asked.toSorted(), [
+    '/oauth2/token',
+    '/oauth2/token',
+    '/v0.1.4/account/balance',
+    '/v0.1.4/country/list',
+  ]);
+});
+
 test('a redirect is not followed with the credential', async () => {
   const { client, sent } = connect([
     () => new Response(null, { status: 302, headers: { location: 'https://evil.example' } }),

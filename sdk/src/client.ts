@@ -47,7 +47,7 @@ export function createClient(options: ClientOptions): Client {
   const baseUrl = readBaseUrl(options);
   const retry = { ...defaultRetryPolicy, ...options.retry };
   const fetcher = options.fetch ?? ((...parameters) => globalThis.fetch(...parameters));
-  const source = openTokenSource(credential, { baseUrl, fetch: fetcher, timeoutMs, retry });
+  const source = openTokenSource(credential, { baseUrl, fetch: fetcher, timeoutMs });
 
   const request: Client['request'] = async (call, callOptions = {}) => {
     const { method, isVersioned = true, body, query = {} } = call;

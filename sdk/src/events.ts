@@ -79,9 +79,10 @@ export async function followEvents<Transaction>(
   { store, apply, signal, pollMs = 1_000 }: FollowOptions<Transaction>,
 ): Promise<never> {
   const wait = operationTable.listEvents.takesWait ? { wait: waitSeconds } : {};
+  const options = { signal, timeoutMs: waitSeconds * 2_000 };
   let after = await store.transaction((transaction) => store.readPosition(transaction));
   for (;;) {
-    const events = await client.listEvents({ after, ...wait }, { signal });
+    const events = await client.listEvents({ after, ...wait }, options);
     for (const event of events) {
       signal.throwIfAborted();
       await applyOnce(store, event, apply);

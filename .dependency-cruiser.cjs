@@ -2,7 +2,7 @@
  * Who may import whom (docs/architecture.md). Types count as imports: what only borrows a type
  * cannot be understood without its source either.
  *
- * Run by `npm run check`; by itself: `npx depcruise server/src server/testing acceptance bench checks`.
+ * Run by `npm run check`; by itself: `npx depcruise server/src server/testing acceptance bench checks sdk/src`.
  */
 
 const source = '^server/src';
@@ -136,6 +136,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^(console|sdk|cli)/' },
       to: { path: '^server/' },
+    },
+    {
+      name: 'sdk-needs-no-package',
+      comment: 'The SDK runs in browsers and has no runtime dependency.',
+      severity: 'error',
+      from: { path: '^sdk/src/', pathNot: tests },
+      to: { path: '.', pathNot: '^sdk/src/' },
     },
     {
       name: 'resolvable',

@@ -5,6 +5,7 @@ import { generateDescription } from './openapi/generate.ts';
 import { generatePayoutStates } from './payout-states.ts';
 import { generateRailsDocument } from './rails-document.ts';
 import { generateSandboxValues } from './sandbox-values.ts';
+import { generateSdk } from './sdk-types.ts';
 
 /**
  * Every file that a program of ours writes. `npm run generate` writes them; `npm run check` runs
@@ -16,6 +17,7 @@ const generators: readonly (() => Map<string, string> | Promise<Map<string, stri
   generateDescription,
   generatePayoutStates,
   generateRailsDocument,
+  generateSdk,
 ];
 
 const root = join(import.meta.dirname, '..');

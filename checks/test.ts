@@ -8,7 +8,7 @@ import { join } from 'node:path';
  * (`npm test -- payouts`). A file named `*.external.test.ts` runs only when a word says `external`.
  */
 const root = join(import.meta.dirname, '..');
-const folders = ['server/{src,testing}', 'acceptance', 'bench', 'checks'];
+const folders = ['server/{src,testing}', 'acceptance', 'bench', 'checks', 'sdk/src'];
 const words = process.argv.slice(2);
 const withExternal = words.some((word) => word.includes('external'));
 const files = globSync(

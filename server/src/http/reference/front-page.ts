@@ -7,6 +7,7 @@ import { escapeText, style } from './html.ts';
 export const guides: ReadonlyMap<string, { title: string; file: string }> = new Map([
   ['interface', { title: 'How the API behaves', file: 'interface.md' }],
   ['batches', { title: 'Many payouts from one file', file: 'guides/batches.md' }],
+  ['sdk', { title: 'From TypeScript or JavaScript', file: 'guides/sdk.md' }],
   ['webhooks', { title: 'Events sent to your own endpoints', file: 'guides/webhooks.md' }],
   ['statements', { title: 'Statements of balances', file: 'guides/statements.md' }],
   ['receipts', { title: 'Receipts that prove themselves', file: 'guides/receipts.md' }],

@@ -1,0 +1,157 @@
+import openapiTypescript, { astToString, type OpenAPI3 } from 'openapi-typescript';
+import ts from 'typescript';
+import { generateDescription } from './openapi/generate.ts';
+
+/** The generated part of the SDK: types and operations, from the OpenAPI description. */
+
+type Schema = {
+  type?: string | string[];
+  properties?: Record<string, Schema>;
+  [key: string]: unknown;
+};
+
+type Operation = {
+  operationId: string;
+  tags: string[];
+  parameters?: { name?: string; in?: string }[];
+  responses: Record<string, unknown>;
+};
+
+type PathItem = { servers?: unknown } & Partial<Record<Method, Operation>>;
+
+type Document = {
+  servers: { url: string }[];
+  paths: Record<string, PathItem>;
+  components: { schemas: Record<string, Schema> };
+};
+
+const methods = ['get', 'post', 'put', 'patch', 'delete'] as const;
+type Method = (typeof methods)[number];
+
+/** Operations without a client's credential, or that the SDK performs by itself. */
+const tagsLeftOut = new Set(['Authentication', 'Operations', 'Verification page']);
+
+/** Sequences and counts that the description gives as `number`: they are not amounts. */
+const countNames = new Set([
+  'sequence',
+  'object_sequence',
+  'schema_version',
+  'number',
+  'count',
+  'backlog',
+  'replaying_until',
+  'from',
+  'to',
+]);
+
+const folder = 'sdk/src/generated';
+const heading = '/** Written by `npm run generate` from docs/openapi.json. */\n';
+
+/** @throws Error if a name is an amount in one answer and a count in another. */
+export async function generateSdk(): Promise<Map<string, string>> {
+  const document = readDocument();
+  const operations = listOperations(document);
+  const table = operations.map(describeOperation).join('\n');
+  const whole = findWholeNumbers(document.components.schemas);
+  const names = whole.map((name) => `  '${name}',`).join('\n');
+  return new Map([
+    [`${folder}/api.ts`, await generateTypes(document)],
+    [
+      `${folder}/operations.ts`,
+      `${heading}export const operationTable = {\n${table}\n} as const;\n\n` +
+        `/** Properties that hold whole numbers; \`name.*\` stands for the values of a map. */\n` +
+        `export const wholeNumbers: ReadonlySet<string> = new Set([\n${names}\n]);\n`,
+    ],
+  ]);
+}
+
+/** Only the operations of the SDK, and of their answers only the successful ones. */
+function readDocument(): Document {
+  const text = generateDescription().get('docs/openapi.json') ?? '';
+  const document = JSON.parse(text) as Document;
+  for (const [path, item] of Object.entries(document.paths)) {
+    for (const method of methods) {
+      const operation = item[method];
+      if (operation === undefined) continue;
+      if (operation.tags.some((tag) => tagsLeftOut.has(tag))) delete item[method];
+      else operation.responses = { 200: operation.responses[200] };
+    }
+    if (methods.every((method) => item[method] === undefined)) delete document.paths[path];
+  }
+  for (const schema of Object.values(document.components.schemas)) {
+    visitSchema(schema, '', (inner, name) => {
+      if (inner.type === 'number' && countNames.has(name)) inner.type = 'integer';
+    });
+  }
+  return document;
+}
+
+type Listed = { path: string; method: Method; operation: Operation; isVersioned: boolean };
+
+function listOperations({ servers, paths }: Document): Listed[] {
+  const isServerVersioned = servers[0]?.url.includes('{version}') === true;
+  return Object.entries(paths).flatMap(([path, item]) =>
+    methods.flatMap((method) => {
+      const operation = item[method];
+      if (operation === undefined) return [];
+      const isVersioned =
+        path.startsWith('/{version}') || (isServerVersioned && item.servers === undefined);
+      return [{ path: path.replace('/{version}', ''), method, operation, isVersioned }];
+    }),
+  );
+}
+
+function describeOperation({ path, method, operation, isVersioned }: Listed): string {
+  const query = (operation.parameters ?? []).flatMap((parameter) =>
+    parameter.in === 'query' && parameter.name !== undefined ? [parameter.name] : [],
+  );
+  const members = [
+    `method: '${method.toUpperCase()}'`,
+    `path: '${path}'`,
+    `isVersioned: ${isVersioned}`,
+    `isPaged: ${query.includes('cursor')}`,
+    `takesWait: ${query.includes('wait')}`,
+  ];
+  return `  ${operation.operationId}: {\n    ${members.join(',\n    ')},\n  },`;
+}
+
+async function generateTypes(document: Document): Promise<string> {
+  const nodes = await openapiTypescript(document as unknown as OpenAPI3, {
+    alphabetize: false,
+    transform: ({ type }) =>
+      type === 'number' ? ts.factory.createTypeReferenceNode('Decimal') : undefined,
+  });
+  return `${heading}import type { Decimal } from '../decimal.ts';\n\n${astToString(nodes)}`;
+}
+
+/** The names of properties that hold whole numbers in answers, sorted. */
+function findWholeNumbers(schemas: Record<string, Schema>): string[] {
+  const whole = new Set<string>();
+  const exact = new Set<string>();
+  for (const schema of Object.values(schemas)) {
+    visitSchema(schema, '', ({ type = [] }, name) => {
+      if (type.includes('integer')) whole.add(name);
+      if (type.includes('number')) exact.add(name);
+    });
+  }
+  const both = [...whole].filter((name) => exact.has(name));
+  if (both.length > 0) throw new Error(`amounts as well as counts: ${both.join(', ')}`);
+  return [...whole].toSorted();
+}
+
+/** Visits a schema and those inside it; `name.*` stands for the values of a map. */
+function visitSchema(
+  value: unknown,
+  name: string,
+  visit: (schema: Schema, name: string) => void,
+): void {
+  if (Array.isArray(value)) for (const item of value) visitSchema(item, name, visit);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return;
+  const schema = value as Schema;
+  visit(schema, name);
+  for (const [key, property] of Object.entries(schema.properties ?? {})) {
+    visitSchema(property, key, visit);
+  }
+  visitSchema(schema['additionalProperties'], `${name}.*`, visit);
+  for (const key of ['items', 'oneOf', 'anyOf', 'allOf']) visitSchema(schema[key], name, visit);
+}

@@ -1,0 +1,169 @@
+import { type Credential, openTokenSource } from './access.ts';
+import { Decimal } from './decimal.ts';
+import { AuthenticationError, OutlayError } from './errors.ts';
+import { writeJson } from './exact-json.ts';
+import { operationTable } from './generated/operations.ts';
+import type { CallOptions, Methods, Pages } from './methods.ts';
+import { createKey } from './platform.ts';
+import { defaultRetryPolicy, type RetryPolicy, withRetries } from './retry.ts';
+import { type Fetch, type HttpAnswer, sendOnce } from './transport.ts';
+
+export type Version = 'v0.1.0' | 'v0.1.1' | 'v0.1.2' | 'v0.1.3' | 'v0.1.4';
+
+export type ClientOptions = {
+  /** Such as `https://api.example.com`, without a version. */
+  readonly baseUrl: string;
+  readonly credential: Credential;
+  readonly version?: Version;
+  /** For each attempt. Default: 30 seconds. */
+  readonly timeoutMs?: number;
+  readonly retry?: Partial<RetryPolicy>;
+  readonly fetch?: Fetch;
+  /** Allows `http:` to another machine, where the credential travels in clear text. */
+  readonly allowInsecure?: boolean;
+};
+
+type QueryValue = string | number | boolean | Decimal | Readonly<Record<string, string>>;
+
+export type Query = Readonly<Record<string, QueryValue | undefined>>;
+
+export type ApiRequest = {
+  readonly method: string;
+  /** From the version on, such as `/user/usr_1`. */
+  readonly path: string;
+  readonly isVersioned?: boolean;
+  readonly query?: Query;
+  readonly body?: unknown;
+};
+
+/** The operations of the API by name, and requests that have no name yet. */
+export type Client = Methods & {
+  request(request: ApiRequest, options?: CallOptions): Promise<HttpAnswer>;
+};
+
+/** @throws TypeError for an address that would carry the credential in clear text. */
+export function createClient(options: ClientOptions): Client {
+  const { credential, version = 'v0.1.4', timeoutMs = 30_000 } = options;
+  const baseUrl = readBaseUrl(options);
+  const retry = { ...defaultRetryPolicy, ...options.retry };
+  const fetcher = options.fetch ?? ((...parameters) => globalThis.fetch(...parameters));
+  const source = openTokenSource(credential, { baseUrl, fetch: fetcher, timeoutMs });
+
+  const request: Client['request'] = async (call, callOptions = {}) => {
+    const { method, isVersioned = true, body, query = {} } = call;
+    const { signal } = callOptions;
+    const prefix = isVersioned ? `/${version}` : '';
+    const url = `${baseUrl}${prefix}${call.path}${writeQuery(query)}`;
+    const isWriting = method !== 'GET';
+    const key = isWriting ? (callOptions.idempotencyKey ?? (await createKey())) : undefined;
+    const sent = writeBody(body, callOptions);
+    const limits = { timeoutMs: callOptions.timeoutMs ?? timeoutMs, signal };
+    let isRenewed = false;
+    const send = async (): Promise<HttpAnswer> => {
+      const token = await source.token();
+      const headers = {
+        accept: callOptions.accept ?? 'application/json',
+        authorization: `Bearer ${token}`,
+        ...(key === undefined ? {} : { 'idempotency-key': key }),
+        ...sent.headers,
+      };
+      try {
+        return await sendOnce(fetcher, { method, url, headers, body: sent.body }, limits);
+      } catch (error) {
+        // A token can be revoked, or expire early by the clock of a sandbox.
+        const isRefused = error instanceof AuthenticationError && !isRenewed;
+        if (!isRefused || !source.renew(token)) throw error;
+        isRenewed = true;
+        return send();
+      }
+    };
+    try {
+      return await withRetries(retry, send, signal);
+    } catch (error) {
+      if (error instanceof OutlayError) error.idempotencyKey = key;
+      throw error;
+    }
+  };
+  return { ...createMethods(request), request };
+}
+
+function readBaseUrl({ baseUrl, allowInsecure = false }: ClientOptions): string {
+  const { protocol, hostname } = new URL(baseUrl);
+  const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+  if (protocol !== 'https:' && !isLocal && !allowInsecure) {
+    throw new TypeError(`baseUrl must begin with https: ${baseUrl}`);
+  }
+  return baseUrl.replace(/\/+$/, '');
+}
+
+/** A map is written as `name[key]=value`; members that are undefined are left out. */
+function writeQuery(query: Query): string {
+  const pairs = Object.entries(query).flatMap(([name, value]): [string, string][] => {
+    if (value === undefined) return [];
+    if (value instanceof Decimal || typeof value !== 'object') return [[name, value.toString()]];
+    return Object.entries(value).map(([key, member]) => [`${name}[${key}]`, member]);
+  });
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs).toString()}`;
+}
+
+type SentBody = { body: string | undefined; headers: Record<string, string> };
+
+function writeBody(body: unknown, { contentType = 'text/csv' }: CallOptions): SentBody {
+  if (body === undefined) return { body: undefined, headers: {} };
+  if (typeof body === 'string') return { body, headers: { 'content-type': contentType } };
+  return { body: writeJson(body), headers: { 'content-type': 'application/json' } };
+}
+
+type Arguments = Readonly<Record<string, unknown>>;
+type Operation = (typeof operationTable)[keyof typeof operationTable];
+
+function createMethods(request: Client['request']): Methods {
+  const methods = Object.entries(operationTable).map(([name, operation]) => [
+    name,
+    operation.isPaged
+      ? (values: Arguments = {}, options?: CallOptions) =>
+          createPages((cursor) =>
+            request(describeCall(operation, { ...values, ...cursor }), options),
+          )
+      : async (values: Arguments = {}, options?: CallOptions) =>
+          (await request(describeCall(operation, values), options)).body,
+  ]);
+  return Object.fromEntries(methods) as Methods;
+}
+
+/** Arguments that the path names go there, `body` is the body, and the others are the query. */
+function describeCall({ method, path, isVersioned }: Operation, values: Arguments): ApiRequest {
+  const { body, ...query } = { ...values };
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = query[name];
+    delete query[name];
+    if (typeof value !== 'string' || value === '') throw new TypeError(`${name} must be a text`);
+    return encodeURIComponent(value);
+  });
+  return { method, path: filled, isVersioned, query: query as Query, body };
+}
+
+type Cursor = { cursor?: string };
+
+function createPages(read: (cursor: Cursor) => Promise<HttpAnswer>): Pages<unknown> {
+  async function* pages(): AsyncGenerator<unknown[]> {
+    let next: Cursor | undefined = {};
+    while (next !== undefined) {
+      const { body, headers }: HttpAnswer = await read(next);
+      yield body as unknown[];
+      next = findNextCursor(headers.get('link'));
+    }
+  }
+  async function* rows(): AsyncGenerator {
+    for await (const page of pages()) yield* page;
+  }
+  return { pages, [Symbol.asyncIterator]: rows };
+}
+
+/** Only the cursor of the link (RFC 8288) is used: the credential stays with the address it is for. */
+function findNextCursor(link: string | null): Cursor | undefined {
+  const target = /<([^>]*)>\s*;\s*rel="next"/.exec(link ?? '')?.[1];
+  if (target === undefined) return undefined;
+  const cursor = new URL(target, 'http://localhost').searchParams.get('cursor');
+  return cursor === null ? undefined : { cursor };
+}

@@ -1,0 +1,5150 @@
+/** Written by `npm run generate` from docs/openapi.json. */
+import type { Decimal } from '../decimal.ts';
+
+export interface paths {
+    "/account/balance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the balances
+         * @description One balance per currency of the account. Payouts debit them; the operator, or the sandbox, funds them.
+         */
+        get: operations["listBalances"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/account/balance/{balance_token}/entries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the statement of a balance
+         * @description Every posting to the balance, newest first: funding, commits, refunds and returns.
+         */
+        get: operations["listBalanceEntries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/account/balance/{balance_token}/statement": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download the statement of a balance
+         * @description Give `date`, `month`, or `from` and `to`; days are UTC. The period must have ended. Entries never change, so that a statement has the same bytes whenever it is read, and the statement of the next day opens with its closing balance.
+         *
+         *     The form follows `format`, else the Accept header: JSON (the default), CSV, PDF (up to 1000 entries) or ISO 20022 camt.053.001.08 (`application/xml`; currencies of ISO 4217 only). In CSV an apostrophe precedes text that a spreadsheet would run as a formula.
+         */
+        get: operations["getStatement"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List recipients
+         * @description Newest first. `internal_user_id` and `email` find one recipient at most.
+         */
+        get: operations["listUsers"];
+        put?: never;
+        /**
+         * Create a recipient
+         * @description The recipient of payouts, created once and paid any number of times.
+         */
+        post: operations["createUser"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/lookup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find a recipient by your own identifier, or by email and first name
+         * @description Finds the recipient that you know by your own identifier, or by e-mail and first name.
+         */
+        get: operations["lookUpUser"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/{user_token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a recipient
+         * @description The recipient as stored, with every field.
+         */
+        get: operations["getUser"];
+        /**
+         * Update a recipient
+         * @description Fields that are absent keep their values.
+         */
+        put: operations["updateUser"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/{user_token}/kyc/id": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the verification sessions of a user
+         * @description The identity verifications of the user, newest first.
+         */
+        get: operations["listVerificationSessions"];
+        put?: never;
+        /**
+         * Upload ID images
+         * @description Accepts a selfie and both sides of an identity document, and starts the review of the user.
+         */
+        post: operations["uploadIdImages"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/identity/pending": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the verifications that wait for a decision
+         * @description For reviewers: sessions whose images wait for a decision by a person.
+         */
+        get: operations["listPendingIdentities"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/{user_token}/kyc/id/decision": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Decide about an identity
+         * @description For reviewers of the operator. If the account requires two persons, the first decision returns `waiting` and takes effect when another person decides the same.
+         */
+        post: operations["decideIdentity"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/country/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the served countries
+         * @description The countries that at least one payer serves, with currencies and delivery types.
+         */
+        get: operations["listCountries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/country/{country_code}/cheapest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find the cheapest destinations
+         * @description Ordered by the cost to the sender. Rates are indicative: only a payout locks one.
+         */
+        get: operations["findCheapestDestinations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/country/{country_code}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List all destinations
+         * @description Ordered by the cost to the sender. Rates are indicative: only a payout locks one.
+         */
+        get: operations["listDestinations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/attribute/{user_token}/{destination_token}/{currency}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the attributes that a destination needs
+         * @description With the values of the set that a payout without `attr_set_token` uses: the newest complete set, else the newest. The value of `IDSelfieCollection` is a link through which images can be uploaded, so it is given to credentials with `kyc:write` only; others get "".
+         */
+        get: operations["readAttributes"];
+        put?: never;
+        /**
+         * Store attribute values
+         * @description Every fault is reported at once. A partial set is stored, and `missing` says what it lacks.
+         */
+        post: operations["storeAttributes"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/attribute/{user_token}/{destination_token}/{currency}/schema": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the attributes that a destination needs as JSON Schema
+         * @description JSON Schema 2020-12 of an object with one property per attribute token, for a form library: `values` of the request that stores them are its entries. A group of options is an `anyOf`. Stored values are defaults.
+         */
+        get: operations["readAttributeSchema"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payout/{user_token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a user's payouts
+         * @description Search with `metadata[key]=value`; several must all hold.
+         */
+        get: operations["listUserPayouts"];
+        put?: never;
+        /**
+         * Create a payout
+         * @description Locks a rate until `expiration` and reserves nothing: the payout is PENDING until it is committed.
+         */
+        post: operations["createPayout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payout/{user_token}/{payout_token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a payout
+         * @description With `Accept: application/pdf` its receipt instead.
+         */
+        get: operations["getPayout"];
+        /**
+         * Commit a payout
+         * @description Starts the transfer, which cannot be undone. Answers 200 with the outcome in `status`. Committing a committed payout answers the same success again and moves nothing. An answer other than `success` has `code`, `actor`, `retryable`, `missing` and, where the balance is too low, `shortfall`.
+         */
+        put: operations["commitPayout"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Read a payout with its receipt
+         * @description The receipt is a PDF: as Base64 in `content`, or by itself with `Accept: application/pdf`.
+         */
+        patch: operations["exportPayout"];
+        trace?: never;
+    };
+    "/payout/{user_token}/{payout_token}/receipt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the receipt of a payout
+         * @description The PDF that the two operations above answer with `Accept: application/pdf`.
+         */
+        get: operations["getReceipt"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the account's payouts
+         * @description Quotes included. After a lost answer, `client_transfer_id` finds the payout. Search with `metadata[key]=value`; several must all hold.
+         */
+        get: operations["listPayouts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/{user_token}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a user's transactions
+         * @description Search with `metadata[key]=value`; several must all hold.
+         */
+        get: operations["listUserHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List all transactions
+         * @description Search with `metadata[key]=value`; several must all hold.
+         */
+        get: operations["listHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/{user_token}/readiness": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Ask whether a recipient can be paid now
+         * @description Judges as a quote and a commit would, and lists everything that stands in the way: state of the recipient, attributes, identity, limits, balance, rail. The link of a verification is given to credentials with `kyc:write` only.
+         */
+        get: operations["getReadiness"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/receipt-key.pem": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The public key of receipts
+         * @description The Ed25519 key (SPKI, PEM) with which this environment's receipts verify: `outlay receipt verify receipt.pdf --key receipt-key.pem`. It changes with the master key of the environment only.
+         */
+        get: operations["getReceiptKey"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payout/{user_token}/{payout_token}/decision": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Explain the routing of a payout
+         * @description Which payers were candidates, at what price and in what state, and which rule excluded each; every attempt at a rail; and the exceptions.
+         */
+        get: operations["explainPayout"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/batches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List batches
+         * @description Newest first, without faults, funds and payouts.
+         */
+        get: operations["listBatches"];
+        put?: never;
+        /**
+         * Upload a batch of payouts
+         * @description One payout per row: CSV with a header, one JSON object per line, or a JSON array of objects. Columns are the fields of a payout request plus `user_token` or `internal_user_id`; `client_transfer_id` is required. Every row is checked and priced, and nothing is reserved. With an `Idempotency-Key`, the same file sent again returns the same batch, and an interrupted upload resumes.
+         */
+        post: operations["createBatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/batches/csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload a batch of payouts as CSV
+         * @description The same as `POST /batches`, for a file in CSV with a header.
+         */
+        post: operations["createBatchFromCsv"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/batches/{batch_token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a batch
+         * @description Progress, sums and faults of the batch. Poll it until `status` is COMMITTED.
+         */
+        get: operations["getBatch"];
+        /**
+         * Commit a batch
+         * @description Reserves the money for all rows and starts the payouts, which cannot be undone. Answers 200 with the outcome in `status`; the payouts are created in the background. Committing a committed batch returns the same success again.
+         */
+        put: operations["commitBatch"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/batches/{batch_token}/rows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the rows of a batch
+         * @description In file order, each with its faults or its payout.
+         */
+        get: operations["listBatchRows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/batches/{batch_token}/result": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download the result of a batch
+         * @description CSV, or with `Accept: application/x-ndjson` one JSON object per line. Every column of the uploaded file is there as `input.<column>` (in NDJSON as `input`), so that the result can be corrected and uploaded again: an upload that has such columns is read from them alone. In CSV an apostrophe precedes text that a spreadsheet would run as a formula; NDJSON has every value unchanged.
+         */
+        get: operations["getBatchResult"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/batches/{batch_token}/quote": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Quote a batch
+         * @description Locks the rates of all valid rows until `expiration`; reserves nothing. Can be repeated until the commit.
+         */
+        post: operations["quoteBatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/batches/{batch_token}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a batch
+         * @description Only before the commit; canceling a canceled batch returns the same answer again.
+         */
+        post: operations["cancelBatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the events of the account in order
+         * @description To continue, send the `sequence` of the last event as `after`: no event is skipped or repeated. With `wait` the answer is held until there is an event. With `Accept: text/event-stream` it is the stream of `/events/stream`.
+         */
+        get: operations["listEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/events/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream the events of the account as they happen
+         * @description Server-sent events: `event` is the type, `data` the event, and `id` its sequence. A stream resumes after the event that `Last-Event-ID` names, which goes before `after`.
+         */
+        get: operations["streamEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhooks
+         * @description All of them, newest first.
+         */
+        get: operations["listWebhooks"];
+        put?: never;
+        /**
+         * Create a webhook
+         * @description Sends every event from now on to the URL, signed by Standard Webhooks. Keep the secret: it is shown in this answer only. An account has up to 20 webhooks.
+         */
+        post: operations["createWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{webhook_token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a webhook
+         * @description With its state, and since when it fails.
+         */
+        get: operations["getWebhook"];
+        /**
+         * Change a webhook
+         * @description Replaces URL, description and types of events. What waits goes to the new URL.
+         */
+        put: operations["changeWebhook"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{webhook_token}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate the secret of a webhook
+         * @description Makes a new secret, of the same kind or another. For `overlap_hours` each request has two signatures, by the new secret and by the one before it; an earlier one signs no longer.
+         */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{webhook_token}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause a webhook
+         * @description Nothing is sent until it is resumed; the events wait in the event log.
+         */
+        post: operations["pauseWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{webhook_token}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a webhook
+         * @description Enables it and sends everything that waits, whatever had stopped or delayed it: in order, beginning where it stopped.
+         */
+        post: operations["resumeWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{webhook_token}/remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove a webhook
+         * @description For good, with its secrets. Answers the webhook as it was.
+         */
+        post: operations["removeWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{webhook_token}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test delivery
+         * @description Sends one request of type `webhook.test`, also to a paused webhook, and does not repeat it. Read its delivery for the result; until it is sent, that is 404.
+         */
+        post: operations["testWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{webhook_token}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send events again
+         * @description Sends the kept events of a range again, in order, beside new ones; their `webhook-id` is the same as before. With `dry_run` it only counts them. One replay at a time: 409 while another is under way.
+         */
+        post: operations["replayWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{webhook_token}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List deliveries of a webhook
+         * @description One row for each request, newest first, for as many months as the operator keeps.
+         */
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{webhook_token}/deliveries/{delivery_token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a delivery
+         * @description With the body of the request and the beginning of the answer.
+         */
+        get: operations["getWebhookDelivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandbox/accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create an account
+         * @description With credentials of its own and an empty USD balance.
+         *
+         *     Staging only; 404 in live.
+         */
+        post: operations["createSandboxAccount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandbox/fund": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fund a balance
+         * @description Creates the balance if there is none.
+         *
+         *     Staging only; 404 in live.
+         */
+        post: operations["fundSandboxBalance"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandbox/clock": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the clock
+         * @description Staging only; 404 in live.
+         */
+        get: operations["readSandboxClock"];
+        put?: never;
+        /**
+         * Move the clock forward
+         * @description All accounts share the clock. Everything due until the new time happens before the answer. The clock must stay within a configured number of days of real time, by default 400.
+         *
+         *     Staging only; 404 in live.
+         */
+        post: operations["moveSandboxClock"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandbox/payout/{payout_token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set the outcome of a payout
+         * @description The simulated network reports this outcome of a committed payout; 409 where it is not possible.
+         *
+         *     Staging only; 404 in live.
+         */
+        post: operations["scriptSandboxPayout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandbox/kyc/{user_token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Decide about an identity check
+         * @description Staging only; 404 in live.
+         */
+        post: operations["decideSandboxVerification"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        AccessToken: {
+            /** @description Opaque; to be sent as bearer token */
+            access_token: string;
+            /**
+             * @description How to send it (RFC 6750)
+             * @enum {string}
+             */
+            token_type: "Bearer";
+            /** @description Lifetime in seconds */
+            expires_in: number;
+            /** @description The granted scopes, separated by spaces */
+            scope: string;
+        };
+        Attribute: {
+            /** @description The attribute, to store a value for it */
+            token: string;
+            /** @description "" if no values are stored */
+            attr_set_token: string;
+            /** @description Name of the attribute for a person */
+            label: string;
+            /** @description RE2 pattern that the whole value must match */
+            validation: string;
+            /** @description Whether a payout can be committed without it */
+            is_optional: boolean;
+            /** @description The stored value, or the link to the verification session; "" where none is */
+            value: string;
+            /** @description A hint for the person who enters the value, or the choices */
+            expected_value: string;
+            /** @description What the attribute is, whatever its label */
+            type: components["schemas"]["AttributeType"];
+            /**
+             * @description What a form shows; with `options`, `validation` lists the choices
+             * @enum {string}
+             */
+            input_type: "text" | "options" | "date";
+            /** @description Whether `value` is one that was stored before */
+            last_attr_value_used: boolean;
+            /** @description The options that need it, of which one per group must be complete. Usually empty */
+            alternatives: components["schemas"]["AttributeAlternative"][];
+        };
+        AttributeAlternative: {
+            /** @description Of the options of a group, one must be complete */
+            group: string;
+            /** @description The option that the attribute belongs to */
+            option: string;
+            /** @description Of the option */
+            label: string;
+            /** @description The form of the value in this option */
+            validation: string;
+        };
+        /** @enum {string} */
+        AttributeType: "CardNumber" | "BankAccountType" | "BankAccountNumber" | "BankAccountBranchNumber" | "BankName" | "PhoneNumber" | "Gender" | "IdentificationNumber" | "BillReferenceNumber" | "BankRoutingNumber" | "BankAccountName" | "MaidenName" | "SocialSecurity" | "EmploymentName" | "EmploymentAddress" | "EmploymentPhone" | "EmploymentOccupation" | "EmploymentSupervisor" | "RemittanceReason" | "Relationship" | "SecondLastName" | "SWIFT" | "BirthCountry" | "SourceOfFunds" | "DateOfBirth" | "CardExpiration" | "CardZip" | "IdentificationType" | "BankCity" | "BankState" | "IDSelfieCollection" | "City" | "Country" | "IdentificationExpiration" | "Address1" | "PostalCode";
+        AttributeValues: {
+            /** @description The values to store; attributes left out keep theirs */
+            values: {
+                /** @description An attribute of this destination */
+                token: string;
+                /** @description The value, as its `validation` asks */
+                value: string;
+            }[];
+            /** @description The set that gets a new version. Without it, a set with equal values or a new one */
+            attr_set_token?: string;
+        };
+        AttributesEvent: {
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "attributes.stored";
+            /** @description Begins with 1 and has no gaps within the account */
+            sequence: number;
+            /** @description UTC, without offset */
+            created_on: string;
+            /**
+             * @description Of data. Grows when a member changes or goes, not when one is added
+             * @constant
+             */
+            schema_version: 1;
+            /** @description The token of the object that changed */
+            object: string;
+            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
+            object_sequence: number;
+            /** @description The set; the members after version only with the scope users:read */
+            data: {
+                /** @description The set that has a new version */
+                attr_set_token: string;
+                /** @description The user whose values they are; "" after an erasure */
+                user_token: string;
+                /** @description The number of the version, from 1 */
+                version: number;
+                /** @description The destination of the set */
+                destination_token?: string;
+                /** @description The currency of the set */
+                currency_code?: string;
+                /** @description Whether all required values are stored */
+                is_complete?: boolean;
+                /** @description UTC, without offset */
+                stored_on?: string;
+                /** @description Attribute type to value, numbers masked */
+                attrs?: {
+                    [key: string]: string;
+                };
+            };
+        };
+        AuthorizationServer: {
+            /** @description The address of the service */
+            issuer: string;
+            /** @description Where access tokens are issued */
+            token_endpoint: string;
+            /** @description The secret in HTTP Basic or in the form */
+            token_endpoint_auth_methods_supported: string[];
+            /** @description Only `client_credentials` */
+            grant_types_supported: string[];
+            /** @description Empty: there is no authorization endpoint */
+            response_types_supported: string[];
+            /** @description Every scope that a client can have */
+            scopes_supported: string[];
+            /** @description The address of the API reference */
+            service_documentation: string;
+        };
+        Balance: {
+            /** @description The balance; `source_token` of a payout */
+            token: string;
+            /** @description Available amount, exact */
+            balance: Decimal;
+            /** @description ISO 4217 code, or the ticker of a cryptocurrency */
+            currency_code: string;
+        };
+        BalanceEvent: {
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "balance.funded";
+            /** @description Begins with 1 and has no gaps within the account */
+            sequence: number;
+            /** @description UTC, without offset */
+            created_on: string;
+            /**
+             * @description Of data. Grows when a member changes or goes, not when one is added
+             * @constant
+             */
+            schema_version: 1;
+            /** @description The token of the object that changed */
+            object: string;
+            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
+            object_sequence: number;
+            /** @description The balance; its amount only with the scope balance:read */
+            data: {
+                /** @description The balance; `source_token` of a payout */
+                token: string;
+                /** @description Available amount, exact */
+                balance?: Decimal;
+                /** @description ISO 4217 code, or the ticker of a cryptocurrency */
+                currency_code: string;
+            };
+        };
+        Batch: {
+            /** @description The batch */
+            batch_token: string;
+            /** @description As given at the upload; "" where none was given */
+            name: string;
+            /**
+             * @description Where the batch stands; COMMITTED is the end
+             * @enum {string}
+             */
+            status: "RECEIVING" | "DRAFT" | "QUOTED" | "COMMITTING" | "COMMITTED" | "CANCELLED";
+            /**
+             * @description The format of the uploaded file
+             * @enum {string}
+             */
+            format: "csv" | "ndjson" | "json";
+            /** @description The number of rows */
+            rows: {
+                /** @description All rows of the file */
+                total: number;
+                /** @description Rows that can become payouts */
+                valid: number;
+                /** @description Rows with faults */
+                invalid: number;
+                /** @description Committed before with the same terms: not paid again */
+                repeated: number;
+                /** @description Rows that became payouts */
+                committed: number;
+                /** @description Valid rows that could not be committed; `faults` of the row says why */
+                refused: number;
+                /** @description Valid rows without attr_set_token, which use the recipient's stored details */
+                stored_details: number;
+            };
+            /** @description Columns of the file that are not known here */
+            ignored_columns: string[];
+            /** @description The sums of valid rows, by pair of currencies */
+            totals: components["schemas"]["BatchTotal"][];
+            /** @description Only before the commit */
+            funds: components["schemas"]["BatchFunds"][];
+            /** @description Of the first rows with faults */
+            faults: components["schemas"]["BatchFault"][];
+            /** @description The path of all rows with faults; "" where there are none */
+            faults_path: string;
+            /** @description The number of payouts by status; with `include_payouts` only */
+            payouts: {
+                [key: string]: number;
+            };
+            /** @description UTC, without offset: YYYY-MM-DDThh:mm:ss */
+            created_on: string;
+            /** @description When the rates were locked, UTC; "" before */
+            quoted_on: string;
+            /** @description The end of the quote */
+            expiration: string;
+            /** @description When the last row was committed or refused, UTC; "" before */
+            committed_on: string;
+            /** @description When the last payout ended, UTC; "" before */
+            completed_on: string;
+        };
+        BatchCommitRequest: {
+            /**
+             * @description all: fails if any row is invalid; valid: leaves invalid rows out
+             * @enum {string}
+             */
+            mode: "all" | "valid";
+        };
+        BatchCommitResult: {
+            /** @description The batch */
+            batch_token: string;
+            /**
+             * @description Whether the funds of the batch are reserved
+             * @enum {string}
+             */
+            status: "success" | "failure" | "ex_rate_expired";
+            /** @description What prevented it, in words; "" where nothing did */
+            errors: string;
+            /** @description Why it is not a success */
+            code?: components["schemas"]["BatchRefusal"];
+            /** @description Of insufficient funds: what each balance lacks */
+            shortfalls?: components["schemas"]["Shortfall"][];
+        };
+        BatchEvent: {
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed";
+            /** @description Begins with 1 and has no gaps within the account */
+            sequence: number;
+            /** @description UTC, without offset */
+            created_on: string;
+            /**
+             * @description Of data. Grows when a member changes or goes, not when one is added
+             * @constant
+             */
+            schema_version: 1;
+            /** @description The token of the object that changed */
+            object: string;
+            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
+            object_sequence: number;
+            /** @description The batch as it was after the change */
+            data: {
+                /** @description The batch */
+                batch_token: string;
+                /** @description As given at the upload; "" where none was given */
+                name: string;
+                /**
+                 * @description The status after the change
+                 * @enum {string}
+                 */
+                status: "RECEIVING" | "DRAFT" | "QUOTED" | "COMMITTING" | "COMMITTED" | "CANCELLED" | "REMOVED";
+                /**
+                 * @description The format of the uploaded file
+                 * @enum {string}
+                 */
+                format: "csv" | "ndjson" | "json";
+                /** @description The number of rows */
+                rows: {
+                    /** @description All rows of the file */
+                    total: number;
+                    /** @description Rows that can become payouts */
+                    valid: number;
+                    /** @description Rows with faults */
+                    invalid: number;
+                    /** @description Committed before with the same terms: not paid again */
+                    repeated: number;
+                    /** @description Rows that became payouts */
+                    committed: number;
+                    /** @description Valid rows that could not be committed; `faults` of the row says why */
+                    refused: number;
+                    /** @description Valid rows without attr_set_token, which use the recipient's stored details */
+                    stored_details: number;
+                };
+                /** @description Columns of the file that are not known here */
+                ignored_columns: string[];
+                /** @description The sums of valid rows, by pair of currencies */
+                totals: components["schemas"]["BatchTotal"][];
+                /** @description Only before the commit */
+                funds: components["schemas"]["BatchFunds"][];
+                /** @description Of the first rows with faults */
+                faults: components["schemas"]["BatchFault"][];
+                /** @description The path of all rows with faults; "" where there are none */
+                faults_path: string;
+                /** @description The number of payouts by status; with `include_payouts` only */
+                payouts: {
+                    [key: string]: number;
+                };
+                /** @description UTC, without offset: YYYY-MM-DDThh:mm:ss */
+                created_on: string;
+                /** @description When the rates were locked, UTC; "" before */
+                quoted_on: string;
+                /** @description The end of the quote */
+                expiration: string;
+                /** @description When the last row was committed or refused, UTC; "" before */
+                committed_on: string;
+                /** @description When the last payout ended, UTC; "" before */
+                completed_on: string;
+            };
+        };
+        BatchFault: {
+            /** @description The number of the row; 1 is the first row of data */
+            row: number;
+            /** @description The line of the file on which the row begins; the header of a CSV file is line 1 */
+            line: number;
+            /** @description "" for a fault of the row as a whole */
+            column: string;
+            /** @description A stable code for programs; `/problems/{code}` explains it */
+            code: components["schemas"]["ProblemCode"];
+            /** @description What is wrong, in words, for a person */
+            detail: string;
+            /** @description What the recipient lacks; empty for other faults */
+            missing: components["schemas"]["MissingDetail"][];
+        };
+        BatchFunds: {
+            /** @description ISO 4217 code, or the ticker of a cryptocurrency */
+            currency_code: string;
+            /** @description Amounts and fees of the valid rows */
+            needed: Decimal;
+            /** @description What the balance holds now */
+            available: Decimal;
+        };
+        /** @enum {string} */
+        BatchRefusal: "ex_rate_expired" | "invalid_rows" | "insufficient_funds" | "nothing_to_pay" | "not_quoted";
+        BatchRow: {
+            /** @description 1 is the first row of data */
+            row: number;
+            /** @description The line of the file on which the row begins; the header of a CSV file is line 1 */
+            line: number;
+            /**
+             * @description Where the row stands
+             * @enum {string}
+             */
+            status: "VALID" | "INVALID" | "REPEATED" | "COMMITTED" | "REFUSED";
+            /** @description Your own identifier of the transfer; committed once, for ever */
+            client_transfer_id: string;
+            /** @description The recipient; "" if the row names no known one */
+            user_token: string;
+            /** @description The currency of the balance that pays */
+            source_currency_code: string;
+            /** @description This and the next three only for rows with a price */
+            source_amount?: Decimal;
+            /** @description In the source currency, on top of `source_amount` */
+            fee?: Decimal;
+            /** @description What the recipient gets, in `destination_currency_code` */
+            destination_amount?: Decimal;
+            /** @description Destination currency per unit of the source currency, all-in */
+            exchange_rate?: Decimal;
+            /** @description The payer and delivery, from the country look-up */
+            destination_token: string;
+            /** @description What the recipient gets: ISO 4217 code or ticker */
+            destination_currency_code: string;
+            /** @description "" until the row is committed */
+            payout_token: string;
+            /** @description The status of the payout; "" until the row is committed */
+            payout_status: string;
+            /** @description Why it has this status, in words; "" where there is nothing to say */
+            status_reason: string;
+            /** @description Eight digits for a cash pickup after the commit, else "" */
+            pickup_code: string;
+            /** @description Why the row is invalid or was refused; empty otherwise */
+            faults: components["schemas"]["BatchRowFault"][];
+            /**
+             * @description row: the row names attr_set_token; stored: it uses the stored details
+             * @enum {string}
+             */
+            details: "" | "row" | "stored";
+            /** @description The attribute set of the payout; "" where it has none */
+            attr_set_token: string;
+            /** @description When the values of that set were stored, UTC */
+            details_stored_on: string;
+        };
+        BatchRowFault: {
+            /** @description "" for a fault of the row as a whole */
+            column: string;
+            /** @description A stable code for programs; `/problems/{code}` explains it */
+            code: components["schemas"]["ProblemCode"];
+            /** @description What is wrong, in words, for a person */
+            detail: string;
+            /** @description What the recipient lacks; empty for other faults */
+            missing: components["schemas"]["MissingDetail"][];
+        };
+        BatchTotal: {
+            /** @description The currency of the balance that pays */
+            source_currency_code: string;
+            /** @description What the recipient gets: ISO 4217 code or ticker */
+            destination_currency_code: string;
+            /** @description All-in: destinations with different margins have different rates */
+            exchange_rate: Decimal;
+            /** @description The number of rows */
+            rows: number;
+            /** @description What leaves the balance, before the fee, in `source_currency_code` */
+            source_amount: Decimal;
+            /** @description In the source currency, on top of `source_amount` */
+            fee: Decimal;
+            /** @description What the recipient gets, in `destination_currency_code` */
+            destination_amount: Decimal;
+        };
+        CommitResult: {
+            /** @description The payout */
+            payout_token: string;
+            /**
+             * @description Whether money moves; only with `success`
+             * @enum {string}
+             */
+            status: "success" | "failure" | "addtl_attr_req" | "ex_rate_expired";
+            /** @description Eight digits for a cash pickup after the commit, else "" */
+            pickup_code: string;
+            /** @description What prevented the commit, in words; "" with `success` */
+            errors: string;
+            /** @description A stable code for programs; `/problems/{code}` explains it */
+            code?: components["schemas"]["ObstacleCode"];
+            /**
+             * @description Who has to act
+             * @enum {string}
+             */
+            actor?: "client" | "recipient" | "operator" | "payer";
+            /** @description Whether the same request can succeed once the actor has acted, or after a while */
+            retryable?: boolean;
+            /** @description Empty where no detail is missing or wrong */
+            missing?: components["schemas"]["MissingDetail"][];
+            /** @description Of insufficient funds: what the balance lacks */
+            shortfall?: components["schemas"]["Shortfall"];
+        };
+        CountryLookup: {
+            /** @description Companies that pay out in the country; empty where none does */
+            companies: {
+                /** @description The company that pays out */
+                company_name: string;
+                /** @description Base64 PNG; "" unless `include_payer_logos` is true */
+                company_logo: string;
+                /** @description 0 to 5 */
+                rating: Decimal;
+                /** @description The company, and how its rating was measured */
+                description: string;
+                /** @description The kinds of delivery of the company */
+                services: {
+                    /** @description ISO 3166-1 alpha-3, such as MEX */
+                    country_code: string;
+                    /** @description How the recipient gets the money */
+                    delivery_type: components["schemas"]["DeliveryType"];
+                    /** @description The payers, the cheapest one first */
+                    payers: {
+                        /** @description The payer and delivery, from the country look-up */
+                        destination_token: string;
+                        /** @description The payer, as a recipient knows it */
+                        payer_name: string;
+                        /** @description Base64 PNG; "" unless include_payer_logos is true */
+                        payer_logo: string;
+                        /** @description Destination currency per unit of the source currency, all-in */
+                        exchange_rate: {
+                            /** @description ISO 4217 code, or the ticker of a cryptocurrency */
+                            currency_symbol: string;
+                            /** @description Units of this currency for one unit of the source currency, margin included */
+                            exchange_rate: Decimal;
+                            /** @description What would arrive in this currency for source_amount at this rate, rounded down */
+                            destination_amount: Decimal;
+                        }[];
+                        /** @description In the source currency, in addition to the amount */
+                        fee: Decimal;
+                        /** @description In the source currency, inclusive; 0 means no limit */
+                        min_limit: Decimal;
+                        /** @description In the source currency, inclusive; 0 means no limit */
+                        max_limit: Decimal;
+                        /** @description The amount that is asked about, before the fee */
+                        source_amount: Decimal;
+                        /** @description What a payout of this amount would take from the balance: source_amount and fee */
+                        total_debit: Decimal;
+                        /** @description Places of pickup; 0 for other deliveries */
+                        number_of_locations: number;
+                        /** @description RFC 3339, UTC */
+                        estimated_availability: string;
+                        /** @description What a recipient must know, such as papers to bring */
+                        additional_description: string;
+                        /** @description Whether an equivalent payer takes over after a refusal */
+                        is_dynamic_token: boolean;
+                    }[];
+                }[];
+            }[];
+        };
+        CredentialEvent: {
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "credential.created" | "credential.updated" | "credential.revoked";
+            /** @description Begins with 1 and has no gaps within the account */
+            sequence: number;
+            /** @description UTC, without offset */
+            created_on: string;
+            /**
+             * @description Of data. Grows when a member changes or goes, not when one is added
+             * @constant
+             */
+            schema_version: 1;
+            /** @description The token of the object that changed */
+            object: string;
+            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
+            object_sequence: number;
+            /** @description The credential, never with its secret */
+            data: {
+                /** @description The credential that changed */
+                credential_id: string;
+                /** @description client: client id and secret; api_key: a key */
+                kind: string;
+                /** @description What the credential may do */
+                scopes: string[];
+                /** @description Networks that may use it; empty: all */
+                allowed_addresses: string[];
+                /** @description UTC, without offset */
+                created_on: string;
+                /** @description UTC, without offset; "" if it does not expire */
+                expires_on: string;
+                /** @description UTC, without offset; "" while it is valid */
+                revoked_on: string;
+            };
+        };
+        /** @enum {string} */
+        DeliveryType: "CASH_PICKUP" | "BANK_DEPOSIT" | "HOME_DELIVERY" | "MOBILE_WALLET" | "PAPER_CHECK" | "BILL" | "CRYPTOCURRENCY";
+        /** @description A change, in the order in which the changes of the account happened */
+        Event: components["schemas"]["UserEvent"] | components["schemas"]["AttributesEvent"] | components["schemas"]["PayoutEvent"] | components["schemas"]["VerificationEvent"] | components["schemas"]["BalanceEvent"] | components["schemas"]["BatchEvent"] | components["schemas"]["CredentialEvent"] | components["schemas"]["WebhookEvent"];
+        /** @enum {string} */
+        ExceptionKind: "unmatched" | "unreadable" | "not_understood" | "paid_after_refusal" | "accepted_after_refusal" | "paid_after_return" | "refused_after_payment" | "return_of_unpaid" | "excess_return" | "amount_differs" | "unknown_outcome" | "not_sent" | "routes_exhausted" | "rail_missing" | "overdue" | "unscheduled" | "report_changed" | "recovered" | "review";
+        /** @enum {string} */
+        ExclusionRule: "" | "tried_before" | "same_rail" | "rail_down" | "rate_unknown" | "rate_stale" | "below_minimum" | "above_maximum" | "currency_not_delivered" | "amount_too_small" | "amount_too_large" | "over_quoted_cost" | "needs_verification" | "named_another";
+        Fault: {
+            /** @description JSON Pointer (RFC 6901) into the body */
+            pointer?: string;
+            /** @description The parameter or header, instead of `pointer` */
+            parameter?: string;
+            /** @description The token of the attribute */
+            token?: string;
+            /** @description A stable code for programs; `/problems/{code}` explains it */
+            code: components["schemas"]["ProblemCode"];
+            /** @description What is wrong, in words, for a person */
+            detail: string;
+        };
+        Health: {
+            /**
+             * @description Always `ok` with 200
+             * @enum {string}
+             */
+            status: "ok";
+            /** @description What does not work although requests are served; readiness only */
+            degraded?: string[];
+        };
+        HistoryRow: {
+            /** @description The payout */
+            token: string;
+            /**
+             * @description What kind of transaction it is
+             * @enum {string}
+             */
+            type: "payout";
+            /** @description UTC, without offset */
+            time_of_txn: string;
+            /** @description What leaves the balance, before the fee, in `source_currency_code` */
+            source_amount: Decimal;
+            /** @description The currency of the balance that pays */
+            source_currency_code: string;
+            /** @description What the recipient gets, in `destination_currency_code` */
+            destination_amount: Decimal;
+            /** @description What the recipient gets: ISO 4217 code or ticker */
+            destination_currency_code: string;
+            /** @description In the source currency, on top of `source_amount` */
+            fee: Decimal;
+            /** @description The present status */
+            status: components["schemas"]["PayoutStatus"];
+            /** @description Why it has this status, in words; "" where there is nothing to say */
+            status_reason: string;
+            /** @description Why it is HOLD, ERROR or CANCELLED, or overdue; "" where there is nothing to say */
+            reason_code: components["schemas"]["ReasonCode"];
+            /**
+             * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
+             * @enum {string}
+             */
+            actor: "" | "client" | "recipient" | "operator" | "payer";
+            /** @description The payer, as a recipient knows it */
+            payer_name: string;
+            /** @description Eight digits for a cash pickup after the commit, else "" */
+            pickup_code: string;
+            /** @description The balance that pays */
+            source_token: string;
+            /** @description The payer and delivery, from the country look-up */
+            destination_token: string;
+            /** @description How the recipient gets the money */
+            delivery_type: components["schemas"]["DeliveryType"];
+            /** @description Your own identifier of the transfer; committed once, for ever */
+            client_transfer_id: string;
+            /** @description The recipient */
+            user_token: string;
+        };
+        /** @description Three images, one of each type. */
+        IdImages: {
+            /**
+             * @description Which of the three images it is
+             * @enum {string}
+             */
+            type: "face" | "document-front" | "document-back";
+            /** @description A PNG or JPEG image as padded Base64 (RFC 4648 section 4). */
+            content: string;
+        }[];
+        IdentityDecision: {
+            /**
+             * @description `waiting`: another person must decide the same
+             * @enum {string}
+             */
+            result: "done" | "waiting";
+            /** @description The verification session */
+            session_id: string;
+            /**
+             * @description The status of the session after the decision
+             * @enum {string}
+             */
+            status: "Started" | "Submitted" | "Abandoned" | "Expired" | "Resubmitted" | "Declined" | "Approved" | "Resubmission requested" | "Review";
+        };
+        IdentityDecisionRequest: {
+            /** @description The session that was reviewed */
+            session_id?: string;
+            /** @description The upload that was reviewed; 409 if there is a newer one */
+            submission?: number;
+            /**
+             * @description The decision about the identity
+             * @enum {string}
+             */
+            decision: "approved" | "declined" | "resubmission_requested";
+            /** @description The name of the reviewer */
+            decided_by: string;
+            /** @description The client sees it while the recipient is not approved */
+            reason: string;
+        };
+        LedgerEntry: {
+            /** @description The journal of this entry */
+            token: string;
+            /**
+             * @description What moved the money
+             * @enum {string}
+             */
+            type: "fund" | "commit" | "refund" | "return" | "reserve" | "release";
+            /** @description Positive when the balance increased */
+            amount: Decimal;
+            /** @description The balance after this entry */
+            balance_after: Decimal;
+            /** @description ISO 4217 code, or the ticker of a cryptocurrency */
+            currency_code: string;
+            /** @description The ledger account of the opposite posting */
+            counterpart: string;
+            /** @description "" when it belongs to no payout */
+            payout_token: string;
+            /** @description The batch that the reserve is for; "" when it belongs to no batch */
+            batch_token: string;
+            /** @description UTC, without offset: YYYY-MM-DDThh:mm:ss */
+            created_on: string;
+        };
+        /** @enum {string} */
+        MissingCode: "value_missing" | "identity_not_started" | "identity_in_review" | "identity_declined" | "identity_resubmission_requested" | "recipient_missing" | "recipient_invalid";
+        MissingDetail: {
+            /** @description The attribute; "" for a field of the recipient */
+            token: string;
+            /**
+             * @description "" for a field of the recipient
+             * @enum {string}
+             */
+            type: "" | "CardNumber" | "BankAccountType" | "BankAccountNumber" | "BankAccountBranchNumber" | "BankName" | "PhoneNumber" | "Gender" | "IdentificationNumber" | "BillReferenceNumber" | "BankRoutingNumber" | "BankAccountName" | "MaidenName" | "SocialSecurity" | "EmploymentName" | "EmploymentAddress" | "EmploymentPhone" | "EmploymentOccupation" | "EmploymentSupervisor" | "RemittanceReason" | "Relationship" | "SecondLastName" | "SWIFT" | "BirthCountry" | "SourceOfFunds" | "DateOfBirth" | "CardExpiration" | "CardZip" | "IdentificationType" | "BankCity" | "BankState" | "IDSelfieCollection" | "City" | "Country" | "IdentificationExpiration" | "Address1" | "PostalCode";
+            /** @description The field of the recipient that PUT /user changes; "" for an attribute */
+            field: string;
+            /** @description Name of the attribute for a person */
+            label: string;
+            /** @description A stable code for programs; `/problems/{code}` explains it */
+            code: components["schemas"]["MissingCode"];
+            /** @description A sentence that can be shown to a person */
+            why: string;
+            /** @description The options that need it: another option of the group does instead. Usually empty */
+            alternatives: components["schemas"]["AttributeAlternative"][];
+            /** @description Of an identity verification: where the recipient goes on. "" where there is nothing to do, and for credentials without `kyc:write` */
+            link: string;
+        };
+        NewWebhook: {
+            /** @description HTTPS, at an address that is reachable from the internet */
+            url: string;
+            /**
+             * @description Your own words about the endpoint
+             * @default
+             */
+            description: string;
+            /**
+             * @description Types of events, or prefixes like `payout.*`; all types if empty
+             * @default []
+             */
+            event_types: ("user.created" | "user.updated" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "webhook.paused" | "webhook.disabled" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "batch.*" | "credential.*" | "webhook.*")[];
+            /**
+             * @description How deliveries are signed
+             * @default hmac-sha256
+             * @enum {string}
+             */
+            signature: "hmac-sha256" | "ed25519";
+        };
+        Obstacle: {
+            /** @description A stable code for programs; `/problems/{code}` explains it */
+            code: components["schemas"]["ObstacleCode"];
+            /**
+             * @description Who has to act
+             * @enum {string}
+             */
+            actor: "client" | "recipient" | "operator" | "payer";
+            /** @description Whether the same request can succeed once the actor has acted, or after a while */
+            retryable: boolean;
+            /** @description Empty where no detail is missing or wrong */
+            missing: components["schemas"]["MissingDetail"][];
+            /** @description Of insufficient funds: what the balance lacks */
+            shortfall?: components["schemas"]["Shortfall"];
+            /** @description What is wrong, in words, for a person */
+            detail: string;
+        };
+        /** @enum {string} */
+        ObstacleCode: "duplicate_transfer" | "ex_rate_expired" | "payout_ended" | "user_not_active" | "attributes_missing" | "identity_not_started" | "identity_in_review" | "identity_declined" | "identity_resubmission_requested" | "recipient_missing" | "recipient_invalid" | "amount_refused" | "not_served" | "no_balance_in_currency" | "insufficient_funds" | "below_minimum" | "above_maximum" | "amount_too_small" | "amount_too_large" | "currency_not_delivered" | "rates_unavailable" | "rail_unavailable" | "recovering";
+        Payout: {
+            /** @description The payout */
+            payout_token: string;
+            /** @description Your own identifier of the transfer; committed once, for ever */
+            client_transfer_id: string;
+            /** @description The currency of the balance that pays */
+            source_currency_code: string;
+            /** @description What the recipient gets: ISO 4217 code or ticker */
+            destination_currency_code: string;
+            /** @description The balance that pays */
+            source_token: string;
+            /** @description The payer and delivery, from the country look-up */
+            destination_token: string;
+            /** @description Leaves the balance, before the fee */
+            source_amount: Decimal;
+            /** @description What the recipient gets */
+            destination_amount: Decimal;
+            /** @description The set of stored attribute values that is used */
+            attr_set_token: string;
+            /** @description Destination currency per unit of the source currency, all-in */
+            exchange_rate: Decimal;
+            /** @description In the source currency, on top of source_amount */
+            fee: Decimal;
+            /** @description UTC, without offset; a commit is in time before it */
+            expiration: string;
+            /** @description "" until the commit of a cash pickup */
+            pickup_code: string;
+            /** @description The present status */
+            status: components["schemas"]["PayoutStatus"];
+            /** @description Why it has this status, in words; "" where there is nothing to say */
+            status_reason: string;
+            /** @description Why it is HOLD, ERROR or CANCELLED, or overdue; "" where there is nothing to say */
+            reason_code: components["schemas"]["ReasonCode"];
+            /**
+             * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
+             * @enum {string}
+             */
+            actor: "" | "client" | "recipient" | "operator" | "payer";
+            /** @description Base64 PNG; "" unless include_payer_logo is true */
+            payer_logo: string;
+            /** @description The payer, as a recipient knows it */
+            payer_name: string;
+            /** @description How the recipient gets the money */
+            delivery_type: components["schemas"]["DeliveryType"];
+            /** @description ISO 3166-1 alpha-3, such as MEX */
+            country_code: string;
+            /** @description Your own keys and values, unchanged */
+            metadata: {
+                [key: string]: unknown;
+            };
+            /** @description RFC 3339, UTC */
+            estimated_availability: string;
+            /** @description Attribute type to value, numbers masked */
+            attrs: {
+                [key: string]: string;
+            };
+            /** @description When it was quoted: RFC 3339, UTC */
+            created_at: string;
+            /** @description RFC 3339, UTC; "" before the commit */
+            committed_at: string;
+            /** @description When the payer reported it paid: RFC 3339, UTC; "" before. Stays when the money comes back */
+            completed_at: string;
+            /** @description When it became CANCELLED: RFC 3339, UTC; "" while it is not */
+            canceled_at: string;
+            /** @description Every status that it had, the oldest first, for as long as events are kept */
+            timeline: components["schemas"]["PayoutTimelineEntry"][];
+            /** @description Whether the client can still cancel it: only while it is SCHEDULED. A commit cannot be undone, and a quote that is not committed expires by itself */
+            cancelable: boolean;
+            /** @description What `fee` consists of; empty if there is none */
+            fees: components["schemas"]["PayoutFee"][];
+            /** @description What the commit takes from the balance, in the source currency: source_amount and fee */
+            total_debit: Decimal;
+            /** @description The chain of a cryptocurrency payout, such as bitcoin, litecoin, ethereum or, for a chain without a common name, its CAIP-2 identifier; "" for any other payout */
+            network: string;
+            /** @description The payment's identifier at the payer, to quote in inquiries; on a chain it is the transaction hash. "" until the payer has given one */
+            rail_reference: string;
+            /** @description Equal to rail_reference for a payout on a chain; "" for any other payout */
+            transaction_hash: string;
+            /** @description What a canceled payout gave back to the balance; absent while it is not canceled */
+            refund?: components["schemas"]["PayoutRefund"];
+        };
+        PayoutDecision: {
+            /** @description The payout */
+            payout_token: string;
+            /** @description The present status */
+            status: components["schemas"]["PayoutStatus"];
+            /** @description Decisions of the router, the first one first */
+            decisions: {
+                /** @description UTC, without offset; "" where nothing was sent yet */
+                decided_at: string;
+                /** @description What made another decision necessary; "" at first */
+                refused_because: string;
+                /** @description The payers that were compared */
+                candidates: {
+                    /** @description The payer and delivery, from the country look-up */
+                    destination_token: string;
+                    /** @description The payer, as a recipient knows it */
+                    payer_name: string;
+                    /** @description The company that pays out */
+                    company_name: string;
+                    /** @description Decimal, in the source currency; "" where it gives no price */
+                    fee: string;
+                    /** @description Decimal, all-in */
+                    exchange_rate: string;
+                    /** @description Source amount and fee for the promised destination amount */
+                    cost: string;
+                    /** @description Decimal, in USD; "0" is no bound */
+                    min_limit_usd: string;
+                    /** @description "0" is no bound */
+                    max_limit_usd: string;
+                    /**
+                     * @description How the rail of the payer answers at the moment
+                     * @enum {string}
+                     */
+                    health: "up" | "degraded" | "down";
+                    /** @description Measured; null with too few payouts */
+                    availability_percent: Decimal | null;
+                    /** @description Measured, 0 to 5; null with too few payouts */
+                    rating: Decimal | null;
+                    /** @description What the router compares, the highest wins; null where excluded */
+                    score: Decimal | null;
+                    /** @description Whether the payout goes through it */
+                    is_chosen: boolean;
+                    /** @description The rule that excluded it; "" for the one that was chosen */
+                    excluded_by: components["schemas"]["ExclusionRule"];
+                    /** @description Figures of the rule that excluded it, in words */
+                    detail: string;
+                }[];
+            }[];
+            /** @description Every attempt at a rail, the first one first */
+            attempts: {
+                /** @description The number of the attempt, from 1 */
+                number: number;
+                /** @description The rail that was called */
+                rail: string;
+                /** @description The payer, as its rail knows it */
+                payer_key: string;
+                /** @description Where the attempt stands */
+                state: string;
+                /** @description Why the rail did not pay; "" where it gave no reason */
+                reason: string;
+                /** @description The reference of the payer; "" where it gave none */
+                provider_reference: string;
+                /** @description When the attempt began, UTC */
+                started_at: string;
+                /** @description When the rail answered, UTC; "" while it has not */
+                answered_at: string;
+            }[];
+            /** @description What the operator had or has to decide about the payout */
+            exceptions: {
+                /** @description What has to be decided; `/problems/{kind}` explains it */
+                kind: components["schemas"]["ExceptionKind"];
+                /** @description When it was opened, UTC */
+                opened_at: string;
+                /** @description When it was closed, UTC; "" while it is open */
+                closed_at: string;
+                /** @description How it was closed; "" while it is open */
+                resolution: string;
+            }[];
+        };
+        PayoutEvent: {
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned";
+            /** @description Begins with 1 and has no gaps within the account */
+            sequence: number;
+            /** @description UTC, without offset */
+            created_on: string;
+            /**
+             * @description Of data. Grows when a member changes or goes, not when one is added
+             * @constant
+             */
+            schema_version: 1;
+            /** @description The token of the object that changed */
+            object: string;
+            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
+            object_sequence: number;
+            /** @description The payout as it was after the change */
+            data: {
+                /** @description The payout */
+                payout_token: string;
+                /** @description Your own identifier of the transfer; committed once, for ever */
+                client_transfer_id: string;
+                /** @description The currency of the balance that pays */
+                source_currency_code: string;
+                /** @description What the recipient gets: ISO 4217 code or ticker */
+                destination_currency_code: string;
+                /** @description The balance that pays */
+                source_token: string;
+                /** @description The payer and delivery, from the country look-up */
+                destination_token: string;
+                /** @description Leaves the balance, before the fee */
+                source_amount: Decimal;
+                /** @description What the recipient gets */
+                destination_amount: Decimal;
+                /** @description The set of stored attribute values that is used */
+                attr_set_token: string;
+                /** @description Destination currency per unit of the source currency, all-in */
+                exchange_rate: Decimal;
+                /** @description In the source currency, on top of source_amount */
+                fee: Decimal;
+                /** @description UTC, without offset; a commit is in time before it */
+                expiration: string;
+                /** @description "" until the commit of a cash pickup */
+                pickup_code: string;
+                /** @description The present status */
+                status: components["schemas"]["PayoutStatus"];
+                /** @description Why it has this status, in words; "" where there is nothing to say */
+                status_reason: string;
+                /** @description Why it is HOLD, ERROR or CANCELLED, or overdue; "" where there is nothing to say */
+                reason_code: components["schemas"]["ReasonCode"];
+                /**
+                 * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
+                 * @enum {string}
+                 */
+                actor: "" | "client" | "recipient" | "operator" | "payer";
+                /** @description Base64 PNG; "" unless include_payer_logo is true */
+                payer_logo: string;
+                /** @description The payer, as a recipient knows it */
+                payer_name: string;
+                /** @description How the recipient gets the money */
+                delivery_type: components["schemas"]["DeliveryType"];
+                /** @description ISO 3166-1 alpha-3, such as MEX */
+                country_code: string;
+                /** @description Your own keys and values, unchanged */
+                metadata: {
+                    [key: string]: unknown;
+                };
+                /** @description RFC 3339, UTC */
+                estimated_availability: string;
+                /** @description Attribute type to value, numbers masked */
+                attrs: {
+                    [key: string]: string;
+                };
+                /** @description When it was quoted: RFC 3339, UTC */
+                created_at: string;
+                /** @description RFC 3339, UTC; "" before the commit */
+                committed_at: string;
+                /** @description When the payer reported it paid: RFC 3339, UTC; "" before. Stays when the money comes back */
+                completed_at: string;
+                /** @description When it became CANCELLED: RFC 3339, UTC; "" while it is not */
+                canceled_at: string;
+                /** @description Every status that it had, the oldest first, for as long as events are kept */
+                timeline: components["schemas"]["PayoutTimelineEntry"][];
+                /** @description Whether the client can still cancel it: only while it is SCHEDULED. A commit cannot be undone, and a quote that is not committed expires by itself */
+                cancelable: boolean;
+                /** @description What `fee` consists of; empty if there is none */
+                fees: components["schemas"]["PayoutFee"][];
+                /** @description What the commit takes from the balance, in the source currency: source_amount and fee */
+                total_debit: Decimal;
+                /** @description The chain of a cryptocurrency payout, such as bitcoin, litecoin, ethereum or, for a chain without a common name, its CAIP-2 identifier; "" for any other payout */
+                network: string;
+                /** @description The payment's identifier at the payer, to quote in inquiries; on a chain it is the transaction hash. "" until the payer has given one */
+                rail_reference: string;
+                /** @description Equal to rail_reference for a payout on a chain; "" for any other payout */
+                transaction_hash: string;
+                /** @description What a canceled payout gave back to the balance; absent while it is not canceled */
+                refund?: components["schemas"]["PayoutRefund"];
+                /** @description The recipient of the payout */
+                user_token: string;
+            };
+        };
+        PayoutFee: {
+            /**
+             * @description payout_fee: for the payout, by the tariff of its payer
+             * @enum {string}
+             */
+            type: "payout_fee";
+            /** @description Decimal, in currency_code */
+            amount: Decimal;
+            /** @description The source currency */
+            currency_code: string;
+        };
+        PayoutRefund: {
+            /** @description Credited to the balance so far, in currency_code. Before completion: source_amount and fee. After it: the part of source_amount that came back; the fee stays */
+            amount: Decimal;
+            /** @description The source currency */
+            currency_code: string;
+            /** @description When the payout was canceled: RFC 3339, UTC */
+            time: string;
+        };
+        PayoutRequest: {
+            /** @description Your own identifier; committed once, for ever. Made up when absent */
+            client_transfer_id?: string;
+            /** @description Default USD */
+            source_currency_code?: string;
+            /** @description What the recipient gets: ISO 4217 code or ticker */
+            destination_currency_code: string;
+            /** @description A balance; excludes destination_token */
+            source_token?: string;
+            /** @description From the country look-up; excludes source_token */
+            destination_token?: string;
+            /** @description What leaves the balance, before the fee */
+            source_amount?: Decimal;
+            /** @description What the recipient gets */
+            destination_amount?: Decimal;
+            /** @description The attribute values to use; the latest ones without it */
+            attr_set_token?: string;
+            /** @description Yours; lists can be searched by it */
+            metadata?: {
+                [key: string]: unknown;
+            };
+            /** @description Whether the user gets a message */
+            notify_user?: boolean;
+        } & (({
+            /** @description What leaves the balance, before the fee, in `source_currency_code` */
+            source_amount: Decimal;
+        } | {
+            /** @description What the recipient gets, in `destination_currency_code` */
+            destination_amount: Decimal;
+        }) & ({
+            /** @description The balance that pays */
+            source_token: string;
+        } | {
+            /** @description The payer and delivery, from the country look-up */
+            destination_token: string;
+        }));
+        /** @enum {string} */
+        PayoutStatus: "PENDING" | "SCHEDULED" | "PROCESSING" | "HOLD" | "ERROR" | "READY_FOR_PICKUP" | "COMPLETED" | "CANCELLED";
+        PayoutTimelineEntry: {
+            /** @description The status from then on */
+            status: components["schemas"]["PayoutStatus"];
+            /** @description RFC 3339, UTC */
+            time: string;
+            /** @description Why it became HOLD, ERROR or CANCELLED; "" for any other status */
+            reason_code: components["schemas"]["ReasonCode"];
+            /**
+             * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
+             * @enum {string}
+             */
+            actor: "" | "client" | "recipient" | "operator" | "payer";
+        };
+        PayoutWithPdf: {
+            /** @description The payout */
+            payout_token: string;
+            /** @description Your own identifier of the transfer; committed once, for ever */
+            client_transfer_id: string;
+            /** @description The currency of the balance that pays */
+            source_currency_code: string;
+            /** @description What the recipient gets: ISO 4217 code or ticker */
+            destination_currency_code: string;
+            /** @description The balance that pays */
+            source_token: string;
+            /** @description The payer and delivery, from the country look-up */
+            destination_token: string;
+            /** @description Leaves the balance, before the fee */
+            source_amount: Decimal;
+            /** @description What the recipient gets */
+            destination_amount: Decimal;
+            /** @description The set of stored attribute values that is used */
+            attr_set_token: string;
+            /** @description Destination currency per unit of the source currency, all-in */
+            exchange_rate: Decimal;
+            /** @description In the source currency, on top of source_amount */
+            fee: Decimal;
+            /** @description UTC, without offset; a commit is in time before it */
+            expiration: string;
+            /** @description "" until the commit of a cash pickup */
+            pickup_code: string;
+            /** @description The present status */
+            status: components["schemas"]["PayoutStatus"];
+            /** @description Why it has this status, in words; "" where there is nothing to say */
+            status_reason: string;
+            /** @description Why it is HOLD, ERROR or CANCELLED, or overdue; "" where there is nothing to say */
+            reason_code: components["schemas"]["ReasonCode"];
+            /**
+             * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
+             * @enum {string}
+             */
+            actor: "" | "client" | "recipient" | "operator" | "payer";
+            /** @description Base64 PNG; "" unless include_payer_logo is true */
+            payer_logo: string;
+            /** @description The payer, as a recipient knows it */
+            payer_name: string;
+            /** @description How the recipient gets the money */
+            delivery_type: components["schemas"]["DeliveryType"];
+            /** @description ISO 3166-1 alpha-3, such as MEX */
+            country_code: string;
+            /** @description Your own keys and values, unchanged */
+            metadata: {
+                [key: string]: unknown;
+            };
+            /** @description RFC 3339, UTC */
+            estimated_availability: string;
+            /** @description Attribute type to value, numbers masked */
+            attrs: {
+                [key: string]: string;
+            };
+            /** @description When it was quoted: RFC 3339, UTC */
+            created_at: string;
+            /** @description RFC 3339, UTC; "" before the commit */
+            committed_at: string;
+            /** @description When the payer reported it paid: RFC 3339, UTC; "" before. Stays when the money comes back */
+            completed_at: string;
+            /** @description When it became CANCELLED: RFC 3339, UTC; "" while it is not */
+            canceled_at: string;
+            /** @description Every status that it had, the oldest first, for as long as events are kept */
+            timeline: components["schemas"]["PayoutTimelineEntry"][];
+            /** @description Whether the client can still cancel it: only while it is SCHEDULED. A commit cannot be undone, and a quote that is not committed expires by itself */
+            cancelable: boolean;
+            /** @description What `fee` consists of; empty if there is none */
+            fees: components["schemas"]["PayoutFee"][];
+            /** @description What the commit takes from the balance, in the source currency: source_amount and fee */
+            total_debit: Decimal;
+            /** @description The chain of a cryptocurrency payout, such as bitcoin, litecoin, ethereum or, for a chain without a common name, its CAIP-2 identifier; "" for any other payout */
+            network: string;
+            /** @description The payment's identifier at the payer, to quote in inquiries; on a chain it is the transaction hash. "" until the payer has given one */
+            rail_reference: string;
+            /** @description Equal to rail_reference for a payout on a chain; "" for any other payout */
+            transaction_hash: string;
+            /** @description What a canceled payout gave back to the balance; absent while it is not canceled */
+            refund?: components["schemas"]["PayoutRefund"];
+            /** @description Base64 PDF */
+            content: string;
+        };
+        PendingIdentity: {
+            /** @description The recipient */
+            user_token: string;
+            /** @description The verification session */
+            session_id: string;
+            /** @description The provider of the verification */
+            provider: string;
+            /**
+             * @description The present status
+             * @enum {string}
+             */
+            status: "Started" | "Submitted" | "Abandoned" | "Expired" | "Resubmitted" | "Declined" | "Approved" | "Resubmission requested" | "Review";
+            /** @description The number of uploads so far */
+            submission: number;
+            /** @description When it started, UTC: YYYY-MM-DDThh:mm:ss */
+            session_time: string;
+            /** @description When it last changed, UTC: YYYY-MM-DDThh:mm:ss */
+            updated_on: string;
+            /** @description Decisions that wait for a second person */
+            decisions: {
+                /**
+                 * @description The decision about the identity
+                 * @enum {string}
+                 */
+                decision: "approved" | "declined" | "resubmission_requested";
+                /** @description The name of the reviewer */
+                decided_by: string;
+            }[];
+        };
+        Problem: {
+            /**
+             * Format: uri-reference
+             * @description The address of a page that explains the problem
+             */
+            type: string;
+            /** @description The kind of problem */
+            title: string;
+            /** @description The HTTP status */
+            status: number;
+            /** @description What is wrong with this request */
+            detail: string;
+            /** @description A stable code for programs; that of a single fault */
+            code: components["schemas"]["ProblemCode"];
+            /** @description Quote it when you report the problem */
+            request_id: string;
+            /** @description With `duplicate_transfer`: the payout that was committed first */
+            payout_token?: string;
+            /** @description All faults; empty if `detail` is enough */
+            errors: components["schemas"]["Fault"][];
+        };
+        /** @enum {string} */
+        ProblemCode: "above_maximum" | "addtl_attr_req" | "already_used" | "amount_not_a_number" | "amount_not_positive" | "amount_refused" | "amount_too_large" | "amount_too_precise" | "amount_too_small" | "amounts_exclusive" | "animated_image" | "bank_mismatch" | "below_minimum" | "body_too_large" | "burn_address" | "cell_count" | "check_digit" | "checksum" | "clock_backwards" | "control_characters" | "currency_mismatch" | "currency_not_delivered" | "damaged_image" | "duplicate" | "duplicate_transfer" | "empty_file" | "events_dropped" | "expectation_failed" | "expired" | "header_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "illegal_move" | "image_too_large" | "insufficient_scope" | "internal_error" | "invalid_base64" | "invalid_characters" | "invalid_cursor" | "invalid_encoding" | "invalid_header" | "invalid_length" | "invalid_request" | "invalid_type" | "invalid_value" | "malformed_csv" | "malformed_http" | "malformed_json" | "method_not_allowed" | "missing_column" | "no_balance_in_currency" | "no_destination" | "not_a_bic" | "not_a_date" | "not_a_mobile_number" | "not_acceptable" | "not_found" | "not_served" | "parameters_exclusive" | "pattern_mismatch" | "period_open" | "pix_key_mismatch" | "rate_limited" | "rates_unavailable" | "read_only" | "recipient_invalid" | "recipient_missing" | "recovering" | "repeated_attribute" | "repeated_column" | "repeated_in_file" | "request_timeout" | "required" | "row_too_long" | "source_and_destination_exclusive" | "too_large" | "too_late" | "too_long" | "too_many_keys" | "too_short" | "too_young" | "trailing_data" | "unauthorized" | "unavailable" | "unknown_attr_set" | "unknown_attribute" | "unknown_bank" | "unknown_country" | "unknown_currency" | "unknown_destination" | "unknown_parameter" | "unknown_source" | "unknown_user" | "unknown_version" | "unsupported_image" | "unsupported_media_type" | "uri_too_long" | "user_erased" | "user_exists" | "user_mismatch" | "user_not_active";
+        Readiness: {
+            /** @description Whether nothing stands in the way now; it reserves nothing */
+            payable: boolean;
+            /** @description Everything that stands in the way; empty if `payable` */
+            obstacles: components["schemas"]["Obstacle"][];
+            /** @description The currency of the balance that pays */
+            source_currency_code: string;
+            /** @description Indicative, like fee: absent without an amount, or where there is no price */
+            source_amount?: Decimal;
+            /** @description In the source currency, on top of `source_amount` */
+            fee?: Decimal;
+        };
+        /** @enum {string} */
+        ReasonCode: "" | "outcome_unknown" | "not_sent" | "under_review" | "conflicting_reports" | "payer_not_configured" | "overdue" | "routes_exhausted" | "decided_by_operator" | "account_not_found" | "account_closed" | "account_blocked" | "account_not_creditable" | "invalid_details" | "name_mismatch" | "recipient_deceased" | "recipient_refused" | "not_collected" | "amount_refused" | "currency_refused" | "compliance" | "duplicate" | "no_funds" | "payer_unavailable" | "payer_refused" | "payer_error" | "sent_back" | "recalled" | "cancelled" | "replaced" | "unreachable" | "busy" | "no_answer" | "not_understood" | "not_configured" | "not_readable" | "daily_limit" | "review" | "other";
+        SandboxAccount: {
+            /** @description The name of the account */
+            account: string;
+            /** @description The identifier of the new client */
+            client_id: string;
+            /** @description The secret of the new client; shown once */
+            client_secret: string;
+            /** @description A long-lived credential; shown once */
+            api_key: string;
+        };
+        SandboxAccountRequest: {
+            /** @description A name for the account */
+            name: string;
+        };
+        SandboxClock: {
+            /** @description RFC 3339, UTC, milliseconds */
+            now: string;
+        };
+        SandboxClockMove: {
+            /** @description Seconds by which the clock moves forward */
+            advance_s?: number;
+            /** @description RFC 3339, ending in Z */
+            to?: string;
+        } & ({
+            /** @description Seconds by which the clock moves forward */
+            advance_s: number;
+        } | {
+            /** @description The new time: RFC 3339, ending in Z */
+            to: string;
+        });
+        SandboxDecision: {
+            /**
+             * @description The decision about the identity
+             * @enum {string}
+             */
+            decision: "approved" | "declined";
+        };
+        SandboxDecisionApplied: {
+            /** @description The recipient */
+            user_token: string;
+            /** @description The decision about the identity */
+            decision: string;
+        };
+        SandboxFunding: {
+            /** @description ISO 4217 code, or the ticker of a cryptocurrency */
+            currency_code: string;
+            /** @description What is added to the balance */
+            amount: Decimal;
+        };
+        SandboxOutcome: {
+            /**
+             * @description What the simulated payer does next
+             * @enum {string}
+             */
+            outcome: "ready_for_pickup" | "completed" | "rejected" | "returned" | "unknown";
+        };
+        SandboxOutcomeApplied: {
+            /** @description The payout */
+            payout_token: string;
+            /** @description What the simulated payer does next */
+            outcome: string;
+        };
+        ServedCountry: {
+            /** @description ISO 3166-1 alpha-3 */
+            country_code: string;
+            /** @description Name of the country in English */
+            country_name: string;
+            /** @description ISO 3166-1 alpha-2 */
+            code: string;
+            /** @description Equal to country_code */
+            three_letter_code: string;
+            /** @description Equal to country_name */
+            name: string;
+            /** @description Currencies that can be delivered: ISO 4217 codes and tickers */
+            currencies: string[];
+            /** @description How recipients in the country can get money */
+            delivery_types: components["schemas"]["DeliveryType"][];
+        };
+        Service: {
+            /** @description The name of the software */
+            name: string;
+            /** @description What it is for */
+            description: string;
+            /**
+             * @description Where this address leads
+             * @enum {string}
+             */
+            environment: "live" | "staging";
+            /** @description The versions of the API */
+            versions: string[];
+            /** @description Whether requests can be served */
+            health: string;
+            /** @description This description as a page */
+            reference: string;
+            /** @description This description */
+            openapi: string;
+            /** @description Where access tokens are issued */
+            token_endpoint: string;
+            /** @description Documents for integrators */
+            guides: {
+                /** @description What the guide is about */
+                title: string;
+                /** @description Its address */
+                url: string;
+            }[];
+            /** @description A command to begin with */
+            first_call: string;
+        };
+        Shortfall: {
+            /** @description What the balance lacks, an exact decimal */
+            amount: Decimal;
+            /** @description ISO 4217 code, or the ticker of a cryptocurrency */
+            currency_code: string;
+        };
+        Statement: {
+            /** @description The same whenever this balance and period are read */
+            statement_id: string;
+            /** @description The balance, as listBalances has it */
+            balance_token: string;
+            /** @description Of all amounts; ISO 4217, or the ticker of a cryptocurrency */
+            currency_code: string;
+            /** @description The first day, UTC */
+            from_date: string;
+            /** @description The last day, UTC */
+            to_date: string;
+            /** @description The end of the period, UTC: when the statement was final */
+            created_on: string;
+            /** @description The closing balance of the day before */
+            opening_balance: Decimal;
+            /** @description Entries that increased the balance */
+            credit_count: number;
+            /** @description Their sum */
+            credit_total: Decimal;
+            /** @description Entries that decreased the balance */
+            debit_count: number;
+            /** @description Their sum, not negative */
+            debit_total: Decimal;
+            /** @description opening_balance + credit_total - debit_total, and what the last entry left */
+            closing_balance: Decimal;
+            /** @description In the order of posting */
+            entries: components["schemas"]["StatementEntry"][];
+        };
+        StatementEntry: {
+            /** @description Unique in the account: the `token` of the journal without dashes, and its line */
+            entry_reference: string;
+            /** @description When it was posted, UTC */
+            booking_time: string;
+            /** @description The day from which the money counts: that of the posting */
+            value_date: string;
+            /**
+             * @description The kind of journal that posted it
+             * @enum {string}
+             */
+            type: "fund" | "commit" | "refund" | "return" | "reserve" | "release";
+            /** @description The ledger account of the opposite posting: `fees` where the entry is a fee */
+            counterpart: string;
+            /**
+             * @description CRDT: the balance increased; DBIT: it decreased
+             * @enum {string}
+             */
+            credit_debit_indicator: "CRDT" | "DBIT";
+            /** @description Exact, never negative */
+            amount: Decimal;
+            /** @description The balance that the entry left */
+            balance_after: Decimal;
+            /** @description "" when it belongs to no payout */
+            payout_token: string;
+            /** @description "" when it belongs to no batch */
+            batch_token: string;
+            /** @description Your identifier of the payout; "" when it belongs to none */
+            client_transfer_id: string;
+        };
+        StoredAttributes: {
+            /** @description The set that now holds the values */
+            attr_set_token: string;
+            /** @description What a payout to this destination still needs; empty if the set is complete */
+            missing: components["schemas"]["MissingDetail"][];
+            /** @description All values of the set as they are stored, in their normalized form */
+            values: {
+                /** @description The attribute that is missing */
+                token: string;
+                /** @description The value as stored, in its normalized form */
+                value: string;
+            }[];
+        };
+        TokenError: {
+            /**
+             * @description The code of RFC 6749 5.2
+             * @enum {string}
+             */
+            error: "invalid_request" | "invalid_client" | "invalid_scope" | "unsupported_grant_type";
+            /** @description What is wrong, in words, for a person */
+            error_description: string;
+        };
+        TokenRequest: {
+            /**
+             * @description The grant (RFC 6749 4.4)
+             * @enum {string}
+             */
+            grant_type: "client_credentials";
+            /** @description Either here or as the user name of HTTP Basic */
+            client_id?: string;
+            /** @description Either here or as the password of HTTP Basic */
+            client_secret?: string;
+            /** @description A subset of the scopes of the client, separated by spaces; all by default */
+            scope?: string;
+        };
+        User: {
+            /** @description The recipient */
+            user_token: string;
+            /**
+             * @description Only an ACTIVE user can be paid
+             * @enum {string}
+             */
+            status: "ACTIVE" | "LOCKED" | "DEACTIVE";
+            /** @description UTC, without offset */
+            created_on: string;
+            /** @description Your own identifier of the user */
+            internal_user_id: string;
+            /** @description First line of the address */
+            address1: string;
+            /** @description Second line of the address */
+            address2: string;
+            /** @description City of the address */
+            city: string;
+            /** @description State or province of the address */
+            state_province: string;
+            /** @description Postal code of the address */
+            postal_code: string;
+            /** @description ISO 3166-1 alpha-3 */
+            country: string;
+            /** @description First name */
+            first_name: string;
+            /** @description Middle name; "" where there is none */
+            middle_name: string;
+            /** @description Last name */
+            last_name: string;
+            /** @description E-mail address */
+            email: string;
+            /** @description ISO 639-1; of messages to the user */
+            language: string;
+            /** @description Digits only */
+            mobile_number: string;
+            /** @description Name of the business, for business recipients; "" for persons */
+            business_name: string;
+            /** @description An IANA time zone name */
+            timezone: string;
+            /** @description YYYY-MM-DD; "" if unknown */
+            date_of_birth: string;
+            /** @description Your own keys and values, unchanged */
+            metadata: {
+                [key: string]: unknown;
+            };
+        };
+        UserChanges: {
+            /** @description Your own identifier of the user; unique in the account */
+            internal_user_id?: string;
+            /** @description ISO 3166-1 alpha-3 */
+            country?: string;
+            /** @description First name */
+            first_name?: string;
+            /** @description Last name */
+            last_name?: string;
+            /** @description Unique in the account */
+            email?: string;
+            /** @description Middle name; "" where there is none */
+            middle_name?: string;
+            /** @description Name of the business, for business recipients; "" for persons */
+            business_name?: string;
+            /** @description First line of the address */
+            address1?: string;
+            /** @description Second line of the address */
+            address2?: string;
+            /** @description City of the address */
+            city?: string;
+            /** @description State or province of the address */
+            state_province?: string;
+            /** @description Postal code of the address */
+            postal_code?: string;
+            /** @description With the country code. Stored as digits only, without + and separators */
+            mobile_number?: string;
+            /** @description YYYY-MM-DD, at least eighteen years ago */
+            date_of_birth?: string;
+            /** @description ISO 639-1; of messages to the user. Default en */
+            language?: string;
+            /** @description An IANA name such as America/Mexico_City. Default: the time zone of the country */
+            timezone?: string;
+            /** @description Your own keys and values, unchanged */
+            metadata?: {
+                [key: string]: unknown;
+            };
+        };
+        UserEvent: {
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "user.created" | "user.updated";
+            /** @description Begins with 1 and has no gaps within the account */
+            sequence: number;
+            /** @description UTC, without offset */
+            created_on: string;
+            /**
+             * @description Of data. Grows when a member changes or goes, not when one is added
+             * @constant
+             */
+            schema_version: 1;
+            /** @description The token of the object that changed */
+            object: string;
+            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
+            object_sequence: number;
+            /** @description The user; only token and status without the scope users:read, and after an erasure */
+            data: {
+                /** @description The user that changed */
+                user_token: string;
+                /**
+                 * @description The status after the change
+                 * @enum {string}
+                 */
+                status: "ACTIVE" | "LOCKED" | "DEACTIVE";
+                /** @description UTC, without offset */
+                created_on?: string;
+                /** @description Your own identifier of the user */
+                internal_user_id?: string;
+                /** @description First line of the address */
+                address1?: string;
+                /** @description Second line of the address */
+                address2?: string;
+                /** @description City of the address */
+                city?: string;
+                /** @description State or province of the address */
+                state_province?: string;
+                /** @description Postal code of the address */
+                postal_code?: string;
+                /** @description ISO 3166-1 alpha-3 */
+                country?: string;
+                /** @description First name */
+                first_name?: string;
+                /** @description Middle name; "" where there is none */
+                middle_name?: string;
+                /** @description Last name */
+                last_name?: string;
+                /** @description E-mail address */
+                email?: string;
+                /** @description ISO 639-1; of messages to the user */
+                language?: string;
+                /** @description Digits only */
+                mobile_number?: string;
+                /** @description Name of the business, for business recipients; "" for persons */
+                business_name?: string;
+                /** @description An IANA time zone name */
+                timezone?: string;
+                /** @description YYYY-MM-DD; "" if unknown */
+                date_of_birth?: string;
+                /** @description Your own keys and values, unchanged */
+                metadata?: {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        UserLookup: {
+            /** @description The recipient */
+            user_token: string;
+            /** @description First name */
+            first_name: string;
+            /** @description Last name */
+            last_name: string;
+            /** @description Your own identifier of the user */
+            internal_user_id: string;
+        };
+        UserRequest: {
+            /** @description Your own identifier of the user; unique in the account */
+            internal_user_id: string;
+            /** @description ISO 3166-1 alpha-3 */
+            country: string;
+            /** @description First name */
+            first_name: string;
+            /** @description Last name */
+            last_name: string;
+            /** @description Unique in the account */
+            email: string;
+            /** @description Middle name; "" where there is none */
+            middle_name?: string;
+            /** @description Name of the business, for business recipients; "" for persons */
+            business_name?: string;
+            /** @description First line of the address */
+            address1?: string;
+            /** @description Second line of the address */
+            address2?: string;
+            /** @description City of the address */
+            city?: string;
+            /** @description State or province of the address */
+            state_province?: string;
+            /** @description Postal code of the address */
+            postal_code?: string;
+            /** @description With the country code. Stored as digits only, without + and separators */
+            mobile_number?: string;
+            /** @description YYYY-MM-DD, at least eighteen years ago */
+            date_of_birth?: string;
+            /** @description ISO 639-1; of messages to the user. Default en */
+            language?: string;
+            /** @description An IANA name such as America/Mexico_City. Default: the time zone of the country */
+            timezone?: string;
+            /** @description Your own keys and values, unchanged */
+            metadata?: {
+                [key: string]: unknown;
+            };
+        };
+        VerificationEvent: {
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review";
+            /** @description Begins with 1 and has no gaps within the account */
+            sequence: number;
+            /** @description UTC, without offset */
+            created_on: string;
+            /**
+             * @description Of data. Grows when a member changes or goes, not when one is added
+             * @constant
+             */
+            schema_version: 1;
+            /** @description The token of the object that changed */
+            object: string;
+            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
+            object_sequence: number;
+            /** @description The verification session */
+            data: {
+                /** @description The user who is verified */
+                user_token: string;
+                /** @description The verification session that changed */
+                session_id: string;
+                /** @description The status of the session after the change */
+                status: string;
+            };
+        };
+        VerificationLink: {
+            /**
+             * @description Where the verification stands
+             * @enum {string}
+             */
+            status: "Started" | "Submitted" | "Abandoned" | "Expired" | "Resubmitted" | "Declined" | "Approved" | "Resubmission requested" | "Review";
+            /** @description Whether three images can be sent now. */
+            takes_images: boolean;
+        };
+        VerificationSession: {
+            /**
+             * @description The provider of the verification.
+             * @example outlay
+             */
+            provider: string;
+            /** @description The verification session */
+            session_id: string;
+            /** @description When it started, UTC: YYYY-MM-DDThh:mm:ss. */
+            session_time: string;
+            /**
+             * @description The present status
+             * @enum {string}
+             */
+            status: "Started" | "Submitted" | "Abandoned" | "Expired" | "Resubmitted" | "Declined" | "Approved" | "Resubmission requested" | "Review";
+        };
+        Webhook: {
+            /** @description The webhook */
+            webhook_token: string;
+            /** @description Where events are sent */
+            url: string;
+            /** @description Your own words about the endpoint */
+            description: string;
+            /** @description Empty for all types */
+            event_types: string[];
+            /**
+             * @description Only ENABLED gets events; PAUSED and DISABLED miss none: resume it to get them
+             * @enum {string}
+             */
+            status: "ENABLED" | "PAUSED" | "DISABLED";
+            /** @description Why it is paused or disabled */
+            status_reason: string;
+            /**
+             * @description How deliveries are signed
+             * @enum {string}
+             */
+            signature: "hmac-sha256" | "ed25519";
+            /** @description whpk_…; empty for hmac-sha256 */
+            public_key: string;
+            /** @description Until then the secret before the last rotation signs too; empty if it does not */
+            previous_secret_until: string;
+            /** @description The first failure since the last success; empty if none */
+            failing_since: string;
+            /** @description When a failed delivery is due again; empty if none is */
+            next_attempt_on: string;
+            /** @description Events that are not sent yet, those of other types included */
+            backlog: number;
+            /** @description The last sequence of a replay under way; 0 without one */
+            replaying_until: number;
+            /** @description UTC, without offset */
+            created_on: string;
+        };
+        WebhookAnswer: {
+            /** @description The header Content-Type of the answer */
+            content_type: string;
+            /** @description The first 1,024 bytes */
+            body: string;
+        };
+        WebhookChange: {
+            /** @description HTTPS, at an address that is reachable from the internet */
+            url: string;
+            /**
+             * @description Your own words about the endpoint
+             * @default
+             */
+            description: string;
+            /**
+             * @description Types of events, or prefixes like `payout.*`; all types if empty
+             * @default []
+             */
+            event_types: ("user.created" | "user.updated" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "webhook.paused" | "webhook.disabled" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "batch.*" | "credential.*" | "webhook.*")[];
+        };
+        WebhookDelivery: {
+            /** @description One request to the endpoint */
+            delivery_token: string;
+            /** @description The header webhook-id: the same for every try about an event */
+            webhook_id: string;
+            /**
+             * @description Why it was sent
+             * @enum {string}
+             */
+            kind: "event" | "replay" | "test";
+            /** @description Of the event; 0 for a test */
+            sequence: number;
+            /** @description Of the event */
+            type: string;
+            /** @description 1 for the first request about the event */
+            try: number;
+            /**
+             * @description failed: tried again at `retry_on`, except for a test; abandoned: not tried again
+             * @enum {string}
+             */
+            result: "delivered" | "failed" | "abandoned";
+            /** @description 0 if there was no answer */
+            status_code: number;
+            /** @description Why it failed */
+            error: string;
+            /** @description Milliseconds from the request to the answer */
+            duration_ms: number;
+            /** @description UTC, without offset */
+            created_on: string;
+            /** @description Empty if it is not tried again */
+            retry_on: string;
+        };
+        WebhookDeliveryDetail: {
+            /** @description One request to the endpoint */
+            delivery_token: string;
+            /** @description The header webhook-id: the same for every try about an event */
+            webhook_id: string;
+            /**
+             * @description Why it was sent
+             * @enum {string}
+             */
+            kind: "event" | "replay" | "test";
+            /** @description Of the event; 0 for a test */
+            sequence: number;
+            /** @description Of the event */
+            type: string;
+            /** @description 1 for the first request about the event */
+            try: number;
+            /**
+             * @description failed: tried again at `retry_on`, except for a test; abandoned: not tried again
+             * @enum {string}
+             */
+            result: "delivered" | "failed" | "abandoned";
+            /** @description 0 if there was no answer */
+            status_code: number;
+            /** @description Why it failed */
+            error: string;
+            /** @description Milliseconds from the request to the answer */
+            duration_ms: number;
+            /** @description UTC, without offset */
+            created_on: string;
+            /** @description Empty if it is not tried again */
+            retry_on: string;
+            /** @description What was sent */
+            request: components["schemas"]["WebhookRequest"];
+            /** @description What the endpoint answered */
+            answer: components["schemas"]["WebhookAnswer"];
+        };
+        WebhookEvent: {
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "webhook.paused" | "webhook.disabled";
+            /** @description Begins with 1 and has no gaps within the account */
+            sequence: number;
+            /** @description UTC, without offset */
+            created_on: string;
+            /**
+             * @description Of data. Grows when a member changes or goes, not when one is added
+             * @constant
+             */
+            schema_version: 1;
+            /** @description The token of the object that changed */
+            object: string;
+            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
+            object_sequence: number;
+            /** @description The endpoint that gets no more events */
+            data: {
+                /** @description The endpoint that events are no longer sent to */
+                webhook_token: string;
+                /** @description PAUSED: it failed for 14 days; DISABLED: it answered 410 */
+                status: string;
+                /** @description Why, in words */
+                status_reason: string;
+            };
+        };
+        WebhookReplay: {
+            /** @description Events that the endpoint gets again */
+            count: number;
+            /** @description The first sequence; 0 if there is none */
+            from: number;
+            /** @description The last sequence; 0 if there is none */
+            to: number;
+            /** @description Whether the events were only counted */
+            dry_run: boolean;
+        };
+        WebhookReplayRequest: {
+            /** @description The first sequence */
+            from?: number;
+            /** @description The last sequence; default: the newest event */
+            to?: number;
+            /** @description Instead of sequences, or as well: the first day or second, UTC */
+            since?: string;
+            /** @description The last day or second, UTC */
+            until?: string;
+            /**
+             * @description Of the types of the webhook; default: all
+             * @default []
+             */
+            event_types: ("user.created" | "user.updated" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "webhook.paused" | "webhook.disabled" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "batch.*" | "credential.*" | "webhook.*")[];
+            /**
+             * @description Counts the events, and sends nothing
+             * @default false
+             */
+            dry_run: boolean;
+        } | unknown | unknown;
+        WebhookRequest: {
+            /** @description Where it was sent */
+            url: string;
+            /** @description Empty once the event is no longer kept */
+            body: string;
+        };
+        WebhookRotation: {
+            /**
+             * @description Default: as before
+             * @enum {string}
+             */
+            signature?: "hmac-sha256" | "ed25519";
+            /** @description Default 24; 0: the old secret is compromised */
+            overlap_hours?: number;
+        };
+        WebhookTest: {
+            /** @description Of the delivery that the log will have within seconds */
+            delivery_token: string;
+        };
+        WebhookWithSecret: {
+            /** @description The webhook */
+            webhook_token: string;
+            /** @description Where events are sent */
+            url: string;
+            /** @description Your own words about the endpoint */
+            description: string;
+            /** @description Empty for all types */
+            event_types: string[];
+            /**
+             * @description Only ENABLED gets events; PAUSED and DISABLED miss none: resume it to get them
+             * @enum {string}
+             */
+            status: "ENABLED" | "PAUSED" | "DISABLED";
+            /** @description Why it is paused or disabled */
+            status_reason: string;
+            /**
+             * @description How deliveries are signed
+             * @enum {string}
+             */
+            signature: "hmac-sha256" | "ed25519";
+            /** @description whpk_…; empty for hmac-sha256 */
+            public_key: string;
+            /** @description Until then the secret before the last rotation signs too; empty if it does not */
+            previous_secret_until: string;
+            /** @description The first failure since the last success; empty if none */
+            failing_since: string;
+            /** @description When a failed delivery is due again; empty if none is */
+            next_attempt_on: string;
+            /** @description Events that are not sent yet, those of other types included */
+            backlog: number;
+            /** @description The last sequence of a replay under way; 0 without one */
+            replaying_until: number;
+            /** @description UTC, without offset */
+            created_on: string;
+            /** @description whsec_…; shown in this answer only. Empty for ed25519: verify with public_key */
+            secret: string;
+        };
+    };
+    responses: {
+        /** @description The request is malformed or not valid. Codes: `invalid_request`, `unknown_parameter`, `malformed_json`, `malformed_http`, `source_and_destination_exclusive`. */
+        BadRequest: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The bearer credential is missing, malformed, unknown or expired. Codes: `unauthorized`. */
+        Unauthorized: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The credential lacks the required scope. Codes: `insufficient_scope`. */
+        Forbidden: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The resource does not exist, or belongs to another account. Codes: `not_found`, `unknown_version`. */
+        NotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `Accept` excludes every media type of the response. Codes: `not_acceptable`. */
+        NotAcceptable: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body arrived too slowly; the connection is closed. Codes: `request_timeout`. */
+        RequestTimeout: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The request conflicts with the present state. Codes: `user_exists`, `user_not_active`, `duplicate_transfer`, `idempotency_in_progress`, `illegal_move`, `clock_backwards`. */
+        Conflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The data is no longer kept. Codes: `events_dropped`, `user_erased`. */
+        Gone: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body, or an image in it, is too large. Codes: `body_too_large`. */
+        BodyTooLarge: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The `Content-Type` is not supported, or the body is compressed. Codes: `unsupported_media_type`. */
+        UnsupportedMediaType: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The Idempotency-Key was used for another request. Codes: `idempotency_key_reused`. */
+        IdempotencyKeyReused: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Too many requests. Retry after the time in `Retry-After`. Codes: `rate_limited`. */
+        TooManyRequests: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description An error in the service. The effect is unknown. Codes: `internal_error`. */
+        InternalError: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The service is starting, stopping or overloaded, or has no recent exchange rate. Codes: `rates_unavailable`, `recovering`, `unavailable`. */
+        Unavailable: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+    };
+    parameters: {
+        /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+        IdempotencyKey: string;
+    };
+    requestBodies: never;
+    headers: {
+        /** @description The id of this request, as in problem answers. */
+        RequestId: string;
+        /** @description `<address>; rel="next"`: the next page (RFC 8288); absent on the last one. */
+        Link: string;
+        /** @description Present if this is the stored answer of an earlier request. */
+        IdempotentReplayed: "true";
+        /** @description Seconds until the next attempt. */
+        RetryAfter: number;
+        /** @description Allowed requests per second. */
+        RateLimitLimit: number;
+        /** @description How to authenticate (RFC 6750). */
+        WwwAuthenticate: string;
+    };
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    listBalances: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Balance"][];
+                };
+            };
+        };
+    };
+    listBalanceEntries: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows per page
+                 * @example 10
+                 */
+                number_of_records?: number;
+                /** @description The cursor in the Link header of the previous page */
+                cursor?: string;
+                /** @description Only entries of this type */
+                type?: "fund" | "commit" | "refund" | "return" | "reserve" | "release";
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description A balance of the account, from `GET /account/balance`
+                 * @example 01a202ac-4365-77ef-8d19-491ee6493594
+                 */
+                balance_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LedgerEntry"][];
+                };
+            };
+        };
+    };
+    getStatement: {
+        parameters: {
+            query?: {
+                /** @description One day */
+                date?: string;
+                /**
+                 * @description One month, YYYY-MM
+                 * @example 2026-01
+                 */
+                month?: string;
+                /** @description The first day */
+                from?: string;
+                /** @description The last day, at most 366 days with the first */
+                to?: string;
+                /** @description Instead of the Accept header */
+                format?: "json" | "csv" | "pdf" | "camt.053";
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description A balance of the account, from `GET /account/balance`
+                 * @example 01a202ac-4365-77ef-8d19-491ee6493594
+                 */
+                balance_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Statement"];
+                    "text/csv": string;
+                    "application/pdf": string;
+                    "application/xml": string;
+                };
+            };
+        };
+    };
+    listUsers: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows per page
+                 * @example 10
+                 */
+                number_of_records?: number;
+                /** @description The cursor in the Link header of the previous page */
+                cursor?: string;
+                /** @description Your own identifier of the user */
+                internal_user_id?: string;
+                /** @description Case is ignored */
+                email?: string;
+                /**
+                 * @description ISO 3166-1 alpha-3
+                 * @example MEX
+                 */
+                country?: string;
+                /** @description The present status */
+                status?: "ACTIVE" | "LOCKED" | "DEACTIVE";
+                /** @description Created then or later, UTC */
+                from?: string;
+                /** @description Created by then, the day or second included */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"][];
+                };
+            };
+        };
+    };
+    createUser: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+        };
+    };
+    lookUpUser: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Your own identifier of the user
+                 * @example customer-1024
+                 */
+                internal_user_id?: string;
+                /** @description E-mail address */
+                email?: string;
+                /** @description First name */
+                first_name?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserLookup"];
+                };
+            };
+        };
+    };
+    getUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 */
+                user_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+        };
+    };
+    updateUser: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 */
+                user_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserChanges"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+        };
+    };
+    listVerificationSessions: {
+        parameters: {
+            query?: {
+                /** @description Rows per page */
+                number_of_records?: number;
+                /** @description The cursor in the Link header of the previous page */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 */
+                user_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerificationSession"][];
+                };
+            };
+        };
+    };
+    uploadIdImages: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 */
+                user_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IdImages"];
+            };
+        };
+        responses: {
+            /** @description Success; the body is empty. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    listPendingIdentities: {
+        parameters: {
+            query?: {
+                /** @description Rows per page */
+                number_of_records?: number;
+                /** @description The cursor in the Link header of the previous page */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PendingIdentity"][];
+                };
+            };
+        };
+    };
+    decideIdentity: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 */
+                user_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IdentityDecisionRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IdentityDecision"];
+                };
+            };
+        };
+    };
+    listCountries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServedCountry"][];
+                };
+            };
+        };
+    };
+    findCheapestDestinations: {
+        parameters: {
+            query?: {
+                /** @description Default USD */
+                source_currency?: string;
+                /**
+                 * @description In the source currency; default 200
+                 * @example 200
+                 */
+                amount?: Decimal;
+                /** @description The maximum of amount and fee together, in the source currency */
+                limit?: Decimal;
+                /** @description The token of a balance, whose currency is the source */
+                wallet_token?: string;
+                /** @description Must exist; the answer does not depend on it */
+                user_token?: string;
+                /**
+                 * @description Only payers that pay out in it
+                 * @example MXN
+                 */
+                destination_currency?: string;
+                /** @description Only the payer of this name; case is ignored */
+                payer_name?: string;
+                /** @description Returns the logos of companies and payers */
+                include_payer_logos?: boolean;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description ISO 3166-1 alpha-3, such as MEX
+                 * @example MEX
+                 */
+                country_code: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CountryLookup"];
+                };
+            };
+        };
+    };
+    listDestinations: {
+        parameters: {
+            query?: {
+                /** @description Default USD */
+                source_currency?: string;
+                /** @description In the source currency; default 200 */
+                amount?: Decimal;
+                /** @description The maximum of amount and fee together, in the source currency */
+                limit?: Decimal;
+                /** @description The token of a balance, whose currency is the source */
+                wallet_token?: string;
+                /** @description Must exist; the answer does not depend on it */
+                user_token?: string;
+                /**
+                 * @description Only payers that pay out in it
+                 * @example LTC
+                 */
+                destination_currency?: string;
+                /** @description Only the payer of this name; case is ignored */
+                payer_name?: string;
+                /**
+                 * @description Returns the logos of companies and payers
+                 * @example false
+                 */
+                include_payer_logos?: boolean;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description ISO 3166-1 alpha-3, such as MEX
+                 * @example MEX
+                 */
+                country_code: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CountryLookup"];
+                };
+            };
+        };
+    };
+    readAttributes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 */
+                user_token: string;
+                /**
+                 * @description The payer and delivery, from the country look-up
+                 * @example 80ef88c5-267f-5f31-8509-cae95aa857a9
+                 */
+                destination_token: string;
+                /**
+                 * @description An ISO 4217 code, or a ticker that the destination delivers
+                 * @example MXN
+                 */
+                currency: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Attribute"][];
+                };
+            };
+        };
+    };
+    storeAttributes: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 */
+                user_token: string;
+                /**
+                 * @description The payer and delivery, from the country look-up
+                 * @example 80ef88c5-267f-5f31-8509-cae95aa857a9
+                 */
+                destination_token: string;
+                /**
+                 * @description An ISO 4217 code, or a ticker that the destination delivers
+                 * @example MXN
+                 */
+                currency: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AttributeValues"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredAttributes"];
+                };
+            };
+        };
+    };
+    readAttributeSchema: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 */
+                user_token: string;
+                /**
+                 * @description The payer and delivery, from the country look-up
+                 * @example 80ef88c5-267f-5f31-8509-cae95aa857a9
+                 */
+                destination_token: string;
+                /**
+                 * @description An ISO 4217 code, or a ticker that the destination delivers
+                 * @example MXN
+                 */
+                currency: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+        };
+    };
+    listUserPayouts: {
+        parameters: {
+            query?: {
+                /** @description Rows per page */
+                number_of_records?: number;
+                /** @description The cursor in the Link header of the previous page */
+                cursor?: string;
+                /** @description Your own identifier: the payout that was committed with it, and its other quotes */
+                client_transfer_id?: string;
+                /** @description The present status */
+                status?: components["schemas"]["PayoutStatus"];
+                /** @description This payout only */
+                payout_token?: string;
+                /** @description How the recipient gets the money */
+                delivery_type?: components["schemas"]["DeliveryType"];
+                /** @description The destination, ISO 3166-1 alpha-3 */
+                country?: string;
+                /** @description Committed (or created, while PENDING) then or later, UTC */
+                from?: string;
+                /** @description Committed (or created, while PENDING) by then, the day or second included */
+                to?: string;
+                /** @description Filter by metadata: `metadata[key]=value`. Several filters must all match. */
+                metadata?: {
+                    [key: string]: string;
+                };
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 */
+                user_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Payout"][];
+                };
+            };
+        };
+    };
+    createPayout: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 */
+                user_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PayoutRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Payout"];
+                };
+            };
+        };
+    };
+    getPayout: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Returns the logo of the payer
+                 * @example false
+                 */
+                include_payer_logo?: boolean;
+                /**
+                 * @description Queries the rail before answering
+                 * @example false
+                 */
+                force_status_update?: boolean;
+                /** @description Answers the payout as it was at the end of that second or day, UTC. Excludes force_status_update, and must not lie in the future */
+                as_of?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 */
+                user_token: string;
+                /**
+                 * @description The payout
+                 * @example payout_01a202ac-4a73-73a1-9baf-858246f18bf7
+                 */
+                payout_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Payout"];
+                    "application/pdf": string;
+                };
+            };
+        };
+    };
+    commitPayout: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 */
+                user_token: string;
+                /**
+                 * @description The payout
+                 * @example payout_01a202ac-4a73-73a1-9baf-858246f18bf7
+                 */
+                payout_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommitResult"];
+                };
+            };
+        };
+    };
+    exportPayout: {
+        parameters: {
+            query?: {
+                /** @description Returns the logo of the payer */
+                include_payer_logo?: boolean;
+                /** @description Queries the rail before answering */
+                force_status_update?: boolean;
+            };
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 */
+                user_token: string;
+                /**
+                 * @description The payout
+                 * @example payout_01a202ac-4a73-73a1-9baf-858246f18bf7
+                 */
+                payout_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayoutWithPdf"];
+                    "application/pdf": string;
+                };
+            };
+        };
+    };
+    getReceipt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The recipient */
+                user_token: string;
+                /** @description The payout */
+                payout_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/pdf": string;
+                };
+            };
+        };
+    };
+    listPayouts: {
+        parameters: {
+            query?: {
+                /** @description Rows per page */
+                number_of_records?: number;
+                /** @description The cursor in the Link header of the previous page */
+                cursor?: string;
+                /**
+                 * @description Your own identifier: the payout that was committed with it, and its other quotes
+                 * @example invoice-MXN-2041
+                 */
+                client_transfer_id?: string;
+                /** @description The present status */
+                status?: components["schemas"]["PayoutStatus"];
+                /** @description This payout only */
+                payout_token?: string;
+                /** @description How the recipient gets the money */
+                delivery_type?: components["schemas"]["DeliveryType"];
+                /** @description The destination, ISO 3166-1 alpha-3 */
+                country?: string;
+                /** @description Committed (or created, while PENDING) then or later, UTC */
+                from?: string;
+                /** @description Committed (or created, while PENDING) by then, the day or second included */
+                to?: string;
+                /** @description Only payouts to this user */
+                user_token?: string;
+                /** @description Filter by metadata: `metadata[key]=value`. Several filters must all match. */
+                metadata?: {
+                    [key: string]: string;
+                };
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Payout"][];
+                };
+            };
+        };
+    };
+    listUserHistory: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows per page; at most 100 with page
+                 * @example 10
+                 */
+                number_of_records?: number;
+                /** @description Page number; 1 is the newest. Excludes cursor */
+                page?: number;
+                /** @description Alias of number_of_records, which it excludes */
+                limit?: number;
+                /** @description The cursor in the Link header of the previous page */
+                cursor?: string;
+                /** @description Your own identifier: the payout that was committed with it, and its other quotes */
+                client_transfer_id?: string;
+                /** @description The present status */
+                status?: components["schemas"]["PayoutStatus"];
+                /** @description This payout only */
+                payout_token?: string;
+                /** @description How the recipient gets the money */
+                delivery_type?: components["schemas"]["DeliveryType"];
+                /** @description The destination, ISO 3166-1 alpha-3 */
+                country?: string;
+                /** @description The first day of time_of_txn, UTC */
+                start_date?: string;
+                /** @description The last day of time_of_txn, UTC */
+                end_date?: string;
+                /** @description payout is the only type there is */
+                type?: "payout";
+                /** @description Only what was paid from this balance */
+                wallet_token?: string;
+                /** @description Accepted; the answer does not depend on it */
+                show_all_clients?: string;
+                /** @description Filter by metadata: `metadata[key]=value`. Several filters must all match. */
+                metadata?: {
+                    [key: string]: string;
+                };
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 */
+                user_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HistoryRow"][];
+                };
+            };
+        };
+    };
+    listHistory: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows per page; at most 100 with page
+                 * @example 1
+                 */
+                number_of_records?: number;
+                /** @description Page number; 1 is the newest. Excludes cursor */
+                page?: number;
+                /** @description Alias of number_of_records, which it excludes */
+                limit?: number;
+                /** @description The cursor in the Link header of the previous page */
+                cursor?: string;
+                /** @description Your own identifier: the payout that was committed with it, and its other quotes */
+                client_transfer_id?: string;
+                /** @description The present status */
+                status?: components["schemas"]["PayoutStatus"];
+                /** @description This payout only */
+                payout_token?: string;
+                /** @description How the recipient gets the money */
+                delivery_type?: components["schemas"]["DeliveryType"];
+                /** @description The destination, ISO 3166-1 alpha-3 */
+                country?: string;
+                /** @description The first day of time_of_txn, UTC */
+                start_date?: string;
+                /** @description The last day of time_of_txn, UTC */
+                end_date?: string;
+                /** @description payout is the only type there is */
+                type?: "payout";
+                /** @description Only what was paid from this balance */
+                wallet_token?: string;
+                /** @description Accepted; the answer does not depend on it */
+                show_all_clients?: string;
+                /** @description Only payouts to this user */
+                user_token?: string;
+                /** @description Filter by metadata: `metadata[key]=value`. Several filters must all match. */
+                metadata?: {
+                    [key: string]: string;
+                };
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HistoryRow"][];
+                };
+            };
+        };
+    };
+    getReadiness: {
+        parameters: {
+            query: {
+                /**
+                 * @description The payer and delivery, from the country look-up
+                 * @example 80ef88c5-267f-5f31-8509-cae95aa857a9
+                 */
+                destination_token: string;
+                /**
+                 * @description What the destination pays out
+                 * @example MXN
+                 */
+                currency: string;
+                /** @description What the recipient gets, in `currency`. Without it limits, balance and a verification above an amount are not judged */
+                amount?: Decimal;
+                /** @description The balance that pays. Default USD */
+                source_currency?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 */
+                user_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Readiness"];
+                };
+            };
+        };
+    };
+    getReceiptKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-pem-file": string;
+                };
+            };
+        };
+    };
+    explainPayout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 */
+                user_token: string;
+                /**
+                 * @description The payout
+                 * @example payout_01a202ac-4a73-73a1-9baf-858246f18bf7
+                 */
+                payout_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayoutDecision"];
+                };
+            };
+        };
+    };
+    listBatches: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows per page
+                 * @example 1
+                 */
+                number_of_records?: number;
+                /** @description The cursor in the Link header of the previous page */
+                cursor?: string;
+                /** @description The present status */
+                status?: "RECEIVING" | "DRAFT" | "QUOTED" | "COMMITTING" | "COMMITTED" | "CANCELLED";
+                /** @description Uploaded then or later, UTC */
+                from?: string;
+                /** @description Uploaded by then, the day or second included */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Batch"][];
+                };
+            };
+        };
+    };
+    createBatch: {
+        parameters: {
+            query?: {
+                /** @description A name of your own, shown with the batch */
+                name?: string;
+            };
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "text/csv": string;
+                "application/x-ndjson": string;
+                "application/json": {
+                    [key: string]: unknown;
+                }[];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Batch"];
+                };
+            };
+        };
+    };
+    createBatchFromCsv: {
+        parameters: {
+            query?: {
+                /** @description A name of your own, shown with the batch */
+                name?: string;
+            };
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "text/csv": string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Batch"];
+                };
+            };
+        };
+    };
+    getBatch: {
+        parameters: {
+            query?: {
+                /** @description Count its payouts by status, which reads every row */
+                include_payouts?: boolean;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The batch
+                 * @example batch_01a202ac-50b5-75f6-bfd1-66ac6448bff2
+                 */
+                batch_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Batch"];
+                };
+            };
+        };
+    };
+    commitBatch: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The batch
+                 * @example batch_01a202ac-50b5-75f6-bfd1-66ac6448bff2
+                 */
+                batch_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BatchCommitRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BatchCommitResult"];
+                };
+            };
+        };
+    };
+    listBatchRows: {
+        parameters: {
+            query?: {
+                /** @description Rows per page */
+                number_of_records?: number;
+                /** @description The cursor in the Link header of the previous page */
+                cursor?: string;
+                /**
+                 * @description The present status
+                 * @example INVALID
+                 */
+                status?: "VALID" | "INVALID" | "REPEATED" | "COMMITTED" | "REFUSED";
+                /** @description Your own identifier of the transfer; committed once, for ever */
+                client_transfer_id?: string;
+                /** @description Only rows to this user */
+                user_token?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The batch
+                 * @example batch_01a202ac-50b5-75f6-bfd1-66ac6448bff2
+                 */
+                batch_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BatchRow"][];
+                };
+            };
+        };
+    };
+    getBatchResult: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The batch
+                 * @example batch_01a202ac-50b5-75f6-bfd1-66ac6448bff2
+                 */
+                batch_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                    "application/x-ndjson": string;
+                };
+            };
+        };
+    };
+    quoteBatch: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The batch
+                 * @example batch_01a202ac-50b5-75f6-bfd1-66ac6448bff2
+                 */
+                batch_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Batch"];
+                };
+            };
+        };
+    };
+    cancelBatch: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The batch
+                 * @example batch_01a202ac-5109-7765-b219-47eadde96161
+                 */
+                batch_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Batch"];
+                };
+            };
+        };
+    };
+    listEvents: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The sequence of the last event that you have. Default: begin with the oldest stored event
+                 * @example 4
+                 */
+                after?: number;
+                /** @description Seconds to wait for an event where there is none yet. Not for a stream */
+                wait?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Event"][];
+                };
+            };
+        };
+    };
+    streamEvents: {
+        parameters: {
+            query?: {
+                /** @description The sequence of the last event that you have. Default: begin with the oldest stored event */
+                after?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+        };
+    };
+    listWebhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"][];
+                };
+            };
+        };
+    };
+    createWebhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewWebhook"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookWithSecret"];
+                };
+            };
+        };
+    };
+    getWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The webhook
+                 * @example webhook_01a202ac-4ff6-75af-a37d-1c8335f1a6e3
+                 */
+                webhook_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    changeWebhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The webhook
+                 * @example webhook_01a202ac-4ff6-75af-a37d-1c8335f1a6e3
+                 */
+                webhook_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookChange"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The webhook
+                 * @example webhook_01a202ac-4ff6-75af-a37d-1c8335f1a6e3
+                 */
+                webhook_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookRotation"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookWithSecret"];
+                };
+            };
+        };
+    };
+    pauseWebhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The webhook
+                 * @example webhook_01a202ac-4ff6-75af-a37d-1c8335f1a6e3
+                 */
+                webhook_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    resumeWebhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The webhook
+                 * @example webhook_01a202ac-4ff6-75af-a37d-1c8335f1a6e3
+                 */
+                webhook_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    removeWebhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The webhook
+                 * @example webhook_01a202ac-4ff6-75af-a37d-1c8335f1a6e3
+                 */
+                webhook_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    testWebhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The webhook
+                 * @example webhook_01a202ac-4ff6-75af-a37d-1c8335f1a6e3
+                 */
+                webhook_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookTest"];
+                };
+            };
+        };
+    };
+    replayWebhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The webhook
+                 * @example webhook_01a202ac-4ff6-75af-a37d-1c8335f1a6e3
+                 */
+                webhook_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookReplayRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookReplay"];
+                };
+            };
+        };
+    };
+    listWebhookDeliveries: {
+        parameters: {
+            query?: {
+                /** @description Rows per page */
+                number_of_records?: number;
+                /** @description The cursor in the Link header of the previous page */
+                cursor?: string;
+                /**
+                 * @description The result of the request
+                 * @example delivered
+                 */
+                result?: "delivered" | "failed" | "abandoned";
+                /** @description The type of the event */
+                type?: string;
+                /** @description The sequence of the event */
+                sequence?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The webhook
+                 * @example webhook_01a202ac-4ff6-75af-a37d-1c8335f1a6e3
+                 */
+                webhook_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"][];
+                };
+            };
+        };
+    };
+    getWebhookDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The webhook
+                 * @example webhook_01a202ac-4ff6-75af-a37d-1c8335f1a6e3
+                 */
+                webhook_token: string;
+                /**
+                 * @description One request to a webhook, from its log
+                 * @example delivery_01a202ac-5005-72b4-ae4e-8021eb79e8e4
+                 */
+                delivery_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryDetail"];
+                };
+            };
+        };
+    };
+    createSandboxAccount: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SandboxAccountRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxAccount"];
+                };
+            };
+        };
+    };
+    fundSandboxBalance: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SandboxFunding"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Balance"];
+                };
+            };
+        };
+    };
+    readSandboxClock: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxClock"];
+                };
+            };
+        };
+    };
+    moveSandboxClock: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SandboxClockMove"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxClock"];
+                };
+            };
+        };
+    };
+    scriptSandboxPayout: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The payout
+                 * @example payout_01a202ac-4a73-73a1-9baf-858246f18bf7
+                 */
+                payout_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SandboxOutcome"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxOutcomeApplied"];
+                };
+            };
+        };
+    };
+    decideSandboxVerification: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 */
+                user_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SandboxDecision"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxDecisionApplied"];
+                };
+            };
+        };
+    };
+}

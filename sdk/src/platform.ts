@@ -1,0 +1,41 @@
+/** What the SDK takes from its surroundings: time and randomness of Node 18 and newer, and browsers. */
+
+/** As a variable, so that bundlers for browsers do not look for it. */
+const nodeCrypto = 'node:crypto';
+
+type WebCrypto = typeof globalThis.crypto;
+
+/** Web Crypto. Node 18 has it only as a module. */
+export async function loadCrypto(): Promise<WebCrypto> {
+  const present = (globalThis as { crypto?: WebCrypto }).crypto;
+  if (present !== undefined) return present;
+  const { webcrypto } = (await import(/* @vite-ignore */ nodeCrypto)) as { webcrypto: WebCrypto };
+  return webcrypto;
+}
+
+/** Milliseconds since 1970. */
+export function nowMs(): number {
+  return Date.now();
+}
+
+/** 128 random bits as text. `crypto.randomUUID` is missing in browsers on pages without TLS. */
+export async function createKey(): Promise<string> {
+  const bytes = (await loadCrypto()).getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** @throws the reason of the signal when it is aborted. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    }, ms);
+    if (signal?.aborted === true) abort();
+    else signal?.addEventListener('abort', abort, { once: true });
+  });
+}

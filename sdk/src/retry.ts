@@ -1,0 +1,54 @@
+import { OutlayError } from './errors.ts';
+import { nowMs, sleep } from './platform.ts';
+
+export type RetryPolicy = {
+  /** How often a request is sent again after the first time. */
+  readonly retries: number;
+  /** The first delay is up to this long; each further one up to twice as long. */
+  readonly baseMs: number;
+  readonly delayMsMax: number;
+  /** A longer `Retry-After` ends the call: its error says how long. */
+  readonly retryAfterMsMax: number;
+};
+
+export const defaultRetryPolicy: RetryPolicy = {
+  retries: 4,
+  baseMs: 250,
+  delayMsMax: 8_000,
+  retryAfterMsMax: 60_000,
+};
+
+/** Sends until there is an answer, a refusal that does not pass by itself, or no retry is left. */
+export async function withRetries<Result>(
+  policy: RetryPolicy,
+  send: () => Promise<Result>,
+  signal?: AbortSignal,
+): Promise<Result> {
+  for (let attempts = 1; ; attempts += 1) {
+    try {
+      return await send();
+    } catch (error) {
+      if (!(error instanceof OutlayError)) throw error;
+      error.attempts = attempts;
+      const { retryable, retryAfterMs = 0 } = error;
+      if (!retryable || attempts > policy.retries || retryAfterMs > policy.retryAfterMsMax) {
+        throw error;
+      }
+      // Jitter on top of what the service asks for, so that its clients do not return at once.
+      await sleep(retryAfterMs + chooseDelay(policy, attempts), signal);
+    }
+  }
+}
+
+/** Full jitter: a random part of an exponentially growing delay. */
+function chooseDelay({ baseMs, delayMsMax }: RetryPolicy, attempts: number): number {
+  return Math.random() * Math.min(delayMsMax, baseMs * 2 ** (attempts - 1));
+}
+
+/** Seconds or an HTTP date (RFC 9110 10.2.3), as milliseconds from now. */
+export function readRetryAfter(header: string | null): number | undefined {
+  if (header === null) return undefined;
+  if (/^\d+$/.test(header)) return Number(header) * 1000;
+  const dateMs = Date.parse(header);
+  return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs());
+}

@@ -1,0 +1,90 @@
+import { ConnectionError, createRefusal, TimeoutError, UnexpectedAnswerError } from './errors.ts';
+import { parseJson } from './exact-json.ts';
+import { readRetryAfter } from './retry.ts';
+
+export type Fetch = typeof globalThis.fetch;
+
+export type HttpRequest = {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+};
+
+export type Limits = { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined };
+
+export type HttpAnswer = {
+  readonly headers: Headers;
+  /** JSON as values, text as a string, anything else as bytes; undefined for an empty body. */
+  readonly body: unknown;
+};
+
+/**
+ * Sends one request and reads its answer to the end.
+ * @throws OutlayError unless the status is 200; the reason of the signal when it is aborted.
+ */
+export async function sendOnce(
+  fetcher: Fetch,
+  request: HttpRequest,
+  { timeoutMs, signal }: Limits,
+): Promise<HttpAnswer> {
+  signal?.throwIfAborted();
+  const controller = new AbortController();
+  const timeout = new TimeoutError(`No answer within ${timeoutMs} ms`, { retryable: true });
+  const timer = setTimeout(() => controller.abort(timeout), timeoutMs);
+  const abort = (): void => controller.abort(signal?.reason);
+  signal?.addEventListener('abort', abort, { once: true });
+  try {
+    const { url, method, headers, body } = request;
+    const response = await fetcher(url, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body }),
+      // A redirect would take the credential to another address.
+      redirect: 'manual',
+      signal: controller.signal,
+    });
+    return await readAnswer(response);
+  } catch (error) {
+    if (controller.signal.aborted) throw controller.signal.reason;
+    if (error instanceof TypeError) throw lostConnection(error);
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
+  }
+}
+
+/** `fetch` reports every failure of the network as a TypeError. */
+function lostConnection(cause: TypeError): ConnectionError {
+  return new ConnectionError(
+    'The connection failed, or ended before the whole answer had arrived',
+    {
+      cause,
+      retryable: true,
+    },
+  );
+}
+
+async function readAnswer(response: Response): Promise<HttpAnswer> {
+  const { status, headers } = response;
+  const type = headers.get('content-type') ?? '';
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  if (status === 200) return { headers, body: readBody(bytes, type) };
+  const retryAfterMs = readRetryAfter(headers.get('retry-after'));
+  const body = /json/.test(type) ? readBody(bytes, type) : undefined;
+  throw createRefusal({ status, body, retryAfterMs });
+}
+
+function readBody(bytes: Uint8Array, type: string): unknown {
+  if (bytes.length === 0) return undefined;
+  const isText = /^text\/|ndjson/.test(type);
+  if (!isText && !/json/.test(type)) return bytes;
+  const text = new TextDecoder().decode(bytes);
+  if (isText) return text;
+  try {
+    return parseJson(text);
+  } catch (cause) {
+    throw new UnexpectedAnswerError(200, { cause, retryable: true });
+  }
+}

@@ -2861,7 +2861,11 @@ export interface components {
              * @default false
              */
             dry_run: boolean;
-        } | unknown | unknown;
+        } | {
+            from: number;
+        } | {
+            since: string;
+        };
         WebhookRequest: {
             /** @description Where it was sent */
             url: string;

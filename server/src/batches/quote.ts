@@ -14,8 +14,9 @@ import {
 } from './batches.sql.ts';
 import { getBatch } from './batches.ts';
 import type { RowFault } from './file/file-row.ts';
-import { describeRefusal, describeUnverified } from './row-check.ts';
+import { describeRefusal } from './row-check.ts';
 import { compareRates, openPricing, type PricingServices, type RowPricing } from './row-terms.ts';
+import { describeUnverified } from './unverified.ts';
 
 /**
  * The quote of a batch: one instant, one set of rates, one expiry. Rows are priced while they are

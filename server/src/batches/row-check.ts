@@ -1,5 +1,4 @@
 import { corridorOf, openValues } from '../attributes/attributes.ts';
-import { readIdentityCode } from '../attributes/missing.ts';
 import type { Corridor } from '../attributes/requirements.ts';
 import { amountFaults } from '../core/amount-faults.ts';
 import { findCurrency } from '../core/currency.ts';
@@ -23,6 +22,7 @@ import {
   findCommittedTransfers,
 } from './row-context.sql.ts';
 import type { RowPricing, RowTerms } from './row-terms.ts';
+import { describeUnverified } from './unverified.ts';
 
 /** Checks whether rows can become payouts, and at which price. Their form is checked before. */
 
@@ -386,11 +386,10 @@ function checkRequirements(
   } else if (terms.needsAttributes && set?.is_complete !== true) {
     const lack = describeLack(user, { terms, set }, checker);
     const { destinationToken, name } = terms.payer;
-    const detail =
-      draft.destinationToken === undefined
-        ? `${lack.detail}; the destination is ${destinationToken} (${name})`
-        : lack.detail;
-    addFault(draft, 'attr_set_token', { ...lack, detail });
+    if (draft.destinationToken === undefined) {
+      lack.detail += `; the destination is ${destinationToken} (${name})`;
+    }
+    addFault(draft, 'attr_set_token', lack);
   }
   if (quote?.verificationRequired === true && user.kyc_status !== 'approved') {
     const column = draft.userId === undefined ? 'internal_user_id' : 'user_token';
@@ -409,25 +408,13 @@ function describeLack(
 ): Omit<RowFault, 'column'> {
   const corridor = corridorOfTerms(terms);
   const owner = { accountId, userId: user.id };
-  const sealed = set?.sealed ?? undefined;
+  const sealed = set?.sealed;
   const values =
-    set === undefined || sealed === undefined
+    set === undefined || sealed === undefined || sealed === null
       ? {}
       : openValues(keys.unwrap(user.data_key, owner), sealed, { ...owner, setId: set.id });
   const missing = listMissingValues(corridor, values, today);
   const { detail } = describeMissingAttributes(missing);
   const attributes = missing.flatMap(({ type }) => (type === '' ? [] : [type]));
   return { code: 'addtl_attr_req', detail, lacks: { ...corridor, attributes } };
-}
-
-/** The fault of a row whose recipient is not approved. */
-export function describeUnverified(
-  sessionStatus: string | null,
-  corridor: Corridor,
-): Omit<RowFault, 'column'> {
-  return {
-    code: 'addtl_attr_req',
-    detail: "the user's identity must be verified before this payout",
-    lacks: { ...corridor, attributes: [], identity: readIdentityCode(sessionStatus ?? undefined) },
-  };
 }

@@ -3,7 +3,13 @@ import { AppError } from '../core/errors.ts';
 import { findTokenId, formatToken } from '../core/ids.ts';
 import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
 import { defineRoute, type Page, type Route } from '../http/route.ts';
-import { integerField, momentQuery, readMoment, readMomentEnd } from '../http/schema.ts';
+import {
+  integerField,
+  momentQuery,
+  readMoment,
+  readMomentEnd,
+  requireField,
+} from '../http/schema.ts';
 import { deliveryResults } from './deliveries.sql.ts';
 import { findMessage } from './event-source.ts';
 import { type Message, type RenderEvents, writeTestMessage } from './messages.ts';
@@ -72,7 +78,10 @@ const replayRequest = z
   .refine(({ from, since }) => from !== undefined || since !== undefined, {
     error: 'must have from or since',
   })
-  .meta({ id: 'WebhookReplayRequest', anyOf: [{ required: ['from'] }, { required: ['since'] }] });
+  .meta({
+    id: 'WebhookReplayRequest',
+    anyOf: [requireField('from', 'integer'), requireField('since', 'string')],
+  });
 
 function replayRoute(): Route<WebhookServices> {
   return defineRoute({

@@ -1,0 +1,15 @@
+import { readIdentityCode } from '../attributes/missing.ts';
+import type { Corridor } from '../attributes/requirements.ts';
+import type { RowFault } from './file/file-row.ts';
+
+/** The fault of a row whose recipient is not approved. */
+export function describeUnverified(
+  sessionStatus: string | null,
+  corridor: Corridor,
+): Omit<RowFault, 'column'> {
+  return {
+    code: 'addtl_attr_req',
+    detail: "the user's identity must be verified before this payout",
+    lacks: { ...corridor, attributes: [], identity: readIdentityCode(sessionStatus ?? undefined) },
+  };
+}

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { runCommand } from './commands.ts';
 import { openReader } from './event-reader.ts';
 import type { ExactNumber } from './exact.ts';
 import { createUser } from './recipients.ts';
-import { type Api, createAccount, ok, type Service, serverMain, startService } from './service.ts';
+import { type Api, createAccount, ok, type Service, startService } from './service.ts';
 import { assertProblem } from './shapes.ts';
 
 /** Waiting for events: by long poll, and as a stream. */
@@ -113,31 +113,14 @@ test('a stream resumes after the last event that the reader got', async () => {
 
 test('a stream ends when its credential is revoked', async () => {
   const { credentials } = await createAccount(service);
-  const run = (parameters: string[]): string =>
-    execFileSync(
-      process.execPath,
-      ['--disable-warning=ExperimentalWarning', serverMain, ...parameters],
-      {
-        env: { ...process.env, OUTLAY_DATA: service.dataDirectory },
-        encoding: 'utf8',
-      },
-    );
-  const account = ['--account', credentials.account];
-  const made = run([
-    'credential',
-    'create',
-    ...account,
-    '--kind',
-    'api_key',
-    '--scopes',
-    'payouts:read',
-  ]);
-  const key = /test_[A-Za-z0-9_-]+/.exec(made)?.[0] ?? '';
-  const id = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(made)?.[0] ?? '';
+  const run = (...words: string[]) =>
+    runCommand(service, ['credential', ...words, '--account', credentials.account]);
+  const made = await run('create', '--kind', 'api_key', '--scopes', 'payouts:read');
+  const { api_key: key = '', credential_id: id = '' } = made;
   const api = service.demo.withToken(key);
   const newest = await findNewest(api);
   const reader = await openReader(api, `/events?after=${newest}`);
-  run(['credential', 'revoke', ...account, '--credential', id]);
+  await run('revoke', '--credential', id);
   await reader.ended;
   assert.deepEqual(reader.frames, []);
   const events = await readEvents(service.demo.withToken(credentials.api_key));

@@ -13,7 +13,7 @@ export type StreamOptions = {
   isAllowed(): Promise<boolean>;
 };
 
-/** How soon a stream notices that its credential was revoked while nothing happens. */
+/** How soon a stream notices that its credential was revoked or its reader has gone. */
 const checkMs = 1_000;
 const heartbeatMs = 15_000;
 /** A reader that takes nothing for so long is cut off: it resumes with Last-Event-ID. */
@@ -24,19 +24,24 @@ const waitingBytesMax = 64 * 1024;
 
 /** Ends when the feed stops or the credential may not read any more; fails where events were deleted. */
 export function openEventStream(options: StreamOptions): Readable {
+  const frames = writeFrames(options, () => stream.destroyed);
   const stream: Readable = Readable.from(
-    cutSlowReader(writeFrames(options), () => stream.destroy()),
+    cutSlowReader(frames, () => stream.destroy()),
     { objectMode: false, highWaterMark: waitingBytesMax },
   );
   return stream;
 }
 
-async function* writeFrames(options: StreamOptions): AsyncGenerator<string> {
+/** A destroyed stream closes at the end or the next frame, so a reader that has gone is looked for. */
+async function* writeFrames(
+  options: StreamOptions,
+  hasGone: () => boolean,
+): AsyncGenerator<string> {
   const { feed, from, render, isAllowed } = options;
   let { after } = from;
   let silentMs = 0;
   yield `retry: ${reconnectMs}\n\n`;
-  while (!feed.isStopping() && (await isAllowed())) {
+  while (!feed.isStopping() && !hasGone() && (await isAllowed())) {
     const rows = await feed.next({ ...from, after }, checkMs);
     if (rows.length > 0) {
       // It may have been revoked since.

@@ -3132,7 +3132,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a202ac-4365-77ef-8d19-491ee6493594
+                 * @example 01a202c5-2167-7496-8431-ba0bd0c15c67
                  */
                 balance_token: string;
             };
@@ -3174,7 +3174,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a202ac-4365-77ef-8d19-491ee6493594
+                 * @example 01a202c5-2167-7496-8431-ba0bd0c15c67
                  */
                 balance_token: string;
             };
@@ -3309,7 +3309,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
                  */
                 user_token: string;
             };
@@ -3339,7 +3339,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
                  */
                 user_token: string;
             };
@@ -3376,7 +3376,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
                  */
                 user_token: string;
             };
@@ -3407,7 +3407,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
                  */
                 user_token: string;
             };
@@ -3467,7 +3467,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
                  */
                 user_token: string;
             };
@@ -3620,7 +3620,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
                  */
                 user_token: string;
                 /**
@@ -3660,7 +3660,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
                  */
                 user_token: string;
                 /**
@@ -3702,7 +3702,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
                  */
                 user_token: string;
                 /**
@@ -3764,7 +3764,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
                  */
                 user_token: string;
             };
@@ -3795,7 +3795,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
                  */
                 user_token: string;
             };
@@ -3840,12 +3840,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a202ac-4a73-73a1-9baf-858246f18bf7
+                 * @example payout_01a202c5-30da-72b1-a887-52e73e922df9
                  */
                 payout_token: string;
             };
@@ -3876,12 +3876,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a202ac-4a73-73a1-9baf-858246f18bf7
+                 * @example payout_01a202c5-30da-72b1-a887-52e73e922df9
                  */
                 payout_token: string;
             };
@@ -3917,12 +3917,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a202ac-4a73-73a1-9baf-858246f18bf7
+                 * @example payout_01a202c5-30da-72b1-a887-52e73e922df9
                  */
                 payout_token: string;
             };
@@ -4063,7 +4063,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
                  */
                 user_token: string;
             };
@@ -4166,7 +4166,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
                  */
                 user_token: string;
             };
@@ -4214,12 +4214,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a202ac-4a73-73a1-9baf-858246f18bf7
+                 * @example payout_01a202c5-30da-72b1-a887-52e73e922df9
                  */
                 payout_token: string;
             };
@@ -4353,7 +4353,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a202ac-50b5-75f6-bfd1-66ac6448bff2
+                 * @example batch_01a202c5-3e3e-709a-a4ee-3694bfd2c942
                  */
                 batch_token: string;
             };
@@ -4383,7 +4383,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a202ac-50b5-75f6-bfd1-66ac6448bff2
+                 * @example batch_01a202c5-3e3e-709a-a4ee-3694bfd2c942
                  */
                 batch_token: string;
             };
@@ -4429,7 +4429,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a202ac-50b5-75f6-bfd1-66ac6448bff2
+                 * @example batch_01a202c5-3e3e-709a-a4ee-3694bfd2c942
                  */
                 batch_token: string;
             };
@@ -4457,7 +4457,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a202ac-50b5-75f6-bfd1-66ac6448bff2
+                 * @example batch_01a202c5-3e3e-709a-a4ee-3694bfd2c942
                  */
                 batch_token: string;
             };
@@ -4488,7 +4488,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a202ac-50b5-75f6-bfd1-66ac6448bff2
+                 * @example batch_01a202c5-3e3e-709a-a4ee-3694bfd2c942
                  */
                 batch_token: string;
             };
@@ -4519,7 +4519,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a202ac-5109-7765-b219-47eadde96161
+                 * @example batch_01a202c5-3f31-76ca-9bbf-0df3ef14d8fa
                  */
                 batch_token: string;
             };
@@ -4650,7 +4650,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a202ac-4ff6-75af-a37d-1c8335f1a6e3
+                 * @example webhook_01a202c5-3d02-7260-ac7e-2a404d084cb1
                  */
                 webhook_token: string;
             };
@@ -4680,7 +4680,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a202ac-4ff6-75af-a37d-1c8335f1a6e3
+                 * @example webhook_01a202c5-3d02-7260-ac7e-2a404d084cb1
                  */
                 webhook_token: string;
             };
@@ -4715,7 +4715,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a202ac-4ff6-75af-a37d-1c8335f1a6e3
+                 * @example webhook_01a202c5-3d02-7260-ac7e-2a404d084cb1
                  */
                 webhook_token: string;
             };
@@ -4750,7 +4750,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a202ac-4ff6-75af-a37d-1c8335f1a6e3
+                 * @example webhook_01a202c5-3d02-7260-ac7e-2a404d084cb1
                  */
                 webhook_token: string;
             };
@@ -4781,7 +4781,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a202ac-4ff6-75af-a37d-1c8335f1a6e3
+                 * @example webhook_01a202c5-3d02-7260-ac7e-2a404d084cb1
                  */
                 webhook_token: string;
             };
@@ -4812,7 +4812,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a202ac-4ff6-75af-a37d-1c8335f1a6e3
+                 * @example webhook_01a202c5-3d02-7260-ac7e-2a404d084cb1
                  */
                 webhook_token: string;
             };
@@ -4843,7 +4843,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a202ac-4ff6-75af-a37d-1c8335f1a6e3
+                 * @example webhook_01a202c5-3d02-7260-ac7e-2a404d084cb1
                  */
                 webhook_token: string;
             };
@@ -4874,7 +4874,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a202ac-4ff6-75af-a37d-1c8335f1a6e3
+                 * @example webhook_01a202c5-3d02-7260-ac7e-2a404d084cb1
                  */
                 webhook_token: string;
             };
@@ -4920,7 +4920,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a202ac-4ff6-75af-a37d-1c8335f1a6e3
+                 * @example webhook_01a202c5-3d02-7260-ac7e-2a404d084cb1
                  */
                 webhook_token: string;
             };
@@ -4948,12 +4948,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a202ac-4ff6-75af-a37d-1c8335f1a6e3
+                 * @example webhook_01a202c5-3d02-7260-ac7e-2a404d084cb1
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a202ac-5005-72b4-ae4e-8021eb79e8e4
+                 * @example delivery_01a202c5-3d0c-76eb-87a6-a5a2fe7af790
                  */
                 delivery_token: string;
             };
@@ -5091,7 +5091,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a202ac-4a73-73a1-9baf-858246f18bf7
+                 * @example payout_01a202c5-30da-72b1-a887-52e73e922df9
                  */
                 payout_token: string;
             };
@@ -5126,7 +5126,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202ac-4904-74bd-b8d8-05bd12e2f162
+                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
                  */
                 user_token: string;
             };

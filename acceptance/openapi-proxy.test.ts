@@ -83,6 +83,8 @@ function level(records: readonly ExampleRecord[]): ExampleRecord[] {
     })
     .replaceAll(/\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z?/g, 'a time')
     .replaceAll(/"(duration_ms|backlog)":\d+/g, '"$1":0')
+    // Whether the deliverer has just tried.
+    .replaceAll(/"(next_attempt_on|failing_since)":"[^"]*"/g, '"$1":""')
     .replaceAll(/"pickup_code":"\d{8}"/g, '"pickup_code":"digits"')
     .replaceAll(/"client_id":"client_[^"]+"/g, '"client_id":"an id"')
     .replaceAll(/"request_id":"[^"]+"/g, '"request_id":"an id"');

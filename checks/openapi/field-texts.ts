@@ -151,4 +151,6 @@ export const fieldTexts: Readonly<Record<string, string>> = {
   'VerificationLink.status': 'Where the verification stands',
   'WebhookDeliveryDetail.answer': 'What the endpoint answered',
   'WebhookDeliveryDetail.request': 'What was sent',
+  'WebhookReplayRequest.from': 'The first sequence',
+  'WebhookReplayRequest.since': 'The first day or second, UTC',
 };

@@ -2862,8 +2862,10 @@ export interface components {
              */
             dry_run: boolean;
         } | {
+            /** @description The first sequence */
             from: number;
         } | {
+            /** @description The first day or second, UTC */
             since: string;
         };
         WebhookRequest: {

@@ -21,6 +21,7 @@ before(async () => {
 after(() => money[Symbol.asyncDispose]());
 
 const dayMs = 86_400_000;
+const startOfDay = (ms: number): number => ms - (ms % dayMs);
 const usd = getCurrency('USD');
 
 /** One step in the life of an account; `index` chooses among its payouts. */
@@ -206,11 +207,11 @@ test('for every life of payouts, opening + movements = closing in each form, and
   await fc.assert(
     fc.asyncProperty(lives, lives, async (steps, later) => {
       const life: Life = { ...(await money.createOwner({ USD: 50_000n })), payouts: [] };
-      const firstMs = money.clock.nowMs() - (money.clock.nowMs() % dayMs);
+      const firstMs = startOfDay(money.clock.nowMs());
       for (const one of steps) await live(life, one);
       await money.advance(dayMs);
       const wallet = await openWallet(life);
-      const lastMs = money.clock.nowMs() - (money.clock.nowMs() % dayMs) - dayMs;
+      const lastMs = startOfDay(money.clock.nowMs()) - dayMs;
       const days = await readDays(wallet, firstMs, lastMs);
       assert.equal(days[0]?.form.opening, '0');
       for (const [index, { form }] of days.entries()) {

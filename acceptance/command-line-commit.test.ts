@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import { createContext } from '../cli/src/command.ts';
+import { payCommands } from '../cli/src/commands/pay.ts';
+import { createOutput } from '../cli/src/output.ts';
+import { decimal } from '../sdk/src/index.ts';
+import { openShell, type Shell } from './command-line-kit.ts';
+import { type Account, createAccount, readBalance, type Service, startService } from './service.ts';
+
+/** What a person must be able to trust: a lost answer is no failure, and nothing is paid unasked. */
+
+let service: Service;
+let account: Account;
+let shell: Shell;
+
+before(async () => {
+  service = await startService();
+  account = await createAccount(service, { USD: '100' });
+  shell = openShell(service, account);
+});
+after(async () => {
+  shell[Symbol.dispose]();
+  await service.stop();
+});
+
+const pay = (id: string): string[] =>
+  `pay --to ${id} --first-name Ana --last-name Gómez --country MEX --email ${id}@example.org
+   --by BANK_DEPOSIT --currency MXN --amount 10 --detail BankAccountNumber=032180000118359719
+   --reference ${id} --yes --wait 0s`.split(/\s+/);
+
+/** Hands everything on, but loses the answers of the first commits: they have taken effect. */
+async function losingAnswers(
+  count: number,
+): Promise<AsyncDisposable & { url: string; keys: string[] }> {
+  const keys: string[] = [];
+  const server = createServer((incoming, outgoing) => {
+    const { method, url, headers } = incoming;
+    const { hostname, port } = new URL(service.baseUrl);
+    const handed = request({ hostname, port, method, path: url, headers }, (answer) => {
+      if (method === 'PUT') keys.push(String(headers['idempotency-key']));
+      if (method === 'PUT' && keys.length <= count) {
+        answer.resume().once('end', () => outgoing.destroy());
+        return;
+      }
+      outgoing.writeHead(answer.statusCode ?? 0, answer.headers);
+      answer.pipe(outgoing);
+    });
+    incoming.pipe(handed);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    keys,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+test('a commit whose answers are lost is repeated with one key, and pays once', async () => {
+  await using proxy = await losingAnswers(6);
+  const before = await readBalance(account.api, 'USD');
+  const ran = await shell.run([...pay('lost'), '--json'], { env: { OUTLAY_URL: proxy.url } });
+  assert.equal(ran.exitCode, 0, ran.error);
+  assert.equal(new Set(proxy.keys).size, 1);
+  assert.equal(proxy.keys.length, 7);
+  const { payout } = ran.json<{ payout: { total_debit: string } }>();
+  const left = decimal(await readBalance(account.api, 'USD'));
+  assert.equal(decimal(before).minus(left).text, payout.total_debit);
+});
+
+test('a commit without any answer is an unknown outcome, which payout show resolves', async () => {
+  await using proxy = await losingAnswers(Number.POSITIVE_INFINITY);
+  const ran = await shell.run([...pay('unknown'), '--json'], { env: { OUTLAY_URL: proxy.url } });
+  assert.equal(ran.exitCode, 3);
+  const { error } = ran.json<{ error: { code: string; next: string } }>();
+  assert.equal(error.code, 'outcome_unknown');
+  const [, token = ''] = /ask with: outlay payout show (payout_\S+);/.exec(error.next) ?? [];
+  assert.match(ran.error, /outcome unknown/);
+  const shown = await shell.run(['payout', 'show', token, '--json']);
+  assert.equal(shown.json()['status'], 'PROCESSING');
+  const [, repeat = ''] = /outlay (payout commit .*)$/.exec(error.next) ?? [];
+  const repeated = await shell.run([...repeat.split(' '), '--json']);
+  assert.equal(repeated.json()['status'], 'success');
+});
+
+test('in a terminal pay asks for recipient, way and details, again after a fault, and for consent', async () => {
+  const asked: string[] = [];
+  const answers: Record<string, string[]> = {
+    'Your own identifier for the recipient': ['joao'],
+    'First name': ['João'],
+    'Last name': ['Silva'],
+    'E-mail address': ['joao@example.org'],
+    'Country (three letters)': ['bra'],
+    'How much do you send, in USD?': ['10'],
+    'CPF or CNPJ': ['111.444.777-36', '111.444.777-35'],
+    'Account number or Pix key': ['joao@example.org'],
+  };
+  const choices: Record<string, RegExp> = {
+    'Who is paid?': /new recipient/,
+    'Which currency should arrive?': /^BRL$/,
+    'How should it arrive?': /^bank deposit/,
+    'Which of these do you have?': /^Pix key/,
+    'Purpose of payment': /^GIFT$/,
+    'Account type (optional)': /^leave out$/,
+  };
+  const notes: string[] = [];
+  const terminal = {
+    out: process.stdout,
+    error: {
+      isTTY: true,
+      write: (text: string) => notes.push(text),
+    } as unknown as NodeJS.WriteStream,
+    input: process.stdin,
+    environment: {
+      OUTLAY_URL: service.baseUrl,
+      OUTLAY_KEY: account.credentials.api_key,
+      NO_COLOR: '1',
+    },
+  };
+  const written: unknown[] = [];
+  const output = {
+    ...createOutput(terminal, false),
+    isInteractive: true,
+    result: (value: unknown) => void written.push(value),
+  };
+  const { signal } = new AbortController();
+  const context = {
+    ...createContext(terminal, { output, profileName: undefined, signal, nowMs: Date.now }),
+    ask: {
+      text: async ({
+        message,
+        check,
+      }: {
+        message: string;
+        check?: (answer: string) => string | undefined;
+      }) => {
+        asked.push(message);
+        const [question = ''] = Object.keys(answers).filter((name) => message.startsWith(name));
+        const answer = answers[question]?.shift() ?? '';
+        assert.notEqual(answer, '', message);
+        assert.equal(check?.(answer), undefined, message);
+        return answer;
+      },
+      secret: () => assert.fail('no secret is asked'),
+      select: async <Value>(
+        message: string,
+        offered: readonly { value: Value; label: string }[],
+      ) => {
+        asked.push(message);
+        const chosen = offered.find(({ label }) => choices[message]?.test(label));
+        assert.ok(chosen !== undefined, `${message}: ${offered.map(({ label }) => label).join()}`);
+        return chosen.value;
+      },
+      confirm: async (message: string, untilMs = 0) => {
+        asked.push(message);
+        assert.ok(untilMs > Date.now() + 60_000 && untilMs < Date.now() + 16 * 60_000);
+        return 'yes' as const;
+      },
+    },
+  };
+  const file = `${shell.folder}/receipt.pdf`;
+  const values = { set: [], detail: [], yes: false, dryRun: false, wait: '0s', receipt: file };
+  await payCommands[0]?.run(context, values);
+  assert.equal((written[0] as { commit: { status: string } }).commit.status, 'success');
+  // The wrong check digit was asked again, alone.
+  assert.equal(asked.filter((message) => message.startsWith('CPF')).length, 2);
+  assert.match(notes.join(''), /CPF or CNPJ: .*check digit/);
+  assert.match(asked.at(-1) ?? '', /Pay 1\d\.?\d* USD to João Silva through http/);
+});

@@ -1,0 +1,282 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AnswerOf, Client } from '../../../sdk/src/index.ts';
+import { type Context, defineCommand } from '../command.ts';
+import { exitCodes, Failure, UsageError } from '../failure.ts';
+import type { Output } from '../output.ts';
+import { formatFields, printable } from '../table.ts';
+import { formatCode, formatMoney } from '../values.ts';
+import { repeatSafely } from './commit.ts';
+
+type Batch = AnswerOf<'getBatch'>;
+
+export const batchCommands = [
+  defineCommand({
+    name: 'batch send',
+    about: 'pay a file of payouts: check, quote, commit, and save the result of every row',
+    words: ['file'],
+    options: {
+      name: { value: 'text', about: 'of the batch' },
+      mode: { value: 'mode', about: 'all (default): pays nothing if a row has faults; or valid' },
+      yes: { about: 'commit without asking' },
+      result: { value: 'path', about: 'where to save the result (<file>.result.csv)' },
+      idempotencyKey: { value: 'key', about: 'of an upload that was interrupted' },
+    },
+    examples: ['batch send payroll.csv', 'batch send payroll.csv --mode valid --yes --json'],
+    next: 'payout list',
+    run: sendBatch,
+  }),
+  defineCommand({
+    name: 'batch show',
+    about: 'show a batch: its faults, or how far it is',
+    words: ['batch'],
+    examples: ['batch show batch_0198…'],
+    next: 'batch result <batch>',
+    run: async ({ connect, output, signal }, { batch: batch_token }) => {
+      const batch = await connect().getBatch({ batch_token, include_payouts: true }, { signal });
+      output.result(batch, () => describeBatch(output, batch));
+    },
+  }),
+  defineCommand({
+    name: 'batch commit',
+    about: 'pay a quoted batch; repeating it pays nothing twice',
+    words: ['batch'],
+    options: {
+      mode: { value: 'mode', about: 'all (default) or valid' },
+      result: { value: 'path', about: 'where to save the result (<batch>.result.csv)' },
+      idempotencyKey: { value: 'key', about: 'of an earlier attempt whose answer was lost' },
+    },
+    examples: ['batch commit batch_0198… --mode valid'],
+    next: 'batch show <batch>',
+    run: async (context, { batch: batch_token, mode, result, idempotencyKey }) => {
+      const client = context.connect();
+      await payBatch(context, client, {
+        batch: await client.getBatch({ batch_token }, { signal: context.signal }),
+        mode: readMode(mode),
+        result: result ?? `${batch_token}.result.csv`,
+        idempotencyKey,
+      });
+    },
+  }),
+  defineCommand({
+    name: 'batch result',
+    about: 'save every row of a batch with its outcome (CSV)',
+    words: ['batch'],
+    options: { file: { value: 'path', about: 'where to (<batch>.result.csv)' } },
+    examples: ['batch result batch_0198… --file result.csv'],
+    next: 'batch send result.csv (corrected; rows that are paid are not paid again)',
+    run: async ({ connect, output, signal }, { batch: batch_token, file }) => {
+      const saved = await saveResult(connect(), {
+        batch_token,
+        path: file ?? `${batch_token}.result.csv`,
+        signal,
+      });
+      output.result(saved, () => `Saved ${saved.file}`);
+    },
+  }),
+];
+
+type Sending = {
+  readonly file: string;
+  readonly name: string | undefined;
+  readonly mode: string | undefined;
+  readonly yes: boolean;
+  readonly result: string | undefined;
+  readonly idempotencyKey: string | undefined;
+};
+
+/** An upload of the largest file may take so long. */
+const uploadMsMax = 600_000;
+
+async function sendBatch(context: Context, values: Sending): Promise<void> {
+  const { connect, output, signal } = context;
+  const { file, yes, result = `${file}.result.csv` } = values;
+  const mode = readMode(values.mode);
+  if (!yes && !output.isInteractive) {
+    throw new UsageError(
+      '--yes must be given where no one can be asked',
+      'outlay batch send --help',
+    );
+  }
+  const client = connect();
+  const draft = await upload(client, { ...values, signal });
+  const { batch_token, rows } = draft;
+  if (rows.valid === 0 || (rows.invalid > 0 && mode === 'all'))
+    throw refuseRows(output, draft, file);
+  const quote = await client.quoteBatch({ batch_token }, { signal });
+  if (!output.isJson) output.note(describeBatch(output, quote));
+  await confirm(context, quote, yes);
+  await payBatch(context, client, { batch: quote, mode, result, idempotencyKey: undefined });
+}
+
+type Mode = 'all' | 'valid';
+
+function readMode(mode = 'all'): Mode {
+  if (mode === 'all' || mode === 'valid') return mode;
+  throw new UsageError('--mode must be all or valid');
+}
+
+type BatchOrder = {
+  readonly batch: Batch;
+  readonly mode: Mode;
+  /** Where the result is saved. */
+  readonly result: string;
+  readonly idempotencyKey: string | undefined;
+};
+
+/** Commits a quoted batch, and follows it until its result can be saved. */
+async function payBatch(
+  context: Context,
+  client: Client,
+  { batch: quote, mode, result, idempotencyKey }: BatchOrder,
+): Promise<void> {
+  const { output, signal } = context;
+  const { batch_token } = quote;
+  const commit = await repeatSafely(context, {
+    key: idempotencyKey,
+    send: (options) => client.commitBatch({ batch_token, body: { mode } }, options),
+    show: `outlay batch show ${batch_token}`,
+    repeat: `outlay batch commit ${batch_token} --mode ${mode}`,
+  });
+  if (commit.status !== 'success') {
+    output.result({ ...quote, commit }, () => `Not committed: ${batch_token}`);
+    const { errors, status, code = status } = commit;
+    throw new Failure(`not paid: ${errors || status}`, { code, hasResult: true });
+  }
+  const batch = await followBatch(context, client, quote);
+  const saved = await saveResult(client, { batch_token, path: result, signal });
+  output.result({ ...batch, commit, result: saved.file }, () =>
+    [describeBatch(output, batch), `Result: ${saved.file}`].join('\n'),
+  );
+  const { refused } = batch.rows;
+  if (refused > 0) {
+    const message = `${refused} rows were refused at the commit: see ${saved.file}`;
+    throw new Failure(message, { code: 'rows_refused', hasResult: true });
+  }
+  output.next(`outlay batch show ${batch_token}`);
+}
+
+const contentTypes: Readonly<Record<string, string>> = {
+  ndjson: 'application/x-ndjson',
+  jsonl: 'application/x-ndjson',
+  json: 'application/json',
+};
+
+function upload(
+  client: Client,
+  { file, name, idempotencyKey, signal }: Sending & { signal: AbortSignal },
+): Promise<Batch> {
+  const ending = file.slice(file.lastIndexOf('.') + 1).toLowerCase();
+  return client.createBatch(
+    { body: readFileSync(file, 'utf8'), ...(name === undefined ? {} : { name }) },
+    {
+      signal,
+      contentType: contentTypes[ending] ?? 'text/csv',
+      timeoutMs: uploadMsMax,
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    },
+  );
+}
+
+function refuseRows(output: Output, draft: Batch, file: string): Failure {
+  output.result(draft, () => describeBatch(output, draft));
+  const { rows, batch_token } = draft;
+  if (rows.valid === 0 && rows.invalid === 0) {
+    return new Failure('Every row was paid before: nothing is left to pay', {
+      code: 'nothing_to_pay',
+      hasResult: true,
+    });
+  }
+  return new Failure(`${rows.invalid} of ${rows.total} rows have faults. Nothing was paid.`, {
+    code: 'invalid_rows',
+    hasResult: true,
+    next: `correct them in the file of: outlay batch result ${batch_token}; or: outlay batch send ${file} --mode valid`,
+  });
+}
+
+/** @throws Failure unless a person agrees. */
+async function confirm({ ask }: Context, { rows }: Batch, isAgreed: boolean): Promise<void> {
+  if (isAgreed) return;
+  if ((await ask.confirm(`Pay ${rows.valid} rows?`)) === 'yes') return;
+  throw new Failure('Nothing was paid.', {
+    exitCode: exitCodes.interrupted,
+    code: 'not_confirmed',
+  });
+}
+
+const pollMs = 500;
+
+/** With a bar on a terminal, until every row is a payout or refused. */
+async function followBatch(
+  { output, signal }: Context,
+  client: Client,
+  { batch_token, rows }: Batch,
+): Promise<Batch> {
+  const bar = output.isInteractive ? await openBar(rows.valid) : undefined;
+  try {
+    for (;;) {
+      const batch = await client.getBatch({ batch_token }, { signal });
+      bar?.update(batch.rows.committed + batch.rows.refused);
+      if (batch.status !== 'COMMITTING') return batch;
+      await sleep(pollMs, undefined, { signal });
+    }
+  } finally {
+    bar?.stop();
+  }
+}
+
+async function openBar(total: number) {
+  const { default: progress } = await import('cli-progress');
+  const bar = new progress.SingleBar(
+    { format: '{bar} {value} of {total} rows', stream: process.stderr },
+    progress.Presets.shades_classic,
+  );
+  bar.start(total, 0);
+  return bar;
+}
+
+async function saveResult(
+  client: Client,
+  { batch_token, path, signal }: { batch_token: string; path: string; signal: AbortSignal },
+): Promise<{ batch_token: string; file: string }> {
+  const options = { signal, accept: 'text/csv', timeoutMs: uploadMsMax };
+  const rows: unknown = await client.getBatchResult({ batch_token }, options);
+  writeFileSync(path, rows as string, { mode: 0o600 });
+  return { batch_token, file: path };
+}
+
+const faultsShown = 20;
+
+function describeBatch(output: Output, batch: Batch): string {
+  const { rows, totals, funds, faults, payouts } = batch;
+  const counts = Object.entries(rows).filter(([, count]) => count > 0);
+  const lines = [
+    formatFields(output, [
+      ['batch', batch.batch_token],
+      ['name', batch.name],
+      ['status', formatCode(batch.status)],
+      ['rows', counts.map(([name, count]) => `${count} ${formatCode(name)}`).join(', ')],
+      [
+        'payouts',
+        Object.entries(payouts)
+          .map(([name, count]) => `${count} ${formatCode(name)}`)
+          .join(', '),
+      ],
+      ...totals.map((total): [string, string] => [
+        'pays',
+        `${formatMoney(total.source_amount, total.source_currency_code)} + fee ${formatMoney(total.fee, total.source_currency_code)}, arrives ${formatMoney(total.destination_amount, total.destination_currency_code)} (${total.rows} rows)`,
+      ]),
+      ...funds.map((one): [string, string] => [
+        'needs',
+        `${formatMoney(one.needed, one.currency_code)} of ${formatMoney(one.available, one.currency_code)}`,
+      ]),
+    ]),
+    ...faults
+      .slice(0, faultsShown)
+      .map(({ line, column, detail }) =>
+        printable(`  line ${line}${column === '' ? '' : `, ${column}`}: ${detail}`),
+      ),
+    ...(faults.length > faultsShown ? ['  … and more: outlay batch result'] : []),
+  ];
+  return lines.join('\n');
+}

@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type AnswerOf,
+  type CallOptions,
+  type Client,
+  OutlayError,
+  type PayoutAddress,
+  ProblemError,
+} from '../../../sdk/src/index.ts';
+import type { Context } from '../command.ts';
+import { exitCodes, Failure } from '../failure.ts';
+import { formatMoney } from '../values.ts';
+import { describeMissing } from './obstacles.ts';
+
+/** A commit, of which a lost answer is never taken for a refusal. */
+
+export type Committed = AnswerOf<'commitPayout'>;
+
+type CommitOrder = PayoutAddress & { idempotencyKey?: string | undefined; dryRun?: boolean };
+
+/** Rounds of the client's own retries, all with one key. */
+const roundsMax = 3;
+const roundPauseMs = 2_000;
+
+/** @throws Failure `outcome_unknown` where no answer arrives at all. */
+export function commitPayout(
+  context: Pick<Context, 'output' | 'signal'>,
+  client: Client,
+  { idempotencyKey, dryRun = false, ...address }: CommitOrder,
+): Promise<Committed> {
+  const { payout_token: token } = address;
+  return repeatSafely(context, {
+    key: idempotencyKey,
+    send: (options) => client.commitPayout({ ...address }, { ...options, dryRun }),
+    show: `outlay payout show ${token}`,
+    repeat: `outlay payout commit ${token}`,
+  });
+}
+
+type Commit<Answer> = {
+  key: string | undefined;
+  send(options: CallOptions): Promise<Answer>;
+  /** The command that tells what became of it. */
+  show: string;
+  /** The command that sends it again. */
+  repeat: string;
+};
+
+/**
+ * Sends a commit, and repeats it with the same key while no answer comes.
+ *
+ * @throws Failure `outcome_unknown` where none comes at all.
+ */
+export async function repeatSafely<Answer>(
+  { output, signal }: Pick<Context, 'output' | 'signal'>,
+  commit: Commit<Answer>,
+): Promise<Answer> {
+  let { key } = commit;
+  for (let round = 1; ; round += 1) {
+    try {
+      return await commit.send({ signal, ...(key === undefined ? {} : { idempotencyKey: key }) });
+    } catch (error) {
+      if (isOutcomeUnknown(error, round)) key = error.idempotencyKey;
+      else if (!signal.aborted) throw error;
+      if (signal.aborted || round === roundsMax) {
+        throw unknownOutcome(commit, { key, last: error as Error });
+      }
+      output.note('No answer to the commit. Repeating it with the same key: it pays once at most.');
+      await sleep(roundPauseMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
+
+/** Refusals that come before the key is looked up: they do not tell what an earlier attempt did. */
+const blindStatuses: ReadonlySet<number> = new Set([401, 403, 408, 429]);
+
+/** Whether this commit, or an earlier one with its key, may have taken effect. */
+function isOutcomeUnknown(error: unknown, round: number): error is OutlayError {
+  if (!(error instanceof OutlayError)) return false;
+  if (!(error instanceof ProblemError) || error.status >= 500) return true;
+  return blindStatuses.has(error.status) && (error.attempts > 1 || round > 1);
+}
+
+function unknownOutcome(
+  { show, repeat }: Pick<Commit<unknown>, 'show' | 'repeat'>,
+  { key, last }: { key: string | undefined; last: Error },
+): Failure {
+  const again = key === undefined ? repeat : `${repeat} --idempotency-key ${key}`;
+  return new Failure(`outcome unknown: the commit was sent and may have paid. ${last.message}`, {
+    exitCode: exitCodes.unknown,
+    code: 'outcome_unknown',
+    next: `ask with: ${show}; or repeat it, which pays once at most: ${again}`,
+  });
+}
+
+/** Undefined for success. */
+export function findRefusal(committed: Committed): Failure | undefined {
+  const { payout_token, status, errors, code = status, missing = [], shortfall } = committed;
+  if (status === 'success') return undefined;
+  const lacking =
+    shortfall === undefined
+      ? []
+      : [`  lacking: ${formatMoney(shortfall.amount, shortfall.currency_code)}`];
+  const isExpired = status === 'ex_rate_expired';
+  return new Failure(
+    [`not paid: ${errors || status}`, ...describeMissing(missing), ...lacking].join('\n'),
+    {
+      code,
+      hasResult: true,
+      next: isExpired
+        ? 'the quote has expired: outlay pay'
+        : `mend it, then: outlay payout commit ${payout_token}`,
+    },
+  );
+}
+
+export function describeCommit({ payout_token, status, pickup_code }: Committed): string {
+  if (status !== 'success') return `Not committed: ${payout_token}`;
+  return `Committed: ${payout_token}${pickup_code === '' ? '' : `, pickup code ${pickup_code}`}`;
+}

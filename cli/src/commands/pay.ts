@@ -1,0 +1,333 @@
+import type { ArgumentsOf, Client, Payout, PayoutAddress } from '../../../sdk/src/index.ts';
+import { type Context, defineCommand, type Values } from '../command.ts';
+import { exitCodes, Failure, UsageError } from '../failure.ts';
+import { findRecipient, take, type User } from '../find.ts';
+import { printable } from '../table.ts';
+import {
+  formatCode,
+  formatMoney,
+  formatTime,
+  isAmount,
+  readAmount,
+  readDuration,
+  readPairs,
+} from '../values.ts';
+import { commitPayout, describeCommit, findRefusal } from './commit.ts';
+import { formatRating, listOffers, type Offer } from './destinations.ts';
+import { collectDetails } from './details.ts';
+import { describeDryRun } from './dry-run.ts';
+import { describeTerms, ended, followPayout, saveReceipt } from './payouts.ts';
+import { createRecipient, personOptions } from './recipients.ts';
+
+/** A payout from nothing to its receipt. What is not given is asked where a person is there. */
+
+const options = {
+  to: { value: 'recipient', about: 'your identifier of the recipient, or the token' },
+  ...personOptions,
+  destination: { value: 'token', about: 'through which destination (outlay destinations)' },
+  by: { value: 'type', about: 'instead: the cheapest of this delivery type, such as BANK_DEPOSIT' },
+  currency: { value: 'code', about: 'what the recipient gets' },
+  amount: { value: 'amount', about: 'what you send, in the currency of --from' },
+  receive: { value: 'amount', about: 'instead: what the recipient gets, in --currency' },
+  from: { value: 'code', about: 'currency of the balance that pays (USD)' },
+  detail: {
+    value: 'name=value',
+    about: 'what the destination needs, such as BankAccountNumber=…',
+    isList: true,
+  },
+  reference: { value: 'id', about: 'your client_transfer_id: it is paid only once, ever' },
+  at: { value: 'time', about: 'run it then (2026-12-01 or 2026-12-01T09:00:00-06:00), not now' },
+  yes: { about: 'commit without asking' },
+  dryRun: { about: 'show what the commit would do, for a recipient with stored details' },
+  wait: { value: 'time', about: 'how long to follow the payout (15s, or 2s where it takes hours)' },
+  receipt: { value: 'path', about: 'where to save the receipt (receipt-<payout>.pdf)' },
+} as const;
+
+type PayValues = Values<[], typeof options>;
+
+export const payCommands = [
+  defineCommand({
+    name: 'pay',
+    about: 'pay a recipient: destination, details, quote, commit, timeline, receipt',
+    options,
+    examples: [
+      'pay',
+      "pay --to ana --first-name Ana --last-name 'Gómez' --email ana@example.org --country MEX \\\n" +
+        '    --by BANK_DEPOSIT --currency MXN --amount 200 --detail BankAccountNumber=032180000118359719 --yes',
+      'pay --to ana --destination <token> --currency LTC --receive 0.5 --reference rent-11 --yes --json',
+    ],
+    next: 'payout watch <payout>',
+    run: pay,
+  }),
+];
+
+async function pay(context: Context, given: PayValues): Promise<void> {
+  const { output, signal } = context;
+  checkUsage(context, given);
+  const client = context.connect();
+  const user = await chooseRecipient(context, client, given);
+  const values = await completeAmount(context, given);
+  const offer = await chooseOffer(context, client, { user, values });
+  if (values.dryRun) return rehearse(context, client, { user, offer, values });
+  const { destination_token, currency_code: currency } = offer;
+  const place = { user_token: user.user_token, destination_token, currency };
+  const details = await collectDetails(context, client, {
+    place,
+    given: readPairs(values.detail, '--detail'),
+  });
+  const quote = await client.createPayout(
+    { user_token: user.user_token, body: describeOrder(values, { offer, details }) },
+    { signal },
+  );
+  const address = { user_token: user.user_token, payout_token: quote.payout_token };
+  if (!output.isJson) output.note(describeTerms(output, quote));
+  await confirm(context, { quote, user, isAgreed: values.yes });
+  await commitAndFollow(context, client, { address, quote, values });
+}
+
+async function rehearse(
+  { output, signal }: Context,
+  client: Client,
+  { user: { user_token }, offer, values }: { user: User; offer: Chosen; values: PayValues },
+): Promise<void> {
+  const body = describeOrder(values, { offer, details: undefined });
+  const quote = await client.createPayout({ user_token, body }, { signal, dryRun: true });
+  const { dry_run: found } = quote;
+  if (found === undefined) throw new Failure('The service knows no dry run');
+  output.result(quote, () =>
+    [describeTerms(output, quote), describeDryRun(output, found)].join('\n\n'),
+  );
+  const refusal = findRefusal(found.commit);
+  if (refusal !== undefined) throw refusal;
+}
+
+/** @throws UsageError that names every option that is missing where no person is there to ask. */
+function checkUsage({ output }: Context, values: PayValues): void {
+  const { to, destination, by, currency, amount, receive, yes, dryRun, detail } = values;
+  if (dryRun && detail.length > 0) {
+    throw new UsageError('--dry-run stores nothing: leave --detail out, stored details are used');
+  }
+  if (dryRun && to === undefined) throw new UsageError('--to must be given with --dry-run');
+  if (amount !== undefined && receive !== undefined) {
+    throw new UsageError('--amount and --receive exclude each other');
+  }
+  if (destination !== undefined && by !== undefined) {
+    throw new UsageError('--destination and --by exclude each other');
+  }
+  if (amount !== undefined) readAmount(amount, '--amount');
+  if (receive !== undefined) readAmount(receive, '--receive');
+  if (output.isInteractive) return;
+  const missing = [
+    ...(to === undefined ? ['--to'] : []),
+    ...(destination === undefined && by === undefined ? ['--destination or --by'] : []),
+    ...(currency === undefined ? ['--currency'] : []),
+    ...(amount === undefined && receive === undefined ? ['--amount or --receive'] : []),
+    ...(yes || dryRun ? [] : ['--yes or --dry-run']),
+  ];
+  if (missing.length === 0) return;
+  throw new UsageError(
+    `${missing.join(', ')} must be given where no one can be asked`,
+    'outlay pay --help',
+  );
+}
+
+const newest = 20;
+
+async function chooseRecipient(context: Context, client: Client, values: PayValues): Promise<User> {
+  const { output, ask, signal } = context;
+  const { to } = values;
+  if (to === undefined) {
+    const known = await take(client.listUsers({}, { signal }), newest);
+    const choices = known.map((user) => ({
+      value: user as User | undefined,
+      label: `${user.first_name} ${user.last_name}`,
+      hint: `${user.internal_user_id}, ${user.country}`,
+    }));
+    const fresh = { value: undefined, label: 'A new recipient' };
+    const chosen =
+      choices.length === 0 ? undefined : await ask.select('Who is paid?', [...choices, fresh]);
+    return chosen ?? createRecipient(context, client, { ...values, id: undefined });
+  }
+  const found = await findRecipient(client, to, signal);
+  if (found !== undefined) return found;
+  if (values.dryRun) throw new Failure(`There is no recipient ${to}`, { code: 'not_found' });
+  const isDescribed = [values.firstName, values.lastName, values.email, values.country].some(
+    Boolean,
+  );
+  if (!isDescribed && !output.isInteractive) {
+    throw new Failure(`There is no recipient ${to}`, {
+      code: 'not_found',
+      next: `outlay recipient create --id ${to} --first-name … --last-name … --email … --country …`,
+    });
+  }
+  output.note(`New recipient ${to}`);
+  return createRecipient(context, client, { ...values, id: to });
+}
+
+async function completeAmount({ ask }: Context, values: PayValues): Promise<PayValues> {
+  const { amount, receive, from = 'USD' } = values;
+  if (amount !== undefined || receive !== undefined) return values;
+  const check = (answer: string): string | undefined =>
+    isAmount(answer) ? undefined : 'An amount such as 12.50';
+  return {
+    ...values,
+    amount: await ask.text({ message: `How much do you send, in ${from}?`, check }),
+  };
+}
+
+type Chosen = Pick<Offer, 'destination_token' | 'currency_code'>;
+
+async function chooseOffer(
+  { ask, output, signal }: Context,
+  client: Client,
+  { user, values }: { user: User; values: PayValues },
+): Promise<Chosen> {
+  const { destination, by, from = 'USD' } = values;
+  const currency =
+    values.currency?.toUpperCase() ?? (await askCurrency({ ask, signal }, client, user));
+  if (destination !== undefined) return { destination_token: destination, currency_code: currency };
+  const query = {
+    country_code: user.country,
+    source_currency: from,
+    destination_currency: currency,
+    ...(values.amount === undefined ? {} : { amount: readAmount(values.amount, '--amount') }),
+  };
+  const offers = await listOffers(client, query, { signal });
+  const type = by?.toUpperCase();
+  const fitting = offers.filter(
+    ({ delivery_type }) => type === undefined || delivery_type === type,
+  );
+  const [cheapest] = fitting;
+  if (cheapest === undefined) {
+    throw new Failure(
+      `No payer delivers ${currency} to ${user.country}${type === undefined ? '' : ` by ${type}`}`,
+      {
+        code: 'no_destination',
+        next: `outlay destinations ${user.country} --all`,
+      },
+    );
+  }
+  if (type !== undefined || !output.isInteractive) return cheapest;
+  return ask.select(
+    'How should it arrive?',
+    fitting.map((offer) => ({
+      value: offer,
+      label: [
+        `${formatCode(offer.delivery_type)}, ${offer.payer_name}`,
+        `costs ${formatMoney(offer.total_debit, from)}`,
+        `arrives ${formatMoney(offer.destination_amount, currency)}`,
+      ].join(': '),
+      hint: `by ${formatTime(offer.estimated_availability)}, rating ${formatRating(offer)}`,
+    })),
+  );
+}
+
+async function askCurrency(
+  { ask, signal }: Pick<Context, 'ask' | 'signal'>,
+  client: Client,
+  { country }: User,
+): Promise<string> {
+  const countries = await client.listCountries({}, { signal });
+  const served = countries.find(({ country_code }) => country_code === country);
+  const [only, ...others] = served?.currencies ?? [];
+  if (only === undefined) throw new Failure(`No payer serves ${country}`, { code: 'not_served' });
+  if (others.length === 0) return only;
+  return ask.select(
+    'Which currency should arrive?',
+    [only, ...others].map((value) => ({ value, label: value })),
+  );
+}
+
+function describeOrder(
+  values: PayValues,
+  { offer, details }: { offer: Chosen; details: string | undefined },
+): ArgumentsOf<'createPayout'>['body'] {
+  const { amount, receive, reference, from, at } = values;
+  const terms = {
+    destination_token: offer.destination_token,
+    destination_currency_code: offer.currency_code,
+    ...(from === undefined ? {} : { source_currency_code: from.toUpperCase() }),
+    ...(details === undefined ? {} : { attr_set_token: details }),
+    ...(reference === undefined ? {} : { client_transfer_id: reference }),
+    ...(at === undefined ? {} : { scheduled_for: at }),
+  };
+  return receive === undefined
+    ? { ...terms, source_amount: readAmount(amount ?? '', '--amount') }
+    : { ...terms, destination_amount: readAmount(receive, '--receive') };
+}
+
+type Agreement = { quote: Payout; user: User; isAgreed: boolean };
+
+/** @throws Failure unless a person agrees before the quote expires. */
+async function confirm(
+  { ask, output, profile, nowMs }: Context,
+  { quote, user, isAgreed }: Agreement,
+): Promise<void> {
+  if (isAgreed) return;
+  const { colors } = output;
+  const { name, baseUrl } = profile();
+  const total = formatMoney(quote.total_debit, quote.source_currency_code);
+  const question = `Pay ${colors.bold(total)} to ${user.first_name} ${user.last_name} through ${baseUrl} (profile ${name})?`;
+  // By its length, because a sandbox's clock may be ahead of this one.
+  const lengthMs = Date.parse(withZone(quote.expiration)) - Date.parse(withZone(quote.created_at));
+  const answer = await ask.confirm(printable(question), nowMs() + lengthMs);
+  if (answer === 'yes') return;
+  throw answer === 'expired'
+    ? new Failure('The quote has expired. Nothing was paid.', {
+        code: 'ex_rate_expired',
+        next: 'outlay pay',
+      })
+    : new Failure('Nothing was paid.', {
+        exitCode: exitCodes.interrupted,
+        code: 'not_confirmed',
+        next: `outlay payout commit ${quote.payout_token} (while the quote lasts)`,
+      });
+}
+
+/** Times of the API are UTC, also those without an offset. */
+function withZone(time: string): string {
+  return time.endsWith('Z') ? time : `${time}Z`;
+}
+
+async function commitAndFollow(
+  context: Context,
+  client: Client,
+  { address, quote, values }: { address: PayoutAddress; quote: Payout; values: PayValues },
+): Promise<void> {
+  const { output, signal } = context;
+  const committed = await commitPayout(context, client, address);
+  const refusal = findRefusal(committed);
+  if (refusal !== undefined) {
+    output.result({ ...address, commit: committed }, () => describeCommit(committed));
+    throw refusal;
+  }
+  if (!output.isJson) output.note(describeCommit(committed));
+  const payout = await followPayout(context, client, {
+    ...address,
+    seconds: values.wait === undefined ? chooseSeconds(quote) : readDuration(values.wait, '--wait'),
+    known: quote.timeline.length,
+    show: (_state, steps) => {
+      if (!output.isJson && steps !== '') output.note(steps);
+    },
+  });
+  const { file } = await saveReceipt(client, { ...address, file: values.receipt, signal });
+  output.result({ ...address, commit: committed, payout, receipt: file }, () =>
+    describeEnd(payout, file),
+  );
+  if (payout.status === 'CANCELLED' || payout.status === 'ERROR') throw ended(payout);
+  if (payout.status !== 'COMPLETED') output.next(`outlay payout watch ${address.payout_token}`);
+}
+
+/** A payout that takes hours is not waited for, only seen on its way. */
+function chooseSeconds({ created_at, estimated_availability }: Payout): number {
+  const lastsMs = Date.parse(withZone(estimated_availability)) - Date.parse(withZone(created_at));
+  return lastsMs < 3_600_000 ? 15 : 2;
+}
+
+function describeEnd(
+  { status, payout_token, estimated_availability }: Payout,
+  file: string,
+): string {
+  const when = status === 'COMPLETED' ? '' : `, expected by ${formatTime(estimated_availability)}`;
+  return `${payout_token} is ${formatCode(status)}${when}. Receipt: ${file}`;
+}

@@ -1,0 +1,120 @@
+import {
+  AuthenticationError,
+  ConnectionError,
+  OutlayError,
+  PermissionError,
+  ProblemError,
+  RateLimitError,
+  ServiceError,
+} from '../../sdk/src/index.ts';
+
+/** What a command ends with when it does not end well. docs/guides/command-line.md lists the codes. */
+
+export const exitCodes = {
+  done: 0,
+  /** The service, or a check, said no. */
+  refused: 1,
+  usage: 2,
+  /** No answer, or none that says what happened. */
+  unknown: 3,
+  /** The credential is missing, not valid, or lacks a scope. */
+  credential: 4,
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+type FailureOptions = {
+  exitCode?: ExitCode;
+  code?: string;
+  next?: string | undefined;
+  hasResult?: boolean;
+};
+
+/** Ends the command with one sentence, and what to do next. */
+export class Failure extends Error {
+  readonly exitCode: ExitCode;
+  readonly code: string;
+  readonly next: string | undefined;
+  /** The command has written its result, so that no second value may follow on stdout. */
+  readonly hasResult: boolean;
+  constructor(message: string, options: FailureOptions = {}) {
+    const { exitCode = exitCodes.refused, code = 'refused', next, hasResult = false } = options;
+    super(message);
+    this.exitCode = exitCode;
+    this.code = code;
+    this.next = next;
+    this.hasResult = hasResult;
+  }
+}
+
+/** A command line that cannot be run as it is. */
+export class UsageError extends Failure {
+  constructor(message: string, next?: string) {
+    super(message, { exitCode: exitCodes.usage, code: 'usage', next });
+  }
+}
+
+export type FailureReport = {
+  code: string;
+  detail: string;
+  exit_code: ExitCode;
+  /** Every fault of a request that the service refused. */
+  faults: readonly { field: string; code: string; detail: string }[];
+  request_id?: string;
+  next?: string;
+};
+
+/** Of an error that a person can act on; undefined for a defect of this program. */
+export function describeFailure(error: unknown): FailureReport | undefined {
+  if (error instanceof Failure) {
+    const { code, message, exitCode, next } = error;
+    return {
+      code,
+      detail: message,
+      exit_code: exitCode,
+      faults: [],
+      ...(next === undefined ? {} : { next }),
+    };
+  }
+  if (error instanceof ProblemError) return describeProblem(error);
+  if (error instanceof OutlayError) {
+    const isLost = error instanceof ConnectionError;
+    return {
+      code: isLost ? 'not_reachable' : 'unexpected_answer',
+      detail: error.message,
+      exit_code: exitCodes.unknown,
+      faults: [],
+      next: isLost
+        ? 'Is the address right, and does the service run? outlay profile list'
+        : 'The answer is not from Outlay: check the address. outlay profile list',
+    };
+  }
+  // Files and addresses that the person named.
+  if (error instanceof Error && 'syscall' in error) {
+    return { code: 'usage', detail: error.message, exit_code: exitCodes.usage, faults: [] };
+  }
+  return undefined;
+}
+
+function describeProblem(error: ProblemError): FailureReport {
+  const isCredential = error instanceof AuthenticationError || error instanceof PermissionError;
+  const isTemporary = error instanceof ServiceError || error instanceof RateLimitError;
+  const exitCode = isCredential
+    ? exitCodes.credential
+    : isTemporary
+      ? exitCodes.unknown
+      : exitCodes.refused;
+  return {
+    code: error.code,
+    detail: error.detail,
+    exit_code: exitCode,
+    faults: error.faults.map(({ pointer, parameter, token, code, detail }) => ({
+      field: pointer ?? parameter ?? token ?? '',
+      code,
+      detail,
+    })),
+    request_id: error.requestId,
+    ...(isCredential ? { next: 'outlay login' } : {}),
+  };
+}

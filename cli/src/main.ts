@@ -1,0 +1,14 @@
+#!/usr/bin/env node
+import { run } from './run.ts';
+
+const { stdout: out, stderr: error, stdin: input, env: environment } = process;
+// Whoever reads may stop reading, as `head` does.
+out.on('error', (broken: NodeJS.ErrnoException) => {
+  if (broken.code !== 'EPIPE') throw broken;
+  process.exit();
+});
+const exitCode = await run(process.argv.slice(2), {
+  terminal: { out, error, input, environment },
+  nowMs: Date.now,
+});
+if (exitCode !== undefined) process.exitCode = exitCode;

@@ -1,0 +1,78 @@
+import { CommanderError } from 'commander';
+import { findOperatorWords, runOperator } from './admin/admin.ts';
+import { createContext } from './command.ts';
+import { suggestWords } from './completion.ts';
+import { describeFailure, type ExitCode, exitCodes, Failure, UsageError } from './failure.ts';
+import { createOutput, type Output, type Terminal } from './output.ts';
+import { createProgram, type Invocation, readInvocation } from './program.ts';
+import { printable } from './table.ts';
+
+/** Runs the command that the words name, and returns the exit code. */
+export async function run(
+  words: readonly string[],
+  { terminal, nowMs }: { terminal: Terminal; nowMs: () => number },
+): Promise<ExitCode | undefined> {
+  if (words[0] === 'complete' && words[1] === '--') {
+    for (const word of suggestWords(createProgram(), words.slice(2)))
+      terminal.out.write(`${word}\n`);
+    return exitCodes.done;
+  }
+  // Until the words are read, only they tell what is wanted.
+  let output = createOutput(terminal, words.includes('--json'));
+  const interruption = new AbortController();
+  process.once('SIGINT', () => interruption.abort());
+  try {
+    // Operators' commands are read by their own program, and set the exit code themselves.
+    const operatorWords = findOperatorWords(words);
+    if (operatorWords !== undefined) {
+      await runOperator(operatorWords);
+      return undefined;
+    }
+    const invocation = readWords(words, terminal);
+    if (invocation === undefined) return exitCodes.done;
+    const { command, values, isJson, profileName } = invocation;
+    output = createOutput(terminal, isJson);
+    const { signal } = interruption;
+    await command.run(createContext(terminal, { output, profileName, signal, nowMs }), values);
+    return exitCodes.done;
+  } catch (error) {
+    // What a command says about its interruption goes before the mere fact.
+    if (interruption.signal.aborted && !(error instanceof Failure)) return exitCodes.interrupted;
+    return report(error, output);
+  }
+}
+
+function readWords(
+  words: readonly string[],
+  { out, error: err }: Terminal,
+): Invocation | undefined {
+  try {
+    const given = words.length === 0 ? ['--help'] : words;
+    return readInvocation(given, {
+      out: (text) => void out.write(text),
+      error: (text) => void err.write(text),
+    });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return undefined;
+    const message = error.message.replace(/^error: /, '');
+    throw new UsageError(
+      error.code === 'commander.help' ? 'no command given' : message,
+      'outlay --help',
+    );
+  }
+}
+
+/** @throws the error itself if it is a defect. */
+function report(error: unknown, { isJson, line, note, colors }: Output): ExitCode {
+  const failure = describeFailure(error);
+  if (failure === undefined) throw error;
+  const hasResult = error instanceof Failure && error.hasResult;
+  if (isJson && !hasResult) line({ error: failure }, () => '');
+  note(`${colors.red('outlay:')} ${printable(failure.detail)}`);
+  // The detail of a single fault is the problem's own.
+  const faults = failure.faults.filter(({ detail }) => detail !== failure.detail);
+  for (const { field, detail } of faults) note(printable(`  ${field}: ${detail}`));
+  if (failure.next !== undefined) note(`Next: ${failure.next}`);
+  return failure.exit_code;
+}

@@ -7,13 +7,15 @@ import { finishReading } from '../core/finish-reading.ts';
 import { formatToken, isUuid } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
 import type { Database } from '../db/postgres/pool.ts';
-import { cursorOf, pageQuery, readCursor, toPage } from '../http/paging.ts';
+import { cursorOf, pageQuery, readCursor, readRange, toPage } from '../http/paging.ts';
 import { type Answer, jsonType } from '../http/problem.ts';
 import { type BaseServices, defineRoute, type Route } from '../http/route.ts';
-import { amountAnswer, compileWriter } from '../http/schema.ts';
+import { amountAnswer, createWriter, momentQuery } from '../http/schema.ts';
 import {
   entryTypes,
+  findLastJournalBefore,
   findWallet,
+  lastLine,
   selectBalances,
   selectEntries,
   type WalletRow,
@@ -52,7 +54,7 @@ export function writeBalance(row: { token: string; currency: string; balance: bi
 }
 
 const balancesAnswer = z.array(balanceAnswer);
-const write = compileWriter(balancesAnswer);
+const write = createWriter(balancesAnswer);
 
 /** Requests that share a read share the text of the answer. */
 const texts = new WeakMap<readonly WalletRow[], string>();
@@ -119,52 +121,68 @@ export function ledgerRoutes(): Route<LedgerServices>[] {
         return { status: 200, contentType: jsonType, body: writeBalances(rows) };
       },
     }),
-    defineRoute({
-      method: 'GET',
-      path: '/account/balance/{balance_token}/entries',
-      isVersioned: true,
-      operationId: 'listBalanceEntries',
-      tag: 'Account',
-      summary: 'Read the statement of a balance',
-      description:
-        'Every posting to the balance, newest first: funding, commits, refunds and returns.',
-      access: 'balance:read',
-      params: z.object({ balance_token: z.string() }),
-      query: z.object({
-        ...pageQuery,
-        type: z.enum(entryTypes).optional().describe('Only entries of this type'),
-      }),
-      response: z.array(entryAnswer),
-      refusals: [404],
-      handle: async ({ env, accountId }, { params, query }) => {
-        const session = env.db.tenant(accountId);
-        const token = params.balance_token;
-        const wallet = isUuid(token) ? await findWallet(session, { accountId, token }) : undefined;
-        if (wallet === undefined) throw new AppError('not_found', 'balance not found');
-        const [journalId, line] = readCursor(query.cursor, ['uuid', 'integer']) ?? [];
-        const rows = await selectEntries(session, {
-          accountId,
-          currency: wallet.currency,
-          before: journalId === undefined ? undefined : { journalId, line: Number(line) },
-          type: query.type,
-          count: query.number_of_records + 1,
-        });
-        const currency = getCurrency(wallet.currency);
-        return toPage(rows, query.number_of_records, {
-          cursor: (row) => cursorOf([row.journal_id, String(row.line)]),
-          write: (row) => ({
-            token: row.journal_id,
-            type: row.kind,
-            amount: new JsonNumber(formatAmount(row.amount, currency)),
-            balance_after: new JsonNumber(formatAmount(row.balance_after, currency)),
-            currency_code: wallet.currency,
-            counterpart: row.counterpart,
-            payout_token: row.payout_id === null ? '' : formatToken('payout', row.payout_id),
-            batch_token: row.batch_id === null ? '' : formatToken('batch', row.batch_id),
-            created_on: formatSeconds(row.created_at),
-          }),
-        });
-      },
-    }),
+    entriesRoute(),
   ];
+}
+
+function entriesRoute(): Route<LedgerServices> {
+  return defineRoute({
+    method: 'GET',
+    path: '/account/balance/{balance_token}/entries',
+    isVersioned: true,
+    operationId: 'listBalanceEntries',
+    tag: 'Account',
+    summary: 'Read the statement of a balance',
+    description:
+      'Every posting to the balance, newest first: funding, commits, refunds and returns.',
+    access: 'balance:read',
+    params: z.object({ balance_token: z.string() }),
+    query: z.object({
+      ...pageQuery,
+      type: z.enum(entryTypes).optional().describe('Only entries of this type'),
+      from: momentQuery.describe('Posted then or later, UTC'),
+      to: momentQuery.describe('Posted by then, the day or second included'),
+    }),
+    response: z.array(entryAnswer),
+    refusals: [404],
+    handle: async ({ env, accountId }, { params, query }) => {
+      const session = env.db.tenant(accountId);
+      const token = params.balance_token;
+      const wallet = isUuid(token) ? await findWallet(session, { accountId, token }) : undefined;
+      if (wallet === undefined) throw new AppError('not_found', 'balance not found');
+      const { currency: code } = wallet;
+      const [journalId, line] = readCursor(query.cursor, ['uuid', 'integer']) ?? [];
+      const { from, until } = readRange(query, ['from', 'to']);
+      const find = (at: Date) => findLastJournalBefore(session, { accountId, currency: code }, at);
+      // Journals are in the order of their ids, so that the end of a range is where a page begins.
+      const before =
+        journalId === undefined
+          ? until && { journalId: await find(until), line: lastLine }
+          : { journalId, line: Number(line) };
+      const found = await selectEntries(session, {
+        accountId,
+        currency: code,
+        before,
+        type: query.type,
+        count: query.number_of_records + 1,
+      });
+      const after = from === undefined ? '' : await find(from);
+      const rows = found.filter((row) => row.journal_id > after);
+      const currency = getCurrency(wallet.currency);
+      return toPage(rows, query.number_of_records, {
+        cursor: (row) => cursorOf([row.journal_id, String(row.line)]),
+        write: (row) => ({
+          token: row.journal_id,
+          type: row.kind,
+          amount: new JsonNumber(formatAmount(row.amount, currency)),
+          balance_after: new JsonNumber(formatAmount(row.balance_after, currency)),
+          currency_code: wallet.currency,
+          counterpart: row.counterpart,
+          payout_token: row.payout_id === null ? '' : formatToken('payout', row.payout_id),
+          batch_token: row.batch_id === null ? '' : formatToken('batch', row.batch_id),
+          created_on: formatSeconds(row.created_at),
+        }),
+      });
+    },
+  });
 }

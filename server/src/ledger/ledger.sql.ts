@@ -57,6 +57,34 @@ const defineEntries = (name: string, where: string) =>
     },
   });
 
+/**
+ * What the present transaction has posted for an account, by the wallet that its journals name. The
+ * bound of their ids, which begin with the time, leaves few to look at.
+ */
+const transfersOfTransaction = defineQuery({
+  name: 'select_transfers_of_transaction',
+  text: `
+    select w.token, w.currency as wallet_currency, w.balance, l.currency, l.from_name, l.to_name,
+      l.amount
+    from ledger_accounts w
+    join ledger_journals j on j.account_id = w.account_id and j.source_currency = w.currency
+      and j.id >= journal_id(journal_time(transaction_timestamp()), 0, '00000000-0000-0000-0000-000000000000')
+      and j.xmin = pg_current_xact_id_if_assigned()::xid
+    cross join lateral journal_lines(j.kind, j.source_currency, j.source_amount, j.fee,
+      j.destination_currency, j.destination_amount, j.rail) l
+    where w.account_id = $1 and w.name = 'wallet'
+    order by j.source_currency, j.id, l.line`,
+  columns: {
+    token: column.uuid,
+    wallet_currency: column.text,
+    balance: column.bigint,
+    currency: column.text,
+    from_name: column.text,
+    to_name: column.text,
+    amount: column.bigint,
+  },
+});
+
 const fund = defineQuery({
   name: 'fund_balance',
   text: `select token, currency, balance from fund_balance($1, $2, $3, $4, $5)`,
@@ -132,7 +160,7 @@ const wrongPayouts = defineQuery({
     full join posted t on t.account_id = p.account_id and t.payout_id = p.id
     where p.id is null or (coalesce(t.taken, 0), coalesce(t.settled, 0), coalesce(t.in_transit, 0)) <>
       case
-        when p.status = 'PENDING' then (0::numeric, 0::numeric, 0::numeric)
+        when p.status in ('PENDING', 'SCHEDULED') then (0::numeric, 0::numeric, 0::numeric)
         when p.status = 'COMPLETED' then
           ((p.source_amount + p.fee)::numeric, p.destination_amount::numeric, 0::numeric)
         when p.status = 'CANCELLED' and p.completed_at is not null then
@@ -197,7 +225,7 @@ const wrongBatches = defineQuery({
   },
 });
 
-/** Payouts that have not ended, with nothing due and no open exception. */
+/** Payouts that have not ended, with nothing due and no open exception; scheduled ones with no try due. */
 const stuckPayouts = defineQuery({
   name: 'select_stuck_payouts',
   answerMsMax: proofMsMax,
@@ -210,13 +238,18 @@ const stuckPayouts = defineQuery({
       and not exists (
         select from exceptions e
         where e.account_id = s.account_id and e.payout_id = s.payout_id and e.closed_at is null)
+    union all
+    select s.account_id, s.payout_id, s.status from payout_states s
+    where s.status = 'SCHEDULED' and not exists (
+      select from payout_schedules x
+      where x.account_id = s.account_id and x.payout_id = s.payout_id and x.due_at is not null)
     limit 100`,
   columns: payoutColumns,
 });
 
 /** Greater than every identifier and line: where a list begins. */
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-const lastLine = 32_767;
+export const lastLine = 32_767;
 
 export async function selectBalances(session: Session, accountId: string): Promise<WalletRow[]> {
   return many(session, walletsOfAccount, [accountId]);
@@ -257,6 +290,21 @@ export async function selectEntries(
   return many(session, rareEntries, [...values, type]);
 }
 
+const lastJournalBefore = defineQuery({
+  name: 'find_last_journal_before',
+  text: 'select find_last_journal_before($1, $2, $3) as id',
+  columns: { id: column.uuid },
+});
+
+/** The last journal of a balance's currency before a time; the nil UUID if there is none. */
+export async function findLastJournalBefore(
+  session: Session,
+  wallet: { accountId: string; currency: string },
+  at: Date,
+): Promise<string> {
+  return (await one(session, lastJournalBefore, [wallet.accountId, wallet.currency, at])).id;
+}
+
 export async function postFunding(
   session: Session,
   funding: {
@@ -269,6 +317,15 @@ export async function postFunding(
 ): Promise<WalletRow> {
   const { accountId, currency, amountMinor, token, journalId } = funding;
   return one(session, fund, [accountId, currency, amountMinor, token, journalId]);
+}
+
+export type TransferRow = RowOf<typeof transfersOfTransaction.columns>;
+
+export function selectTransfersOfTransaction(
+  session: Session,
+  accountId: string,
+): Promise<TransferRow[]> {
+  return many(session, transfersOfTransaction, [accountId]);
 }
 
 export type WrongBalance = RowOf<typeof wrongBalances.columns>;

@@ -36,7 +36,7 @@ const statuses = [
 /** The permitted transitions. */
 const legal: Readonly<Record<(typeof statuses)[number], readonly string[]>> = {
   PENDING: ['PROCESSING', 'SCHEDULED'],
-  SCHEDULED: ['PROCESSING'],
+  SCHEDULED: ['PROCESSING', 'CANCELLED'],
   PROCESSING: ['HOLD', 'READY_FOR_PICKUP', 'COMPLETED', 'CANCELLED', 'ERROR'],
   HOLD: ['PROCESSING', 'CANCELLED'],
   READY_FOR_PICKUP: ['COMPLETED', 'CANCELLED'],

@@ -1,7 +1,13 @@
 import { newId } from '../core/ids.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import { exec } from '../db/rows.ts';
-import { type LedgerFindings, postFunding, selectFindings, type WalletRow } from './ledger.sql.ts';
+import {
+  type LedgerFindings,
+  postFunding,
+  selectFindings,
+  selectTransfersOfTransaction,
+  type WalletRow,
+} from './ledger.sql.ts';
 
 export { findWallet } from './ledger.sql.ts';
 
@@ -13,6 +19,28 @@ export function fundBalance(
   funding: { accountId: string; currency: string; amountMinor: bigint },
 ): Promise<WalletRow> {
   return postFunding(session, { ...funding, token: newId(), journalId: newId() });
+}
+
+export type Posting = { from: string; to: string; minor: bigint; currency: string };
+export type BalanceChange = { token: string; currency: string; before: bigint; after: bigint };
+
+/** What the transaction of the session has posted so far, and the balances that it has changed. */
+export async function readPostings(
+  session: Session,
+  accountId: string,
+): Promise<{ postings: Posting[]; balances: BalanceChange[] }> {
+  const balances = new Map<string, BalanceChange>();
+  const postings: Posting[] = [];
+  for (const row of await selectTransfersOfTransaction(session, accountId)) {
+    const { token, wallet_currency: walletCurrency, balance: after } = row;
+    const { from_name: from, to_name: to, amount: minor, currency } = row;
+    const change = balances.get(token) ?? { token, currency: walletCurrency, before: after, after };
+    if (from === 'wallet') change.before += minor;
+    if (to === 'wallet') change.before -= minor;
+    balances.set(token, change);
+    postings.push({ from, to, minor, currency });
+  }
+  return { postings, balances: [...balances.values()] };
 }
 
 export type LedgerProof = LedgerFindings & { isSound: boolean };

@@ -1,0 +1,85 @@
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import type { Database } from '../db/postgres/pool.ts';
+import { type Checkpoint, type LinkRecord, readPublicKey } from './chain.ts';
+import { readChains } from './chain-source.ts';
+import { type ChainProof, createChainVerifier } from './chain-verifier.ts';
+
+/**
+ * An export of the chains: JSON lines, first the checkpoints, then every link with its rows, and a last
+ * line with their number.
+ */
+
+type ExportLine =
+  | { type: 'checkpoint'; checkpoint: Checkpoint }
+  | { type: 'link'; link: LinkRecord }
+  | { type: 'end'; links: number };
+
+/** @throws Error where the file exists. */
+export function exportChains(db: Database, path: string): Promise<{ links: number }> {
+  return readChains(db, async ({ checkpoints, links }) => {
+    const file = await open(path, 'wx', 0o600);
+    const write = (line: ExportLine) => file.appendFile(`${JSON.stringify(line)}\n`);
+    try {
+      for (const checkpoint of checkpoints) await write({ type: 'checkpoint', checkpoint });
+      let count = 0;
+      for await (const link of links()) {
+        await write({ type: 'link', link });
+        count += 1;
+      }
+      await write({ type: 'end', links: count });
+      await file.sync();
+      return { links: count };
+    } finally {
+      await file.close();
+    }
+  });
+}
+
+/**
+ * Verifies an export without its database.
+ *
+ * @param pem the public key of the environment
+ * @param outside checkpoints that were kept elsewhere
+ * @throws Error where the file is not an export, or was cut off.
+ */
+export async function verifyExport(
+  path: string,
+  { pem, outside }: { pem: string; outside: readonly Checkpoint[] },
+): Promise<ChainProof> {
+  const key = readPublicKey(pem);
+  const checkpoints = [...outside];
+  for await (const line of readLines(path)) {
+    if (line.type !== 'checkpoint') break;
+    checkpoints.push(line.checkpoint);
+  }
+  const verifier = createChainVerifier({ checkpoints, key });
+  let expected: number | undefined;
+  for await (const line of readLines(path)) {
+    if (line.type === 'link') verifier.add(line.link);
+    if (line.type === 'end') expected = line.links;
+  }
+  const proof = verifier.finish();
+  if (expected !== proof.links) throw new Error(`${path} is not a whole export: it was cut off`);
+  return proof;
+}
+
+async function* readLines(path: string): AsyncGenerator<ExportLine> {
+  const input = createReadStream(path);
+  try {
+    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+      yield parseLine(line, path);
+    }
+  } finally {
+    input.destroy();
+  }
+}
+
+function parseLine(line: string, path: string): ExportLine {
+  try {
+    return JSON.parse(line) as ExportLine;
+  } catch (cause) {
+    throw new Error(`${path} is not an export of chains`, { cause });
+  }
+}

@@ -1,0 +1,170 @@
+import type { KeyObject } from 'node:crypto';
+import type { Database, Session } from '../db/postgres/pool.ts';
+import {
+  beginProof,
+  findKeptSince,
+  type LedgerLinkRow,
+  type LinkRow,
+  listChainedAccounts,
+  listCheckpoints,
+  listEventLinks,
+  listEvents,
+  listJournals,
+  listLedgerLinks,
+  listUnlinkedJournals,
+} from './chain.sql.ts';
+import type { Checkpoint, LinkRecord } from './chain.ts';
+import { type ChainProof, type ChainVerifier, createChainVerifier } from './chain-verifier.ts';
+
+/** Reads the chains of a live database: to verify them, or to export them. */
+
+const pageLinks = 200;
+/** The greatest number of PostgreSQL's bigint. */
+const lastSequence = 2n ** 63n - 1n;
+
+type Owner = { session: Session; accountId: string };
+
+/** Links of one account's journals, in the order of their numbers. */
+async function* readLedgerLinks({ session, accountId }: Owner): AsyncGenerator<LinkRecord> {
+  for (let after = '0'; ; ) {
+    const links = await listLedgerLinks(session, { accountId, after, count: pageLinks });
+    yield* await addJournals({ session, accountId }, links);
+    after = links.at(-1)?.place ?? after;
+    if (links.length < pageLinks) return;
+  }
+}
+
+export async function addJournals(
+  { session, accountId }: Owner,
+  links: readonly LedgerLinkRow[],
+): Promise<LinkRecord[]> {
+  if (links.length === 0) return [];
+  // Their order is that of the numbers, unless a clock was set back between two statements.
+  const byId = links.toSorted((a, b) => (a.first_id < b.first_id ? -1 : 1));
+  const last = links.reduce((max, { last_id: id }) => (id > max ? id : max), '');
+  const first = byId[0]?.first_id ?? last;
+  const rows = await listJournals(session, { accountId, first, last });
+  const rowsOf = new Map(links.map(({ place }) => [place, [] as typeof rows]));
+  let position = 0;
+  for (const row of rows) {
+    while (position < byId.length - 1 && row.id > (byId[position]?.last_id ?? '')) position += 1;
+    const link = byId[position];
+    if (link !== undefined && row.id >= link.first_id && row.id <= link.last_id) {
+      rowsOf.get(link.place)?.push(row);
+    }
+  }
+  return links.map(({ first_id: _first, last_id: _last, ...link }) => ({
+    account_id: accountId,
+    chain: 'ledger',
+    ...link,
+    rows: rowsOf.get(link.place) ?? [],
+  }));
+}
+
+/** Links of one account's events, in their order. */
+async function* readEventLinks(owner: Owner, keptSince: Date | null): AsyncGenerator<LinkRecord> {
+  const { session, accountId } = owner;
+  for (let after = '0'; ; ) {
+    const links = await listEventLinks(session, { accountId, after, count: pageLinks });
+    yield* await addEvents(owner, links, keptSince);
+    after = links.at(-1)?.place ?? after;
+    if (links.length < pageLinks) return;
+  }
+}
+
+export async function addEvents(
+  { session, accountId }: Owner,
+  links: readonly LinkRow[],
+  keptSince: Date | null,
+): Promise<LinkRecord[]> {
+  const [head, tail] = [links[0], links.at(-1)];
+  if (head === undefined || tail === undefined) return [];
+  const first = BigInt(head.place) - BigInt(head.row_count) + 1n;
+  const rows = await listEvents(session, { accountId, first, last: BigInt(tail.place) });
+  const keptUs = keptSince === null ? 0n : BigInt(keptSince.getTime()) * 1000n;
+  let position = 0;
+  return links.map((link) => {
+    const end = BigInt(link.place);
+    const begin = position;
+    while (position < rows.length && BigInt(rows[position]?.sequence ?? 0) <= end) position += 1;
+    const isKept = BigInt(link.created_us) >= keptUs;
+    const own = rows.slice(begin, position);
+    return { account_id: accountId, chain: 'events', ...link, rows: isKept ? own : null };
+  });
+}
+
+/** Reads all chains in one snapshot. */
+export function readChains<T>(
+  db: Database,
+  work: (chains: {
+    checkpoints: Checkpoint[];
+    /** `verifier` is told what no link shows. */
+    links(verifier?: Pick<ChainVerifier, 'report'>): AsyncGenerator<LinkRecord>;
+  }) => Promise<T>,
+): Promise<T> {
+  return db.systemTransaction(async (session) => {
+    await beginProof(session);
+    return work({
+      checkpoints: await listCheckpoints(session),
+      links: (verifier) => readAllLinks(session, verifier),
+    });
+  });
+}
+
+async function* readAllLinks(
+  session: Session,
+  verifier: Pick<ChainVerifier, 'report'> | undefined,
+): AsyncGenerator<LinkRecord> {
+  const keptSince = await findKeptSince(session);
+  for (const account of await listChainedAccounts(session)) {
+    const owner = { session, accountId: account.id };
+    let journals = 0;
+    for await (const link of readLedgerLinks(owner)) {
+      journals += link.rows?.length ?? 0;
+      yield link;
+    }
+    let last = '0';
+    for await (const link of readEventLinks(owner, keptSince)) {
+      last = link.place;
+      yield link;
+    }
+    if (verifier === undefined) continue;
+    const at = { account_id: account.id, code: 'not_linked' } as const;
+    if (journals !== account.journals) {
+      for (const { id } of await listUnlinkedJournals(session, account.id)) {
+        verifier.report({ ...at, chain: 'ledger', place: '', detail: `journal ${id}` });
+      }
+    }
+    // The account counts its events, so their end cannot be cut off unnoticed.
+    if (account.event_sequence !== last) {
+      const beyond = { accountId: account.id, first: BigInt(last) + 1n, last: lastSequence };
+      const added = await listEvents(session, beyond);
+      verifier.report({
+        ...at,
+        code: added.length > 0 ? 'not_linked' : 'end_missing',
+        chain: 'events',
+        place: account.event_sequence,
+        detail: `the account counts ${account.event_sequence} events, its chain ${last}`,
+      });
+    }
+  }
+}
+
+/**
+ * Verifies the chains of a live database.
+ *
+ * @param trusted the environment's key, and checkpoints that are kept elsewhere; without it no checkpoint
+ * is compared, so that a chain that was written anew is not found
+ */
+export function verifyChains(
+  db: Database,
+  trusted?: { key: KeyObject; outside: readonly Checkpoint[] },
+): Promise<ChainProof> {
+  return readChains(db, async ({ checkpoints, links }) => {
+    const verifier = createChainVerifier(
+      trusted && { key: trusted.key, checkpoints: [...checkpoints, ...trusted.outside] },
+    );
+    for await (const link of links(verifier)) verifier.add(link);
+    return verifier.finish();
+  });
+}

@@ -1,0 +1,125 @@
+import type { KeyObject } from 'node:crypto';
+import {
+  type ChainName,
+  type Checkpoint,
+  chains,
+  digestRows,
+  hashLink,
+  hashRow,
+  isSigned,
+  type LinkRecord,
+  readStatement,
+} from './chain.ts';
+
+/** Verifies chains, link by link, against their rows and the signed checkpoints. */
+
+const chainFaults = {
+  rows_changed: 'rows of the link were changed or exchanged',
+  rows_missing: 'rows of the link are missing',
+  rows_added: 'rows were added to the link',
+  not_linked: 'a row is covered by no link: it was inserted past the service',
+  link_missing: 'links are missing before this one',
+  link_changed: 'the link was changed',
+  checkpoint_differs: 'the chain was written anew: it is not the one that was signed',
+  end_missing: 'the end of the chain is missing',
+  checkpoint_forged: 'the signature of the checkpoint is not by this key',
+} as const;
+
+export type ChainFinding = {
+  account_id: string;
+  chain: ChainName;
+  place: string;
+  code: keyof typeof chainFaults;
+  detail: string;
+};
+
+export type ChainProof = {
+  links: number;
+  rows: number;
+  /** Links whose rows are not kept any more. */
+  without_rows: number;
+  checkpoints: number;
+  /** The first hundred. */
+  findings: ChainFinding[];
+};
+
+const findingsMax = 100;
+
+export type ChainVerifier = {
+  /** Links of a chain come in the order of their places, one chain after the other. */
+  add(link: LinkRecord): void;
+  report(finding: Omit<ChainFinding, 'detail'> & { detail?: string }): void;
+  finish(): ChainProof;
+};
+
+/** @param trusted checkpoints of any age, of which one may be given several times; and the key */
+export function createChainVerifier(trusted?: {
+  checkpoints: readonly Checkpoint[];
+  key: KeyObject;
+}): ChainVerifier {
+  const proof: ChainProof = { links: 0, rows: 0, without_rows: 0, checkpoints: 0, findings: [] };
+  const report: ChainVerifier['report'] = ({ detail, ...finding }) => {
+    if (proof.findings.length >= findingsMax) return;
+    const text = chainFaults[finding.code];
+    proof.findings.push({
+      ...finding,
+      detail: detail === undefined ? text : `${text} (${detail})`,
+    });
+  };
+  const signed = new Map<string, string>();
+  const { checkpoints = [], key } = trusted ?? {};
+  for (const checkpoint of checkpoints) {
+    const { account_id, ...heads } = readStatement(checkpoint);
+    proof.checkpoints += 1;
+    for (const chain of chains) {
+      const { place, hash } = heads[chain];
+      if (place === '0') continue;
+      if (key !== undefined && isSigned(checkpoint, key))
+        signed.set(`${account_id} ${chain} ${place}`, hash);
+      else report({ account_id, chain, place, code: 'checkpoint_forged' });
+    }
+  }
+  const seen = { name: '', place: '0', hash: '' };
+  return {
+    add: (link) => {
+      const { account_id, chain, place } = link;
+      const at = { account_id, chain, place };
+      proof.links += 1;
+      const name = `${account_id} ${chain}`;
+      if (name !== seen.name) Object.assign(seen, { name, place: '0', hash: '' });
+      const first =
+        chain === 'ledger' ? BigInt(place) : BigInt(place) - BigInt(link.row_count) + 1n;
+      if (first !== BigInt(seen.place) + 1n) {
+        report({ ...at, code: 'link_missing', detail: `${seen.place} comes before ${place}` });
+      } else if (hashLink(seen.hash, link) !== link.hash) {
+        report({ ...at, code: 'link_changed' });
+      }
+      Object.assign(seen, { place, hash: link.hash });
+      const fault = findRowFault(link);
+      if (fault !== undefined) report({ ...at, code: fault });
+      proof.rows += link.rows?.length ?? 0;
+      if (link.rows === null) proof.without_rows += 1;
+      const signedHash = signed.get(`${name} ${place}`);
+      if (signedHash !== undefined && signedHash !== link.hash) {
+        report({ ...at, code: 'checkpoint_differs' });
+      }
+      signed.delete(`${name} ${place}`);
+    },
+    report,
+    finish: () => {
+      for (const unseen of signed.keys()) {
+        const [accountId = '', chain, place = ''] = unseen.split(' ');
+        const at = { account_id: accountId, chain: chain as ChainName, place };
+        report({ ...at, code: 'end_missing', detail: 'it was longer when it was signed' });
+      }
+      return proof;
+    },
+  };
+}
+
+function findRowFault({ rows, row_count: count, digest }: LinkRecord) {
+  if (rows === null) return undefined;
+  if (rows.length < count) return 'rows_missing';
+  if (rows.length > count) return 'rows_added';
+  return digestRows(rows.map(hashRow)) === digest ? undefined : 'rows_changed';
+}

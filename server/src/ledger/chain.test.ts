@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { createMoneyTest, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
+import { readPublicKey } from './chain.ts';
+import { exportChains, verifyExport } from './chain-export.ts';
+import { verifyChains } from './chain-source.ts';
+import { type CheckpointServices, readCheckpoints, signCheckpoints } from './checkpoints.ts';
+import { provePayout, verifyPayoutProof } from './payout-proof.ts';
+
+/** Changes that the owner of the database makes past the service. */
+
+let money: MoneyTest;
+let folder: string;
+let services: CheckpointServices;
+let owner: Owner;
+let payouts: string[];
+
+before(async () => {
+  money = await createMoneyTest();
+});
+after(() => money[Symbol.asyncDispose]());
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'outlay-chain-'));
+  const { db, keys } = money;
+  const file = join(folder, 'checkpoints.jsonl');
+  services = { db, signing: keys.signing, environment: 'staging', file, realNowMs: Date.now };
+  owner = await money.createOwner({ USD: 1_000_000n });
+  payouts = [];
+  for (let count = 0; count < 3; count += 1) {
+    payouts.push((await money.quoteAndCommit(owner)).payoutId);
+  }
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** As the database's owner, with every trigger out of the way. */
+async function tamper(...statements: readonly string[]): Promise<void> {
+  await money.db.systemTransaction(async (session) => {
+    for (const text of ['set local session_replication_role = replica', ...statements]) {
+      await session.query({ name: '', text }, []);
+    }
+  });
+}
+
+const trusted = () => ({
+  key: readPublicKey(money.keys.signing.publicPem),
+  outside: readCheckpoints(services.file),
+});
+
+/** The findings about the account of the test. */
+async function findFaults(): Promise<string[]> {
+  const { findings } = await verifyChains(money.db, trusted());
+  return findings
+    .filter(({ account_id: id }) => id === owner.accountId)
+    .map(({ chain, code, place }) => `${chain} ${place}: ${code}`);
+}
+
+/** The link whose journals include that of the payout's commit. */
+async function linkOf(payoutId: string): Promise<string> {
+  const [link] = await money.rows<{ number: bigint }>(
+    `select l.number from ledger_links l
+    join ledger_journals j on j.account_id = l.account_id and j.id between l.first_id and l.last_id
+    where j.payout_id = $1 and j.kind = 'commit'`,
+    [payoutId],
+  );
+  return String(link?.number);
+}
+
+const journal = (index: number): string =>
+  `account_id = '${owner.accountId}' and payout_id = '${payouts[index]}' and kind = 'commit'`;
+
+describe('the chain of journals and events', () => {
+  it('is sound after commits, and signed', async () => {
+    await signCheckpoints(services);
+    assert.deepEqual(await findFaults(), []);
+    assert.ok(readCheckpoints(services.file).length > 0);
+  });
+
+  it('locates a journal with one changed digit', async () => {
+    await tamper(`update ledger_journals set fee = fee + 1 where ${journal(1)}`);
+    assert.deepEqual(await findFaults(), [
+      `ledger ${await linkOf(payouts[1] ?? '')}: rows_changed`,
+    ]);
+  });
+
+  it('locates two journals that exchanged their payouts', async () => {
+    await tamper(`update ledger_journals set payout_id =
+      case payout_id when '${payouts[0]}' then '${payouts[1]}'::uuid else '${payouts[0]}'::uuid end
+      where account_id = '${owner.accountId}' and payout_id in ('${payouts[0]}', '${payouts[1]}')`);
+    const links = await Promise.all(payouts.slice(0, 2).map(linkOf));
+    const expected = links.toSorted().map((link) => `ledger ${link}: rows_changed`);
+    assert.deepEqual((await findFaults()).toSorted(), expected);
+  });
+
+  it('locates a removed journal, and an event removed from the middle', async () => {
+    const link = await linkOf(payouts[1] ?? '');
+    const [event] = await money.rows<{ sequence: bigint }>(
+      `select sequence from events where subject_id = $1 and type = 'payout.processing'`,
+      [payouts[1]],
+    );
+    await tamper(
+      `delete from ledger_journals where ${journal(1)}`,
+      `delete from events where account_id = '${owner.accountId}' and sequence = ${event?.sequence}`,
+    );
+    assert.deepEqual(await findFaults(), [
+      `ledger ${link}: rows_missing`,
+      `events ${event?.sequence}: rows_missing`,
+    ]);
+  });
+
+  it('finds the last journal gone with its link, once that was signed', async () => {
+    const link = await linkOf(payouts[2] ?? '');
+    await signCheckpoints(services);
+    await tamper(
+      `delete from ledger_journals where ${journal(2)}`,
+      `delete from ledger_links where account_id = '${owner.accountId}' and number = ${link}`,
+      `delete from chain_checkpoints where account_id = '${owner.accountId}'`,
+    );
+    assert.deepEqual(await findFaults(), [`ledger ${link}: end_missing`]);
+  });
+
+  it('finds the last event gone, with its link', async () => {
+    const of = `account_id = '${owner.accountId}'`;
+    const [last] = await money.rows<{ sequence: bigint }>(
+      `select max(sequence) as sequence from events where ${of}`,
+    );
+    await tamper(
+      `delete from events where ${of} and sequence = ${last?.sequence}`,
+      `delete from event_links where ${of} and last_sequence = ${last?.sequence}`,
+    );
+    assert.deepEqual(await findFaults(), [`events ${last?.sequence}: end_missing`]);
+  });
+
+  it('finds a journal that was inserted past the service', async () => {
+    await tamper(`insert into ledger_journals (account_id, id, kind, source_currency, source_amount,
+        wallet_balance, created_at)
+      select account_id, 'ffffffff-0000-7000-8000-000000000000', kind, source_currency,
+        99999900, wallet_balance, created_at
+      from ledger_journals where account_id = '${owner.accountId}' and kind = 'fund'`);
+    assert.deepEqual(await findFaults(), ['ledger : not_linked']);
+  });
+
+  it('finds a chain that was written anew, with its hashes', async () => {
+    await signCheckpoints(services);
+    const link = await linkOf(payouts[2] ?? '');
+    const of = `account_id = '${owner.accountId}'`;
+    await tamper(`update ledger_journals set fee = fee + 1 where ${journal(2)}`);
+    // The attacker knows the algorithm, but not the key.
+    await tamper(
+      `create temporary table copied on commit drop as select * from ledger_journals where ${journal(2)}`,
+      `delete from ledger_links where ${of} and number = ${link}`,
+      `delete from ledger_journals where ${journal(2)}`,
+      'set local session_replication_role = origin',
+      'alter table ledger_journals disable trigger update_balances',
+      'insert into ledger_journals select * from copied',
+      'alter table ledger_journals enable trigger update_balances',
+    );
+    assert.deepEqual(await findFaults(), [`ledger ${link}: checkpoint_differs`]);
+  });
+});
+
+describe('an export of the chains', () => {
+  it('verifies without the database, and shows one flipped byte and a cut', async () => {
+    await signCheckpoints(services);
+    const path = join(folder, 'export.jsonl');
+    await exportChains(money.db, path);
+    const trust = { pem: money.keys.signing.publicPem, outside: [] };
+    const of = async (file: string) =>
+      (await verifyExport(file, trust)).findings.filter(
+        ({ account_id: id }) => id === owner.accountId,
+      );
+    assert.deepEqual(await of(path), []);
+    const text = readFileSync(path, 'utf8');
+    const changed = join(folder, 'changed.jsonl');
+    writeFileSync(
+      changed,
+      text.replace(`"payout_id":"${payouts[0]}"`, `"payout_id":"${payouts[1]}"`),
+    );
+    assert.deepEqual(
+      (await of(changed)).map(({ place, code }) => [place, code]),
+      [[await linkOf(payouts[0] ?? ''), 'rows_changed']],
+    );
+    writeFileSync(changed, text.split('\n').slice(0, -3).join('\n'));
+    await assert.rejects(verifyExport(changed, trust), /cut off/);
+  });
+});
+
+describe('the proof of a payout', () => {
+  it('leads from its journals and events to a signed checkpoint', async () => {
+    const { accountId } = owner;
+    const payoutId = payouts[0] ?? '';
+    const session = money.db.tenant(accountId);
+    const proof = await provePayout(services, session, { accountId, payoutId });
+    const pem = money.keys.signing.publicPem;
+    assert.match(proof.links[0]?.checkpoint.signature ?? '', /^[A-Za-z0-9+/]{86}==$/);
+    const { journals, events } = verifyPayoutProof(proof, pem);
+    assert.deepEqual(
+      journals.map(({ kind }) => kind),
+      ['commit'],
+    );
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ['payout.pending', 'payout.processing'],
+    );
+    const forged = structuredClone(proof);
+    const row = forged.links[0]?.rows.find((one) => one.row !== undefined)?.row;
+    assert.ok(row !== undefined && 'fee' in row);
+    row.fee = '0';
+    assert.throws(() => verifyPayoutProof(forged, pem), /a row was changed/);
+    const moved = structuredClone(proof);
+    moved.links[0]?.path.pop();
+    assert.throws(() => verifyPayoutProof(moved, pem), /does not lead to its checkpoint/);
+  });
+});

@@ -1,0 +1,94 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { SigningKey } from '../core/sealing.ts';
+import type { Database, Session } from '../db/postgres/pool.ts';
+import {
+  findUnsignedHead,
+  type HeadRow,
+  listMovedHeads,
+  lockCheckpoints,
+  type NewCheckpoint,
+  storeCheckpoints,
+} from './chain.sql.ts';
+import type { Checkpoint, CheckpointStatement } from './chain.ts';
+
+/**
+ * Signs the heads of the chains, so that nobody can write a chain anew: the signing key is not in the
+ * database. Each checkpoint is appended to a file before it is stored.
+ */
+
+export type CheckpointServices = {
+  db: Database;
+  signing: SigningKey;
+  environment: string;
+  /** JSON lines, one per checkpoint; "" for none. */
+  file: string;
+  realNowMs: () => number;
+};
+
+/** Signs what has moved since the last checkpoints. Any number of processes may run it. */
+export function signCheckpoints(services: CheckpointServices): Promise<void> {
+  return services.db.systemTransaction(async (session) => {
+    if (!(await lockCheckpoints(session))) return;
+    await signHeads(services, session, await listMovedHeads(session));
+  });
+}
+
+/** Signs the heads of one account now, unless they are signed. */
+export function signAccount(services: CheckpointServices, accountId: string): Promise<void> {
+  return services.db.systemTransaction(
+    async (session) => {
+      const head = await findUnsignedHead(session, accountId);
+      if (head !== undefined) await signHeads(services, session, [head]);
+    },
+    { accountId },
+  );
+}
+
+async function signHeads(
+  { signing, environment, file, realNowMs }: CheckpointServices,
+  session: Session,
+  heads: readonly HeadRow[],
+): Promise<void> {
+  if (heads.length === 0) return;
+  const signedAt = new Date(realNowMs()).toISOString();
+  const signed = heads.map((head): NewCheckpoint => {
+    const content: CheckpointStatement = {
+      environment,
+      account_id: head.account_id,
+      signed_at: signedAt,
+      ledger: { place: head.ledger_place, hash: head.ledger_hash },
+      events: { place: head.event_place, hash: head.event_hash },
+    };
+    const statement = JSON.stringify(content);
+    return { ...head, statement, signature: signing.sign(Buffer.from(statement)) };
+  });
+  if (file !== '') {
+    const lines = signed.map(({ statement, signature }): Checkpoint => {
+      return { statement, signature: signature.toString('base64'), key_id: signing.id };
+    });
+    await append(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  }
+  await storeCheckpoints(session, signed, signing.id);
+}
+
+async function append(path: string, text: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const file = await open(path, 'a', 0o644);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** The checkpoints of a file; none where there is no file. @throws SyntaxError with a damaged line. */
+export function readCheckpoints(path: string): Checkpoint[] {
+  if (!existsSync(path)) return [];
+  return readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Checkpoint);
+}

@@ -2,7 +2,7 @@
  * Who may import whom (docs/architecture.md). Types count as imports: what only borrows a type
  * cannot be understood without its source either.
  *
- * Run by `npm run check`; by itself: `npx depcruise server/src server/testing acceptance bench checks sdk/src`.
+ * Run by `npm run check`; by itself: `npx depcruise server/src server/testing acceptance bench checks sdk/src cli/src`.
  */
 
 const source = '^server/src';
@@ -10,21 +10,24 @@ const source = '^server/src';
 /** Lowest first. A file may import its own rank and the ranks before it. */
 const ranks = [
   ['core/'],
-  ['db/', 'config\\.ts$'],
+  ['db/', 'config(-values)?\\.ts$'],
   ['http/', 'work/'],
   ['ledger/', 'accounts/', 'users/', 'rails/'],
   ['fx/', 'destinations/', 'attributes/', 'kyc/', 'screening/'],
   ['receipts/'],
   ['payouts/'],
+  ['proposals/'],
   ['dispatch/'],
   ['exceptions/'],
   ['batches/'],
   ['events/'],
   ['webhooks/'],
+  ['notices/'],
   ['sandbox/', 'rules/', 'monitoring/', 'statements/', 'reconciliation/'],
   ['environment/'],
   ['app\\.ts$'],
   ['cli/'],
+  ['operator\\.ts$'],
   ['main\\.ts$'],
 ];
 
@@ -32,7 +35,7 @@ const ranks = [
 const tests = '\\.test\\.ts$';
 
 /** Files of the app itself, which put the modules together and so may see all of them. */
-const appFiles = `${source}/((environment|cli)/|(app|main)\\.ts$)`;
+const appFiles = `${source}/((environment|cli)/|(app|operator|main)\\.ts$)`;
 
 const pathOf = (parts) => `${source}/(${parts.join('|')})`;
 
@@ -132,10 +135,19 @@ module.exports = {
     },
     {
       name: 'clients-know-only-the-wire',
-      comment: 'The console, the SDK and the command line work through the API.',
+      comment:
+        'The console, the SDK and the command line work through the API. Only commands of ' +
+        'operators load the service.',
       severity: 'error',
-      from: { path: '^(console|sdk|cli)/' },
+      from: { path: '^(console|sdk|cli)/', pathNot: '^cli/src/admin/' },
       to: { path: '^server/' },
+    },
+    {
+      name: 'command-line-does-not-import-tests',
+      comment: 'Besides its own files and packages, the command line imports the SDK alone.',
+      severity: 'error',
+      from: { path: '^cli/src/', pathNot: tests },
+      to: { path: '^(acceptance|bench|checks|server/testing)/' },
     },
     {
       name: 'sdk-needs-no-package',

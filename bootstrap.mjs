@@ -9,7 +9,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = dirname(fileURLToPath(import.meta.url));
 const runtime = join(root, 'runtime');
@@ -55,7 +55,10 @@ function warmCompileCache(node) {
   if (fs.existsSync(cache)) return;
   report('Preparing the program');
   const env = { ...process.env, NODE_COMPILE_CACHE: cache };
-  spawnSync(node, [join(root, 'server/src/main.ts'), 'help'], { env, stdio: 'ignore' });
+  // The program loads the service only where a command runs it.
+  const service = pathToFileURL(join(root, 'server/src/app.ts')).href;
+  const words = ['--import', service, join(root, 'server/src/main.ts'), 'help'];
+  spawnSync(node, words, { env, stdio: 'ignore' });
 }
 
 /** Compares the lockfile with npm's record of what it has installed. */

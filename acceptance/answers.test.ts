@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { ExactNumber } from './exact.ts';
 import {
   attributePath,
@@ -18,19 +18,17 @@ import {
   type Recipient,
   readAttributes,
 } from './recipients.ts';
-import { type Api, advance, createAccount, ok, type Service, startService } from './service.ts';
+import { serveTests } from './serve.ts';
+import { type Api, advance, createAccount, ok, type Service } from './service.ts';
 import { assertProblem, locate } from './shapes.ts';
 
 /** What an answer tells a client to do: the refusals of a commit, and the readiness of a recipient. */
 
 let service: Service;
 let api: Api;
-
-before(async () => {
-  service = await startService();
-  api = (await createAccount(service, { USD: '100000' })).api;
+serveTests({ USD: '100000' }, (served) => {
+  ({ service, api } = served);
 });
-after(() => service.stop());
 
 type Missing = {
   token: string;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import {
@@ -17,19 +17,17 @@ import {
   findPayer,
   readAttributes,
 } from './recipients.ts';
-import { type Api, createAccount, ok, type Service, startService } from './service.ts';
+import { serveTests } from './serve.ts';
+import { type Api, createAccount, ok, type Service } from './service.ts';
 import { assertProblem, assertShape, locate, patterns, shapes } from './shapes.ts';
 
 /** The attributes that destinations need, and storing their values. */
 
 let service: Service;
 let api: Api;
-
-before(async () => {
-  service = await startService();
-  api = (await createAccount(service, { USD: '1000' })).api;
+serveTests({ USD: '1000' }, (served) => {
+  ({ service, api } = served);
 });
-after(() => service.stop());
 
 async function reach(delivery: DeliveryCase): Promise<Destination> {
   const payer = await findPayer(api, delivery);

@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { createRecipient, createUser, deliveryCases, findPayer } from './recipients.ts';
-import { type Api, createAccount, ok, type Service, startService } from './service.ts';
+import { serveTests } from './serve.ts';
+import { type Api, ok } from './service.ts';
 
 /** Batches with a name, and rows that name a delivery type instead of a destination. */
 
-let service: Service;
 let api: Api;
-
-before(async () => {
-  service = await startService();
-  api = (await createAccount(service, { USD: '100000' })).api;
+serveTests({ USD: '100000' }, (served) => {
+  ({ api } = served);
 });
-after(() => service.stop());
 
 type Batch = {
   batch_token: string;
@@ -60,6 +57,7 @@ test('a row with a delivery type goes to the cheapest payer of the country', asy
   const path = `/batches/${batch.batch_token}`;
   const [shown] = ok(await api.get<Record<string, string>[]>(`${path}/rows`));
   assert.equal(shown?.['destination_token'], cheapest.destination_token);
+  assert.ok(Number(shown?.['margin']) > 0, `margin ${shown?.['margin']}`);
   ok(await api.post(`${path}/quote`, undefined));
   ok(await api.put(path, { mode: 'all' }));
   for (let tries = 0; tries < 100; tries += 1) {
@@ -68,6 +66,8 @@ test('a row with a delivery type goes to the cheapest payer of the country', asy
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   assert.equal((await upload([row])).rows.repeated.text, '1', 'it is not paid again');
+  const [paid] = ok(await api.get<Record<string, unknown>[]>('/payout'));
+  assert.equal(String(paid?.['mid_rate']), String(shown?.['mid_rate']));
 });
 
 test('a row with a delivery type says what stands in its way', async () => {
@@ -79,8 +79,8 @@ test('a row with a delivery type says what stands in its way', async () => {
     { ...row, client_transfer_id: 'c' },
     { ...row, client_transfer_id: 'd', delivery_type: 'PIGEON' },
   ]);
-  const told = faults.map(({ row: number, column, code }) => [number.text, column, code]);
-  assert.deepEqual(told, [
+  const reported = faults.map(({ row: number, column, code }) => [number.text, column, code]);
+  assert.deepEqual(reported, [
     ['1', 'attr_set_token', 'addtl_attr_req'],
     ['2', 'delivery_type', 'no_destination'],
     ['3', 'destination_token', 'required'],

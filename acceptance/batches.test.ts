@@ -257,6 +257,9 @@ test('a draft names the rows that use stored attributes', async () => {
   assert.deepEqual([second?.['details'], second?.['attr_set_token']], ['row', set]);
   const file = await own.api.get(`${pathOf(draft)}/result`, { accept: 'text/csv' });
   const [header, row] = file.text.split('\r\n');
-  assert.match(header ?? '', /,faults,details,attr_set_token,details_stored_on,input\./);
+  assert.match(
+    header ?? '',
+    /,faults,details,attr_set_token,details_stored_on,mid_rate,margin,input\./,
+  );
   assert.ok(row?.includes(`,stored,${set},`), row);
 });

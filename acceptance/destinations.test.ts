@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { add, compare, type ExactNumber, exact, multiplyDown } from './exact.ts';
 import {
   type CountryLookup,
@@ -11,27 +11,17 @@ import {
   listPayers,
   type Payer,
 } from './recipients.ts';
-import {
-  type Api,
-  type Balance,
-  createAccount,
-  ok,
-  type Service,
-  startService,
-  versions,
-} from './service.ts';
+import { serveTests } from './serve.ts';
+import { type Api, type Balance, createAccount, ok, type Service, versions } from './service.ts';
 import { assertProblem, assertShape, deliveryTypes, locate, shapes } from './shapes.ts';
 
 /** The country look-up: offers, amounts, order. */
 
 let service: Service;
 let api: Api;
-
-before(async () => {
-  service = await startService();
-  api = (await createAccount(service, { USD: '1000', EUR: '1000' })).api;
+serveTests({ USD: '1000', EUR: '1000' }, (served) => {
+  ({ service, api } = served);
 });
-after(() => service.stop());
 
 const lookUp = async (path: string): Promise<CountryLookup> =>
   ok(await api.get<CountryLookup>(`/country/${path}`));

@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
-import { after, before, test } from 'node:test';
-import { type Api, createAccount, ok, type Service, startService } from './service.ts';
+import { test } from 'node:test';
+import { serveTests } from './serve.ts';
+import { type Api, ok, type Service } from './service.ts';
 import { assertProblem } from './shapes.ts';
 
 /** Malformed bytes on the socket: answered with a problem, or disconnected. */
 
 let service: Service;
 let api: Api;
-
-before(async () => {
-  service = await startService();
-  api = (await createAccount(service, { USD: '1000' })).api;
+serveTests({ USD: '1000' }, (served) => {
+  ({ service, api } = served);
 });
-after(() => service.stop());
 
 type RawReply = { status: number; headers: Record<string, string>; body: string; all: string };
 

@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { createUser } from './recipients.ts';
-import { type Api, createAccount, ok, type Service, startService } from './service.ts';
+import { serveTests } from './serve.ts';
+import { type Api, ok, type Service } from './service.ts';
 import { assertProblem } from './shapes.ts';
 
 /** Malformed paths, hosts, methods and media types. */
 
 let service: Service;
 let api: Api;
-
-before(async () => {
-  service = await startService();
-  api = (await createAccount(service, { USD: '1000' })).api;
+serveTests({ USD: '1000' }, (served) => {
+  ({ service, api } = served);
 });
-after(() => service.stop());
 
 test('a malformed or traversing path is not found', async () => {
   for (const path of [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import {
   attributePath,
   chooseValues,
@@ -15,6 +15,7 @@ import {
   payoutPath,
   readAttributes,
 } from './recipients.ts';
+import { serveTests } from './serve.ts';
 import {
   type Api,
   createAccount,
@@ -24,7 +25,6 @@ import {
   type Reply,
   readBalance,
   type Service,
-  startService,
 } from './service.ts';
 import { assertProblem } from './shapes.ts';
 
@@ -32,12 +32,9 @@ import { assertProblem } from './shapes.ts';
 
 let service: Service;
 let api: Api;
-
-before(async () => {
-  service = await startService();
-  api = (await createAccount(service, { USD: '100000' })).api;
+serveTests({ USD: '100000' }, (served) => {
+  ({ service, api } = served);
 });
-after(() => service.stop());
 
 const withKey = (key: string = randomUUID()): Headers => ({ 'idempotency-key': key });
 

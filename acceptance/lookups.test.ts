@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import type { ExactNumber } from './exact.ts';
 import {
   commitPayout,
   createPayout,
@@ -165,6 +166,67 @@ test('a statement is filtered by type', async () => {
   assert.deepEqual(locate(assertProblem(await mine.get(`${path}?type=gift`), 400)), ['type']);
 });
 
+test('histories and entries of a balance are filtered by time like every list', async () => {
+  const mine = (await createAccount(service, { USD: '10000' })).api;
+  const to = await createRecipient(mine, deliveryCases.bank);
+  const now = async () => ok(await mine.get<{ now: string }>('/sandbox/clock')).now.slice(0, 19);
+  const { payout_token: first } = await pay(mine, to);
+  await advance(mine, 60);
+  const between = await now();
+  await advance(mine, 60);
+  const { payout_token: second } = await pay(mine, to);
+  const [balance] = ok(await mine.get<Row[]>('/account/balance'));
+  const entries = `/account/balance/${balance?.['token']}/entries`;
+  const list = async (path: string) =>
+    ok(await mine.get<Row[]>(path)).map((row) => row['payout_token'] || row['token']);
+  for (const path of ['/user/history', `/user/${to.userToken}/history`, '/payout']) {
+    assert.deepEqual(await list(`${path}?from=${between}`), [second], path);
+    assert.deepEqual(await list(`${path}?to=${between}`), [first], path);
+  }
+  const ofCommits = `${entries}?type=commit`;
+  const paid = async (query: string) => new Set(await list(`${ofCommits}&${query}`));
+  assert.deepEqual(await paid(`from=${between}`), new Set([second]));
+  assert.deepEqual(await paid(`to=${between}`), new Set([first]));
+  assert.deepEqual(await paid('from=2020-01-01&to=9999-12-31'), new Set([first, second]));
+  assert.deepEqual(await paid('to=2020-01-01'), new Set());
+  const pages = await readPages<Row>(mine, `${entries}?from=${between}&number_of_records=1`);
+  assert.deepEqual(new Set(pages.flat().map((row) => row['payout_token'])), new Set([second]));
+  const both = await mine.get('/user/history?from=2026-01-01&start_date=2026-01-01');
+  assert.deepEqual(locate(assertProblem(both, 400, 'parameters_exclusive')), ['start_date']);
+});
+
+test('events are filtered by type and object', async () => {
+  const mine = (await createAccount(service, { USD: '10000' })).api;
+  const to = await createRecipient(mine, deliveryCases.bank);
+  const { payout_token: token } = await pay(mine, to);
+  const list = async (query: string) =>
+    ok(await mine.get<Row[]>(`/events?${query}`)).map((event) => event['type']);
+  assert.deepEqual(await list(`object=${token}`), ['payout.pending', 'payout.processing']);
+  assert.deepEqual(await list(`object=${token}&type=payout.processing`), ['payout.processing']);
+  assert.deepEqual(await list('type=user.created'), ['user.created']);
+  assert.deepEqual(await list('type=payout.pending'), ['payout.pending']);
+  assert.deepEqual(await list('type=payout.hold'), []);
+  assert.deepEqual(await list('object=usr_nobody'), []);
+  const [created] = ok(await mine.get<{ sequence: ExactNumber }[]>('/events?type=user.created'));
+  assert.deepEqual(await list(`type=user.created&after=${created?.sequence.text}`), []);
+  assertProblem(await mine.get('/events?type=payout.paid'), 400, 'invalid_value');
+  const waiting = await mine.get('/events?type=payout.hold&wait=30');
+  assert.deepEqual(locate(assertProblem(waiting, 400, 'parameters_exclusive')), ['type']);
+});
+
+test('webhooks are filtered by status, destinations by delivery type', async () => {
+  assert.deepEqual(ok(await api.get('/webhooks?status=PAUSED')), []);
+  assertProblem(await api.get('/webhooks?status=NEVER'), 400, 'invalid_value');
+  for (const path of ['/country/MEX', '/country/MEX/cheapest']) {
+    const { companies } = ok(
+      await api.get<{ companies: { services: Row[] }[] }>(`${path}?delivery_type=CASH_PICKUP`),
+    );
+    const types = companies.flatMap(({ services }) => services.map((one) => one['delivery_type']));
+    assert.deepEqual(new Set(types), new Set(['CASH_PICKUP']), path);
+    assertProblem(await api.get(`${path}?delivery_type=PIGEON`), 400, 'invalid_value');
+  }
+});
+
 test('a history has numbered pages and aliases of filters', async () => {
   const mine = (await createAccount(service, { USD: '10000' })).api;
   const to = await createRecipient(mine, deliveryCases.bank);
@@ -232,6 +294,39 @@ test('recipients are listed newest first and filtered', async () => {
     [second, first],
   );
   assert.deepEqual(ok(await (await createAccount(service)).api.get('/user')), []);
+});
+
+test('recipients are searched by the parts of their names, with the other filters', async () => {
+  const mine = (await createAccount(service)).api;
+  const create = (first_name: string, last_name: string, more = {}) =>
+    createUser(mine, { first_name, last_name, ...more });
+  const ana = await create('Ana María', 'Gómez Peña', { internal_user_id: 'staff/ana' });
+  const anita = await create('Anita', 'Gomes', { country: 'KEN' });
+  const wang = await create('小明', '王');
+  const find = async (name: string, more = '') =>
+    ok(await mine.get<Row[]>(`/user?name=${encodeURIComponent(name)}${more}`)).map(
+      (user) => user['user_token'],
+    );
+  assert.deepEqual(await find('GOMEZ'), [ana]);
+  assert.deepEqual(await find('gom ana'), [ana]);
+  assert.deepEqual(await find('gom'), [anita, ana]);
+  assert.deepEqual(await find('gom', '&country=KEN&status=ACTIVE&from=2020-01-01'), [anita]);
+  assert.deepEqual(await find('gom', '&internal_user_id=staff/ana'), [ana]);
+  assert.deepEqual(await find('anita', '&internal_user_id=staff/ana'), []);
+  assert.deepEqual(await find('王小明'), [wang]);
+  assert.deepEqual(await find('wang xiaoming'), [wang]);
+  assert.deepEqual(await find('go'), [], 'two letters are a whole part');
+  const pages = await readPages<Row>(mine, '/user?name=gom&number_of_records=1');
+  assert.deepEqual(
+    pages.flat().map((user) => user['user_token']),
+    [anita, ana],
+  );
+  ok(await mine.put(`/user/${ana}`, { last_name: 'Huerta' }));
+  assert.deepEqual(await find('gom'), [anita]);
+  assert.deepEqual(await find('huerta maria'), [ana]);
+  assertProblem(await mine.get('/user?name=...'), 400, 'invalid_value');
+  const other = (await createAccount(service)).api;
+  assert.deepEqual(ok(await other.get('/user?name=anita')), []);
 });
 
 test('a country has both codes of ISO 3166', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { readValues } from './documented-values.ts';
 import { subtract } from './exact.ts';
 import {
@@ -11,26 +11,16 @@ import {
   type Recipient,
   readPayout,
 } from './recipients.ts';
-import {
-  type Api,
-  createAccount,
-  daySeconds,
-  ok,
-  readBalance,
-  type Service,
-  startService,
-} from './service.ts';
+import { serveTests } from './serve.ts';
+import { type Api, createAccount, daySeconds, ok, readBalance, type Service } from './service.ts';
 
 /** The values of docs/sandbox-values.md have the documented outcomes. */
 
 let service: Service;
 let api: Api;
-
-before(async () => {
-  service = await startService();
-  api = (await createAccount(service, { USD: '1000000' })).api;
+serveTests({ USD: '1000000' }, (served) => {
+  ({ service, api } = served);
 });
-after(() => service.stop());
 
 const bankValues = readValues('Bank accounts', 'MEX MXN');
 const cryptoValues = readValues('Wallet addresses', 'LTC');

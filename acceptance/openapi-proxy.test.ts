@@ -87,7 +87,11 @@ function level(records: readonly ExampleRecord[]): ExampleRecord[] {
     .replaceAll(/"(next_attempt_on|failing_since)":"[^"]*"/g, '"$1":""')
     .replaceAll(/"pickup_code":"\d{8}"/g, '"pickup_code":"digits"')
     .replaceAll(/"client_id":"client_[^"]+"/g, '"client_id":"an id"')
-    .replaceAll(/"request_id":"[^"]+"/g, '"request_id":"an id"');
+    .replaceAll(/"request_id":"[^"]+"/g, '"request_id":"an id"')
+    .replaceAll(/(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/g, 'a hash')
+    .replaceAll(/"(signature|key_id|created_us)":"[^"]+"/g, '"$1":""')
+    // Until the next checkpoint.
+    .replaceAll(/"path":\[[^\]]*\]/g, '"path":[]');
   return JSON.parse(text) as ExampleRecord[];
 }
 

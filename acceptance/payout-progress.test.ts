@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { add, compare, type ExactNumber, multiplyDown, subtract } from './exact.ts';
 import {
   createPayout,
@@ -12,30 +12,18 @@ import {
   type Recipient,
   readPayout,
 } from './recipients.ts';
-import {
-  type Api,
-  advance,
-  createAccount,
-  daySeconds,
-  ok,
-  readBalance,
-  type Service,
-  startService,
-  versions,
-} from './service.ts';
+import { serveTests } from './serve.ts';
+import { type Api, advance, daySeconds, ok, readBalance, versions } from './service.ts';
 
 /** What a payout's answer tells about its course and its cost. */
 
-let service: Service;
 let api: Api;
-
-before(async () => {
-  service = await startService();
-  api = (await createAccount(service, { USD: '100000' })).api;
+serveTests({ USD: '100000' }, (served) => {
+  ({ api } = served);
 });
-after(() => service.stop());
 
 type Entry = { status: string; time: string; reason_code: string; actor: string };
+type Rates = { exchange_rate: ExactNumber; mid_rate: ExactNumber; margin: ExactNumber };
 type Progress = {
   created_at: string;
   committed_at: string;
@@ -112,6 +100,32 @@ test('a payout in a cryptocurrency names its chain', async () => {
   const payout = progressOf(await createPayout(api, recipient));
   assert.match(payout.network, /^(bitcoin|litecoin|ethereum)$/);
 });
+
+/** 1 - exchange_rate / mid_rate, to six digits. */
+function assertMargin({ exchange_rate: rate, mid_rate: mid, margin }: Rates): void {
+  const expected = 1 - Number(rate.text) / Number(mid.text);
+  assert.ok(Math.abs(Number(margin.text) - expected) < 0.000_000_6, `${margin.text}: ${expected}`);
+  assert.match(margin.text, /^\d\.\d{1,6}$/);
+}
+
+for (const delivery of ['bank', 'crypto'] as const) {
+  test(`a payout (${delivery}) tells the mid rate of its quote, and the margin taken from it`, async () => {
+    const recipient = await createRecipient(api, deliveryCases[delivery]);
+    const { currency } = deliveryCases[delivery];
+    const offered = recipient.payer.exchange_rate.find((rate) => rate.currency_symbol === currency);
+    const payout = await pay(api, recipient);
+    const rates = payout as unknown as Rates;
+    assert.equal(rates.mid_rate.text, (offered as Rates | undefined)?.mid_rate.text);
+    assert.equal(compare(rates.mid_rate, rates.exchange_rate), 1);
+    assertMargin(rates);
+    const read = await readPayout(api, recipient, payout.payout_token);
+    const [listed] = ok(await api.get<Payout[]>('/payout'));
+    for (const shown of [read, listed] as unknown as Rates[]) {
+      assert.equal(shown.mid_rate.text, rates.mid_rate.text);
+      assert.equal(shown.margin.text, rates.margin.text);
+    }
+  });
+}
 
 test('a look-up tells what would arrive and what it would take from the balance', async () => {
   const payer = await findPayer(api, deliveryCases.bank, 'amount=123.45');

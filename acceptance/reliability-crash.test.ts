@@ -270,7 +270,7 @@ async function createRecipients(api: Api): Promise<Recipient[]> {
 }
 
 /** The short form kills each of the three once. */
-const rounds = process.env['OUTLAY_TEST_LONG'] === '1' ? 6 : 3;
+const rounds = process.env['OUTLAY_TEST_LONG'] === '1' ? 6 : 2;
 
 test(`kill -9 of the service, of its database or of both, ${rounds} times under load`, async () => {
   const dataDirectory = await mkdtemp(join(tmpdir(), 'outlay-crash-'));

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectDatabase, type Database } from '../server/src/db/postgres/pool.ts';
+import { verifyChains } from '../server/src/ledger/chain-source.ts';
 import { verifyLedger } from '../server/src/ledger/ledger.ts';
 import { listMagicValues, type MagicOutcome } from '../server/src/rails/sandbox/magic.ts';
 import { createTestDatabase } from '../server/testing/setups/database.ts';
@@ -49,6 +50,8 @@ export function openBooks(url: string): Books {
     assertSound: async () => {
       const { isSound, ...proof } = await verifyLedger(db);
       if (!isSound) throw new Error(JSON.stringify(proof).slice(0, 2000));
+      const { findings } = await verifyChains(db);
+      if (findings.length > 0) throw new Error(JSON.stringify(findings).slice(0, 2000));
     },
     close: () => db.close(),
   };

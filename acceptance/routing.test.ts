@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { readValues } from './documented-values.ts';
 import { compare } from './exact.ts';
 import {
@@ -14,26 +14,16 @@ import {
   type Recipient,
   readPayout,
 } from './recipients.ts';
-import {
-  type Api,
-  advance,
-  createAccount,
-  daySeconds,
-  ok,
-  type Service,
-  startService,
-} from './service.ts';
+import { serveTests } from './serve.ts';
+import { type Api, advance, createAccount, daySeconds, ok, type Service } from './service.ts';
 
 /** Explanations of routing, and failover to another payer. */
 
 let service: Service;
 let api: Api;
-
-before(async () => {
-  service = await startService();
-  api = (await createAccount(service, { USD: '100000' })).api;
+serveTests({ USD: '100000' }, (served) => {
+  ({ service, api } = served);
 });
-after(() => service.stop());
 
 type Candidate = {
   destination_token: string;

@@ -104,6 +104,8 @@ test('a first payout: recipient, destination, attributes, quote, commit, end and
   const { payout_token, source_amount, fee } = await quote(recipient, '100.10');
   assert.equal(source_amount.text, '100.1');
   const before = await readBalance();
+  const tried = await client.commitPayout({ user_token, payout_token }, { dryRun: true });
+  assert.equal(tried.dry_run?.balances[0]?.before.text, before.text);
   const result = await client.commitPayout({ user_token, payout_token });
   assert.equal(result.status, 'success', result.errors);
   const spent = before.minus(await readBalance());

@@ -72,11 +72,43 @@ export function testSettings(dataDirectory: string): Record<string, string> {
   };
 }
 
+/** By settings; undefined where each test file starts its own. */
+let shared: Map<string, Promise<Service>> | undefined;
+
+/** From now on test files that run in this process, one after the other, share services. */
+export function shareServices(): void {
+  shared = new Map();
+}
+
+export async function stopSharedServices(): Promise<void> {
+  for (const started of shared?.values() ?? []) {
+    // One that did not start has failed the test that asked for it.
+    await started.then(
+      (service) => service.stop(),
+      () => undefined,
+    );
+  }
+}
+
 /** @throws Error with the output of a process that does not start. */
 export async function startService(options: StartOptions = {}): Promise<Service> {
-  const { isOwn = false, isEmbedded = false } = options;
-  const running = isOwn || isEmbedded ? undefined : await findRunning();
-  if (running !== undefined) return running;
+  const { isOwn = false, isEmbedded = false, dataDirectory } = options;
+  if (isOwn || isEmbedded || dataDirectory !== undefined) return startOwnService(options);
+  return (await findRunning()) ?? (await findShared(options)) ?? startOwnService(options);
+}
+
+async function findShared({ settings = {} }: StartOptions): Promise<Service | undefined> {
+  if (shared === undefined) return undefined;
+  const key = JSON.stringify(settings);
+  const started = shared.get(key) ?? startOwnService({ settings });
+  shared.set(key, started);
+  const service = await started;
+  const demo = service.demo.withVersion(service.demo.version);
+  return { ...service, demo, stop: async () => demo.close() };
+}
+
+async function startOwnService(options: StartOptions): Promise<Service> {
+  const { isEmbedded = false } = options;
   const dataDirectory =
     options.dataDirectory ?? (await mkdtemp(join(tmpdir(), 'outlay-acceptance-')));
   const isGiven = isEmbedded || options.settings?.['DATABASE_URL'] !== undefined;

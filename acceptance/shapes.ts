@@ -102,6 +102,7 @@ export const shapes = {
   rate: {
     currency_symbol: patterns.currency,
     exchange_rate: 'number',
+    mid_rate: 'number',
     destination_amount: 'number',
   },
   attribute: {
@@ -118,6 +119,7 @@ export const shapes = {
   },
   payout: {
     payout_token: patterns.payout,
+    user_token: patterns.user,
     client_transfer_id: /^.{1,50}$/,
     source_currency_code: patterns.currency,
     destination_currency_code: patterns.currency,
@@ -127,6 +129,8 @@ export const shapes = {
     destination_amount: 'number',
     attr_set_token: 'string',
     exchange_rate: 'number',
+    mid_rate: 'number',
+    margin: 'number',
     fee: 'number',
     expiration: patterns.localTime,
     pickup_code: /^(?:\d{8})?$/,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { exact, type Json } from './exact.ts';
 import {
   createPayout,
@@ -10,19 +10,17 @@ import {
   describeUser,
   pay,
 } from './recipients.ts';
-import { type Api, createAccount, ok, readPages, type Service, startService } from './service.ts';
+import { serveTests } from './serve.ts';
+import { type Api, createAccount, ok, readPages, type Service } from './service.ts';
 import { assertProblem, assertShape, locate, patterns, shapes } from './shapes.ts';
 
 /** Recipients: creation, update, look-up, histories, search and paging. */
 
 let service: Service;
 let api: Api;
-
-before(async () => {
-  service = await startService();
-  api = (await createAccount(service, { USD: '100000' })).api;
+serveTests({ USD: '100000' }, (served) => {
+  ({ service, api } = served);
 });
-after(() => service.stop());
 
 type User = Record<string, string> & { metadata: Json };
 

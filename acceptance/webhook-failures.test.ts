@@ -183,6 +183,40 @@ test('an endpoint without success for 14 days is paused, with an event', async (
   assert.match((await api.get('/events')).text, /webhook\.paused/);
 });
 
+test('an event that is refused for 14 days is abandoned, with an event, and a replay sends it', async () => {
+  const { api, receiver } = await startClient(service);
+  await using _ = receiver;
+  const endpoint = await createEndpoint(api, receiver);
+  receiver.behave(() => 500);
+  await createUser(api);
+  await receiver.until(() => receiver.received.length >= 1, 'a failure');
+  const [refused = 0] = sequencesOf(receiver.received);
+  receiver.behave(({ sequence }) => (sequence === refused ? 500 : undefined));
+  await createUser(api);
+  await receiver.until(() => receiver.accepted().length >= 1, 'another event');
+  await advance(api, 14 * daySeconds);
+  const abandoned = (): Received | undefined =>
+    receiver.accepted().find(({ body }) => body.type === 'webhook.delivery_abandoned');
+  await receiver.until(() => abandoned() !== undefined, 'the notice');
+  const { delivery_token: token, ...data } = abandoned()?.body.data ?? {};
+  assert.deepEqual(data, {
+    webhook_token: endpoint.webhook_token,
+    sequence: refused,
+    event_type: 'user.created',
+    tries: 2,
+    status_code: 500,
+    error: 'status 500',
+  });
+  const [last] = await listDeliveries(api, endpoint, 'result=abandoned');
+  assert.equal(last?.delivery_token, token);
+  receiver.behave(() => undefined);
+  ok(await api.post(`${pathOf(endpoint)}/replay`, { from: refused, to: refused }));
+  await receiver.until(
+    () => sequencesOf(receiver.accepted()).includes(refused),
+    'the abandoned event',
+  );
+});
+
 test('a paused endpoint gets its events in order when it is resumed', async () => {
   const { api, receiver } = await startClient(service);
   await using _ = receiver;

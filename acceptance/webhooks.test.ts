@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { createPublicKey, verify } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
 import type { ExactNumber } from './exact.ts';
 import { createUser } from './recipients.ts';
 import { advance, createAccount, fund, ok, type Service, startService } from './service.ts';
@@ -55,6 +57,25 @@ test('every event arrives signed, as the event feed has it', async () => {
     receiver.received.map(({ body }) => body.type),
     ['user.created', 'balance.funded'],
   );
+});
+
+test('messages are as the OpenAPI document describes them', async () => {
+  const { api, receiver } = await startClient(service);
+  await using _ = receiver;
+  const endpoint = await createEndpoint(api, receiver);
+  await createUser(api);
+  await fund(api, 'EUR', '12.50');
+  ok(await api.post(`${pathOf(endpoint)}/test`, {}));
+  await receiver.until(() => receiver.received.length >= 3, 'two events and the test');
+  const reply = await fetch(`${service.baseUrl}/openapi.json`);
+  const document = (await reply.json()) as Record<string, unknown>;
+  const ajv = new Ajv2020({ strict: false, schemas: [{ ...document, $id: 'outlay' }] });
+  addFormats.default(ajv);
+  for (const { body } of receiver.received) {
+    const name = body.type === 'webhook.test' ? 'TestMessage' : 'EventMessage';
+    const validate = ajv.getSchema(`outlay#/components/schemas/${name}`);
+    assert.ok(validate?.(body), JSON.stringify([body.type, validate?.errors]));
+  }
 });
 
 test('an endpoint gets only the types of events that it asked for', async () => {

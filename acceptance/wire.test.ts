@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { runCommand } from './commands.ts';
 import { add, exact, multiplyDown, subtract } from './exact.ts';
 import {
@@ -22,6 +22,7 @@ import {
   readAttributes,
   readPayout,
 } from './recipients.ts';
+import { serveTests } from './serve.ts';
 import {
   type Api,
   advance,
@@ -42,12 +43,9 @@ import { assertProblem, assertShape, patterns, shapes } from './shapes.ts';
 
 let service: Service;
 let api: Api;
-
-before(async () => {
-  service = await startService();
-  api = (await createAccount(service, { USD: '100000', EUR: '100000' })).api;
+serveTests({ USD: '100000', EUR: '100000' }, (served) => {
+  ({ service, api } = served);
 });
-after(() => service.stop());
 
 test('answers are JSON in UTF-8, and lists are arrays', async () => {
   const user = await createUser(api);
@@ -198,6 +196,8 @@ test('between equal currencies the rate is 1 without rounding', async () => {
     };
     const payout = ok(await api.post<Payout>(`/payout/${userToken}`, body));
     assert.equal(payout.exchange_rate.text, '1');
+    assert.equal(String(payout['mid_rate']), '1');
+    assert.equal(String(payout['margin']), '0');
     assert.equal(payout.source_amount.text, '100.01');
     assert.equal(payout.destination_amount.text, '100.01');
   }

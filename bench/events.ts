@@ -126,6 +126,9 @@ async function measureCpu({ processId }: Service, work: () => Promise<void>): Pr
 
 function describe(found: { idle: number; runs: readonly Run[]; server: string }): string {
   const percent = (share: number): string => `${(share * 100).toFixed(0)} %`;
+  const isComplete = found.runs.every(
+    ({ delivered, events }) => delivered === events * readerCount,
+  );
   const rows = found.runs.map(({ perSecond, events, delivered, waits, cpu }) => {
     const sorted = waits.toSorted((a, b) => a - b);
     const at = (share: number): string =>
@@ -144,6 +147,10 @@ function describe(found: { idle: number; runs: readonly Run[]; server: string })
     '| events per second | delivered | ms p50 | ms p99 | ms longest | processor of the service |',
     '|---|---|---|---|---|---|',
     ...rows,
+    '',
+    isComplete
+      ? 'Every reader got every event.'
+      : 'NOT EVERY READER GOT EVERY EVENT within 10 seconds after the last one.',
     '',
   ].join('\n');
 }

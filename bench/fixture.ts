@@ -155,6 +155,7 @@ function describeQuote({ accountId, userId }: Pick<Owner, 'accountId' | 'userId'
     destinationCurrency: 'MXN',
     destinationMinor: 180_000n,
     exchangeRate: '18',
+    midRate: '18.2',
     roundingNano: 0n,
     rail,
     payerKey: 'one',

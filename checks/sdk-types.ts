@@ -29,19 +29,11 @@ const methods = ['get', 'post', 'put', 'patch', 'delete'] as const;
 type Method = (typeof methods)[number];
 
 /** Operations without a client's credential, or that the SDK performs by itself. */
-const tagsLeftOut = new Set(['Authentication', 'Operations', 'Verification page']);
-
-/** Sequences and counts that the description gives as `number`: they are not amounts. */
-const countNames = new Set([
-  'sequence',
-  'object_sequence',
-  'schema_version',
-  'number',
-  'count',
-  'backlog',
-  'replaying_until',
-  'from',
-  'to',
+const tagsLeftOut = new Set([
+  'Authentication',
+  'Operations',
+  'Verification page',
+  'Confirmation page',
 ]);
 
 const folder = 'sdk/src/generated';
@@ -77,11 +69,6 @@ function readDocument(): Document {
       else operation.responses = { 200: operation.responses[200] };
     }
     if (methods.every((method) => item[method] === undefined)) delete document.paths[path];
-  }
-  for (const schema of Object.values(document.components.schemas)) {
-    visitSchema(schema, '', (inner, name) => {
-      if (inner.type === 'number' && countNames.has(name)) inner.type = 'integer';
-    });
   }
   return document;
 }

@@ -1,6 +1,14 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import {
+  chmodSync,
+  globSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
@@ -8,7 +16,7 @@ import { join } from 'node:path';
  * (`npm test -- payouts`). A file named `*.external.test.ts` runs only when a word says `external`.
  */
 const root = join(import.meta.dirname, '..');
-const folders = ['server/{src,testing}', 'acceptance', 'bench', 'checks', 'sdk/src'];
+const folders = ['server/{src,testing}', 'acceptance', 'bench', 'checks', 'sdk/src', 'cli/src'];
 const words = process.argv.slice(2);
 const withExternal = words.some((word) => word.includes('external'));
 const files = globSync(
@@ -22,48 +30,65 @@ if (files.length === 0) {
   process.stderr.write(`No test file has ${words.join(' or ')} in its path.\n`);
   process.exit(1);
 }
-// Test files spend a part of their time on waiting for the database.
-const filesAtOnce = availableParallelism() + 1;
-const memory = process.env['TMPDIR'] === undefined ? openMemory() : undefined;
+// Tests spend a part of their time on waiting for the database.
+const groupsAtOnce = availableParallelism() + 1;
+/** Half of a file's time was loading what its neighbours load too. Few enough that groups end together. */
+const filesInGroup = 10;
+const memoryMount = '/dev/shm';
+const folder = openFolder();
 const child = spawn(
   process.execPath,
   [
     '--disable-warning=ExperimentalWarning',
     '--test',
-    `--test-concurrency=${filesAtOnce}`,
+    `--test-concurrency=${groupsAtOnce}`,
     '--test-global-setup=server/testing/setups/global-setup.ts',
-    ...files,
+    ...writeGroups(files),
   ],
-  {
-    cwd: root,
-    env: memory === undefined ? process.env : { ...process.env, TMPDIR: memory },
-    stdio: 'inherit',
-  },
+  { cwd: root, env: { ...process.env, TMPDIR: folder }, stdio: 'inherit' },
 );
 // Ctrl-C reaches the tests by itself; here it must only not come before the end of them.
 process.on('SIGINT', () => undefined);
 for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
 child.once('exit', (code) => {
-  if (memory !== undefined) rmSync(memory, { recursive: true, force: true, maxRetries: 5 });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   process.exitCode = code ?? 1;
 });
 
+/** Writes a test file for each group, which runs the files of the group in one process. */
+function writeGroups(all: readonly string[]): string[] {
+  const sorted = all.toSorted();
+  const module = join(root, 'checks/test-group.ts');
+  return Array.from({ length: Math.ceil(sorted.length / filesInGroup) }, (_, index) => {
+    const group = sorted.slice(index * filesInGroup, (index + 1) * filesInGroup);
+    const path = join(folder, `group-${String(index).padStart(2, '0')}.test.mjs`);
+    const call = `testTogether(${JSON.stringify(root)}, ${JSON.stringify(group, null, 2)});`;
+    writeFileSync(path, `import { testTogether } from ${JSON.stringify(module)};\n${call}\n`);
+    return path;
+  });
+}
+
 /**
- * Databases and bank files are written durably, which takes no time in memory. Undefined where there
- * is little room, or where no program can be run from there.
+ * For databases and bank files, which are written durably: that takes no time in memory. On the disk
+ * where there is little room, or where no program can be run from there.
  */
-function openMemory(): string | undefined {
-  const mount = '/dev/shm';
+function openFolder(): string {
+  const isInMemory = process.env['TMPDIR'] === undefined && hasMemory();
+  const path = mkdtempSync(join(isInMemory ? memoryMount : tmpdir(), 'outlay-tests-'));
+  // Root's database runs as another user, who must be able to pass through.
+  chmodSync(path, 0o711);
+  return path;
+}
+
+function hasMemory(): boolean {
   try {
     const mounts = readFileSync('/proc/mounts', 'utf8').split('\n');
-    const { bavail, bsize } = statfsSync(mount);
-    const isBarred = mounts.some((line) => line.includes(` ${mount} `) && line.includes('noexec'));
-    if (isBarred || bavail * bsize < 4 * 1024 ** 3) return undefined;
+    const { bavail, bsize } = statfsSync(memoryMount);
+    const isBarred = mounts.some(
+      (line) => line.includes(` ${memoryMount} `) && line.includes('noexec'),
+    );
+    return !isBarred && bavail * bsize >= 4 * 1024 ** 3;
   } catch {
-    return undefined;
+    return false;
   }
-  const folder = mkdtempSync(join(mount, 'outlay-tests-'));
-  // Root's database runs as another user, who must be able to pass through.
-  chmodSync(folder, 0o711);
-  return folder;
 }

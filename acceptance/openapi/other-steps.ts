@@ -33,6 +33,11 @@ const statuses: Step[] = [
     request: (known) => ({ params: bankPayout(known) }),
   },
   {
+    operationId: 'getPayoutProof',
+    summary: 'Its journals and events, shortened',
+    request: (known) => ({ params: bankPayout(known) }),
+  },
+  {
     operationId: 'explainPayout',
     summary: 'One candidate, one attempt',
     request: (known) => ({ params: bankPayout(known) }),

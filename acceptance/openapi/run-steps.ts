@@ -6,13 +6,17 @@ import { startReceiver } from '../webhook-receiver.ts';
 import { batchSteps } from './batch-steps.ts';
 import { moneySteps } from './money-steps.ts';
 import { otherSteps } from './other-steps.ts';
+import { proposalSteps } from './proposal-steps.ts';
+import { scheduleSteps } from './schedule-steps.ts';
 import { type ExampleRequest, type Known, readText, type Step } from './steps.ts';
 import { webhookSteps } from './webhook-steps.ts';
 
 /** The whole interface used once. Later steps need what earlier ones answered. */
 export const allSteps: readonly Step[] = [
   ...moneySteps,
+  ...scheduleSteps,
   ...otherSteps,
+  ...proposalSteps,
   ...webhookSteps,
   ...batchSteps,
 ];
@@ -206,7 +210,7 @@ function hideSecrets(text: string): string {
   return text
     .replaceAll(/(?<="(?:access_token|client_secret|api_key)":"(?:test_)?)(?!test_)[^"]+/g, blank)
     .replaceAll(/(?<="secret":"whsec_)[^"]+/g, blank)
-    .replaceAll(/(?<=\/verify\/|"token":")[A-Za-z0-9_-]{60,}/g, blank);
+    .replaceAll(/(?<=\/verify\/|\/confirm\/|"token":")[A-Za-z0-9_-]{60,}/g, blank);
 }
 
 /** By command, as an operator does it; the service runs meanwhile. */

@@ -15,7 +15,7 @@ export type PayoutRecord = {
   readonly amountMinor: bigint;
   readonly returnedMinor: bigint;
   readonly wasCompleted: boolean;
-  /** Whether its last attempt has an outcome that nobody knows. */
+  /** Whether its last attempt has no known outcome. */
   readonly isUnknown: boolean;
   /** Kinds of the open questions about it. */
   readonly exceptions: readonly string[];

@@ -140,12 +140,12 @@ test('a transfer that was committed twice is found', () => {
   assert.match(find({ entry: { others: [otherId] } }), /also committed as/);
 });
 
-test('a payout that neither ended nor asks a person is found', () => {
+test('a payout that neither ended nor has an open exception is found', () => {
   const open = { ...payout, wasCompleted: false };
   const processing = { ...open, status: 'PROCESSING' };
   assert.match(find({ payouts: [processing], settled: 0n }), /it did not end/);
   const held = { ...open, status: 'HOLD' };
-  assert.match(find({ payouts: [held], settled: 0n }), /nobody is asked/);
+  assert.match(find({ payouts: [held], settled: 0n }), /no exception is open/);
   const asked = { ...held, exceptions: ['unknown_outcome'] };
   assert.equal(find({ payouts: [asked], settled: 0n }), '');
 });

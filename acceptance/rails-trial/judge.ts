@@ -3,8 +3,8 @@ import type { BookedPayment } from './counterpart.ts';
 import type { Entry } from './journal.ts';
 
 /**
- * Holds what the client was told, what the counterparts booked and what the service has in its
- * books against each other. It computes only; every line of its findings is a violation.
+ * Compares what the client was answered, what the counterparts booked and what the service has in its
+ * books. It computes only; every line of its findings is a violation.
  */
 
 export type Evidence = {
@@ -139,7 +139,7 @@ function judgePayout(payout: PayoutRecord, payments: readonly Payment[]): string
       break;
     case 'HOLD':
     case 'ERROR':
-      if (!isAsked) faults.push('nobody is asked about it');
+      if (!isAsked) faults.push('no exception is open for it');
       break;
     default:
       faults.push(`it did not end; the counterpart says ${tell(payment)}`);

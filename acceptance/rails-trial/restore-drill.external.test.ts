@@ -236,7 +236,7 @@ async function waitUntilPaid(
   return paid;
 }
 
-test('a restore under load pays nobody twice, although clients repeat everything', async () => {
+test('a restore under load pays no recipient twice, although clients repeat everything', async () => {
   const scene = await openScene();
   const { slot, url } = scene;
   await slot.start();

@@ -152,7 +152,7 @@ async function run(setup: Setup): Promise<boolean> {
   return verdict.violations.length === 0;
 }
 
-/** The proof of the ledger, and what the client is told of its balance. */
+/** The proof of the ledger, and the balance that the client is answered. */
 async function checkBooks({
   books,
   evidence,
@@ -167,9 +167,10 @@ async function checkBooks({
   const wallet = evidence.snapshot.balances.find(
     ({ name, currency }) => name === 'wallet' && currency === 'USD',
   );
-  const told = subtract(await readBalance(api), '0');
+  const answered = subtract(await readBalance(api), '0');
   const kept = formatDecimal({ digits: wallet?.balance ?? 0n, scale: 2 });
-  if (told !== kept) faults.push(`the client is told of ${told} USD, the ledger has ${kept}`);
+  if (answered !== kept)
+    faults.push(`the client is answered ${answered} USD, the ledger has ${kept}`);
   return faults;
 }
 

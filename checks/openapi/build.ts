@@ -11,6 +11,7 @@ import {
 import { type ExampleRecord, listExamples } from './examples.ts';
 import { describeFixedPaths } from './fixed-paths.ts';
 import { type JsonObject, SchemaBook } from './schemas.ts';
+import { describeWebhooks } from './webhooks.ts';
 
 /** The OpenAPI 3.1 description, built from the routes and the schemas that they use. */
 
@@ -39,6 +40,7 @@ export function buildOpenapi<S extends BaseServices>(
   for (const [path, item] of Object.entries(describeFixedPaths(book, examples))) {
     paths[path] = { servers: [{ url: serverUrl }], ...item };
   }
+  const webhooks = describeWebhooks(book, examples);
   return {
     openapi: '3.1.1',
     info: {
@@ -52,6 +54,7 @@ export function buildOpenapi<S extends BaseServices>(
     servers: [{ url: `${serverUrl}/{version}`, variables: { version: versionVariable } }],
     tags: describeTags(),
     paths,
+    webhooks,
     components: { ...describeComponents(serverUrl, examples), schemas: book.list() },
   };
 }
@@ -112,6 +115,7 @@ function describeParameters(
   ];
   if (route.searchesMetadata === true) parameters.push(metadataParameter);
   if (isKeyed(route)) parameters.push({ $ref: '#/components/parameters/IdempotencyKey' });
+  if (route.hasDryRun === true) parameters.push({ $ref: '#/components/parameters/Prefer' });
   return parameters;
 }
 
@@ -205,6 +209,9 @@ function describeSuccess(
       ...(isPaged ? { Link: { $ref: '#/components/headers/Link' } } : {}),
       ...(isKeyed(route)
         ? { 'Idempotent-Replayed': { $ref: '#/components/headers/IdempotentReplayed' } }
+        : {}),
+      ...(route.hasDryRun === true
+        ? { 'Preference-Applied': { $ref: '#/components/headers/PreferenceApplied' } }
         : {}),
     },
     ...(isEmpty ? {} : { content }),

@@ -4,6 +4,7 @@ import { codes, errorCatalogue } from '../../server/src/core/errors.ts';
 import { type BaseServices, type Route } from '../../server/src/http/route.ts';
 import { type ExampleRecord, listExamples } from './examples.ts';
 import type { JsonObject, SchemaBook } from './schemas.ts';
+import { webhookParameters } from './webhooks.ts';
 
 /** What the operations share: introduction, tags, security, headers, error responses. */
 
@@ -45,6 +46,8 @@ const tagTexts = {
   Payouts: 'Quotes, commits, statuses and receipts.',
   Batches: 'Many payouts from one file, quoted and committed as a whole.',
   Verification: 'Identity checks of users.',
+  Proposals: 'Payouts that software proposes and a person confirms.',
+  'Confirmation page': 'The page behind the link of a proposal.',
   'Verification page': 'The API of the hosted verification page.',
   Events: 'The events of the account, in order.',
   Webhooks:
@@ -64,7 +67,9 @@ const scopeTexts: Record<Scope, string> = {
   'destinations:read': 'Look up countries and destinations',
   'payouts:read': 'Read payouts, receipts, histories and events',
   'payouts:create': 'Create payouts',
-  'payouts:commit': 'Commit payouts',
+  'payouts:commit': 'Commit payouts, and confirm proposals',
+  'payouts:propose': 'Propose payouts, which a person confirms or declines',
+  'payouts:confirm': 'Get the links of proposals, confirm and decline them; commits nothing else',
   'webhooks:write': 'Manage webhooks, which send all data of events',
   'kyc:write': 'Upload images for identity checks',
   'kyc:decide': 'Decide about identity checks; granted by name only',
@@ -224,6 +229,14 @@ export function describeComponents(
 }
 
 const sharedParameters: JsonObject = {
+  ...webhookParameters,
+  Prefer: {
+    name: 'Prefer',
+    in: 'header',
+    description:
+      'With `dry-run` (RFC 7240) the answer says what would happen, and nothing is written; an Idempotency-Key stays free.',
+    schema: { type: 'string', enum: ['dry-run'] },
+  },
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
@@ -243,6 +256,10 @@ const sharedHeaders: JsonObject = {
   IdempotentReplayed: textHeader('Present if this is the stored answer of an earlier request.', {
     type: 'string',
     enum: ['true'],
+  }),
+  PreferenceApplied: textHeader('Present if this was a dry run.', {
+    type: 'string',
+    enum: ['dry-run'],
   }),
   RetryAfter: textHeader('Seconds until the next attempt.', { type: 'integer' }),
   RateLimitLimit: textHeader('Allowed requests per second.', { type: 'integer' }),

@@ -2,7 +2,7 @@ import { attributeTypes } from '../../server/src/attributes/field.ts';
 import { missingCodes } from '../../server/src/attributes/missing.ts';
 import { batchRefusals } from '../../server/src/batches/batches.ts';
 import { codes } from '../../server/src/core/errors.ts';
-import { exclusionRules } from '../../server/src/dispatch/routing.ts';
+import { exclusionRules } from '../../server/src/destinations/route-candidate.ts';
 import { shownKinds } from '../../server/src/exceptions/decisions.routes.ts';
 import { obstacleCodes } from '../../server/src/payouts/obstacles.ts';
 import { payoutReasonCodes } from '../../server/src/payouts/payout-reason.ts';

@@ -55,7 +55,7 @@ test('Retry-After is waited for', async () => {
   assert.ok(performance.now() - startMs >= 990);
 });
 
-test('a Retry-After that is too long ends the call and is told', async () => {
+test('a Retry-After that is too long ends the call and is in the error', async () => {
   const { client, sent } = connect([problem(429, 'rate_limited', '3600')]);
   await assert.rejects(client.listBalances(), (error) => {
     assert.ok(error instanceof RateLimitError);

@@ -65,6 +65,7 @@ export function createClient(options: ClientOptions): Client {
         accept: callOptions.accept ?? 'application/json',
         authorization: `Bearer ${token}`,
         ...(key === undefined ? {} : { 'idempotency-key': key }),
+        ...(callOptions.dryRun === true ? { prefer: 'dry-run' } : {}),
         ...sent.headers,
       };
       try {

@@ -6,6 +6,12 @@ export type Fault = components['schemas']['Fault'];
 /** The answer of the service to a request that it refused (RFC 9457). */
 export type Problem = components['schemas']['Problem'];
 
+type Advice = {
+  readonly retryable?: boolean;
+  readonly retryAfterMs?: number | undefined;
+  readonly cause?: unknown;
+};
+
 /** Every error that a call can end with, except the reason of your own `AbortSignal`. */
 export class OutlayError extends Error {
   override readonly name: string = 'OutlayError';
@@ -18,13 +24,10 @@ export class OutlayError extends Error {
   /** Of a writing call: send it again with this key, and it takes effect once at most. */
   idempotencyKey: string | undefined;
 
-  constructor(
-    message: string,
-    options: { cause?: unknown; retryable?: boolean; retryAfterMs?: number | undefined } = {},
-  ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.retryable = options.retryable ?? false;
-    this.retryAfterMs = options.retryAfterMs;
+  constructor(message: string, { retryable = false, retryAfterMs, cause }: Advice = {}) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.retryable = retryable;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -42,11 +45,8 @@ export class TimeoutError extends ConnectionError {
 export class UnexpectedAnswerError extends OutlayError {
   override readonly name: string = 'UnexpectedAnswerError';
   readonly status: number;
-  constructor(
-    status: number,
-    options: { cause?: unknown; retryable: boolean; retryAfterMs?: number | undefined },
-  ) {
-    super(`Unexpected answer with status ${status}`, options);
+  constructor(status: number, advice: Advice) {
+    super(`Unexpected answer with status ${status}`, advice);
     this.status = status;
   }
 }
@@ -63,11 +63,8 @@ export class ProblemError extends OutlayError {
   /** Quote it when you report the problem. */
   readonly requestId: string;
   readonly problem: Problem;
-  constructor(
-    problem: Problem,
-    options: { retryable: boolean; retryAfterMs?: number | undefined },
-  ) {
-    super(`${problem.code}: ${problem.detail}`, options);
+  constructor(problem: Problem, advice: Advice) {
+    super(`${problem.code}: ${problem.detail}`, advice);
     this.problem = problem;
     this.status = problem.status;
     this.code = problem.code;
@@ -112,9 +109,7 @@ export class ServiceError extends ProblemError {
   override readonly name: string = 'ServiceError';
 }
 
-type ProblemClass = new (...parameters: ConstructorParameters<typeof ProblemError>) => ProblemError;
-
-const classes: Readonly<Record<number, ProblemClass>> = {
+const classes: Readonly<Record<number, typeof ProblemError>> = {
   400: InvalidRequestError,
   401: AuthenticationError,
   403: PermissionError,
@@ -135,10 +130,10 @@ type Refusal = { status: number; body: unknown; retryAfterMs: number | undefined
 export function createRefusal({ status, body, retryAfterMs }: Refusal): OutlayError {
   const problem = readProblem(body, status);
   const isRetryable = retryableStatuses.has(status) || problem?.code === 'idempotency_in_progress';
-  const options = { retryable: isRetryable, retryAfterMs };
-  if (problem === undefined) return new UnexpectedAnswerError(status, options);
+  const advice = { retryable: isRetryable, retryAfterMs };
+  if (problem === undefined) return new UnexpectedAnswerError(status, advice);
   const Chosen = classes[status] ?? (status >= 500 ? ServiceError : ProblemError);
-  return new Chosen(problem, options);
+  return new Chosen(problem, advice);
 }
 
 /** Undefined for a body that is no problem. The token endpoint has the form of RFC 6749. */

@@ -1,5 +1,5 @@
 import type { Client } from './client.ts';
-import { OutlayError } from './errors.ts';
+import { OutlayError, ProblemError } from './errors.ts';
 import type { components } from './generated/api.ts';
 import { operationTable } from './generated/operations.ts';
 import { sleep } from './platform.ts';
@@ -75,19 +75,68 @@ const waitSeconds = 20;
  * `apply` throws.
  */
 export async function followEvents<Transaction>(
-  client: Client,
-  { store, apply, signal, pollMs = 1_000 }: FollowOptions<Transaction>,
+  client: Pick<Client, 'listEvents'>,
+  { store, apply, signal, pollMs }: FollowOptions<Transaction>,
 ): Promise<never> {
+  const after = await store.transaction((transaction) => store.readPosition(transaction));
+  for await (const event of tailEvents(client, { after, signal, pollMs })) {
+    await applyOnce(store, event, apply);
+  }
+  throw new Error('unreachable: the log of events has no end');
+}
+
+export type TailOptions = {
+  /** The sequence of the last event that is already known. Default: 0, from the oldest event on. */
+  readonly after?: number;
+  /** Ends it by throwing the signal's reason. */
+  readonly signal: AbortSignal;
+  readonly pollMs?: number | undefined;
+};
+
+/**
+ * Yields the log of events as it grows. Store what you have seen yourself, or use `followEvents`.
+ * @throws ProblemError `events_dropped` if the log no longer reaches back so far.
+ */
+export async function* tailEvents(
+  client: Pick<Client, 'listEvents'>,
+  { after: start = 0, signal, pollMs = 1_000 }: TailOptions,
+): AsyncGenerator<Event, never> {
   const wait = operationTable.listEvents.takesWait ? { wait: waitSeconds } : {};
   const options = { signal, timeoutMs: waitSeconds * 2_000 };
-  let after = await store.transaction((transaction) => store.readPosition(transaction));
+  let after = start;
   for (;;) {
     const events = await client.listEvents({ after, ...wait }, options);
     for (const event of events) {
       signal.throwIfAborted();
-      await applyOnce(store, event, apply);
+      yield event;
       after = event.sequence;
     }
     if (events.length === 0) await sleep(pollMs, signal);
   }
+}
+
+/** The sequence of the newest event; 0 for none. It asks about twice as often as the number has bits. */
+export async function findLastSequence(
+  client: Pick<Client, 'listEvents'>,
+  signal?: AbortSignal,
+): Promise<number> {
+  const hasLater = async (after: number): Promise<boolean> => {
+    try {
+      const options = signal === undefined ? {} : { signal };
+      return (await client.listEvents({ after }, options)).length > 0;
+    } catch (error) {
+      if (error instanceof ProblemError && error.code === 'events_dropped') return true;
+      throw error;
+    }
+  };
+  let [known, limit] = [0, 1];
+  // Sequences have no gaps, so the log ends where nothing is later.
+  if (!(await hasLater(0))) return 0;
+  while (await hasLater(limit)) [known, limit] = [limit, limit * 2];
+  while (limit - known > 1) {
+    const middle = Math.floor((known + limit) / 2);
+    if (await hasLater(middle)) known = middle;
+    else limit = middle;
+  }
+  return limit;
 }

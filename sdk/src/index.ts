@@ -31,8 +31,12 @@ export {
   EventGapError,
   type EventStore,
   type FollowOptions,
+  findLastSequence,
   followEvents,
+  type TailOptions,
+  tailEvents,
 } from './events.ts';
+export { writeJson } from './exact-json.ts';
 export type { components } from './generated/api.ts';
 export type { AnswerOf, ArgumentsOf, CallOptions, Pages } from './methods.ts';
 export {
@@ -52,6 +56,7 @@ export type { Fetch, HttpAnswer } from './transport.ts';
 export {
   verifyWebhook,
   type WebhookHeaders,
+  type WebhookMessage,
   type WebhookOptions,
   type WebhookRequest,
   WebhookVerificationError,

@@ -9,6 +9,8 @@ export type CallOptions = {
   readonly timeoutMs?: number;
   /** Default: a random key for each writing call. Your own survives a restart of your program. */
   readonly idempotencyKey?: string;
+  /** Asks what the call would do, without doing it; refused by operations without a dry run. */
+  readonly dryRun?: boolean;
   /** The media type to ask for, such as `application/pdf` (the answer is then bytes). */
   readonly accept?: string;
   /** Of a body that is text, such as a batch. Default: `text/csv`. */

@@ -1,5 +1,6 @@
 import { OutlayError } from './errors.ts';
 import { parseJson } from './exact-json.ts';
+import type { components } from './generated/api.ts';
 import { loadCrypto, nowMs } from './platform.ts';
 
 /** Verification of webhooks by Standard Webhooks 1.0. */
@@ -8,6 +9,11 @@ import { loadCrypto, nowMs } from './platform.ts';
 export class WebhookVerificationError extends OutlayError {
   override readonly name: string = 'WebhookVerificationError';
 }
+
+/** What Outlay sends: an event, or a test (`webhook.test`). Its `timestamp` is an event's `created_on`. */
+export type WebhookMessage =
+  | components['schemas']['EventMessage']
+  | components['schemas']['TestMessage'];
 
 /** The headers of a request, as `Headers` or as an object with names in any case. */
 export type WebhookHeaders =
@@ -33,7 +39,7 @@ export type WebhookRequest = {
  * The JSON of a webhook whose signature is right, with exact amounts.
  * @throws WebhookVerificationError if it is not; TypeError for a malformed key.
  */
-export async function verifyWebhook<Message = unknown>(
+export async function verifyWebhook<Message = WebhookMessage>(
   { headers, body }: WebhookRequest,
   options: WebhookOptions,
 ): Promise<Message> {

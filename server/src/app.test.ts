@@ -84,7 +84,7 @@ test('a process whose database a newer release has migrated takes no more work',
   }
 });
 
-test('a failure of old code on a newer database is told as 503, not as 500', async () => {
+test('a failure of old code on a newer database is answered with 503, not 500', async () => {
   const { app, ask } = await start('serve');
   const balance = '/v0.1.4/account/balance';
   assert.equal((await ask(balance)).status, 200);

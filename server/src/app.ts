@@ -27,10 +27,15 @@ import { identityDecisionRoutes } from './kyc/decisions.routes.ts';
 import { createKycRoutes } from './kyc/kyc.routes.ts';
 import { ledgerRoutes } from './ledger/ledger.routes.ts';
 import { createGauges } from './monitoring/gauges.ts';
+import { cancellationRoutes } from './payouts/cancellation.routes.ts';
 import { payoutListRoutes } from './payouts/payout-lists.routes.ts';
+import { payoutProofRoutes } from './payouts/payout-proof.routes.ts';
 import { payoutReadRoutes } from './payouts/payout-reads.routes.ts';
 import { payoutRoutes } from './payouts/payouts.routes.ts';
 import { readinessRoutes } from './payouts/readiness.routes.ts';
+import { receiptLinkRoutes } from './payouts/receipt-link.routes.ts';
+import { confirmationRoutes } from './proposals/confirmation.routes.ts';
+import { proposalRoutes } from './proposals/proposals.routes.ts';
 import { addRailCallbacks } from './rails/host/callbacks.routes.ts';
 import { closeReceipts } from './receipts/receipt.ts';
 import { receiptKeyRoutes } from './receipts/receipt-key.routes.ts';
@@ -84,8 +89,13 @@ export function listRoutes(): Route<Environment>[] {
     ...attributeRoutes(),
     ...payoutRoutes(),
     ...payoutReadRoutes(),
+    ...payoutProofRoutes(),
+    ...cancellationRoutes(),
     ...payoutListRoutes(),
+    ...proposalRoutes(),
+    ...confirmationRoutes(),
     ...readinessRoutes(),
+    ...receiptLinkRoutes(),
     ...receiptKeyRoutes(),
     ...decisionRoutes(),
     ...batchRoutes(),
@@ -120,6 +130,7 @@ export async function createApp(config: Config, options: AppOptions & Overrides)
       fetch: options.fetch ?? fetch,
       onRailAnswer: metrics.countRailAnswer,
       onWebhookDelivery: (result) => metrics.countWebhookDelivery(name, result),
+      onNotice: (channel, result) => metrics.countNotice({ environment: name, channel, result }),
     });
   }
   const state = { isStarted: false, isStopping: false };
@@ -296,7 +307,7 @@ async function start(parts: StartParts) {
   const baseUrl = role === 'work' ? address : (config.OUTLAY_PUBLIC_URL ?? address);
   for (const env of Object.values(environments)) {
     env.startRefreshLoops();
-    if (role !== 'serve') env.startWorkLoops();
+    if (role !== 'serve') await env.startWorkLoops();
   }
   const { staging } = environments;
   const stagingFile =

@@ -1,67 +1,20 @@
-import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
-import { z } from 'zod';
-import { findUrlFault } from './db/postgres/database-url.ts';
+import type { z } from 'zod';
+import {
+  choice,
+  databaseUrl,
+  emailAddress,
+  httpUrl,
+  proxies,
+  secretKey,
+  setting,
+  smtpServer,
+  text,
+  wholeNumber,
+} from './config-values.ts';
+import { findNearest } from './core/nearest-word.ts';
 
 /** All settings. Environment variables are read here only; `.env.example` is generated from this. */
-
-type Setting<T> = { schema: z.ZodType<T, string | undefined>; about: string; example: string };
-
-function setting<T>(
-  schema: z.ZodType<T, string | undefined>,
-  about: string,
-  example: string,
-): Setting<T> {
-  return { schema, about, example };
-}
-
-function wholeNumber(bounds: { min: number; max: number; otherwise: number }) {
-  return z
-    .string()
-    .optional()
-    .transform((text) => (text === undefined ? bounds.otherwise : Number(text)))
-    .refine((value) => Number.isInteger(value) && value >= bounds.min && value <= bounds.max, {
-      error: `must be a whole number from ${bounds.min} to ${bounds.max}`,
-    });
-}
-
-function choice<const T extends string>(values: readonly [T, ...T[]], otherwise: T) {
-  return z
-    .enum(values, { error: `must be one of ${values.join(', ')}` })
-    .optional()
-    .transform((value): T => value ?? otherwise);
-}
-
-const text = z.string().optional();
-const databaseUrl = text.superRefine((value, context) => {
-  const fault = value === undefined ? undefined : findUrlFault(value);
-  if (fault !== undefined) context.addIssue({ code: 'custom', message: fault });
-});
-const httpUrl = text.refine((value) => value === undefined || /^https?:\/\/[^/?#]+$/.test(value), {
-  error: 'must be http(s)://host without a path',
-});
-const secretKey = text.refine(
-  (value) => value === undefined || Buffer.from(value, 'base64').length === 32,
-  { error: 'must be 32 bytes in Base64' },
-);
-
-const proxies = z
-  .string()
-  .optional()
-  .transform((value) => value?.split(',').map((range) => range.trim()) ?? [])
-  .refine((ranges) => ranges.every(isAddressRange), {
-    error: 'must be addresses or ranges (CIDR)',
-  });
-
-/** An address, or a range of addresses in CIDR notation. */
-export function isAddressRange(range: string): boolean {
-  const [address = '', bits, ...rest] = range.split('/');
-  const version = isIP(address);
-  if (version === 0 || rest.length > 0) return false;
-  return (
-    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
-  );
-}
 
 const settings = {
   PORT: setting(
@@ -83,6 +36,16 @@ const settings = {
     text.transform((value) => resolve(value ?? join(import.meta.dirname, '../../.outlay'))),
     'Folder for the embedded database, keys and staging.json',
     '.outlay',
+  ),
+  OUTLAY_CHECKPOINTS: setting(
+    text.transform((value) => (value === undefined ? undefined : resolve(value))),
+    'Folder for the signed checkpoints of the chains, best on another disk; `checkpoints` in OUTLAY_DATA when empty',
+    '/mnt/audit/outlay',
+  ),
+  OUTLAY_CHECKPOINT_SECONDS: setting(
+    wholeNumber({ min: 1, max: 86_400, otherwise: 60 }),
+    'Seconds between two checkpoints',
+    '60',
   ),
   OUTLAY_ENVIRONMENTS: setting(
     choice(['staging', 'live', 'staging,live'], 'staging'),
@@ -140,6 +103,11 @@ const settings = {
     'Seconds until a quote with a cryptocurrency expires',
     '120',
   ),
+  OUTLAY_SCHEDULE_DAYS: setting(
+    wholeNumber({ min: 1, max: 20, otherwise: 3 }),
+    'Business days for which a scheduled payout waits for funds after its time, until it is canceled',
+    '3',
+  ),
   OUTLAY_EVENT_MONTHS: setting(
     wholeNumber({ min: 1, max: 1200, otherwise: 24 }),
     'Whole months for which events are kept; older months are dropped',
@@ -169,6 +137,28 @@ const settings = {
     choice(['refused', 'allowed'], 'refused'),
     'allowed: staging sends webhooks to loopback addresses too, also without TLS (docs/guides/webhooks.md)',
     'refused',
+  ),
+  OUTLAY_SMTP_URL: setting(
+    smtpServer,
+    'Staging: the mail server of notices to recipients; without one they get no e-mail (docs/guides/notices.md)',
+    'smtp://user:password@mail.example.com:587',
+  ),
+  OUTLAY_LIVE_SMTP_URL: setting(smtpServer, 'The same for live', ''),
+  OUTLAY_SMS_URL: setting(
+    text,
+    'Staging: where notices by SMS are posted, with the bearer token as its password; none when empty',
+    'https://:token@sms.example.com/messages',
+  ),
+  OUTLAY_LIVE_SMS_URL: setting(text, 'The same for live', ''),
+  OUTLAY_NOTICE_FROM: setting(
+    emailAddress,
+    'The address that notices by e-mail come from; required with a mail server',
+    'no-reply@example.com',
+  ),
+  OUTLAY_NOTICE_TEMPLATES: setting(
+    text,
+    'A folder with your own templates of notices; the bundled ones stand in for missing files',
+    'notices',
   ),
   OUTLAY_BATCH_ROWS_MAX: setting(
     wholeNumber({ min: 1, max: 1_000_000, otherwise: 100_000 }),
@@ -321,21 +311,31 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
   if (!whole.OUTLAY_ENVIRONMENTS.split(',').includes(whole.OUTLAY_DEFAULT_ENVIRONMENT)) {
     throw new ConfigError('OUTLAY_DEFAULT_ENVIRONMENT must be one of OUTLAY_ENVIRONMENTS');
   }
-  if (
-    (whole.OUTLAY_SCREENING_OFAC_SDN === undefined) !==
-    (whole.OUTLAY_SCREENING_OFAC_ALT === undefined)
-  ) {
+  const { OUTLAY_SCREENING_OFAC_SDN: sdn, OUTLAY_SCREENING_OFAC_ALT: alt } = whole;
+  if ((sdn === undefined) !== (alt === undefined)) {
     throw new ConfigError(
       'OUTLAY_SCREENING_OFAC_SDN and OUTLAY_SCREENING_OFAC_ALT must be set together',
     );
   }
-  if (
-    whole.OUTLAY_SCREENING_OFAC_COMMENTS !== undefined &&
-    whole.OUTLAY_SCREENING_OFAC_SDN === undefined
-  ) {
+  if (whole.OUTLAY_SCREENING_OFAC_COMMENTS !== undefined && sdn === undefined) {
     throw new ConfigError('OUTLAY_SCREENING_OFAC_COMMENTS requires OUTLAY_SCREENING_OFAC_SDN');
   }
+  const noticeFault = findNoticeFault(whole);
+  if (noticeFault !== undefined) throw new ConfigError(noticeFault);
   return Object.freeze({ ...whole, readVariable: (name) => variables[name] });
+}
+
+function findNoticeFault(config: Settings): string | undefined {
+  for (const prefix of ['OUTLAY_', 'OUTLAY_LIVE_'] as const) {
+    const [smtp, sms] = [config[`${prefix}SMTP_URL`], config[`${prefix}SMS_URL`]];
+    if (smtp !== undefined && config.OUTLAY_NOTICE_FROM === undefined) {
+      return `${prefix}SMTP_URL requires OUTLAY_NOTICE_FROM`;
+    }
+    if ((smtp ?? sms) !== undefined && config.OUTLAY_PUBLIC_URL === undefined) {
+      return `${prefix}${smtp === undefined ? 'SMS' : 'SMTP'}_URL requires OUTLAY_PUBLIC_URL, to which notices link`;
+    }
+  }
+  return undefined;
 }
 
 /** Variables of scripts and tests. */
@@ -360,31 +360,6 @@ export function findUnknownSettings(
         nearest === undefined ? '.env.example lists all settings' : `did you mean ${nearest}?`;
       return `${name} is not a setting: ${meant}`;
     });
-}
-
-/** Words that differ by more edits are not suggested. */
-const editsMax = 4;
-
-function findNearest(word: string, candidates: readonly string[]): string | undefined {
-  const [nearest] = candidates
-    .map((candidate) => ({ candidate, edits: countEdits(word, candidate) }))
-    .filter(({ edits }) => edits <= editsMax)
-    .toSorted((a, b) => a.edits - b.edits);
-  return nearest?.candidate;
-}
-
-/** The Levenshtein distance. */
-function countEdits(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (let line = 1; line <= from.length; line += 1) {
-    const next = [line];
-    for (let column = 1; column <= to.length; column += 1) {
-      const replaced = (row[column - 1] ?? 0) + (from[line - 1] === to[column - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[to.length] ?? 0;
 }
 
 /** The text of `.env.example`. */

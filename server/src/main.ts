@@ -1,64 +1,6 @@
-import { createApp, type Role } from './app.ts';
-import { openContext } from './cli/context.ts';
-import { listSecretNames } from './cli/doctor/source-checks.ts';
-import { formatResult, readCommand } from './cli/program.ts';
-import { describeStart } from './cli/start-screen.ts';
-import { ConfigError, findUnknownSettings, readConfig } from './config.ts';
-import { EmbeddedDatabaseError } from './db/embedded/error.ts';
+import { runOperator } from './operator.ts';
 
 /** Runs the command that the arguments name; `all`, the service, where they name none. */
-
-const printError = (line: string): void => void process.stderr.write(`${line}\n`);
-
-/** Errors that an operator can fix are printed in one line; others are defects, with their stack. */
-function fail(error: unknown): never {
-  const isForOperator =
-    error instanceof ConfigError ||
-    error instanceof EmbeddedDatabaseError ||
-    isConnectionError(error);
-  const text =
-    error instanceof Error ? (isForOperator ? error.message : error.stack) : String(error);
-  printError(`outlay: ${text}`);
-  process.exit(error instanceof ConfigError ? error.exitCode : 1);
-}
-
-const connectionErrors: ReadonlySet<unknown> = new Set([
-  'EADDRINUSE',
-  'EACCES',
-  'EADDRNOTAVAIL',
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  // PostgreSQL: wrong password, no such database.
-  '28P01',
-  '3D000',
-]);
-
-function isConnectionError(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && connectionErrors.has(error.code);
-}
-
-async function serve(role: Role, { recovers }: { recovers: boolean }): Promise<void> {
-  const config = readConfig(process.env);
-  for (const line of findUnknownSettings(process.env, listSecretNames(config))) {
-    printError(`outlay: ${line}`);
-  }
-  const app = await createApp(config, { role, recovers, realNowMs: Date.now, report: printError });
-  // npm repeats the signal that the terminal sends to the whole group: the second one does nothing.
-  let stopping: Promise<void> | undefined;
-  const stop = (): void => {
-    stopping ??= app.close().then(() => process.exit(0), fail);
-  };
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
-  void app.failed.then((error) => (stopping === undefined ? fail(error) : undefined));
-  try {
-    const started = await app.listen();
-    process.stdout.write(describeStart(config, { role, ...started }));
-  } catch (error) {
-    await app.close();
-    throw error;
-  }
-}
 
 /** `npm start -- --recover` names no command either. */
 function readArguments([first, ...others]: readonly string[]): readonly string[] {
@@ -66,14 +8,4 @@ function readArguments([first, ...others]: readonly string[]): readonly string[]
   return first === '--recover' ? ['all', first, ...others] : [first, ...others];
 }
 
-async function main(): Promise<void> {
-  const result = await readCommand(readArguments(process.argv.slice(2)))?.run({
-    variables: process.env,
-    realNowMs: Date.now,
-    openContext: (name) => openContext(readConfig(process.env), { name, realNowMs: Date.now }),
-    serve,
-  });
-  if (result !== undefined) process.stdout.write(formatResult(result));
-}
-
-await main().catch(fail);
+await runOperator(readArguments(process.argv.slice(2)));

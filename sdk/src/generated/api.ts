@@ -315,7 +315,7 @@ export interface paths {
         put?: never;
         /**
          * Create a payout
-         * @description Locks a rate until `expiration` and reserves nothing: the payout is PENDING until it is committed.
+         * @description Locks a rate until `expiration` and reserves nothing: the payout is PENDING until it is committed. With `scheduled_for` the rate is indicative: it is priced when it runs.
          */
         post: operations["createPayout"];
         delete?: never;
@@ -338,7 +338,7 @@ export interface paths {
         get: operations["getPayout"];
         /**
          * Commit a payout
-         * @description Starts the transfer, which cannot be undone. Answers 200 with the outcome in `status`. Committing a committed payout answers the same success again and moves nothing. An answer other than `success` has `code`, `actor`, `retryable`, `missing` and, where the balance is too low, `shortfall`.
+         * @description Starts the transfer, which cannot be undone; that of a payout with `scheduled_for` starts at its time. Answers 200 with the outcome in `status`. Committing a committed payout answers the same success again and moves nothing. An answer other than `success` has `code`, `actor`, `retryable`, `missing` and, where the balance is too low, `shortfall`.
          */
         put: operations["commitPayout"];
         post?: never;
@@ -366,6 +366,46 @@ export interface paths {
         get: operations["getReceipt"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payout/{user_token}/{payout_token}/proof": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Prove what was recorded about a payout
+         * @description Its journals and events, and the chain of hashes from them to a head that the environment has signed. `outlay proof verify` checks it offline.
+         */
+        get: operations["getPayoutProof"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/payout/{user_token}/{payout_token}/cancellation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a scheduled payout
+         * @description Only while it is SCHEDULED: no money has moved. Canceling it again answers the same. Once it runs, 409 with its status: either the cancellation happens or the payout, never both.
+         */
+        post: operations["cancelPayout"];
         delete?: never;
         options?: never;
         head?: never;
@@ -432,6 +472,106 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/payout/{user_token}/{payout_token}/proposal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Propose a payout
+         * @description For software that must not commit: a person confirms the quoted payout, which commits it, or declines. It is judged as a commit would be, and moves nothing. A payout has one proposal: proposing it again answers that one.
+         */
+        post: operations["proposePayout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/proposal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List proposals
+         * @description Of all credentials of the account, newest first.
+         */
+        get: operations["listProposals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/proposal/{proposal_token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a proposal
+         * @description With its state, when it was decided and through what.
+         */
+        get: operations["getProposal"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/proposal/{proposal_token}/confirmation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get the link of a proposal
+         * @description The signed link of an open proposal, for one decision. Its page shows what would be paid, and a person confirms or declines there.
+         */
+        post: operations["createConfirmationLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/proposal/{proposal_token}/decision": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Confirm or decline a proposal
+         * @description For software that a person uses to decide. A confirmation commits the payout with the same checks as its own operation; if it is refused, the proposal stays open. Deciding the same again answers the same.
+         */
+        post: operations["decideProposal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/user/{user_token}/readiness": {
         parameters: {
             query?: never;
@@ -444,6 +584,26 @@ export interface paths {
          * @description Judges as a quote and a commit would, and lists everything that stands in the way: state of the recipient, attributes, identity, limits, balance, rail. The link of a verification is given to credentials with `kyc:write` only.
          */
         get: operations["getReadiness"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/receipt/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The receipt behind the link of a notice
+         * @description The PDF of one payout for its recipient, without a credential. The link is valid for 30 days.
+         */
+        get: operations["getLinkedReceipt"];
         put?: never;
         post?: never;
         delete?: never;
@@ -649,7 +809,7 @@ export interface paths {
         };
         /**
          * Read the events of the account in order
-         * @description To continue, send the `sequence` of the last event as `after`: no event is skipped or repeated. With `wait` the answer is held until there is an event. With `Accept: text/event-stream` it is the stream of `/events/stream`.
+         * @description To continue, send the `sequence` of the last event as `after`: no event is skipped or repeated. With `type` or `object` the others are left out: their sequences are gaps. With `wait` the answer is held until there is an event. With `Accept: text/event-stream` it is the stream of `/events/stream`.
          */
         get: operations["listEvents"];
         put?: never;
@@ -839,7 +999,7 @@ export interface paths {
         put?: never;
         /**
          * Send events again
-         * @description Sends the kept events of a range again, in order, beside new ones; their `webhook-id` is the same as before. With `dry_run` it only counts them. One replay at a time: 409 while another is under way.
+         * @description Sends the kept events of a range again, in order and before new ones; their `webhook-id` is the same as before. With `dry_run` it only counts them. One replay at a time: 409 while another is under way.
          */
         post: operations["replayWebhook"];
         delete?: never;
@@ -1001,7 +1161,48 @@ export interface paths {
         trace?: never;
     };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * An event of the account
+         * @description Sent at least once: `webhook-id` tells a repetition. The events of one object arrive in order. Other answers than 2xx are retried for 14 days.
+         */
+        post: operations["receiveEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A test that was requested
+         * @description Sent once, whatever the answer is.
+         */
+        post: operations["receiveTest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
         AccessToken: {
@@ -1086,27 +1287,54 @@ export interface components {
             object: string;
             /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
             object_sequence: number;
-            /** @description The set; the members after version only with the scope users:read */
-            data: {
-                /** @description The set that has a new version */
-                attr_set_token: string;
-                /** @description The user whose values they are; "" after an erasure */
-                user_token: string;
-                /** @description The number of the version, from 1 */
-                version: number;
-                /** @description The destination of the set */
-                destination_token?: string;
-                /** @description The currency of the set */
-                currency_code?: string;
-                /** @description Whether all required values are stored */
-                is_complete?: boolean;
-                /** @description UTC, without offset */
-                stored_on?: string;
-                /** @description Attribute type to value, numbers masked */
-                attrs?: {
-                    [key: string]: string;
-                };
+            /** @description The object as it was after the change */
+            data: components["schemas"]["AttributesEventData"];
+        };
+        /** @description The set; the members after version only with the scope users:read */
+        AttributesEventData: {
+            /** @description The set that has a new version */
+            attr_set_token: string;
+            /** @description The user whose values they are; "" after an erasure */
+            user_token: string;
+            /** @description The number of the version, from 1 */
+            version: number;
+            /** @description The destination of the set */
+            destination_token?: string;
+            /** @description The currency of the set */
+            currency_code?: string;
+            /** @description Whether all required values are stored */
+            is_complete?: boolean;
+            /** @description UTC, without offset */
+            stored_on?: string;
+            /** @description Attribute type to value, numbers masked */
+            attrs?: {
+                [key: string]: string;
             };
+        };
+        AttributesEventMessage: {
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "attributes.stored";
+            /** @description Begins with 1 and has no gaps within the account */
+            sequence: number;
+            /**
+             * @description Of data. Grows when a member changes or goes, not when one is added
+             * @constant
+             */
+            schema_version: 1;
+            /** @description The token of the object that changed */
+            object: string;
+            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
+            object_sequence: number;
+            /** @description The object as it was after the change */
+            data: components["schemas"]["AttributesEventData"];
+            /**
+             * Format: date-time
+             * @description When the change happened, UTC, to the second
+             */
+            timestamp: string;
         };
         AuthorizationServer: {
             /** @description The address of the service */
@@ -1132,6 +1360,16 @@ export interface components {
             /** @description ISO 4217 code, or the ticker of a cryptocurrency */
             currency_code: string;
         };
+        BalanceChange: {
+            /** @description Of the balance */
+            token: string;
+            /** @description ISO 4217 code, or the ticker of a cryptocurrency */
+            currency_code: string;
+            /** @description Before the commit */
+            before: Decimal;
+            /** @description After it */
+            after: Decimal;
+        };
         BalanceEvent: {
             /**
              * @description What happened
@@ -1151,15 +1389,42 @@ export interface components {
             object: string;
             /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
             object_sequence: number;
-            /** @description The balance; its amount only with the scope balance:read */
-            data: {
-                /** @description The balance; `source_token` of a payout */
-                token: string;
-                /** @description Available amount, exact */
-                balance?: Decimal;
-                /** @description ISO 4217 code, or the ticker of a cryptocurrency */
-                currency_code: string;
-            };
+            /** @description The object as it was after the change */
+            data: components["schemas"]["BalanceEventData"];
+        };
+        /** @description The balance; its amount only with the scope balance:read */
+        BalanceEventData: {
+            /** @description The balance; `source_token` of a payout */
+            token: string;
+            /** @description Available amount, exact */
+            balance?: Decimal;
+            /** @description ISO 4217 code, or the ticker of a cryptocurrency */
+            currency_code: string;
+        };
+        BalanceEventMessage: {
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "balance.funded";
+            /** @description Begins with 1 and has no gaps within the account */
+            sequence: number;
+            /**
+             * @description Of data. Grows when a member changes or goes, not when one is added
+             * @constant
+             */
+            schema_version: 1;
+            /** @description The token of the object that changed */
+            object: string;
+            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
+            object_sequence: number;
+            /** @description The object as it was after the change */
+            data: components["schemas"]["BalanceEventData"];
+            /**
+             * Format: date-time
+             * @description When the change happened, UTC, to the second
+             */
+            timestamp: string;
         };
         Batch: {
             /** @description The batch */
@@ -1239,6 +1504,14 @@ export interface components {
             code?: components["schemas"]["BatchRefusal"];
             /** @description Of insufficient funds: what each balance lacks */
             shortfalls?: components["schemas"]["Shortfall"][];
+            /** @description Of a dry run only */
+            dry_run?: components["schemas"]["BatchDryRun"];
+        };
+        BatchDryRun: {
+            /** @description The transfers that the commit would post; empty where it would be refused */
+            postings: components["schemas"]["Posting"][];
+            /** @description The balances that the commit would change; empty without the scope balance:read */
+            balances: components["schemas"]["BalanceChange"][];
         };
         BatchEvent: {
             /**
@@ -1259,64 +1532,91 @@ export interface components {
             object: string;
             /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
             object_sequence: number;
-            /** @description The batch as it was after the change */
-            data: {
-                /** @description The batch */
-                batch_token: string;
-                /** @description As given at the upload; "" where none was given */
-                name: string;
-                /**
-                 * @description The status after the change
-                 * @enum {string}
-                 */
-                status: "RECEIVING" | "DRAFT" | "QUOTED" | "COMMITTING" | "COMMITTED" | "CANCELLED" | "REMOVED";
-                /**
-                 * @description The format of the uploaded file
-                 * @enum {string}
-                 */
-                format: "csv" | "ndjson" | "json";
-                /** @description The number of rows */
-                rows: {
-                    /** @description All rows of the file */
-                    total: number;
-                    /** @description Rows that can become payouts */
-                    valid: number;
-                    /** @description Rows with faults */
-                    invalid: number;
-                    /** @description Committed before with the same terms: not paid again */
-                    repeated: number;
-                    /** @description Rows that became payouts */
-                    committed: number;
-                    /** @description Valid rows that could not be committed; `faults` of the row says why */
-                    refused: number;
-                    /** @description Valid rows without attr_set_token, which use the recipient's stored details */
-                    stored_details: number;
-                };
-                /** @description Columns of the file that are not known here */
-                ignored_columns: string[];
-                /** @description The sums of valid rows, by pair of currencies */
-                totals: components["schemas"]["BatchTotal"][];
-                /** @description Only before the commit */
-                funds: components["schemas"]["BatchFunds"][];
-                /** @description Of the first rows with faults */
-                faults: components["schemas"]["BatchFault"][];
-                /** @description The path of all rows with faults; "" where there are none */
-                faults_path: string;
-                /** @description The number of payouts by status; with `include_payouts` only */
-                payouts: {
-                    [key: string]: number;
-                };
-                /** @description UTC, without offset: YYYY-MM-DDThh:mm:ss */
-                created_on: string;
-                /** @description When the rates were locked, UTC; "" before */
-                quoted_on: string;
-                /** @description The end of the quote */
-                expiration: string;
-                /** @description When the last row was committed or refused, UTC; "" before */
-                committed_on: string;
-                /** @description When the last payout ended, UTC; "" before */
-                completed_on: string;
+            /** @description The object as it was after the change */
+            data: components["schemas"]["BatchEventData"];
+        };
+        /** @description The batch as it was after the change */
+        BatchEventData: {
+            /** @description The batch */
+            batch_token: string;
+            /** @description As given at the upload; "" where none was given */
+            name: string;
+            /**
+             * @description The status after the change
+             * @enum {string}
+             */
+            status: "RECEIVING" | "DRAFT" | "QUOTED" | "COMMITTING" | "COMMITTED" | "CANCELLED" | "REMOVED";
+            /**
+             * @description The format of the uploaded file
+             * @enum {string}
+             */
+            format: "csv" | "ndjson" | "json";
+            /** @description The number of rows */
+            rows: {
+                /** @description All rows of the file */
+                total: number;
+                /** @description Rows that can become payouts */
+                valid: number;
+                /** @description Rows with faults */
+                invalid: number;
+                /** @description Committed before with the same terms: not paid again */
+                repeated: number;
+                /** @description Rows that became payouts */
+                committed: number;
+                /** @description Valid rows that could not be committed; `faults` of the row says why */
+                refused: number;
+                /** @description Valid rows without attr_set_token, which use the recipient's stored details */
+                stored_details: number;
             };
+            /** @description Columns of the file that are not known here */
+            ignored_columns: string[];
+            /** @description The sums of valid rows, by pair of currencies */
+            totals: components["schemas"]["BatchTotal"][];
+            /** @description Only before the commit */
+            funds: components["schemas"]["BatchFunds"][];
+            /** @description Of the first rows with faults */
+            faults: components["schemas"]["BatchFault"][];
+            /** @description The path of all rows with faults; "" where there are none */
+            faults_path: string;
+            /** @description The number of payouts by status; with `include_payouts` only */
+            payouts: {
+                [key: string]: number;
+            };
+            /** @description UTC, without offset: YYYY-MM-DDThh:mm:ss */
+            created_on: string;
+            /** @description When the rates were locked, UTC; "" before */
+            quoted_on: string;
+            /** @description The end of the quote */
+            expiration: string;
+            /** @description When the last row was committed or refused, UTC; "" before */
+            committed_on: string;
+            /** @description When the last payout ended, UTC; "" before */
+            completed_on: string;
+        };
+        BatchEventMessage: {
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed";
+            /** @description Begins with 1 and has no gaps within the account */
+            sequence: number;
+            /**
+             * @description Of data. Grows when a member changes or goes, not when one is added
+             * @constant
+             */
+            schema_version: 1;
+            /** @description The token of the object that changed */
+            object: string;
+            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
+            object_sequence: number;
+            /** @description The object as it was after the change */
+            data: components["schemas"]["BatchEventData"];
+            /**
+             * Format: date-time
+             * @description When the change happened, UTC, to the second
+             */
+            timestamp: string;
         };
         BatchFault: {
             /** @description The number of the row; 1 is the first row of data */
@@ -1358,7 +1658,7 @@ export interface components {
             user_token: string;
             /** @description The currency of the balance that pays */
             source_currency_code: string;
-            /** @description This and the next three only for rows with a price */
+            /** @description This and the other amounts and rates only for rows with a price */
             source_amount?: Decimal;
             /** @description In the source currency, on top of `source_amount` */
             fee?: Decimal;
@@ -1366,6 +1666,10 @@ export interface components {
             destination_amount?: Decimal;
             /** @description Destination currency per unit of the source currency, all-in */
             exchange_rate?: Decimal;
+            /** @description The market rate at which it was quoted; 1 within one currency. Equal to exchange_rate where only a rate agreed with the payer is known */
+            mid_rate?: Decimal;
+            /** @description The FX margin: 1 - exchange_rate / mid_rate, rounded to six digits; 0.004 is 40 basis points. Negative if the rate is better than the mid rate */
+            margin?: Decimal;
             /** @description The payer and delivery, from the country look-up */
             destination_token: string;
             /** @description What the recipient gets: ISO 4217 code or ticker */
@@ -1416,6 +1720,14 @@ export interface components {
             /** @description What the recipient gets, in `destination_currency_code` */
             destination_amount: Decimal;
         };
+        Checkpoint: {
+            /** @description JSON, exactly as it is signed: the heads of both chains */
+            statement: string;
+            /** @description Ed25519 over the statement, Base64 */
+            signature: string;
+            /** @description Of the key of `/.well-known/receipt-key.pem` */
+            key_id: string;
+        };
         CommitResult: {
             /** @description The payout */
             payout_token: string;
@@ -1441,6 +1753,16 @@ export interface components {
             missing?: components["schemas"]["MissingDetail"][];
             /** @description Of insufficient funds: what the balance lacks */
             shortfall?: components["schemas"]["Shortfall"];
+            /** @description Of a dry run only */
+            dry_run?: components["schemas"]["DryRun"];
+        };
+        ConfirmationLink: {
+            /** @description The proposal of a payout */
+            proposal_token: string;
+            /** @description Whoever has it can confirm and decline: give it to a person only */
+            url: string;
+            /** @description UTC, without offset */
+            expiration: string;
         };
         CountryLookup: {
             /** @description Companies that pay out in the country; empty where none does */
@@ -1473,6 +1795,8 @@ export interface components {
                             currency_symbol: string;
                             /** @description Units of this currency for one unit of the source currency, margin included */
                             exchange_rate: Decimal;
+                            /** @description The market rate from which exchange_rate is taken */
+                            mid_rate: Decimal;
                             /** @description What would arrive in this currency for source_amount at this rate, rounded down */
                             destination_amount: Decimal;
                         }[];
@@ -1498,6 +1822,107 @@ export interface components {
                 }[];
             }[];
         };
+        CreatedPayout: {
+            /** @description The payout */
+            payout_token: string;
+            /** @description The recipient */
+            user_token: string;
+            /** @description Your own identifier of the transfer; committed once, for ever */
+            client_transfer_id: string;
+            /** @description The currency of the balance that pays */
+            source_currency_code: string;
+            /** @description What the recipient gets: ISO 4217 code or ticker */
+            destination_currency_code: string;
+            /** @description The balance that pays */
+            source_token: string;
+            /** @description The payer and delivery, from the country look-up */
+            destination_token: string;
+            /** @description Leaves the balance, before the fee */
+            source_amount: Decimal;
+            /** @description What the recipient gets */
+            destination_amount: Decimal;
+            /** @description The set of stored attribute values that is used */
+            attr_set_token: string;
+            /** @description Destination currency per unit of the source currency, all-in */
+            exchange_rate: Decimal;
+            /** @description The market rate at which it was quoted; 1 within one currency. Equal to exchange_rate where only a rate agreed with the payer is known */
+            mid_rate: Decimal;
+            /** @description The FX margin: 1 - exchange_rate / mid_rate, rounded to six digits; 0.004 is 40 basis points. Negative if the rate is better than the mid rate */
+            margin: Decimal;
+            /** @description In the source currency, on top of source_amount */
+            fee: Decimal;
+            /** @description UTC, without offset; a commit is in time before it */
+            expiration: string;
+            /** @description "" until the commit of a cash pickup */
+            pickup_code: string;
+            /** @description The present status */
+            status: components["schemas"]["PayoutStatus"];
+            /** @description Why it has this status, in words; "" where there is nothing to say */
+            status_reason: string;
+            /** @description Why it is HOLD, ERROR or CANCELLED, overdue, or still SCHEDULED; "" where there is nothing to say */
+            reason_code: components["schemas"]["ReasonCode"];
+            /**
+             * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
+             * @enum {string}
+             */
+            actor: "" | "client" | "recipient" | "operator" | "payer";
+            /** @description Base64 PNG; "" unless include_payer_logo is true */
+            payer_logo: string;
+            /** @description The payer, as a recipient knows it */
+            payer_name: string;
+            /** @description How the recipient gets the money */
+            delivery_type: components["schemas"]["DeliveryType"];
+            /** @description ISO 3166-1 alpha-3, such as MEX */
+            country_code: string;
+            /** @description Your own keys and values, unchanged */
+            metadata: {
+                [key: string]: unknown;
+            };
+            /** @description RFC 3339, UTC */
+            estimated_availability: string;
+            /** @description Attribute type to value, numbers masked */
+            attrs: {
+                [key: string]: string;
+            };
+            /** @description When it was quoted: RFC 3339, UTC */
+            created_at: string;
+            /** @description RFC 3339, UTC; "" before the commit */
+            committed_at: string;
+            /** @description When the payer reported it paid: RFC 3339, UTC; "" before. Stays when the money comes back */
+            completed_at: string;
+            /** @description When it became CANCELLED: RFC 3339, UTC; "" while it is not */
+            canceled_at: string;
+            /** @description Every status that it had, the oldest first, for as long as events are kept */
+            timeline: components["schemas"]["PayoutTimelineEntry"][];
+            /** @description Whether the client can still cancel it: only while it is SCHEDULED. A commit cannot be undone, and a quote that is not committed expires by itself */
+            cancelable: boolean;
+            /** @description What `fee` consists of; empty if there is none */
+            fees: components["schemas"]["PayoutFee"][];
+            /** @description What the commit takes from the balance, in the source currency: source_amount and fee */
+            total_debit: Decimal;
+            /** @description The chain of a cryptocurrency payout, such as bitcoin, litecoin, ethereum or, for a chain without a common name, its CAIP-2 identifier; "" for any other payout */
+            network: string;
+            /** @description The payment's identifier at the payer, to quote in inquiries; on a chain it is the transaction hash. "" until the payer has given one */
+            rail_reference: string;
+            /** @description Equal to rail_reference for a payout on a chain; "" for any other payout */
+            transaction_hash: string;
+            /** @description What a canceled payout gave back to the balance; absent while it is not canceled, and where it was canceled before it ran */
+            refund?: components["schemas"]["PayoutRefund"];
+            /** @description As in the request; "" for a payout that runs when it is committed */
+            scheduled_for: string;
+            /** @description When it runs, by the cut-off and the business days of its payer: RFC 3339, UTC; "" without scheduled_for */
+            runs_at: string;
+            /** @description Until then it waits for funds, or for anything else that it lacks at runs_at, and is canceled afterwards: RFC 3339, UTC; "" without scheduled_for */
+            runs_until: string;
+            /** @description As in the request; absent without it */
+            max_source_amount?: Decimal;
+            /** @description As in the request; absent without it */
+            min_destination_amount?: Decimal;
+            /** @description What the balance lacks, while a SCHEDULED payout waits for funds */
+            shortfall?: components["schemas"]["Shortfall"];
+            /** @description Of a dry run only */
+            dry_run?: components["schemas"]["QuoteDryRun"];
+        };
         CredentialEvent: {
             /**
              * @description What happened
@@ -1517,28 +1942,95 @@ export interface components {
             object: string;
             /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
             object_sequence: number;
-            /** @description The credential, never with its secret */
-            data: {
-                /** @description The credential that changed */
-                credential_id: string;
-                /** @description client: client id and secret; api_key: a key */
-                kind: string;
-                /** @description What the credential may do */
-                scopes: string[];
-                /** @description Networks that may use it; empty: all */
-                allowed_addresses: string[];
-                /** @description UTC, without offset */
-                created_on: string;
-                /** @description UTC, without offset; "" if it does not expire */
-                expires_on: string;
-                /** @description UTC, without offset; "" while it is valid */
-                revoked_on: string;
-            };
+            /** @description The object as it was after the change */
+            data: components["schemas"]["CredentialEventData"];
+        };
+        /** @description The credential, never with its secret */
+        CredentialEventData: {
+            /** @description The credential that changed */
+            credential_id: string;
+            /** @description client: client id and secret; api_key: a key */
+            kind: string;
+            /** @description What the credential may do */
+            scopes: string[];
+            /** @description Networks that may use it; empty: all */
+            allowed_addresses: string[];
+            /** @description UTC, without offset */
+            created_on: string;
+            /** @description UTC, without offset; "" if it does not expire */
+            expires_on: string;
+            /** @description UTC, without offset; "" while it is valid */
+            revoked_on: string;
+        };
+        CredentialEventMessage: {
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "credential.created" | "credential.updated" | "credential.revoked";
+            /** @description Begins with 1 and has no gaps within the account */
+            sequence: number;
+            /**
+             * @description Of data. Grows when a member changes or goes, not when one is added
+             * @constant
+             */
+            schema_version: 1;
+            /** @description The token of the object that changed */
+            object: string;
+            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
+            object_sequence: number;
+            /** @description The object as it was after the change */
+            data: components["schemas"]["CredentialEventData"];
+            /**
+             * Format: date-time
+             * @description When the change happened, UTC, to the second
+             */
+            timestamp: string;
         };
         /** @enum {string} */
         DeliveryType: "CASH_PICKUP" | "BANK_DEPOSIT" | "HOME_DELIVERY" | "MOBILE_WALLET" | "PAPER_CHECK" | "BILL" | "CRYPTOCURRENCY";
+        DryCommitResult: {
+            /** @description The payout */
+            payout_token: string;
+            /**
+             * @description The present status
+             * @enum {string}
+             */
+            status: "success" | "failure" | "addtl_attr_req" | "ex_rate_expired";
+            /** @description Eight digits for a cash pickup after the commit, else "" */
+            pickup_code: string;
+            /** @description What prevented it, in words; "" where nothing did */
+            errors: string;
+            /** @description A stable code for programs; `/problems/{code}` explains it */
+            code?: components["schemas"]["ObstacleCode"];
+            /**
+             * @description Who has to act
+             * @enum {string}
+             */
+            actor?: "client" | "recipient" | "operator" | "payer";
+            /** @description Whether the same request can succeed once the actor has acted, or after a while */
+            retryable?: boolean;
+            /** @description Empty where no detail is missing or wrong */
+            missing?: components["schemas"]["MissingDetail"][];
+            /** @description Of insufficient funds: what the balance lacks */
+            shortfall?: components["schemas"]["Shortfall"];
+        };
+        DryRun: {
+            /** @description The transfers that the commit would post; empty where it would be refused */
+            postings: components["schemas"]["Posting"][];
+            /** @description The balances that the commit would change; empty without the scope balance:read */
+            balances: components["schemas"]["BalanceChange"][];
+            /** @description The payer, and those that could take over from it; empty if it is offered no more */
+            route: components["schemas"]["RouteCandidate"][];
+            /** @description Why the committed payout would wait before it is sent: a person decides (`review`), the rail is down, or the checks cannot run now */
+            holds: ("review" | "rail_unavailable" | "checks_unavailable")[];
+            /** @description What each limit on the number or sum of payouts would have left after this one */
+            limits: components["schemas"]["LimitHeadroom"][];
+        };
         /** @description A change, in the order in which the changes of the account happened */
-        Event: components["schemas"]["UserEvent"] | components["schemas"]["AttributesEvent"] | components["schemas"]["PayoutEvent"] | components["schemas"]["VerificationEvent"] | components["schemas"]["BalanceEvent"] | components["schemas"]["BatchEvent"] | components["schemas"]["CredentialEvent"] | components["schemas"]["WebhookEvent"];
+        Event: components["schemas"]["UserEvent"] | components["schemas"]["AttributesEvent"] | components["schemas"]["PayoutEvent"] | components["schemas"]["VerificationEvent"] | components["schemas"]["BalanceEvent"] | components["schemas"]["BatchEvent"] | components["schemas"]["CredentialEvent"] | components["schemas"]["ProposalEvent"] | components["schemas"]["WebhookEvent"] | components["schemas"]["WebhookDeliveryEvent"];
+        /** @description An event of the account, with the object as it was after the change */
+        EventMessage: components["schemas"]["UserEventMessage"] | components["schemas"]["AttributesEventMessage"] | components["schemas"]["PayoutEventMessage"] | components["schemas"]["VerificationEventMessage"] | components["schemas"]["BalanceEventMessage"] | components["schemas"]["BatchEventMessage"] | components["schemas"]["CredentialEventMessage"] | components["schemas"]["ProposalEventMessage"] | components["schemas"]["WebhookEventMessage"] | components["schemas"]["WebhookDeliveryEventMessage"];
         /** @enum {string} */
         ExceptionKind: "unmatched" | "unreadable" | "not_understood" | "paid_after_refusal" | "accepted_after_refusal" | "paid_after_return" | "refused_after_payment" | "return_of_unpaid" | "excess_return" | "amount_differs" | "unknown_outcome" | "not_sent" | "routes_exhausted" | "rail_missing" | "overdue" | "unscheduled" | "report_changed" | "recovered" | "review";
         /** @enum {string} */
@@ -1588,7 +2080,7 @@ export interface components {
             status: components["schemas"]["PayoutStatus"];
             /** @description Why it has this status, in words; "" where there is nothing to say */
             status_reason: string;
-            /** @description Why it is HOLD, ERROR or CANCELLED, or overdue; "" where there is nothing to say */
+            /** @description Why it is HOLD, ERROR or CANCELLED, overdue, or still SCHEDULED; "" where there is nothing to say */
             reason_code: components["schemas"]["ReasonCode"];
             /**
              * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
@@ -1672,6 +2164,14 @@ export interface components {
             /** @description UTC, without offset: YYYY-MM-DDThh:mm:ss */
             created_on: string;
         };
+        LimitHeadroom: {
+            /** @description As the operator has named the limit */
+            name: string;
+            /** @description Absent where the limit does not count payouts */
+            count_left?: number;
+            /** @description Absent where the limit has no sum */
+            usd_left?: Decimal;
+        };
         /** @enum {string} */
         MissingCode: "value_missing" | "identity_not_started" | "identity_in_review" | "identity_declined" | "identity_resubmission_requested" | "recipient_missing" | "recipient_invalid";
         MissingDetail: {
@@ -1707,7 +2207,7 @@ export interface components {
              * @description Types of events, or prefixes like `payout.*`; all types if empty
              * @default []
              */
-            event_types: ("user.created" | "user.updated" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "webhook.paused" | "webhook.disabled" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "batch.*" | "credential.*" | "webhook.*")[];
+            event_types: ("user.created" | "user.updated" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
             /**
              * @description How deliveries are signed
              * @default hmac-sha256
@@ -1734,9 +2234,19 @@ export interface components {
         };
         /** @enum {string} */
         ObstacleCode: "duplicate_transfer" | "ex_rate_expired" | "payout_ended" | "user_not_active" | "attributes_missing" | "identity_not_started" | "identity_in_review" | "identity_declined" | "identity_resubmission_requested" | "recipient_missing" | "recipient_invalid" | "amount_refused" | "not_served" | "no_balance_in_currency" | "insufficient_funds" | "below_minimum" | "above_maximum" | "amount_too_small" | "amount_too_large" | "currency_not_delivered" | "rates_unavailable" | "rail_unavailable" | "recovering";
+        PathLink: {
+            /** @description The number of a link, or the sequence of its last event */
+            place: string;
+            /** @description Rows of the link */
+            row_count: number;
+            /** @description SHA-256, hexadecimal */
+            digest: string;
+        };
         Payout: {
             /** @description The payout */
             payout_token: string;
+            /** @description The recipient */
+            user_token: string;
             /** @description Your own identifier of the transfer; committed once, for ever */
             client_transfer_id: string;
             /** @description The currency of the balance that pays */
@@ -1755,6 +2265,10 @@ export interface components {
             attr_set_token: string;
             /** @description Destination currency per unit of the source currency, all-in */
             exchange_rate: Decimal;
+            /** @description The market rate at which it was quoted; 1 within one currency. Equal to exchange_rate where only a rate agreed with the payer is known */
+            mid_rate: Decimal;
+            /** @description The FX margin: 1 - exchange_rate / mid_rate, rounded to six digits; 0.004 is 40 basis points. Negative if the rate is better than the mid rate */
+            margin: Decimal;
             /** @description In the source currency, on top of source_amount */
             fee: Decimal;
             /** @description UTC, without offset; a commit is in time before it */
@@ -1765,7 +2279,7 @@ export interface components {
             status: components["schemas"]["PayoutStatus"];
             /** @description Why it has this status, in words; "" where there is nothing to say */
             status_reason: string;
-            /** @description Why it is HOLD, ERROR or CANCELLED, or overdue; "" where there is nothing to say */
+            /** @description Why it is HOLD, ERROR or CANCELLED, overdue, or still SCHEDULED; "" where there is nothing to say */
             reason_code: components["schemas"]["ReasonCode"];
             /**
              * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
@@ -1812,8 +2326,20 @@ export interface components {
             rail_reference: string;
             /** @description Equal to rail_reference for a payout on a chain; "" for any other payout */
             transaction_hash: string;
-            /** @description What a canceled payout gave back to the balance; absent while it is not canceled */
+            /** @description What a canceled payout gave back to the balance; absent while it is not canceled, and where it was canceled before it ran */
             refund?: components["schemas"]["PayoutRefund"];
+            /** @description As in the request; "" for a payout that runs when it is committed */
+            scheduled_for: string;
+            /** @description When it runs, by the cut-off and the business days of its payer: RFC 3339, UTC; "" without scheduled_for */
+            runs_at: string;
+            /** @description Until then it waits for funds, or for anything else that it lacks at runs_at, and is canceled afterwards: RFC 3339, UTC; "" without scheduled_for */
+            runs_until: string;
+            /** @description As in the request; absent without it */
+            max_source_amount?: Decimal;
+            /** @description As in the request; absent without it */
+            min_destination_amount?: Decimal;
+            /** @description What the balance lacks, while a SCHEDULED payout waits for funds */
+            shortfall?: components["schemas"]["Shortfall"];
         };
         PayoutDecision: {
             /** @description The payout */
@@ -1827,41 +2353,7 @@ export interface components {
                 /** @description What made another decision necessary; "" at first */
                 refused_because: string;
                 /** @description The payers that were compared */
-                candidates: {
-                    /** @description The payer and delivery, from the country look-up */
-                    destination_token: string;
-                    /** @description The payer, as a recipient knows it */
-                    payer_name: string;
-                    /** @description The company that pays out */
-                    company_name: string;
-                    /** @description Decimal, in the source currency; "" where it gives no price */
-                    fee: string;
-                    /** @description Decimal, all-in */
-                    exchange_rate: string;
-                    /** @description Source amount and fee for the promised destination amount */
-                    cost: string;
-                    /** @description Decimal, in USD; "0" is no bound */
-                    min_limit_usd: string;
-                    /** @description "0" is no bound */
-                    max_limit_usd: string;
-                    /**
-                     * @description How the rail of the payer answers at the moment
-                     * @enum {string}
-                     */
-                    health: "up" | "degraded" | "down";
-                    /** @description Measured; null with too few payouts */
-                    availability_percent: Decimal | null;
-                    /** @description Measured, 0 to 5; null with too few payouts */
-                    rating: Decimal | null;
-                    /** @description What the router compares, the highest wins; null where excluded */
-                    score: Decimal | null;
-                    /** @description Whether the payout goes through it */
-                    is_chosen: boolean;
-                    /** @description The rule that excluded it; "" for the one that was chosen */
-                    excluded_by: components["schemas"]["ExclusionRule"];
-                    /** @description Figures of the rule that excluded it, in words */
-                    detail: string;
-                }[];
+                candidates: components["schemas"]["RouteCandidate"][];
             }[];
             /** @description Every attempt at a rail, the first one first */
             attempts: {
@@ -1913,164 +2405,15 @@ export interface components {
             object: string;
             /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
             object_sequence: number;
-            /** @description The payout as it was after the change */
-            data: {
-                /** @description The payout */
-                payout_token: string;
-                /** @description Your own identifier of the transfer; committed once, for ever */
-                client_transfer_id: string;
-                /** @description The currency of the balance that pays */
-                source_currency_code: string;
-                /** @description What the recipient gets: ISO 4217 code or ticker */
-                destination_currency_code: string;
-                /** @description The balance that pays */
-                source_token: string;
-                /** @description The payer and delivery, from the country look-up */
-                destination_token: string;
-                /** @description Leaves the balance, before the fee */
-                source_amount: Decimal;
-                /** @description What the recipient gets */
-                destination_amount: Decimal;
-                /** @description The set of stored attribute values that is used */
-                attr_set_token: string;
-                /** @description Destination currency per unit of the source currency, all-in */
-                exchange_rate: Decimal;
-                /** @description In the source currency, on top of source_amount */
-                fee: Decimal;
-                /** @description UTC, without offset; a commit is in time before it */
-                expiration: string;
-                /** @description "" until the commit of a cash pickup */
-                pickup_code: string;
-                /** @description The present status */
-                status: components["schemas"]["PayoutStatus"];
-                /** @description Why it has this status, in words; "" where there is nothing to say */
-                status_reason: string;
-                /** @description Why it is HOLD, ERROR or CANCELLED, or overdue; "" where there is nothing to say */
-                reason_code: components["schemas"]["ReasonCode"];
-                /**
-                 * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
-                 * @enum {string}
-                 */
-                actor: "" | "client" | "recipient" | "operator" | "payer";
-                /** @description Base64 PNG; "" unless include_payer_logo is true */
-                payer_logo: string;
-                /** @description The payer, as a recipient knows it */
-                payer_name: string;
-                /** @description How the recipient gets the money */
-                delivery_type: components["schemas"]["DeliveryType"];
-                /** @description ISO 3166-1 alpha-3, such as MEX */
-                country_code: string;
-                /** @description Your own keys and values, unchanged */
-                metadata: {
-                    [key: string]: unknown;
-                };
-                /** @description RFC 3339, UTC */
-                estimated_availability: string;
-                /** @description Attribute type to value, numbers masked */
-                attrs: {
-                    [key: string]: string;
-                };
-                /** @description When it was quoted: RFC 3339, UTC */
-                created_at: string;
-                /** @description RFC 3339, UTC; "" before the commit */
-                committed_at: string;
-                /** @description When the payer reported it paid: RFC 3339, UTC; "" before. Stays when the money comes back */
-                completed_at: string;
-                /** @description When it became CANCELLED: RFC 3339, UTC; "" while it is not */
-                canceled_at: string;
-                /** @description Every status that it had, the oldest first, for as long as events are kept */
-                timeline: components["schemas"]["PayoutTimelineEntry"][];
-                /** @description Whether the client can still cancel it: only while it is SCHEDULED. A commit cannot be undone, and a quote that is not committed expires by itself */
-                cancelable: boolean;
-                /** @description What `fee` consists of; empty if there is none */
-                fees: components["schemas"]["PayoutFee"][];
-                /** @description What the commit takes from the balance, in the source currency: source_amount and fee */
-                total_debit: Decimal;
-                /** @description The chain of a cryptocurrency payout, such as bitcoin, litecoin, ethereum or, for a chain without a common name, its CAIP-2 identifier; "" for any other payout */
-                network: string;
-                /** @description The payment's identifier at the payer, to quote in inquiries; on a chain it is the transaction hash. "" until the payer has given one */
-                rail_reference: string;
-                /** @description Equal to rail_reference for a payout on a chain; "" for any other payout */
-                transaction_hash: string;
-                /** @description What a canceled payout gave back to the balance; absent while it is not canceled */
-                refund?: components["schemas"]["PayoutRefund"];
-                /** @description The recipient of the payout */
-                user_token: string;
-            };
+            /** @description The object as it was after the change */
+            data: components["schemas"]["PayoutEventData"];
         };
-        PayoutFee: {
-            /**
-             * @description payout_fee: for the payout, by the tariff of its payer
-             * @enum {string}
-             */
-            type: "payout_fee";
-            /** @description Decimal, in currency_code */
-            amount: Decimal;
-            /** @description The source currency */
-            currency_code: string;
-        };
-        PayoutRefund: {
-            /** @description Credited to the balance so far, in currency_code. Before completion: source_amount and fee. After it: the part of source_amount that came back; the fee stays */
-            amount: Decimal;
-            /** @description The source currency */
-            currency_code: string;
-            /** @description When the payout was canceled: RFC 3339, UTC */
-            time: string;
-        };
-        PayoutRequest: {
-            /** @description Your own identifier; committed once, for ever. Made up when absent */
-            client_transfer_id?: string;
-            /** @description Default USD */
-            source_currency_code?: string;
-            /** @description What the recipient gets: ISO 4217 code or ticker */
-            destination_currency_code: string;
-            /** @description A balance; excludes destination_token */
-            source_token?: string;
-            /** @description From the country look-up; excludes source_token */
-            destination_token?: string;
-            /** @description What leaves the balance, before the fee */
-            source_amount?: Decimal;
-            /** @description What the recipient gets */
-            destination_amount?: Decimal;
-            /** @description The attribute values to use; the latest ones without it */
-            attr_set_token?: string;
-            /** @description Yours; lists can be searched by it */
-            metadata?: {
-                [key: string]: unknown;
-            };
-            /** @description Whether the user gets a message */
-            notify_user?: boolean;
-        } & (({
-            /** @description What leaves the balance, before the fee, in `source_currency_code` */
-            source_amount: Decimal;
-        } | {
-            /** @description What the recipient gets, in `destination_currency_code` */
-            destination_amount: Decimal;
-        }) & ({
-            /** @description The balance that pays */
-            source_token: string;
-        } | {
-            /** @description The payer and delivery, from the country look-up */
-            destination_token: string;
-        }));
-        /** @enum {string} */
-        PayoutStatus: "PENDING" | "SCHEDULED" | "PROCESSING" | "HOLD" | "ERROR" | "READY_FOR_PICKUP" | "COMPLETED" | "CANCELLED";
-        PayoutTimelineEntry: {
-            /** @description The status from then on */
-            status: components["schemas"]["PayoutStatus"];
-            /** @description RFC 3339, UTC */
-            time: string;
-            /** @description Why it became HOLD, ERROR or CANCELLED; "" for any other status */
-            reason_code: components["schemas"]["ReasonCode"];
-            /**
-             * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
-             * @enum {string}
-             */
-            actor: "" | "client" | "recipient" | "operator" | "payer";
-        };
-        PayoutWithPdf: {
+        /** @description The payout as it was after the change */
+        PayoutEventData: {
             /** @description The payout */
             payout_token: string;
+            /** @description The recipient of the payout */
+            user_token: string;
             /** @description Your own identifier of the transfer; committed once, for ever */
             client_transfer_id: string;
             /** @description The currency of the balance that pays */
@@ -2089,6 +2432,10 @@ export interface components {
             attr_set_token: string;
             /** @description Destination currency per unit of the source currency, all-in */
             exchange_rate: Decimal;
+            /** @description The market rate at which it was quoted; 1 within one currency. Equal to exchange_rate where only a rate agreed with the payer is known */
+            mid_rate: Decimal;
+            /** @description The FX margin: 1 - exchange_rate / mid_rate, rounded to six digits; 0.004 is 40 basis points. Negative if the rate is better than the mid rate */
+            margin: Decimal;
             /** @description In the source currency, on top of source_amount */
             fee: Decimal;
             /** @description UTC, without offset; a commit is in time before it */
@@ -2099,7 +2446,7 @@ export interface components {
             status: components["schemas"]["PayoutStatus"];
             /** @description Why it has this status, in words; "" where there is nothing to say */
             status_reason: string;
-            /** @description Why it is HOLD, ERROR or CANCELLED, or overdue; "" where there is nothing to say */
+            /** @description Why it is HOLD, ERROR or CANCELLED, overdue, or still SCHEDULED; "" where there is nothing to say */
             reason_code: components["schemas"]["ReasonCode"];
             /**
              * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
@@ -2146,8 +2493,230 @@ export interface components {
             rail_reference: string;
             /** @description Equal to rail_reference for a payout on a chain; "" for any other payout */
             transaction_hash: string;
-            /** @description What a canceled payout gave back to the balance; absent while it is not canceled */
+            /** @description What a canceled payout gave back to the balance; absent while it is not canceled, and where it was canceled before it ran */
             refund?: components["schemas"]["PayoutRefund"];
+            /** @description As in the request; "" for a payout that runs when it is committed */
+            scheduled_for: string;
+            /** @description When it runs, by the cut-off and the business days of its payer: RFC 3339, UTC; "" without scheduled_for */
+            runs_at: string;
+            /** @description Until then it waits for funds, or for anything else that it lacks at runs_at, and is canceled afterwards: RFC 3339, UTC; "" without scheduled_for */
+            runs_until: string;
+            /** @description As in the request; absent without it */
+            max_source_amount?: Decimal;
+            /** @description As in the request; absent without it */
+            min_destination_amount?: Decimal;
+            /** @description What the balance lacks, while a SCHEDULED payout waits for funds */
+            shortfall?: components["schemas"]["Shortfall"];
+        };
+        PayoutEventMessage: {
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned";
+            /** @description Begins with 1 and has no gaps within the account */
+            sequence: number;
+            /**
+             * @description Of data. Grows when a member changes or goes, not when one is added
+             * @constant
+             */
+            schema_version: 1;
+            /** @description The token of the object that changed */
+            object: string;
+            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
+            object_sequence: number;
+            /** @description The object as it was after the change */
+            data: components["schemas"]["PayoutEventData"];
+            /**
+             * Format: date-time
+             * @description When the change happened, UTC, to the second
+             */
+            timestamp: string;
+        };
+        PayoutFee: {
+            /**
+             * @description payout_fee: for the payout, by the tariff of its payer
+             * @enum {string}
+             */
+            type: "payout_fee";
+            /** @description Decimal, in currency_code */
+            amount: Decimal;
+            /** @description The source currency */
+            currency_code: string;
+        };
+        PayoutProof: {
+            /** @description The payout */
+            payout_token: string;
+            /** @description The account whose chain it is */
+            account_id: string;
+            /** @description The payout in the rows */
+            payout_id: string;
+            /** @description The links with its journals and events */
+            links: components["schemas"]["ProvedLink"][];
+        };
+        PayoutRefund: {
+            /** @description Credited to the balance so far, in currency_code. Before completion: source_amount and fee. After it: the part of source_amount that came back; the fee stays */
+            amount: Decimal;
+            /** @description The source currency */
+            currency_code: string;
+            /** @description When the payout was canceled: RFC 3339, UTC */
+            time: string;
+        };
+        PayoutRequest: {
+            /** @description Your own identifier; committed once, for ever. Made up when absent */
+            client_transfer_id?: string;
+            /** @description Default USD */
+            source_currency_code?: string;
+            /** @description What the recipient gets: ISO 4217 code or ticker */
+            destination_currency_code: string;
+            /** @description A balance; excludes destination_token */
+            source_token?: string;
+            /** @description From the country look-up; excludes source_token */
+            destination_token?: string;
+            /** @description What leaves the balance, before the fee */
+            source_amount?: Decimal;
+            /** @description What the recipient gets */
+            destination_amount?: Decimal;
+            /** @description The attribute values to use; the latest ones without it */
+            attr_set_token?: string;
+            /** @description Yours; lists can be searched by it */
+            metadata?: {
+                [key: string]: unknown;
+            };
+            /** @description Whether the user gets a message */
+            notify_user?: boolean;
+            /** @description When it is to run: RFC 3339 with an offset, or a date, which means the opening of that day at the destination. The answer shows in `runs_at` when it will. At most 365 days ahead */
+            scheduled_for?: string;
+            /** @description With scheduled_for and destination_amount: it does not run at a price above */
+            max_source_amount?: Decimal;
+            /** @description With scheduled_for and source_amount: it does not run at a price below */
+            min_destination_amount?: Decimal;
+        } & (({
+            /** @description What leaves the balance, before the fee, in `source_currency_code` */
+            source_amount: Decimal;
+        } | {
+            /** @description What the recipient gets, in `destination_currency_code` */
+            destination_amount: Decimal;
+        }) & ({
+            /** @description The balance that pays */
+            source_token: string;
+        } | {
+            /** @description The payer and delivery, from the country look-up */
+            destination_token: string;
+        }));
+        /** @enum {string} */
+        PayoutStatus: "PENDING" | "SCHEDULED" | "PROCESSING" | "HOLD" | "ERROR" | "READY_FOR_PICKUP" | "COMPLETED" | "CANCELLED";
+        PayoutTimelineEntry: {
+            /** @description The status from then on */
+            status: components["schemas"]["PayoutStatus"];
+            /** @description RFC 3339, UTC */
+            time: string;
+            /** @description Why it became HOLD, ERROR or CANCELLED, or stayed SCHEDULED; "" for any other status */
+            reason_code: components["schemas"]["ReasonCode"];
+            /**
+             * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
+             * @enum {string}
+             */
+            actor: "" | "client" | "recipient" | "operator" | "payer";
+        };
+        PayoutWithPdf: {
+            /** @description The payout */
+            payout_token: string;
+            /** @description The recipient */
+            user_token: string;
+            /** @description Your own identifier of the transfer; committed once, for ever */
+            client_transfer_id: string;
+            /** @description The currency of the balance that pays */
+            source_currency_code: string;
+            /** @description What the recipient gets: ISO 4217 code or ticker */
+            destination_currency_code: string;
+            /** @description The balance that pays */
+            source_token: string;
+            /** @description The payer and delivery, from the country look-up */
+            destination_token: string;
+            /** @description Leaves the balance, before the fee */
+            source_amount: Decimal;
+            /** @description What the recipient gets */
+            destination_amount: Decimal;
+            /** @description The set of stored attribute values that is used */
+            attr_set_token: string;
+            /** @description Destination currency per unit of the source currency, all-in */
+            exchange_rate: Decimal;
+            /** @description The market rate at which it was quoted; 1 within one currency. Equal to exchange_rate where only a rate agreed with the payer is known */
+            mid_rate: Decimal;
+            /** @description The FX margin: 1 - exchange_rate / mid_rate, rounded to six digits; 0.004 is 40 basis points. Negative if the rate is better than the mid rate */
+            margin: Decimal;
+            /** @description In the source currency, on top of source_amount */
+            fee: Decimal;
+            /** @description UTC, without offset; a commit is in time before it */
+            expiration: string;
+            /** @description "" until the commit of a cash pickup */
+            pickup_code: string;
+            /** @description The present status */
+            status: components["schemas"]["PayoutStatus"];
+            /** @description Why it has this status, in words; "" where there is nothing to say */
+            status_reason: string;
+            /** @description Why it is HOLD, ERROR or CANCELLED, overdue, or still SCHEDULED; "" where there is nothing to say */
+            reason_code: components["schemas"]["ReasonCode"];
+            /**
+             * @description Who has to act for it to go on or, after CANCELLED, for the next one to succeed
+             * @enum {string}
+             */
+            actor: "" | "client" | "recipient" | "operator" | "payer";
+            /** @description Base64 PNG; "" unless include_payer_logo is true */
+            payer_logo: string;
+            /** @description The payer, as a recipient knows it */
+            payer_name: string;
+            /** @description How the recipient gets the money */
+            delivery_type: components["schemas"]["DeliveryType"];
+            /** @description ISO 3166-1 alpha-3, such as MEX */
+            country_code: string;
+            /** @description Your own keys and values, unchanged */
+            metadata: {
+                [key: string]: unknown;
+            };
+            /** @description RFC 3339, UTC */
+            estimated_availability: string;
+            /** @description Attribute type to value, numbers masked */
+            attrs: {
+                [key: string]: string;
+            };
+            /** @description When it was quoted: RFC 3339, UTC */
+            created_at: string;
+            /** @description RFC 3339, UTC; "" before the commit */
+            committed_at: string;
+            /** @description When the payer reported it paid: RFC 3339, UTC; "" before. Stays when the money comes back */
+            completed_at: string;
+            /** @description When it became CANCELLED: RFC 3339, UTC; "" while it is not */
+            canceled_at: string;
+            /** @description Every status that it had, the oldest first, for as long as events are kept */
+            timeline: components["schemas"]["PayoutTimelineEntry"][];
+            /** @description Whether the client can still cancel it: only while it is SCHEDULED. A commit cannot be undone, and a quote that is not committed expires by itself */
+            cancelable: boolean;
+            /** @description What `fee` consists of; empty if there is none */
+            fees: components["schemas"]["PayoutFee"][];
+            /** @description What the commit takes from the balance, in the source currency: source_amount and fee */
+            total_debit: Decimal;
+            /** @description The chain of a cryptocurrency payout, such as bitcoin, litecoin, ethereum or, for a chain without a common name, its CAIP-2 identifier; "" for any other payout */
+            network: string;
+            /** @description The payment's identifier at the payer, to quote in inquiries; on a chain it is the transaction hash. "" until the payer has given one */
+            rail_reference: string;
+            /** @description Equal to rail_reference for a payout on a chain; "" for any other payout */
+            transaction_hash: string;
+            /** @description What a canceled payout gave back to the balance; absent while it is not canceled, and where it was canceled before it ran */
+            refund?: components["schemas"]["PayoutRefund"];
+            /** @description As in the request; "" for a payout that runs when it is committed */
+            scheduled_for: string;
+            /** @description When it runs, by the cut-off and the business days of its payer: RFC 3339, UTC; "" without scheduled_for */
+            runs_at: string;
+            /** @description Until then it waits for funds, or for anything else that it lacks at runs_at, and is canceled afterwards: RFC 3339, UTC; "" without scheduled_for */
+            runs_until: string;
+            /** @description As in the request; absent without it */
+            max_source_amount?: Decimal;
+            /** @description As in the request; absent without it */
+            min_destination_amount?: Decimal;
+            /** @description What the balance lacks, while a SCHEDULED payout waits for funds */
+            shortfall?: components["schemas"]["Shortfall"];
             /** @description Base64 PDF */
             content: string;
         };
@@ -2180,6 +2749,16 @@ export interface components {
                 decided_by: string;
             }[];
         };
+        Posting: {
+            /** @description An account of the ledger, such as `wallet` */
+            from: string;
+            /** @description The account that gets it */
+            to: string;
+            /** @description In the currency of the transfer */
+            amount: Decimal;
+            /** @description ISO 4217 code, or the ticker of a cryptocurrency */
+            currency_code: string;
+        };
         Problem: {
             /**
              * Format: uri-reference
@@ -2202,7 +2781,184 @@ export interface components {
             errors: components["schemas"]["Fault"][];
         };
         /** @enum {string} */
-        ProblemCode: "above_maximum" | "addtl_attr_req" | "already_used" | "amount_not_a_number" | "amount_not_positive" | "amount_refused" | "amount_too_large" | "amount_too_precise" | "amount_too_small" | "amounts_exclusive" | "animated_image" | "bank_mismatch" | "below_minimum" | "body_too_large" | "burn_address" | "cell_count" | "check_digit" | "checksum" | "clock_backwards" | "control_characters" | "currency_mismatch" | "currency_not_delivered" | "damaged_image" | "duplicate" | "duplicate_transfer" | "empty_file" | "events_dropped" | "expectation_failed" | "expired" | "header_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "illegal_move" | "image_too_large" | "insufficient_scope" | "internal_error" | "invalid_base64" | "invalid_characters" | "invalid_cursor" | "invalid_encoding" | "invalid_header" | "invalid_length" | "invalid_request" | "invalid_type" | "invalid_value" | "malformed_csv" | "malformed_http" | "malformed_json" | "method_not_allowed" | "missing_column" | "no_balance_in_currency" | "no_destination" | "not_a_bic" | "not_a_date" | "not_a_mobile_number" | "not_acceptable" | "not_found" | "not_served" | "parameters_exclusive" | "pattern_mismatch" | "period_open" | "pix_key_mismatch" | "rate_limited" | "rates_unavailable" | "read_only" | "recipient_invalid" | "recipient_missing" | "recovering" | "repeated_attribute" | "repeated_column" | "repeated_in_file" | "request_timeout" | "required" | "row_too_long" | "source_and_destination_exclusive" | "too_large" | "too_late" | "too_long" | "too_many_keys" | "too_short" | "too_young" | "trailing_data" | "unauthorized" | "unavailable" | "unknown_attr_set" | "unknown_attribute" | "unknown_bank" | "unknown_country" | "unknown_currency" | "unknown_destination" | "unknown_parameter" | "unknown_source" | "unknown_user" | "unknown_version" | "unsupported_image" | "unsupported_media_type" | "uri_too_long" | "user_erased" | "user_exists" | "user_mismatch" | "user_not_active";
+        ProblemCode: "above_maximum" | "addtl_attr_req" | "already_used" | "amount_not_a_number" | "amount_not_positive" | "amount_refused" | "amount_too_large" | "amount_too_precise" | "amount_too_small" | "amounts_exclusive" | "animated_image" | "bank_mismatch" | "below_minimum" | "body_too_large" | "budget_exceeded" | "burn_address" | "cell_count" | "check_digit" | "checksum" | "clock_backwards" | "control_characters" | "currency_mismatch" | "currency_not_delivered" | "damaged_image" | "dry_run_unsupported" | "duplicate" | "duplicate_transfer" | "empty_file" | "events_dropped" | "expectation_failed" | "expired" | "header_too_large" | "idempotency_in_progress" | "idempotency_key_reused" | "illegal_move" | "image_too_large" | "insufficient_scope" | "internal_error" | "invalid_base64" | "invalid_characters" | "invalid_cursor" | "invalid_encoding" | "invalid_header" | "invalid_length" | "invalid_request" | "invalid_type" | "invalid_value" | "malformed_csv" | "malformed_http" | "malformed_json" | "method_not_allowed" | "missing_column" | "no_balance_in_currency" | "no_destination" | "not_a_bic" | "not_a_date" | "not_a_mobile_number" | "not_acceptable" | "not_found" | "not_served" | "parameters_exclusive" | "pattern_mismatch" | "period_open" | "pix_key_mismatch" | "proposal_ended" | "proposal_refused" | "rate_limited" | "rates_unavailable" | "read_only" | "recipient_invalid" | "recipient_missing" | "recovering" | "repeated_attribute" | "repeated_column" | "repeated_in_file" | "request_timeout" | "required" | "row_too_long" | "source_and_destination_exclusive" | "terms_changed" | "too_early" | "too_large" | "too_late" | "too_long" | "too_many_keys" | "too_short" | "too_young" | "trailing_data" | "unauthorized" | "unavailable" | "unknown_attr_set" | "unknown_attribute" | "unknown_bank" | "unknown_country" | "unknown_currency" | "unknown_destination" | "unknown_parameter" | "unknown_source" | "unknown_user" | "unknown_version" | "unsupported_image" | "unsupported_media_type" | "uri_too_long" | "user_erased" | "user_exists" | "user_mismatch" | "user_not_active";
+        Proposal: {
+            /** @description The proposal of a payout */
+            proposal_token: string;
+            /**
+             * @description OPEN until a person confirms or declines it, or its quote expires
+             * @enum {string}
+             */
+            status: "OPEN" | "CONFIRMED" | "DECLINED" | "EXPIRED";
+            /** @description What the proposer gave as reason; "" after an erasure */
+            reason: string;
+            /** @description The credential that proposed */
+            credential_id: string;
+            /** @description UTC, without offset */
+            created_on: string;
+            /** @description Of the quote: UTC, without offset */
+            expiration: string;
+            /** @description UTC, without offset; "" while no one has decided */
+            decided_on: string;
+            /**
+             * @description link: the page behind a link; api: the operation; "" while no one has decided
+             * @enum {string}
+             */
+            decided_through: "" | "link" | "api";
+            /** @description The credential that decided, or that got the link last; "" if there is none */
+            decided_by: string;
+            /** @description The payout */
+            payout_token: string;
+            /** @description The recipient */
+            user_token: string;
+            /** @description The present status of the payout */
+            payout_status: components["schemas"]["PayoutStatus"];
+            /** @description Your own identifier of the transfer; committed once, for ever */
+            client_transfer_id: string;
+            /** @description The currency of the balance that pays */
+            source_currency_code: string;
+            /** @description What leaves the balance, before the fee, in `source_currency_code` */
+            source_amount: Decimal;
+            /** @description In the source currency, on top of `source_amount` */
+            fee: Decimal;
+            /** @description source_amount and fee */
+            total_debit: Decimal;
+            /** @description What the recipient gets: ISO 4217 code or ticker */
+            destination_currency_code: string;
+            /** @description What the recipient gets, in `destination_currency_code` */
+            destination_amount: Decimal;
+            /** @description Destination currency per unit of the source currency, all-in */
+            exchange_rate: Decimal;
+            /** @description How the recipient gets the money */
+            delivery_type: components["schemas"]["DeliveryType"];
+            /** @description ISO 3166-1 alpha-3, such as MEX */
+            country_code: string;
+            /** @description The payer, as a recipient knows it */
+            payer_name: string;
+        };
+        ProposalDecision: {
+            /**
+             * @description CONFIRMED commits the payout
+             * @enum {string}
+             */
+            decision: "CONFIRMED" | "DECLINED";
+        };
+        ProposalEvent: {
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired";
+            /** @description Begins with 1 and has no gaps within the account */
+            sequence: number;
+            /** @description UTC, without offset */
+            created_on: string;
+            /**
+             * @description Of data. Grows when a member changes or goes, not when one is added
+             * @constant
+             */
+            schema_version: 1;
+            /** @description The token of the object that changed */
+            object: string;
+            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
+            object_sequence: number;
+            /** @description The object as it was after the change */
+            data: components["schemas"]["ProposalEventData"];
+        };
+        /** @description The proposal, never with its reason or its link */
+        ProposalEventData: {
+            /** @description The proposal that changed */
+            proposal_token: string;
+            /** @description The payout that is proposed */
+            payout_token: string;
+            /** @description The recipient of the payout */
+            user_token: string;
+            /**
+             * @description After the change
+             * @enum {string}
+             */
+            status: "OPEN" | "CONFIRMED" | "DECLINED" | "EXPIRED";
+            /** @description The credential that proposed */
+            credential_id: string;
+            /** @description UTC, without offset */
+            created_on: string;
+            /** @description Of the quote: UTC, without offset */
+            expiration: string;
+            /** @description UTC, without offset; "" while no one has decided */
+            decided_on: string;
+            /** @description link or api; "" while no one has decided */
+            decided_through: string;
+            /** @description The credential that decided, or that got the link last; "" if there is none */
+            decided_by: string;
+        };
+        ProposalEventMessage: {
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired";
+            /** @description Begins with 1 and has no gaps within the account */
+            sequence: number;
+            /**
+             * @description Of data. Grows when a member changes or goes, not when one is added
+             * @constant
+             */
+            schema_version: 1;
+            /** @description The token of the object that changed */
+            object: string;
+            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
+            object_sequence: number;
+            /** @description The object as it was after the change */
+            data: components["schemas"]["ProposalEventData"];
+            /**
+             * Format: date-time
+             * @description When the change happened, UTC, to the second
+             */
+            timestamp: string;
+        };
+        ProposalRequest: {
+            /** @description Why it should be paid, for the person who decides */
+            reason: string;
+        };
+        ProvedLink: {
+            /**
+             * @description Whose link it is
+             * @enum {string}
+             */
+            chain: "ledger" | "events";
+            /** @description The number of a link, or the sequence of its last event */
+            place: string;
+            /** @description The hash of the link before it; "" for the first one */
+            previous: string;
+            /** @description All rows of the link, in their order */
+            rows: components["schemas"]["ProvedRow"][];
+            /** @description The links after it, to the one that is signed */
+            path: components["schemas"]["PathLink"][];
+            /** @description A signed head of the chain */
+            checkpoint: components["schemas"]["Checkpoint"];
+        };
+        ProvedRow: {
+            /** @description SHA-256, hexadecimal */
+            row_hash: string;
+            /** @description The journal or event as it was hashed; absent where it is of another payout */
+            row?: {
+                [key: string]: string;
+            };
+        };
+        QuoteDryRun: {
+            /** @description The transfers that the commit would post; empty where it would be refused */
+            postings: components["schemas"]["Posting"][];
+            /** @description The balances that the commit would change; empty without the scope balance:read */
+            balances: components["schemas"]["BalanceChange"][];
+            /** @description The payer, and those that could take over from it; empty if it is offered no more */
+            route: components["schemas"]["RouteCandidate"][];
+            /** @description Why the committed payout would wait before it is sent: a person decides (`review`), the rail is down, or the checks cannot run now */
+            holds: ("review" | "rail_unavailable" | "checks_unavailable")[];
+            /** @description What each limit on the number or sum of payouts would have left after this one */
+            limits: components["schemas"]["LimitHeadroom"][];
+            /** @description What its commit would answer now */
+            commit: components["schemas"]["DryCommitResult"];
+        };
         Readiness: {
             /** @description Whether nothing stands in the way now; it reserves nothing */
             payable: boolean;
@@ -2216,7 +2972,42 @@ export interface components {
             fee?: Decimal;
         };
         /** @enum {string} */
-        ReasonCode: "" | "outcome_unknown" | "not_sent" | "under_review" | "conflicting_reports" | "payer_not_configured" | "overdue" | "routes_exhausted" | "decided_by_operator" | "account_not_found" | "account_closed" | "account_blocked" | "account_not_creditable" | "invalid_details" | "name_mismatch" | "recipient_deceased" | "recipient_refused" | "not_collected" | "amount_refused" | "currency_refused" | "compliance" | "duplicate" | "no_funds" | "payer_unavailable" | "payer_refused" | "payer_error" | "sent_back" | "recalled" | "cancelled" | "replaced" | "unreachable" | "busy" | "no_answer" | "not_understood" | "not_configured" | "not_readable" | "daily_limit" | "review" | "other";
+        ReasonCode: "" | "outcome_unknown" | "not_sent" | "under_review" | "conflicting_reports" | "payer_not_configured" | "overdue" | "routes_exhausted" | "decided_by_operator" | "account_not_found" | "account_closed" | "account_blocked" | "account_not_creditable" | "invalid_details" | "name_mismatch" | "recipient_deceased" | "recipient_refused" | "not_collected" | "amount_refused" | "currency_refused" | "compliance" | "duplicate" | "no_funds" | "payer_unavailable" | "payer_refused" | "payer_error" | "sent_back" | "recalled" | "cancelled" | "replaced" | "unreachable" | "busy" | "no_answer" | "not_understood" | "not_configured" | "not_readable" | "daily_limit" | "review" | "other" | "waiting_for_funds" | "funds_did_not_arrive" | "price_out_of_bounds" | "user_not_active" | "attributes_missing" | "identity_not_verified" | "recipient_invalid" | "rates_unavailable" | "not_served" | "cancelled_by_client";
+        RouteCandidate: {
+            /** @description The payer and delivery, from the country look-up */
+            destination_token: string;
+            /** @description The payer, as a recipient knows it */
+            payer_name: string;
+            /** @description The company that pays out */
+            company_name: string;
+            /** @description Decimal, in the source currency; "" where it gives no price */
+            fee: string;
+            /** @description Decimal, all-in */
+            exchange_rate: string;
+            /** @description Source amount and fee for the promised destination amount */
+            cost: string;
+            /** @description Decimal, in USD; "0" is no bound */
+            min_limit_usd: string;
+            /** @description "0" is no bound */
+            max_limit_usd: string;
+            /**
+             * @description How the rail of the payer answers at the moment
+             * @enum {string}
+             */
+            health: "up" | "degraded" | "down";
+            /** @description Measured; null with too few payouts */
+            availability_percent: Decimal | null;
+            /** @description Measured, 0 to 5; null with too few payouts */
+            rating: Decimal | null;
+            /** @description What the router compares, the highest wins; null where excluded */
+            score: Decimal | null;
+            /** @description Whether the payout goes through it */
+            is_chosen: boolean;
+            /** @description The rule that excluded it; "" for the one that was chosen */
+            excluded_by: components["schemas"]["ExclusionRule"];
+            /** @description Figures of the rule that excluded it, in words */
+            detail: string;
+        };
         SandboxAccount: {
             /** @description The name of the account */
             account: string;
@@ -2402,6 +3193,23 @@ export interface components {
                 value: string;
             }[];
         };
+        TestMessage: {
+            /**
+             * @description No event of the account
+             * @constant
+             */
+            type: "webhook.test";
+            /**
+             * Format: date-time
+             * @description When the change happened, UTC, to the second
+             */
+            timestamp: string;
+            /** @description The webhook that is tested */
+            data: {
+                /** @description The webhook */
+                webhook_token: string;
+            };
+        };
         TokenError: {
             /**
              * @description The code of RFC 6749 5.2
@@ -2528,54 +3336,81 @@ export interface components {
             object: string;
             /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
             object_sequence: number;
-            /** @description The user; only token and status without the scope users:read, and after an erasure */
-            data: {
-                /** @description The user that changed */
-                user_token: string;
-                /**
-                 * @description The status after the change
-                 * @enum {string}
-                 */
-                status: "ACTIVE" | "LOCKED" | "DEACTIVE";
-                /** @description UTC, without offset */
-                created_on?: string;
-                /** @description Your own identifier of the user */
-                internal_user_id?: string;
-                /** @description First line of the address */
-                address1?: string;
-                /** @description Second line of the address */
-                address2?: string;
-                /** @description City of the address */
-                city?: string;
-                /** @description State or province of the address */
-                state_province?: string;
-                /** @description Postal code of the address */
-                postal_code?: string;
-                /** @description ISO 3166-1 alpha-3 */
-                country?: string;
-                /** @description First name */
-                first_name?: string;
-                /** @description Middle name; "" where there is none */
-                middle_name?: string;
-                /** @description Last name */
-                last_name?: string;
-                /** @description E-mail address */
-                email?: string;
-                /** @description ISO 639-1; of messages to the user */
-                language?: string;
-                /** @description Digits only */
-                mobile_number?: string;
-                /** @description Name of the business, for business recipients; "" for persons */
-                business_name?: string;
-                /** @description An IANA time zone name */
-                timezone?: string;
-                /** @description YYYY-MM-DD; "" if unknown */
-                date_of_birth?: string;
-                /** @description Your own keys and values, unchanged */
-                metadata?: {
-                    [key: string]: unknown;
-                };
+            /** @description The object as it was after the change */
+            data: components["schemas"]["UserEventData"];
+        };
+        /** @description The user; only token and status without the scope users:read, and after an erasure */
+        UserEventData: {
+            /** @description The user that changed */
+            user_token: string;
+            /**
+             * @description The status after the change
+             * @enum {string}
+             */
+            status: "ACTIVE" | "LOCKED" | "DEACTIVE";
+            /** @description UTC, without offset */
+            created_on?: string;
+            /** @description Your own identifier of the user */
+            internal_user_id?: string;
+            /** @description First line of the address */
+            address1?: string;
+            /** @description Second line of the address */
+            address2?: string;
+            /** @description City of the address */
+            city?: string;
+            /** @description State or province of the address */
+            state_province?: string;
+            /** @description Postal code of the address */
+            postal_code?: string;
+            /** @description ISO 3166-1 alpha-3 */
+            country?: string;
+            /** @description First name */
+            first_name?: string;
+            /** @description Middle name; "" where there is none */
+            middle_name?: string;
+            /** @description Last name */
+            last_name?: string;
+            /** @description E-mail address */
+            email?: string;
+            /** @description ISO 639-1; of messages to the user */
+            language?: string;
+            /** @description Digits only */
+            mobile_number?: string;
+            /** @description Name of the business, for business recipients; "" for persons */
+            business_name?: string;
+            /** @description An IANA time zone name */
+            timezone?: string;
+            /** @description YYYY-MM-DD; "" if unknown */
+            date_of_birth?: string;
+            /** @description Your own keys and values, unchanged */
+            metadata?: {
+                [key: string]: unknown;
             };
+        };
+        UserEventMessage: {
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "user.created" | "user.updated";
+            /** @description Begins with 1 and has no gaps within the account */
+            sequence: number;
+            /**
+             * @description Of data. Grows when a member changes or goes, not when one is added
+             * @constant
+             */
+            schema_version: 1;
+            /** @description The token of the object that changed */
+            object: string;
+            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
+            object_sequence: number;
+            /** @description The object as it was after the change */
+            data: components["schemas"]["UserEventData"];
+            /**
+             * Format: date-time
+             * @description When the change happened, UTC, to the second
+             */
+            timestamp: string;
         };
         UserLookup: {
             /** @description The recipient */
@@ -2644,15 +3479,42 @@ export interface components {
             object: string;
             /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
             object_sequence: number;
-            /** @description The verification session */
-            data: {
-                /** @description The user who is verified */
-                user_token: string;
-                /** @description The verification session that changed */
-                session_id: string;
-                /** @description The status of the session after the change */
-                status: string;
-            };
+            /** @description The object as it was after the change */
+            data: components["schemas"]["VerificationEventData"];
+        };
+        /** @description The verification session */
+        VerificationEventData: {
+            /** @description The user who is verified */
+            user_token: string;
+            /** @description The verification session that changed */
+            session_id: string;
+            /** @description The status of the session after the change */
+            status: string;
+        };
+        VerificationEventMessage: {
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review";
+            /** @description Begins with 1 and has no gaps within the account */
+            sequence: number;
+            /**
+             * @description Of data. Grows when a member changes or goes, not when one is added
+             * @constant
+             */
+            schema_version: 1;
+            /** @description The token of the object that changed */
+            object: string;
+            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
+            object_sequence: number;
+            /** @description The object as it was after the change */
+            data: components["schemas"]["VerificationEventData"];
+            /**
+             * Format: date-time
+             * @description When the change happened, UTC, to the second
+             */
+            timestamp: string;
         };
         VerificationLink: {
             /**
@@ -2733,7 +3595,7 @@ export interface components {
              * @description Types of events, or prefixes like `payout.*`; all types if empty
              * @default []
              */
-            event_types: ("user.created" | "user.updated" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "webhook.paused" | "webhook.disabled" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "batch.*" | "credential.*" | "webhook.*")[];
+            event_types: ("user.created" | "user.updated" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
         };
         WebhookDelivery: {
             /** @description One request to the endpoint */
@@ -2803,6 +3665,70 @@ export interface components {
             /** @description What the endpoint answered */
             answer: components["schemas"]["WebhookAnswer"];
         };
+        WebhookDeliveryEvent: {
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "webhook.delivery_abandoned";
+            /** @description Begins with 1 and has no gaps within the account */
+            sequence: number;
+            /** @description UTC, without offset */
+            created_on: string;
+            /**
+             * @description Of data. Grows when a member changes or goes, not when one is added
+             * @constant
+             */
+            schema_version: 1;
+            /** @description The token of the object that changed */
+            object: string;
+            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
+            object_sequence: number;
+            /** @description The object as it was after the change */
+            data: components["schemas"]["WebhookDeliveryEventData"];
+        };
+        /** @description The delivery that is abandoned */
+        WebhookDeliveryEventData: {
+            /** @description The endpoint that did not accept an event */
+            webhook_token: string;
+            /** @description The last request, in the log of the webhook */
+            delivery_token: string;
+            /** @description Of the event that is not sent again; a replay sends it */
+            sequence: number;
+            /** @description Of that event; "" if it was no longer kept */
+            event_type: string;
+            /** @description How often it was sent */
+            tries: number;
+            /** @description Of the last answer; 0 if there was none */
+            status_code: number;
+            /** @description Why the last request failed, in words */
+            error: string;
+        };
+        WebhookDeliveryEventMessage: {
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "webhook.delivery_abandoned";
+            /** @description Begins with 1 and has no gaps within the account */
+            sequence: number;
+            /**
+             * @description Of data. Grows when a member changes or goes, not when one is added
+             * @constant
+             */
+            schema_version: 1;
+            /** @description The token of the object that changed */
+            object: string;
+            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
+            object_sequence: number;
+            /** @description The object as it was after the change */
+            data: components["schemas"]["WebhookDeliveryEventData"];
+            /**
+             * Format: date-time
+             * @description When the change happened, UTC, to the second
+             */
+            timestamp: string;
+        };
         WebhookEvent: {
             /**
              * @description What happened
@@ -2822,15 +3748,42 @@ export interface components {
             object: string;
             /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
             object_sequence: number;
-            /** @description The endpoint that gets no more events */
-            data: {
-                /** @description The endpoint that events are no longer sent to */
-                webhook_token: string;
-                /** @description PAUSED: it failed for 14 days; DISABLED: it answered 410 */
-                status: string;
-                /** @description Why, in words */
-                status_reason: string;
-            };
+            /** @description The object as it was after the change */
+            data: components["schemas"]["WebhookEventData"];
+        };
+        /** @description The endpoint that gets no more events */
+        WebhookEventData: {
+            /** @description The endpoint that events are no longer sent to */
+            webhook_token: string;
+            /** @description PAUSED: it failed for 14 days; DISABLED: it answered 410 */
+            status: string;
+            /** @description Why, in words */
+            status_reason: string;
+        };
+        WebhookEventMessage: {
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "webhook.paused" | "webhook.disabled";
+            /** @description Begins with 1 and has no gaps within the account */
+            sequence: number;
+            /**
+             * @description Of data. Grows when a member changes or goes, not when one is added
+             * @constant
+             */
+            schema_version: 1;
+            /** @description The token of the object that changed */
+            object: string;
+            /** @description Begins with 1 and has no gaps within the object, as long as its events are kept */
+            object_sequence: number;
+            /** @description The object as it was after the change */
+            data: components["schemas"]["WebhookEventData"];
+            /**
+             * Format: date-time
+             * @description When the change happened, UTC, to the second
+             */
+            timestamp: string;
         };
         WebhookReplay: {
             /** @description Events that the endpoint gets again */
@@ -2855,7 +3808,7 @@ export interface components {
              * @description Of the types of the webhook; default: all
              * @default []
              */
-            event_types: ("user.created" | "user.updated" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "webhook.paused" | "webhook.disabled" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "batch.*" | "credential.*" | "webhook.*")[];
+            event_types: ("user.created" | "user.updated" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned" | "user.*" | "attributes.*" | "payout.*" | "verification.*" | "balance.*" | "batch.*" | "credential.*" | "proposal.*" | "webhook.*")[];
             /**
              * @description Counts the events, and sends nothing
              * @default false
@@ -2927,7 +3880,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description The request is malformed or not valid. Codes: `invalid_request`, `unknown_parameter`, `malformed_json`, `malformed_http`, `source_and_destination_exclusive`. */
+        /** @description The request is malformed or not valid. Codes: `invalid_request`, `unknown_parameter`, `dry_run_unsupported`, `malformed_json`, `malformed_http`, `source_and_destination_exclusive`. */
         BadRequest: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2988,7 +3941,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The request conflicts with the present state. Codes: `user_exists`, `user_not_active`, `duplicate_transfer`, `idempotency_in_progress`, `illegal_move`, `clock_backwards`. */
+        /** @description The request conflicts with the present state. Codes: `user_exists`, `user_not_active`, `duplicate_transfer`, `idempotency_in_progress`, `illegal_move`, `budget_exceeded`, `proposal_ended`, `proposal_refused`, `terms_changed`, `clock_backwards`. */
         Conflict: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -3074,6 +4027,14 @@ export interface components {
         };
     };
     parameters: {
+        /** @description The same for every try of an event, in a replay and at other endpoints, too. */
+        WebhookId: string;
+        /** @description When the request was signed, in seconds since 1970. Refuse it if it is minutes old. */
+        WebhookTimestamp: number;
+        /** @description Over `webhook-id.webhook-timestamp.body`: `v1,` with HMAC-SHA256 or `v1a,` with Ed25519, in Base64. Two with a space between them after a rotation. */
+        WebhookSignature: string;
+        /** @description With `dry-run` (RFC 7240) the answer says what would happen, and nothing is written; an Idempotency-Key stays free. */
+        Prefer: "dry-run";
         /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
         IdempotencyKey: string;
     };
@@ -3085,6 +4046,8 @@ export interface components {
         Link: string;
         /** @description Present if this is the stored answer of an earlier request. */
         IdempotentReplayed: "true";
+        /** @description Present if this was a dry run. */
+        PreferenceApplied: "dry-run";
         /** @description Seconds until the next attempt. */
         RetryAfter: number;
         /** @description Allowed requests per second. */
@@ -3129,12 +4092,16 @@ export interface operations {
                 cursor?: string;
                 /** @description Only entries of this type */
                 type?: "fund" | "commit" | "refund" | "return" | "reserve" | "release";
+                /** @description Posted then or later, UTC */
+                from?: string;
+                /** @description Posted by then, the day or second included */
+                to?: string;
             };
             header?: never;
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a202c5-2167-7496-8431-ba0bd0c15c67
+                 * @example 01a20372-7c03-7347-aaf8-f82d6193f5e1
                  */
                 balance_token: string;
             };
@@ -3176,7 +4143,7 @@ export interface operations {
             path: {
                 /**
                  * @description A balance of the account, from `GET /account/balance`
-                 * @example 01a202c5-2167-7496-8431-ba0bd0c15c67
+                 * @example 01a20372-7c03-7347-aaf8-f82d6193f5e1
                  */
                 balance_token: string;
             };
@@ -3213,6 +4180,8 @@ export interface operations {
                 internal_user_id?: string;
                 /** @description Case is ignored */
                 email?: string;
+                /** @description Parts of first and last name, all of which must match, without regard to case, marks and script. Three to eight letters match the beginning of a part, fewer or more a whole part */
+                name?: string;
                 /**
                  * @description ISO 3166-1 alpha-3
                  * @example MEX
@@ -3311,7 +4280,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
             };
@@ -3341,7 +4310,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
             };
@@ -3378,7 +4347,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
             };
@@ -3409,7 +4378,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
             };
@@ -3469,7 +4438,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
             };
@@ -3536,6 +4505,8 @@ export interface operations {
                  * @example MXN
                  */
                 destination_currency?: string;
+                /** @description Only payers that deliver so */
+                delivery_type?: components["schemas"]["DeliveryType"];
                 /** @description Only the payer of this name; case is ignored */
                 payer_name?: string;
                 /** @description Returns the logos of companies and payers */
@@ -3583,6 +4554,8 @@ export interface operations {
                  * @example LTC
                  */
                 destination_currency?: string;
+                /** @description Only payers that deliver so */
+                delivery_type?: components["schemas"]["DeliveryType"];
                 /** @description Only the payer of this name; case is ignored */
                 payer_name?: string;
                 /**
@@ -3622,7 +4595,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
                 /**
@@ -3662,7 +4635,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
                 /**
@@ -3704,7 +4677,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
                 /**
@@ -3766,7 +4739,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
             };
@@ -3793,11 +4766,13 @@ export interface operations {
             header?: {
                 /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description With `dry-run` (RFC 7240) the answer says what would happen, and nothing is written; an Idempotency-Key stays free. */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
             };
@@ -3814,10 +4789,11 @@ export interface operations {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Payout"];
+                    "application/json": components["schemas"]["CreatedPayout"];
                 };
             };
         };
@@ -3842,12 +4818,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a202c5-30da-72b1-a887-52e73e922df9
+                 * @example payout_01a20372-816e-76a1-af36-58e5dc71e7f2
                  */
                 payout_token: string;
             };
@@ -3874,16 +4850,18 @@ export interface operations {
             header?: {
                 /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description With `dry-run` (RFC 7240) the answer says what would happen, and nothing is written; an Idempotency-Key stays free. */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a202c5-30da-72b1-a887-52e73e922df9
+                 * @example payout_01a20372-816e-76a1-af36-58e5dc71e7f2
                  */
                 payout_token: string;
             };
@@ -3896,6 +4874,7 @@ export interface operations {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3919,12 +4898,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a202c5-30da-72b1-a887-52e73e922df9
+                 * @example payout_01a20372-816e-76a1-af36-58e5dc71e7f2
                  */
                 payout_token: string;
             };
@@ -3968,6 +4947,74 @@ export interface operations {
                 };
                 content: {
                     "application/pdf": string;
+                };
+            };
+        };
+    };
+    getPayoutProof: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 */
+                user_token: string;
+                /**
+                 * @description The payout
+                 * @example payout_01a20372-816e-76a1-af36-58e5dc71e7f2
+                 */
+                payout_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayoutProof"];
+                };
+            };
+        };
+    };
+    cancelPayout: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 */
+                user_token: string;
+                /**
+                 * @description The payout
+                 * @example payout_01a20372-8223-71a3-b005-df3bd3505586
+                 */
+                payout_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Payout"];
                 };
             };
         };
@@ -4046,9 +5093,13 @@ export interface operations {
                 delivery_type?: components["schemas"]["DeliveryType"];
                 /** @description The destination, ISO 3166-1 alpha-3 */
                 country?: string;
-                /** @description The first day of time_of_txn, UTC */
+                /** @description Committed (or created, while PENDING) then or later, UTC */
+                from?: string;
+                /** @description Committed (or created, while PENDING) by then, the day or second included */
+                to?: string;
+                /** @description The first day of time_of_txn, UTC. Excludes from */
                 start_date?: string;
-                /** @description The last day of time_of_txn, UTC */
+                /** @description The last day of time_of_txn, UTC. Excludes to */
                 end_date?: string;
                 /** @description payout is the only type there is */
                 type?: "payout";
@@ -4065,7 +5116,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
             };
@@ -4110,9 +5161,13 @@ export interface operations {
                 delivery_type?: components["schemas"]["DeliveryType"];
                 /** @description The destination, ISO 3166-1 alpha-3 */
                 country?: string;
-                /** @description The first day of time_of_txn, UTC */
+                /** @description Committed (or created, while PENDING) then or later, UTC */
+                from?: string;
+                /** @description Committed (or created, while PENDING) by then, the day or second included */
+                to?: string;
+                /** @description The first day of time_of_txn, UTC. Excludes from */
                 start_date?: string;
-                /** @description The last day of time_of_txn, UTC */
+                /** @description The last day of time_of_txn, UTC. Excludes to */
                 end_date?: string;
                 /** @description payout is the only type there is */
                 type?: "payout";
@@ -4146,6 +5201,171 @@ export interface operations {
             };
         };
     };
+    proposePayout: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The recipient
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
+                 */
+                user_token: string;
+                /**
+                 * @description The payout
+                 * @example payout_01a20372-879c-7149-b6e9-d7a22c32866c
+                 */
+                payout_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProposalRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Proposal"];
+                };
+            };
+        };
+    };
+    listProposals: {
+        parameters: {
+            query?: {
+                /** @description Rows per page */
+                number_of_records?: number;
+                /** @description The cursor in the Link header of the previous page */
+                cursor?: string;
+                /**
+                 * @description Only those with this status
+                 * @example CONFIRMED
+                 */
+                status?: "OPEN" | "CONFIRMED" | "DECLINED" | "EXPIRED";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Proposal"][];
+                };
+            };
+        };
+    };
+    getProposal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The proposal of a payout
+                 * @example proposal_01a20372-87aa-73b1-9a16-b345118dd144
+                 */
+                proposal_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Proposal"];
+                };
+            };
+        };
+    };
+    createConfirmationLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The proposal of a payout
+                 * @example proposal_01a20372-87aa-73b1-9a16-b345118dd144
+                 */
+                proposal_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfirmationLink"];
+                };
+            };
+        };
+    };
+    decideProposal: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The proposal of a payout
+                 * @example proposal_01a20372-87aa-73b1-9a16-b345118dd144
+                 */
+                proposal_token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProposalDecision"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Proposal"];
+                };
+            };
+        };
+    };
     getReadiness: {
         parameters: {
             query: {
@@ -4168,7 +5388,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
             };
@@ -4184,6 +5404,30 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Readiness"];
+                };
+            };
+        };
+    };
+    getLinkedReceipt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The secret part of a receipt link */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/pdf": string;
                 };
             };
         };
@@ -4216,12 +5460,12 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
                 /**
                  * @description The payout
-                 * @example payout_01a202c5-30da-72b1-a887-52e73e922df9
+                 * @example payout_01a20372-816e-76a1-af36-58e5dc71e7f2
                  */
                 payout_token: string;
             };
@@ -4355,7 +5599,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a202c5-3e3e-709a-a4ee-3694bfd2c942
+                 * @example batch_01a20372-88d9-758e-bd92-7a19852950b0
                  */
                 batch_token: string;
             };
@@ -4381,11 +5625,13 @@ export interface operations {
             header?: {
                 /** @description Chosen by you, one per operation. For 30 days a request with the same key returns the first answer. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description With `dry-run` (RFC 7240) the answer says what would happen, and nothing is written; an Idempotency-Key stays free. */
+                Prefer?: components["parameters"]["Prefer"];
             };
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a202c5-3e3e-709a-a4ee-3694bfd2c942
+                 * @example batch_01a20372-88d9-758e-bd92-7a19852950b0
                  */
                 batch_token: string;
             };
@@ -4402,6 +5648,7 @@ export interface operations {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4431,7 +5678,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a202c5-3e3e-709a-a4ee-3694bfd2c942
+                 * @example batch_01a20372-88d9-758e-bd92-7a19852950b0
                  */
                 batch_token: string;
             };
@@ -4459,7 +5706,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a202c5-3e3e-709a-a4ee-3694bfd2c942
+                 * @example batch_01a20372-88d9-758e-bd92-7a19852950b0
                  */
                 batch_token: string;
             };
@@ -4490,7 +5737,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a202c5-3e3e-709a-a4ee-3694bfd2c942
+                 * @example batch_01a20372-88d9-758e-bd92-7a19852950b0
                  */
                 batch_token: string;
             };
@@ -4521,7 +5768,7 @@ export interface operations {
             path: {
                 /**
                  * @description The batch
-                 * @example batch_01a202c5-3f31-76ca-9bbf-0df3ef14d8fa
+                 * @example batch_01a20372-8936-77e0-bd7a-1ba272c5dc22
                  */
                 batch_token: string;
             };
@@ -4552,6 +5799,10 @@ export interface operations {
                 after?: number;
                 /** @description Seconds to wait for an event where there is none yet. Not for a stream */
                 wait?: number;
+                /** @description Only events of this type. Excludes wait */
+                type?: "user.created" | "user.updated" | "attributes.stored" | "payout.pending" | "payout.scheduled" | "payout.processing" | "payout.hold" | "payout.error" | "payout.ready_for_pickup" | "payout.completed" | "payout.cancelled" | "payout.returned" | "verification.started" | "verification.submitted" | "verification.abandoned" | "verification.expired" | "verification.resubmitted" | "verification.declined" | "verification.approved" | "verification.resubmission_requested" | "verification.review" | "balance.funded" | "batch.receiving" | "batch.draft" | "batch.quoted" | "batch.committing" | "batch.committed" | "batch.cancelled" | "batch.removed" | "credential.created" | "credential.updated" | "credential.revoked" | "proposal.created" | "proposal.confirmed" | "proposal.declined" | "proposal.expired" | "webhook.paused" | "webhook.disabled" | "webhook.delivery_abandoned";
+                /** @description Only events of this object, by its token. Excludes wait */
+                object?: string;
             };
             header?: never;
             path?: never;
@@ -4597,7 +5848,10 @@ export interface operations {
     };
     listWebhooks: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only ENABLED gets events; PAUSED and DISABLED miss none: resume it to get them */
+                status?: "ENABLED" | "PAUSED" | "DISABLED";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -4652,7 +5906,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a202c5-3d02-7260-ac7e-2a404d084cb1
+                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
                  */
                 webhook_token: string;
             };
@@ -4682,7 +5936,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a202c5-3d02-7260-ac7e-2a404d084cb1
+                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
                  */
                 webhook_token: string;
             };
@@ -4717,7 +5971,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a202c5-3d02-7260-ac7e-2a404d084cb1
+                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
                  */
                 webhook_token: string;
             };
@@ -4752,7 +6006,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a202c5-3d02-7260-ac7e-2a404d084cb1
+                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
                  */
                 webhook_token: string;
             };
@@ -4783,7 +6037,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a202c5-3d02-7260-ac7e-2a404d084cb1
+                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
                  */
                 webhook_token: string;
             };
@@ -4814,7 +6068,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a202c5-3d02-7260-ac7e-2a404d084cb1
+                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
                  */
                 webhook_token: string;
             };
@@ -4845,7 +6099,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a202c5-3d02-7260-ac7e-2a404d084cb1
+                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
                  */
                 webhook_token: string;
             };
@@ -4876,7 +6130,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a202c5-3d02-7260-ac7e-2a404d084cb1
+                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
                  */
                 webhook_token: string;
             };
@@ -4922,7 +6176,7 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a202c5-3d02-7260-ac7e-2a404d084cb1
+                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
                  */
                 webhook_token: string;
             };
@@ -4950,12 +6204,12 @@ export interface operations {
             path: {
                 /**
                  * @description The webhook
-                 * @example webhook_01a202c5-3d02-7260-ac7e-2a404d084cb1
+                 * @example webhook_01a20372-87f9-7186-ab3d-2955cee73106
                  */
                 webhook_token: string;
                 /**
                  * @description One request to a webhook, from its log
-                 * @example delivery_01a202c5-3d0c-76eb-87a6-a5a2fe7af790
+                 * @example delivery_01a20372-8817-77d7-9109-83c7ca398381
                  */
                 delivery_token: string;
             };
@@ -5093,7 +6347,7 @@ export interface operations {
             path: {
                 /**
                  * @description The payout
-                 * @example payout_01a202c5-30da-72b1-a887-52e73e922df9
+                 * @example payout_01a20372-816e-76a1-af36-58e5dc71e7f2
                  */
                 payout_token: string;
             };
@@ -5128,7 +6382,7 @@ export interface operations {
             path: {
                 /**
                  * @description The recipient
-                 * @example usr_01a202c5-2dc3-71f6-9128-2bcc6e82dc75
+                 * @example usr_01a20372-7feb-71be-ac1a-7e293eac75d5
                  */
                 user_token: string;
             };
@@ -5150,6 +6404,94 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["SandboxDecisionApplied"];
                 };
+            };
+        };
+    };
+    receiveEvent: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same for every try of an event, in a replay and at other endpoints, too. */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When the request was signed, in seconds since 1970. Refuse it if it is minutes old. */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description Over `webhook-id.webhook-timestamp.body`: `v1,` with HMAC-SHA256 or `v1a,` with Ed25519, in Base64. Two with a space between them after a rotation. */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EventMessage"];
+            };
+        };
+        responses: {
+            /** @description Accepted, as with every status of 2xx. The body is not used. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The webhook is disabled. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Nothing is sent for a while, as after 502, 503 and 504. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receiveTest: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same for every try of an event, in a replay and at other endpoints, too. */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /** @description When the request was signed, in seconds since 1970. Refuse it if it is minutes old. */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /** @description Over `webhook-id.webhook-timestamp.body`: `v1,` with HMAC-SHA256 or `v1a,` with Ed25519, in Base64. Two with a space between them after a rotation. */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestMessage"];
+            };
+        };
+        responses: {
+            /** @description Accepted, as with every status of 2xx. The body is not used. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The webhook is disabled. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Nothing is sent for a while, as after 502, 503 and 504. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

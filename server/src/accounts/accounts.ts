@@ -41,7 +41,7 @@ export async function createAccount(
 ): Promise<NewAccount> {
   const accountId = newId();
   await insertAccount(session, { id: accountId, name: account.name });
-  const client = await createClient(session, {
+  const { credential_id: _id, ...client } = await createClient(session, {
     accountId,
     scopes: defaultScopes,
     allowedAddresses: [],
@@ -65,10 +65,11 @@ export type NewCredential = {
 export async function createClient(
   session: Session,
   credential: NewCredential,
-): Promise<{ client_id: string; client_secret: string }> {
+): Promise<{ credential_id: string; client_id: string; client_secret: string }> {
   const secret = newSecret();
   const id = await storeCredential(session, { ...credential, kind: 'client', secret });
   return {
+    credential_id: id,
     client_id: formatClientId({ accountId: credential.accountId, credentialId: id }),
     client_secret: secret,
   };

@@ -1,4 +1,4 @@
-import type { Principal } from '../core/access.ts';
+import { expandScopes, type Principal } from '../core/access.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
 import type { Database } from '../db/postgres/pool.ts';
 import { findAccessToken, findApiKey, findCredentialRevision } from './accounts.sql.ts';
@@ -40,7 +40,7 @@ export function createAuthenticator(env: { db: Database; clock: EnvironmentClock
     const principal: Principal = {
       accountId: token.accountId,
       credentialId: row.credential_id,
-      scopes: new Set(row.scopes),
+      scopes: expandScopes(row.scopes),
     };
     const endsAtMs = row.expires_at?.getTime() ?? Number.POSITIVE_INFINITY;
     // A credential that changed meanwhile may have been read as it was before.

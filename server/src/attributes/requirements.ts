@@ -58,8 +58,7 @@ function nameProfile(corridor: Corridor): string {
     case 'HOME_DELIVERY':
       return `home:${countryCode}`;
     case 'PAPER_CHECK':
-      // Attribute tokens are derived from this name, so it keeps the former word.
-      return `cheque:${countryCode}`;
+      return `check:${countryCode}`;
   }
 }
 

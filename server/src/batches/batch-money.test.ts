@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type BatchTest, createBatchTest } from '../../testing/setups/batches.ts';
+import { type BatchTest, createBatchTest, names } from '../../testing/setups/batches.ts';
 import type { Owner } from '../../testing/setups/money.ts';
 import { readRows } from '../../testing/setups/read-rows.ts';
 import { newId } from '../core/ids.ts';
@@ -9,7 +9,6 @@ import type { Database } from '../db/postgres/pool.ts';
 import { createGroupCommit } from '../payouts/group-commit.ts';
 import { commitBatch } from './batches.ts';
 import { runCommits } from './committer.ts';
-import { quoteBatch } from './quote.ts';
 
 /** The money of batches, while processes crash and single payouts use the same balance. */
 
@@ -18,15 +17,6 @@ before(async () => {
   batches = await createBatchTest();
 });
 after(() => batches[Symbol.asyncDispose]());
-
-const names = (count: number, prefix: string): string[] =>
-  Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
-
-async function createQuoted(owner: Owner, lines: readonly string[]): Promise<string> {
-  const { batch } = await batches.receive(owner, lines);
-  await quoteBatch(batches.services, { accountId: owner.accountId, batchId: batch.id });
-  return batch.id;
-}
 
 const commit = ({ accountId }: Owner, batchId: string) =>
   commitBatch(batches.money.db.tenant(accountId), { accountId, batchId, mode: 'all' });
@@ -70,8 +60,8 @@ test('with crashes, single commits of the same transfers and an expired quote, e
   const owner = await batches.createOwner(30_000_000n);
   const { accountId } = owner;
   const transferIds = names(1700, 'raced');
-  const batchId = await createQuoted(owner, batches.describe(owner, transferIds));
-  const other = await createQuoted(owner, batches.describe(owner, names(600, 'aside')));
+  const batchId = await batches.createQuoted(owner, batches.describe(owner, transferIds));
+  const other = await batches.createQuoted(owner, batches.describe(owner, names(600, 'aside')));
   const twins = await Promise.all(
     transferIds
       .filter((_, index) => index % 60 === 0)
@@ -121,7 +111,7 @@ async function assertChained(accountId: string): Promise<void> {
 test("no tenant can commit another's batch, or process its own directly", async () => {
   const owner = await batches.createOwner(100_000n);
   const stranger = await batches.createOwner(100_000n);
-  const batchId = await createQuoted(owner, batches.describe(owner, ['own']));
+  const batchId = await batches.createQuoted(owner, batches.describe(owner, ['own']));
   const states = ['42501'];
   for (const text of [
     `select begin_batch_commit('${owner.accountId}', '${batchId}', 'all')`,

@@ -22,7 +22,7 @@ const storeQuery = defineQuery({
       update batches b
       set row_count = b.row_count + $5, valid_count = b.valid_count + $6,
         invalid_count = b.invalid_count + $7, repeated_count = b.repeated_count + $8,
-        stored_details_count = b.stored_details_count + $46,
+        stored_details_count = b.stored_details_count + $47,
         content_hash = $9, ignored_columns = $10, rates = $11,
         lock_seconds = least(b.lock_seconds, $12),
         lease_until = clock_timestamp() + $13 * interval '1 millisecond',
@@ -35,28 +35,28 @@ const storeQuery = defineQuery({
         client_transfer_id, user_id, given_side, source_amount, fee, destination_amount,
         rounding_nano, attr_set_id, attr_version, needs_verification, notify_user, metadata,
         metadata_hashes, faults, source_token, source_currency, destination_token,
-        destination_currency, exchange_rate, rail, payer_key, payer_name, delivery_type, country,
-        needs_attributes, estimated_availability, details)
+        destination_currency, exchange_rate, mid_rate, rail, payer_key, payer_name,
+        delivery_type, country, needs_attributes, estimated_availability, details)
       select $1, $2, r.number, r.line, r.status, r.payout_id, r.client_transfer_id, r.user_id,
         r.given_side, r.source_amount, r.fee, r.destination_amount, r.rounding_nano,
         r.attr_set_id, r.attr_version, r.needs_verification, r.notify_user, r.metadata,
         r.metadata_hashes::bytea[], r.faults, t.source_token, t.source_currency,
-        t.destination_token, t.destination_currency, t.exchange_rate, t.rail, t.payer_key,
-        t.payer_name, t.delivery_type, t.country, t.needs_attributes, t.estimated_availability,
-        r.details
+        t.destination_token, t.destination_currency, t.exchange_rate, t.mid_rate, t.rail,
+        t.payer_key, t.payer_name, t.delivery_type, t.country, t.needs_attributes,
+        t.estimated_availability, r.details
       from unnest($14::integer[], $15::integer[], $16::text[], $17::uuid[], $18::text[],
         $19::uuid[], $20::text[], $21::bigint[], $22::bigint[], $23::bigint[], $24::bigint[],
         $25::uuid[], $26::integer[], $27::boolean[], $28::boolean[], $29::text[], $30::text[],
-        $31::text[], $32::integer[], $45::text[])
+        $31::text[], $32::integer[], $46::text[])
         as r (number, line, status, payout_id, client_transfer_id, user_id, given_side,
           source_amount, fee, destination_amount, rounding_nano, attr_set_id, attr_version,
           needs_verification, notify_user, metadata, metadata_hashes, faults, term, details)
       left join unnest($33::uuid[], $34::text[], $35::uuid[], $36::text[], $37::text[],
-        $38::text[], $39::text[], $40::text[], $41::text[], $42::text[], $43::boolean[],
-        $44::timestamptz[]) with ordinality
+        $38::text[], $39::text[], $40::text[], $41::text[], $42::text[], $43::text[], $44::boolean[],
+        $45::timestamptz[]) with ordinality
         as t (source_token, source_currency, destination_token, destination_currency,
-          exchange_rate, rail, payer_key, payer_name, delivery_type, country, needs_attributes,
-          estimated_availability, ord) on t.ord = r.term
+          exchange_rate, mid_rate, rail, payer_key, payer_name, delivery_type, country,
+          needs_attributes, estimated_availability, ord) on t.ord = r.term
       where exists (select from held)
     )
     select count(*)::integer as count from held`,
@@ -162,20 +162,23 @@ function writeHashes({ metadataHashes }: CheckedRow['draft']): string | undefine
 }
 
 function listTermsColumns(terms: readonly RowTerms[], rows: readonly CheckedRow[]): unknown[][] {
-  // Rows of the same terms have the same payer, pair and rates, so the same rate.
-  const rates = new Map<RowTerms, string>();
+  // Rows of the same terms have the same payer and pair, so the same rates.
+  const quotes = new Map<RowTerms, Quote>();
   for (const { terms: own, quote } of rows) {
-    if (own !== undefined && quote !== undefined && !rates.has(own)) {
-      rates.set(own, formatRate(quote.rate));
-    }
+    if (own !== undefined && quote !== undefined && !quotes.has(own)) quotes.set(own, quote);
   }
+  const rate = (own: RowTerms, of: 'rate' | 'midRate'): string | undefined => {
+    const quote = quotes.get(own);
+    return quote && formatRate(quote[of]);
+  };
   const list = (read: (own: RowTerms) => unknown): unknown[] => terms.map(read);
   return [
     list(({ sourceToken }) => sourceToken),
     list(({ sourceCurrency }) => sourceCurrency),
     list(({ payer }) => payer.destinationToken),
     list(({ destinationCurrency }) => destinationCurrency),
-    list((own) => rates.get(own)),
+    list((own) => rate(own, 'rate')),
+    list((own) => rate(own, 'midRate')),
     list(({ payer }) => payer.railName),
     list(({ payer }) => payer.key),
     list(({ payer }) => payer.name),
@@ -219,7 +222,7 @@ const priceQuery = defineQuery({
     with held as (
       update batches b
       set valid_count = b.valid_count - $4, invalid_count = b.invalid_count + $4,
-        stored_details_count = b.stored_details_count - $15,
+        stored_details_count = b.stored_details_count - $16,
         lease_until = clock_timestamp() + $5 * interval '1 millisecond'
       where b.account_id = $1 and b.id = $2 and b.fence = $3 and b.status = 'DRAFT'
       returning b.id
@@ -232,14 +235,15 @@ const priceQuery = defineQuery({
         destination_amount = coalesce(n.destination_amount, r.destination_amount),
         rounding_nano = coalesce(n.rounding_nano, r.rounding_nano),
         exchange_rate = coalesce(n.exchange_rate, r.exchange_rate),
+        mid_rate = coalesce(n.mid_rate, r.mid_rate),
         needs_verification = coalesce(n.needs_verification, r.needs_verification),
         estimated_availability = coalesce(n.estimated_availability, r.estimated_availability)
       from (
         select n.*, found.place
         from unnest($6::integer[], $7::text[], $8::bigint[], $9::bigint[], $10::bigint[],
-          $11::bigint[], $12::text[], $13::boolean[], $14::timestamptz[])
+          $11::bigint[], $12::text[], $13::text[], $14::boolean[], $15::timestamptz[])
           as n (number, faults, source_amount, fee, destination_amount, rounding_nano,
-            exchange_rate, needs_verification, estimated_availability)
+            exchange_rate, mid_rate, needs_verification, estimated_availability)
         -- One look-up per row. Without statistics of a table that has just been filled, the planner
         -- chooses a join that reads the whole batch for every portion: 110 us per row instead of 20.
         cross join lateral (
@@ -294,7 +298,8 @@ export async function priceRows(
     list(({ quote }) => quote?.feeMinor),
     list(({ quote }) => quote?.destinationMinor),
     list(({ quote }) => quote?.roundingNano),
-    list(({ quote }) => (quote === undefined ? undefined : formatRate(quote.rate))),
+    list(({ quote }) => quote && formatRate(quote.rate)),
+    list(({ quote }) => quote && formatRate(quote.midRate)),
     list(({ quote }) => quote?.verificationRequired),
     list(({ terms }) => terms?.estimatedAvailability),
     rows.filter(({ faults, hasStoredDetails }) => faults !== undefined && hasStoredDetails).length,

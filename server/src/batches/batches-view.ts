@@ -9,7 +9,9 @@ import { formatToken } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { amountAnswer } from '../http/schema.ts';
+import { batchDryRun } from '../payouts/dry-run-view.ts';
 import { shortfallAnswer, writeShortfall } from '../payouts/obstacle-view.ts';
+import { rateFields, writeRates } from '../payouts/rates-view.ts';
 import { type BatchRow, type BatchTotal, batchStatuses, batchTotal } from './batches.sql.ts';
 import { type BatchCommitAnswer, type BatchFunds, batchRefusals, findFunds } from './batches.ts';
 import { faultFields, fileFormats, type RowFault } from './file/file-row.ts';
@@ -93,10 +95,12 @@ export const batchRowAnswer = z
     source_currency_code: z.string(),
     source_amount: amountAnswer
       .optional()
-      .describe('This and the next three only for rows with a price'),
+      .describe('This and the other amounts and rates only for rows with a price'),
     fee: amountAnswer.optional(),
     destination_amount: amountAnswer.optional(),
-    exchange_rate: amountAnswer.optional(),
+    exchange_rate: rateFields.exchange_rate.optional(),
+    mid_rate: rateFields.mid_rate.optional(),
+    margin: rateFields.margin.optional(),
     destination_token: z.string(),
     destination_currency_code: z.string(),
     payout_token: z.string().describe('"" until the row is committed'),
@@ -122,6 +126,7 @@ export const batchCommitAnswer = z
       .array(shortfallAnswer)
       .optional()
       .describe('Of insufficient funds: what each balance lacks'),
+    dry_run: batchDryRun.optional().describe('Of a dry run only'),
   })
   .meta({ id: 'BatchCommitResult' });
 
@@ -267,6 +272,7 @@ function writeFault({ lacks, ...fault }: RowFault) {
 
 export function writeBatchRow(row: ReportRow) {
   const { source_currency: source, destination_currency: destination } = row;
+  const { exchange_rate: rate, mid_rate: mid } = row;
   const amount = (minor: bigint | null, code: string | null): JsonNumber | undefined =>
     minor === null || code === null ? undefined : writeAmount(minor, code);
   return {
@@ -279,7 +285,7 @@ export function writeBatchRow(row: ReportRow) {
     source_amount: amount(row.source_amount, source),
     fee: amount(row.fee, source),
     destination_amount: amount(row.destination_amount, destination),
-    exchange_rate: row.exchange_rate === null ? undefined : new JsonNumber(row.exchange_rate),
+    ...(rate !== null && mid !== null && writeRates({ exchange_rate: rate, mid_rate: mid })),
     destination_token: row.destination_token ?? '',
     destination_currency_code: destination ?? '',
     payout_token: row.payout_id === null ? '' : formatToken('payout', row.payout_id),

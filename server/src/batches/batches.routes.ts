@@ -12,6 +12,7 @@ import {
   type RouteContext,
 } from '../http/route.ts';
 import { flag, momentQuery } from '../http/schema.ts';
+import { viewPostings } from '../payouts/dry-run-view.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import { batchStatuses, listBatchRows } from './batches.sql.ts';
 import { cancelBatch, commitBatch, getBatch } from './batches.ts';
@@ -253,13 +254,19 @@ function commitRoute(): Route<BatchServices> {
     access: 'payouts:commit',
     params: batchParams,
     body: commitRequest,
+    hasDryRun: true,
     response: batchCommitAnswer,
     refusals: [404],
-    handle: async ({ env, accountId, write }: Context, { params, body }) => {
+    handle: async ({ env, accountId, principal, isDryRun, write }: Context, { params, body }) => {
       const commit = { accountId, batchId: readBatchToken(params.batch_token), mode: body.mode };
       env.recovery.refuse();
       const answer = await write(
-        async (session) => writeBatchCommit(params.batch_token, await commitBatch(session, commit)),
+        async (session) => {
+          const result = await commitBatch(session, commit);
+          const committed = writeBatchCommit(params.batch_token, result);
+          if (!isDryRun) return committed;
+          return { ...committed, dry_run: await viewPostings(session, principal) };
+        },
         { isOneEffect: true },
       );
       env.wakeBatches();

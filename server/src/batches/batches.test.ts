@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import { type BatchTest, createBatchTest } from '../../testing/setups/batches.ts';
+import { type BatchTest, createBatchTest, names } from '../../testing/setups/batches.ts';
 import type { Owner } from '../../testing/setups/money.ts';
 import { readRows } from '../../testing/setups/read-rows.ts';
 import { AppError } from '../core/errors.ts';
@@ -22,15 +22,6 @@ const isRefused =
   (code: string) =>
   (error: unknown): boolean =>
     error instanceof AppError && error.code === code;
-
-const names = (count: number, prefix: string): string[] =>
-  Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
-
-async function createQuoted(owner: Owner, lines: readonly string[]): Promise<string> {
-  const { batch } = await batches.receive(owner, lines);
-  await quoteBatch(batches.services, { accountId: owner.accountId, batchId: batch.id });
-  return batch.id;
-}
 
 const commit = ({ accountId }: Owner, batchId: string, mode: 'all' | 'valid' = 'all') =>
   commitBatch(batches.money.db.tenant(accountId), { accountId, batchId, mode });
@@ -213,7 +204,7 @@ test('the reserve of rows refused after the quote is released', async () => {
   const owner = await batches.createOwner(100_000n);
   const other: Owner = { ...owner, userId: await batches.money.createUser(owner.accountId) };
   const lines = batches.describe(owner, names(3, 'refused'));
-  const batchId = await createQuoted(owner, lines);
+  const batchId = await batches.createQuoted(owner, lines);
   assert.equal((await commit(owner, batchId)).status, 'success');
   const reserved = await batches.money.balance(owner.accountId, 'USD');
   assert.ok(reserved < 70_000n);
@@ -228,7 +219,7 @@ test('the reserve of rows refused after the quote is released', async () => {
 
 test('a batch can be canceled before its commit only', async () => {
   const owner = await batches.createOwner(100_000n);
-  const batchId = await createQuoted(owner, batches.describe(owner, ['cancelled']));
+  const batchId = await batches.createQuoted(owner, batches.describe(owner, ['cancelled']));
   const session = batches.money.db.tenant(owner.accountId);
   const id = { accountId: owner.accountId, batchId };
   assert.equal((await cancelBatch(session, id)).status, 'CANCELLED');
@@ -238,7 +229,7 @@ test('a batch can be canceled before its commit only', async () => {
     errors: 'the batch is CANCELLED',
     code: 'not_quoted',
   });
-  const second = await createQuoted(owner, batches.describe(owner, ['committed']));
+  const second = await batches.createQuoted(owner, batches.describe(owner, ['committed']));
   assert.equal((await commit(owner, second)).status, 'success');
   await assert.rejects(cancelBatch(session, { ...id, batchId: second }), isRefused('illegal_move'));
   await commitAll();
@@ -264,7 +255,7 @@ test('an abandoned upload is removed after a day', async () => {
 
 test('the database rejects changes that would pay a row twice or never', async () => {
   const owner = await batches.createOwner(100_000n);
-  const batchId = await createQuoted(owner, batches.describe(owner, ['guarded']));
+  const batchId = await batches.createQuoted(owner, batches.describe(owner, ['guarded']));
   const { money } = batches;
   const asTenant = (text: string) =>
     assert.rejects(readRows(money.db.tenant(owner.accountId), { name: '', text }, [batchId]), {

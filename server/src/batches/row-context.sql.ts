@@ -17,21 +17,20 @@ const userColumns = {
 };
 export type BatchUserRow = RowOf<typeof userColumns>;
 
+const userText = `
+  select u.id, u.internal_user_id, u.status, u.kyc_status, ${sessionStatus} as session_status,
+    u.data_key, u.country
+  from users u where u.account_id = $1`;
+
 const findUsersQuery = defineQuery({
   name: 'find_batch_users',
-  text: `
-    select u.id, u.internal_user_id, u.status, u.kyc_status, ${sessionStatus} as session_status,
-      u.data_key, u.country
-    from users u where u.account_id = $1 and u.id = any ($2::uuid[])`,
+  text: `${userText} and u.id = any ($2::uuid[])`,
   columns: userColumns,
 });
 
 const findUsersByNameQuery = defineQuery({
   name: 'find_batch_users_by_name',
-  text: `
-    select u.id, u.internal_user_id, u.status, u.kyc_status, ${sessionStatus} as session_status,
-      u.data_key, u.country
-    from users u where u.account_id = $1 and u.internal_user_id = any ($2::text[])`,
+  text: `${userText} and u.internal_user_id = any ($2::text[])`,
   columns: userColumns,
 });
 

@@ -24,6 +24,7 @@ const reportColumns = {
   destination_currency: nullable(column.text),
   destination_amount: nullable(column.bigint),
   exchange_rate: nullable(column.text),
+  mid_rate: nullable(column.text),
   faults: nullable(column.jsonText(rowFaults)),
   payout_id: nullable(column.uuid),
   payout_status: nullable(column.text),
@@ -40,7 +41,7 @@ const listQuery = defineQuery({
   text: `
     select r.number, r.line, ${present} as status, r.client_transfer_id, r.user_id,
       r.source_currency, r.source_amount, r.fee, r.destination_token, r.destination_currency,
-      r.destination_amount, r.exchange_rate, r.faults, p.payout_id,
+      r.destination_amount, r.exchange_rate, r.mid_rate, r.faults, p.payout_id,
       p.status as payout_status, p.status_reason, p.pickup_code, r.details, r.attr_set_id,
       v.created_at as details_stored_at
     from batches b

@@ -5,17 +5,25 @@ import { findTokenId } from '../core/ids.ts';
 import { answerOf } from '../http/idempotency.ts';
 import { hashMetadata } from '../http/metadata.ts';
 import { defineRoute, type Route, type RouteContext, type RouteSpec } from '../http/route.ts';
-import { compileWriter, textField } from '../http/schema.ts';
+import { createWriter, textField } from '../http/schema.ts';
 import { describeIssue } from '../http/validation.ts';
 import {
   findAmountFaults,
   isGiven,
   type PayoutServices,
   payoutFields,
+  type scheduleFields,
 } from '../payouts/payouts.routes.ts';
 import { deliveryTypes } from '../rails/contract/declarations.ts';
 import { batchAnswer, viewBatch } from './batches-view.ts';
-import type { FileFormat, FileLimits, FileRow, RowFault, RowFields } from './file/file-row.ts';
+import {
+  batchBytesMax,
+  type FileFormat,
+  type FileLimits,
+  type FileRow,
+  type RowFault,
+  type RowFields,
+} from './file/file-row.ts';
 import { receiveBatch } from './receive.ts';
 import type { DraftRow, RowForm } from './row-check.ts';
 
@@ -27,8 +35,9 @@ export type BatchServices = PayoutServices & {
   wakeBatches(): void;
 };
 
-/** The size limit of a file; the router needs it before it knows the environment. */
-export const batchBytesMax = 128 * 1024 * 1024;
+const singleOnly = z
+  .never({ error: 'must be empty: a batch is paid when it is committed' })
+  .optional();
 
 /** One row: the fields of a single payout's request, and the recipient. */
 const rowRequest = z
@@ -45,6 +54,12 @@ const rowRequest = z
       .optional(),
   })
   .omit({ source_token: true })
+  // A row that names another time must not be paid now.
+  .extend({
+    scheduled_for: singleOnly,
+    max_source_amount: singleOnly,
+    min_destination_amount: singleOnly,
+  } satisfies Record<keyof typeof scheduleFields, unknown>)
   .required({ client_transfer_id: true });
 
 const validFields = rowRequest.partial();
@@ -183,7 +198,7 @@ const uploadQuery = z.object({
 });
 
 /** The answer is stored with the batch, so the handler writes its text. */
-const writeUploaded = compileWriter(batchAnswer);
+const writeUploaded = createWriter(batchAnswer);
 
 /** The second takes CSV alone: generated clients take one media type per operation. */
 export function batchUploadRoutes(): Route<BatchServices>[] {

@@ -109,5 +109,7 @@ async function readLogo(path: string): Promise<Buffer> {
 /** @throws ConfigError where the environment has no such account. */
 export async function getAccountId({ db, name: environmentName }: CommandContext, id: string) {
   if ((await findAccount(db.system, id)) !== undefined) return id;
-  throw new ConfigError(`account not found in ${environmentName}: outlay account list shows all`);
+  throw new ConfigError(
+    `account not found in ${environmentName}: outlay admin account list shows all`,
+  );
 }

@@ -4,8 +4,6 @@ import { type Config, ConfigError } from '../config.ts';
 import type { EnvironmentName } from '../core/access.ts';
 import { listEnvironments, openDatabases } from '../environment/databases.ts';
 import { type Foundation, openFoundation } from '../environment/foundation.ts';
-import { openRates } from '../environment/imports.ts';
-import { openPayments } from '../environment/payments.ts';
 
 /** What the process offers to a command. */
 export type Host = {
@@ -47,6 +45,9 @@ export async function openContext(
 
 /** The rails, and what decides about payouts. A rail with faults is left out and reported. */
 export async function openRails(context: CommandContext) {
+  // Loading all rails takes longer than most commands.
+  const { openRates } = await import('../environment/imports.ts');
+  const { openPayments } = await import('../environment/payments.ts');
   const rates = await openRates(context);
   const ignore = (): void => undefined;
   const payments = await openPayments(context, {

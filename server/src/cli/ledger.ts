@@ -1,18 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { ConfigError } from '../config.ts';
+import { openChain } from '../environment/chain.ts';
 import { openRates } from '../environment/imports.ts';
+import { readPublicKey } from '../ledger/chain.ts';
+import { exportChains, verifyExport } from '../ledger/chain-export.ts';
+import { verifyChains } from '../ledger/chain-source.ts';
+import { readCheckpoints, signCheckpoints } from '../ledger/checkpoints.ts';
 import { verifyLedger } from '../ledger/ledger.ts';
-import { defineCommand } from './command.ts';
-import { flag } from './options.ts';
+import { type PayoutProof, verifyPayoutProof } from '../ledger/payout-proof.ts';
+import { defineCommand, defineHostCommand } from './command.ts';
+import type { CommandContext } from './context.ts';
+import { environmentName, file, flag, option } from './options.ts';
+
+const checkpoints = file.meta({ value: 'path', about: 'checkpoints that were kept elsewhere' });
+const key = file.meta({ value: 'path', about: 'public key of the environment (PEM)' });
 
 export const ledgerCommands = [
-  defineCommand({
-    name: 'verify',
-    about: 'recompute every balance and prove that the ledger is sound; exit code 1 if it is not',
-    options: {},
-    run: async ({ db }) => {
-      const proof = await verifyLedger(db);
-      if (!proof.isSound) process.exitCode = 1;
-      return proof;
+  defineHostCommand({
+    name: 'ledger verify',
+    about:
+      'recompute every balance, and check the chains of journals and events against the signed checkpoints; exit code 1 if anything is wrong',
+    options: {
+      export: file
+        .meta({ value: 'path', about: 'verify an export instead; needs no database' })
+        .optional(),
+      key: key.optional(),
+      checkpoints: checkpoints.optional(),
+      environment: environmentName.optional(),
     },
+    check: ({ export: path, key: pem }) =>
+      (path === undefined) === (pem === undefined) ? undefined : '--export and --key go together',
+    run: async (host, { export: path, key: pem, checkpoints: kept, environment }) => {
+      const outside = kept === undefined ? [] : readCheckpoints(kept);
+      if (path !== undefined && pem !== undefined) {
+        const chain = await verifyExport(path, { pem: readFileSync(pem, 'utf8'), outside });
+        if (chain.findings.length > 0) process.exitCode = 1;
+        return { isSound: chain.findings.length === 0, chain };
+      }
+      await using context = await host.openContext(environment);
+      return await verifyLive(context, outside);
+    },
+  }),
+  defineCommand({
+    name: 'ledger export',
+    about:
+      'write checkpoints, links, journals and events to a new file, for `ledger verify --export`',
+    options: { file: option({ value: 'path', about: 'new file' }, z.string()) },
+    argument: 'file',
+    run: ({ db }, { file: path }) => exportChains(db, path),
+  }),
+  defineCommand({
+    name: 'ledger checkpoint',
+    about: 'sign the heads of the chains now',
+    options: {},
+    run: async (context) => {
+      const chain = openChain(context);
+      await signCheckpoints(chain);
+      return { checkpoints: chain.file };
+    },
+  }),
+  defineHostCommand({
+    name: 'proof verify',
+    about: 'verify the proof of a payout (GET .../proof); needs no network',
+    options: { file, key },
+    argument: 'file',
+    run: (_host, { file: path, key: pem }) => verifyProof(path, pem),
   }),
   defineCommand({
     name: 'rates import',
@@ -26,3 +79,26 @@ export const ledgerCommands = [
     },
   }),
 ];
+
+async function verifyLive(context: CommandContext, outside: ReturnType<typeof readCheckpoints>) {
+  const own = readCheckpoints(openChain(context).file);
+  const proof = await verifyLedger(context.db);
+  const chain = await verifyChains(context.db, {
+    key: readPublicKey(context.keys.signing.publicPem),
+    outside: [...own, ...outside],
+  });
+  const isSound = proof.isSound && chain.findings.length === 0;
+  if (!isSound) process.exitCode = 1;
+  return { ...proof, isSound, chain };
+}
+
+function verifyProof(path: string, pemPath: string) {
+  try {
+    const proof = JSON.parse(readFileSync(path, 'utf8')) as PayoutProof;
+    return { result: 'proved', ...verifyPayoutProof(proof, readFileSync(pemPath, 'utf8')) };
+  } catch (error) {
+    throw new ConfigError(`not proved: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { z } from 'zod';
-import { isAddressRange } from '../config.ts';
+import { isAddressRange } from '../config-values.ts';
 import { scopes } from '../core/access.ts';
 import { findCurrency, getCurrency } from '../core/currency.ts';
 import { findTokenId, isUuid } from '../core/ids.ts';

@@ -1,10 +1,16 @@
 import { ConfigError } from '../config.ts';
+import { getCurrency } from '../core/currency.ts';
+import { formatAmount } from '../core/money.ts';
+import type { Session } from '../db/postgres/pool.ts';
 import { explainPayout } from '../dispatch/explain.ts';
 import { createRecoveryState } from '../dispatch/recovery.ts';
 import { readLimits } from '../environment/settings.ts';
 import { decidePayout, decisionActions, findAccountOfPayout } from '../exceptions/decisions.ts';
 import { listDecisions } from '../exceptions/exceptions.ts';
 import { findMargin } from '../payouts/margin.ts';
+import type { PayoutName } from '../payouts/payout-name.ts';
+import { decidedByPerson } from '../payouts/payout-reason.ts';
+import { cancelScheduleRow, findSchedule } from '../payouts/schedule.ts';
 import type { RailFault } from '../rails/host/rail-config.ts';
 import { defineCommand } from './command.ts';
 import { type CommandContext, openRails } from './context.ts';
@@ -22,7 +28,8 @@ export const payoutCommands = [
       const { router } = rails.dispatcher;
       const explained = await explainPayout({ session: context.db.system, router }, key);
       const decisions = await listDecisions(context.db, key);
-      return { ...explained, persons_decided: decisions.map(describeDecision) };
+      const schedule = await describeSchedule(context.db.system, key);
+      return { ...explained, ...schedule, persons_decided: decisions.map(describeDecision) };
     },
   }),
   defineCommand({
@@ -49,10 +56,15 @@ export const payoutCommands = [
   }),
   defineCommand({
     name: 'payout cancel',
-    about: 'stop a payout at its rail, where that is still possible',
+    about: 'stop a payout before it runs, or at its rail where that is still possible',
     options: { payout },
     run: async (context, { payout: payoutId }) => {
       const key = await getPayoutKey(context, payoutId);
+      const schedule = await findSchedule(context.db.system, key);
+      if (schedule?.status === 'SCHEDULED') {
+        const cancelled = { ...key, userId: schedule.user_id, reason: decidedByPerson };
+        return cancelScheduleRow(context.db.system, cancelled);
+      }
       await using rails = await openRails(context);
       const { dispatcher, configured } = rails;
       const services = { session: context.db.system, router: dispatcher.router };
@@ -75,6 +87,18 @@ export const payoutCommands = [
       findMargin(context.db.system, await getPayoutKey(context, payoutId)),
   }),
 ];
+
+/** What a scheduled payout waits for; nothing of another one. */
+async function describeSchedule(session: Session, key: PayoutName) {
+  const found = await findSchedule(session, key);
+  if (found === undefined) return {};
+  const { user_id: _, status: __, shortfall, source_currency: code, ...schedule } = found;
+  const lacks =
+    shortfall === null
+      ? {}
+      : { shortfall: `${formatAmount(shortfall, getCurrency(code))} ${code}` };
+  return { schedule: { ...schedule, ...lacks } };
+}
 
 function refuseFaulty(faults: readonly RailFault[]): void {
   if (faults.length === 0) return;

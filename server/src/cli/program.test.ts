@@ -65,7 +65,7 @@ const refused: readonly [string, RegExp][] = [
   ['receipt verify a.pdf b.pdf', /too many arguments/],
   ['screening show --user 12', /--user must be the token of a user/],
   ['secret seal --file /nowhere/key', /--file must be a file that exists/],
-  ['verify --all', /unknown option '--all'/],
+  ['ledger verify --all', /unknown option '--all'/],
   ['rail check --rail x', /unknown option '--rail'/],
   ['migrate --banana', /unknown option '--banana'/],
   ['rates import --accept-jump', /Did you mean --accept-jumps\?/],
@@ -103,7 +103,7 @@ describe('a command line', () => {
     const [all = '', payouts = '', decide = ''] = printed;
     assert.match(all, /^Usage: outlay .*payout +explain payouts and decide about them/s);
     assert.match(payouts, /explain .*decide .*cancel .*margin /s);
-    assert.match(decide, /Usage: outlay payout decide --payout <token> --action <value>/);
+    assert.match(decide, /Usage: outlay admin payout decide --payout <token> --action <value>/);
     assert.match(decide, /--action <value> +decision: release, refund, retry/);
   });
 });

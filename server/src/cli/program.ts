@@ -16,7 +16,7 @@ import { recoveryCommands } from './recovery.ts';
 import { screeningCommands } from './screening.ts';
 import { serviceCommands } from './service.ts';
 
-/** The command line: `npm run outlay -- <command>`. */
+/** The commands of operators: `npm run outlay -- admin <command>`. */
 
 export const commands: readonly Command[] = [
   ...serviceCommands,
@@ -34,6 +34,8 @@ export const commands: readonly Command[] = [
 ];
 
 const nouns: Readonly<Record<string, string>> = {
+  ledger: 'prove the ledger, and export it',
+  proof: 'proofs of payouts',
   rates: 'exchange rates',
   account: 'accounts of clients',
   credential: 'credentials of accounts',
@@ -73,8 +75,8 @@ export function readCommand(words: readonly string[]): Invocation | undefined {
 }
 
 function createProgram(choose: (invocation: Invocation) => void): CommanderCommand {
-  const program = new CommanderCommand('outlay')
-    .description('An open payout orchestration service.')
+  const program = new CommanderCommand('outlay admin')
+    .description('Commands of operators, on the database of this installation.')
     .exitOverride()
     // Faults are printed where all other errors are.
     .configureOutput({ outputError: () => undefined });

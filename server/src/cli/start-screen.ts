@@ -1,4 +1,4 @@
-import { relative } from 'node:path';
+import { dirname, relative } from 'node:path';
 import type { Role } from '../app.ts';
 import type { Config } from '../config.ts';
 import { newestVersion } from '../core/access.ts';
@@ -17,13 +17,17 @@ export function describeStart(
   if (stagingFile !== undefined) {
     const near = relative(process.cwd(), stagingFile);
     const path = near.startsWith('..') ? stagingFile : near;
+    // The command line finds the default folder by itself.
+    const data = near === '.outlay/staging.json' ? '' : `OUTLAY_DATA=${quote(dirname(path))} `;
     const key = `$(sed -n 's/.*"api_key": "\\([^"]*\\)".*/\\1/p' ${quote(path)})`;
     lines.push(
       `  Credentials  ${path}`,
       '',
-      '  The balances of the Demo account:',
+      '  The balances of the Demo account, by command line and by curl, and a first payout:',
       '',
+      `    ${data}npm run -s outlay -- balances`,
       `    curl -s ${baseUrl}/${newestVersion}/account/balance -H "Authorization: Bearer ${key}"`,
+      `    ${data}npm run -s outlay -- pay`,
     );
   }
   lines.push(

@@ -7,6 +7,8 @@ export const scopes = [
   'payouts:read',
   'payouts:create',
   'payouts:commit',
+  'payouts:propose',
+  'payouts:confirm',
   'webhooks:write',
   'kyc:write',
   'kyc:decide',
@@ -18,6 +20,11 @@ export type Scope = (typeof scopes)[number];
  * reviewers, never for a client by default.
  */
 export const defaultScopes: readonly Scope[] = scopes.filter((scope) => scope !== 'kyc:decide');
+
+/** With those that a granted scope includes: who may commit may confirm proposals. */
+export function expandScopes(granted: readonly string[]): ReadonlySet<string> {
+  return new Set(granted.includes('payouts:commit') ? [...granted, 'payouts:confirm'] : granted);
+}
 
 /** Who calls: one credential of one client account. */
 export type Principal = {

@@ -1,6 +1,6 @@
 import { getCountry as getZones } from 'countries-and-timezones';
 import countryToCurrency from 'country-to-currency';
-import iso3166 from 'i18n-iso-countries';
+import iso3166 from 'i18n-iso-countries/index.js';
 import english from 'i18n-iso-countries/langs/en.json' with { type: 'json' };
 import { findCurrency } from './currency.ts';
 

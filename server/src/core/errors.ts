@@ -5,6 +5,7 @@
 export const errorCatalogue = {
   invalid_request: { status: 400, title: 'The request is not valid' },
   unknown_parameter: { status: 400, title: 'Unknown query parameter' },
+  dry_run_unsupported: { status: 400, title: 'The operation has no dry run' },
   malformed_json: { status: 400, title: 'The body is not valid JSON' },
   malformed_http: { status: 400, title: 'The request is not well-formed HTTP' },
   source_and_destination_exclusive: {
@@ -23,6 +24,10 @@ export const errorCatalogue = {
   duplicate_transfer: { status: 409, title: 'The transfer is already committed' },
   idempotency_in_progress: { status: 409, title: 'The first request with this key is in progress' },
   illegal_move: { status: 409, title: 'The present state does not allow this' },
+  budget_exceeded: { status: 409, title: 'The budget of the credential does not allow this' },
+  proposal_ended: { status: 409, title: 'The proposal is no longer open' },
+  proposal_refused: { status: 409, title: 'The payout cannot be committed now' },
+  terms_changed: { status: 409, title: 'The terms changed after the proposal' },
   clock_backwards: { status: 409, title: 'The clock cannot be set back' },
   events_dropped: { status: 410, title: 'The events are no longer kept' },
   user_erased: { status: 410, title: 'The data of the user was erased' },
@@ -100,6 +105,7 @@ export const faultCatalogue = {
   required: 'A required value is missing',
   row_too_long: 'The row is too long',
   too_late: 'The time is too late',
+  too_early: 'The time has passed',
   too_large: 'The image is too large',
   too_long: 'The value is too long',
   too_many_keys: 'The metadata have too many keys',

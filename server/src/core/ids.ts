@@ -46,6 +46,7 @@ const prefixes = {
   batch: 'batch_',
   webhook: 'webhook_',
   delivery: 'delivery_',
+  proposal: 'proposal_',
 } as const;
 export type TokenKind = keyof typeof prefixes;
 

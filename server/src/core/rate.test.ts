@@ -8,6 +8,7 @@ import {
   convertBack,
   divideRates,
   divideRounded,
+  formatMargin,
   formatRate,
   getRate,
   getRoundingNano,
@@ -170,5 +171,26 @@ test('a way over three currencies never ends with more than it began with', () =
         assert.ok(round <= amount + amount / 100_000_000_000n);
       },
     ),
+  );
+});
+
+test('the margin is the part of the mid rate that the all-in rate leaves out', () => {
+  const margin = (allIn: string, mid: string) => formatMargin(getRate(allIn), getRate(mid));
+  assert.equal(margin('18.32325', '18.6'), '0.014879');
+  assert.equal(margin('1', '1'), '0');
+  assert.equal(margin('0.0000116233', '0.0000119827'), '0.029993');
+  assert.equal(margin('1.01', '1'), '-0.01');
+  assert.equal(margin('2', '3'), '0.333333');
+  assert.equal(margin('1', '3'), '0.666667');
+});
+
+test('the margin in basis points that was taken from a rate is its margin', () => {
+  fc.assert(
+    fc.property(rate, fc.integer({ min: 0, max: 9_999 }), (mid, basisPoints) => {
+      assert.equal(
+        formatMargin(takeMargin(mid, basisPoints), mid),
+        formatScaled(BigInt(basisPoints), 4),
+      );
+    }),
   );
 });

@@ -61,6 +61,21 @@ export function takeMargin(rate: Rate, marginBasisPoints: number): Rate {
   return cutRate(rate.digits * BigInt(10_000 - marginBasisPoints), 10n ** BigInt(rate.scale + 4));
 }
 
+const marginScale = 6;
+
+/**
+ * The part of the mid rate that an all-in rate leaves out, 1 - rate / mid, as a decimal text with at
+ * most six fraction digits (a hundredth of a basis point), rounded half away from zero. Negative if the rate is
+ * better than the mid rate.
+ */
+export function formatMargin(rate: Rate, mid: Rate): string {
+  const all = mid.digits * 10n ** BigInt(rate.scale);
+  const kept = rate.digits * 10n ** BigInt(mid.scale);
+  const taken = all > kept ? all - kept : kept - all;
+  const digits = divideRounded(2n * taken * 10n ** BigInt(marginScale) + all, 2n * all, 'floor');
+  return formatScaled(all < kept ? -digits : digits, marginScale);
+}
+
 /** The fraction numerator / denominator as a rate of at most twelve significant digits. */
 function cutRate(numerator: bigint, denominator: bigint): Rate {
   if (numerator <= 0n || denominator <= 0n) throw new Error('a rate is positive');

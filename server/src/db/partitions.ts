@@ -13,6 +13,8 @@ export type Retention = {
   webhookMonths: number;
 };
 
+/** Whole months of notices that are kept besides the present one. */
+const noticeMonths = 3;
 /** How long an answer is replayed for its idempotency key. */
 const recordDays = 30;
 
@@ -25,6 +27,7 @@ const expiredPartitions = defineQuery({
       when i.inhdetachpending then 'detaching' else 'attached' end as state
   from (values
     ('events', month_of(environment_now() - $1 * interval '1 month')),
+    ('notices', month_of(environment_now() - ${noticeMonths} * interval '1 month')),
     ('webhook_deliveries', month_of(environment_now() - $2 * interval '1 month')),
     ('idempotency_records', month_of(environment_now() - ${recordDays} * interval '1 day'))
   ) kept (parent, since)

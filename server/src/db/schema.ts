@@ -16,7 +16,10 @@ export const schemaSubjects = [
   'http',
   'fx',
   'ledger',
+  'chain',
+  'notices',
   'payouts',
+  'schedules',
   'history',
   'commit',
   'moves',
@@ -24,7 +27,9 @@ export const schemaSubjects = [
   'routing',
   'exceptions',
   'observations',
+  'observation-effects',
   'batches',
+  'batch-commits',
   'batch-inputs',
   'rails',
   'recovery',
@@ -35,6 +40,7 @@ export const schemaSubjects = [
   'reconciliation',
   'reads',
   'webhooks',
+  'proposals',
   'maintenance',
 ] as const;
 

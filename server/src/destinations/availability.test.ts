@@ -3,7 +3,13 @@ import { test } from 'node:test';
 import { getSandboxPayer, sandboxCatalogue } from '../../testing/setups/destinations.ts';
 import type { AvailabilityRule } from '../rails/contract/declarations.ts';
 import { getHolidays } from '../rails/kit/holidays.ts';
-import { estimateAvailability, findAvailability } from './availability.ts';
+import {
+  estimateAvailability,
+  findAvailability,
+  findDeadlineMs,
+  findOpeningMs,
+  findRunMs,
+} from './availability.ts';
 
 function estimate(rule: AvailabilityRule, now: string): string {
   return new Date(estimateAvailability(rule, Date.parse(now))).toISOString().slice(0, 19);
@@ -111,6 +117,39 @@ test('an estimate at the cut-off does not hold after it', () => {
   // Thursday 12 March 2026, 18:00 local.
   assert.equal(estimate(rule, '2026-03-13T00:00:00.000Z'), '2026-03-13T00:31:00');
   assert.equal(estimate(rule, '2026-03-13T00:00:00.001Z'), '2026-03-13T15:30:00');
+});
+
+const format = (atMs: number): string => new Date(atMs).toISOString().slice(0, 19);
+
+test('a payout for a later time runs then, or at the opening after a cut-off or a rest', () => {
+  const run = (rule: AvailabilityRule, at: string): string =>
+    format(findRunMs(rule, Date.parse(at)));
+  // Friday 13 March 2026 up to 15:00, then over the weekend and a Monday holiday. UTC-6.
+  assert.equal(run(mexico, '2026-03-13T11:00:00Z'), '2026-03-13T11:00:00');
+  assert.equal(run(mexico, '2026-03-13T21:00:00Z'), '2026-03-13T21:00:00');
+  assert.equal(run(mexico, '2026-03-13T21:00:01Z'), '2026-03-17T15:00:00');
+  assert.equal(run(mexico, '2026-03-14T21:00:00Z'), '2026-03-17T15:00:00');
+  // The day is that of the payer: Friday morning in Tokyo is Thursday in UTC.
+  const tokyo = nextDayIn('Asia/Tokyo', { weekend: [5] });
+  assert.equal(run(tokyo, '2026-03-12T20:00:00Z'), '2026-03-14T00:00:00');
+  // A cut-off before the usual opening.
+  const early = nextDayIn('UTC', { cutOff: '07:00' });
+  assert.equal(run(early, '2026-03-12T07:00:01Z'), '2026-03-13T00:00:00');
+});
+
+test('a day opens in the morning of the payer, and at midnight where it never closes', () => {
+  assert.equal(format(findOpeningMs(mexico, '2026-03-13')), '2026-03-13T15:00:00');
+  const always = getRule('mex-cash-kestrel');
+  assert.equal(format(findOpeningMs(always, '2026-03-14')), '2026-03-14T06:00:00');
+});
+
+test('a deadline counts business days, and keeps the local time of day', () => {
+  const deadline = (rule: AvailabilityRule, at: string): string =>
+    format(findDeadlineMs(rule, Date.parse(at), 3));
+  assert.equal(deadline(mexico, '2026-03-12T16:30:00Z'), '2026-03-18T16:30:00');
+  // The clocks change in New York on Sunday 8 March 2026.
+  const newYork = nextDayIn('America/New_York', { weekend: [0, 6] });
+  assert.equal(deadline(newYork, '2026-03-06T15:00:00Z'), '2026-03-11T14:00:00');
 });
 
 test('observances are business days', () => {

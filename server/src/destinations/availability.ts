@@ -44,10 +44,9 @@ export function findAvailability(rule: AvailabilityRule, nowMs: number): Availab
 }
 
 function computeAvailability(rule: AvailabilityRule, nowMs: number): Availability {
-  const { delay, calendar, cutOff, weekend } = rule;
-  const isAlwaysOpen = calendar === null && cutOff === null && weekend.length === 0;
+  const { delay } = rule;
   const minuteEndMs = (Math.floor(nowMs / minuteMs) + 1) * minuteMs;
-  if ('minutes' in delay && isAlwaysOpen) {
+  if ('minutes' in delay && isAlwaysOpen(rule)) {
     const availableAtMs = minuteEndMs + delay.minutes * minuteMs;
     return { sinceMs: nowMs, untilMs: minuteEndMs, availableAtMs };
   }
@@ -61,6 +60,33 @@ function computeAvailability(rule: AvailabilityRule, nowMs: number): Availabilit
   const availableAtMs = toInstant(rule.timeZone, { day, time: delay.arrival });
   assert(availableAtMs >= nowMs, 'money arrives after it was sent');
   return { sinceMs: nowMs, untilMs: counted.untilMs, availableAtMs };
+}
+
+/**
+ * When a payout that is wanted at an instant can run: then, on a business day up to and including the
+ * cut-off; else at the opening of the next business day.
+ */
+export function findRunMs(rule: AvailabilityRule, wantedMs: number): number {
+  const { day } = findCountedDay(rule, wantedMs);
+  if (day === toLocalTime(rule.timeZone, wantedMs).day) return wantedMs;
+  return findOpeningMs(rule, day);
+}
+
+/** When a day begins for the payer: at 09:00 local time, or at midnight where it never closes. */
+export function findOpeningMs(rule: AvailabilityRule, day: string): number {
+  const isEarlier = rule.cutOff !== null && rule.cutOff < openingTime;
+  const time = isAlwaysOpen(rule) || isEarlier ? '00:00' : openingTime;
+  return toInstant(rule.timeZone, { day, time });
+}
+
+/** So many business days later, at the same time of day. */
+export function findDeadlineMs(rule: AvailabilityRule, fromMs: number, days: number): number {
+  const { day, time } = toLocalTime(rule.timeZone, fromMs);
+  return toInstant(rule.timeZone, { day: addBankingDays(rule, day, days), time });
+}
+
+function isAlwaysOpen({ calendar, cutOff, weekend }: AvailabilityRule): boolean {
+  return calendar === null && cutOff === null && weekend.length === 0;
 }
 
 /** The banking day that a commit counts as of, and the instant from which it would be a later one. */

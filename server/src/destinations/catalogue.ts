@@ -178,11 +178,17 @@ type Share = (tariff: Tariff) => Pricing;
 
 /** Payers with equal tariffs share a pricing, which saves memory with thousands of payers. */
 function createSharing(): Share {
-  const known = new Map<string, Pricing>();
-  return ({ fee, marginBasisPoints, rates, minLimit, maxLimit }) => {
+  const known = new Map<string | Tariff, Pricing>();
+  return (tariff) => {
+    const { fee, marginBasisPoints, rates, minLimit, maxLimit } = tariff;
+    const same = known.get(tariff);
+    if (same !== undefined) return same;
     const name = JSON.stringify([fee, marginBasisPoints, rates, minLimit, maxLimit]);
-    const shared = known.get(name);
-    if (shared !== undefined) return shared;
+    const equal = known.get(name);
+    if (equal !== undefined) {
+      known.set(tariff, equal);
+      return equal;
+    }
     const steps = readFeeSteps(fee);
     const minLimitUsdMinor = readUsdMinor(minLimit);
     const maxLimitUsdMinor = readUsdMinor(maxLimit);
@@ -197,7 +203,7 @@ function createSharing(): Share {
       minLimitUsdMinor,
       maxLimitUsdMinor,
     };
-    known.set(name, pricing);
+    known.set(name, pricing).set(tariff, pricing);
     return pricing;
   };
 }

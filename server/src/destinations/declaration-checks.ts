@@ -132,7 +132,7 @@ function listTariffFaults(tariffs: readonly Tariff[]): string[] {
   const faults: string[] = [];
   let fromMs = Number.NEGATIVE_INFINITY;
   for (const [index, tariff] of tariffs.entries()) {
-    const { effectiveFrom, marginBasisPoints } = tariff;
+    const { effectiveFrom } = tariff;
     if (index === 0) {
       if (effectiveFrom !== null) faults.push('effectiveFrom of its first tariff must be null');
     } else if (effectiveFrom === null || !instantPattern.test(effectiveFrom)) {
@@ -142,18 +142,23 @@ function listTariffFaults(tariffs: readonly Tariff[]): string[] {
         faults.push('its tariffs must be in the order of effectiveFrom');
       fromMs = Date.parse(effectiveFrom);
     }
-    if (!isWhole(marginBasisPoints, 0, basisPointsMax)) {
-      faults.push(`marginBasisPoints ${marginBasisPoints} must be 0 to ${basisPointsMax}`);
-    }
-    faults.push(
-      ...listFeeFaults(tariff.fee),
-      ...listLimitFaults(tariff),
-      ...listRateFaults(tariff.rates),
-    );
+    faults.push(...listPriceFaults(tariff));
   }
   if (tariffs.length === 0) faults.push('it must have a tariff');
   return faults;
 }
+
+const listPriceFaults = checkOnce((tariff: Tariff) => {
+  const { marginBasisPoints: margin } = tariff;
+  return [
+    ...(isWhole(margin, 0, basisPointsMax)
+      ? []
+      : [`marginBasisPoints ${margin} must be 0 to ${basisPointsMax}`]),
+    ...listFeeFaults(tariff.fee),
+    ...listLimitFaults(tariff),
+    ...listRateFaults(tariff.rates),
+  ];
+});
 
 function listRateFaults(rates: Tariff['rates']): string[] {
   return Object.entries(rates).flatMap(([pair, rate]) => {
@@ -194,18 +199,7 @@ function listLimitFaults({ minLimit, maxLimit }: Tariff): string[] {
   return min > max ? ['minLimit must not exceed maxLimit'] : [];
 }
 
-/** Many payers share a rule, and checking a time zone is expensive. */
-const checkedRules = new WeakMap<AvailabilityRule, readonly string[]>();
-
-function listAvailabilityFaults(rule: AvailabilityRule): readonly string[] {
-  const known = checkedRules.get(rule);
-  if (known !== undefined) return known;
-  const faults = computeAvailabilityFaults(rule);
-  checkedRules.set(rule, faults);
-  return faults;
-}
-
-function computeAvailabilityFaults(rule: AvailabilityRule): string[] {
+const listAvailabilityFaults = checkOnce((rule: AvailabilityRule) => {
   const faults: string[] = [];
   const { timeZone, calendar, weekend, cutOff, delay } = rule;
   if (!isTimeZone(timeZone)) faults.push(`unknown time zone ${timeZone}`);
@@ -230,6 +224,16 @@ function computeAvailabilityFaults(rule: AvailabilityRule): string[] {
     faults.push('with 0 businessDays, arrival must be after cutOff');
   }
   return faults;
+});
+
+/** Thousands of payers share a few rules and tariffs, and checking a time zone is expensive. */
+function checkOnce<T extends object>(check: (part: T) => string[]): (part: T) => readonly string[] {
+  const checked = new WeakMap<T, readonly string[]>();
+  return (part) => {
+    const faults = checked.get(part) ?? check(part);
+    checked.set(part, faults);
+    return faults;
+  };
 }
 
 function isWhole(number: number, min: number, max: number): boolean {

@@ -11,7 +11,7 @@ import { formatRate } from '../core/rate.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import { type Answer, jsonType } from '../http/problem.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
-import { amountAnswer, compileWriter } from '../http/schema.ts';
+import { amountAnswer, createWriter } from '../http/schema.ts';
 import { findWallet } from '../ledger/ledger.ts';
 import { deliveryTypes } from '../rails/contract/declarations.ts';
 import { findUser } from '../users/users.ts';
@@ -38,6 +38,7 @@ const payerAnswer = z.object({
       exchange_rate: amountAnswer.describe(
         'Units of this currency for one unit of the source currency, margin included',
       ),
+      mid_rate: amountAnswer.describe('The market rate from which exchange_rate is taken'),
       destination_amount: amountAnswer.describe(
         'What would arrive in this currency for source_amount at this rate, rounded down',
       ),
@@ -98,6 +99,7 @@ const lookupQuery = z.object({
   wallet_token: textQuery.describe('The token of a balance, whose currency is the source'),
   user_token: textQuery.describe('Must exist; the answer does not depend on it'),
   destination_currency: textQuery.describe('Only payers that pay out in it'),
+  delivery_type: z.enum(deliveryTypes).optional().describe('Only payers that deliver so'),
   payer_name: textQuery.describe('Only the payer of this name; case is ignored'),
   include_payer_logos: z
     .enum(['true', 'false'])
@@ -171,6 +173,7 @@ async function answerLookup(
   const amountMinor = readAmount('amount', query, { source, faults });
   const limitMinor = readAmount('limit', query, { source, faults });
   const { destination_currency: destinationCurrency, payer_name: payerName } = query;
+  const { delivery_type: deliveryType } = query;
   if (destinationCurrency !== undefined && findCurrency(destinationCurrency) === undefined) {
     const detail = 'destination_currency must be the code of a supported currency';
     faults.push({ parameter: 'destination_currency', code: 'unknown_currency', detail });
@@ -184,6 +187,7 @@ async function answerLookup(
     ...(limitMinor === undefined ? {} : { limitMinor }),
     ...(destinationCurrency === undefined ? {} : { destinationCurrency }),
     ...(payerName === undefined ? {} : { payerName }),
+    ...(deliveryType === undefined ? {} : { deliveryType }),
     nowMs: env.clock.nowMs(),
     cheapestOnly,
   });
@@ -261,7 +265,7 @@ function describeRating(company: Company, rateCompany: DestinationServices['rate
     : { rating: new JsonNumber((tenths / 10).toFixed(1)), description: company.description };
 }
 
-const write = compileWriter(lookupAnswer);
+const write = createWriter(lookupAnswer);
 
 /** Texts by look-up, which is cached until rates or availabilities change. */
 const textsWithLogos = new WeakMap<LookUp, Buffer>();
@@ -289,9 +293,10 @@ function writeLookup(
           destination_token: offer.payer.destinationToken,
           payer_name: offer.payer.name,
           payer_logo: includesLogos ? offer.payer.logo : '',
-          exchange_rate: offer.currencies.map(({ code, rate, destinationMinor }) => ({
+          exchange_rate: offer.currencies.map(({ code, rate, midRate, destinationMinor }) => ({
             currency_symbol: code,
             exchange_rate: new JsonNumber(formatRate(rate)),
+            mid_rate: new JsonNumber(formatRate(midRate)),
             destination_amount: new JsonNumber(formatAmount(destinationMinor, getCurrency(code))),
           })),
           fee: amount(offer.feeMinor),

@@ -22,6 +22,7 @@ export type LookUpQuery = {
   destinationCurrency?: string;
   /** Case is ignored. */
   payerName?: string;
+  deliveryType?: DeliveryType;
   nowMs: number;
   /** False: every payer, whether the amount is within its limits or not. */
   cheapestOnly: boolean;
@@ -31,6 +32,7 @@ export type LookUpQuery = {
 export type OfferedCurrency = {
   readonly code: string;
   readonly rate: Rate;
+  readonly midRate: Rate;
   readonly destinationMinor: bigint;
 };
 
@@ -157,11 +159,11 @@ function sizeFor(terms: Terms, { amountMinor, limitMinor }: Sizing): bigint {
 }
 
 function filterPayers(payers: readonly Payer[], query: LookUpQuery): readonly Payer[] {
-  const { destinationCurrency } = query;
+  const { destinationCurrency, deliveryType } = query;
   const name = query.payerName?.trim().toLowerCase();
-  if (destinationCurrency === undefined && name === undefined) return payers;
   return payers.filter(
     (payer) =>
+      (deliveryType === undefined || payer.deliveryType === deliveryType) &&
       (destinationCurrency === undefined || payer.currencies.includes(destinationCurrency)) &&
       (name === undefined || payer.name.toLowerCase() === name),
   );
@@ -202,7 +204,7 @@ function pricePayers(payers: readonly Payer[], sizing: Sizing, query: LookUpQuer
       const destinationMinor = convert(sourceMinor, offered.allIn, 'floor');
       candidates.push({
         payer,
-        currency: { code, rate: offered.allIn.rate, destinationMinor },
+        currency: { code, rate: offered.allIn.rate, midRate: offered.mid.rate, destinationMinor },
         terms,
         sourceMinor,
         feeMinor,

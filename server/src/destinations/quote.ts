@@ -34,6 +34,8 @@ export type Quote = {
   feeMinor: bigint;
   /** All-in: the mid rate less the payer's margin. */
   rate: Rate;
+  /** The market rate of the pair at which this was priced; see `findOfferedRate`. */
+  midRate: Rate;
   /** The excess of sourceMinor x rate over destinationMinor, in billionths of its minor unit. */
   roundingNano: bigint;
   /** Inclusive; 0n means no limit. */
@@ -88,6 +90,7 @@ export function quotePayer(query: QuoteQuery): QuoteResult {
     destinationMinor,
     feeMinor,
     rate: offered.allIn.rate,
+    midRate: offered.mid.rate,
     roundingNano: getRoundingNano(sourceMinor, destinationMinor, offered.allIn),
     minLimitMinor: terms.minLimitMinor,
     maxLimitMinor: terms.maxLimitMinor,

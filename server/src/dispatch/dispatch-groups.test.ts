@@ -23,6 +23,7 @@ let owner: Owner;
 before(async () => {
   money = await createMoneyTest();
   owner = await money.createOwner({ USD: 100_000_000n });
+  await money.rows(`select set_notice_channels('{email}')`);
 });
 after(() => money[Symbol.asyncDispose]());
 
@@ -88,8 +89,8 @@ async function describe(id: string): Promise<unknown> {
     ),
     journals: await rows(`select kind, source_amount, fee, destination_amount, rail,
       wallet_balance is null as is_aside from ledger_journals where payout_id = $1 order by id`),
-    notifications: await rows(
-      'select kind from notifications where payout_id = $1 order by created_at, kind',
+    notices: await rows(
+      'select payout_status from notices where payout_id = $1 order by created_at, payout_status',
     ),
     observations: await rows(`select source, outcome, reason, is_applied from observations
       where payout_id = $1 order by observed_at`),

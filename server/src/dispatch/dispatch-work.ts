@@ -43,9 +43,27 @@ export type DispatchServices = {
   times: DispatchTimes;
 };
 
+/** What the rules depend on. */
+export type CheckedRow = Pick<
+  DispatchRow,
+  | 'account_id'
+  | 'payout_id'
+  | 'user_id'
+  | 'data_key'
+  | 'person'
+  | 'user_country'
+  | 'attr_set_id'
+  | 'attributes'
+  | 'country'
+  | 'delivery_type'
+  | 'source_currency'
+  | 'source_amount'
+  | 'destination_currency'
+>;
+
 export type Rules = {
   /** In the order of the rows: the exception that holds the payout; undefined lets it pass. */
-  check(rows: readonly DispatchRow[]): Promise<readonly (RuleHit | undefined)[]>;
+  check(rows: readonly CheckedRow[]): Promise<readonly (RuleHit | undefined)[]>;
 };
 export type RuleHit = { exception: 'screening' | 'velocity'; detail: string };
 

@@ -23,6 +23,7 @@ export {
   termColumns,
 } from './dispatch.sql.ts';
 export {
+  type CheckedRow,
   type DispatchServices,
   type DispatchTimes,
   dispatchTimes,

@@ -1,7 +1,8 @@
 import type { Session } from '../db/postgres/pool.ts';
 import { column, defineQuery, many, maybeOne, nullable, type RowOf } from '../db/rows.ts';
+import { standingSchema } from '../destinations/route-candidate.ts';
 import type { PayoutName } from '../payouts/payout-name.ts';
-import { routingSchema, standingSchema } from './routing.ts';
+import { routingSchema } from './routing.ts';
 
 const exceptionsOfPayout = defineQuery({
   name: 'list_exceptions_of_payout',

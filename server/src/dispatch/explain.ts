@@ -4,6 +4,7 @@ import { AppError } from '../core/errors.ts';
 import { formatToken } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
 import type { Session } from '../db/postgres/pool.ts';
+import type { RouteCandidate, Standing } from '../destinations/route-candidate.ts';
 import type { PayoutName } from '../payouts/payout-name.ts';
 import {
   type AttemptRow,
@@ -13,13 +14,7 @@ import {
   listExceptionsOfPayout,
   listRoutings,
 } from './explain.sql.ts';
-import {
-  describeStanding,
-  type RouteCandidate,
-  type RouterServices,
-  type Standing,
-  score,
-} from './routing.ts';
+import { describeStanding, type RouterServices, score } from './routing.ts';
 
 /**
  * Explains the routing of a payout: the candidate payers, the attempts with their outcomes, and the
@@ -91,7 +86,10 @@ function findStanding(
   return payer === undefined ? undefined : describeStanding(router, payer);
 }
 
-function describeChosen(row: ChosenTermsRow, standing: Standing): RouteCandidate {
+export function describeChosen(
+  row: Omit<ChosenTermsRow, 'id' | 'status' | 'destination_token'>,
+  standing: Standing,
+): RouteCandidate {
   const source = getCurrency(row.source_currency);
   const { margin_basis_points: marginBasisPoints, ...shown } = standing;
   return {

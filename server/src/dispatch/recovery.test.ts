@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
+import { createCompany, createPayer, createRates } from '../../testing/setups/destinations.ts';
 import {
   type CommittedPayout,
   createFakeRail,
@@ -12,7 +13,12 @@ import {
   type Owner,
 } from '../../testing/setups/money.ts';
 import { AppError } from '../core/errors.ts';
+import { getRate } from '../core/rate.ts';
+import { compileCatalogue, getDestinationToken } from '../destinations/catalogue.ts';
+import { createScheduler } from '../payouts/scheduler.ts';
+import { cancelScheduleRow } from '../payouts/schedules.sql.ts';
 import type { Rail, RailAnswer, RecoveredPayment } from '../rails/contract/contract.ts';
+import { derivePaymentId, encodeReference } from '../rails/contract/references.ts';
 import {
   beginRecovery,
   createRecoveryState,
@@ -181,6 +187,65 @@ test('the payment of a quote is matched when its client commits it', async () =>
   assert.equal((await money.payout(id)).status, 'COMPLETED');
   assert.equal(rail.sends(), 0);
   assert.deepEqual(await open(), []);
+});
+
+test('a scheduled payout whose payment the rail lists is not canceled, and queried when it runs', async () => {
+  const hourMs = 3_600_000;
+  const soon = (hours: number): Date => new Date(money.clock.nowMs() + hours * hourMs);
+  const quote = await money.quote(owner, {
+    destinationToken: getDestinationToken('fake', 'one'),
+    schedule: {
+      scheduledFor: '2030-01-01',
+      runsAt: soon(1),
+      deadlineAt: soon(3),
+      givenSide: 'source',
+      maxSourceMinor: undefined,
+      minDestinationMinor: undefined,
+    },
+  });
+  const payout = { ...owner, payoutId: quote.id };
+  assert.equal((await money.commit(owner, quote.id)).result, 'success');
+  const paymentId = derivePaymentId({
+    accountId: owner.accountId,
+    clientTransferId: quote.client_transfer_id,
+    attempt: 1,
+  });
+  const rail = {
+    ...createRail([describePaid({ reference: encodeReference('digits', paymentId) })]),
+    companies: [createCompany('first')],
+    payers: [createPayer('one')],
+  };
+  await beginRecovery(servicesOf(rail), 'a test');
+  await runRecovery(servicesOf(rail));
+  const { payments } = await describeRecovery({ db: money.db });
+  assert.deepEqual(
+    payments?.map(({ result, payout_id: id }) => [result, id]),
+    [['found', quote.id]],
+  );
+  await releaseByTwo(rail);
+  const session = money.db.tenant(owner.accountId);
+  const cancelled = await cancelScheduleRow(session, { ...payout, reason: 'a test' });
+  assert.equal(cancelled.result, 'disputed');
+  await money.advance(hourMs);
+  const catalogue = compileCatalogue([rail]);
+  const scheduler = createScheduler({
+    db: money.db,
+    keys: money.keys,
+    rails: [rail],
+    nowMs: money.clock.nowMs,
+    catalogue: () => catalogue,
+    rates: () => createRates({ 'USD/MXN': getRate('20') }),
+    leaseMs: 5000,
+    wakeDispatch: () => undefined,
+    onError: (error) => errors.push(error),
+  });
+  await scheduler.drain();
+  await money.createDispatcher(rail).runDue();
+  assert.equal((await money.payout(quote.id)).status, 'COMPLETED');
+  assert.deepEqual(
+    rail.calls.map(({ kind }) => kind),
+    ['query'],
+  );
 });
 
 test('the payment of an unknown payout is matched when its client quotes it again', async () => {

@@ -243,7 +243,7 @@ export async function releaseRecovery(
   if (result === 'not_listed') {
     throw new AppError(
       'illegal_move',
-      'a rail has not listed its payments (outlay recovery show); where it cannot, compare them by ' +
+      'a rail has not listed its payments (outlay admin recovery show); where it cannot, compare them by ' +
         'hand and pass --accept-unlisted',
     );
   }

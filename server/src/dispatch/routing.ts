@@ -6,6 +6,12 @@ import { formatRate } from '../core/rate.ts';
 import { type Catalogue, getDestinationToken, type Payer } from '../destinations/catalogue.ts';
 import { usd } from '../destinations/pricing.ts';
 import { quotePayer } from '../destinations/quote.ts';
+import {
+  candidateSchema,
+  type ExclusionRule,
+  type RouteCandidate,
+  type Standing,
+} from '../destinations/route-candidate.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 import type { Health } from './gate.ts';
 
@@ -43,60 +49,6 @@ export type RouterServices = {
   /** Whether the rail accepts the same reference again for another of its payers. */
   hasIndependentPayers(rail: string): boolean;
 };
-
-export const exclusionRules = [
-  'tried_before',
-  'same_rail',
-  'rail_down',
-  'rate_unknown',
-  'rate_stale',
-  'below_minimum',
-  'above_maximum',
-  'currency_not_delivered',
-  'amount_too_small',
-  'amount_too_large',
-  'over_quoted_cost',
-  'needs_verification',
-  'named_another',
-] as const;
-export type ExclusionRule = (typeof exclusionRules)[number];
-
-/** As stored, and as a client reads it. Amounts and rates are decimal texts. */
-export const candidateSchema = z.object({
-  destination_token: z.string(),
-  payer_name: z.string(),
-  company_name: z.string(),
-  fee: z.string().describe('Decimal, in the source currency; "" where it gives no price'),
-  exchange_rate: z.string().describe('Decimal, all-in'),
-  cost: z.string().describe('Source amount and fee for the promised destination amount'),
-  min_limit_usd: z.string(),
-  max_limit_usd: z.string().describe('"0" is no bound'),
-  health: z.enum(['up', 'degraded', 'down']),
-  availability_percent: z.number().nullable().describe('Measured; null with too few payouts'),
-  rating: z.number().nullable().describe('Measured, 0 to 5; null with too few payouts'),
-  score: z.number().nullable(),
-  is_chosen: z.boolean(),
-  excluded_by: z
-    .enum(['', ...exclusionRules])
-    .describe('The rule that excluded it; "" for the one that was chosen'),
-  detail: z.string(),
-});
-export type RouteCandidate = z.infer<typeof candidateSchema>;
-
-/** A payer at an instant, whatever the amount. */
-export const standingSchema = candidateSchema
-  .pick({
-    destination_token: true,
-    payer_name: true,
-    company_name: true,
-    min_limit_usd: true,
-    max_limit_usd: true,
-    health: true,
-    availability_percent: true,
-    rating: true,
-  })
-  .extend({ margin_basis_points: z.number() });
-export type Standing = z.infer<typeof standingSchema>;
 
 /** The candidates of a payout when it was sent first, and after each refusal. */
 export const routingSchema = z.object({

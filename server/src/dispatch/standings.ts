@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Session } from '../db/postgres/pool.ts';
 import type { Payer } from '../destinations/catalogue.ts';
+import type { Standing } from '../destinations/route-candidate.ts';
 import { recipientReasons } from '../rails/contract/reasons.ts';
-import type { Measured, Standing } from './routing.ts';
+import type { Measured } from './routing.ts';
 import {
   addPayerCounts,
   insertStanding,

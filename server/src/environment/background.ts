@@ -6,8 +6,14 @@ import { type RecoveryState, runRecovery } from '../dispatch/recovery.ts';
 import { reportMissingRails } from '../exceptions/decisions.ts';
 import { reviewPayouts } from '../exceptions/review.ts';
 import type { Rates } from '../fx/refresher.ts';
+import { signCheckpoints } from '../ledger/checkpoints.ts';
+import { expireNotices } from '../notices/notices.ts';
+import type { Notifier } from '../notices/notifier.ts';
+import type { Scheduler } from '../payouts/scheduler.ts';
+import { expireProposals } from '../proposals/proposals.ts';
 import { runPass } from '../rails/host/passes.ts';
 import type { Deliverer } from '../webhooks/deliverer.ts';
+import { openChain } from './chain.ts';
 import type { Foundation } from './foundation.ts';
 import { importSanctionsLists } from './imports.ts';
 import type { Loops } from './loops.ts';
@@ -22,6 +28,8 @@ export type BackgroundParts = {
   readonly rates: Rates;
   readonly recovery: RecoveryState;
   readonly deliverer: Deliverer;
+  readonly notifiers: readonly Notifier[];
+  readonly scheduler: Scheduler;
   readonly onRailAnswer: (rail: string, outcome: string) => void;
   /** Completes a move of the sandbox's clock that a process left unfinished. */
   readonly resumeClock: () => Promise<void>;
@@ -31,11 +39,15 @@ export type BackgroundParts = {
 /** The longest wait of a payout that was committed through another process. */
 const dispatchIdleMs = 250;
 const batchIdleMs = 500;
+/** The longest wait of a scheduled payout whose time has come, or whose funds have arrived. */
+const scheduleIdleMs = 500;
 const notificationIdleMs = 500;
 /** Between passes over a rail that does not state an interval. */
 const passIdleMs = 1_000;
 /** The longest wait of an event for its webhooks, without a backlog. */
 const webhooksIdleMs = 250;
+/** The longest wait of a notice, without a backlog. */
+const noticesIdleMs = 500;
 const measuringIdleMs = 10_000;
 /**
  * How long this process uses rates or limits that have been replaced. docs/rates.md promises ten
@@ -49,6 +61,8 @@ const listsIdleMs = 3_600_000;
 /** Whether a list has changed costs one statement; another process may have imported it. */
 const rescreenIdleMs = 10_000;
 const cleaningIdleMs = 60_000;
+/** The longest time from the expiry of a proposal to its event. */
+const proposalsIdleMs = 5_000;
 const partitionsIdleMs = 10 * 60_000;
 /** The longest time from a payout's limit to its exception. */
 const reviewIdleMs = 60_000;
@@ -86,6 +100,11 @@ export function startWorkLoops(loops: Loops, parts: BackgroundParts): void {
 
   repeat('dispatch', dispatchIdleMs, async () => (await payments.dispatcher.startDue()) > 0);
   repeatUnlessRecovering('batches', batchIdleMs, () => runCommits({ db, steadyMs, wakeDispatch }));
+  repeatUnlessRecovering(
+    'schedules',
+    scheduleIdleMs,
+    async () => (await parts.scheduler.runDue()) > 0,
+  );
   repeatUnlessRecovering('notifications', notificationIdleMs, async () => {
     const hasMore = await applyAllNotifications(parts);
     // A refused payout may fail over at once.
@@ -107,6 +126,10 @@ export function startWorkLoops(loops: Loops, parts: BackgroundParts): void {
   if (payments.rescreen !== undefined) {
     repeatUnlessRecovering('rescreen', rescreenIdleMs, payments.rescreen);
   }
+  // A restored outbox has notices that were sent already.
+  for (const { channel, sendDue } of parts.notifiers) {
+    repeatUnlessRecovering(`notices ${channel}`, noticesIdleMs, () => sendDue(loops.signal));
+  }
   startChores(repeat, parts);
 }
 
@@ -122,9 +145,17 @@ function startChores(
     webhookMonths: config.OUTLAY_WEBHOOK_MONTHS,
   };
   repeat('webhooks', webhooksIdleMs, deliverer.startDue);
+  const chain = openChain(base);
+  repeat('checkpoints', config.OUTLAY_CHECKPOINT_SECONDS * 1000, () => signCheckpoints(chain));
   repeat('recovery', recoveryIdleMs, () => runRecovery(payments.recovery));
   repeat('missing rails', cleaningIdleMs, () => reportMissingRails(db, railNames));
   repeat('expired tokens', cleaningIdleMs, () => deleteExpiredTokens(db.system));
+  repeat('expired notices', cleaningIdleMs, () => expireNotices(db.system));
+  repeat(
+    'expired proposals',
+    proposalsIdleMs,
+    async () => (await expireProposals(db.system, 100)) > 0,
+  );
   repeat('abandoned batches', cleaningIdleMs, () => removeAbandoned({ db }));
   repeat('partitions', partitionsIdleMs, () => keepPartitions(db.system, retention));
   if (hasRateSources(config)) repeat('import rates', ratesIdleMs, () => rates.importAll());

@@ -3,6 +3,7 @@ import { createAttributeGroup } from '../attributes/attributes.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import { createOutdatedError, watchSchemaVersion } from '../db/schema-version.ts';
 import { createCachedLookUp } from '../destinations/lookup-cache.ts';
+import { dispatchTimes } from '../dispatch/dispatch.ts';
 import {
   beginRecovery,
   createRecoveryState,
@@ -16,9 +17,11 @@ import { decideVerification, getOrCreateVerificationLink } from '../kyc/kyc.ts';
 import { createBalances } from '../ledger/ledger.routes.ts';
 import { checkReadiness, type Readiness, type ReadinessParts } from '../monitoring/readiness.ts';
 import { createGroupCommit, createGroupQuote } from '../payouts/group-commit.ts';
+import { createScheduler } from '../payouts/scheduler.ts';
 import { resumeClock } from '../sandbox/sandbox.ts';
 import { createUserGroup } from '../users/users.ts';
 import { startRefreshLoops, startWorkLoops } from './background.ts';
+import { openChain } from './chain.ts';
 import {
   createErrorLog,
   type Foundation,
@@ -27,6 +30,7 @@ import {
 } from './foundation.ts';
 import { openRates } from './imports.ts';
 import { createLoops } from './loops.ts';
+import { openNotices, type Report } from './notices.ts';
 import { createCompanyRating, openPayments } from './payments.ts';
 import { readLimits } from './settings.ts';
 import { createWebhookRenderer, openDeliverer, readWebhookRules } from './webhooks.ts';
@@ -34,6 +38,7 @@ import { createWebhookRenderer, openDeliverer, readWebhookRules } from './webhoo
 export type EnvironmentOptions = FoundationOptions & {
   readonly onRailAnswer: (rail: string, outcome: string) => void;
   readonly onWebhookDelivery: (result: string) => void;
+  readonly onNotice: Report;
 };
 
 export type Environment = Awaited<ReturnType<typeof openEnvironment>>;
@@ -44,7 +49,7 @@ export type Environment = Awaited<ReturnType<typeof openEnvironment>>;
  * @throws ConfigError where a setting or an operator's file is wrong, or the database is another's.
  */
 async function openParts(given: EnvironmentOptions) {
-  const { onRailAnswer, onWebhookDelivery, ...options } = given;
+  const { onRailAnswer, onWebhookDelivery, onNotice, ...options } = given;
   await using parts = new AsyncDisposableStack();
   const base = parts.use(await openFoundation(options));
   const { db, clock, log } = base;
@@ -72,6 +77,7 @@ async function openParts(given: EnvironmentOptions) {
   );
   const renderEvents = createWebhookRenderer(base, payments);
   const deliverer = parts.use(openDeliverer(base, renderEvents, { onError, onWebhookDelivery }));
+  const notices = openNotices(base, { onError, onNotice });
   parts.defer(loops.stop);
   const opened = parts.move();
   return {
@@ -86,8 +92,28 @@ async function openParts(given: EnvironmentOptions) {
     payments,
     renderEvents,
     deliverer,
+    notices,
     close: () => opened.disposeAsync(),
   };
+}
+
+function openScheduler({
+  base,
+  payments,
+  rates,
+  loops,
+  onError,
+}: Awaited<ReturnType<typeof openParts>>) {
+  return createScheduler({
+    ...base,
+    nowMs: base.clock.nowMs,
+    rails: payments.rails,
+    catalogue: payments.catalogue,
+    rates: rates.rates,
+    leaseMs: dispatchTimes[base.name].leaseMs,
+    wakeDispatch: () => loops.wake('dispatch'),
+    onError,
+  });
 }
 
 /** One environment of the service, as its routes, background work and monitoring use it. */
@@ -97,9 +123,12 @@ export async function openEnvironment(options: EnvironmentOptions) {
   const { config, name, db, keys, clock } = base;
   const { dispatcher, catalogue, configured } = payments;
   const forget = authenticator.clear;
+  const scheduler = openScheduler(parts);
   const background = {
     ...parts,
-    resumeClock: () => resumeClock({ db, clock, dispatcher, forget }),
+    notifiers: parts.notices.notifiers,
+    scheduler,
+    resumeClock: () => resumeClock({ db, clock, dispatcher, scheduler, forget }),
   };
   return {
     name,
@@ -122,7 +151,10 @@ export async function openEnvironment(options: EnvironmentOptions) {
     railNames: dispatcher.railNames,
     callbackTargets: configured.callbackTargets,
     dispatcher,
+    scheduler,
     router: dispatcher.router,
+    chain: openChain(base),
+    previewSending: payments.preview,
     ...readLimits(config),
     webhookRules: readWebhookRules(base),
     renderEvents: parts.renderEvents,
@@ -146,7 +178,10 @@ export async function openEnvironment(options: EnvironmentOptions) {
       return readReadiness(ready, recovery);
     },
     startRefreshLoops: () => startRefreshLoops(loops, background),
-    startWorkLoops: () => startWorkLoops(loops, background),
+    startWorkLoops: async () => {
+      await parts.notices.announce();
+      startWorkLoops(loops, background);
+    },
     wakeDispatch: () => loops.wake('dispatch'),
     wakeBatches: () => loops.wake('batches'),
     [Symbol.asyncDispose]: parts.close,

@@ -14,6 +14,7 @@ import type { PayerDeclaration } from '../rails/contract/declarations.ts';
 import { openConfiguredRails } from '../rails/host/open.ts';
 import { describeRailFaults } from '../rails/host/rail-config.ts';
 import { createSandboxRail } from '../rails/sandbox/rail.ts';
+import { createPreview } from '../rules/preview.ts';
 import { createRescreening } from '../rules/rescreening.ts';
 import { createRules } from '../rules/rules.ts';
 import { findScript } from '../sandbox/sandbox.ts';
@@ -79,6 +80,7 @@ export async function openPayments(base: Foundation, options: PaymentOptions) {
     onAnswer: options.onRailAnswer,
   });
   parts.defer(() => dispatcher.settle());
+  const preview = createPreview({ rules, router: dispatcher.router, onError });
   const rescreen = createRescreening({ ...rules, dispatcher, onError });
   const opened = parts.move();
   return {
@@ -88,6 +90,7 @@ export async function openPayments(base: Foundation, options: PaymentOptions) {
     measurements,
     dispatcher,
     limits,
+    preview,
     recovery: { db, rails: configured.rails, marker, onError },
     rescreen,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),

@@ -1,4 +1,4 @@
-import { batchBytesMax } from '../batches/upload.routes.ts';
+import { batchBytesMax } from '../batches/file/file-row.ts';
 import { type Config, ConfigError } from '../config.ts';
 import { readVelocityLimits, type VelocityLimit } from '../rules/velocity.ts';
 import type { ListSource } from '../screening/screening.ts';
@@ -95,6 +95,7 @@ export function readLimits(config: Config) {
       national: config.OUTLAY_QUOTE_SECONDS,
       crypto: config.OUTLAY_CRYPTO_QUOTE_SECONDS,
     },
+    scheduleDays: config.OUTLAY_SCHEDULE_DAYS,
     batchLimits: { bytesMax: batchBytesMax, rowsMax, rowBytesMax: 64 * 1024 },
   };
 }

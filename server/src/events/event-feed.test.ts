@@ -60,7 +60,7 @@ test('200 readers of an account share one statement, and one reading of the even
   assert.equal(sent.filter((name) => name === 'select_events').length, 1);
 });
 
-test('nothing is asked while nobody waits', async () => {
+test('the database is not polled while no reader waits', async () => {
   const owner = await money.createOwner();
   const { feed, sent } = createFeed();
   assert.deepEqual(await feed.next(await findEnd(owner.accountId), 50), []);
@@ -86,7 +86,7 @@ test('a reader far behind gets every event once, page by page', async () => {
   );
 });
 
-test('a reader who waits for deleted events is told', async () => {
+test('a reader who waits for deleted events gets an error', async () => {
   const owner = await money.createOwner();
   const { feed } = createFeed();
   const { accountId } = owner;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { batchAnswer } from '../batches/batches-view.ts';
-import { amountAnswer } from '../http/schema.ts';
+import { wholeAnswer } from '../http/schema.ts';
 import { balanceAnswer } from '../ledger/ledger.routes.ts';
 import { payoutAnswer } from '../payouts/payout-view.ts';
 import { userAnswer } from '../users/users.routes.ts';
@@ -103,6 +103,35 @@ const webhook = z
   })
   .describe('The endpoint that gets no more events');
 
+const proposal = z
+  .object({
+    proposal_token: z.string().describe('The proposal that changed'),
+    payout_token: z.string().describe('The payout that is proposed'),
+    user_token: z.string().describe('The recipient of the payout'),
+    status: z.enum(['OPEN', 'CONFIRMED', 'DECLINED', 'EXPIRED']).describe('After the change'),
+    credential_id: z.string().describe('The credential that proposed'),
+    created_on: z.string().describe('UTC, without offset'),
+    expiration: z.string().describe('Of the quote: UTC, without offset'),
+    decided_on: z.string().describe('UTC, without offset; "" while no one has decided'),
+    decided_through: z.string().describe('link or api; "" while no one has decided'),
+    decided_by: z
+      .string()
+      .describe('The credential that decided, or that got the link last; "" if there is none'),
+  })
+  .describe('The proposal, never with its reason or its link');
+
+const abandonedDelivery = z
+  .object({
+    webhook_token: z.string().describe('The endpoint that did not accept an event'),
+    delivery_token: z.string().describe('The last request, in the log of the webhook'),
+    sequence: wholeAnswer.describe('Of the event that is not sent again; a replay sends it'),
+    event_type: z.string().describe('Of that event; "" if it was no longer kept'),
+    tries: z.int().describe('How often it was sent'),
+    status_code: z.int().describe('Of the last answer; 0 if there was none'),
+    error: z.string().describe('Why the last request failed, in words'),
+  })
+  .describe('The delivery that is abandoned');
+
 function namesOf<Family extends string, Name extends string>(
   family: Family,
   names: readonly Name[],
@@ -112,13 +141,14 @@ function namesOf<Family extends string, Name extends string>(
 
 /** The members of every event; `type` and `data` differ. */
 const common = {
-  sequence: amountAnswer.describe('Begins with 1 and has no gaps within the account'),
+  sequence: wholeAnswer.describe('Begins with 1 and has no gaps within the account'),
   created_on: z.string().describe('UTC, without offset'),
   schema_version: z
     .literal(1)
+    .meta({ jsonSchema: { type: 'integer', const: 1 } })
     .describe('Of data. Grows when a member changes or goes, not when one is added'),
   object: z.string().describe('The token of the object that changed'),
-  object_sequence: amountAnswer.describe(
+  object_sequence: wholeAnswer.describe(
     'Begins with 1 and has no gaps within the object, as long as its events are kept',
   ),
 };
@@ -129,7 +159,7 @@ function describeEvent<Type extends string, Data extends z.ZodType>(
   data: Data,
 ) {
   const type = z.enum(types).describe('What happened');
-  return z.object({ type, ...common, data }).meta({ id });
+  return z.object({ type, ...common, data: data.meta({ id: `${id}Data` }) }).meta({ id });
 }
 
 const kinds = [
@@ -144,7 +174,17 @@ const kinds = [
     namesOf('credential', ['created', 'updated', 'revoked']),
     credential,
   ),
+  describeEvent(
+    'ProposalEvent',
+    namesOf('proposal', ['created', 'confirmed', 'declined', 'expired']),
+    proposal,
+  ),
   describeEvent('WebhookEvent', namesOf('webhook', ['paused', 'disabled']), webhook),
+  describeEvent(
+    'WebhookDeliveryEvent',
+    namesOf('webhook', ['delivery_abandoned']),
+    abandonedDelivery,
+  ),
 ] as const;
 
 export const eventTypes = kinds.flatMap((kind): string[] => kind.shape.type.options);

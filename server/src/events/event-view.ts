@@ -5,7 +5,7 @@ import { writeStoredBatch } from '../batches/batches-view.ts';
 import type { Scope } from '../core/access.ts';
 import { formatSeconds } from '../core/clock.ts';
 import { JsonNumber, parseExactJson } from '../core/exact-json.ts';
-import { formatToken, type TokenKind } from '../core/ids.ts';
+import { findTokenId, formatToken, isUuid, type TokenKind } from '../core/ids.ts';
 import { findUserKey } from '../core/sealing.ts';
 import type { Catalogue } from '../destinations/catalogue.ts';
 import { writeBalance } from '../ledger/ledger.routes.ts';
@@ -59,11 +59,19 @@ const objectKinds: Readonly<Record<string, TokenKind>> = {
   attributes: 'attributeSet',
   batch: 'batch',
   webhook: 'webhook',
+  proposal: 'proposal',
 };
 
 function nameObject({ type, subject_id: id }: EventRow): string {
   const kind = objectKinds[type.split('.', 1)[0] ?? ''];
   return kind === undefined ? id : formatToken(kind, id);
+}
+
+/** The id in the token of an event's object; of a malformed one an id that nothing has. */
+export function readObjectToken(token: string): string {
+  const kinds = Object.values(objectKinds);
+  const ids = kinds.map((kind) => findTokenId(kind, token)).filter((id) => id !== undefined);
+  return ids[0] ?? (isUuid(token) ? token : '00000000-0000-0000-0000-000000000000');
 }
 
 type Described = Iterable<readonly [sequence: bigint, data: Data]>;
@@ -110,8 +118,7 @@ async function describePayouts(
     const payout = writePayout(shown, { keys, payerLogo: '', network });
     const event = details.get(row.event_sequence);
     const reason = event?.payload === null ? event.detail : row.status_reason;
-    const data = { ...payout, user_token: formatToken('user', row.user_id), status_reason: reason };
-    return [row.event_sequence, data] as const;
+    return [row.event_sequence, { ...payout, status_reason: reason }] as const;
   });
 }
 

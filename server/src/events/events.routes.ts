@@ -6,13 +6,13 @@ import type { Catalogue } from '../destinations/catalogue.ts';
 import { isPreferredToJson } from '../http/accept.ts';
 import { type Answer, jsonType } from '../http/problem.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
-import { compileWriter } from '../http/schema.ts';
+import { createWriter } from '../http/schema.ts';
 import type { Rail } from '../rails/contract/contract.ts';
 import type { EventFeed, Position } from './event-feed.ts';
 import { openEventStream } from './event-stream.ts';
-import { eventAnswer } from './event-types-view.ts';
-import { renderEvents } from './event-view.ts';
-import { type EventRow, findStart, readEvents } from './events.ts';
+import { eventAnswer, eventTypes } from './event-types-view.ts';
+import { readObjectToken, renderEvents } from './event-view.ts';
+import { type EventFilter, type EventRow, findEvents, findStart, readEvents } from './events.ts';
 
 export type EventServices = BaseServices & {
   readonly catalogue: Catalogue;
@@ -46,9 +46,20 @@ const eventsQuery = z.object({
     .describe('Seconds to wait for an event where there is none yet. Not for a stream'),
 });
 
+const listQuery = z.object({
+  ...eventsQuery.shape,
+  type: z.enum(eventTypes).optional().describe('Only events of this type. Excludes wait'),
+  object: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('Only events of this object, by its token. Excludes wait'),
+});
+
 const eventsAnswer = z.array(eventAnswer);
-const writeAll = compileWriter(eventsAnswer);
-const writeOne = compileWriter(eventAnswer);
+const writeAll = createWriter(eventsAnswer);
+const writeOne = createWriter(eventAnswer);
 
 export function eventRoutes(): Route<EventServices>[] {
   return [listRoute(), streamRoute()];
@@ -64,18 +75,25 @@ function listRoute(): Route<EventServices> {
     summary: 'Read the events of the account in order',
     description:
       'To continue, send the `sequence` of the last event as `after`: no event is skipped or repeated. ' +
+      'With `type` or `object` the others are left out: their sequences are gaps. ' +
       'With `wait` the answer is held until there is an event. With `Accept: text/event-stream` it is ' +
       'the stream of `/events/stream`.',
     access: 'payouts:read',
-    query: eventsQuery,
+    query: listQuery,
     response: eventsAnswer,
     produces: [streamType],
     refusals: [410],
     handle: async (context: Context, { query }): Promise<Answer> => {
       const { accountId, request } = context;
-      if (isPreferredToJson(request.accept, streamType)) return openStream(context, query.after);
+      const isStream = isPreferredToJson(request.accept, streamType);
+      const filter = readFilter(query, isStream);
+      if (isStream) return openStream(context, query.after);
       const session = context.env.db.tenant(accountId);
       const after = query.after === undefined ? undefined : BigInt(query.after);
+      if (filter !== undefined) {
+        const found = await findEvents(session, { accountId, after, count: eventsMax }, filter);
+        return answer(await writeList(context, found));
+      }
       const rows = await readEvents(session, { accountId, after, count: eventsMax });
       const waitMs = Number(query.wait ?? 0) * 1000;
       if (request.method === 'HEAD' || rows.length > 0 || waitMs === 0) {
@@ -85,6 +103,20 @@ function listRoute(): Route<EventServices> {
       return wait(context, from, waitMs);
     },
   });
+}
+
+/** @throws AppError invalid_request: a reader that waits is woken by every event. */
+function readFilter(query: z.infer<typeof listQuery>, isStream: boolean): EventFilter | undefined {
+  const { type, object, wait: waitSeconds = '0' } = query;
+  if (type === undefined && object === undefined) return undefined;
+  const parameter = type === undefined ? 'object' : 'type';
+  if (isStream || waitSeconds !== '0') {
+    const detail = `${parameter} must not be combined with ${isStream ? 'a stream' : 'wait'}`;
+    throw new AppError('invalid_request', detail, {
+      faults: [{ parameter, code: 'parameters_exclusive', detail }],
+    });
+  }
+  return { type, objectId: object === undefined ? undefined : readObjectToken(object) };
 }
 
 function streamRoute(): Route<EventServices> {

@@ -15,9 +15,10 @@ const eventColumns = {
 export type EventRow = RowOf<typeof eventColumns>;
 
 /** Events of a payout are counted, those of other objects have their number. */
-const selectText = defineQuery({
-  name: 'select_events',
-  text: `
+const defineSelect = (name: string, where: string) =>
+  defineQuery({
+    name,
+    text: `
     select e.sequence, e.type, e.subject_id, e.payload, e.detail, e.created_at,
       case when e.type like 'payout.%' then (
         select count(*) from events o
@@ -27,10 +28,26 @@ const selectText = defineQuery({
     from events e
     left join payout_quotes q
       on e.type like 'payout.%' and q.account_id = e.account_id and q.id = e.subject_id
-    where e.account_id = $1 and e.sequence > $2
+    where e.account_id = $1 and e.sequence > $2 ${where}
     order by e.sequence limit $3`,
-  columns: eventColumns,
-});
+    columns: eventColumns,
+  });
+
+const frequentTypes = ['payout.pending', 'payout.processing', 'payout.completed'];
+
+/** One for each index. */
+export const eventLists = {
+  all: defineSelect('select_events', ''),
+  ofObject: defineSelect(
+    'select_events_of_object',
+    'and e.subject_id = $4 and ($5::text is null or e.type = $5)',
+  ),
+  ofFrequentType: defineSelect('select_events_of_frequent_type', 'and e.type = $4'),
+  ofRareType: defineSelect(
+    'select_events_of_rare_type',
+    `and e.type = $4 and e.type not in (${frequentTypes.map((type) => `'${type}'`).join(', ')})`,
+  ),
+};
 
 const newestText = defineQuery({
   name: 'find_newest_event',
@@ -52,7 +69,23 @@ export async function selectEvents(
   session: Session,
   range: { accountId: string; after: bigint; count: number },
 ): Promise<EventRow[]> {
-  return many(session, selectText, [range.accountId, range.after, range.count]);
+  return many(session, eventLists.all, [range.accountId, range.after, range.count]);
+}
+
+/** One of them at least. */
+export type EventFilter = { objectId: string | undefined; type: string | undefined };
+
+export async function selectFilteredEvents(
+  session: Session,
+  range: { accountId: string; after: bigint; count: number },
+  { objectId, type }: EventFilter,
+): Promise<EventRow[]> {
+  const values = [range.accountId, range.after, range.count];
+  if (objectId !== undefined) {
+    return many(session, eventLists.ofObject, [...values, objectId, type ?? null]);
+  }
+  const isFrequent = frequentTypes.includes(type ?? '');
+  return many(session, eventLists[isFrequent ? 'ofFrequentType' : 'ofRareType'], [...values, type]);
 }
 
 /** The number of the account's last event, kept or not; 0n before the first. */

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createMoneyTest, type MoneyTest, type Owner } from '../../testing/setups/money.ts';
+import { readRows } from '../../testing/setups/read-rows.ts';
 import { AppError } from '../core/errors.ts';
 import { createSession } from '../db/postgres/connection.ts';
 import { compileCatalogue } from '../destinations/catalogue.ts';
 import { fundBalance } from '../ledger/ledger.ts';
 import { type EventContext, renderEvents } from './event-view.ts';
+import { eventLists } from './events.sql.ts';
 import { findStart, readEvents } from './events.ts';
 
 let money: MoneyTest;
@@ -34,7 +36,7 @@ test('an event written while the feed is read is not taken for a deleted one', a
   );
 });
 
-test('a request for deleted events is told where to continue', async () => {
+test('a request for deleted events is refused with the sequence to continue after', async () => {
   const owner = await money.createOwner();
   const { accountId } = owner;
   const session = money.db.tenant(accountId);
@@ -74,7 +76,7 @@ async function renderAll({ accountId }: Owner) {
   return renderEvents(context, await readEvents(session, range));
 }
 
-test('the events of an erased user are still told, without personal data', async () => {
+test('the events of an erased user are still listed, without personal data', async () => {
   const owner = await money.createOwner();
   await money.quote(owner);
   const data = async (type: string) =>
@@ -121,5 +123,25 @@ test('the events of each object are numbered without gaps', async () => {
   assert.deepEqual(
     events.map((event) => event.sequence.text),
     events.map((_event, index) => String(index + 1)),
+  );
+});
+
+test('filtered events are read along an index', async () => {
+  const { accountId } = await money.createOwner();
+  const explain = (name: keyof typeof eventLists, values: string): Promise<string> =>
+    money.db.tenantTransaction(accountId, async (session) => {
+      const run = (text: string) => readRows<Record<string, string>>(session, { name: '', text });
+      // The tables of a test are too small for an index to pay.
+      await run('set local enable_seqscan = off');
+      await run('set local enable_bitmapscan = off');
+      await run('set local plan_cache_mode = force_generic_plan');
+      await run(`prepare ${name} as ${eventLists[name].text}`);
+      const rows = await run(`explain execute ${name}('${accountId}', 0, 1000, ${values})`);
+      return rows.map((row) => row['QUERY PLAN']).join('\n');
+    });
+  assert.match(await explain('ofRareType', `'payout.hold'`), /_type_sequence_idx|events_rare/);
+  assert.match(
+    await explain('ofObject', `'${accountId}', null`),
+    /subject_id_sequence_idx|events_subject/,
   );
 });

@@ -1,8 +1,14 @@
 import { AppError } from '../core/errors.ts';
 import type { Session } from '../db/postgres/pool.ts';
-import { type EventRow, findNewestSequence, selectEvents } from './events.sql.ts';
+import {
+  type EventFilter,
+  type EventRow,
+  findNewestSequence,
+  selectEvents,
+  selectFilteredEvents,
+} from './events.sql.ts';
 
-export type { EventRow } from './events.sql.ts';
+export type { EventFilter, EventRow } from './events.sql.ts';
 
 /** The feed of an account's events, which reports events that a reader has missed. */
 
@@ -29,6 +35,21 @@ export async function readEvents(
   const later = await selectEvents(session, { accountId, after, count });
   checkContinuous(after, later[0]?.sequence ?? newest + 1n);
   return later;
+}
+
+/**
+ * The events after the given one that match the filter.
+ *
+ * @throws AppError events_dropped if events in between were deleted, whether they match or not.
+ */
+export async function findEvents(
+  session: Session,
+  range: { accountId: string; after: bigint | undefined; count: number },
+  filter: EventFilter,
+): Promise<EventRow[]> {
+  const { after = 0n } = range;
+  if (range.after !== undefined) await readEvents(session, { ...range, count: 1 });
+  return selectFilteredEvents(session, { ...range, after }, filter);
 }
 
 /** The position before the oldest stored event, or after all that were ever written. */

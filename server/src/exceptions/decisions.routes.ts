@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { candidateSchema } from '../destinations/route-candidate.ts';
 import { explainPayout } from '../dispatch/explain.ts';
-import { candidateSchema, type RouterServices } from '../dispatch/routing.ts';
+import type { RouterServices } from '../dispatch/routing.ts';
 import { defineRoute, type Route, type RouteContext } from '../http/route.ts';
 import { payoutStatuses } from '../payouts/payout-states.ts';
 import { type PayoutServices, readPayoutToken } from '../payouts/payouts.routes.ts';
@@ -28,7 +29,7 @@ const decisionAnswer = z
     ),
     attempts: z.array(
       z.object({
-        number: z.number(),
+        number: z.int(),
         rail: z.string(),
         payer_key: z.string(),
         state: z.string(),

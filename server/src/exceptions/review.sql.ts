@@ -57,9 +57,10 @@ const openOverdueExceptions: Statement = {
       from payout_dispatches d
       join payout_states s on s.account_id = d.account_id and s.payout_id = d.payout_id
       join payout_quotes q on q.account_id = d.account_id and q.id = d.payout_id
+      cross join lateral (select coalesce(q.ran_at, s.committed_at) as at) start
       where s.status in ('PROCESSING', 'READY_FOR_PICKUP', 'HOLD')
         and environment_now() > greatest(
-          s.committed_at + 3 * (q.estimated_availability - s.committed_at),
+          start.at + 3 * (q.estimated_availability - start.at),
           q.estimated_availability + interval '1 day')
         and not exists (
           select from exceptions e

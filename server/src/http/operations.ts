@@ -10,6 +10,7 @@ export type Metrics = {
   registry: Registry;
   countRailAnswer(rail: string, outcome: string): void;
   countWebhookDelivery(environment: string, result: string): void;
+  countNotice(labels: { environment: string; channel: string; result: string }): void;
 };
 
 export type OperationsOptions = {
@@ -42,10 +43,17 @@ export function createMetrics(): Metrics {
     labelNames: ['environment', 'result'],
     registers: [registry],
   });
+  const notices = new Counter({
+    name: 'outlay_notices_total',
+    help: 'Notices to recipients: sent, retried, failed, expired, skipped',
+    labelNames: ['environment', 'channel', 'result'],
+    registers: [registry],
+  });
   return {
     registry,
     countRailAnswer: (rail, outcome) => answers.inc({ rail, outcome }),
     countWebhookDelivery: (environment, result) => deliveries.inc({ environment, result }),
+    countNotice: (labels) => notices.inc(labels),
   };
 }
 

@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import { missingCodes } from '../attributes/missing.ts';
 import { batchRefusals } from '../batches/batches.ts';
 import { codes } from '../core/errors.ts';
-import { exclusionRules } from '../dispatch/routing.ts';
+import { exclusionRules } from '../destinations/route-candidate.ts';
 import { shownKinds } from '../exceptions/decisions.routes.ts';
 import { obstacleCodes } from '../payouts/obstacles.ts';
 import { payoutReasonCodes } from '../payouts/payout-reason.ts';

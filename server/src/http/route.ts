@@ -78,6 +78,8 @@ export type RouteContext<S extends BaseServices> = {
   readonly principal: Principal;
   readonly accountId: string;
   readonly request: RequestView;
+  /** Whether `write` rolls its work back, so that the answer says what would happen. */
+  readonly isDryRun: boolean;
   /** Whether the caller's credential still allows the request: for an answer that takes long. */
   isAllowed(): Promise<boolean>;
   /** For a route with `streams`. */
@@ -159,6 +161,8 @@ export type RouteSpec<S extends BaseServices, P, Q, B> = {
   readonly bodyBytesMax?: number;
   /** The kind of upload, for the limit on concurrent uploads. */
   readonly uploads?: UploadKind;
+  /** Whether the client may ask for a dry run; other writing operations refuse it. */
+  readonly hasDryRun?: true;
   /** Media types of a body that the handler reads as a stream, instead of `body`. */
   readonly streams?: readonly string[];
   /** The body of 200; null if it is empty. */

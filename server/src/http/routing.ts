@@ -2,9 +2,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type EnvironmentName, type Principal, versions } from '../core/access.ts';
 import { AppError } from '../core/errors.ts';
 import type { ExactJson } from '../core/exact-json.ts';
+import type { Session } from '../db/postgres/pool.ts';
 import { isAcceptable } from './accept.ts';
 import { openUpload } from './body.ts';
+import { dryRunPreference, prefersDryRun, runDry } from './dry-run.ts';
 import {
+  answerOf,
   createAnswerBuilder,
   fingerprintRequest,
   openKeyRecord,
@@ -22,7 +25,7 @@ import {
   type Route,
   type RouteContext,
 } from './route.ts';
-import { compileWriter } from './schema.ts';
+import { createWriter } from './schema.ts';
 import { findAddress, getBaseUrl, type PublicAddress, readHeaders, sendAnswer } from './server.ts';
 import { createUploadSlots, type UploadOwner } from './upload-slots.ts';
 import { checkInput } from './validation.ts';
@@ -191,10 +194,11 @@ function createHandler<S extends BaseServices>(
   options: RoutingOptions<S>,
   running: RunningKeys,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined> {
-  const write = route.response === null ? () => null : compileWriter(route.response);
+  const write = route.response === null ? () => null : createWriter(route.response);
   const isKeyed = route.method !== 'GET' && route.access !== 'public';
   return async (request, reply) => {
     const { env, principal } = request.caller as Caller<S>;
+    const isDryRun = isKeyed && readDryRun(route, request);
     const view = new LazyRequestView(request, options.address);
     const input = checkInput(
       route,
@@ -215,6 +219,7 @@ function createHandler<S extends BaseServices>(
       principal,
       accountId: principal.accountId,
       request: view,
+      isDryRun,
       isAllowed: async () => {
         const known = await identify(options, request);
         if (route.access === 'public' || route.access === 'bearer') return known !== undefined;
@@ -227,8 +232,10 @@ function createHandler<S extends BaseServices>(
               types: route.streams,
               record: requestKey && openKeyRecord(env.keys, { ...principal, ...requestKey }),
             }),
-      write: (work, writeOptions = {}) =>
-        runKeyed(
+      write: async (work, writeOptions = {}) => {
+        if (isDryRun)
+          return answerDry(env, principal, async (session) => write(await work(session)));
+        return runKeyed(
           env,
           { accountId: principal.accountId, requestKey },
           {
@@ -246,12 +253,37 @@ function createHandler<S extends BaseServices>(
             },
             work: async (session) => write(await work(session)),
           },
-        ),
+        );
+      },
     };
     sendAnswer(reply, toAnswer(await route.handle(context, input), view, write));
     // Fastify would await the reply, which only one that is not sent yet needs.
     return reply.sent ? undefined : reply;
   };
+}
+
+/** @throws AppError dry_run_unsupported: ignoring the preference would have the effect. */
+function readDryRun<S extends BaseServices>(route: Route<S>, request: FastifyRequest): boolean {
+  if (!prefersDryRun(request.headers['prefer'])) return false;
+  if (route.hasDryRun === true) return true;
+  const detail = `${route.method} ${route.path} has no dry run`;
+  throw new AppError('dry_run_unsupported', detail, {
+    faults: [{ parameter: 'Prefer', code: 'dry_run_unsupported', detail }],
+  });
+}
+
+/**
+ * Neither looks for the answer of an Idempotency-Key nor stores one: the key stays free for the
+ * request itself. As the owner, like the shared transactions that commit payouts, because the checks
+ * before sending are the operator's.
+ */
+async function answerDry<S extends BaseServices>(
+  { db }: S,
+  { accountId }: Principal,
+  work: (session: Session) => Promise<string | null>,
+): Promise<Answer> {
+  const text = await runDry((run) => db.systemTransaction(run, { accountId }), work);
+  return { ...answerOf(text, false), headers: { 'preference-applied': dryRunPreference } };
 }
 
 /** @throws AppError invalid_request if the key is malformed. */

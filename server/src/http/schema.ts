@@ -46,6 +46,11 @@ export const amountAnswer = z
   .custom<JsonNumber>(() => true)
   .meta({ jsonSchema: { type: 'number' }, isRaw: true });
 
+/** A whole number in an answer that is no amount: a count or a sequence, of any length. */
+export const wholeAnswer = z
+  .custom<JsonNumber>(() => true)
+  .meta({ jsonSchema: { type: 'integer' }, isRaw: true });
+
 /** A JSON object in an answer, as the client sent it. */
 export const objectAnswer = z
   .custom<{ [key: string]: ExactJson }>(() => true)
@@ -58,8 +63,19 @@ export function describeSchema(schema: z.ZodType, side: 'input' | 'output'): Jso
   return toJsonSchema(schema, side, (meta) => meta.jsonSchema);
 }
 
-/** Compiles the serializer of an answer, which writes only what the schema names. */
-export function compileWriter<T>(schema: z.ZodType<T>): (value: T) => string {
+/**
+ * The serializer of an answer, which writes only what the schema names. It is compiled when it is first
+ * used: compiling those of all routes would be an eighth of the service's start.
+ */
+export function createWriter<T>(schema: z.ZodType<T>): (value: T) => string {
+  let write: ((value: T) => string) | undefined;
+  return (value) => {
+    write ??= compileWriter(schema);
+    return write(value);
+  };
+}
+
+function compileWriter<T>(schema: z.ZodType<T>): (value: T) => string {
   const jsonSchema = toJsonSchema(schema, 'output', (meta) =>
     // Without a schema fast-json-stringify uses JSON.stringify, which writes raw JSON.
     meta.isRaw === true ? {} : meta.jsonSchema,

@@ -1,4 +1,4 @@
-import { createServer as createNodeServer, type IncomingMessage, type Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import fastify, {
@@ -24,6 +24,9 @@ import {
 } from './load-shedding.ts';
 import { type Answer, describeProblem, findHttpFault, problemType } from './problem.ts';
 import type { BaseServices, Route } from './route.ts';
+
+// An import would read all that `node:http` exports, and so load its WebSocket client (5 % of a start).
+const { createServer: createNodeServer } = process.getBuiltinModule('node:http');
 
 /**
  * The HTTP server: what holds for every request. The environment that it addresses, problem answers

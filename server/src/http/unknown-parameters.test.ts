@@ -5,12 +5,14 @@ import { AppError } from '../core/errors.ts';
 import type { BaseServices, Route } from './route.ts';
 import { checkInput } from './validation.ts';
 
-/** The reads of the specification's section 4, and the pages behind verification links. */
+/** The reads of the specification's section 4, and the pages behind links. */
 const lenient = [
   'listBalances',
   'findCheapestDestinations',
   'readAttributes',
   'getPayout',
+  'getLinkedReceipt',
+  'showConfirmationPage',
   'showVerificationPage',
   'getVerificationPageFile',
   'getVerificationLinkStatus',
@@ -63,15 +65,15 @@ test("the specification's operations ignore unknown query parameters", () => {
 test('the error names the parameters of the operation and all other faults', () => {
   const route = reads.find(({ operationId }) => operationId === 'listUserHistory');
   assert.ok(route !== undefined);
-  const error = readError(route, { from: '2026-01-01', number_of_records: '0', status: 'HELD' });
+  const error = readError(route, { since: '2026-01-01', number_of_records: '0', status: 'HELD' });
   assert.equal(error?.code, 'unknown_parameter');
   assert.match(
     error.message,
-    /^from is not a query parameter .* allows number_of_records, page, limit, /,
+    /^since is not a query parameter .* allows number_of_records, page, limit, /,
   );
   assert.match(error.message, /start_date, end_date.*metadata\[key\]/);
   const parameters = error.options.faults?.map(({ parameter }) => parameter);
-  assert.deepEqual(parameters, ['from', 'number_of_records', 'status']);
+  assert.deepEqual(parameters, ['since', 'number_of_records', 'status']);
 });
 
 test('a query with thousands of names gets a bounded list of faults', () => {

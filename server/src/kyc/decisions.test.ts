@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
-import { createKycServer, createKycTest } from '../../testing/setups/kyc.ts';
+import { createKycServer, createKycTest, images } from '../../testing/setups/kyc.ts';
 import { readRows } from '../../testing/setups/read-rows.ts';
 import { AppError } from '../core/errors.ts';
 import { formatToken, newId } from '../core/ids.ts';
@@ -15,7 +15,7 @@ import {
   openImages,
 } from './decisions.ts';
 import { findIdentityState } from './identity-state.ts';
-import { imageTypes, type PreparedImage } from './intake.ts';
+import { imageTypes } from './intake.ts';
 import { submitImages } from './kyc.ts';
 
 let kyc: Awaited<ReturnType<typeof createKycTest>>;
@@ -28,13 +28,6 @@ after(async () => {
   await app.close();
   await kyc[Symbol.asyncDispose]();
 });
-
-const images: PreparedImage[] = imageTypes.map((type) => ({
-  type,
-  bytes: Buffer.from(`pixels of ${type}`),
-  width: 1,
-  height: 1,
-}));
 
 async function createPerson(options: { twoPersons?: boolean } = {}) {
   const accountId = await kyc.createAccount();
@@ -68,16 +61,8 @@ async function createPerson(options: { twoPersons?: boolean } = {}) {
         ),
       ),
     history: () => listDecisions({ sql: kyc.db.system, keys: kyc.keys }, { accountId, userId }),
-    kycStatus: async () => {
-      const text = 'select kyc_status from users where account_id = $1 and id = $2';
-      const [row] = await kyc.rows<{ kyc_status: string }>(text, [accountId, userId]);
-      return row?.kyc_status;
-    },
-    events: async () => {
-      const text = 'select type from events where account_id = $1 order by sequence';
-      const rows = await kyc.rows<{ type: string }>(text, [accountId]);
-      return rows.map((row) => row.type);
-    },
+    kycStatus: () => kyc.kycStatus({ accountId, userId }),
+    events: () => kyc.eventTypes(accountId),
     pending: async () => listPending(kyc.db.system, { accountId, before: undefined, rowsMax: 10 }),
   };
 }

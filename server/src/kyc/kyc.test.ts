@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createKycTest } from '../../testing/setups/kyc.ts';
+import { createKycTest, images } from '../../testing/setups/kyc.ts';
 import { readRows } from '../../testing/setups/read-rows.ts';
 import { AppError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { openBytes } from '../core/sealing.ts';
-import { imageTypes, type PreparedImage } from './intake.ts';
 import {
   type Decision,
   decideVerification,
@@ -25,13 +24,6 @@ before(async () => {
 after(async () => {
   await kyc[Symbol.asyncDispose]();
 });
-
-const images: PreparedImage[] = imageTypes.map((type) => ({
-  type,
-  bytes: Buffer.from(`pixels of ${type}`),
-  width: 1,
-  height: 1,
-}));
 
 async function createPerson() {
   const accountId = await kyc.createAccount();
@@ -62,16 +54,8 @@ async function createPerson() {
       const now = new Date(kyc.clock.nowMs());
       return (await getSessions(kyc, page)).map((session) => statusAt(session, now));
     },
-    kycStatus: async () => {
-      const text = 'select kyc_status from users where account_id = $1 and id = $2';
-      const [row] = await kyc.rows<{ kyc_status: string }>(text, [accountId, userId]);
-      return row?.kyc_status;
-    },
-    events: async () => {
-      const text = 'select type from events where account_id = $1 order by sequence';
-      const rows = await kyc.rows<{ type: string }>(text, [accountId]);
-      return rows.map((row) => row.type);
-    },
+    kycStatus: () => kyc.kycStatus({ accountId, userId }),
+    events: () => kyc.eventTypes(accountId),
   };
 }
 

@@ -22,7 +22,7 @@ import {
   type VerificationSession,
   writeVerificationEvent,
 } from './kyc.sql.ts';
-import { findLinkSession, formatLinkToken } from './verification-link.ts';
+import { findLinkSession, formatVerificationToken } from './verification-link.ts';
 
 /**
  * Identity verification: links, uploads and decisions. A user has at most one open session;
@@ -157,7 +157,7 @@ export async function getOrCreateVerificationLink(
   { accountId, userId, baseUrl }: LinkRequest,
 ): Promise<string> {
   const format = (session: VerificationSession): string =>
-    `${baseUrl}/verify/${formatLinkToken(keys, { accountId, sessionId: session.id })}`;
+    `${baseUrl}/verify/${formatVerificationToken(keys, { accountId, sessionId: session.id })}`;
   // Without a lock first, because nearly every call finds an existing session.
   const known = await findNewestSession(db.tenant(accountId), { accountId, userId });
   if (known !== undefined && isLinkable(known, new Date(nowMs))) return format(known);

@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
+import { measureNotices, type NoticeMeasureRow } from '../notices/notices.ts';
 import { readListsInForce } from '../screening/screening.ts';
 import { measureWebhooks, type WebhookMeasureRow } from '../webhooks/webhooks.ts';
 import {
@@ -102,6 +103,12 @@ function createAll(registry: Registry) {
       'webhook_backlog_events',
       'Events that enabled webhook endpoints have not been sent yet',
     ),
+    notices: gauge('notices_waiting', 'Notices to recipients that were not sent yet', 'channel'),
+    oldestNotice: gauge(
+      'notice_oldest_waiting_seconds',
+      'Time since the oldest notice that was not sent yet was written',
+      'channel',
+    ),
     connections: gauge('database_connections', 'Connections by pool', 'pool', 'state'),
     readAge: gauge(
       'database_gauges_age_seconds',
@@ -116,6 +123,7 @@ type Snapshot = {
   readonly unfinished: readonly UnfinishedRow[];
   readonly exceptions: readonly OpenExceptionsRow[];
   readonly webhooks: readonly WebhookMeasureRow[];
+  readonly notices: readonly NoticeMeasureRow[];
   readonly lists: readonly { list: string; checkedAtMs: number }[];
   readonly readAtMs: number;
 };
@@ -163,7 +171,8 @@ async function readSnapshot({ db }: MeasuredEnvironment): Promise<Omit<Snapshot,
     const exceptions = await countOpenExceptions(session);
     const { versions } = await readListsInForce(session);
     const webhooks = await measureWebhooks(session);
-    return { unfinished, exceptions, webhooks, lists: versions };
+    const notices = await measureNotices(session);
+    return { unfinished, exceptions, webhooks, notices, lists: versions };
   });
 }
 
@@ -205,6 +214,10 @@ function showSnapshot(
     gauges.oldestException.set({ environment, kind }, oldestSeconds + ageSeconds);
   }
   showWebhooks(gauges, environment, snapshot.webhooks);
+  for (const { channel, count, oldest_seconds: oldestSeconds } of snapshot.notices) {
+    gauges.notices.set({ environment, channel }, count);
+    gauges.oldestNotice.set({ environment, channel }, oldestSeconds + ageSeconds);
+  }
   for (const { list, checkedAtMs } of snapshot.lists) {
     gauges.listAge.set({ environment, list }, (realNowMs() - checkedAtMs) / 1000);
   }

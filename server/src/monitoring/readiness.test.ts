@@ -90,7 +90,7 @@ test('without the tenant role or its grants a service is not ready, and a restar
     await run('healed', 'drop owned by outlay_tenant');
     const refused = await first.get('/health/ready');
     assert.equal(refused.status, 503);
-    assert.match(refused.text, /outlay_tenant is missing or lacks grants; run outlay doctor/);
+    assert.match(refused.text, /outlay_tenant is missing or lacks grants; run outlay admin doctor/);
     await run(
       'healed',
       'drop role outlay_tenant',

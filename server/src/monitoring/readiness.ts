@@ -66,7 +66,7 @@ async function probeDatabase({
 /** SQLSTATE 22023: the role does not exist; 42501: no right to set it, or a missing grant. */
 function describeDatabaseFault(state: string | undefined): string {
   if (state === '22023' || state === '42501') {
-    return 'the database role outlay_tenant is missing or lacks grants; run outlay doctor';
+    return 'the database role outlay_tenant is missing or lacks grants; run outlay admin doctor';
   }
   return 'the database does not answer';
 }

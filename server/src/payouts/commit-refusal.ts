@@ -10,6 +10,7 @@ import { type Corridor, getProfile } from '../attributes/requirements.ts';
 import type { KeyRing } from '../core/sealing.ts';
 import type { Session } from '../db/postgres/pool.ts';
 import { findIdentityState } from '../kyc/identity-state.ts';
+import type { CommitRow } from './commit.sql.ts';
 import { type CommitFacts, findCommitFacts, type PayoutId } from './commit-refusal.sql.ts';
 import {
   describeMissingAttributes,
@@ -18,7 +19,6 @@ import {
   describeUserStatus,
   type Obstacle,
 } from './obstacles.ts';
-import type { CommitRow } from './payouts.sql.ts';
 
 /** What a refused commit tells the client. It is read after the decision, which it cannot change. */
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError } from '../core/errors.ts';
+import { AppError, type Fault, throwFaults } from '../core/errors.ts';
 import { findTokenId, isUuid } from '../core/ids.ts';
 import { readMetadataQuery } from '../http/metadata.ts';
 import {
@@ -9,6 +9,7 @@ import {
   readCursor,
   readHistoryPage,
   readRange,
+  type TimeRange,
   toPage,
 } from '../http/paging.ts';
 import { defineRoute, type Page, type Route } from '../http/route.ts';
@@ -37,26 +38,22 @@ const sharedFilter = {
   payout_token: text.describe('This payout only'),
   delivery_type: z.enum(deliveryTypes).optional(),
   country: countryField.optional().describe('The destination, ISO 3166-1 alpha-3'),
-};
-
-const userFilter = { user_token: text.describe('Only payouts to this user') };
-
-const payoutFilter = {
-  ...sharedFilter,
   from: momentQuery.describe('Committed (or created, while PENDING) then or later, UTC'),
   to: momentQuery.describe(
     'Committed (or created, while PENDING) by then, the day or second included',
   ),
 };
 
-const listQuery = z.object({ ...pageQuery, ...payoutFilter });
-const accountListQuery = z.object({ ...pageQuery, ...payoutFilter, ...userFilter });
+const userFilter = { user_token: text.describe('Only payouts to this user') };
+
+const listQuery = z.object({ ...pageQuery, ...sharedFilter });
+const accountListQuery = z.object({ ...listQuery.shape, ...userFilter });
 
 const historyQuery = z.object({
   ...historyPageQuery,
   ...sharedFilter,
-  start_date: dateQuery.describe('The first day of time_of_txn, UTC'),
-  end_date: dateQuery.describe('The last day of time_of_txn, UTC'),
+  start_date: dateQuery.describe('The first day of time_of_txn, UTC. Excludes from'),
+  end_date: dateQuery.describe('The last day of time_of_txn, UTC. Excludes to'),
   type: z.enum(['payout']).optional().describe('payout is the only type there is'),
   wallet_token: text.describe('Only what was paid from this balance'),
   show_all_clients: text.describe('Accepted; the answer does not depend on it'),
@@ -146,14 +143,13 @@ async function listPayouts(
   context: Context,
   list: { userToken: string | undefined; query: z.infer<typeof listQuery> },
 ): Promise<Page<unknown>> {
-  const { from, to, ...query } = list.query;
-  const range = readRange({ from, to }, ['from', 'to']);
+  const { query } = list;
   return listRows(
     context,
     { count: query.number_of_records, offset: 0, cursor: query.cursor },
     {
       filter: {
-        ...range,
+        ...readRange(query, ['from', 'to']),
         ...readSharedFilter(query),
         userId: await findUserId(context, list.userToken),
       },
@@ -167,17 +163,33 @@ async function listHistory(
   list: { userToken: string | undefined; query: z.infer<typeof historyQuery> },
 ): Promise<Page<unknown>> {
   const { query } = list;
-  const { start_date: from, end_date: to } = query;
-  const range = readRange({ from, to }, ['start_date', 'end_date']);
   return listRows(context, readHistoryPage(query), {
     filter: {
-      ...range,
+      ...readHistoryRange(query),
       ...readSharedFilter(query),
       userId: await findUserId(context, list.userToken),
       sourceToken: await findSourceToken(context, query.wallet_token),
     },
     write: writeHistoryRow,
   });
+}
+
+/** @throws AppError invalid_request for two names of the same end. */
+function readHistoryRange(query: z.infer<typeof historyQuery>): TimeRange {
+  const { from, to, start_date: startDate, end_date: endDate } = query;
+  const faults: Fault[] = [];
+  const refuse = (parameter: string, other: string): void => {
+    const detail = `${parameter} must not be combined with ${other}`;
+    faults.push({ parameter, code: 'parameters_exclusive', detail });
+  };
+  if (from !== undefined && startDate !== undefined) refuse('start_date', 'from');
+  if (to !== undefined && endDate !== undefined) refuse('end_date', 'to');
+  throwFaults(faults);
+  const names = [
+    startDate === undefined ? 'from' : 'start_date',
+    endDate === undefined ? 'to' : 'end_date',
+  ] as const;
+  return readRange({ from: from ?? startDate, to: to ?? endDate }, names);
 }
 
 /** A malformed token is that of no payout. */

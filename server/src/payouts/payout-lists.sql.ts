@@ -80,11 +80,14 @@ export const payoutLists = {
   ofDeliveryType: defineList('list_payouts_of_delivery_type', {
     where: `${before} and q.delivery_type = $9`,
   }),
-  /** Committed and not ended: such a payout is in the queue or has an open exception. */
+  /** Committed and not ended: such a payout is in a queue or has an open exception. */
   open: defineList('list_open_payouts', {
     from: `
       select distinct id from (
         select payout_id as id from payout_dispatches where account_id = $1 and payout_id < $2
+        union all
+        select payout_id from payout_schedules
+        where account_id = $1 and payout_id < $2 and due_at is not null
         union all
         select payout_id from exceptions
         where account_id = $1 and payout_id < $2 and closed_at is null
@@ -93,9 +96,14 @@ export const payoutLists = {
   }),
   cancelled: defineList('list_cancelled_payouts', {
     from: `
-      select distinct payout_id as id from ledger_journals
-      where account_id = $1 and payout_id < $2 and kind in ('refund', 'return')
-      order by payout_id desc`,
+      select distinct id from (
+        select payout_id as id from ledger_journals
+        where account_id = $1 and payout_id < $2 and kind in ('refund', 'return')
+        union all
+        select payout_id from payout_schedules
+        where account_id = $1 and payout_id < $2 and ended_at is not null
+      ) cancelled
+      order by id desc`,
   }),
   committed: defineList('list_committed_payouts', {
     from: `

@@ -5,7 +5,6 @@ import { isPreferredToJson } from '../http/accept.ts';
 import { type Answer, defineRoute, type Route } from '../http/route.ts';
 import { flag, momentQuery, readMoment, readMomentEnd } from '../http/schema.ts';
 import { renderReceipt } from '../receipts/receipt.ts';
-import { ReceiptError } from '../receipts/renderer.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import { findUser } from '../users/users.ts';
 import { getPayoutBefore } from './payout-history.ts';
@@ -177,7 +176,11 @@ function answerPdf(pdf: Uint8Array): Answer {
   return { status: 200, contentType: 'application/pdf', body: Buffer.from(pdf) };
 }
 
-async function makeReceipt({ env, accountId }: Context, row: PayoutRow): Promise<Uint8Array> {
+/** @throws AppError user_erased, unavailable where too many receipts are being made. */
+export async function makeReceipt(
+  { env, accountId }: Pick<Context, 'env' | 'accountId'>,
+  row: PayoutRow,
+): Promise<Uint8Array> {
   const session = env.db.tenant(accountId);
   const user = await findUser({ session, keys: env.keys, accountId }, row.user_id);
   if (user === undefined) throw new Error('a payout without its user');
@@ -191,13 +194,5 @@ async function makeReceipt({ env, accountId }: Context, row: PayoutRow): Promise
     keys: env.keys,
     nowMs: env.clock.nowMs(),
   });
-  try {
-    return await renderReceipt(data, env.keys.signing);
-  } catch (error) {
-    if (!(error instanceof ReceiptError) || error.reason === 'failed') throw error;
-    throw new AppError('unavailable', 'too many receipts are being made', {
-      retryAfterSeconds: 5,
-      cause: error,
-    });
-  }
+  return renderReceipt(data, env.keys.signing);
 }

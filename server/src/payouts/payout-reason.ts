@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Reason, reasonTexts } from '../rails/contract/reasons.ts';
+import { findScheduleReason, scheduleReasonCodes } from './schedule-reasons.ts';
 
 /** Why a payout waits or failed, as a code, and who has to act; `status_reason` is the sentence. */
 
@@ -25,6 +26,7 @@ export const payoutReasonCodes = [
   ...openReasons,
   'decided_by_operator',
   ...endReasons,
+  ...scheduleReasonCodes.filter((code) => !endReasons.some((reason) => reason === code)),
 ] as const;
 type ReasonCode = (typeof payoutReasonCodes)[number];
 
@@ -78,13 +80,18 @@ const reasonsByText: ReadonlyMap<string, Reason> = new Map(
 export const payoutReasonFields = {
   reason_code: z
     .enum(payoutReasonCodes)
-    .describe('Why it is HOLD, ERROR or CANCELLED, or overdue; "" where there is nothing to say'),
+    .describe(
+      'Why it is HOLD, ERROR or CANCELLED, overdue, or still SCHEDULED; "" where there is nothing to say',
+    ),
   actor: z
     .enum(actors)
     .describe('Who has to act for it to go on or, after CANCELLED, for the next one to succeed'),
 };
 
 export type PayoutReason = { reason_code: ReasonCode; actor: Actor };
+
+/** `status_reason` of a payout that the operator cancelled. */
+export const decidedByPerson = 'decided by a person';
 
 const nothing: PayoutReason = { reason_code: '', actor: '' };
 
@@ -105,8 +112,10 @@ export function describePayoutReason(row: {
       const known = findOpenReason(row.open_exceptions);
       return known === undefined ? nothing : { reason_code: known, actor: 'operator' };
     }
+    case 'SCHEDULED':
+      return describeScheduled(row.status_reason) ?? nothing;
     case 'CANCELLED':
-      return describeEnd(row.status_reason);
+      return describeScheduled(row.status_reason) ?? describeEnd(row.status_reason);
     default:
       return nothing;
   }
@@ -116,8 +125,13 @@ function findOpenReason(kinds: readonly string[]): OpenReason | undefined {
   return reasonsOfExceptions.find(([kind]) => kinds.includes(kind))?.[1];
 }
 
+function describeScheduled(statusReason: string): PayoutReason | undefined {
+  const known = findScheduleReason(statusReason);
+  return known === undefined ? undefined : { reason_code: known.code, actor: known.actor };
+}
+
 function describeEnd(statusReason: string): PayoutReason {
-  if (statusReason === 'decided by a person') {
+  if (statusReason === decidedByPerson) {
     return { reason_code: 'decided_by_operator', actor: 'operator' };
   }
   const reason = reasonsByText.get(statusReason.replace(/^returned: /, '')) ?? 'other';

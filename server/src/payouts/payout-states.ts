@@ -15,7 +15,7 @@ export type PayoutStatus = (typeof payoutStatuses)[number];
 /** The moves of a payout; none from a state that is final. */
 export const payoutTransitions: Readonly<Record<PayoutStatus, readonly PayoutStatus[]>> = {
   PENDING: ['PROCESSING', 'SCHEDULED'],
-  SCHEDULED: ['PROCESSING'],
+  SCHEDULED: ['PROCESSING', 'CANCELLED'],
   PROCESSING: ['HOLD', 'ERROR', 'READY_FOR_PICKUP', 'COMPLETED', 'CANCELLED'],
   HOLD: ['PROCESSING', 'CANCELLED'],
   ERROR: ['PROCESSING', 'CANCELLED'],

@@ -20,11 +20,13 @@ import { describePayoutReason, payoutReasonFields } from './payout-reason.ts';
 import { payoutStatuses } from './payout-states.ts';
 import type { PayoutRow } from './payouts.sql.ts';
 import { getRefund, progressFields, writeProgress } from './progress-view.ts';
+import { rateFields, writeRates } from './rates-view.ts';
 
 /** A payout as an answer of the API, as a row of the history, and as the data of a receipt. */
 
 const payoutFields = {
   payout_token: z.string(),
+  user_token: z.string(),
   client_transfer_id: z.string(),
   source_currency_code: z.string(),
   destination_currency_code: z.string(),
@@ -33,7 +35,7 @@ const payoutFields = {
   source_amount: amountAnswer.describe('Leaves the balance, before the fee'),
   destination_amount: amountAnswer.describe('What the recipient gets'),
   attr_set_token: z.string(),
-  exchange_rate: amountAnswer,
+  ...rateFields,
   fee: amountAnswer.describe('In the source currency, on top of source_amount'),
   expiration: z.string().describe('UTC, without offset; a commit is in time before it'),
   pickup_code: z.string().describe('"" until the commit of a cash pickup'),
@@ -90,6 +92,7 @@ export function writePayout(
   const destination = getCurrency(row.destination_currency);
   return {
     payout_token: formatToken('payout', row.id),
+    user_token: formatToken('user', row.user_id),
     client_transfer_id: row.client_transfer_id,
     source_currency_code: row.source_currency,
     destination_currency_code: row.destination_currency,
@@ -98,7 +101,7 @@ export function writePayout(
     source_amount: amountOf(row.source_amount, source),
     destination_amount: amountOf(row.destination_amount, destination),
     attr_set_token: row.attr_set_id === null ? '' : formatToken('attributeSet', row.attr_set_id),
-    exchange_rate: new JsonNumber(row.exchange_rate),
+    ...writeRates(row),
     fee: amountOf(row.fee, source),
     expiration: formatSeconds(row.expires_at),
     pickup_code: row.pickup_code,
@@ -179,6 +182,9 @@ export function describeReceipt(
 ): ReceiptData {
   const { environment, senderName, brand, network, user, keys, nowMs } = context;
   const refund = getRefund(row);
+  const rates = writeRates(row);
+  const isCanceled = row.status === 'CANCELLED';
+  const debited = isCanceled && refund === undefined ? 0n : row.source_amount + row.fee;
   const { person } = user;
   const source = getCurrency(row.source_currency);
   const destination = getCurrency(row.destination_currency);
@@ -207,16 +213,18 @@ export function describeReceipt(
     destination: labelAttrs(row, readAttrs(row, keys)),
     sourceAmount: formatAmount(row.source_amount, source),
     fee: formatAmount(row.fee, source),
-    totalDebited: formatAmount(row.source_amount + row.fee, source),
+    totalDebited: formatAmount(debited, source),
     refundAmount: refund === undefined ? '' : formatAmount(refund.minor, source),
     destinationAmount: formatAmount(row.destination_amount, destination),
-    exchangeRate: row.exchange_rate,
+    exchangeRate: rates.exchange_rate.text,
+    midRate: rates.mid_rate.text,
+    margin: rates.margin.text,
     sourceCurrency: row.source_currency,
     destinationCurrency: row.destination_currency,
     createdOn: instant(row.created_at),
     committedOn: instant(row.committed_at),
     completedOn: instant(row.completed_at),
-    canceledOn: instant(refund?.at ?? null),
+    canceledOn: instant(isCanceled ? row.updated_at : null),
     expiresOn: instant(row.expires_at),
     estimatedAvailability: instant(row.estimated_availability),
     pickupCode: row.pickup_code,
@@ -227,7 +235,11 @@ export function describeReceipt(
   };
 }
 
-function labelAttrs(row: PayoutRow, attrs: AttributeValues): { label: string; value: string }[] {
+/** Attribute values under the labels of their corridor, in its order. */
+export function labelAttrs(
+  row: Pick<PayoutRow, 'country' | 'delivery_type' | 'destination_currency'>,
+  attrs: AttributeValues,
+): { label: string; value: string }[] {
   const profile = getProfile({
     countryCode: row.country,
     deliveryType: row.delivery_type as DeliveryType,

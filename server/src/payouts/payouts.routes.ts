@@ -3,17 +3,21 @@ import type { AttributeServices } from '../attributes/attributes.routes.ts';
 import { currencyPattern, findCurrency } from '../core/currency.ts';
 import { AppError, type Fault } from '../core/errors.ts';
 import type { ExactJson } from '../core/exact-json.ts';
-import { findTokenId } from '../core/ids.ts';
+import { findTokenId, formatToken } from '../core/ids.ts';
+import type { Session } from '../db/postgres/pool.ts';
 import { hashMetadata, metadataField } from '../http/metadata.ts';
 import { defineRoute, type Route, type RouteContext } from '../http/route.ts';
-import { decimalField, requireField, textField } from '../http/schema.ts';
+import { decimalField, isRealDate, requireField, textField } from '../http/schema.ts';
+import type { CheckpointServices } from '../ledger/checkpoints.ts';
 import type { Rail } from '../rails/contract/contract.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import { findCommitFacts, type PayoutId } from './commit-refusal.sql.ts';
 import { describeRefusal } from './commit-refusal.ts';
+import { dryRun, type SendingPreview, viewPostings, writePreview } from './dry-run-view.ts';
 import { type GroupCommit, type GroupQuote, KeyKnown, openGroupStore } from './group-commit.ts';
 import { obstacleFields, writeObstacle } from './obstacle-view.ts';
 import type { Obstacle } from './obstacles.ts';
+import type { PayoutName } from './payout-name.ts';
 import { findNetwork, payoutAnswer, writePayout } from './payout-view.ts';
 import type { PayoutRow } from './payouts.sql.ts';
 import {
@@ -33,6 +37,7 @@ import {
 export type PayoutServices = AttributeServices & {
   readonly rails: readonly Rail[];
   readonly lockSeconds: { national: number; crypto: number };
+  readonly scheduleDays: number;
   readonly dispatcher: {
     runOne(accountId: string, payoutId: string): Promise<unknown>;
     healthOf(railName: string): 'up' | 'degraded' | 'down';
@@ -41,6 +46,10 @@ export type PayoutServices = AttributeServices & {
   readonly groupQuote: GroupQuote;
   /** Refuses commits while a recovery is open. */
   readonly recovery: { refuse(): void; isRecovering(): boolean };
+  /** What signs the chains of hashes. */
+  readonly chain: CheckpointServices;
+  /** How a payout would be sent, for a transaction that is rolled back. */
+  previewSending(session: Session, payout: PayoutName): Promise<SendingPreview>;
   /** Makes the dispatcher claim due payouts now. */
   wakeDispatch(): void;
 };
@@ -75,7 +84,35 @@ export const payoutFields = {
   notify_user: z.boolean().optional().describe('Whether the user gets a message'),
 };
 
-const payoutRequest = z.object(payoutFields).meta({
+const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
+
+/** A date, or a time in RFC 3339 with its offset. */
+function isScheduleTime(text: string): boolean {
+  if (!isRealDate(text.slice(0, 10))) return false;
+  return text.length === 10 || (timePattern.test(text) && !Number.isNaN(Date.parse(text)));
+}
+
+/** The fields of a payout for a later time. */
+export const scheduleFields = {
+  scheduled_for: z
+    .string()
+    .refine(isScheduleTime, {
+      error: 'must be a date, YYYY-MM-DD, or a time in RFC 3339 with its offset',
+    })
+    .optional()
+    .describe(
+      'When it is to run: RFC 3339 with an offset, or a date, which means the opening of that day ' +
+        'at the destination. The answer shows in `runs_at` when it will. At most 365 days ahead',
+    ),
+  max_source_amount: decimalField
+    .optional()
+    .describe('With scheduled_for and destination_amount: it does not run at a price above'),
+  min_destination_amount: decimalField
+    .optional()
+    .describe('With scheduled_for and source_amount: it does not run at a price below'),
+};
+
+const payoutRequest = z.object({ ...payoutFields, ...scheduleFields }).meta({
   id: 'PayoutRequest',
   allOf: [
     {
@@ -94,7 +131,7 @@ const payoutRequest = z.object(payoutFields).meta({
 function findExclusionFaults(_env: PayoutServices, json: ExactJson): Fault[] {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return [];
   const fields = json as { [key: string]: ExactJson };
-  const faults = findAmountFaults(fields);
+  const faults = [...findAmountFaults(fields), ...findBoundFaults(fields)];
   if (!isGiven(fields['source_token']) && !isGiven(fields['destination_token'])) {
     const detail = 'destination_token or source_token is required';
     faults.push({ pointer: '/destination_token', code: 'required', detail });
@@ -120,15 +157,44 @@ export function findAmountFaults(fields: { readonly [name: string]: ExactJson })
   return [{ pointer: '/source_amount', code: 'required', detail }];
 }
 
+/** A bound is for the amount that is not given, of a payout that is priced later. */
+function findBoundFaults(fields: { readonly [name: string]: ExactJson }): Fault[] {
+  const given = ['max_source_amount', 'min_destination_amount'].filter((name) =>
+    isGiven(fields[name]),
+  );
+  const faults = given.flatMap((name): Fault[] => {
+    const amount = name.slice(4);
+    if (!isGiven(fields[amount])) return [];
+    const detail = `${name} excludes ${amount}, which stays as given`;
+    return [{ pointer: `/${name}`, code: 'amounts_exclusive', detail }];
+  });
+  if (given.length === 0 || isGiven(fields['scheduled_for'])) return faults;
+  const detail = `scheduled_for is required with ${given.join(' and ')}`;
+  return [...faults, { pointer: '/scheduled_for', code: 'required', detail }];
+}
+
+const commitFields = {
+  payout_token: z.string(),
+  status: z.enum(['success', 'failure', 'addtl_attr_req', 'ex_rate_expired']),
+  pickup_code: z.string(),
+  errors: z.string(),
+  ...z.object(obstacleFields).partial().shape,
+};
+const dryCommitAnswer = z.object(commitFields).meta({ id: 'DryCommitResult' });
 const commitAnswer = z
-  .object({
-    payout_token: z.string(),
-    status: z.enum(['success', 'failure', 'addtl_attr_req', 'ex_rate_expired']),
-    pickup_code: z.string(),
-    errors: z.string(),
-    ...z.object(obstacleFields).partial().shape,
-  })
+  .object({ ...commitFields, dry_run: dryRun.optional().describe('Of a dry run only') })
   .meta({ id: 'CommitResult' });
+
+const createAnswer = z
+  .object({
+    ...payoutAnswer.shape,
+    dry_run: dryRun
+      .extend({ commit: dryCommitAnswer.describe('What its commit would answer now') })
+      .meta({ id: 'QuoteDryRun' })
+      .optional()
+      .describe('Of a dry run only'),
+  })
+  .meta({ id: 'CreatedPayout' });
 
 function writeCommit(
   payoutToken: string,
@@ -159,14 +225,16 @@ function createRoute(): Route<PayoutServices> {
     tag: 'Payouts',
     summary: 'Create a payout',
     description:
-      'Locks a rate until `expiration` and reserves nothing: the payout is PENDING until it is committed.',
+      'Locks a rate until `expiration` and reserves nothing: the payout is PENDING until it is committed. With `scheduled_for` the rate is indicative: it is priced when it runs.',
     access: 'payouts:create',
     params: userParams,
     body: payoutRequest,
     findFaults: findExclusionFaults,
-    response: payoutAnswer,
+    hasDryRun: true,
+    response: createAnswer,
     refusals: [404, 409],
-    handle: ({ env, accountId, write }: Context, { params, body }) => {
+    handle: (context: Context, { params, body }) => {
+      const { env, accountId, write } = context;
       const userId = readUserToken(params.user_token);
       const request = readPayoutRequest(body);
       const services = { ...env, rates: env.rates, nowMs: env.clock.nowMs() };
@@ -174,7 +242,14 @@ function createRoute(): Route<PayoutServices> {
         createPayout(services, { store, accountId, userId }, request);
       const view = (row: PayoutRow) =>
         writePayout(row, { keys: env.keys, payerLogo: '', network: findNetwork(env.rails, row) });
-      return write(async (session) => view(await create(openQuoteStore(session))), {
+      const work = async (session: Session) => {
+        const row = await create(openQuoteStore(session));
+        return context.isDryRun
+          ? { ...view(row), payout_token: '', dry_run: await tryCommit(context, session, row) }
+          : view(row);
+      };
+      if (request.schedule !== undefined) return write(work, { aboutUser: userId });
+      return write(work, {
         aboutUser: userId,
         tryGrouped: async (answering) => {
           const answer = answering.prepare(view, (row) => ({ userId, dataKey: row.data_key }));
@@ -204,6 +279,14 @@ function readPayoutRequest(body: z.infer<typeof payoutRequest>): PayoutRequest {
     notifyUser: body.notify_user ?? false,
     metadata: JSON.stringify(body.metadata ?? {}),
     metadataHashes: hashMetadata(body.metadata ?? {}),
+    schedule:
+      body.scheduled_for === undefined
+        ? undefined
+        : {
+            scheduledFor: body.scheduled_for,
+            maxSourceAmount: body.max_source_amount?.text,
+            minDestinationAmount: body.min_destination_amount?.text,
+          },
   };
 }
 
@@ -216,9 +299,10 @@ function commitRoute(): Route<PayoutServices> {
     tag: 'Payouts',
     summary: 'Commit a payout',
     description:
-      'Starts the transfer, which cannot be undone. Answers 200 with the outcome in `status`. Committing a committed payout answers the same success again and moves nothing. An answer other than `success` has `code`, `actor`, `retryable`, `missing` and, where the balance is too low, `shortfall`.',
+      'Starts the transfer, which cannot be undone; that of a payout with `scheduled_for` starts at its time. Answers 200 with the outcome in `status`. Committing a committed payout answers the same success again and moves nothing. An answer other than `success` has `code`, `actor`, `retryable`, `missing` and, where the balance is too low, `shortfall`.',
     access: 'payouts:commit',
     params: payoutParams,
+    hasDryRun: true,
     response: commitAnswer,
     refusals: [404],
     handle: async (context: Context, { params }) => {
@@ -227,18 +311,16 @@ function commitRoute(): Route<PayoutServices> {
       const payoutId = readPayoutToken(params.payout_token);
       const payout = { accountId, userId, payoutId };
       env.recovery.refuse();
-      const today = new Date(env.clock.nowMs()).toISOString().slice(0, 10);
       let identityLink = '';
       const answer = await context.write(
         async (session) => {
-          const refused = await listPayoutFaults(env, session, payout);
-          if (refused !== undefined) return refuseRecipient(params.payout_token, refused);
-          const result = await commitPayout({ session, accountId, userId }, payoutId);
-          if (result.status === 'success') return writeCommit(params.payout_token, result);
-          const describing = { keys: env.keys, today, identityLink };
-          const refusal = { ...result, payout };
-          const obstacle = await describeRefusal(describing, session, refusal);
-          return writeCommit(params.payout_token, result, obstacle);
+          const committed = await commitOrRefuse(context, session, { payout, identityLink });
+          if (!context.isDryRun) return committed;
+          return {
+            ...committed,
+            pickup_code: '',
+            dry_run: await preview(context, session, payout),
+          };
         },
         {
           isOneEffect: true,
@@ -258,6 +340,44 @@ function commitRoute(): Route<PayoutServices> {
       return answer;
     },
   });
+}
+
+/**
+ * Commits a payout in the caller's transaction, and answers as the operation does.
+ *
+ * @throws AppError not_found.
+ */
+export async function commitOrRefuse(
+  { env }: { env: Pick<PayoutServices, 'keys' | 'rails' | 'clock'> },
+  session: Session,
+  { payout, identityLink }: { payout: PayoutId; identityLink: string },
+): Promise<z.infer<typeof dryCommitAnswer>> {
+  const { accountId, userId, payoutId } = payout;
+  const payoutToken = formatToken('payout', payoutId);
+  const refused = await listPayoutFaults(env, session, payout);
+  if (refused !== undefined) return refuseRecipient(payoutToken, refused);
+  const result = await commitPayout({ session, accountId, userId }, payoutId);
+  if (result.status === 'success') return writeCommit(payoutToken, result);
+  const today = new Date(env.clock.nowMs()).toISOString().slice(0, 10);
+  const describing = { keys: env.keys, today, identityLink };
+  const obstacle = await describeRefusal(describing, session, { ...result, payout });
+  return writeCommit(payoutToken, result, obstacle);
+}
+
+/** Commits a new quote in its own transaction, which a dry run rolls back. */
+async function tryCommit(context: Context, session: Session, row: PayoutRow) {
+  context.env.recovery.refuse();
+  const payout = { accountId: context.accountId, userId: row.user_id, payoutId: row.id };
+  const committed = await commitOrRefuse(context, session, { payout, identityLink: '' });
+  const commit = { ...committed, payout_token: '', pickup_code: '' };
+  return { commit, ...(await preview(context, session, payout)) };
+}
+
+async function preview({ env, principal }: Context, session: Session, payout: PayoutName) {
+  return {
+    ...(await viewPostings(session, principal)),
+    ...writePreview(await env.previewSending(session, payout)),
+  };
 }
 
 /** The client can complete the recipient's data and commit again. */

@@ -3,8 +3,16 @@ import { assert } from '../core/errors.ts';
 import { plainArray, textArray } from '../db/arrays.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
 import type { Session } from '../db/postgres/pool.ts';
-import { column, defineQuery, many, maybeOne, nullable, one, type RowOf } from '../db/rows.ts';
+import { column, defineQuery, many, maybeOne, nullable, type RowOf } from '../db/rows.ts';
 import { openStatusList, payoutStatuses } from './payout-states.ts';
+import {
+  describeNewSchedule,
+  insertSchedule,
+  type NewSchedule,
+  pastShortfall,
+  selectSchedule,
+  storedSchedule,
+} from './schedules.sql.ts';
 
 /** What the database knows of quotes' users, balances, attribute sets and identifiers. */
 const selectQuoteContexts = defineQuery({
@@ -103,6 +111,7 @@ export const payoutColumns = {
   destination_currency: column.text,
   destination_amount: column.bigint,
   exchange_rate: column.text,
+  mid_rate: column.text,
   payer_name: column.text,
   delivery_type: column.text,
   country: column.text,
@@ -113,6 +122,9 @@ export const payoutColumns = {
   created_at: column.instant,
   expires_at: column.instant,
   estimated_availability: column.instant,
+  /** When a scheduled payout is to run, and when it ran; null for any other one. */
+  runs_at: nullable(column.instant),
+  ran_at: nullable(column.instant),
   committed_at: nullable(column.instant),
   completed_at: nullable(column.instant),
   /** When its status last changed. */
@@ -127,6 +139,7 @@ export const payoutColumns = {
   rail_reference: column.text,
   /** Kinds of the open exceptions, the oldest first. */
   open_exceptions: column.texts,
+  schedule: nullable(column.json(storedSchedule)),
   sealed: nullable(column.bytes),
   data_key: column.bytes,
 } as const;
@@ -135,6 +148,7 @@ export type PayoutRow = RowOf<typeof payoutColumns>;
 
 const {
   open_exceptions: _exceptions,
+  schedule: _schedule,
   timeline: _timeline,
   rail_reference: _reference,
   sealed,
@@ -148,7 +162,7 @@ const create = defineQuery({
     select id, attr_set_id, attr_version, created_at, expires_at, sealed, data_key
     from create_payouts(
       $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-      $20, $21, $22, $23, $24, $25, $26, $27, $28, $29
+      $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31
     )`,
   columns: {
     id: column.uuid,
@@ -161,26 +175,13 @@ const create = defineQuery({
   },
 });
 
-const commit = defineQuery({
-  name: 'commit_payout',
-  text: `select result, detail, pickup_code from commit_payout($1, $2, $3)`,
-  columns: {
-    result: column.oneOf(
-      'success',
-      'not_found',
-      'ended',
-      'ex_rate_expired',
-      'duplicate',
-      'user_not_active',
-      'addtl_attr_req',
-      'insufficient_funds',
-    ),
-    detail: column.text,
-    pickup_code: column.text,
-  },
-});
-
-type Bounds = { exception: string; event: string; attempt: string; more: string };
+type Bounds = {
+  exception: string;
+  event: string;
+  attempt: string;
+  shortfall: string;
+  more: string;
+};
 
 /** What a `PayoutRow` is read from: `payouts p`, and conditions for what was there at the time. */
 const selectFrom = (payouts: string, until: Bounds): string => `
@@ -189,7 +190,8 @@ const selectFrom = (payouts: string, until: Bounds): string => `
     .join(
       ', ',
     )}, ${openExceptions(until.exception)} as open_exceptions, ${timeline(until.event)} as timeline,
-    ${railReference(until.attempt)} as rail_reference, v.sealed, u.data_key
+    ${railReference(until.attempt)} as rail_reference, ${selectSchedule(until.shortfall)} as schedule,
+    v.sealed, u.data_key
   from ${payouts}
   join users u on u.account_id = p.account_id and u.id = p.user_id
   left join attribute_set_versions v
@@ -199,6 +201,7 @@ export const selectPayouts = selectFrom('payouts p', {
   exception: 'e.closed_at is null',
   event: '',
   attempt: '',
+  shortfall: 'x.shortfall::text',
   more: '',
 });
 
@@ -211,6 +214,7 @@ export const selectPayoutsAsOf = (points: string): string =>
       exception: 'e.opened_at <= r.at and (e.closed_at is null or e.closed_at > r.at)',
       event: 'and e.created_at <= r.at and e.sequence <= r.sequence',
       attempt: 'and a.taken_at <= r.at',
+      shortfall: pastShortfall,
       more: 'r.sequence as event_sequence, ',
     },
   );
@@ -263,6 +267,7 @@ export type NewPayout = {
   destinationCurrency: string;
   destinationMinor: bigint;
   exchangeRate: string;
+  midRate: string;
   roundingNano: bigint;
   rail: string;
   payerKey: string;
@@ -278,6 +283,7 @@ export type NewPayout = {
   lockSeconds: number;
   estimatedAvailability: Date;
   metadataHashes: readonly Buffer[];
+  schedule?: NewSchedule | undefined;
 };
 
 /**
@@ -309,6 +315,7 @@ export async function insertPayouts(
     text((payout) => payout.destinationCurrency),
     plain((payout) => payout.destinationMinor),
     text((payout) => payout.exchangeRate),
+    text((payout) => payout.midRate),
     plain((payout) => payout.roundingNano),
     text((payout) => payout.rail),
     text((payout) => payout.payerKey),
@@ -322,6 +329,7 @@ export async function insertPayouts(
     text((payout) => payout.metadata),
     plain((payout) => payout.lockSeconds),
     list((payout) => payout.estimatedAvailability),
+    list((payout) => payout.schedule?.runsAt ?? null),
     plainArray(entries.map(({ accountId }) => accountId)),
     plainArray(entries.map(({ id }) => id)),
     entries.map(({ hash }) => hash),
@@ -353,12 +361,15 @@ function describeQuoted(payout: NewPayout, decided: DecidedRow): PayoutRow {
     destination_currency: payout.destinationCurrency,
     destination_amount: payout.destinationMinor,
     exchange_rate: payout.exchangeRate,
+    mid_rate: payout.midRate,
     payer_name: payout.payerName,
     delivery_type: payout.deliveryType,
     country: payout.countryCode,
     metadata: payout.metadata,
     pickup_code: '',
     estimated_availability: payout.estimatedAvailability,
+    runs_at: payout.schedule?.runsAt ?? null,
+    ran_at: null,
     committed_at: null,
     completed_at: null,
     updated_at: decided.created_at,
@@ -369,25 +380,20 @@ function describeQuoted(payout: NewPayout, decided: DecidedRow): PayoutRow {
     ],
     rail_reference: '',
     open_exceptions: [],
+    schedule: describeNewSchedule(payout.schedule),
   };
 }
 
+/** Stores a quote, in two statements where it is scheduled. */
 export async function insertPayout(session: Session, payout: NewPayout): Promise<PayoutRow> {
   const [row] = await insertPayouts(session, [payout], true);
   assert(row !== undefined, 'a payout that may wait for its account is stored');
+  const { schedule } = payout;
+  if (schedule !== undefined) await insertSchedule(session, { ...payout, schedule });
   return row;
 }
 
-export type CommitRow = RowOf<typeof commit.columns>;
-
 type PayoutId = { accountId: string; userId: string; payoutId: string };
-
-export async function commitPayoutRow(
-  session: Session,
-  { accountId, userId, payoutId }: PayoutId,
-): Promise<CommitRow> {
-  return one(session, commit, [accountId, userId, payoutId]);
-}
 
 export async function findPayoutRow(
   session: Session,

@@ -10,9 +10,8 @@ import { estimateAvailability } from '../destinations/availability.ts';
 import type { Catalogue, Payer } from '../destinations/catalogue.ts';
 import { type Quote, quotePayer } from '../destinations/quote.ts';
 import type { MidRates } from '../fx/rate-book.ts';
+import { type CommitRow, commitPayoutRow } from './commit.sql.ts';
 import {
-  type CommitRow,
-  commitPayoutRow,
   findQuoteContexts,
   insertPayout,
   type NewPayout,
@@ -26,6 +25,8 @@ import {
   listRecipientFaults,
   type RecipientServices,
 } from './recipient-check.ts';
+import { readSchedule, type ScheduleRequest } from './schedule.ts';
+import type { NewSchedule } from './schedules.sql.ts';
 
 /** Quotes and commits payouts; the dispatcher sends them. */
 
@@ -35,6 +36,8 @@ export type QuoteServices = RecipientServices & {
   nowMs: number;
   /** How long a quote is valid if the payer does not define it, in seconds. */
   lockSeconds: { national: number; crypto: number };
+  /** Business days in which what a scheduled payout waits for may come. */
+  scheduleDays: number;
 };
 
 export type PayoutRequest = {
@@ -51,6 +54,8 @@ export type PayoutRequest = {
   /** JSON text, and the hashes of its entries for searches. */
   metadata: string;
   metadataHashes: readonly Buffer[];
+  /** Undefined: it runs when it is committed. */
+  schedule: ScheduleRequest | undefined;
 };
 
 type Owner = { session: Session; accountId: string; userId: string };
@@ -97,6 +102,7 @@ export async function createPayout(
   const wallet = findSource(row, request, faults);
   const payer = findDestination(row, { request, attrSetId, catalogue: services.catalogue }, faults);
   const amount = readAmount(request, wallet?.currency, faults);
+  const schedule = findSchedule(services, { request, wallet, payer }, faults);
   // Faults of the body come before a conflict. Faults that depend on present balances and payers come
   // after it, so that a repeat of a committed transfer is reported as a duplicate.
   if (faults.some(({ pointer }) => pointer?.endsWith('_amount'))) throwFaults(faults);
@@ -108,6 +114,7 @@ export async function createPayout(
   );
   const quote = getQuote({ payer, source: wallet, amount, request, rates: services.rates() });
   const currency = request.destinationCurrency;
+  const startsAtMs = schedule?.runsAt.getTime() ?? services.nowMs;
   const amountMinor = quote.destinationMinor;
   const recipient = { accountId, userId, payer, currency, amountMinor, attrSetId };
   throwFaults(await listRecipientFaults(services, store.findRecipient, recipient));
@@ -124,6 +131,7 @@ export async function createPayout(
     destinationCurrency: currency,
     destinationMinor: quote.destinationMinor,
     exchangeRate: formatRate(quote.rate),
+    midRate: formatRate(quote.midRate),
     roundingNano: quote.roundingNano,
     rail: payer.railName,
     payerKey: payer.key,
@@ -136,8 +144,9 @@ export async function createPayout(
     notifyUser: request.notifyUser,
     metadata: request.metadata,
     lockSeconds: payer.rateLockSeconds ?? getLockSeconds(services, [wallet.currency, currency]),
-    estimatedAvailability: new Date(estimateAvailability(payer.availability, services.nowMs)),
+    estimatedAvailability: new Date(estimateAvailability(payer.availability, startsAtMs)),
     metadataHashes: request.metadataHashes,
+    schedule,
   });
 }
 
@@ -260,6 +269,34 @@ function findDestination(
   return payer;
 }
 
+function findSchedule(
+  { nowMs, scheduleDays }: QuoteServices,
+  found: {
+    request: PayoutRequest;
+    wallet: { currency: string } | undefined;
+    payer: Payer | undefined;
+  },
+  faults: Fault[],
+): NewSchedule | undefined {
+  const { request, wallet, payer } = found;
+  if (request.schedule === undefined || wallet === undefined || payer === undefined) {
+    return undefined;
+  }
+  const terms = {
+    payer,
+    sourceCurrency: wallet.currency,
+    destinationCurrency: request.destinationCurrency,
+    givenSide: sideOf(request),
+    nowMs,
+    waitDays: scheduleDays,
+  };
+  return readSchedule(request.schedule, terms, faults);
+}
+
+function sideOf({ sourceAmount }: PayoutRequest): Amount['side'] {
+  return sourceAmount === undefined ? 'destination' : 'source';
+}
+
 type Amount = { side: 'source' | 'destination'; minor: bigint };
 
 /** The given amount in its currency; undefined with a fault, or without a currency. */
@@ -268,7 +305,7 @@ function readAmount(
   sourceCurrency: string | undefined,
   faults: Fault[],
 ): Amount | undefined {
-  const side = request.sourceAmount === undefined ? 'destination' : 'source';
+  const side = sideOf(request);
   const code = side === 'source' ? sourceCurrency : request.destinationCurrency;
   const currency = code === undefined ? undefined : findCurrency(code);
   // The fault of the currency was reported before.
@@ -323,7 +360,13 @@ export async function commitPayout(owner: Owner, payoutId: string): Promise<Comm
   return { ...describeCommit(row), pickupCode: row.pickup_code, row };
 }
 
-function describeCommit({ result, detail }: CommitRow): Pick<CommitAnswer, 'status' | 'errors'> {
+export type CommitResultRow = Pick<CommitRow, 'result' | 'detail'>;
+
+/** The answer to a commit in words. */
+export function describeCommit({
+  result,
+  detail,
+}: CommitResultRow): Pick<CommitAnswer, 'status' | 'errors'> {
   switch (result) {
     case 'success':
       return { status: 'success', errors: '' };

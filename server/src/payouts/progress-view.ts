@@ -4,6 +4,7 @@ import { getCurrency } from '../core/currency.ts';
 import { JsonNumber } from '../core/exact-json.ts';
 import { formatAmount } from '../core/money.ts';
 import { amountAnswer } from '../http/schema.ts';
+import { shortfallAnswer, writeShortfall } from './obstacle-view.ts';
 import { describePayoutReason, payoutReasonFields } from './payout-reason.ts';
 import { payoutStatuses } from './payout-states.ts';
 import type { PayoutRow } from './payouts.sql.ts';
@@ -17,7 +18,7 @@ const timelineAnswer = z
     status: z.enum(payoutStatuses).describe('The status from then on'),
     time: time.describe('RFC 3339, UTC'),
     reason_code: payoutReasonFields.reason_code.describe(
-      'Why it became HOLD, ERROR or CANCELLED; "" for any other status',
+      'Why it became HOLD, ERROR or CANCELLED, or stayed SCHEDULED; "" for any other status',
     ),
     actor: payoutReasonFields.actor,
   })
@@ -79,7 +80,24 @@ export const progressFields = {
     .describe('Equal to rail_reference for a payout on a chain; "" for any other payout'),
   refund: refundAnswer
     .optional()
-    .describe('What a canceled payout gave back to the balance; absent while it is not canceled'),
+    .describe(
+      'What a canceled payout gave back to the balance; absent while it is not canceled, and where ' +
+        'it was canceled before it ran',
+    ),
+  scheduled_for: time.describe('As in the request; "" for a payout that runs when it is committed'),
+  runs_at: time.describe(
+    'When it runs, by the cut-off and the business days of its payer: RFC 3339, UTC; "" without ' +
+      'scheduled_for',
+  ),
+  runs_until: time.describe(
+    'Until then it waits for funds, or for anything else that it lacks at runs_at, and is canceled ' +
+      'afterwards: RFC 3339, UTC; "" without scheduled_for',
+  ),
+  max_source_amount: amountAnswer.optional().describe('As in the request; absent without it'),
+  min_destination_amount: amountAnswer.optional().describe('As in the request; absent without it'),
+  shortfall: shortfallAnswer
+    .optional()
+    .describe('What the balance lacks, while a SCHEDULED payout waits for funds'),
 };
 
 /** @param network of the payout's rail; "" if it pays on no chain */
@@ -87,11 +105,12 @@ export function writeProgress(row: PayoutRow, network: string) {
   const source = getCurrency(row.source_currency);
   const amount = (minor: bigint) => new JsonNumber(formatAmount(minor, source));
   const refund = getRefund(row);
+  const canceledAt = row.status === 'CANCELLED' ? row.updated_at : null;
   return {
     created_at: formatSecondsZ(row.created_at),
     committed_at: formatTime(row.committed_at),
     completed_at: formatTime(row.completed_at),
-    canceled_at: refund === undefined ? '' : formatSecondsZ(refund.at),
+    canceled_at: formatTime(canceledAt),
     timeline: row.timeline.map(({ at, status, status_reason, opened_exceptions }) => ({
       status,
       time: formatSecondsZ(at),
@@ -119,6 +138,24 @@ export function writeProgress(row: PayoutRow, network: string) {
         time: formatSecondsZ(refund.at),
       },
     }),
+    ...writeSchedule(row),
+  };
+}
+
+function writeSchedule({ schedule, ...row }: PayoutRow) {
+  if (schedule === null) return { scheduled_for: '', runs_at: '', runs_until: '' };
+  const { max_source_amount: most, min_destination_amount: least, shortfall } = schedule;
+  const amount = (minor: bigint, currency: string) =>
+    new JsonNumber(formatAmount(minor, getCurrency(currency)));
+  return {
+    scheduled_for: schedule.scheduled_for,
+    runs_at: formatTime(row.runs_at),
+    runs_until: formatSecondsZ(schedule.deadline_at),
+    ...(most !== null && { max_source_amount: amount(most, row.source_currency) }),
+    ...(least !== null && { min_destination_amount: amount(least, row.destination_currency) }),
+    ...(shortfall !== null && {
+      shortfall: writeShortfall({ minor: shortfall, currency: row.source_currency }),
+    }),
   };
 }
 
@@ -127,11 +164,11 @@ function formatTime(at: Date | null): string {
 }
 
 /**
- * What a canceled payout gave back, in minor units of the source. The parts that `post_return` posts
+ * What a canceled payout gave back, in minor units of the source; nothing where it never ran. The parts that `post_return` posts
  * add up to the same share of the source amount, rounded down.
  */
 export function getRefund(row: PayoutRow): { minor: bigint; at: Date } | undefined {
-  if (row.status !== 'CANCELLED') return undefined;
+  if (row.status !== 'CANCELLED' || (row.runs_at !== null && row.ran_at === null)) return undefined;
   const minor =
     row.completed_at === null
       ? row.source_amount + row.fee

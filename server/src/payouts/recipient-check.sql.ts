@@ -31,10 +31,11 @@ const recipientOfQuote = defineQuery({
 /** `is_complete`: of the attribute values; false without any. */
 export type QuotedRecipientRow = RowOf<typeof recipientOfQuote.columns>;
 
-/** Of a payout that is not committed: its pinned values if complete, else the latest complete ones. */
-const recipientOfPayout = defineQuery({
-  name: 'find_recipient_of_payout',
-  text: `
+/** Of a payout that has not run: its pinned values if complete, else the latest complete ones. */
+const defineRecipientOfPayout = (name: string, condition: string) =>
+  defineQuery({
+    name,
+    text: `
     select ${selection}, p.rail, p.payer_key, p.country, p.delivery_type, p.destination_currency,
       p.destination_amount
     from payouts p
@@ -49,18 +50,26 @@ const recipientOfPayout = defineQuery({
       order by (s.id = p.attr_set_id and v.version = p.attr_version) is true desc,
         s.touched_at desc, s.id desc limit 1
     ) v on true
-    where p.account_id = $1 and p.user_id = $2 and p.id = $3 and p.committed_at is null
-      and p.status = 'PENDING' and p.expires_at > environment_now()`,
-  columns: {
-    ...recipientColumns,
-    rail: column.text,
-    payer_key: column.text,
-    country: column.text,
-    delivery_type: column.oneOf(...deliveryTypes),
-    destination_currency: column.text,
-    destination_amount: column.bigint,
-  },
-});
+    where p.account_id = $1 and p.user_id = $2 and p.id = $3 and ${condition}`,
+    columns: {
+      ...recipientColumns,
+      rail: column.text,
+      payer_key: column.text,
+      country: column.text,
+      delivery_type: column.oneOf(...deliveryTypes),
+      destination_currency: column.text,
+      destination_amount: column.bigint,
+    },
+  });
+
+const recipientOfPending = defineRecipientOfPayout(
+  'find_recipient_of_payout',
+  `p.committed_at is null and p.status = 'PENDING' and p.expires_at > environment_now()`,
+);
+const recipientOfScheduled = defineRecipientOfPayout(
+  'find_recipient_of_scheduled_payout',
+  `p.status = 'SCHEDULED'`,
+);
 
 export type RecipientRow = RowOf<typeof recipientColumns>;
 
@@ -81,12 +90,21 @@ export async function findRecipientOfQuote(
   return maybeOne(session, recipientOfQuote, values);
 }
 
-export type PendingRecipientRow = RowOf<typeof recipientOfPayout.columns>;
+export type PendingRecipientRow = RowOf<typeof recipientOfPending.columns>;
 
 /** Undefined where there is nothing to commit. */
 export async function findRecipientOfPayout(
   session: Session,
   payout: { accountId: string; userId: string; payoutId: string },
 ): Promise<PendingRecipientRow | undefined> {
-  return maybeOne(session, recipientOfPayout, [payout.accountId, payout.userId, payout.payoutId]);
+  return maybeOne(session, recipientOfPending, [payout.accountId, payout.userId, payout.payoutId]);
+}
+
+/** Undefined where it is not SCHEDULED any more. */
+export async function findRecipientOfScheduled(
+  session: Session,
+  payout: { accountId: string; userId: string; payoutId: string },
+): Promise<PendingRecipientRow | undefined> {
+  const values = [payout.accountId, payout.userId, payout.payoutId];
+  return maybeOne(session, recipientOfScheduled, values);
 }

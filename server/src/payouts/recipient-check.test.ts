@@ -68,6 +68,7 @@ async function quote() {
     notifyUser: false,
     metadata: '{}',
     metadataHashes: [],
+    schedule: undefined,
   };
   const services = {
     catalogue,
@@ -75,6 +76,7 @@ async function quote() {
     keys: money.keys,
     rates: () => rates,
     nowMs: money.clock.nowMs(),
+    scheduleDays: 3,
     lockSeconds: { national: 600, crypto: 60 },
   };
   const store = openQuoteStore(money.db.tenant(owner.accountId));

@@ -18,6 +18,8 @@ import { openPerson, type Person } from '../users/users.ts';
 import { describeRecipientFaults, type Obstacle } from './obstacles.ts';
 import {
   findRecipientOfPayout,
+  findRecipientOfScheduled,
+  type PendingRecipientRow,
   type RecipientQuery,
   type RecipientRow,
 } from './recipient-check.sql.ts';
@@ -78,7 +80,27 @@ export async function listPayoutFaults(
   payout: { accountId: string; userId: string; payoutId: string },
 ): Promise<RefusedRecipient | undefined> {
   if (rails.every(({ checkRecipient }) => checkRecipient === undefined)) return undefined;
-  const row = await findRecipientOfPayout(session, payout);
+  return checkStored({ keys, rails }, await findRecipientOfPayout(session, payout));
+}
+
+/** The same of a scheduled payout, at the amount that it would deliver now. */
+export async function listScheduledFaults(
+  { keys, rails }: RecipientServices,
+  session: Session,
+  payout: { accountId: string; userId: string; payoutId: string; amountMinor: bigint },
+): Promise<RefusedRecipient | undefined> {
+  if (rails.every(({ checkRecipient }) => checkRecipient === undefined)) return undefined;
+  const row = await findRecipientOfScheduled(session, payout);
+  return checkStored(
+    { keys, rails },
+    row === undefined ? undefined : { ...row, destination_amount: payout.amountMinor },
+  );
+}
+
+function checkStored(
+  { keys, rails }: RecipientServices,
+  row: PendingRecipientRow | undefined,
+): RefusedRecipient | undefined {
   const rail = rails.find(({ name }) => name === row?.rail);
   if (row === undefined || rail?.checkRecipient === undefined) return undefined;
   const recipient = openRecipient(keys, row);

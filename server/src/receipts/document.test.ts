@@ -24,12 +24,40 @@ test('a canceled payout shows its refund with the date, and no total debited', (
   assert.equal(JSON.stringify(amounts).includes('debited'), false);
 });
 
+test('a payout that was canceled before it ran says that nothing was debited', () => {
+  const { title, headline, amounts, dates } = composeReceipt(
+    receiptOf({
+      status: 'CANCELLED',
+      canceledOn: '2026-11-20T06:00:00Z',
+      totalDebited: '0',
+      refundAmount: '',
+    }),
+  );
+  assert.equal(title, 'Payout cancellation');
+  assert.equal(headline.label, 'Amount to recipient');
+  const total = amounts.find(({ isTotal }) => isTotal);
+  assert.deepEqual([total?.label, total?.number], ['Total debited', '0.00']);
+  assert.equal(textsOf(dates)['Canceled'], '2026-11-20 06:00:00 UTC');
+});
+
 test('only a payout that goes through is called a receipt', () => {
   const titleOf = (status: string) => composeReceipt(receiptOf({ status })).title;
   assert.equal(titleOf('COMPLETED'), 'Payout receipt');
   assert.equal(titleOf('PROCESSING'), 'Payout receipt');
   assert.equal(titleOf('PENDING'), 'Payout quote');
+  assert.equal(titleOf('SCHEDULED'), 'Scheduled payout');
   assert.equal(titleOf('ERROR'), 'Payout status');
+});
+
+test('a refused payout shows no pickup code to use, no arrival, and nothing as sent', () => {
+  const refused = receiptOf({ status: 'ERROR', completedOn: '', pickupCode: '48271935' });
+  const { pickupCode, dates, amounts } = composeReceipt(refused);
+  assert.equal(pickupCode, '');
+  assert.equal(textsOf(dates)['Estimated availability'], undefined);
+  assert.deepEqual(
+    amounts.map(({ label }) => label),
+    ['Amount', 'Fee', 'Total debited', 'Amount to recipient, not sent'],
+  );
 });
 
 test('a quote says until when it is valid, and when that is over', () => {

@@ -39,6 +39,8 @@ export type ReceiptData = {
   refundAmount: string;
   destinationAmount: string;
   exchangeRate: string;
+  midRate: string;
+  margin: string;
   sourceCurrency: string;
   destinationCurrency: string;
   createdOn: string;
@@ -106,7 +108,7 @@ const statusNames: Readonly<Record<string, { name: string; tone: 'done' | 'open'
   ERROR: { name: 'Error', tone: 'stopped' },
 };
 
-const deliveryTypeNames: Readonly<Record<string, string>> = {
+export const deliveryTypeNames: Readonly<Record<string, string>> = {
   CASH_PICKUP: 'Cash pickup',
   BANK_DEPOSIT: 'Bank deposit',
   HOME_DELIVERY: 'Home delivery',
@@ -116,9 +118,10 @@ const deliveryTypeNames: Readonly<Record<string, string>> = {
   CRYPTOCURRENCY: 'Cryptocurrency',
 };
 
-/** A payout in ERROR or on its way back is no receipt: nobody received anything. */
+/** A payout in ERROR or canceled is no receipt: its recipient has received nothing. */
 const titles: Readonly<Record<string, string>> = {
   PENDING: 'Payout quote',
+  SCHEDULED: 'Scheduled payout',
   ERROR: 'Payout status',
   CANCELLED: 'Payout cancellation',
 };
@@ -168,13 +171,18 @@ function composeStatus(data: ReceiptData): ReceiptDocument['status'] {
   return { ...named, reason: statusReason === '' ? null : shapeText(statusReason) };
 }
 
-/** Before it is collected or canceled, the code is what its reader looks for. */
+/** Until then the pickup code is what its reader looks for; a payer that refused gives nothing for it. */
 function isCollectable({ status }: ReceiptData): boolean {
-  return status !== 'COMPLETED' && status !== 'CANCELLED';
+  return !['COMPLETED', 'CANCELLED', 'ERROR'].includes(status);
+}
+
+/** Canceled before it ran: there is nothing to give back. */
+function isUnpaid({ status, refundAmount }: ReceiptData): boolean {
+  return status === 'CANCELLED' && refundAmount === '';
 }
 
 function composeHeadline(data: ReceiptData): ReceiptDocument['headline'] {
-  const isRefund = data.status === 'CANCELLED';
+  const isRefund = data.status === 'CANCELLED' && !isUnpaid(data);
   const amount = isRefund ? data.refundAmount : data.destinationAmount;
   const currency = isRefund ? data.sourceCurrency : data.destinationCurrency;
   return {
@@ -189,7 +197,7 @@ function composeDates(data: ReceiptData): ReceiptRow[] {
     ['Created', formatTime(data.createdOn)],
     ['Committed', formatTime(data.committedOn)],
     ['Completed', formatTime(data.completedOn)],
-    ['Canceled and refunded', formatTime(data.canceledOn)],
+    [isUnpaid(data) ? 'Canceled' : 'Canceled and refunded', formatTime(data.canceledOn)],
     ['Estimated availability', isCollectable(data) ? formatTime(data.estimatedAvailability) : ''],
   ]);
 }
@@ -219,26 +227,35 @@ function rowsOf(rows: [label: string, value: string][]): ReceiptRow[] {
     .map(([label, value]) => ({ label: shapeText(label), value: shapeText(value) }));
 }
 
-const amountTexts = {
-  PENDING: {
-    source: 'Amount to send',
-    total: 'Total to debit',
-    destination: 'Amount to recipient',
-  },
+const otherTexts = {
+  source: 'Amount sent',
+  total: 'Total debited',
+  destination: 'Amount to recipient',
+};
+const plannedTexts: typeof otherTexts = {
+  source: 'Amount to send',
+  total: 'Total to debit',
+  destination: 'Amount to recipient',
+};
+
+const amountTexts: Readonly<Record<string, typeof otherTexts | undefined>> = {
+  PENDING: plannedTexts,
+  SCHEDULED: plannedTexts,
   CANCELLED: { source: 'Amount', total: 'Refunded', destination: 'Amount to recipient, canceled' },
-  otherwise: { source: 'Amount sent', total: 'Total debited', destination: 'Amount to recipient' },
-} as const satisfies Record<string, { source: string; total: string; destination: string }>;
+  ERROR: { source: 'Amount', total: 'Total debited', destination: 'Amount to recipient, not sent' },
+};
 
 function composeAmounts(data: ReceiptData): ReceiptAmount[] {
-  const { sourceCurrency, destinationCurrency } = data;
-  const { status } = data;
-  const texts = amountTexts[status === 'PENDING' || status === 'CANCELLED' ? status : 'otherwise'];
+  const { status, sourceCurrency, destinationCurrency } = data;
+  const usual = amountTexts[status] ?? otherTexts;
+  const texts = isUnpaid(data) ? { ...usual, total: otherTexts.total } : usual;
+  const refundedOn = data.canceledOn === '' || isUnpaid(data) ? '' : data.canceledOn.slice(0, 10);
   const rows = [
     { label: texts.source, amount: data.sourceAmount, currency: sourceCurrency },
     { label: 'Fee', amount: data.fee, currency: sourceCurrency },
     {
-      label: `${texts.total}${data.canceledOn === '' ? '' : ` on ${data.canceledOn.slice(0, 10)}`}`,
-      amount: data.canceledOn === '' ? data.totalDebited : data.refundAmount,
+      label: `${texts.total}${refundedOn === '' ? '' : ` on ${refundedOn}`}`,
+      amount: refundedOn === '' ? data.totalDebited : data.refundAmount,
       currency: sourceCurrency,
       isTotal: true,
     },

@@ -48,7 +48,7 @@ test('a change of any byte is found', () => {
   assert.throws(() => verifyReceipt(pdf.subarray(0, -1), signing.publicPem));
 });
 
-test('another page with genuine data attached is refused, and the genuine data are told', () => {
+test('another page with genuine data attached is refused, and the error has the genuine data', () => {
   const changed = Buffer.concat([pdf, Buffer.from('%%EOF')]);
   assert.throws(() => verifyReceipt(changed, signing.publicPem), {
     message: new RegExp(`do not trust its page[^]*${data.payoutToken}`),

@@ -55,6 +55,8 @@ function describeRecord({ brand: _, ...data }: ReceiptData, keyId: string) {
     destination_amount: data.destinationAmount,
     destination_currency_code: data.destinationCurrency,
     exchange_rate: data.exchangeRate,
+    mid_rate: data.midRate,
+    margin: data.margin,
     created_at: data.createdOn,
     expiration: data.expiresOn,
     committed_at: data.committedOn,

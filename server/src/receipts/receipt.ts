@@ -5,7 +5,7 @@ import { areScriptFontsInstalled } from './optional-fonts.ts';
 import { createProof, signFile } from './proof.ts';
 import { ReceiptError, ReceiptRenderer } from './renderer.ts';
 import { mapTexts, transliterate } from './texts.ts';
-import type { PageTemplate, TypesetDocument } from './worker.ts';
+import type { PageTemplate, TypesetDocument, TypesetJob } from './worker.ts';
 
 export type { ReceiptData } from './document.ts';
 export type { PageTemplate, TypesetDocument } from './worker.ts';
@@ -22,14 +22,11 @@ const renderer = new ReceiptRenderer({
  * bytes. Without the optional fonts, the page shows other scripts transliterated; the attached data
  * has them as they are.
  * @param data exact decimal texts for amounts, UTC ISO 8601 texts for times, '' for absent values
- * @throws ReceiptError when too many wait, the time limit passes, or typesetting fails
+ * @throws AppError unavailable when too many wait or the time limit passes.
  */
 export async function renderReceipt(data: ReceiptData, key: SigningKey): Promise<Buffer> {
   const shown = areScriptFontsInstalled() ? data : mapTexts(data, transliterate);
-  const pdf = await renderer.render({
-    document: composeReceipt(shown),
-    proof: createProof(data, key),
-  });
+  const pdf = await typeset({ document: composeReceipt(shown), proof: createProof(data, key) });
   return signFile(pdf, key);
 }
 
@@ -38,12 +35,16 @@ export async function renderReceipt(data: ReceiptData, key: SigningKey): Promise
  *
  * @throws AppError unavailable when too many wait or the time limit passes.
  */
-export async function typesetDocument(
+export function typesetDocument(
   document: TypesetDocument,
   template: PageTemplate,
 ): Promise<Uint8Array> {
+  return typeset({ document, template });
+}
+
+async function typeset(job: TypesetJob): Promise<Uint8Array> {
   try {
-    return await renderer.render({ document, template });
+    return await renderer.render(job);
   } catch (error) {
     if (!(error instanceof ReceiptError) || error.reason === 'failed') throw error;
     throw new AppError('unavailable', 'too many documents are being made', {

@@ -1,13 +1,13 @@
 import { type AttributeValues, openValues } from '../attributes/attributes.ts';
 import type { KeyRing } from '../core/sealing.ts';
-import type { DispatchRow, RuleHit } from '../dispatch/dispatch.ts';
+import type { CheckedRow, RuleHit } from '../dispatch/dispatch.ts';
 import type { PayoutScreening, PayoutToScreen } from '../screening/payout-screenings.ts';
 import { openPerson } from '../users/users.ts';
 
 /** The data of a payout that is screened, and the result as a rule's hit. */
 
 export type ScreenedRow = Pick<
-  DispatchRow,
+  CheckedRow,
   | 'account_id'
   | 'payout_id'
   | 'user_id'

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { findCurrency } from '../core/currency.ts';
 import { convert } from '../core/rate.ts';
 import type { Session } from '../db/postgres/pool.ts';
-import { column, defineQuery, one } from '../db/rows.ts';
+import { column, defineQuery, many, nullable, one } from '../db/rows.ts';
 import { readUsdMinor, usd } from '../destinations/pricing.ts';
-import type { DispatchRow, RuleHit } from '../dispatch/dispatch.ts';
+import type { CheckedRow, RuleHit } from '../dispatch/dispatch.ts';
 import type { MidRates } from '../fx/rate-book.ts';
 
 /**
@@ -70,10 +70,9 @@ const countQuery = defineQuery({
 /** The limits that the payout exceeds, as a hit. The payout is counted in any case. */
 export async function checkVelocity(
   session: Session,
-  row: DispatchRow,
+  row: CheckedRow,
   { limits, rates }: { limits: readonly VelocityLimit[]; rates: MidRates },
 ): Promise<RuleHit | undefined> {
-  const corridor = `${row.country} ${row.delivery_type} ${row.destination_currency}`;
   const worthMinor = findUsdWorth(row, rates);
   // Without a value the payout could exceed a limit unnoticed.
   if (worthMinor === undefined) {
@@ -83,12 +82,52 @@ export async function checkVelocity(
     row.account_id,
     row.payout_id,
     row.user_id,
-    corridor,
+    nameCorridor(row),
     worthMinor,
     JSON.stringify(limits.map(describeLimit)),
   ]);
   if (broken.length === 0) return undefined;
   return { exception: 'velocity', detail: `over the limit: ${broken.join(', ')}` };
+}
+
+function nameCorridor(row: CheckedRow): string {
+  return `${row.country} ${row.delivery_type} ${row.destination_currency}`;
+}
+
+const measureQuery = defineQuery({
+  name: 'measure_velocity',
+  text: `
+    select name, count_max, usd_max, used_count, used_usd::bigint as used_usd
+    from measure_velocity($1, $2, $3, $4)`,
+  columns: {
+    name: column.text,
+    count_max: nullable(column.bigint),
+    usd_max: nullable(column.bigint),
+    used_count: column.bigint,
+    used_usd: column.bigint,
+  },
+});
+
+/** What a limit has left: undefined where it does not count payouts, or sums. Cents of USD. */
+export type Headroom = { name: string; count: bigint | undefined; usdMinor: bigint | undefined };
+
+/** What the limits that the payout counts towards have left; 0 where they are exceeded. */
+export async function measureHeadroom(
+  session: Session,
+  payout: CheckedRow,
+  limits: readonly VelocityLimit[],
+): Promise<Headroom[]> {
+  if (limits.length === 0) return [];
+  const listed = JSON.stringify(limits.map(describeLimit));
+  const values = [payout.account_id, payout.user_id, nameCorridor(payout), listed];
+  const measured = await many(session, measureQuery, values);
+  const left = (max: bigint | null, used: bigint): bigint | undefined =>
+    max === null ? undefined : max > used ? max - used : 0n;
+  return measured.map((row) => ({
+    name: row.name,
+    count: left(row.count_max, row.used_count),
+    usdMinor: left(row.usd_max, row.used_usd),
+  }));
 }
 
 function describeLimit({ name, per, windowHours, countMax, usdMax, corridor }: VelocityLimit) {
@@ -102,7 +141,7 @@ function describeLimit({ name, per, windowHours, countMax, usdMax, corridor }: V
   };
 }
 
-function findUsdWorth(row: DispatchRow, rates: MidRates): bigint | undefined {
+function findUsdWorth(row: CheckedRow, rates: MidRates): bigint | undefined {
   const source = findCurrency(row.source_currency);
   if (source === undefined) return undefined;
   if (source === usd) return row.source_amount;

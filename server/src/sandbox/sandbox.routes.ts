@@ -11,6 +11,7 @@ import { decimalField, integerField, requireField, textField } from '../http/sch
 import { balanceAnswer, writeBalance } from '../ledger/ledger.routes.ts';
 import { fundBalance } from '../ledger/ledger.ts';
 import { type PayoutServices, readPayoutToken } from '../payouts/payouts.routes.ts';
+import type { Scheduler } from '../payouts/scheduler.ts';
 import { scriptedOutcomes } from '../rails/sandbox/rail.ts';
 import { readUserToken } from '../users/users.routes.ts';
 import { aimClock, followClock, scriptPayout } from './sandbox.ts';
@@ -18,6 +19,7 @@ import { aimClock, followClock, scriptPayout } from './sandbox.ts';
 export type SandboxServices = PayoutServices & {
   readonly clock: EnvironmentClock;
   readonly dispatcher: Dispatcher;
+  readonly scheduler: Scheduler;
   /** How far ahead of real time the clock may be moved. */
   readonly clockDaysMax: number;
   /** Decides about a user's identity verification. @throws AppError not_found, illegal_move. */

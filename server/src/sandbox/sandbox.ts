@@ -4,6 +4,7 @@ import { newId } from '../core/ids.ts';
 import type { EnvironmentClock } from '../db/environment-clock.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import { applyObservation, type Dispatcher, findNextDue } from '../dispatch/dispatch.ts';
+import type { Scheduler } from '../payouts/scheduler.ts';
 import { pickupDaysMax, type ScriptedOutcome } from '../rails/sandbox/rail.ts';
 import {
   findClockTarget,
@@ -22,6 +23,7 @@ export type ClockServices = {
   db: Database;
   clock: EnvironmentClock;
   dispatcher: Dispatcher;
+  scheduler: Scheduler;
   /** Clears what this process has cached under the old time. */
   forget: () => void;
 };
@@ -67,19 +69,26 @@ export async function aimClock(
  * have their own time; at the end no payout is due.
  */
 export async function followClock(services: ClockServices): Promise<void> {
-  const { db, clock, dispatcher } = services;
+  const { db, clock, dispatcher, scheduler } = services;
+  const drain = async (): Promise<void> => {
+    await scheduler.drain();
+    await dispatcher.drain();
+  };
   const goTo = async (to: Date | undefined): Promise<void> => {
     await moveClock(db.system, to);
     await clock.refresh(db.system);
     services.forget();
-    await dispatcher.drain();
+    await drain();
   };
-  await dispatcher.drain();
+  await drain();
   for (let stops = 0; stops < stopsMax; stops += 1) {
     const { target } = await findClockTarget(db.system);
-    const next = await findNextDue(db.system, dispatcher.railNames, target);
-    if (next === undefined) break;
-    await goTo(next);
+    const next = [
+      await findNextDue(db.system, dispatcher.railNames, target),
+      await scheduler.findNextDue(target),
+    ].filter((due) => due !== undefined);
+    if (next.length === 0) break;
+    await goTo(new Date(Math.min(...next.map((due) => due.getTime()))));
   }
   await goTo(undefined);
   // Until then other processes may use the old time.

@@ -82,3 +82,11 @@ export const hit = z.object({
   }),
 });
 export type Hit = Readonly<z.infer<typeof hit>>;
+
+/** What a hit says of the entry, from its row. */
+export function describeEntry(
+  row: Pick<Hit, 'list' | 'name' | 'kind' | 'programmes'> & { readonly entry_id: string },
+): Pick<Hit, 'list' | 'entryId' | 'name' | 'kind' | 'programmes'> {
+  const { list, entry_id: entryId, name, kind, programmes } = row;
+  return { list, entryId, name, kind, programmes };
+}

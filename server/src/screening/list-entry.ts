@@ -1,4 +1,5 @@
-import iso3166 from 'i18n-iso-countries';
+import iso3166 from 'i18n-iso-countries/index.js';
+import english from 'i18n-iso-countries/langs/en.json' with { type: 'json' };
 import { z } from 'zod';
 
 export const entryKinds = ['person', 'organisation'] as const;
@@ -95,10 +96,10 @@ const otherCountryNames: Readonly<Record<string, string>> = {
 };
 
 const codesByName = new Map<string, string>();
-for (const [alpha2, names] of Object.entries(iso3166.getNames('en', { select: 'all' }))) {
+for (const [alpha2, names] of Object.entries(english.countries)) {
   const code = iso3166.alpha2ToAlpha3(alpha2);
   if (code === undefined) continue;
-  for (const name of names) codesByName.set(simplify(name), code);
+  for (const name of [names].flat()) codesByName.set(simplify(name), code);
 }
 for (const [name, code] of Object.entries(otherCountryNames)) codesByName.set(name, code);
 

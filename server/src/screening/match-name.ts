@@ -1,4 +1,4 @@
-import type { Hit, ScreenedPerson } from './hit.ts';
+import { describeEntry, type Hit, type ScreenedPerson } from './hit.ts';
 import type { NameWord } from './names.ts';
 import type { CandidateRow } from './screening.sql.ts';
 import { compareNames } from './similarity.ts';
@@ -51,11 +51,7 @@ export function matchName(row: CandidateRow, { name, person, weightOf, wordOf }:
     (row.quality === 'weak' ? changes.weakName : 0) +
     (isOtherKind ? changes.otherKind : 0);
   return {
-    list: row.list,
-    entryId: row.entry_id,
-    name: row.name,
-    kind: row.kind,
-    programmes: row.programmes,
+    ...describeEntry(row),
     scorePermille: Math.max(0, Math.min(1000, score)),
     matchedOn: {
       field: name.field,

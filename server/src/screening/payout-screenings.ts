@@ -1,5 +1,5 @@
 import type { Session } from '../db/postgres/pool.ts';
-import { type Hit, nameFields, type OtherName, type ScreenedPerson } from './hit.ts';
+import { describeEntry, type Hit, nameFields, type OtherName, type ScreenedPerson } from './hit.ts';
 import { readWords } from './names.ts';
 import {
   type ClearedRow,
@@ -144,11 +144,7 @@ function toPerson({ names }: Pick<Subject, 'names'>): ScreenedPerson {
 
 function describeWallet(row: WalletHitRow): Hit {
   return {
-    list: row.list,
-    entryId: row.entry_id,
-    name: row.name,
-    kind: row.kind,
-    programmes: row.programmes,
+    ...describeEntry(row),
     scorePermille: 1000,
     matchedOn: {
       field: 'wallet',

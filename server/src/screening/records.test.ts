@@ -140,10 +140,10 @@ test('a decision about an outdated result is rejected as stale', async () => {
   await decide(user, hit.sequence, 'confirmed');
   assert.equal((await decide(user, hit.sequence, 'cleared')).kind, 'stale');
   assert.equal((await findScreening(screening.db.system, user))?.state, 'confirmed_by_person');
-  const nobody = await screening.newUser();
-  assert.equal((await decide(nobody, 1, 'cleared')).kind, 'nothing_to_decide');
-  const clear = await screen(nobody, ordinary);
-  assert.equal((await decide(nobody, clear.sequence, 'cleared')).kind, 'nothing_to_decide');
+  const unscreened = await screening.newUser();
+  assert.equal((await decide(unscreened, 1, 'cleared')).kind, 'nothing_to_decide');
+  const clear = await screen(unscreened, ordinary);
+  assert.equal((await decide(unscreened, clear.sequence, 'cleared')).kind, 'nothing_to_decide');
 });
 
 test('a decision without a reason is rejected', async () => {

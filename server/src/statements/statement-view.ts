@@ -5,7 +5,7 @@ import { getCurrency } from '../core/currency.ts';
 import { JsonNumber } from '../core/exact-json.ts';
 import { formatToken } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
-import { amountAnswer, compileWriter } from '../http/schema.ts';
+import { amountAnswer, createWriter } from '../http/schema.ts';
 import { endOf, formatDay } from './period.ts';
 import type { Statement, StatementEntry } from './statements.ts';
 
@@ -59,8 +59,8 @@ export const statementAnswer = z
   })
   .meta({ id: 'Statement' });
 
-const writeHead = compileWriter(statementAnswer);
-const writeEntry = compileWriter(entryAnswer);
+const writeHead = createWriter(statementAnswer);
+const writeEntry = createWriter(entryAnswer);
 
 /** The JSON text in parts. */
 export async function* writeJson(statement: Statement): AsyncGenerator<string> {

@@ -8,6 +8,7 @@ import { metadataField } from '../http/metadata.ts';
 import { cursorOf, pageQuery, readCursor, readRange, toPage } from '../http/paging.ts';
 import { type BaseServices, defineRoute, type Route, type RouteContext } from '../http/route.ts';
 import { isRealDate, momentQuery, objectAnswer, textField } from '../http/schema.ts';
+import { readNameParts } from './name-terms.ts';
 import {
   createUser,
   findUser,
@@ -263,6 +264,17 @@ const listQuery = z.object({
     .optional()
     .describe('Your own identifier of the user'),
   email: z.string().min(1).max(254).optional().describe('Case is ignored'),
+  name: z
+    .string()
+    .max(100)
+    .transform(readNameParts)
+    .refine((parts) => parts.length > 0, { error: 'must have a letter or a digit' })
+    .optional()
+    .meta({ jsonSchema: { type: 'string', maxLength: 100 } })
+    .describe(
+      'Parts of first and last name, all of which must match, without regard to case, marks and ' +
+        'script. Three to eight letters match the beginning of a part, fewer or more a whole part',
+    ),
   country: countryField.optional(),
   status: z.enum(userStatuses).optional(),
   from: momentQuery.describe('Created then or later, UTC'),
@@ -290,6 +302,7 @@ function listRoute(): Route<BaseServices> {
         {
           internalUserId: query.internal_user_id,
           email: query.email,
+          nameParts: query.name ?? [],
           country: query.country,
           status: query.status,
           ...readRange(query, ['from', 'to']),

@@ -27,6 +27,9 @@ const insertText = defineQuery({
       select own.id, $2, $3, $4, $5, $6, $7, $8, now.at, now.at
       from own, (select environment_now() as at) now
       returning u.id, u.account_id, u.created_at, user_payload(u) as payload
+    ), named as (
+      insert into user_names (account_id, term_hash, user_id)
+      select account_id, hash, id from made, unnest($9::bytea[]) n (hash)
     )
     select created_at
     from made, write_event(account_id, 'user.created', id, payload, created_at)`,
@@ -36,7 +39,8 @@ const insertText = defineQuery({
 const insertManyText = defineQuery({
   name: 'create_users',
   text: `
-    select ordinal, created_at from create_users($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    select ordinal, created_at
+    from create_users($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
   columns: { ordinal: column.integer, created_at: nullable(column.instant) },
 });
 
@@ -48,6 +52,13 @@ const updateText = defineQuery({
         metadata = $7, updated_at = environment_now()
       where account_id = $1 and id = $2
       returning ${names}, account_id, updated_at, user_payload(u) as payload
+    ), removed as (
+      delete from user_names n using changed c
+      where n.account_id = $1 and n.user_id = c.id and n.term_hash <> all ($8::bytea[])
+    ), named as (
+      insert into user_names (account_id, term_hash, user_id)
+      select $1, hash, c.id from changed c, unnest($8::bytea[]) n (hash)
+      on conflict do nothing
     )
     select ${names}
     from changed, write_event(account_id, 'user.updated', id, payload, updated_at)`,
@@ -74,20 +85,51 @@ const findByInternalIdText = defineQuery({
   columns,
 });
 
-/** Newest first. One expression holds the filters, lest the planner expect few rows and sort. */
+/** One expression holds the filters, lest the planner expect few rows and sort. */
+const filters = `
+  case when ($4::text is null or country = $4) and ($5::text is null or status = $5)
+    and ($6::timestamptz is null or created_at >= $6)
+    and ($7::timestamptz is null or created_at < $7) then true else false end`;
+
+/** Newest first. */
 function defineList(name: string, where: string, order = 'id desc') {
   return defineQuery({
     name,
     text: `
       select ${names} from users
-      where account_id = $1 ${where}
-        and case when ($4::text is null or country = $4) and ($5::text is null or status = $5)
-          and ($6::timestamptz is null or created_at >= $6)
-          and ($7::timestamptz is null or created_at < $7) then true else false end
+      where account_id = $1 ${where} and ${filters}
       order by ${order} limit $3`,
     columns,
   });
 }
+
+/** Along the rarest of the terms; each is counted up to ten thousand recipients. */
+export const userListOfName = defineQuery({
+  name: 'list_users_of_name',
+  text: `
+    with rarest as materialized (
+      select t.hash from unnest($8::bytea[]) t (hash)
+      order by (
+        select count(*) from (
+          select from user_names n where n.account_id = $1 and n.term_hash = t.hash
+          order by n.user_id limit case cardinality($8::bytea[]) when 1 then 0 else 10000 end
+        ) c
+      ) limit 1
+    )
+    select ${names}
+    from user_names n
+    join users u on u.account_id = n.account_id and u.id = n.user_id
+    where n.account_id = $1 and n.term_hash = (select hash from rarest) and n.user_id < $2
+      and case when exists (
+        select from unnest($8::bytea[]) t (hash)
+        where not exists (
+          select from user_names m
+          where m.account_id = $1 and m.term_hash = t.hash and m.user_id = n.user_id)
+      ) then false else true end
+      and ${filters}
+    order by n.user_id desc limit $3`,
+  columns,
+});
 
 /** One for each index. */
 export const userLists = {
@@ -119,6 +161,8 @@ export type StoredUser = {
   country: string;
   sealed: Buffer;
   metadata: string;
+  /** Under which it is found by name. */
+  nameHashes: readonly Buffer[];
 };
 
 export type NewUser = StoredUser & { dataKey: Buffer };
@@ -139,6 +183,8 @@ export async function insertUsers(
     list(({ dataKey }) => dataKey),
     list(({ sealed }) => sealed),
     list(({ metadata }) => metadata),
+    users.flatMap(({ id, nameHashes }) => nameHashes.map(() => id)),
+    users.flatMap(({ nameHashes }) => nameHashes),
     mayWait,
   ]);
 }
@@ -154,6 +200,7 @@ export async function insertUser(session: Session, user: NewUser): Promise<{ cre
     user.dataKey,
     user.sealed,
     user.metadata,
+    user.nameHashes,
   ]);
 }
 
@@ -167,6 +214,7 @@ export async function updateUserRow(session: Session, user: StoredUser): Promise
     user.country,
     user.sealed,
     user.metadata,
+    user.nameHashes,
   ]);
 }
 
@@ -235,6 +283,8 @@ export type UserRowFilter = {
   /** When it was created: from (inclusive) until (exclusive). */
   from: Date | undefined;
   until: Date | undefined;
+  /** Of terms, different from each other, that its name must all have; empty for any name. */
+  nameHashes: readonly Buffer[];
 };
 
 export async function listUserRows(
@@ -245,7 +295,10 @@ export async function listUserRows(
   const { accountId, beforeId = lastId, count } = range;
   const { country = null, status = null, from = null, until = null } = filter;
   const values = [accountId, beforeId, count, country, status, from, until];
-  return many(session, chooseList(filter), values);
+  const { nameHashes } = filter;
+  return nameHashes.length === 0
+    ? many(session, chooseList(filter), values)
+    : many(session, userListOfName, [...values, nameHashes]);
 }
 
 function chooseList({ country, status, from, until }: UserRowFilter) {

@@ -15,6 +15,7 @@ import { held } from '../db/batcher.ts';
 import { createKeyedBatcher, type KeyedBatcher, type StoreAnswers } from '../db/keyed-batcher.ts';
 import { placeByOrdinal } from '../db/ordinals.ts';
 import { type Database, findConstraint, type Session } from '../db/postgres/pool.ts';
+import { listNameTerms } from './name-terms.ts';
 import {
   findUserByEmail,
   findUserByInternalId,
@@ -179,9 +180,11 @@ export async function lookUpUser(
   return isSame ? user : undefined;
 }
 
-export type UserFilter = UserRowFilter & {
+export type UserFilter = Omit<UserRowFilter, 'nameHashes'> & {
   internalUserId: string | undefined;
   email: string | undefined;
+  /** As `readNameParts` reads them; empty for any name. */
+  nameParts: readonly string[];
 };
 
 /** The users of an account before the given one, newest first. */
@@ -191,9 +194,10 @@ export async function listUsers(
   filter: UserFilter,
 ): Promise<User[]> {
   const { session, keys, accountId } = context;
-  const { internalUserId, email, country, status, from, until } = filter;
+  const { internalUserId, email, country, status, from, until, nameParts } = filter;
   if (internalUserId === undefined && email === undefined) {
-    const rows = await listUserRows(session, { accountId, ...range }, filter);
+    const nameHashes = hashNameTerms(context, nameParts);
+    const rows = await listUserRows(session, { accountId, ...range }, { ...filter, nameHashes });
     return rows.map((row) => openUser(row, context));
   }
   // Both are unique in the account.
@@ -209,6 +213,7 @@ export async function listUsers(
     (status === undefined || user.status === status) &&
     (from === undefined || user.createdAt >= from) &&
     (until === undefined || user.createdAt < until) &&
+    nameParts.every((part) => listNameTerms(user.person).includes(part)) &&
     (range.beforeId === undefined || user.id < range.beforeId);
   return matches ? [user] : [];
 }
@@ -291,7 +296,16 @@ function store(
     country: data.country,
     sealed: sealBytes(secret.dataKey, plain, sealContext({ accountId, userId: id })),
     metadata: data.metadata ?? '{}',
+    nameHashes: hashNameTerms(user, listNameTerms(data)),
   };
+}
+
+/** Of one account: equal names of two accounts have nothing in common. */
+function hashNameTerms(
+  { keys, accountId }: { keys: KeyRing; accountId: string },
+  terms: readonly string[],
+): Buffer[] {
+  return terms.map((term) => keys.blindIndex(`name ${accountId}`, term).subarray(0, 8));
 }
 
 function sealContext({ accountId, userId }: KeyOwner): string {

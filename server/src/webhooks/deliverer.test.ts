@@ -10,6 +10,7 @@ import {
   writeEvents,
 } from '../../testing/setups/webhooks.ts';
 import { newId } from '../core/ids.ts';
+import { replay } from './webhooks.ts';
 
 let money: MoneyTest;
 before(async () => {
@@ -129,6 +130,106 @@ test('an event that is refused for 14 days is abandoned, and those behind it arr
     behind.map(({ sequence }) => sequence),
     [poison + 1, poison + 2],
   );
+  const events = await money.rows<{ payload: string }>(
+    `select payload from events where account_id = $1 and type = 'webhook.delivery_abandoned'`,
+    [accountId],
+  );
+  const [abandoned, ...others] = events.map(
+    ({ payload }) => JSON.parse(payload) as Record<string, unknown>,
+  );
+  assert.deepEqual(others, []);
+  const { sequence, event_type: type, status_code: status, error } = abandoned ?? {};
+  assert.deepEqual([sequence, type, status, error], [poison, 'user.updated', 500, 'status 500']);
+});
+
+test('an abandoned event of webhooks makes no further event', async () => {
+  const { accountId } = await money.createOwner();
+  const isOfWebhooks = ({ type }: Request): boolean => type.startsWith('webhook.');
+  await using receiver = await startEndpoint((request, response) =>
+    (isOfWebhooks(request) ? refuse : accept)(request, response),
+  );
+  await addEndpoint(money, { accountId, url: receiver.url });
+  await using deliverer = openTestDeliverer(money);
+  const notice = `select write_event($1, 'webhook.paused', $2, '{}', environment_now())`;
+  await money.rows(notice, [accountId, newId()]);
+  for (let days = 0; days <= 15; days += 1) {
+    await deliverer.drain();
+    await money.advance(24 * 3_600_000);
+    await writeEvents(money, { accountId, subjects: createSubjects(1), count: 1 });
+  }
+  assert.ok(deliverer.results.includes('abandoned'));
+  const sent = new Set(receiver.requests.filter(isOfWebhooks).map(({ sequence }) => sequence));
+  assert.equal(sent.size, 1);
+});
+
+async function replayAll(
+  endpoint: { accountId: string; endpointId: string },
+  from: number,
+): Promise<void> {
+  const until = new Date('9999-01-01T00:00:00Z');
+  const range = { from: BigInt(from), to: 2n ** 53n, since: new Date(0), until, eventTypes: [] };
+  await money.db.tenantTransaction(endpoint.accountId, (session) =>
+    replay({ session, ...endpoint }, range, { isDryRun: false }),
+  );
+}
+
+test('new events of an object arrive after its replayed ones, however long the replay is', async () => {
+  let answer = accept;
+  await using receiver = await startEndpoint((request, response) => answer(request, response));
+  const { accountId } = await money.createOwner();
+  const endpointId = await addEndpoint(money, { accountId, url: receiver.url });
+  await using deliverer = openTestDeliverer(money);
+  const subjects = createSubjects(7);
+  await writeEvents(money, { accountId, subjects, count: 2100 });
+  await deliverer.drain();
+  const [{ sequence: first } = { sequence: 0 }] = receiver.requests;
+  receiver.requests.length = 0;
+  // New events fail before the replay and wait for their retries.
+  answer = refuse;
+  await writeEvents(money, { accountId, subjects, count: 7 });
+  await deliverer.drain();
+  answer = accept;
+  await replayAll({ accountId, endpointId }, first);
+  await writeEvents(money, { accountId, subjects, count: 693 });
+  receiver.requests.length = 0;
+  await money.advance(10_000);
+  await deliverer.drain();
+  // The failed ones twice: replayed, and by their retries.
+  assert.equal(receiver.requests.length, 2807);
+  for (const sequences of groupBySubject(receiver.requests, subjects.length)) {
+    assert.deepEqual(
+      sequences,
+      sequences.toSorted((a, b) => a - b),
+    );
+  }
+  assert.deepEqual(deliverer.errors, []);
+});
+
+test('a second replay of an event that the first one could not deliver sends it once', async () => {
+  let answer = accept;
+  await using receiver = await startEndpoint((request, response) => answer(request, response));
+  const { accountId } = await money.createOwner();
+  const endpointId = await addEndpoint(money, { accountId, url: receiver.url });
+  await using deliverer = openTestDeliverer(money);
+  await writeEvents(money, { accountId, subjects: createSubjects(1), count: 3 });
+  await deliverer.drain();
+  const [{ sequence: first } = { sequence: 0 }] = receiver.requests;
+  answer = (request, response) =>
+    (request.sequence === first + 1 ? refuse : accept)(request, response);
+  for (let replays = 0; replays < 2; replays += 1) {
+    await replayAll({ accountId, endpointId }, first);
+    await deliverer.drain();
+  }
+  answer = accept;
+  receiver.requests.length = 0;
+  await money.advance(60_000);
+  await deliverer.drain();
+  assert.deepEqual(
+    receiver.requests.map(({ sequence }) => sequence),
+    [first + 1, first + 2],
+  );
+  assert.equal((await findEndpoint(endpointId)).retries, 0);
+  assert.deepEqual(deliverer.errors, []);
 });
 
 test('a request that was cut when the process stopped is sent again under the same id', async () => {

@@ -92,7 +92,7 @@ function replayRoute(): Route<WebhookServices> {
     tag,
     summary: 'Send events again',
     description:
-      'Sends the kept events of a range again, in order, beside new ones; their `webhook-id` is the same as before. With `dry_run` it only counts them. One replay at a time: 409 while another is under way.',
+      'Sends the kept events of a range again, in order and before new ones; their `webhook-id` is the same as before. With `dry_run` it only counts them. One replay at a time: 409 while another is under way.',
     access: 'webhooks:write',
     params: webhookParams,
     body: replayRequest,

@@ -1,3 +1,4 @@
+import { formatToken } from '../core/ids.ts';
 import type { Session, Statement } from '../db/postgres/pool.ts';
 import { column, defineQuery, exec, many, maybeOne, nullable, type RowOf } from '../db/rows.ts';
 import { algorithms } from './signatures.ts';
@@ -156,6 +157,11 @@ const stopStatement: Statement = {
   text: `select stop_webhook($1, $2, $3, $4)`,
 };
 
+const writeAbandonedStatement: Statement = {
+  name: 'write_abandoned_deliveries',
+  text: `select write_abandoned_deliveries($1, $2, $3)`,
+};
+
 const testColumns = {
   account_id: column.uuid,
   endpoint_id: column.uuid,
@@ -295,6 +301,31 @@ export async function insertDeliveries(
     valuesOf('retryAt'),
     valuesOf('messageId'),
   ]);
+}
+
+/**
+ * Writes an event for each delivery that is abandoned, except of an event of webhooks: the events
+ * of endpoints that refuse these would multiply. The first statement of a transaction: it locks the
+ * account.
+ */
+export async function writeAbandonedEvents(
+  session: Session,
+  { accountId, endpointId }: EndpointId,
+  deliveries: readonly NewDelivery[],
+): Promise<void> {
+  const events = deliveries
+    .filter(({ result, type }) => result === 'abandoned' && !type.startsWith('webhook.'))
+    .map((delivery) => ({
+      webhook_token: formatToken('webhook', endpointId),
+      delivery_token: formatToken('delivery', delivery.id),
+      sequence: Number(delivery.sequence),
+      event_type: delivery.type,
+      tries: delivery.try,
+      status_code: delivery.statusCode ?? 0,
+      error: delivery.error,
+    }));
+  if (events.length === 0) return;
+  await exec(session, writeAbandonedStatement, [accountId, endpointId, JSON.stringify(events)]);
 }
 
 export async function upsertRetries(

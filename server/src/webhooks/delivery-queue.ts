@@ -3,8 +3,8 @@ import type { Message } from './messages.ts';
 
 /**
  * The deliveries of one endpoint that a process has in memory. Events of one object form a chain:
- * only its head is sent, so that the object's events arrive in order, and a failed head back_offs back
- * its own chain only.
+ * only its head is sent, so that the object's events arrive in order, and a failed head holds back its
+ * own chain only.
  */
 
 export type QueuedDelivery = {
@@ -21,6 +21,7 @@ export type QueuedDelivery = {
   isStored: boolean;
 };
 
+/** In the order of their sequences, replayed or not. */
 type Chain = { readonly items: QueuedDelivery[]; state: 'ready' | 'sending' | 'delayed' };
 
 export class DeliveryQueue {
@@ -43,14 +44,22 @@ export class DeliveryQueue {
     return this.#stored;
   }
 
-  /** Items of a chain are added in the order of their sequences. */
-  add(item: QueuedDelivery, nowMs: number): void {
+  /** Returns false if it has the delivery already: two replays have an event in common. */
+  add(item: QueuedDelivery, nowMs: number): boolean {
     const chain = this.#chainOf(item);
-    chain.items.push(item);
+    const { items } = chain;
+    const firstPlace = chain.state === 'sending' ? 1 : 0;
+    let place = items.length;
+    while (place > firstPlace && (items[place - 1]?.sequence ?? 0n) > item.sequence) place -= 1;
+    // A sequence occurs twice at most: replayed and not.
+    if (items.slice(Math.max(0, place - 2), place).some((known) => isSame(known, item)))
+      return false;
+    items.splice(place, 0, item);
     this.#size += 1;
     if (item.isStored) this.#stored += 1;
-    if (chain.items.length === 1) this.#place(chain, nowMs);
+    if (place === 0) this.#place(chain, nowMs);
     else if (chain.state === 'delayed') this.#changed.add(chain);
+    return true;
   }
 
   /** Makes delayed heads ready whose time has come. */
@@ -76,7 +85,7 @@ export class DeliveryQueue {
     chain.items.shift();
     this.#size -= 1;
     if (item.isStored) this.#stored -= 1;
-    if (chain.items.length === 0) this.#chains.delete(nameChain(item));
+    if (chain.items.length === 0) this.#chains.delete(item.subjectId);
     this.#place(chain, nowMs);
   }
 
@@ -117,9 +126,8 @@ export class DeliveryQueue {
   }
 
   #chainOf(item: QueuedDelivery): Chain {
-    const key = nameChain(item);
-    const chain = this.#chains.get(key) ?? { items: [], state: 'ready' };
-    this.#chains.set(key, chain);
+    const chain = this.#chains.get(item.subjectId) ?? { items: [], state: 'ready' };
+    this.#chains.set(item.subjectId, chain);
     return chain;
   }
 
@@ -140,8 +148,8 @@ export class DeliveryQueue {
   }
 }
 
-const nameChain = ({ isReplay, subjectId }: QueuedDelivery): string =>
-  isReplay ? `replay ${subjectId}` : subjectId;
+const isSame = (one: QueuedDelivery, other: QueuedDelivery): boolean =>
+  one.sequence === other.sequence && one.isReplay === other.isReplay;
 
 const dueOf = ({ items: [head] }: Chain): number => head?.dueAtMs ?? Number.POSITIVE_INFINITY;
 

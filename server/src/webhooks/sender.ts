@@ -1,5 +1,4 @@
-import http from 'node:http';
-import https from 'node:https';
+import type { Agent, ClientRequest } from 'node:http';
 import { isIP } from 'node:net';
 import {
   type AddressRules,
@@ -8,6 +7,10 @@ import {
   isAllowedAddress,
   RefusedAddress,
 } from './addresses.ts';
+
+// See server.ts of http: imports would load far more.
+const http = process.getBuiltinModule('node:http');
+const https = process.getBuiltinModule('node:https');
 
 /**
  * Sends one request to an endpoint. Redirects are not followed; time and answer are bounded; the
@@ -96,10 +99,10 @@ export function createSender({ rules, timeoutMs, steadyMs }: SenderOptions): Sen
   };
 }
 
-type Post = (request: WebhookRequest) => http.ClientRequest;
+type Post = (request: WebhookRequest) => ClientRequest;
 
 /** What is the same for every request is worked out once. */
-function preparePosts(url: URL, agent: http.Agent | https.Agent): Post {
+function preparePosts(url: URL, agent: Agent): Post {
   const isSecure = url.protocol === 'https:';
   const fixed = {
     method: 'POST',
@@ -131,7 +134,7 @@ async function limit(
   options: { request: WebhookRequest; timeoutMs: number; signal: AbortSignal },
 ): Promise<EndpointAnswer> {
   const { request, timeoutMs, signal } = options;
-  let sent: http.ClientRequest;
+  let sent: ClientRequest;
   const end = (): void => {
     sent.destroy(new TimedOut(`no answer within ${timeoutMs} ms`));
   };
@@ -155,7 +158,7 @@ async function limit(
 }
 
 /** Once the status is known, it decides, whatever becomes of the body. */
-function exchange(sent: http.ClientRequest, body: string): Promise<EndpointAnswer> {
+function exchange(sent: ClientRequest, body: string): Promise<EndpointAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<EndpointAnswer>();
   sent.on('error', reject);
   sent.on('response', (response) => {

@@ -12,6 +12,7 @@ import {
   saveReplayCursor,
   stopEndpoint,
   upsertRetries,
+  writeAbandonedEvents,
 } from './deliveries.sql.ts';
 import { DeliveryQueue, openRetry, type QueuedDelivery, storeRetry } from './delivery-queue.ts';
 import { createEndpointHealth } from './endpoint-health.ts';
@@ -43,7 +44,7 @@ export async function runTurn(services: DeliveryServices, claim: ClaimRow): Prom
     listRetries(services.db.waiting, id),
   ]);
   const turn = new Turn(services, { claim, signers });
-  turn.add(retries.map(openRetry));
+  turn.openRetries(retries.map(openRetry));
   try {
     while (await turn.step());
   } catch (error) {
@@ -53,7 +54,7 @@ export async function runTurn(services: DeliveryServices, claim: ClaimRow): Prom
 }
 
 /**
- * One endpoint while this process backOffs its lease. Results are stored together, while further
+ * One endpoint while this process holds its lease. Results are stored together, while further
  * requests are under way: the faster the endpoint answers, the more of them share a transaction.
  */
 class Turn {
@@ -66,6 +67,8 @@ class Turn {
   readonly #health: ReturnType<typeof createEndpointHealth>;
   readonly #events: EventSource;
   #replay: EventSource | undefined;
+  /** Retries of events that are not replayed: they wait until the replay is read. */
+  #held: readonly QueuedDelivery[] = [];
   readonly #cut = new AbortController();
   readonly #signal: AbortSignal;
   readonly #endMs: number;
@@ -94,8 +97,18 @@ class Turn {
     this.#savedCursor = claim.cursor;
   }
 
-  add(items: readonly QueuedDelivery[]): void {
-    for (const item of items) this.#queue.add(item, this.#services.nowMs());
+  openRetries(retries: readonly QueuedDelivery[]): void {
+    const isHeld = ({ isReplay }: QueuedDelivery): boolean =>
+      this.#replay !== undefined && !isReplay;
+    this.#held = retries.filter(isHeld);
+    this.#add(retries.filter((item) => !isHeld(item)));
+  }
+
+  #add(items: readonly QueuedDelivery[]): void {
+    for (const item of items) {
+      const isNew = this.#queue.add(item, this.#services.nowMs());
+      if (!isNew) this.#sourceOf(item)?.finish(item.sequence);
+    }
   }
 
   abort(): void {
@@ -126,20 +139,20 @@ class Turn {
     );
   }
 
-  /** Reads further events, from the replay and from the cursor in turn. Returns how many. */
+  /**
+   * Reads further events and returns how many. A replay is read to its end first, so that the new
+   * events of an object arrive after its replayed ones.
+   */
   async #read(): Promise<number> {
-    if (this.#services.steadyMs() >= this.#endMs) return 0;
+    const { db, nowMs, steadyMs } = this.#services;
+    const hasRoom =
+      this.#queue.size < windowMax - readCountMax && this.#queue.storedCount < storedMax;
+    if (!hasRoom || !this.#maySend() || steadyMs() >= this.#endMs) return 0;
     const countMax = this.#health.isProbed() ? probeReadCount : readCountMax;
-    let count = 0;
-    for (const source of [this.#replay, this.#events]) {
-      const hasRoom =
-        this.#queue.size < windowMax - readCountMax && this.#queue.storedCount < storedMax;
-      if (source === undefined || !this.#maySend() || !hasRoom || source.isAtEnd()) continue;
-      const { db, nowMs } = this.#services;
-      const read = await source.read(db.waiting, countMax, nowMs());
-      this.add(read.items);
-      count += read.count;
-    }
+    const source = this.#replay?.isAtEnd() === false ? this.#replay : this.#events;
+    const { count, items } = await source.read(db.waiting, countMax, nowMs());
+    this.#add(items);
+    if (source.isReplay && source.isAtEnd()) this.#add(this.#held);
     return count;
   }
 
@@ -260,13 +273,14 @@ class Turn {
     const isDue = ended.length + retries.length > 0 || cursor !== this.#savedCursor;
     if (!isDue && this.#replay === undefined && steadyMs() - this.#savedAtMs < renewMs) return;
     const { url } = this.#claim;
+    const deliveries = ended.map(({ delivery }) => delivery);
     await db.waiting.systemTransaction(async (session) => {
+      await writeAbandonedEvents(session, this.#id, deliveries);
       const progress = { cursor, ...this.#health.progress(), leaseMs };
       const saved = await saveProgress(session, this.#claim, progress);
       if (saved === undefined) throw new LeaseLost();
       this.#isOver ||= saved.revision !== this.#claim.revision;
       if (replayCursor !== undefined) await saveReplayCursor(session, this.#claim, replayCursor);
-      const deliveries = ended.map(({ delivery }) => delivery);
       await insertDeliveries(session, { ...this.#id, url }, deliveries);
       await upsertRetries(session, this.#id, retries.map(storeRetry));
       const stored = done.map(({ item }) => item).filter(({ isStored }) => isStored);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { formatSeconds } from '../core/clock.ts';
 import { JsonNumber } from '../core/exact-json.ts';
 import { formatToken } from '../core/ids.ts';
-import { amountAnswer } from '../http/schema.ts';
+import { wholeAnswer } from '../http/schema.ts';
 import { deliveryKinds, deliveryResults } from './deliveries.sql.ts';
 import { algorithms } from './signatures.ts';
 import { type DeliveryRow, type EndpointRow, endpointStatuses } from './webhooks.sql.ts';
@@ -26,8 +26,8 @@ const endpointFields = {
     .describe('Until then the secret before the last rotation signs too; empty if it does not'),
   failing_since: z.string().describe('The first failure since the last success; empty if none'),
   next_attempt_on: z.string().describe('When a failed delivery is due again; empty if none is'),
-  backlog: amountAnswer.describe('Events that are not sent yet, those of other types included'),
-  replaying_until: amountAnswer.describe('The last sequence of a replay under way; 0 without one'),
+  backlog: wholeAnswer.describe('Events that are not sent yet, those of other types included'),
+  replaying_until: wholeAnswer.describe('The last sequence of a replay under way; 0 without one'),
   created_on: z.string().describe('UTC, without offset'),
 };
 
@@ -69,9 +69,9 @@ export const testAnswer = z
 
 export const replayAnswer = z
   .object({
-    count: amountAnswer.describe('Events that the endpoint gets again'),
-    from: amountAnswer.describe('The first sequence; 0 if there is none'),
-    to: amountAnswer.describe('The last sequence; 0 if there is none'),
+    count: wholeAnswer.describe('Events that the endpoint gets again'),
+    from: wholeAnswer.describe('The first sequence; 0 if there is none'),
+    to: wholeAnswer.describe('The last sequence; 0 if there is none'),
     dry_run: z.boolean().describe('Whether the events were only counted'),
   })
   .meta({ id: 'WebhookReplay' });
@@ -89,7 +89,7 @@ const deliveryFields = {
   delivery_token: z.string().describe('One request to the endpoint'),
   webhook_id: z.string().describe('The header webhook-id: the same for every try about an event'),
   kind: z.enum(deliveryKinds).describe('Why it was sent'),
-  sequence: amountAnswer.describe('Of the event; 0 for a test'),
+  sequence: wholeAnswer.describe('Of the event; 0 for a test'),
   type: z.string().describe('Of the event'),
   try: z.int().describe('1 for the first request about the event'),
   result: z

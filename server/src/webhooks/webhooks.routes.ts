@@ -109,10 +109,12 @@ function listRoute(): Route<WebhookServices> {
     summary: 'List webhooks',
     description: 'All of them, newest first.',
     access: 'payouts:read',
-    query: z.object({}),
+    query: z.object({ status: endpointAnswer.shape.status.optional() }),
     response: z.array(endpointAnswer),
-    handle: async ({ env, accountId }: WebhookContext) =>
-      (await listEndpoints(env.db.tenant(accountId), accountId)).map(writeEndpoint),
+    handle: async ({ env, accountId }: WebhookContext, { query: { status } }) =>
+      (await listEndpoints(env.db.tenant(accountId), accountId))
+        .filter((endpoint) => status === undefined || endpoint.status === status)
+        .map(writeEndpoint),
   });
 }
 

@@ -116,7 +116,7 @@ export async function requestTest(context: EndpointContext): Promise<string> {
 export type ReplayPreview = { count: bigint; first: bigint | null; last: bigint | null };
 
 /**
- * Sends kept events of a range again, beside new ones.
+ * Sends kept events of a range again, before new ones.
  *
  * @throws AppError not_found; illegal_move while another replay is under way.
  */

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { createChecks } from './checks.ts';
 import { listCases, testConformance } from './conformance.ts';
 import { describeMiniRail, type PlantedDefect, plantedDefects } from './mini-rail.ts';
+import { closeGround } from './test-run.ts';
 
 testConformance(describeMiniRail('none'));
 
@@ -30,6 +31,7 @@ const found: Record<Exclude<PlantedDefect, 'none'>, string> = {
 };
 
 describe('a rail with a defect does not pass', { concurrency: 4 }, () => {
+  after(closeGround);
   for (const defect of plantedDefects) {
     test(defect, async () => {
       assert.ok(await isFound(defect), 'the case that has to find it passed');

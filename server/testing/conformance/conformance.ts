@@ -7,7 +7,7 @@ import { openCallbackServer } from './delivery.ts';
 import { type Case, happyPathCases } from './happy-path.ts';
 import { notificationCases } from './notifications.ts';
 import type { Capability, ConformanceSubject } from './subject.ts';
-import { openTestRun, railName, type TestRunOptions } from './test-run.ts';
+import { closeGround, openTestRun, railName, type TestRunOptions } from './test-run.ts';
 
 /**
  * The suite that every rail must pass: `testConformance(subject)` in `conformance.test.ts` of the
@@ -16,8 +16,8 @@ import { openTestRun, railName, type TestRunOptions } from './test-run.ts';
  * repeated, early, stale or forged), and prints a scorecard. In every case there must be at most one
  * payment for each instruction, with the outcome that the counterparty's own record has.
  *
- * With OUTLAY_TEST_LONG=1 every kind of crash is tried at each step; otherwise the kinds take turns at
- * the steps, except around the booking.
+ * With OUTLAY_TEST_LONG=1 every kind of crash is tried at each step; otherwise they take turns at
+ * every third step, except around the booking.
  *
  * A subject (described in subject.ts) looks like this:
  *
@@ -61,7 +61,8 @@ export function testConformance<Config>(subject: ConformanceSubject<Config>): vo
     }
   };
   describe(`the rail ${subject.module.kind} conforms`, { concurrency: 1 }, () => {
-    after(() => {
+    after(async () => {
+      await closeGround();
       const rows = cases.flatMap(({ name }) => score.get(name) ?? []);
       process.stdout.write(formatScorecard(subject.module.kind, rows));
     });

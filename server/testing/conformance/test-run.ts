@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newDigits, newId } from '../../src/core/ids.ts';
 import type { RailHost, ReferenceRule } from '../../src/rails/contract/contract.ts';
@@ -115,15 +114,18 @@ export async function openTestRun<Config>(options: TestRunOptions<Config>): Prom
   };
 }
 
-/** One database for all runs, each of which is a rail with a name of its own. */
+/** One database for all runs of a suite, each of which is a rail with a name of its own. */
 let ground: Promise<HostGround> | undefined;
 let runs = 0;
 
 const openGround = (): Promise<HostGround> => (ground ??= openHostGround(16));
 
-after(async () => {
-  await (await ground)?.close();
-});
+/** For the end of a suite. */
+export async function closeGround(): Promise<void> {
+  const opened = await ground;
+  ground = undefined;
+  await opened?.close();
+}
 
 type World<Config> = {
   readonly runContext: RunContext<Config> & Pick<TestRun, 'host' | 'operator'>;

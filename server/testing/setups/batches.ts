@@ -1,3 +1,4 @@
+import { quoteBatch } from '../../src/batches/quote.ts';
 import { type ReceiveServices, receiveBatch, type Upload } from '../../src/batches/receive.ts';
 import { rowForm } from '../../src/batches/upload.routes.ts';
 import { getRate } from '../../src/core/rate.ts';
@@ -8,6 +9,9 @@ import { createSandboxRail } from '../../src/rails/sandbox/rail.ts';
 import { createMoneyTest, type Owner } from './money.ts';
 
 /** What the tests of batches start from: a catalogue, and rates that a test can change. */
+
+export const names = (count: number, prefix: string): string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
 
 export type BatchTest = Awaited<ReturnType<typeof createBatchTest>>;
 
@@ -90,6 +94,12 @@ export async function createBatchTest() {
         bytes: bytes(),
         ...test.keyOf(owner, options.key),
       });
+    },
+    /** Receives lines and quotes them. Returns the id of the batch. */
+    createQuoted: async (owner: Owner, lines: readonly string[]): Promise<string> => {
+      const { batch } = await test.receive(owner, lines);
+      await quoteBatch(services, { accountId: owner.accountId, batchId: batch.id });
+      return batch.id;
     },
     /** The record of a key, and an answer that shows the state of the batch. */
     keyOf: (owner: Owner, key: string | undefined): Pick<Upload, 'record' | 'describe'> => ({

@@ -9,7 +9,7 @@ import { createRateLimiters } from '../../src/http/limits.ts';
 import { addRoutes } from '../../src/http/routing.ts';
 import { createServer, setNotFound } from '../../src/http/server.ts';
 import { identityDecisionRoutes } from '../../src/kyc/decisions.routes.ts';
-import { imageTypes } from '../../src/kyc/intake.ts';
+import { imageTypes, type PreparedImage } from '../../src/kyc/intake.ts';
 import { createKycRoutes } from '../../src/kyc/kyc.routes.ts';
 import { createTestDatabase } from './database.ts';
 
@@ -34,6 +34,13 @@ const moveClock: Statement = {
   name: 'test_move_clock',
   text: 'update environment set clock_offset_us = clock_offset_us + $1, clock_target_us = clock_target_us + $1',
 };
+
+export const images: PreparedImage[] = imageTypes.map((type) => ({
+  type,
+  bytes: Buffer.from(`pixels of ${type}`),
+  width: 1,
+  height: 1,
+}));
 
 export async function createKycTest() {
   const database = await createTestDatabase();
@@ -60,6 +67,15 @@ export async function createKycTest() {
       const milliseconds = days * 24 * 60 * 60 * 1000;
       offsetMs += milliseconds;
       await exec(db.system, moveClock, [BigInt(milliseconds) * 1000n]);
+    },
+    kycStatus: async (owner: { accountId: string; userId: string }) => {
+      const text = 'select kyc_status from users where account_id = $1 and id = $2';
+      const values = [owner.accountId, owner.userId];
+      return (await test.rows<{ kyc_status: string }>(text, values))[0]?.kyc_status;
+    },
+    eventTypes: async (accountId: string): Promise<string[]> => {
+      const text = 'select type from events where account_id = $1 order by sequence';
+      return (await test.rows<{ type: string }>(text, [accountId])).map(({ type }) => type);
     },
     rows: async <Row>(text: string, values: unknown[] = []): Promise<Row[]> =>
       (await db.system.query({ name: '', text }, values)).rows as Row[],

@@ -20,13 +20,10 @@ import {
 } from '../../src/dispatch/observations.sql.ts';
 import { createMeasurements } from '../../src/dispatch/standings.ts';
 import type { MidRates } from '../../src/fx/rate-book.ts';
+import { verifyChains } from '../../src/ledger/chain-source.ts';
 import { fundBalance, verifyLedger } from '../../src/ledger/ledger.ts';
-import {
-  commitPayoutRow,
-  insertPayout,
-  type NewPayout,
-  type PayoutRow,
-} from '../../src/payouts/payouts.sql.ts';
+import { commitPayoutRow } from '../../src/payouts/commit.sql.ts';
+import { insertPayout, type NewPayout, type PayoutRow } from '../../src/payouts/payouts.sql.ts';
 import type { Rail, RailAnswer } from '../../src/rails/contract/contract.ts';
 import { derivePaymentId, encodeReference } from '../../src/rails/contract/references.ts';
 import { createUser, prepareUser } from '../../src/users/users.ts';
@@ -214,6 +211,7 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
     assertSound: async (): Promise<void> => {
       const { isSound, ...proof } = await verifyLedger(db);
       assert.ok(isSound, JSON.stringify(proof).slice(0, 1000));
+      assert.deepEqual((await verifyChains(db)).findings, []);
     },
     /** Asserts that the database refuses the statement even to the owner of its tables. */
     refuse: (text: string, values: readonly unknown[], refusal: Refusal): Promise<void> =>
@@ -256,6 +254,7 @@ export function describeQuote(owner: Owner): NewPayout {
     destinationCurrency: 'MXN',
     destinationMinor: 180_000n,
     exchangeRate: '18',
+    midRate: '18.2',
     roundingNano: 0n,
     rail: 'fake',
     payerKey: 'one',

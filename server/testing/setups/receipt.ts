@@ -26,6 +26,8 @@ const ordinary: ReceiptData = {
   refundAmount: '',
   destinationAmount: '23181.25',
   exchangeRate: '18.545',
+  midRate: '18.6',
+  margin: '0.002957',
   sourceCurrency: 'USD',
   destinationCurrency: 'MXN',
   createdOn: '2026-11-19T14:02:11',

@@ -42,6 +42,9 @@ export type FileRow = {
   readonly source: string | Buffer;
 };
 
+/** The size limit of a file; the router needs it before it knows the environment. */
+export const batchBytesMax = 128 * 1024 * 1024;
+
 export type FileLimits = { bytesMax: number; rowsMax: number; rowBytesMax: number };
 
 /** `metadata` is not among them: in CSV its entries are columns of their own. */

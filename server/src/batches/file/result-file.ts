@@ -41,7 +41,13 @@ const columns = [
 ] as const;
 
 /** They follow the faults, because clients may read the earlier columns by position. */
-const laterColumns = ['details', 'attr_set_token', 'details_stored_on'] as const;
+const laterColumns = [
+  'details',
+  'attr_set_token',
+  'details_stored_on',
+  'mid_rate',
+  'margin',
+] as const;
 
 /** The file in portions of rows. */
 export async function* writeResult(options: ResultOptions): AsyncGenerator<string> {

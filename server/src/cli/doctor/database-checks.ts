@@ -231,7 +231,9 @@ async function checkImports(
       const isStale = limit !== undefined && realNowMs() > getExpiryMs(asOf.getTime(), limit);
       const text = `live: the newest rates of ${source} are of ${asOf.toISOString()}`;
       findings.push(
-        isStale ? problem(`${text}, which is too old: run outlay rates import`) : passed(text),
+        isStale
+          ? problem(`${text}, which is too old: run outlay admin rates import`)
+          : passed(text),
       );
     }
   }
@@ -240,7 +242,9 @@ async function checkImports(
     const isOld = realNowMs() - checkedAt.getTime() > daysMax * 86_400_000;
     const text = `${name}: the sanctions list ${list} was read at ${checkedAt.toISOString()}`;
     findings.push(
-      isOld ? problem(`${text}, which is too old: run outlay screening import`) : passed(text),
+      isOld
+        ? problem(`${text}, which is too old: run outlay admin screening import`)
+        : passed(text),
     );
   }
   return findings;

@@ -4,6 +4,7 @@ import { listEnvironments } from '../../environment/databases.ts';
 import { checkDatabase, type DatabaseReport } from './database-checks.ts';
 import { type Finding, passed, problem } from './finding.ts';
 import { checkDataFolder, checkFonts, checkNode, checkPorts } from './machine-checks.ts';
+import { checkNotices, checkTemplates } from './notice-checks.ts';
 import { checkRailSetup } from './rail-checks.ts';
 import {
   checkLimits,
@@ -71,7 +72,12 @@ async function checkSources(
   { realNowMs, fetch: given }: DoctorOptions,
 ): Promise<Finding[]> {
   const sources = { config, fetch: given ?? fetch, realNowMs };
-  return [...(await checkRates(sources)), ...(await checkLists(sources)), ...checkLimits(config)];
+  return [
+    ...(await checkRates(sources)),
+    ...(await checkLists(sources)),
+    ...checkLimits(config),
+    ...checkTemplates(config),
+  ];
 }
 
 async function checkEnvironment(
@@ -87,7 +93,8 @@ async function checkEnvironment(
     fetch: options.fetch ?? fetch,
     realNowMs,
   });
-  return { ...database, findings: [...database.findings, ...key.findings, ...rails] };
+  const notices = await checkNotices(place);
+  return { ...database, findings: [...database.findings, ...key.findings, ...rails, ...notices] };
 }
 
 /** Environments on one server share its connections. */

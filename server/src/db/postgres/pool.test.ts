@@ -14,6 +14,7 @@ before(async () => {
   money = await createMoneyTest();
   own = await money.createOwner({ USD: 1_000_000n });
   other = await money.createOwner({ USD: 1_000_000n });
+  await money.rows(`select set_notice_channels('{email}')`);
   for (const owner of [own, other]) {
     const payout = await money.quoteAndCommit(owner, { notifyUser: true });
     await money.rows(

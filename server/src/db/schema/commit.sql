@@ -30,10 +30,10 @@ create function new_pickup_code() returns text
     % 100000000)::text, 8, '0');
 
 -- Judges commits. `result` is null for those that are in order, and else `success` (it was committed
--- before), why it is refused, or `alone`: it has to be judged by itself, because another commit of the
--- group has its client_transfer_id, its Idempotency-Key has an answer, or several commits share a wallet
--- that does not cover all of them. The caller holds the accounts' rows, so that nothing read here changes
--- meanwhile.
+-- before), why it is refused, `scheduled` (in order, and for a later time), or `alone`: it has to be judged
+-- by itself, because another commit of the group has its client_transfer_id, its Idempotency-Key has an
+-- answer, or several commits share a wallet that does not cover all of them. The caller holds the
+-- accounts' rows, so that nothing read here changes meanwhile.
 create function judge_commits(
   p_accounts uuid[], p_users uuid[], p_payouts uuid[], p_keys text[], p_now timestamptz
 ) returns table (
@@ -58,6 +58,7 @@ create function judge_commits(
         when u.status <> 'ACTIVE' then 'user_not_active'
         when q.needs_attributes and v.set_id is null
           or q.needs_verification and u.kyc_status <> 'approved' then 'addtl_attr_req'
+        when q.runs_at is not null then 'scheduled'
         when row_number() over (partition by q.account_id, q.client_transfer_id order by r.ord) > 1
           or r.key is not null and exists (
             select from idempotency_records i
@@ -172,7 +173,8 @@ begin
 end
 $$;
 
--- Commits one payout for a client's own connection: `success`, or as `judge_commits` says.
+-- Commits one payout for a client's own connection, now or for later: `success`, or as `judge_commits`
+-- says.
 create function commit_payout(
   p_account uuid, p_user uuid, p_payout uuid,
   out result text, out detail text, out pickup_code text
@@ -184,6 +186,10 @@ begin
   into strict result, detail, pickup_code
   from commit_payouts(array[p_account], array[p_user], array[p_payout], array[null],
     array[null::bytea], array[null], true) c;
+  if result = 'scheduled' then
+    result := 'success';
+    pickup_code := schedule_payout(p_account, p_user, p_payout);
+  end if;
 end
 $$;
 grant execute on function commit_payout to outlay_tenant;

@@ -120,7 +120,7 @@ create function is_decision_legal(
     when 'write_off' then p_asked.id is not null
       and (payout.status in ('CANCELLED', 'COMPLETED') or p_alive is null)
     when 'dismiss' then p_asked.id is not null
-      and (payout.status in ('PENDING', 'COMPLETED', 'CANCELLED') or exists (
+      and (payout.status in ('PENDING', 'SCHEDULED', 'COMPLETED', 'CANCELLED') or exists (
           select from payout_dispatches
           where account_id = payout.account_id and payout_id = payout.id and due_at < 'infinity')
         or exists (select from open where kind <> all (list_answered_kinds(p_action))))

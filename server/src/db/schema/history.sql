@@ -1,5 +1,6 @@
 -- Payouts as they were. A quote never changes, a commit fixes its terms, and the events of a payout
--- hold the rest, so nothing is stored for this but the amounts of returns.
+-- hold the rest, so nothing is stored for this but the amounts of returns, and the price at which a
+-- scheduled payout was quoted.
 
 -- A payout may come back in parts, of which only the first moves it. A statement that does not return
 -- money does not fire this.
@@ -25,16 +26,21 @@ create function payout_as_of(
 ) returns setof payouts
   language sql stable rows 1 as $$
   select q.account_id, q.id, q.user_id, h.status,
-    case when h.status in ('HOLD', 'ERROR', 'CANCELLED') then h.reason else '' end,
-    q.client_transfer_id, q.source_token, q.source_currency, q.source_amount, q.fee,
-    q.destination_token, q.destination_currency, q.destination_amount, q.exchange_rate,
-    q.rounding_nano, coalesce(s.rail, q.rail), coalesce(s.payer_key, q.payer_key), q.payer_name,
-    q.delivery_type, q.country,
+    case when h.status in ('SCHEDULED', 'HOLD', 'ERROR', 'CANCELLED') then h.reason else '' end,
+    q.client_transfer_id, q.source_token, q.source_currency,
+    coalesce(x.quoted_source_amount, q.source_amount), coalesce(x.quoted_fee, q.fee),
+    q.destination_token, q.destination_currency,
+    coalesce(x.quoted_destination_amount, q.destination_amount),
+    coalesce(x.quoted_exchange_rate, q.exchange_rate),
+    coalesce(x.quoted_rounding_nano, q.rounding_nano), coalesce(s.rail, q.rail),
+    coalesce(s.payer_key, q.payer_key), q.payer_name, q.delivery_type, q.country,
     case when s.payout_id is null then q.attr_set_id else s.attr_set_id end,
     case when s.payout_id is null then q.attr_version else s.attr_version end,
     q.needs_attributes, q.needs_verification, q.notify_user, q.metadata,
-    coalesce(s.pickup_code, ''), q.created_at, q.expires_at, q.estimated_availability,
-    s.committed_at, case when h.status in ('COMPLETED', 'CANCELLED') then s.completed_at end, h.at,
+    coalesce(s.pickup_code, ''), q.created_at, q.expires_at,
+    coalesce(x.quoted_availability, q.estimated_availability), q.runs_at,
+    case when h.status not in ('PENDING', 'SCHEDULED') then q.ran_at end, s.committed_at,
+    case when h.status in ('COMPLETED', 'CANCELLED') then s.completed_at end, h.at,
     case when h.status <> 'CANCELLED' then 0 else coalesce(
       (
         select (e.payload::json ->> 'returned_amount')::bigint from events e
@@ -43,7 +49,7 @@ create function payout_as_of(
           and e.type = 'payout.returned' and e.created_at <= p_at
         order by e.sequence desc limit 1
       ), s.returned_amount) end,
-    0, 0
+    0, 0, coalesce(x.quoted_mid_rate, q.mid_rate)
   from payout_quotes q
   left join payout_states s
     on s.account_id = q.account_id and s.payout_id = q.id and s.committed_at <= p_at
@@ -68,6 +74,9 @@ create function payout_as_of(
         else s.status_reason end as reason,
       case when s.payout_id is null then q.created_at else coalesce(kept.at, s.updated_at) end as at
   ) h
+  -- Until it ran it had the price of its quote.
+  left join payout_schedules x on q.ran_at is not null and h.status in ('PENDING', 'SCHEDULED')
+    and x.account_id = q.account_id and x.payout_id = q.id
   where q.account_id = p_account and q.id = p_payout and q.created_at <= p_at;
 $$;
 grant execute on function payout_as_of to outlay_tenant;

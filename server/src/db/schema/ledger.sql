@@ -169,14 +169,14 @@ grant select on ledger_transfers to outlay_tenant;
 -- Statements are read in the order of journal ids. An id is therefore made while the account's row
 -- is locked: the time in microseconds, the place in the transaction, and random digits (UUID
 -- version 7). journal_time is the part that all journals of a statement share.
-create function journal_time() returns text
+create function journal_time(p_at timestamptz default clock_timestamp()) returns text
   language sql volatile
   return (
     select substr(hex, 1, 8) || '-' || substr(hex, 9, 4) || '-7'
       || lpad(to_hex(us % 1000 * 4), 3, '0') || '-8'
     from (
       select us, lpad(to_hex(us / 1000), 12, '0') as hex
-      from (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as us) clock
+      from (select (extract(epoch from p_at) * 1000000)::bigint as us) clock
     ) milliseconds
   );
 

@@ -11,7 +11,7 @@ declare
 begin
   -- Where two processes open a month at once, the second waits and finds it.
   perform 1 from environment for update;
-  foreach v_table in array array['events', 'idempotency_records', 'webhook_deliveries'] loop
+  foreach v_table in array array['events', 'idempotency_records', 'notices', 'webhook_deliveries'] loop
     for v_month in
       select month_of(p_at + n * interval '1 month') from generate_series(0, 2) n
     loop

@@ -18,8 +18,10 @@ begin
   with move as materialized (
     select m.ord, m.account_id, m.payout_id, m.to_status, m.reason,
       p.status as from_status, p.source_currency, p.source_amount, p.fee, p.destination_currency,
-      p.destination_amount, p.rail, case when p.notify_user then p.user_id end as recipient,
-      t.journal_kind
+      p.destination_amount, p.rail, t.journal_kind,
+      -- Nobody has heard of a payout that never ran.
+      case when p.notify_user and (p.status <> 'SCHEDULED' or m.to_status <> 'CANCELLED')
+        then p.user_id end as recipient
     from unnest(p_accounts, p_payouts, p_to, p_reasons) with ordinality
       as m (account_id, payout_id, to_status, reason, ord)
     join payouts p on p.account_id = m.account_id and p.id = m.payout_id
@@ -34,11 +36,12 @@ begin
       fee, destination_currency, destination_amount, rail, wallet_balance, created_at)
     select m.account_id, journal_id(v_time, m.ord, gen_random_uuid()), journal_kind, payout_id,
       source_currency, source_amount, fee, destination_currency, destination_amount, rail,
-      case when journal_kind = 'refund' then w.balance + sum(source_amount + fee) over (
-        partition by m.account_id, source_currency, journal_kind order by m.ord) end,
+      w.balance + sum(case journal_kind when 'refund' then source_amount + fee
+        else -source_amount - fee end) over (
+        partition by m.account_id, source_currency, journal_kind order by m.ord),
       p_at
     from move m
-    left join ledger_accounts w on journal_kind = 'refund' and w.account_id = m.account_id
+    left join ledger_accounts w on journal_kind in ('refund', 'commit') and w.account_id = m.account_id
       and w.currency = m.source_currency and w.name = 'wallet'
     where journal_kind is not null
   ), answered as (

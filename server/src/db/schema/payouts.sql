@@ -1,6 +1,6 @@
--- A payout is a quote, which never changes, and a state from its commit on, so that a commit writes
--- a narrow row. No foreign keys to user and attributes: only functions that have just read them
--- insert.
+-- A payout is a quote, which never changes (but for the price of a scheduled one, when it runs), and a
+-- state from its commit on, so that a commit writes a narrow row. No foreign keys to user and
+-- attributes: only functions that have just read them insert.
 create table payout_quotes (
   account_id uuid not null,
   id uuid not null,
@@ -14,6 +14,8 @@ create table payout_quotes (
   destination_currency text not null,
   destination_amount bigint not null check (destination_amount > 0),
   exchange_rate text not null,
+  -- The market rate at which the quote was priced.
+  mid_rate text not null,
   -- Billionths of the minor unit of the destination that rounding added to the exchange position.
   rounding_nano bigint not null check (rounding_nano >= 0),
   rail text not null,
@@ -30,6 +32,9 @@ create table payout_quotes (
   created_at timestamptz not null,
   expires_at timestamptz not null,
   estimated_availability timestamptz not null,
+  -- When a scheduled payout is to run, and when it ran; null for one that runs when it is committed.
+  runs_at timestamptz,
+  ran_at timestamptz,
   primary key (account_id, id)
 );
 create index payouts_user on payout_quotes (account_id, user_id, id desc);
@@ -42,7 +47,12 @@ alter table payout_quotes enable row level security;
 create policy own_account on payout_quotes using (account_id = current_account());
 grant select on payout_quotes to outlay_tenant;
 
-create trigger append_only before update or delete or truncate on payout_quotes
+create trigger append_only before delete or truncate on payout_quotes
+  for each statement execute function refuse_change('quotes are immutable');
+create trigger fixed_terms before update of account_id, id, user_id, client_transfer_id, source_token,
+  source_currency, destination_token, destination_currency, rail, payer_key, payer_name, delivery_type,
+  country, attr_set_id, attr_version, needs_attributes, notify_user, metadata, created_at, expires_at,
+  runs_at on payout_quotes
   for each statement execute function refuse_change('quotes are immutable');
 
 -- The states of a payout, the moves between them, and the moves that follow from an outcome: the one
@@ -51,7 +61,7 @@ create table payout_statuses (
   status text primary key,
   -- Nothing more happens by itself.
   has_ended boolean not null,
-  -- A recipient who is to be notified gets a message.
+  -- A recipient who is to be notified gets a notice.
   notifies_recipient boolean not null
 );
 insert into payout_statuses (status, has_ended, notifies_recipient) values
@@ -75,8 +85,9 @@ create table payout_transitions (
 );
 insert into payout_transitions (from_status, to_status, journal_kind, cause) values
   ('PENDING', 'PROCESSING', 'commit', 'commit'),
-  ('PENDING', 'SCHEDULED', 'commit', 'commit for a later day; not offered yet'),
-  ('SCHEDULED', 'PROCESSING', null, 'the day has come; not offered yet'),
+  ('PENDING', 'SCHEDULED', null, 'commit for a later time'),
+  ('SCHEDULED', 'PROCESSING', 'commit', 'the time has come, and the balance covers it'),
+  ('SCHEDULED', 'CANCELLED', null, 'the client, or what it waits for did not come in time'),
   ('PROCESSING', 'HOLD', null, 'unknown or not sent for 24 hours, stopped by a check, or contradicted'),
   ('PROCESSING', 'ERROR', null, 'rejected, and no other payer is left within the quoted cost'),
   ('PROCESSING', 'READY_FOR_PICKUP', null, 'the rail'),
@@ -235,11 +246,11 @@ select q.account_id, q.id, q.user_id, coalesce(s.status, 'PENDING') as status,
   case when s.payout_id is null then q.attr_version else s.attr_version end as attr_version,
   q.needs_attributes, q.needs_verification, q.notify_user, q.metadata,
   coalesce(s.pickup_code, '') as pickup_code, q.created_at, q.expires_at,
-  q.estimated_availability, s.committed_at, s.completed_at,
+  q.estimated_availability, q.runs_at, q.ran_at, s.committed_at, s.completed_at,
   coalesce(s.updated_at, q.created_at) as updated_at,
   coalesce(s.returned_amount, 0) as returned_amount,
   coalesce(s.returned_by_query, 0) as returned_by_query,
-  coalesce(s.returned_by_notification, 0) as returned_by_notification
+  coalesce(s.returned_by_notification, 0) as returned_by_notification, q.mid_rate
 from payout_quotes q
 left join payout_states s on s.account_id = q.account_id and s.payout_id = q.id;
 grant select on payouts to outlay_tenant;
@@ -256,23 +267,7 @@ alter table payout_metadata enable row level security;
 create policy own_account on payout_metadata using (account_id = current_account());
 grant select, insert on payout_metadata to outlay_tenant;
 
--- Messages to recipients that notify_user requests, recorded in the transaction that causes them.
-create table notifications (
-  account_id uuid not null,
-  id uuid not null,
-  payout_id uuid not null,
-  user_id uuid not null,
-  kind text not null check (kind in ('PROCESSING', 'READY_FOR_PICKUP', 'COMPLETED', 'CANCELLED')),
-  status text not null default 'recorded' check (status in ('recorded', 'sent', 'failed')),
-  created_at timestamptz not null,
-  primary key (account_id, id)
-);
-create index notifications_payout on notifications (account_id, payout_id);
-alter table notifications enable row level security;
-create policy own_account on notifications using (account_id = current_account());
-grant select on notifications to outlay_tenant;
-
--- Writes the events of payouts that have reached a state, and the messages to their recipients, in the
+-- Writes the events of payouts that have reached a state, and the notices to their recipients, in the
 -- order of the arrays. `p_recipients`: the user to notify, or null. The caller holds the accounts'
 -- rows.
 create function write_payout_events(
@@ -293,10 +288,13 @@ begin
     where a.id = n.account_id
     returning a.id, a.event_sequence - n.count as before
   ), notified as (
-    insert into notifications (account_id, id, payout_id, user_id, kind, created_at)
-    select c.account_id, gen_random_uuid(), c.payout_id, c.user_id, c.status, p_at
+    insert into notices (account_id, id, month, payout_id, user_id, channel, payout_status, due_at,
+      created_at, expires_at)
+    select c.account_id, gen_random_uuid(), month_of(p_at), c.payout_id, c.user_id, n.channel,
+      c.status, p_at, p_at, p_at + interval '3 days'
     from change c
     join payout_statuses s on s.status = c.status and s.notifies_recipient
+    cross join notice_channels n
     where c.user_id is not null
   )
   insert into events (account_id, sequence, month, type, subject_id, detail, created_at)
@@ -312,11 +310,12 @@ create function create_payouts(
   p_accounts uuid[], p_ids uuid[], p_users uuid[], p_transfer_ids text[], p_source_tokens uuid[],
   p_source_currencies text[], p_source_amounts bigint[], p_fees bigint[],
   p_destination_tokens uuid[], p_destination_currencies text[], p_destination_amounts bigint[],
-  p_rates text[], p_rounding_nanos bigint[], p_rails text[], p_payer_keys text[],
+  p_rates text[], p_mid_rates text[], p_rounding_nanos bigint[], p_rails text[], p_payer_keys text[],
   p_payer_names text[], p_sets uuid[], p_delivery_types text[], p_countries text[],
   p_needs_attributes boolean[], p_needs_verification boolean[], p_notify_users boolean[],
   p_metadata text[], p_lock_seconds integer[], p_availabilities timestamptz[],
-  p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[], p_may_wait boolean
+  p_runs timestamptz[], p_entry_accounts uuid[], p_entry_ids uuid[], p_entry_hashes bytea[],
+  p_may_wait boolean
 ) returns table (
   id uuid, attr_set_id uuid, attr_version integer, created_at timestamptz, expires_at timestamptz,
   sealed bytea, data_key bytea
@@ -335,20 +334,19 @@ begin
   v_now := environment_now();
   perform write_payout_events(array_agg(account_id), array_agg(r.id), array_agg(text 'PENDING'),
     array_agg(text ''), array_agg(null::uuid), v_now)
-  from unnest(p_accounts, p_ids) r (account_id, id)
-  where account_id = any (v_locked);
+  from unnest(p_accounts, p_ids) r (account_id, id) where account_id = any (v_locked);
   return query
   with request as materialized (
     select r.*, u.data_key, pinned.set_id as attr_set_id, pinned.version as attr_version
-    from unnest(p_accounts, p_ids, p_users, p_transfer_ids, p_source_tokens,
-      p_source_currencies, p_source_amounts, p_fees, p_destination_tokens,
-      p_destination_currencies, p_destination_amounts, p_rates, p_rounding_nanos, p_rails,
-      p_payer_keys, p_payer_names, p_sets, p_delivery_types, p_countries, p_needs_attributes,
-      p_needs_verification, p_notify_users, p_metadata, p_lock_seconds, p_availabilities)
+    from unnest(p_accounts, p_ids, p_users, p_transfer_ids, p_source_tokens, p_source_currencies,
+      p_source_amounts, p_fees, p_destination_tokens, p_destination_currencies,
+      p_destination_amounts, p_rates, p_mid_rates, p_rounding_nanos, p_rails, p_payer_keys,
+      p_payer_names, p_sets, p_delivery_types, p_countries, p_needs_attributes,
+      p_needs_verification, p_notify_users, p_metadata, p_lock_seconds, p_availabilities, p_runs)
       as r (account_id, id, user_id, client_transfer_id, source_token, source_currency,
         source_amount, fee, destination_token, destination_currency, destination_amount,
-        exchange_rate, rounding_nano, rail, payer_key, payer_name, set_id, delivery_type, country,
-        needs_attributes, needs_verification, notify_user, metadata, lock_seconds, available_at)
+        exchange_rate, mid_rate, rounding_nano, rail, payer_key, payer_name, set_id, delivery_type,
+        country, needs_attributes, needs_verification, notify_user, metadata, seconds, available, runs_at)
     join users u on u.account_id = r.account_id and u.id = r.user_id
     left join lateral find_attribute_set(r.account_id, r.user_id, r.destination_token,
       r.destination_currency, r.set_id) pinned on true
@@ -356,14 +354,14 @@ begin
   ), stored as (
     insert into payout_quotes (account_id, id, user_id, client_transfer_id, source_token,
       source_currency, source_amount, fee, destination_token, destination_currency,
-      destination_amount, exchange_rate, rounding_nano, rail, payer_key, payer_name,
+      destination_amount, exchange_rate, mid_rate, rounding_nano, rail, payer_key, payer_name,
       attr_set_id, attr_version, delivery_type, country, needs_attributes, needs_verification,
-      notify_user, metadata, created_at, expires_at, estimated_availability)
-    select account_id, id, user_id, client_transfer_id, source_token, source_currency,
-      source_amount, fee, destination_token, destination_currency, destination_amount,
-      exchange_rate, rounding_nano, rail, payer_key, payer_name, attr_set_id, attr_version,
-      delivery_type, country, needs_attributes, needs_verification, notify_user, metadata, v_now,
-      date_trunc('second', v_now + lock_seconds * interval '1 second'), available_at
+      notify_user, metadata, created_at, expires_at, estimated_availability, runs_at)
+    select account_id, id, user_id, client_transfer_id, source_token, source_currency, source_amount,
+      fee, destination_token, destination_currency, destination_amount, exchange_rate, mid_rate,
+      rounding_nano, rail, payer_key, payer_name, attr_set_id, attr_version, delivery_type, country,
+      needs_attributes, needs_verification, notify_user, metadata, v_now,
+      date_trunc('second', v_now + seconds * interval '1 second'), available, runs_at
     from request
   ), new_metadata as (
     insert into payout_metadata (account_id, entry_hash, payout_id)
@@ -372,7 +370,7 @@ begin
     where account_id = any (v_locked)
   )
   select r.id, r.attr_set_id, r.attr_version, v_now,
-    date_trunc('second', v_now + r.lock_seconds * interval '1 second'), v.sealed, r.data_key
+    date_trunc('second', v_now + r.seconds * interval '1 second'), v.sealed, r.data_key
   from request r
   left join attribute_set_versions v
     on v.account_id = r.account_id and v.set_id = r.attr_set_id and v.version = r.attr_version;

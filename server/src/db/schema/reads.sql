@@ -21,5 +21,10 @@ create index users_created on users (account_id, created_at, id);
 create index users_country on users (account_id, country, id);
 create index users_inactive on users (account_id, status, id) where status <> 'ACTIVE';
 
+-- Events of the types that few payouts have, and of other objects. Quotes, commits and completions do not
+-- write it.
+create index events_rare on events (account_id, type, sequence)
+  where type not in ('payout.pending', 'payout.processing', 'payout.completed');
+
 -- The answer to a refused commit reads what the commit decided by.
 grant execute on function find_complete_attributes to outlay_tenant;

@@ -111,8 +111,8 @@ end
 $$;
 
 -- Matches a payment that a rail listed with a payout. An attempt that was recorded as not sent becomes
--- unknown, so that it is queried. A committed payout without an attempt gets one. A quote or an unknown
--- payout opens an exception, and is recognized when it is committed.
+-- unknown, so that it is queried. A committed payout without an attempt gets one. A quote, a
+-- scheduled payout or an unknown one opens an exception, and is recognized when it is sent.
 create function match_recovered_payment(r recovered_payments, p_at timestamptz) returns void
   language plpgsql as $$
 declare
@@ -144,7 +144,7 @@ begin
     order by p.committed_at is null, p.created_at desc
     limit 1;
   end if;
-  if q.committed_at is not null and q.rail = r.rail and not exists (
+  if q.committed_at is not null and q.status <> 'SCHEDULED' and q.rail = r.rail and not exists (
     select from attempts
     where account_id = q.account_id and payout_id = q.id
       and state in ('sending', 'unknown', 'accepted', 'paid'))

@@ -98,7 +98,8 @@ $$;
 create view payout_margins with (security_invoker = true) as
 select p.account_id, p.id as payout_id, p.source_currency,
   case
-    when p.committed_at is null or (p.status = 'CANCELLED' and p.completed_at is null) then 0
+    when p.committed_at is null or p.status = 'SCHEDULED'
+      or (p.status = 'CANCELLED' and p.completed_at is null) then 0
     else p.fee
   end as fee_earned,
   coalesce(c.charges, '[]'::json) as charges

@@ -42,6 +42,33 @@ create trigger approval_is_ours before update on users
 create trigger never_removed before delete or truncate on users
   for each statement execute function refuse_change('users must not be deleted');
 
+-- The index of recipients by name: keyed hashes of the parts of first and last name and of their
+-- beginnings (decision 37).
+create table user_names (
+  account_id uuid not null,
+  term_hash bytea not null check (length(term_hash) = 8),
+  user_id uuid not null,
+  -- No foreign key to the user: only statements that have just written the user insert.
+  primary key (account_id, term_hash, user_id)
+);
+create index user_names_user on user_names (account_id, user_id);
+alter table user_names enable row level security;
+create policy own_account on user_names using (account_id = current_account());
+grant select, insert, delete on user_names to outlay_tenant;
+
+-- Overwriting the key of a user erases the personal data; its index must not outlive it.
+create function forget_user_names() returns trigger
+  language plpgsql as $$
+begin
+  delete from user_names where account_id = new.account_id and user_id = new.id;
+  return null;
+end
+$$;
+
+create trigger erased after update of data_key on users
+  for each row when (length(new.data_key) <> length(old.data_key))
+  execute function forget_user_names();
+
 -- What an event stores of a user: all of it, with the personal data as it is sealed.
 create function user_payload(u users) returns text
   language sql stable
@@ -51,10 +78,12 @@ create function user_payload(u users) returns text
 grant execute on function user_payload to outlay_tenant;
 
 -- Creates users. Those whose internal id or e-mail address is taken, also by an earlier one of the
--- call, are left out. Users of locked accounts are returned as held.
+-- call, are left out. Users of locked accounts are returned as held. The arrays are parallel, but for
+-- the two of names.
 create function create_users(
   p_accounts uuid[], p_ids uuid[], p_internal_ids text[], p_email_indexes bytea[],
-  p_countries text[], p_data_keys bytea[], p_sealed bytea[], p_metadata text[], p_may_wait boolean
+  p_countries text[], p_data_keys bytea[], p_sealed bytea[], p_metadata text[],
+  p_name_users uuid[], p_name_hashes bytea[], p_may_wait boolean
 ) returns table (ordinal integer, created_at timestamptz, is_held boolean)
   language plpgsql
   set plan_cache_mode = force_generic_plan
@@ -91,6 +120,11 @@ begin
       v_now
     from chosen
     returning u.id, user_payload(u) as payload
+  ), named as (
+    insert into user_names (account_id, term_hash, user_id)
+    select c.account_id, n.hash, c.id
+    from unnest(p_name_users, p_name_hashes) n (user_id, hash)
+    join chosen c on c.id = n.user_id
   ), numbered as (
     update accounts a set event_sequence = a.event_sequence + n.count
     from (select account_id, count(*) as count from chosen group by account_id) n

@@ -21,49 +21,61 @@ create index velocity_entries_corridor on velocity_entries (account_id, corridor
   include (usd_amount) where not is_void;
 alter table velocity_entries enable row level security;
 
--- Counts a payout and returns the names of the limits that it exceeds. p_limits is an array of {
--- name, per: recipient, account or corridor; seconds; count and usd in cents (null: no limit);
--- corridor (null: any) }. The account's row is locked, so that two payouts cannot both take the
--- rest of a limit.
-create function count_velocity(
-  p_account uuid, p_payout uuid, p_user uuid, p_corridor text, p_usd bigint, p_limits json
-) returns text[]
-  language plpgsql as $$
+-- The use of the limits that a payout counts towards: the payouts in the window of each, and their sum.
+-- p_limits is an array of { name, per: recipient, account or corridor; seconds; count and usd in cents
+-- (null: no limit); corridor (null: any) }.
+create function measure_velocity(
+  p_account uuid, p_user uuid, p_corridor text, p_limits json
+) returns table (name text, count_max bigint, usd_max bigint, used_count bigint, used_usd numeric)
+  language plpgsql stable as $$
+#variable_conflict use_column
 declare
-  v_now timestamptz;
+  v_now timestamptz := environment_now();
   v_since timestamptz;
   v_limit record;
-  v_count bigint;
-  v_usd numeric;
-  v_broken text[] := array[]::text[];
 begin
-  perform 1 from accounts where id = p_account for update;
-  v_now := environment_now();
-  insert into velocity_entries (account_id, payout_id, user_id, corridor, usd_amount, counted_at)
-  values (p_account, p_payout, p_user, p_corridor, p_usd, v_now)
-  on conflict do nothing;
   for v_limit in
     select * from json_to_recordset(p_limits)
       as l (name text, per text, seconds bigint, count bigint, usd bigint, corridor text)
     where l.corridor is null or l.corridor = p_corridor
   loop
+    name := v_limit.name;
+    count_max := v_limit.count;
+    usd_max := v_limit.usd;
     v_since := v_now - v_limit.seconds * interval '1 second';
     -- One statement for each, so that each uses its own index.
     if v_limit.per = 'recipient' then
-      select count(*), coalesce(sum(usd_amount), 0) into v_count, v_usd from velocity_entries
+      select count(*), coalesce(sum(usd_amount), 0) into used_count, used_usd from velocity_entries
       where account_id = p_account and user_id = p_user and counted_at > v_since and not is_void;
     elsif v_limit.per = 'corridor' then
-      select count(*), coalesce(sum(usd_amount), 0) into v_count, v_usd from velocity_entries
+      select count(*), coalesce(sum(usd_amount), 0) into used_count, used_usd from velocity_entries
       where account_id = p_account and corridor = p_corridor and counted_at > v_since
         and not is_void;
     else
-      select count(*), coalesce(sum(usd_amount), 0) into v_count, v_usd from velocity_entries
+      select count(*), coalesce(sum(usd_amount), 0) into used_count, used_usd from velocity_entries
       where account_id = p_account and counted_at > v_since and not is_void;
     end if;
-    if v_count > v_limit.count or v_usd > v_limit.usd then
-      v_broken := v_broken || v_limit.name;
-    end if;
+    return next;
   end loop;
+end
+$$;
+
+-- Counts a payout and returns the names of the limits that it exceeds. The account's row is locked, so
+-- that two payouts cannot both take the rest of a limit.
+create function count_velocity(
+  p_account uuid, p_payout uuid, p_user uuid, p_corridor text, p_usd bigint, p_limits json
+) returns text[]
+  language plpgsql as $$
+declare
+  v_broken text[];
+begin
+  perform 1 from accounts where id = p_account for update;
+  insert into velocity_entries (account_id, payout_id, user_id, corridor, usd_amount, counted_at)
+  values (p_account, p_payout, p_user, p_corridor, p_usd, environment_now())
+  on conflict do nothing;
+  select coalesce(array_agg(m.name), '{}') into v_broken
+  from measure_velocity(p_account, p_user, p_corridor, p_limits) m
+  where m.used_count > m.count_max or m.used_usd > m.usd_max;
   return v_broken;
 end
 $$;

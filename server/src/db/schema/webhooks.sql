@@ -23,7 +23,7 @@ create table webhook_endpoints (
   -- Since the last success: the first failure, and how often the endpoint backed off.
   failing_since timestamptz,
   back_offs integer not null default 0 check (back_offs >= 0),
-  -- The process that sends back_offs the lease, by real time. An outdated fencing token changes nothing.
+  -- The process that sends holds the lease, by real time. An outdated fencing token changes nothing.
   lease_until timestamptz,
   fence bigint not null default 0,
   -- Counts changes by the client, which the process that sends must notice.
@@ -145,5 +145,18 @@ begin
   perform write_event(p_account, 'webhook.' || lower(p_status), p_endpoint, json_build_object(
     'webhook_token', 'webhook_' || p_endpoint, 'status', p_status, 'status_reason', p_reason
   )::text, v_now);
+end
+$$;
+
+-- Writes an event for each delivery that is not tried again.
+create function write_abandoned_deliveries(
+  p_account uuid, p_endpoint uuid, p_deliveries json
+) returns void
+  language plpgsql as $$
+begin
+  -- The account's row first, as every writer of events does.
+  perform lock_accounts(array[p_account], true);
+  perform write_event(p_account, 'webhook.delivery_abandoned', p_endpoint, d::text, environment_now())
+  from json_array_elements(p_deliveries) d;
 end
 $$;

@@ -233,10 +233,16 @@ export const faultTexts: Readonly<Record<keyof typeof faultCatalogue, CodeText>>
     remedy: 'Send the value that `pointer` or `parameter` names.',
     example: { pointer: '/email', detail: 'email is required' },
   },
+  too_early: {
+    cause: '`scheduled_for` has passed. A date ends with the day at the destination.',
+    remedy: 'Name a later time, or leave it out: the payout then runs when it is committed.',
+    example: { pointer: '/scheduled_for', detail: 'scheduled_for has passed' },
+  },
   too_late: {
-    cause: 'The clock of the sandbox can be ahead of real time by a limited number of days.',
-    remedy: 'Move it by less.',
-    example: { pointer: '/advance_s', detail: 'The clock must be at most 400 days ahead' },
+    cause:
+      'A payout can be scheduled for at most 365 days ahead, and the clock of the sandbox can be ahead of real time by a limited number of days.',
+    remedy: 'Name an earlier time; move the clock by less.',
+    example: { pointer: '/scheduled_for', detail: 'scheduled_for must be at most 365 days ahead' },
   },
   too_long: {
     cause: 'The value is longer than allowed.',

@@ -24,6 +24,16 @@ export const problemTexts: Readonly<Record<ErrorCode, CodeText>> = {
       detail: 'client_transfr_id is not a query parameter of this operation, which allows cursor',
     },
   },
+  dry_run_unsupported: {
+    cause:
+      'The request has `Prefer: dry-run`, but this operation has no dry run. Nothing was done: the request without the preference would have had its effect.',
+    remedy:
+      'Dry runs exist for creating and committing a payout and for committing a batch. Leave the preference out of other requests.',
+    example: {
+      parameter: 'Prefer',
+      detail: 'POST /user has no dry run',
+    },
+  },
   malformed_json: {
     cause:
       'The body is not JSON, or JSON that cannot be stored exactly: a repeated key, a number beyond the allowed range, more than 32 levels of nesting, or bytes that are not UTF-8.',
@@ -104,6 +114,31 @@ export const problemTexts: Readonly<Record<ErrorCode, CodeText>> = {
       'The present state does not allow the operation, for example completing a payout that was rejected.',
     remedy: 'Read the resource and decide by its present state.',
     example: 'A CANCELLED payout cannot become COMPLETED',
+  },
+  budget_exceeded: {
+    cause:
+      'The budget of the credential that proposed the payout does not allow it: its amount, the amount of the day (UTC), the number of open proposals, or the currency. `limit` names which one.',
+    remedy:
+      'Wait until open proposals are decided or the day has ended, propose less, or ask the operator for another budget. A person can commit the payout without a proposal.',
+    example: 'The budget allows 500 USD per proposal; this one debits 612.5 USD',
+  },
+  proposal_ended: {
+    cause: 'A person has declined the proposal, or its quote has expired.',
+    remedy:
+      'After a decline ask the person first. After an expiry create and propose a new payout.',
+    example: 'The proposal is DECLINED',
+  },
+  proposal_refused: {
+    cause:
+      'The payout could not be committed now, for the reason that `obstacle` names by code, so there is nothing to confirm.',
+    remedy: 'Remove the obstacle as its page says, then propose the payout again.',
+    example: 'required attributes of the destination are missing: CLABE',
+  },
+  terms_changed: {
+    cause:
+      'The attribute values or the data of the recipient changed after the proposal: it would not pay what was proposed.',
+    remedy: 'Check the recipient, then create and propose a new payout.',
+    example: 'The recipient changed after the proposal',
   },
   clock_backwards: {
     cause: 'The clock of the sandbox cannot be set back.',

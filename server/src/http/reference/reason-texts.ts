@@ -8,6 +8,10 @@ const otherPayer =
   'Create a new payout later or through another payer. The refund is on your balance.';
 const contactOperator = 'Contact the operator before you create another payout to this recipient.';
 
+const nothingTaken = 'Nothing was taken from your balance.';
+const waitsUntil =
+  'The payout is tried again until `runs_until`, and then canceled with this reason. Nothing is taken from your balance before it runs.';
+
 export const reasonTexts: Readonly<Record<string, ReasonText>> = {
   outcome_unknown: {
     status: 'HOLD',
@@ -43,6 +47,57 @@ export const reasonTexts: Readonly<Record<string, ReasonText>> = {
     status: 'ERROR',
     cause: 'Every payer of the destination refused, or costs more than quoted.',
     remedy: 'Wait: the operator retries the payout or refunds it.',
+  },
+  waiting_for_funds: {
+    status: 'SCHEDULED',
+    cause: 'The time of the payout has come, and the balance does not cover amount and fee.',
+    remedy:
+      'Fund the balance by what `shortfall` says, before `runs_until`: the payout then runs by itself.',
+  },
+  price_out_of_bounds: {
+    status: 'SCHEDULED',
+    cause: 'At the present price the payout is outside of the bounds of its request.',
+    remedy: `${waitsUntil} You can cancel it and create another one.`,
+  },
+  user_not_active: {
+    status: 'SCHEDULED',
+    cause: 'The recipient was locked or deactivated after the commit.',
+    remedy: `Ask the operator to activate the user. ${waitsUntil}`,
+  },
+  attributes_missing: {
+    status: 'SCHEDULED',
+    cause: 'The destination asks for more than the payout was committed with.',
+    remedy: `Cancel it and create another one with the attributes. ${waitsUntil}`,
+  },
+  identity_not_verified: {
+    status: 'SCHEDULED',
+    cause: 'At the present price the recipient must be verified, and is not.',
+    remedy: `Have the recipient verified. ${waitsUntil}`,
+  },
+  recipient_invalid: {
+    status: 'SCHEDULED',
+    cause: 'The payer does not accept the data of the recipient any more.',
+    remedy: `Correct the recipient, or cancel the payout. ${waitsUntil}`,
+  },
+  rates_unavailable: {
+    status: 'SCHEDULED',
+    cause: 'There is no recent exchange rate, so that the payout has no price.',
+    remedy: waitsUntil,
+  },
+  not_served: {
+    status: 'SCHEDULED',
+    cause: 'The destination is not offered at the moment.',
+    remedy: `${waitsUntil} You can cancel it and use another destination.`,
+  },
+  funds_did_not_arrive: {
+    status: 'CANCELLED',
+    cause: 'The balance did not cover the scheduled payout by `runs_until`.',
+    remedy: `${nothingTaken} Fund the balance and create a new payout.`,
+  },
+  cancelled_by_client: {
+    status: 'CANCELLED',
+    cause: 'You canceled the scheduled payout before it ran.',
+    remedy: `${nothingTaken} Its client_transfer_id stays used: a new payout needs another one.`,
   },
   decided_by_operator: {
     status: 'CANCELLED',

@@ -81,7 +81,7 @@ export type RailCalls = {
    * @throws Error with a sentence for the operator where it cannot list them now; it is called again.
    */
   recover?(sinceMs: number, context: CallContext): Promise<readonly RecoveredPayment[]>;
-  /** The faults of the setup that a call to the counterparty shows; for `outlay doctor`. */
+  /** The faults of the setup that a call to the counterparty shows; for `outlay admin doctor`. */
   check?(context: CallContext): Promise<readonly string[]>;
   /**
    * A sentence where counterparty, files or chain show payments that the rail has no record of, so that

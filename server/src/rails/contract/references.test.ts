@@ -23,7 +23,7 @@ describe('the reference of a payout at a rail', () => {
     assert.throws(() => chooseEncoding('digits', { lengthMax: 99, charset: /^[0-9]+$/ }));
   });
 
-  it('of nobody is none', () => {
+  it('is not found in other texts', () => {
     for (const text of ['', 'NOTPROVIDED', 'x'.repeat(32), '0'.repeat(31)]) {
       assert.equal(decodeReference(text), undefined);
     }

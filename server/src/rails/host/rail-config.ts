@@ -133,7 +133,7 @@ export type SecretSources = {
   openSealed(sealed: Buffer): Buffer;
 };
 
-/** The first bytes of a file that `outlay secret seal` wrote; the rest is Base64. */
+/** The first bytes of a file that `outlay admin secret seal` wrote; the rest is Base64. */
 export const sealedPrefix = 'outlay-sealed:';
 
 /** A fault of the operator's file. Its message holds no values, which could be secrets. */

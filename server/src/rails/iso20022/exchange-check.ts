@@ -42,7 +42,7 @@ export async function checkExchange(
   const unresolved = await host.countUnresolvedInbound();
   if (unresolved > 0) {
     faults.push(
-      `${unresolved} inbound notifications or exceptions are not resolved (outlay exception list)`,
+      `${unresolved} inbound notifications or exceptions are not resolved (outlay admin exception list)`,
     );
   }
   return faults;

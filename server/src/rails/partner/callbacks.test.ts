@@ -129,8 +129,8 @@ test('what makes no sense is said to be malformed, without repeating it', async 
 
 test('what came back names its amount, a part or all of it', async () => {
   const part = { id: 'r1', amount: '40', reason: 'odd', occurred_at: '2030-01-15T17:00:00Z' };
-  const told = await tell(JSON.stringify(newEvent({ return: part }, { returns: [part] })));
-  const [observation] = told.kind === 'accepted' ? told.message.observations : [];
+  const read = await tell(JSON.stringify(newEvent({ return: part }, { returns: [part] })));
+  const [observation] = read.kind === 'accepted' ? read.message.observations : [];
   assert.equal(observation?.amountMinor, 4000n);
   assert.equal(observation?.reason, 'sent_back');
   const all = { ...part, amount: '100.10', reason: 'account_closed' };

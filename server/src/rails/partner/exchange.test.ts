@@ -110,7 +110,7 @@ test('only a failure to connect is certain to have sent nothing', async () => {
   assert.equal(await kindOf(undefined), 'unclear');
 });
 
-test('nobody waits for longer than is configured', async () => {
+test('a request ends after the configured time', async () => {
   const exchange = open(
     ({ init }) =>
       new Promise((_, reject) => {

@@ -37,7 +37,7 @@ async function heardOf(reference: string, count: number) {
   return find();
 }
 
-test('a payment is accepted, paid once, and told by a signed callback', async () => {
+test('a payment is accepted, paid once, and reported by a signed callback', async () => {
   const instruction = newInstruction();
   const { reference } = instruction;
   const answer = await subject.rail.send(instruction, context);
@@ -204,10 +204,10 @@ test('returns, of all or of a part, come as observations with their amounts', as
   }
   await partner.control('/control/return', { reference: whole.reference, amount: '100.10' });
   assert.equal((await subject.rail.query(whole, context)).outcome, 'paid');
-  const told = (await heardOf(whole.reference, 2))[1];
-  assert.equal(told?.outcome, 'returned');
-  assert.equal(told?.amountMinor, 10_010n);
-  assert.equal(told?.reason, 'account_closed');
+  const reported = (await heardOf(whole.reference, 2))[1];
+  assert.equal(reported?.outcome, 'returned');
+  assert.equal(reported?.amountMinor, 10_010n);
+  assert.equal(reported?.reason, 'account_closed');
 
   const { reference } = parts;
   await partner.control('/control/return', { reference, id: 'a', amount: '40' });
@@ -245,12 +245,12 @@ test('returns that come by themselves, out of order and too large, are all heard
   await subject.rail.send(instruction, context);
   const heard = await heardOf(reference, 3);
   await partner.setOptions({ returnPattern: '', reorderShare: 0 });
-  const told = heard.map(({ outcome, amountMinor = 0n }) => `${outcome} ${amountMinor}`);
-  assert.deepEqual(told.toSorted(), ['paid 5', 'returned 10', 'returned 2']);
+  const outcomes = heard.map(({ outcome, amountMinor = 0n }) => `${outcome} ${amountMinor}`);
+  assert.deepEqual(outcomes.toSorted(), ['paid 5', 'returned 10', 'returned 2']);
   assert.equal((await partner.readRecords()).payments[reference]?.state, 'returned');
 });
 
-test('lost callbacks are made up for by reading the list of events, which tells each once', async () => {
+test('lost callbacks are made up for by reading the list of events, which has each once', async () => {
   const lost = newInstruction();
   await partner.setOptions({ lostShare: 1 });
   await subject.rail.send(lost, context);
@@ -259,11 +259,11 @@ test('lost callbacks are made up for by reading the list of events, which tells 
     'it is paid',
   );
   await partner.setOptions({ lostShare: 0 });
-  const told = newInstruction();
-  await subject.rail.send(told, context);
-  await heardOf(told.reference, 1);
+  const delivered = newInstruction();
+  await subject.rail.send(delivered, context);
+  await heardOf(delivered.reference, 1);
   await subject.rail.work?.(context);
-  for (const { reference } of [lost, told]) {
+  for (const { reference } of [lost, delivered]) {
     const outcomes = (await heardOf(reference, 1)).map(({ outcome }) => outcome);
     assert.deepEqual(outcomes, ['paid']);
   }

@@ -1,0 +1,79 @@
+import { isIP } from 'node:net';
+import { z } from 'zod';
+import { readSmtpServer, type SmtpServer } from './core/smtp-server.ts';
+import { findUrlFault } from './db/postgres/database-url.ts';
+
+/** How the values of settings are read. */
+
+type Setting<T> = { schema: z.ZodType<T, string | undefined>; about: string; example: string };
+
+export function setting<T>(
+  schema: z.ZodType<T, string | undefined>,
+  about: string,
+  example: string,
+): Setting<T> {
+  return { schema, about, example };
+}
+
+export function wholeNumber(bounds: { min: number; max: number; otherwise: number }) {
+  return z
+    .string()
+    .optional()
+    .transform((text) => (text === undefined ? bounds.otherwise : Number(text)))
+    .refine((value) => Number.isInteger(value) && value >= bounds.min && value <= bounds.max, {
+      error: `must be a whole number from ${bounds.min} to ${bounds.max}`,
+    });
+}
+
+export function choice<const T extends string>(values: readonly [T, ...T[]], otherwise: T) {
+  return z
+    .enum(values, { error: `must be one of ${values.join(', ')}` })
+    .optional()
+    .transform((value): T => value ?? otherwise);
+}
+
+export const text = z.string().optional();
+export const databaseUrl = text.superRefine((value, context) => {
+  const fault = value === undefined ? undefined : findUrlFault(value);
+  if (fault !== undefined) context.addIssue({ code: 'custom', message: fault });
+});
+export const httpUrl = text.refine(
+  (value) => value === undefined || /^https?:\/\/[^/?#]+$/.test(value),
+  {
+    error: 'must be http(s)://host without a path',
+  },
+);
+export const smtpServer = text.transform((value, context): SmtpServer | undefined => {
+  const server = value === undefined ? undefined : readSmtpServer(value);
+  if (value !== undefined && server === undefined) {
+    const message = 'must be smtp(s)://user:password@host:port without a path';
+    context.addIssue({ code: 'custom', message });
+  }
+  return server;
+});
+export const emailAddress = text.refine(
+  (value) => value === undefined || /^[^\s@<>(),;:"]{1,64}@[^\s@<>(),;:"]+$/.test(value),
+  { error: 'must be an e-mail address without a name' },
+);
+export const secretKey = text.refine(
+  (value) => value === undefined || Buffer.from(value, 'base64').length === 32,
+  { error: 'must be 32 bytes in Base64' },
+);
+
+export const proxies = z
+  .string()
+  .optional()
+  .transform((value) => value?.split(',').map((range) => range.trim()) ?? [])
+  .refine((ranges) => ranges.every(isAddressRange), {
+    error: 'must be addresses or ranges (CIDR)',
+  });
+
+/** An address, or a range of addresses in CIDR notation. */
+export function isAddressRange(range: string): boolean {
+  const [address = '', bits, ...rest] = range.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return (
+    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+  );
+}

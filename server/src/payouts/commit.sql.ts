@@ -1,0 +1,30 @@
+import type { Session } from '../db/postgres/pool.ts';
+import { column, defineQuery, one, type RowOf } from '../db/rows.ts';
+
+const commit = defineQuery({
+  name: 'commit_payout',
+  text: `select result, detail, pickup_code from commit_payout($1, $2, $3)`,
+  columns: {
+    result: column.oneOf(
+      'success',
+      'not_found',
+      'ended',
+      'ex_rate_expired',
+      'duplicate',
+      'user_not_active',
+      'addtl_attr_req',
+      'insufficient_funds',
+    ),
+    detail: column.text,
+    pickup_code: column.text,
+  },
+});
+
+export type CommitRow = RowOf<typeof commit.columns>;
+
+export async function commitPayoutRow(
+  session: Session,
+  payout: { accountId: string; userId: string; payoutId: string },
+): Promise<CommitRow> {
+  return one(session, commit, [payout.accountId, payout.userId, payout.payoutId]);
+}

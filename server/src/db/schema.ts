@@ -41,6 +41,8 @@ export const schemaSubjects = [
   'reads',
   'webhooks',
   'proposals',
+  'operators',
+  'audit',
   'maintenance',
 ] as const;
 

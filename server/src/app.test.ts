@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, type TestDatabase } from '../testing/setups/database.ts';
+import { openOwner } from '../testing/setups/owner-session.ts';
 import { readRows } from '../testing/setups/read-rows.ts';
 import { createApp, type Role } from './app.ts';
 import { ConfigError, readConfig } from './config.ts';
-import { connectDatabase } from './db/postgres/pool.ts';
 
 /** How a process starts, stops, and gives way to a newer release. */
 
@@ -45,9 +45,9 @@ async function get(url: string, key: string): Promise<{ status: number; detail: 
 const country = '/v0.1.4/country/list';
 
 async function run(text: string): Promise<void> {
-  const db = connectDatabase({ url: database.url, connectionsMax: 1 });
-  await readRows(db.system, { name: '', text });
-  await db.close();
+  const owner = openOwner(database.url);
+  await readRows(owner.session, { name: '', text });
+  await owner.close();
 }
 
 test('a process that stops is not ready at once, and serves until its delay is over', async () => {

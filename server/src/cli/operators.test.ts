@@ -42,7 +42,8 @@ const isWaiting = (result: unknown) =>
 /** As the owner of the database, past the triggers. */
 async function tamper(...statements: readonly string[]): Promise<void> {
   await context.db.systemTransaction(async (session) => {
-    for (const text of ['set local session_replication_role = replica', ...statements]) {
+    const asOwner = ['set local role none', 'set local session_replication_role = replica'];
+    for (const text of [...asOwner, ...statements]) {
       await session.query({ name: '', text }, []);
     }
   });

@@ -64,6 +64,8 @@ export async function migrate(options: { url: string; migrations?: Migration[] }
   const migrations = options.migrations ?? (await readMigrations());
   const { client } = await createOpener(options.url).open({});
   try {
+    if (await isUpToDate(client, migrations)) return;
+    await requireOwner(client);
     await createMigrationsTable(client);
     for (const migration of migrations) {
       const { version, name, hash } = migration;
@@ -84,6 +86,31 @@ export async function migrate(options: { url: string; migrations?: Migration[] }
   } finally {
     await client.end();
   }
+}
+
+/** Whether every migration has run here, and none else; a login that owns nothing may ask it. */
+async function isUpToDate(client: pg.Client, migrations: readonly Migration[]): Promise<boolean> {
+  const { rows: found } = await client.query<{ exists: boolean }>(
+    `select to_regclass('migrations') is not null as exists`,
+  );
+  if (found[0]?.exists !== true) return false;
+  const { rows } = await client.query<{ hash: string }>(
+    'select hash from migrations order by version',
+  );
+  const hashes = migrations.map(({ hash }) => hash);
+  return rows.length === hashes.length && rows.every(({ hash }, index) => hash === hashes[index]);
+}
+
+/** @throws where the login may not change the schema. */
+async function requireOwner(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ may: boolean }>(
+    `select has_schema_privilege('public', 'create') as may`,
+  );
+  if (rows[0]?.may === true) return;
+  throw new Error(
+    'the database has not the schema of this release, and this login may not change it: run ' +
+      '`outlay admin migrate` with the DATABASE_URL of its owner first',
+  );
 }
 
 async function createMigrationsTable(client: pg.Client): Promise<void> {

@@ -73,6 +73,11 @@ async function remove(session: Session, { name, state }: Partition): Promise<voi
     }
     await run(`drop table ${name}`);
   } catch (error) {
+    // Not its owner: a function may drop it, which waits for readers of the table for a moment.
+    if (findSqlState(error) === '42501') {
+      await exec(session, { name: 'drop_month', text: 'select drop_month($1)' }, [name]);
+      return;
+    }
     // Another process removes it, or has removed it.
     if (!goneStates.has(findSqlState(error) ?? '')) throw error;
   }

@@ -44,6 +44,7 @@ export const schemaSubjects = [
   'operators',
   'audit',
   'maintenance',
+  'service-role',
 ] as const;
 
 const folder = join(import.meta.dirname, 'schema');

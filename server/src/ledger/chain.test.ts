@@ -40,7 +40,8 @@ afterEach(() => rmSync(folder, { recursive: true }));
 /** As the database's owner, with every trigger out of the way. */
 async function tamper(...statements: readonly string[]): Promise<void> {
   await money.db.systemTransaction(async (session) => {
-    for (const text of ['set local session_replication_role = replica', ...statements]) {
+    const asOwner = ['set local role none', 'set local session_replication_role = replica'];
+    for (const text of [...asOwner, ...statements]) {
       await session.query({ name: '', text }, []);
     }
   });

@@ -88,7 +88,7 @@ const refreshWords: Statement = {
 /** The first screenings of a new list need plans for its size. */
 const analyzeTables: Statement = {
   name: 'screening_analyze',
-  text: 'analyze screening_entries, screening_names, screening_words, screening_wallets',
+  text: 'select analyze_screening()',
 };
 
 /** Imports of different lists rebuild the words one after the other. */

@@ -78,7 +78,11 @@ function holdConnection({ opener, onConnectionLost, onDead }: LaneOptions) {
   };
   const open = async (): Promise<Connection> => {
     try {
-      const connection = await opener.open({ statementMsMax: backgroundMsMax, isPipelined: true });
+      const connection = await opener.open({
+        statementMsMax: backgroundMsMax,
+        isPipelined: true,
+        role: 'outlay_service',
+      });
       present = connection;
       connection.client.on('error', (error) => {
         forget(connection);

@@ -25,7 +25,7 @@ export { findConstraint, findSqlState, type Session, type Statement } from './co
  */
 
 export type Database = {
-  /** As the owner, who sees all accounts: every statement must filter by account itself. */
+  /** As the service, which sees all accounts: every statement must filter by account itself. */
   readonly system: Session;
   /** The same on dedicated connections, for batches: each statement is a transaction. */
   readonly lanes: readonly Session[];
@@ -149,7 +149,11 @@ function openParts(options: DatabaseOptions): Parts {
     for (const part of [system, tenant, ...lanes]) part.distrust();
   };
   const common = { opener, connectionsMax, onConnectionLost, onDead };
-  const system = createConnectionPool({ ...common, statementMsMax: backgroundMsMax });
+  const system = createConnectionPool({
+    ...common,
+    statementMsMax: backgroundMsMax,
+    role: 'outlay_service',
+  });
   const tenant = createConnectionPool({
     ...common,
     statementMsMax: requestMsMax,

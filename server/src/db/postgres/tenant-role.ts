@@ -3,18 +3,22 @@ import pg from 'pg';
 import { readSchema } from '../schema.ts';
 
 /**
- * The role in which the service works for clients. Roles belong to the server and not to the database, so
- * a database restored on another server lacks it and its grants. The schema files list the grants.
+ * The roles in which the service works: `outlay_tenant` for one client, `outlay_service` for all. Roles
+ * belong to the server and not to the database, so a database restored on another server lacks them and
+ * their grants. The schema files list the grants of the one; `protect_tables` makes those of the other.
  */
 
 export const tenantRole = 'outlay_tenant';
+const serviceRole = 'outlay_service';
+const roles = [tenantRole, serviceRole];
 
-/** A problem with the role, and the statements that solve it. */
+/** A problem with a role, and the statements that solve it. */
 export class TenantRoleError extends Error {}
 
 export type TenantRoleState = {
+  /** Whether both roles exist. */
   exists: boolean;
-  /** Whether the connection's role may act as the tenant role. */
+  /** Whether the connection's role may act as both. */
   isMember: boolean;
   /** Grants of this release that the database lacks, as statements. */
   missingGrants: string[];
@@ -43,11 +47,16 @@ export async function readTenantGrants(): Promise<Grant[]> {
 }
 
 const roleText = `
-  select true as exists, s.rolsuper or pg_has_role(current_user, r.oid,
+  select r.rolname as name, s.rolsuper or pg_has_role(current_user, r.oid,
       case when current_setting('server_version_num')::integer >= 160000 then 'set'
         else 'member' end) as "isMember"
   from pg_roles r, pg_roles s
-  where r.rolname = '${tenantRole}' and s.rolname = current_user`;
+  where r.rolname = any ($1) and s.rolname = current_user`;
+
+/** Whether a restore on another server has lost what \`protect_tables\` did. */
+const protectedText = `
+  select to_regproc('protect_tables') is not null
+    and not has_table_privilege('${serviceRole}', 'accounts', 'select') as "isLost"`;
 
 /** Without objects that do not exist yet: migrations create and grant them. */
 const grantsText = `
@@ -66,9 +75,16 @@ const grantsText = `
   order by statement`;
 
 export async function inspectTenantRole(client: pg.ClientBase): Promise<TenantRoleState> {
-  const { rows } = await client.query<Pick<TenantRoleState, 'exists' | 'isMember'>>(roleText);
-  const [role = { exists: false, isMember: false }] = rows;
+  const { rows } = await client.query<{ name: string; isMember: boolean }>(roleText, [roles]);
+  const role = {
+    exists: rows.length === roles.length,
+    isMember: rows.length === roles.length && rows.every(({ isMember }) => isMember),
+  };
   if (!role.exists) return { ...role, missingGrants: [] };
+  const {
+    rows: [service],
+  } = await client.query<{ isLost: boolean }>(protectedText);
+  const lost = service?.isLost === true ? ['select protect_tables();'] : [];
   const grants = await readTenantGrants();
   const missing = await client.query<{ statement: string }>(grantsText, [
     grants.map(({ statement }) => statement),
@@ -80,13 +96,14 @@ export async function inspectTenantRole(client: pg.ClientBase): Promise<TenantRo
     `select has_schema_privilege('${tenantRole}', 'public', 'usage') as has`,
   );
   const missingUsage = usage.rows[0]?.has === true ? [] : [usageStatement];
-  return { ...role, missingGrants: [...missingUsage, ...missing.rows.map((row) => row.statement)] };
+  const granted = missing.rows.map((row) => row.statement);
+  return { ...role, missingGrants: [...missingUsage, ...granted, ...lost] };
 }
 
 const usageStatement = `grant usage on schema public to ${tenantRole};`;
 
 /**
- * Creates the role and its missing grants.
+ * Creates the roles and their missing grants.
  *
  * @throws TenantRoleError with the statements for an administrator if the connection's role may not.
  */
@@ -96,7 +113,7 @@ export async function ensureTenantRole({ url }: { url: string }): Promise<void> 
   await client.connect();
   try {
     const state = await inspectTenantRole(client);
-    if (!state.exists || !state.isMember) await createRole(client, state);
+    if (!state.exists || !state.isMember) await createRoles(client);
     await repeatGrants(client);
   } finally {
     await client.end();
@@ -119,19 +136,24 @@ async function repeatGrants(client: pg.ClientBase): Promise<void> {
   }
 }
 
-async function createRole(client: pg.ClientBase, { exists }: TenantRoleState): Promise<void> {
+async function createRoles(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ name: string }>('select quote_ident(current_user) as name');
-  const grant = `grant ${tenantRole} to ${rows[0]?.name ?? 'current_user'};`;
-  const statements = exists ? [grant] : [`create role ${tenantRole} nologin;`, grant];
+  const name = rows[0]?.name ?? 'current_user';
+  const found = await client.query<{ name: string; isMember: boolean }>(roleText, [roles]);
+  const statements = roles.flatMap((role) => {
+    const known = found.rows.find((row) => row.name === role);
+    const create = known === undefined ? [`create role ${role} nologin;`] : [];
+    return known?.isMember === true ? [] : [...create, `grant ${role} to ${name};`];
+  });
   try {
     for (const statement of statements) await client.query(statement);
   } catch (cause) {
-    // Another process may have created it at the same time.
-    const { exists: existsNow, isMember } = await inspectTenantRole(client);
-    if (existsNow && isMember) return;
-    const problem = exists ? 'cannot be used by' : 'is missing, and cannot be created by';
+    // Another process may have created them at the same time.
+    const { exists, isMember } = await inspectTenantRole(client);
+    if (exists && isMember) return;
     throw new TenantRoleError(
-      `the role ${tenantRole} ${problem} the database's role: run as an administrator: ${statements.join(' ')}`,
+      `the roles ${roles.join(' and ')} are missing, or cannot be used by ${name}: run as an ` +
+        `administrator: ${statements.join(' ')}`,
       { cause },
     );
   }

@@ -1,9 +1,9 @@
--- Last: partitions by month (UTC), settings of the planner and privileges.
+-- Partitions by month (UTC), and settings of the planner.
 
 -- Creates the partitions of a month and of the two after it. Attaching them does not block readers
 -- or writers.
 create function open_months(p_at timestamptz) returns void
-  language plpgsql as $$
+  language plpgsql security definer set search_path = public, pg_temp as $$
 declare
   v_table text;
   v_month date;
@@ -43,7 +43,7 @@ create trigger follow_clock after insert or update of clock_offset_us on environ
 -- The planner knows nothing about a table until autovacuum analyzes it: in the first minute of a
 -- database and of each month. Every process runs this when it discards its plans.
 create function analyze_new_tables() returns void
-  language plpgsql as $$
+  language plpgsql security definer set search_path = public, pg_temp as $$
 declare
   v_table text;
 begin
@@ -76,6 +76,3 @@ end
 $$;
 
 select open_months(environment_now());
-
--- A tenant executes only functions that are granted to it.
-revoke execute on all functions in schema public from public;

@@ -1,0 +1,81 @@
+-- Last: what the service may do. It works as outlay_service, which reads and writes the rows of all
+-- accounts, but owns nothing: it can neither change the schema nor switch a trigger off, and what is
+-- append-only it can only append to. A login of its own needs nothing but membership of this role and
+-- of outlay_tenant; outlay_reader reads.
+do $$
+declare
+  v_role text;
+begin
+  foreach v_role in array array['outlay_service', 'outlay_reader'] loop
+    if not exists (select from pg_roles where rolname = v_role) then
+      begin
+        execute format('create role %I nologin', v_role);
+      exception
+        when duplicate_object or unique_violation then null;
+      end;
+    end if;
+  end loop;
+end
+$$;
+
+-- Grants and policies of every table, of those too that a later migration adds and that a restore on
+-- another server lost. Row-level security holds for the owner as well, whom a policy of its own admits.
+create function protect_tables() returns void
+  language plpgsql as $$
+declare
+  r record;
+begin
+  grant usage on schema public to outlay_service, outlay_reader;
+  for r in
+    select c.relname as name, c.relrowsecurity as is_secured,
+      pg_get_userbyid(c.relowner) as owner,
+      exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = 'append_only')
+        as is_append_only,
+      exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = 'never_removed')
+        as is_kept
+    from pg_class c
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v')
+      and not c.relispartition and c.relname <> 'migrations'
+  loop
+    execute format('grant select on %I to outlay_reader', r.name);
+    execute format('revoke all on %I from outlay_service', r.name);
+    execute format('grant select, insert%s%s on %I to outlay_service',
+      case when r.is_append_only then '' else ', update' end,
+      case when r.is_append_only or r.is_kept then '' else ', delete' end, r.name);
+    -- The others hold no rows of accounts, and tenants read them all.
+    continue when not r.is_secured;
+    execute format('alter table %I force row level security', r.name);
+    execute format('drop policy if exists service on %I', r.name);
+    execute format('create policy service on %I to outlay_service using (true)', r.name);
+    execute format('drop policy if exists reader on %I', r.name);
+    execute format('create policy reader on %I for select to outlay_reader using (true)', r.name);
+    execute format('drop policy if exists owner on %I', r.name);
+    execute format('create policy owner on %I to %I using (true)', r.name, r.owner);
+  end loop;
+  grant execute on all functions in schema public to outlay_service;
+  revoke execute on function protect_tables from outlay_service;
+  if to_regclass('migrations') is not null then
+    grant select on migrations to outlay_service, outlay_reader;
+  end if;
+end
+$$;
+
+-- What only the owner of a table may do, for the service's own upkeep.
+create function analyze_screening() returns void
+  language sql security definer set search_path = public, pg_temp as $$
+  analyze screening_entries, screening_names, screening_words, screening_wallets;
+$$;
+
+-- Drops a partition of a month past its retention.
+create function drop_month(p_name text) returns void
+  language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  if p_name !~ '^(events|notices|webhook_deliveries|idempotency_records)_\d{4}_\d{2}$' then
+    raise exception 'no partition of a month: %', p_name using errcode = 'invalid_parameter_value';
+  end if;
+  execute format('drop table if exists %I', p_name);
+end
+$$;
+
+revoke execute on all functions in schema public from public;
+select protect_tables();

@@ -1,0 +1,36 @@
+import { createOpener, createSession, run, runPlain } from '../../src/db/postgres/connection.ts';
+import { createConnectionPool } from '../../src/db/postgres/connection-pool.ts';
+import type { Session } from '../../src/db/postgres/pool.ts';
+
+/** Statements as the owner of the database, who may do what the service may not. */
+export function openOwner(url: string) {
+  const ignore = (): void => undefined;
+  const pool = createConnectionPool({
+    opener: createOpener(url),
+    connectionsMax: 4,
+    statementMsMax: 30_000,
+    onConnectionLost: ignore,
+    onDead: ignore,
+  });
+  const session = createSession((statement, values) =>
+    pool.use((connection) => run(connection, statement, values)),
+  );
+  return {
+    session,
+    /** Rolls back where the work throws. */
+    transaction: <T>(work: (session: Session) => Promise<T>): Promise<T> =>
+      pool.use(async (connection) => {
+        await runPlain(connection, 'begin');
+        try {
+          const within = createSession((statement, values) => run(connection, statement, values));
+          const result = await work(within);
+          await runPlain(connection, 'commit');
+          return result;
+        } catch (error) {
+          await runPlain(connection, 'rollback');
+          throw error;
+        }
+      }),
+    close: (): Promise<void> => pool.close(),
+  };
+}

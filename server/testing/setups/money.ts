@@ -61,10 +61,10 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
   const database = await createTestDatabase();
   const db = connectDatabase({ url: database.url, connectionsMax: 12 });
   const others: Database[] = [];
-  const owner = openOwner(database.url);
+  const schemaOwner = openOwner(database.url);
   const keys = createKeyRing(randomBytes(32));
   const rows = <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
-    readRows<Row>(owner.session, { name: '', text }, values);
+    readRows<Row>(schemaOwner.session, { name: '', text }, values);
   await rows(`insert into environment (name, master_key_id) values ($1, 'test')`, [
     environmentName,
   ]);
@@ -80,7 +80,7 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
     clock,
     /** Runs a statement as the owner, who sees all accounts. */
     rows,
-    ownerTransaction: owner.transaction,
+    ownerTransaction: schemaOwner.transaction,
     /** Another pool on the same database, as of another process. */
     connect: (): Database => {
       const other = connectDatabase({ url: database.url, connectionsMax: 12 });
@@ -218,7 +218,7 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
     },
     /** Asserts that the database refuses the statement even to the owner of its tables. */
     refuse: (text: string, values: readonly unknown[], refusal: Refusal): Promise<void> =>
-      assertRefused(owner.transaction, { text, values }, refusal),
+      assertRefused(schemaOwner.transaction, { text, values }, refusal),
     /** The same for a tenant connection; an account of '' is none. */
     refuseTenant: (
       accountId: string,
@@ -236,7 +236,7 @@ export async function createMoneyTest(options: { environmentName?: 'staging' | '
       return assertRefused(run, statement, refusal);
     },
     [Symbol.asyncDispose]: async (): Promise<void> => {
-      await Promise.all([db, owner, ...others].map((one) => one.close()));
+      await Promise.all([db, schemaOwner, ...others].map((one) => one.close()));
       await database.drop();
     },
   };

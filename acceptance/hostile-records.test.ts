@@ -110,9 +110,10 @@ test('an answer about a user is not replayed after the erasure of the user', asy
     assert.equal(reply.status, 200);
     assert.equal(reply.headers['idempotent-replayed'], 'true');
   }
-  await books.rows(`update users set data_key = '' where id = any ($1::uuid[])`, [
-    [idOf(created['user_token'] ?? ''), idOf(recipient.userToken)],
-  ]);
+  await books.rows(
+    `update users set data_key = '', erased_at = now() where id = any ($1::uuid[])`,
+    [[idOf(created['user_token'] ?? ''), idOf(recipient.userToken)]],
+  );
   for (const reply of await replays()) assertProblem(reply, 410, 'user_erased');
   assertProblem(await api.get(`/user/${recipient.userToken}`), 410, 'user_erased');
 });

@@ -35,6 +35,8 @@ export type KeyRing = {
   unwrap(wrapped: Buffer, owner: KeyOwner): Buffer;
   /** A keyed hash, to find equal values without storing them (a blind index). */
   blindIndex(purpose: string, value: string): Buffer;
+  /** A keyed hash over a row (`rowContext`), so that one that others wrote is noticed. */
+  mac(row: string): Buffer;
   seal(plain: Buffer, context: string): Buffer;
   open(sealed: Buffer, context: string): Buffer;
   readonly signing: SigningKey;
@@ -108,6 +110,19 @@ export function openBytes(key: Buffer | KeyObject, sealed: Buffer, context: stri
   return Buffer.concat([decipher.update(body), decipher.final()]);
 }
 
+/**
+ * Opens what `with_version` of the database answers: the version of the value, then its ciphertext,
+ * which was sealed with that version in its context. A ciphertext of an earlier version of the row
+ * does not open.
+ */
+export function openVersioned(
+  key: Buffer | KeyObject,
+  versioned: Buffer,
+  contextOf: (version: number) => string,
+): Buffer {
+  return openBytes(key, versioned.subarray(4), contextOf(versioned.readInt32BE(0)));
+}
+
 const keyBytes = 32;
 
 export function newDataKey(): Buffer {
@@ -127,6 +142,7 @@ export function createKeyRing(masterKey: Buffer): KeyRing {
   const wrappingKey = derive('key wrapping');
   const indexKey = derive('blind index');
   const recordKey = derive('records');
+  const macKey = derive('row authentication');
   return {
     masterKeyId: createHash('sha256')
       .update(derive('identity').export())
@@ -141,6 +157,7 @@ export function createKeyRing(masterKey: Buffer): KeyRing {
     },
     blindIndex: (purpose, value) =>
       createHmac('sha256', indexKey).update(`${purpose}\0${value}`).digest(),
+    mac: (row) => createHmac('sha256', macKey).update(row).digest(),
     seal: (plain, context) => sealBytes(recordKey, plain, context),
     open: (sealed, context) => openBytes(recordKey, sealed, context),
     signing: createSigningKey(derive('signing').export()),

@@ -62,7 +62,7 @@ async function openParts(given: EnvironmentOptions) {
   );
   const onError = watchErrors(base, schema.check);
   const loops = createLoops(onError);
-  const authenticator = createAuthenticator({ db, clock });
+  const authenticator = createAuthenticator({ db, clock, keys: base.keys });
   const rates = await openRates(base);
   const recovery = createRecoveryState(db);
   const payments = parts.use(

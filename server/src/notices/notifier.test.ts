@@ -197,7 +197,9 @@ test('erased recipients get no notices', async () => {
   await using server = await startMailServer();
   const owner = await createRecipient(money);
   const payout = await money.quoteAndCommit(owner, { notifyUser: true });
-  await money.rows(`update users set data_key = '' where id = $1`, [owner.userId]);
+  await money.rows(`update users set data_key = '', erased_at = now() where id = $1`, [
+    owner.userId,
+  ]);
   await openTestNotifier(money, openTestEmail(server)).drain();
   const [notice] = await listNotices(payout.payoutId);
   assert.deepEqual(

@@ -42,6 +42,11 @@ const settings = {
     'Folder for the signed checkpoints of the chains, best on another disk; `checkpoints` in OUTLAY_DATA when empty',
     '/mnt/audit/outlay',
   ),
+  OUTLAY_ERASURES: setting(
+    text.transform((value) => (value === undefined ? undefined : resolve(value))),
+    'Folder for the list of erased users, which a restore applies again: not in the backup of the database; `erasures` in OUTLAY_DATA when empty',
+    '/mnt/audit/outlay-erasures',
+  ),
   OUTLAY_CHECKPOINT_SECONDS: setting(
     wholeNumber({ min: 1, max: 86_400, otherwise: 60 }),
     'Seconds between two checkpoints',

@@ -15,6 +15,7 @@ import { reconciliationCommands } from './reconciliation.ts';
 import { recoveryCommands } from './recovery.ts';
 import { screeningCommands } from './screening.ts';
 import { serviceCommands } from './service.ts';
+import { userCommands } from './user.ts';
 
 /** The commands of operators: `npm run outlay -- admin <command>`. */
 
@@ -23,6 +24,7 @@ export const commands: readonly Command[] = [
   ...ledgerCommands,
   ...accountCommands,
   ...credentialCommands,
+  ...userCommands,
   ...exceptionCommands,
   ...payoutCommands,
   ...receiptCommands,
@@ -39,6 +41,7 @@ const nouns: Readonly<Record<string, string>> = {
   rates: 'exchange rates',
   account: 'accounts of clients',
   credential: 'credentials of accounts',
+  user: 'erase recipients, and legal holds',
   exception: 'exceptions: cases that wait for a person',
   payout: 'explain payouts and decide about them',
   receipt: 'receipts of payouts',

@@ -22,6 +22,7 @@ import { resumeClock } from '../sandbox/sandbox.ts';
 import { createUserGroup } from '../users/users.ts';
 import { startRefreshLoops, startWorkLoops } from './background.ts';
 import { openChain } from './chain.ts';
+import { openErasures, restoreErasures } from './erasures.ts';
 import {
   createErrorLog,
   type Foundation,
@@ -61,6 +62,7 @@ async function openParts(given: EnvironmentOptions) {
     (watch) => watch.stop(),
   );
   const onError = watchErrors(base, schema.check);
+  await restoreErasures(base);
   const loops = createLoops(onError);
   const authenticator = createAuthenticator({ db, clock, keys: base.keys });
   const rates = await openRates(base);
@@ -154,6 +156,7 @@ export async function openEnvironment(options: EnvironmentOptions) {
     scheduler,
     router: dispatcher.router,
     chain: openChain(base),
+    tombstones: openErasures(base).tombstones,
     previewSending: payments.preview,
     ...readLimits(config),
     webhookRules: readWebhookRules(base),

@@ -8,7 +8,7 @@ import { type Currency, getCurrency } from '../core/currency.ts';
 import { type ExactJson, JsonNumber, parseExactJson } from '../core/exact-json.ts';
 import { formatToken } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
-import type { KeyRing } from '../core/sealing.ts';
+import { findUserKey, type KeyRing } from '../core/sealing.ts';
 import type { Catalogue } from '../destinations/catalogue.ts';
 import { amountAnswer, objectAnswer } from '../http/schema.ts';
 import type { Rail } from '../rails/contract/contract.ts';
@@ -161,10 +161,9 @@ export function findNetwork(rails: readonly Rail[], row: PayoutRow): string {
 function readAttrs(row: PayoutRow, keys: KeyRing): Record<string, string> {
   if (row.sealed === null || row.attr_set_id === null) return {};
   const owner = { accountId: row.account_id, userId: row.user_id };
-  const values = openValues(keys.unwrap(row.data_key, owner), row.sealed, {
-    ...owner,
-    setId: row.attr_set_id,
-  });
+  const userKey = findUserKey(keys, row.data_key, owner);
+  if (userKey === undefined) return {};
+  const values = openValues(userKey, row.sealed, { ...owner, setId: row.attr_set_id });
   return maskValues(values, row.delivery_type as DeliveryType);
 }
 
@@ -198,15 +197,17 @@ export function describeReceipt(
     senderName,
     brand,
     recipientName:
-      person.business_name ||
-      formatRecipientName(person, { country: user.country, language: person.language }),
+      user.erasedAt === null
+        ? person.business_name ||
+          formatRecipientName(person, { country: user.country, language: person.language })
+        : `Erased on ${formatSecondsZ(user.erasedAt).slice(0, 10)}`,
     recipientAddressLines: [
       person.address1,
       person.address2,
       [person.postal_code, person.city, person.state_province].filter(Boolean).join(' '),
       getCountry(user.country).name,
     ].filter(Boolean),
-    internalUserId: user.internalUserId,
+    internalUserId: user.erasedAt === null ? user.internalUserId : '',
     countryName: getCountry(row.country).name,
     deliveryType: row.delivery_type,
     payerName: row.payer_name,

@@ -8,6 +8,7 @@ import {
 } from '../accounts/accounts.ts';
 import { ConfigError } from '../config.ts';
 import { amountFaults } from '../core/amount-faults.ts';
+import type { Currency } from '../core/currency.ts';
 import { formatAmount, parseAmount } from '../core/money.ts';
 import { fundBalance } from '../ledger/ledger.ts';
 import { defineCommand } from './command.ts';
@@ -20,18 +21,21 @@ import {
   displayName,
   file,
   name,
+  reason,
   trueOrFalse,
 } from './options.ts';
 
 export const accountCommands = [
   defineCommand({
     name: 'account list',
+    permission: 'read',
     about: 'list the accounts of clients',
     options: {},
     run: ({ db }) => listAccounts(db.system),
   }),
   defineCommand({
     name: 'account create',
+    permission: 'operate',
     about: 'create an account; its secrets are shown only once',
     options: { name },
     run: ({ db, keys, name: environmentName }, values) =>
@@ -41,23 +45,26 @@ export const accountCommands = [
   }),
   defineCommand({
     name: 'account fund',
+    permission: 'operate',
     about: 'record money that came in from outside',
-    options: { account, currency, amount },
+    options: { account, currency, amount, reason: reason.optional() },
+    approval: async (context, values) => {
+      await getAccountId(context, values.account);
+      return { policy: 'funding', money: readMoney(values) };
+    },
     run: async (context, values) => {
-      const parsed = parseAmount(values.amount, values.currency);
-      if (!parsed.ok) {
-        throw new ConfigError(amountFaults('--amount', parsed.fault, values.currency).detail);
-      }
+      const { minor } = readMoney(values);
       const accountId = await getAccountId(context, values.account);
       const { code } = values.currency;
       const wallet = await context.db.systemTransaction((session) =>
-        fundBalance(session, { accountId, currency: code, amountMinor: parsed.minor }),
+        fundBalance(session, { accountId, currency: code, amountMinor: minor }),
       );
       return { ...wallet, balance: formatAmount(wallet.balance, values.currency) };
     },
   }),
   defineCommand({
     name: 'account set',
+    permission: 'operate',
     about: 'change the settings of an account',
     options: {
       account,
@@ -92,6 +99,13 @@ export const accountCommands = [
     },
   }),
 ];
+
+/** @throws ConfigError. */
+function readMoney(given: { amount: string; currency: Currency }) {
+  const parsed = parseAmount(given.amount, given.currency);
+  if (parsed.ok) return { currency: given.currency.code, minor: parsed.minor };
+  throw new ConfigError(amountFaults('--amount', parsed.fault, given.currency).detail);
+}
 
 /** Drawn anew as a small PNG, so that nothing but the picture gets into receipts. */
 async function readLogo(path: string): Promise<Buffer> {

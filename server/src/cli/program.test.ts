@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, mock, test } from 'node:test';
 import sharp from 'sharp';
-import { runCommand } from '../../testing/setups/commands.ts';
+import { createCommander, runCommand } from '../../testing/setups/commands.ts';
 import { createLiveSetup, type LiveSetup, partnerRail } from '../../testing/setups/live.ts';
 import { getBrand } from '../accounts/accounts.ts';
 import { ConfigError } from '../config.ts';
@@ -15,7 +15,7 @@ import { commands, readCommand } from './program.ts';
 
 const uuid = '00000000-0000-7000-8000-000000000001';
 const payout = `payout_${uuid}`;
-const by = '--by ada --reason why';
+const because = '--reason why';
 
 /** Command lines that are refused, with the message. */
 const refused: readonly [string, RegExp][] = [
@@ -45,11 +45,11 @@ const refused: readonly [string, RegExp][] = [
   ['exception list --to 2026-02-30', /--to must be a date/],
   ['exception list --payout 12', /--payout must be the token of a payout/],
   ['exception list --rail Bank!', /--rail must be the name of a rail/],
-  [`exception close --exception ${uuid}`, /--by is missing; --reason is missing/],
-  [`exception close --exception 5 ${by}`, /--exception must be an identifier/],
+  [`exception close --exception ${uuid}`, /--reason is missing/],
+  [`exception close --exception 5 ${because}`, /--exception must be an identifier/],
   [
-    `exception close --exception ${uuid} --by a\u200bda --reason why`,
-    /--by must be at most 100 visible/,
+    `exception close --exception ${uuid} --reason wh\u200by`,
+    /--reason must be at most 1000 visible/,
   ],
   [`payout explain --payout nope`, /--payout must be the token of a payout/],
   [`payout decide --payout ${payout}`, /--action is missing/],
@@ -151,7 +151,13 @@ describe('commands on an environment', () => {
       await refuses('account fund', { account, currency: 'USD', amount }, /--amount (must|has|is)/);
     }
     const addresses = '10.0.0.1/8';
-    await refuses('credential create', { account, kind: 'api_key', addresses }, /--addresses/);
+    const wrong = { account, kind: 'api_key', addresses, reason: 'New' };
+    for (const name of ['ada', 'bob']) {
+      const commander = await createCommander(context, { name });
+      const creation = commander('credential create', wrong);
+      if (name === 'bob') await assert.rejects(creation, /--addresses/);
+      else await creation;
+    }
     assert.equal(((await run('credential list', { account })) as unknown[]).length, 2);
     const funded = await run('account fund', { account, currency: 'USD', amount: '5.25' });
     assert.equal((funded as { balance: string }).balance, '5.25');

@@ -7,6 +7,7 @@ import { credentialCommands } from './credential.ts';
 import { exceptionCommands } from './exception.ts';
 import { identityCommands } from './identity.ts';
 import { ledgerCommands } from './ledger.ts';
+import { operatorCommands } from './operator.ts';
 import { getHelp } from './options.ts';
 import { payoutCommands } from './payout.ts';
 import { railCommands } from './rail.ts';
@@ -22,6 +23,7 @@ import { userCommands } from './user.ts';
 export const commands: readonly Command[] = [
   ...serviceCommands,
   ...ledgerCommands,
+  ...operatorCommands,
   ...accountCommands,
   ...credentialCommands,
   ...userCommands,
@@ -39,6 +41,10 @@ const nouns: Readonly<Record<string, string>> = {
   ledger: 'prove the ledger, and export it',
   proof: 'proofs of payouts',
   rates: 'exchange rates',
+  operator: 'the persons who run commands',
+  policy: 'what needs two persons',
+  approval: 'what waits for a second person',
+  audit: 'who did what',
   account: 'accounts of clients',
   credential: 'credentials of accounts',
   user: 'erase recipients, and legal holds',

@@ -42,6 +42,8 @@ export const schemaSubjects = [
   'reads',
   'webhooks',
   'proposals',
+  'operators',
+  'audit',
   'maintenance',
 ] as const;
 

@@ -1,48 +1,47 @@
 import { formatToken } from '../core/ids.ts';
 import { openErasures } from '../environment/erasures.ts';
-import {
-  endHold,
-  type HoldRow,
-  listHolds,
-  placeHold,
-  requestUserErasure,
-} from '../erasure/erasure.ts';
+import { endHold, eraseUser, type HoldRow, listHolds, placeHold } from '../erasure/erasure.ts';
 import { defineCommand } from './command.ts';
-import { by, flag, hold, reason, until, user } from './options.ts';
+import { flag, hold, reason, until, user } from './options.ts';
 import { getUserKey } from './screening.ts';
 
 export const userCommands = [
   defineCommand({
     name: 'user erase',
+    permission: 'comply',
     about: 'erase the personal data of a recipient for ever; needs two persons',
-    options: { user, by, reason },
-    run: async (context, { user: userId, by: actor, reason: why }) => {
+    options: { user, reason },
+    approval: () => ({ policy: 'erasure' }),
+    run: async (context, { user: userId, reason: why }) => {
       const key = await getUserKey(context, userId);
-      const services = openErasures(context);
-      const result = await requestUserErasure(services, { ...key, actor, reason: why });
-      return { user_token: formatToken('user', userId), ...result };
+      const actor = `operator ${context.operator.name}`;
+      const erasedAt = await eraseUser(openErasures(context), { ...key, actor, reason: why });
+      return { result: 'erased', user_token: formatToken('user', userId), erased_at: erasedAt };
     },
   }),
   defineCommand({
     name: 'user hold',
+    permission: 'comply',
     about: 'keep the data of a recipient until a date, whoever asks for its erasure',
-    options: { user, until, by, reason },
-    run: async (context, { user: userId, until: end, by: placedBy, reason: why }) => {
+    options: { user, until, reason },
+    run: async (context, { user: userId, until: end, reason: why }) => {
       const key = await getUserKey(context, userId);
-      const now = new Date(context.clock.nowMs());
-      return describe(
-        await placeHold(context.db, { ...key, reason: why, placedBy, until: end }, now),
-      );
+      const placed = { ...key, reason: why, placedBy: context.operator.name, until: end };
+      return describe(await placeHold(context.db, placed, new Date(context.clock.nowMs())));
     },
   }),
   defineCommand({
     name: 'user release-hold',
-    about: 'end a legal hold before its date',
-    options: { hold, by },
-    run: async ({ db }, { hold: id, by: endedBy }) => describe(await endHold(db, { id, endedBy })),
+    permission: 'comply',
+    about: 'end a legal hold before its date; needs two persons',
+    options: { hold, reason },
+    approval: () => ({ policy: 'erasure' }),
+    run: async ({ db, operator }, { hold: id }) =>
+      describe(await endHold(db, { id, endedBy: operator.name })),
   }),
   defineCommand({
     name: 'user holds',
+    permission: 'read',
     about: 'list legal holds, newest first',
     options: { user: user.optional(), all: flag('also those that have ended') },
     run: async ({ db }, { user: userId, all }) =>
@@ -50,6 +49,6 @@ export const userCommands = [
   }),
 ];
 
-function describe({ id, account_id: account, user_id: userId, ...hold }: HoldRow) {
-  return { hold: id, account, user_token: formatToken('user', userId), ...hold };
+function describe({ id, account_id: account, user_id: userId, ...row }: HoldRow) {
+  return { hold: id, account, user_token: formatToken('user', userId), ...row };
 }

@@ -52,12 +52,6 @@ const intactQuery = defineQuery({
   columns: { account_id: column.uuid, user_id: column.uuid },
 });
 
-const requestQuery = defineQuery({
-  name: 'request_erasure',
-  text: 'select request_erasure($1, $2, $3, $4) as persons',
-  columns: { persons: column.integer },
-});
-
 const holdColumns = {
   id: column.uuid,
   account_id: column.uuid,
@@ -127,15 +121,6 @@ export async function listIntact(session: Session, users: readonly UserKey[]): P
     users.map(({ userId }) => userId),
   ]);
   return rows.map((row) => ({ accountId: row.account_id, userId: row.user_id }));
-}
-
-/** Records that a person asks for an erasure; returns how many persons have. */
-export async function requestErasure(
-  session: Session,
-  { accountId, userId }: UserKey,
-  by: { actor: string; reason: string },
-): Promise<number> {
-  return (await one(session, requestQuery, [accountId, userId, by.actor, by.reason])).persons;
 }
 
 export async function insertHold(

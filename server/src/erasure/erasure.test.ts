@@ -7,14 +7,7 @@ import { createMoneyTest, type MoneyTest } from '../../testing/setups/money.ts';
 import { createKeyRing, newDataKey } from '../core/sealing.ts';
 import { createStore } from '../rails/host/host.ts';
 import { findUser, listUsers } from '../users/users.ts';
-import {
-  type ErasureServices,
-  endHold,
-  eraseUser,
-  placeHold,
-  reapplyErasures,
-  requestUserErasure,
-} from './erasure.ts';
+import { type ErasureServices, endHold, eraseUser, placeHold, reapplyErasures } from './erasure.ts';
 import { readTombstones, TombstoneError } from './tombstones.ts';
 
 let money: MoneyTest;
@@ -114,15 +107,6 @@ test('a legal hold ends by itself at its date', async () => {
   await assert.rejects(eraseUser(services, { ...owner, ...by }), hasCode('legal_hold'));
   await money.advance(120_000);
   await eraseUser(services, { ...owner, ...by });
-});
-
-test('an erasure by command takes two persons, and no spelling of a name is a second one', async () => {
-  const owner = await money.createOwner();
-  const ask = (actor: string) => requestUserErasure(services, { ...owner, actor, reason: 'x' });
-  assert.equal((await ask('Ada')).status, 'waiting_for_second_person');
-  assert.equal((await ask('ADA ')).status, 'waiting_for_second_person');
-  assert.equal((await ask('ada\u200b')).status, 'waiting_for_second_person');
-  assert.equal((await ask('Bob')).status, 'erased');
 });
 
 test('what rails hold about payments to the person is emptied, and their keys stay taken', async () => {

@@ -13,7 +13,6 @@ import {
   listErasures,
   listIntact,
   listUnfinished,
-  requestErasure,
   type UserKey,
 } from './erasure.sql.ts';
 import { appendTombstones, readTombstones, type TombstonePlace } from './tombstones.ts';
@@ -67,19 +66,6 @@ export async function eraseUser(services: ErasureServices, erasure: Erasure): Pr
 async function completeOne(services: ErasureServices, user: UserKey): Promise<void> {
   await eraseInputs(services, user);
   await completeErasure(services.db.system, user);
-}
-
-/** The erasure that operators ask for: it is done when a second person asks. */
-export async function requestUserErasure(
-  services: ErasureServices,
-  erasure: Erasure,
-): Promise<{ status: 'waiting_for_second_person' } | { status: 'erased'; erasedAt: Date }> {
-  const { actor, reason } = erasure;
-  const persons = await services.db.systemTransaction((session) =>
-    requestErasure(session, erasure, { actor, reason }),
-  );
-  if (persons < 2) return { status: 'waiting_for_second_person' };
-  return { status: 'erased', erasedAt: await eraseUser(services, erasure) };
 }
 
 /**

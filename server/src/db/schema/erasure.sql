@@ -43,40 +43,6 @@ create policy own_account on erasures using (account_id = current_account());
 create trigger never_removed before delete or truncate on erasures
   for each statement execute function refuse_change('erasures must not be deleted');
 
--- Who asked for an erasure by command; it takes two persons.
-create table erasure_requests (
-  account_id uuid not null,
-  user_id uuid not null,
-  -- The normalized name, by which two persons are told apart.
-  person text not null check (length(person) between 1 and 400),
-  requested_by text not null check (length(requested_by) between 1 and 200),
-  reason text not null check (length(reason) between 1 and 1000),
-  requested_at timestamptz not null,
-  primary key (account_id, user_id, person),
-  foreign key (account_id, user_id) references users (account_id, id)
-);
-alter table erasure_requests enable row level security;
-create policy own_account on erasure_requests using (account_id = current_account());
-
--- Records that a person asks for an erasure. Returns how many persons have within a week.
-create function request_erasure(p_account uuid, p_user uuid, p_by text, p_reason text)
-  returns integer
-  language plpgsql as $$
-declare
-  v_now timestamptz := environment_now();
-begin
-  perform lock_accounts(array[p_account], true);
-  insert into erasure_requests (account_id, user_id, person, requested_by, reason, requested_at)
-  values (p_account, p_user, person_key(p_by), p_by, p_reason, v_now)
-  on conflict (account_id, user_id, person) do update
-    set requested_by = excluded.requested_by, reason = excluded.reason,
-      requested_at = excluded.requested_at;
-  return (select count(*) from erasure_requests r
-    where r.account_id = p_account and r.user_id = p_user
-      and r.requested_at > v_now - interval '7 days');
-end
-$$;
-
 -- Empties what rails hold about payments to a user. Messages are emptied whole, also where they report
 -- on several payments: their reports are applied and stay.
 create function empty_rail_copies(p_account uuid, p_user uuid) returns void

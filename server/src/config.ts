@@ -74,10 +74,20 @@ const settings = {
   ),
   OUTLAY_MASTER_KEY: setting(
     secretKey,
-    'Staging: 32 bytes in Base64 that encrypt the keys of personal data; a file in OUTLAY_DATA when empty',
+    'Staging: 32 bytes in Base64 that encrypt the keys of personal data, during a rotation the newest first and commas between; a file in OUTLAY_DATA when empty',
+    '',
+  ),
+  OUTLAY_MASTER_KEY_COMMAND: setting(
+    text,
+    'Instead of OUTLAY_MASTER_KEY: a command that prints it, for a key management service or an HSM',
     '',
   ),
   OUTLAY_LIVE_MASTER_KEY: setting(secretKey, 'The same for live', ''),
+  OUTLAY_LIVE_MASTER_KEY_COMMAND: setting(
+    text,
+    'The same for live',
+    'aws kms decrypt --ciphertext-blob fileb:///etc/outlay/live.key.enc --query Plaintext --output text',
+  ),
   OUTLAY_DATABASE_CONNECTIONS: setting(
     wholeNumber({ min: 2, max: 200, otherwise: 16 }),
     'Maximum of database connections of each of the two roles, per environment and process',

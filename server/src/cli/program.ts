@@ -6,6 +6,7 @@ import type { Host } from './context.ts';
 import { credentialCommands } from './credential.ts';
 import { exceptionCommands } from './exception.ts';
 import { identityCommands } from './identity.ts';
+import { keyCommands } from './key.ts';
 import { ledgerCommands } from './ledger.ts';
 import { operatorCommands } from './operator.ts';
 import { getHelp } from './options.ts';
@@ -27,6 +28,7 @@ export const commands: readonly Command[] = [
   ...accountCommands,
   ...credentialCommands,
   ...userCommands,
+  ...keyCommands,
   ...exceptionCommands,
   ...payoutCommands,
   ...receiptCommands,
@@ -47,6 +49,7 @@ const nouns: Readonly<Record<string, string>> = {
   audit: 'who did what',
   account: 'accounts of clients',
   credential: 'credentials of accounts',
+  key: 'the master key',
   user: 'erase recipients, and legal holds',
   exception: 'exceptions: cases that wait for a person',
   payout: 'explain payouts and decide about them',

@@ -1,5 +1,6 @@
 import { createAuthenticator } from '../accounts/authentication.ts';
 import { createAttributeGroup } from '../attributes/attributes.ts';
+import type { KeyRing } from '../core/sealing.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
 import { createOutdatedError, watchSchemaVersion } from '../db/schema-version.ts';
 import { createCachedLookUp } from '../destinations/lookup-cache.ts';
@@ -162,7 +163,7 @@ export async function openEnvironment(options: EnvironmentOptions) {
     webhookRules: readWebhookRules(base),
     renderEvents: parts.renderEvents,
 
-    ...createGroups(db),
+    ...createGroups(db, keys),
     eventFeed: createEventFeed({
       db,
       readersMax: config.OUTLAY_EVENT_READERS_MAX,
@@ -194,10 +195,10 @@ export async function openEnvironment(options: EnvironmentOptions) {
 const lookUpsKept = 2000;
 
 /** Requests that wait at the same moment share statements. */
-function createGroups(db: Database) {
+function createGroups(db: Database, keys: KeyRing) {
   return {
     balances: createBalances(db),
-    groupCommit: createGroupCommit(db),
+    groupCommit: createGroupCommit(db, keys),
     groupQuote: createGroupQuote(db, storeRecords),
     userGroup: createUserGroup(db, storeRecords),
     attributeGroup: createAttributeGroup(db, storeRecords),

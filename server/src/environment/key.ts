@@ -13,6 +13,7 @@ import {
 } from '../core/sealing.ts';
 import { findEnvironment, insertEnvironment } from '../db/environment-record.ts';
 import type { Database, Session } from '../db/postgres/pool.ts';
+import { storeDefaultPolicies } from '../operators/policies.ts';
 import { createKeyFile, openMasterKeys, placeMasterKey } from './master-keys.ts';
 
 /** Opens the key ring. The first start records in the database which master key belongs to it. */
@@ -35,7 +36,9 @@ export async function openKeyRing(
     await insertEnvironment(db.system, { name, master_key_id, root_key });
   }
   try {
-    return createKeyRing(masters, await openRootKey(db.system, masters));
+    const keys = createKeyRing(masters, await openRootKey(db.system, masters));
+    if (stored === undefined) await storeDefaultPolicies({ session: db.system, keys }, name);
+    return keys;
   } catch (cause) {
     if (!(cause instanceof MissingMasterKey)) throw cause;
     throw new ConfigError(

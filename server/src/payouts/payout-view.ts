@@ -8,6 +8,7 @@ import { type Currency, getCurrency } from '../core/currency.ts';
 import { type ExactJson, JsonNumber, parseExactJson } from '../core/exact-json.ts';
 import { formatToken } from '../core/ids.ts';
 import { formatAmount } from '../core/money.ts';
+import { openPickupCode } from '../core/pickup-code.ts';
 import { findUserKey, type KeyRing } from '../core/sealing.ts';
 import type { Catalogue } from '../destinations/catalogue.ts';
 import { amountAnswer, objectAnswer } from '../http/schema.ts';
@@ -104,7 +105,7 @@ export function writePayout(
     ...writeRates(row),
     fee: amountOf(row.fee, source),
     expiration: formatSeconds(row.expires_at),
-    pickup_code: row.pickup_code,
+    pickup_code: findPickupCode(row, options.keys),
     status: row.status,
     status_reason: row.status_reason,
     ...describePayoutReason(row),
@@ -119,7 +120,7 @@ export function writePayout(
   };
 }
 
-export function writeHistoryRow(row: PayoutRow) {
+export function writeHistoryRow(row: PayoutRow, keys: KeyRing) {
   const source = getCurrency(row.source_currency);
   return {
     token: formatToken('payout', row.id),
@@ -134,7 +135,7 @@ export function writeHistoryRow(row: PayoutRow) {
     status_reason: row.status_reason,
     ...describePayoutReason(row),
     payer_name: row.payer_name,
-    pickup_code: row.pickup_code,
+    pickup_code: findPickupCode(row, keys),
     source_token: row.source_token,
     destination_token: row.destination_token,
     delivery_type: row.delivery_type,
@@ -156,6 +157,12 @@ export function findNetwork(rails: readonly Rail[], row: PayoutRow): string {
   if (row.delivery_type !== 'CRYPTOCURRENCY') return '';
   const rail = rails.find(({ name }) => name === row.rail);
   return rail?.networks?.[row.destination_currency] ?? '';
+}
+
+function findPickupCode(row: PayoutRow, keys: KeyRing): string {
+  const { account_id: accountId, user_id: userId, id: payoutId } = row;
+  const code = { accountId, userId, payoutId, stored: row.pickup_code, dataKey: row.data_key };
+  return openPickupCode(keys, code);
 }
 
 function readAttrs(row: PayoutRow, keys: KeyRing): Record<string, string> {
@@ -228,7 +235,7 @@ export function describeReceipt(
     canceledOn: instant(isCanceled ? row.updated_at : null),
     expiresOn: instant(row.expires_at),
     estimatedAvailability: instant(row.estimated_availability),
-    pickupCode: row.pickup_code,
+    pickupCode: findPickupCode(row, keys),
     network,
     railReference: row.rail_reference,
     transactionHash: network === '' ? '' : row.rail_reference,
